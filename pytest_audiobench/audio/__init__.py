@@ -1,0 +1,1 @@
+"""Sound: clips, their identity, edits, synthesis and decoding."""

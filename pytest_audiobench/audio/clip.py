@@ -1,0 +1,123 @@
+"""A clip: where sound comes from and what is done to it; decoded only when it is played to a model."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from pytest_audiobench.identity import Payload, digest
+
+Samples: TypeAlias = npt.NDArray[np.float32]
+"""Mono waveform, shape (frames,), nominally within [-1, 1]."""
+
+
+@dataclass(frozen=True, slots=True)
+class DataRoot:
+    """A named folder of audio. The name travels; the folder is this machine's business."""
+
+    name: str
+    folder: Path = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class FileSource:
+    """An audio file inside a data root; ``path`` is relative, with forward slashes, and never leaves the root."""
+
+    root: DataRoot
+    path: str
+
+    @property
+    def location(self) -> Path:
+        """The file on this machine."""
+        return self.root.folder / PurePosixPath(self.path)
+
+    def __str__(self) -> str:
+        return f"{self.root.name}:{self.path}"
+
+
+@dataclass(frozen=True, slots=True)
+class ArraySource:
+    """A waveform held in memory; its digest covers the float32 little-endian bytes and the rate."""
+
+    name: str
+    rate_hz: int
+    digest: str
+    samples: Samples = field(compare=False, repr=False)
+
+    @classmethod
+    def of(cls, samples: npt.ArrayLike, rate_hz: int, name: str = "array") -> ArraySource:
+        """``samples``: shape (frames,) or (frames, channels), averaged to mono."""
+        wave = np.asarray(samples, dtype=np.float32)
+        if wave.ndim == 2:
+            wave = wave.mean(axis=1, dtype=np.float32)
+        content = hashlib.sha256(np.ascontiguousarray(wave, dtype="<f4").tobytes())
+        content.update(str(rate_hz).encode())
+        return cls(name=name, rate_hz=rate_hz, digest=content.hexdigest(), samples=wave)
+
+    def __str__(self) -> str:
+        return f"{self.name} ({len(self.samples) / self.rate_hz:.2f} s)"
+
+
+@dataclass(frozen=True, slots=True)
+class SynthesisSource:
+    """A recipe of :mod:`pytest_audiobench.audio.synthesis`: name, version and parameters as strings."""
+
+    recipe: str
+    version: int
+    parameters: tuple[tuple[str, str], ...]
+
+    @property
+    def digest(self) -> str:
+        return digest(
+            {"recipe": self.recipe, "version": self.version, "parameters": [list(p) for p in self.parameters]}
+        )
+
+    def __str__(self) -> str:
+        return f"{self.recipe}({', '.join(f'{k}={v}' for k, v in self.parameters)})"
+
+
+Source: TypeAlias = FileSource | ArraySource | SynthesisSource
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """One change to a waveform, by name, version, parameters (as strings) and seed."""
+
+    name: str
+    version: int
+    parameters: tuple[tuple[str, str], ...] = ()
+    seed: str | None = None
+
+    @property
+    def payload(self) -> Payload:
+        return {
+            "name": self.name,
+            "version": self.version,
+            "parameters": [list(p) for p in self.parameters],
+            "seed": self.seed,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Clip:
+    """Immutable sound: a source and the edits made to it, in order."""
+
+    source: Source
+    edits: tuple[Edit, ...] = ()
+
+    def edited(self, *edits: Edit) -> Clip:
+        return Clip(self.source, self.edits + edits)
+
+    def key_from(self, source_digest: str) -> str:
+        """The clip's identity, given the SHA-256 of the source's encoded bytes."""
+        if not self.edits:
+            return source_digest
+        return digest({"source": source_digest, "edits": [edit.payload for edit in self.edits]})
+
+    def __str__(self) -> str:
+        return f"{self.source}{''.join(f' + {edit.name}' for edit in self.edits)}"

@@ -1,0 +1,101 @@
+"""From a clip to what a model hears: decode, average channels, edit, resample, cut to the window.
+
+Edits are applied at the source's own rate, before resampling, so that their result does not depend on the
+listener. Where a window is given, only the part of a file on which it depends is read; an edit that looks
+at the whole clip (noise at a ratio to its level) makes the whole file be read. Samples beyond [-1, 1] are
+kept as they are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+
+import numpy as np
+import soundfile
+import soxr
+
+from pytest_audiobench.audio import edits, synthesis
+from pytest_audiobench.audio.clip import ArraySource, Clip, Samples, SynthesisSource
+from pytest_audiobench.audio.heard import Heard
+from pytest_audiobench.audio.reading import SourceSound, read_file
+from pytest_audiobench.errors import AudioError
+
+_TAIL_S = 0.1
+"""Read beyond the window, so that the resampler's filter ends on sound; far more than half its length."""
+
+
+def decode(clip: Clip, rate_hz: int, max_s: float | None) -> Heard:
+    """The clip as mono float32 at ``rate_hz``, its first ``max_s`` seconds where that is given.
+
+    Resampling is soxr's HQ. Raises AudioError, naming the clip and the remedy, for a file that is missing,
+    empty, no audio, or shorter than its header promises, and for samples that are NaN or infinite;
+    UsageError for an edit or recipe that does not exist.
+    """
+    window_s = None if max_s is None else max_s + _TAIL_S
+    sound = _source_sound(clip, rate_hz, None if window_s is None else edits.reach_s(clip.edits, window_s))
+    edited = _edited(clip, sound)
+    if sound.rate_hz != rate_hz:
+        edited = soxr.resample(edited, sound.rate_hz, rate_hz, quality="HQ")
+    played = edited if max_s is None else edited[: max(1, round(max_s * rate_hz))]
+    return Heard(
+        samples=np.ascontiguousarray(played),
+        rate_hz=rate_hz,
+        pcm_digest=hashlib.sha256(played.astype("<f4").tobytes()).hexdigest(),
+        source_rate_hz=sound.rate_hz,
+        frames=sound.frames,
+        decoder=decoder(),
+        truncated_s=_truncated_s(clip, sound, max_s),
+    )
+
+
+@cache
+def decoder() -> str:
+    """Which software decodes; the same file may decode differently under another."""
+    return f"soundfile {soundfile.__version__} libsndfile {soundfile.__libsndfile_version__} soxr {soxr.__version__}"
+
+
+def _source_sound(clip: Clip, rate_hz: int, reach_s: float | None) -> SourceSound:
+    source = clip.source
+    if isinstance(source, ArraySource):
+        return SourceSound(source.samples.copy(), source.rate_hz, len(source.samples))
+    if isinstance(source, SynthesisSource):
+        try:
+            samples = synthesis.render(source, rate_hz)
+        except ValueError as error:
+            raise AudioError(f"{clip}: {error}") from None
+        return SourceSound(samples, rate_hz, len(samples))
+    return read_file(source, reach_s)
+
+
+def _edited(clip: Clip, sound: SourceSound) -> Samples:
+    samples = sound.samples
+    _check(str(clip.source), samples)
+    for edit in clip.edits:
+        try:
+            with np.errstate(over="ignore", invalid="ignore"):  # judged below, by name
+                samples = edits.apply(edit, samples, sound.rate_hz)
+        except ValueError as error:
+            raise AudioError(f"{clip}: {error}; leave the edit out for this clip") from None
+    if clip.edits:
+        _check(str(clip), samples)
+    return samples
+
+
+def _check(name: str, samples: Samples) -> None:
+    if not len(samples):
+        raise AudioError(f"{name}: no sound in it (zero frames); leave it out, or fetch or edit it anew")
+    if not np.isfinite(samples).all():
+        raise AudioError(f"{name}: {_count_bad(samples)}; repair it or leave it out")
+
+
+def _count_bad(samples: Samples) -> str:
+    nan, infinite = int(np.isnan(samples).sum()), int(np.isinf(samples).sum())
+    return f"{nan} of {len(samples)} samples are not a number and {infinite} are infinite"
+
+
+def _truncated_s(clip: Clip, sound: SourceSound, max_s: float | None) -> float:
+    if max_s is None:
+        return 0.0
+    cut_s = edits.length_s(clip.edits, sound.frames / sound.rate_hz) - max_s
+    return cut_s if cut_s * sound.rate_hz > 1 else 0.0

@@ -1,0 +1,160 @@
+"""Clips' identities and durations in bulk, without decoding: hashed once, remembered between runs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple, TypeAlias
+
+from pytest_audiobench.audio import edits, synthesis
+from pytest_audiobench.audio.clip import ArraySource, Clip, FileSource
+from pytest_audiobench.audio.file_facts import Read, read_facts
+from pytest_audiobench.audio.file_memory import FileFacts, FileKey, FileMemory
+from pytest_audiobench.audio.location import Located, Locator
+from pytest_audiobench.errors import AudioError, UsageError
+
+
+class ClipFacts(NamedTuple):
+    """``digest`` is the source's: SHA-256 of a file's encoded bytes; the clip's key is ``clip.key_from(digest)``.
+
+    ``duration_s`` is the clip's after its edits, from the file's header, which may be wrong; None when no
+    header can be read (what is the matter is said when the clip is decoded).
+    """
+
+    digest: str
+    duration_s: float | None
+
+
+_Place: TypeAlias = tuple[Path, str]
+
+
+class AudioIndex:
+    """Knows files' digests and header durations; asks the file system only whether they changed.
+
+    ``path`` is the SQLite file that remembers, None for a memory that ends with the process. A file is not
+    remembered while it is younger than ``settle_s``: within a clock's tick it could change unseen.
+    """
+
+    def __init__(self, path: Path | None, settle_s: float = 10.0) -> None:
+        self._memory = FileMemory(path)
+        self._settle_s = settle_s
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the next process will know what this one learned."""
+        return self._memory.is_kept
+
+    def __enter__(self) -> AudioIndex:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._memory.close()
+
+    def facts_of(self, clips: Sequence[Clip]) -> list[ClipFacts | AudioError]:
+        """One entry for each clip, in order; an AudioError says what is wrong with its file and what to do.
+
+        Raises UsageError for an edit or recipe that does not exist.
+        """
+        sources = {_place(clip.source): clip.source for clip in clips if isinstance(clip.source, FileSource)}
+        located, wrong = _located(sources)
+        known = {**wrong, **self._facts(located, sources)}
+        return [_clip_facts(clip, known) for clip in clips]
+
+    def digest_of(self, path: Path) -> str:
+        """The SHA-256 of any file (weights, a manifest), by the same memory.
+
+        Raises UsageError when it cannot be read.
+        """
+        try:
+            key = FileKey.of(os.stat(path))
+            known = self._memory.recall([key]).get(key)
+            if known is None:
+                read = read_facts(os.fspath(path))
+                self._remember([read])
+                known = read.facts
+        except OSError as error:
+            raise UsageError(f"{path}: cannot be read ({error.strerror}); correct the path") from None
+        return known.digest
+
+    def _facts(
+        self, located: Mapping[_Place, Located], sources: Mapping[_Place, FileSource]
+    ) -> dict[_Place, FileFacts | AudioError]:
+        keys = {place: FileKey.of(found.status) for place, found in located.items()}
+        remembered = self._memory.recall(list(keys.values()))
+        facts: dict[_Place, FileFacts | AudioError] = {
+            place: remembered[key] for place, key in keys.items() if key in remembered
+        }
+        cold = [place for place in located if place not in facts]
+        reads = _read_all([(sources[place], located[place].path) for place in cold])
+        self._remember([read for read in reads if isinstance(read, Read)])
+        facts.update(
+            (place, read.facts if isinstance(read, Read) else read) for place, read in zip(cold, reads, strict=True)
+        )
+        return facts
+
+    def _remember(self, reads: Sequence[Read]) -> None:
+        settled = [read for read in reads if read.is_settled(self._settle_s)]
+        self._memory.remember({read.key: read.facts for read in settled if read.key is not None})
+
+
+def _place(source: FileSource) -> _Place:
+    """Sources are equal when their roots' names are; files are the same when the folders are."""
+    return source.root.folder, source.path
+
+
+def _located(sources: Mapping[_Place, FileSource]) -> tuple[dict[_Place, Located], dict[_Place, AudioError]]:
+    locator = Locator()
+    located: dict[_Place, Located] = {}
+    wrong: dict[_Place, AudioError] = {}
+    for place, source in sources.items():
+        try:
+            located[place] = locator.find(source)
+        except AudioError as error:
+            wrong[place] = error
+    return located, wrong
+
+
+def _read_all(files: Sequence[tuple[FileSource, str]]) -> list[Read | AudioError]:
+    """Small files cost more in Python than on disk, so threads take them by the portion."""
+    if not files:
+        return []
+    portions = [files[start : start + _PORTION] for start in range(0, len(files), _PORTION)]
+    with ThreadPoolExecutor(min(len(portions), _THREADS)) as pool:
+        return [read for portion in pool.map(_read_portion, portions) for read in portion]
+
+
+def _read_portion(files: Sequence[tuple[FileSource, str]]) -> list[Read | AudioError]:
+    return [_read(source, path) for source, path in files]
+
+
+def _read(source: FileSource, path: str) -> Read | AudioError:
+    try:
+        return read_facts(path)
+    except OSError as error:
+        return AudioError(f"{source}: cannot be read ({error.strerror}); correct {path} or its permissions")
+
+
+def _clip_facts(clip: Clip, files: Mapping[_Place, FileFacts | AudioError]) -> ClipFacts | AudioError:
+    source = clip.source
+    if isinstance(source, FileSource):
+        facts = files[_place(source)]
+        if isinstance(facts, AudioError):
+            return facts
+        digest, duration_s = facts
+    elif isinstance(source, ArraySource):
+        digest, duration_s = source.digest, len(source.samples) / source.rate_hz
+    else:
+        digest, duration_s = source.digest, synthesis.duration_s(source)
+    return ClipFacts(digest, duration_s if duration_s is None else edits.length_s(clip.edits, duration_s))
+
+
+_PORTION = 64
+_THREADS = 8

@@ -1,0 +1,107 @@
+"""Reading a file's samples by libsndfile, as mono, in blocks, no further than is needed."""
+
+from __future__ import annotations
+
+import os
+from math import ceil
+from typing import NamedTuple
+
+import numpy as np
+import soundfile
+
+from pytest_audiobench.audio.clip import FileSource, Samples
+from pytest_audiobench.audio.location import Locator
+from pytest_audiobench.audio.promises import short_mp3_data, short_wav_data
+from pytest_audiobench.errors import AudioError
+
+
+class SourceSound(NamedTuple):
+    """A source's samples from its beginning, at its own rate; ``frames`` counts all it has, read or not."""
+
+    samples: Samples
+    rate_hz: int
+    frames: int
+
+
+def read_file(source: FileSource, reach_s: float | None) -> SourceSound:
+    """The first ``reach_s`` seconds of a file, all of it when None; channels averaged.
+
+    ``frames`` is counted when the end was reached, else it is the header's. Raises AudioError.
+    """
+    path = Locator().find(source).path
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+    except OSError as error:
+        raise AudioError(f"{source}: cannot be read ({error.strerror}); correct {path} or its permissions") from None
+    try:
+        with _opened(source, descriptor) as sound:
+            _check_header(source, path, sound)
+            wanted = sound.frames if reach_s is None else min(sound.frames, ceil(reach_s * sound.samplerate) + 1)
+            samples = _mono(source, sound, wanted)
+            _check_count(source, sound, len(samples), wanted)
+            is_whole = wanted == sound.frames or len(samples) < wanted
+            return SourceSound(samples, sound.samplerate, len(samples) if is_whole else sound.frames)
+    finally:
+        os.close(descriptor)
+
+
+def _opened(source: FileSource, descriptor: int) -> soundfile.SoundFile:
+    """By descriptor: a name ending in .raw would be taken for headerless samples."""
+    try:
+        return soundfile.SoundFile(descriptor, closefd=False)
+    except soundfile.SoundFileError as error:
+        reason = str(error).rpartition(": ")[2].rstrip(".").lower()
+        if reason.startswith("file does not exist"):  # libsndfile's words for whatever mpg123 refuses
+            reason = "an MP3 without a sound frame"
+        raise AudioError(
+            f"{source}: not audio that libsndfile can read ({reason}); replace it by a WAV, FLAC, OGG or MP3 file"
+        ) from None
+
+
+def _check_header(source: FileSource, path: str, sound: soundfile.SoundFile) -> None:
+    if sound.samplerate < _LOWEST_RATE_HZ:
+        raise AudioError(f"{source}: its header gives a rate of {sound.samplerate} Hz; correct or replace the file")
+    promise = _PROMISES.get(sound.format)
+    if promise is None:
+        return
+    with open(path, "rb") as file:
+        short = promise(file)
+    if short:
+        promised, held = short
+        raise AudioError(
+            f"{source}: the file is cut off: its header promises {promised} bytes of sound and it holds {held}; "
+            "fetch it again"
+        )
+
+
+def _mono(source: FileSource, sound: soundfile.SoundFile, wanted: int) -> Samples:
+    blocks: list[Samples] = []
+    left = wanted
+    try:
+        while left > 0:
+            block = sound.read(min(left, _BLOCK_VALUES // sound.channels), dtype="float32", always_2d=True)
+            if not len(block):
+                break
+            blocks.append(block[:, 0] if sound.channels == 1 else block.mean(axis=1, dtype=np.float32))
+            left -= len(block)
+    except soundfile.SoundFileError as error:
+        reason = str(error).rpartition(": ")[2].rstrip(".")
+        raise AudioError(f"{source}: damaged after {wanted - left} frames ({reason}); fetch it again") from None
+    if len(blocks) == 1:
+        return blocks[0]
+    return np.concatenate(blocks) if blocks else np.zeros(0, dtype=np.float32)
+
+
+def _check_count(source: FileSource, sound: soundfile.SoundFile, held: int, wanted: int) -> None:
+    """An MP3's count may be an estimate; the true one wins."""
+    if held < wanted and sound.format != "MP3":
+        raise AudioError(
+            f"{source}: the file is cut off: its header promises {sound.frames} frames and it holds {held}; "
+            "fetch it again"
+        )
+
+
+_LOWEST_RATE_HZ = 1000
+"""Below it nothing is sound, and resampling a hostile header's 1 Hz would fill the memory."""
+_BLOCK_VALUES = 1 << 20
+_PROMISES = {"WAV": short_wav_data, "WAVEX": short_wav_data, "MP3": short_mp3_data}

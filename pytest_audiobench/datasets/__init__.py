@@ -1,0 +1,1 @@
+"""Data sets: published layouts, manifests and the bundled audio, read into samples."""

@@ -1,0 +1,43 @@
+"""The audio that comes with the package: synthetic speech and sounds with answer keys."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal, TypeAlias, get_args
+
+from pytest_audiobench.datasets.dataset import Dataset
+from pytest_audiobench.datasets.manifest import manifest
+from pytest_audiobench.errors import FatalError, UsageError
+
+Task: TypeAlias = Literal["digits", "emotion", "language", "sounds", "mixtures", "speech_presence", "transcription"]
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+
+
+def fixtures_folder() -> Path:
+    """The folder of bundled files: inside an installed package, or beside the package in a checkout.
+
+    Raises FatalError when neither is there.
+    """
+    candidates = (_PACKAGE / "fixtures", _PACKAGE.parent / "fixtures")
+    for folder in candidates:
+        if (folder / "bundled").is_dir():
+            return folder
+    looked = " and ".join(map(str, candidates))
+    raise FatalError(f"the bundled audio is missing (looked for {looked}); install the package again")
+
+
+def bundled_folder() -> Path:
+    """The folder of the bundled audio and its manifests. Raises FatalError when it is missing."""
+    return fixtures_folder() / "bundled"
+
+
+def bundled(task: Task) -> Dataset:
+    """One task on the bundled audio.
+
+    ``emotion`` is calm, excited or subdued *delivery*, made by pitch, rate and energy: nobody felt anything.
+    Raises UsageError for a task that is not bundled.
+    """
+    if task not in get_args(Task):
+        raise UsageError(f"there is no bundled task {task!r}; there are {', '.join(get_args(Task))}")
+    return manifest(bundled_folder() / f"{task}.jsonl", name=f"bundled/{task}", cluster="recording")

@@ -1,0 +1,51 @@
+"""A data set slice by name, read only when an eval runs, and the places where data may lie."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pytest_audiobench.audio.clip import DataRoot
+from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.errors import NotHere
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where data may lie on this machine.
+
+    ``named`` are folders given for one data set (``--ab-data sakura=/data/SAKURA``), ``shelves`` are
+    folders that hold data sets by name (``--ab-data /data``), in order; ``here`` is the folder of the
+    test file, from which a manifest's relative path is read.
+    """
+
+    here: Path
+    named: Mapping[str, Path] = field(default_factory=dict)
+    shelves: Sequence[Path] = ()
+
+    def find(self, name: str, *landmarks: str) -> DataRoot:
+        """The folder of data set ``name``: the first that holds any of ``landmarks``.
+
+        Raises NotHere, which says where it was looked for and how to point to it.
+        """
+        candidates = [self.named[name]] if name in self.named else [shelf / name for shelf in self.shelves]
+        for folder in candidates:
+            if any((folder / landmark).exists() for landmark in landmarks):
+                return DataRoot(name, folder.resolve())
+        looked = ", ".join(str(folder / landmarks[0]) for folder in candidates) or "nowhere: no data folder is set"
+        raise NotHere(f"{name} is not on this machine (looked for {looked}); point to it with --ab-data {name}=FOLDER")
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A slice of a data set: the unit of planning. ``read`` yields its samples, in any order.
+
+    ``cluster`` names the metadata field whose values are the statistical clusters (one recording asked
+    twice, one speaker); ``groups`` the metadata fields reported on; none means those with few values.
+    """
+
+    name: str
+    read: Callable[[Places], Sequence[Sample]]
+    cluster: str | None = None
+    groups: tuple[str, ...] = ()

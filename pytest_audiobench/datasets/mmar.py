@@ -1,0 +1,40 @@
+"""MMAR: deep reasoning over speech, sounds, music and their mixtures.
+
+Ma et al., "MMAR: A Challenging Benchmark for Deep Reasoning in Speech, Audio, Music, and Their Mix", 2025;
+github.com/ddlBoJack/MMAR. 1,000 questions, each on a clip of its own; a few ids differ from their file's name.
+
+The published reasoning, cues and rubrics give the answers away: they are not read.
+"""
+
+from __future__ import annotations
+
+from pytest_audiobench.audio.clip import DataRoot
+from pytest_audiobench.datasets.dataset import Dataset, Places
+from pytest_audiobench.datasets.published import Entry
+from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.datasets.table import jsonl_rows
+
+_FILE = "MMAR-meta.jsonl"
+_METADATA = ("modality", "category", "sub-category", "language", "source")
+
+
+def mmar() -> Dataset:
+    """MMAR's ``MMAR-meta.jsonl`` with its ``audio/``; metadata as published."""
+    return Dataset("mmar", _read, groups=("modality", "category"))
+
+
+def _read(places: Places) -> list[Sample]:
+    root = places.find("mmar", _FILE)
+    file = root.folder / _FILE
+    return [_sample(root, Entry(f"{file}, line {number}", row)) for number, row in jsonl_rows(file)]
+
+
+def _sample(root: DataRoot, entry: Entry) -> Sample:
+    return Sample(
+        id=entry.text("id"),
+        clips=(entry.clip(root, entry.text("audio_path")),),
+        question=entry.text("question"),
+        choices=entry.texts("choices"),
+        reference=entry.text("answer"),
+        metadata={field: entry.optional(field) for field in _METADATA},
+    )

@@ -1,0 +1,62 @@
+"""What the loaders of published data sets share: files whose layout is known, and refused when it is another."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
+from pytest_audiobench.datasets.paths import relative_path
+from pytest_audiobench.errors import UsageError
+
+
+def read_json(path: Path) -> Any:
+    """The JSON in ``path``. Raises UsageError when it cannot be read or is none."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+        content = json.loads(text)
+        # Half of a surrogate pair can be written to no file and no hash: it is refused where it enters.
+        if "\\u" in text:
+            json.dumps(content, ensure_ascii=False).encode()
+        return content
+    except (OSError, ValueError, RecursionError) as error:
+        raise UsageError(f"{path} cannot be read as JSON ({error}); fetch it again") from None
+
+
+class Entry:
+    """One entry of a published file; ``where`` (file and entry) stands in every error."""
+
+    def __init__(self, where: str, values: object) -> None:
+        if not isinstance(values, Mapping):
+            raise UsageError(f"{where} is no object; fetch the file again")
+        self.where, self._values = where, values
+
+    def text(self, field: str) -> str:
+        """The field's text without outer white space; the sole text of a list of one."""
+        value = self._values.get(field)
+        if isinstance(value, list) and len(value) == 1:
+            value = value[0]
+        if not isinstance(value, str):
+            raise self.wrong(f"has no text in {field!r}")
+        return value.strip()
+
+    def optional(self, field: str) -> str | None:
+        return None if self._values.get(field) is None else self.text(field)
+
+    def texts(self, field: str) -> tuple[str, ...]:
+        value = self._values.get(field)
+        if not isinstance(value, list) or not value or not all(isinstance(text, str) for text in value):
+            raise self.wrong(f"has no list of texts in {field!r}")
+        return tuple(text.strip() for text in value)
+
+    def clip(self, root: DataRoot, written: str) -> Clip:
+        """The clip at ``written``, a path inside ``root``."""
+        try:
+            return Clip(FileSource(root, relative_path(written)))
+        except ValueError as error:
+            raise self.wrong(f"has an audio path that cannot be used: {error}") from None
+
+    def wrong(self, what: str) -> UsageError:
+        return UsageError(f"{self.where} {what}, which is not the published layout; fetch the file again")

@@ -1,0 +1,23 @@
+"""One thing to ask about: clips, a question, perhaps choices, and a reference that no model sees."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from pytest_audiobench.audio.clip import Clip
+
+Field: TypeAlias = str | int | float | bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A sample of a data set. ``reference`` is one option's text for a choice question, else the true text."""
+
+    id: str
+    clips: tuple[Clip, ...]
+    question: str
+    choices: tuple[str, ...] = ()
+    reference: str = ""
+    metadata: Mapping[str, Field] = field(default_factory=dict)

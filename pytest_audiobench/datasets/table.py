@@ -1,0 +1,123 @@
+"""The rows of JSONL and CSV files, with their line numbers."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NoReturn
+
+from pytest_audiobench.datasets.record import FIELDS, Row
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.lines import bounded_lines
+
+LONGEST_LINE_BYTES = 10_000_000
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON")
+
+
+_decode = json.JSONDecoder(parse_constant=_refuse_constant).decode
+_REQUIRED = ("id", "audio", "answer")
+
+
+def jsonl_rows(path: Path) -> Iterator[tuple[int, Row]]:
+    """One JSON object a line. Raises UsageError, with the line, for anything else."""
+    for number, text in _texts(path):
+        if text.isspace() or not text:
+            continue
+        try:
+            row = _decode(text)
+            # A text with half a pair cannot be written to any file or hash: it is refused where it enters.
+            if "\\u" in text:
+                json.dumps(row, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise UsageError(
+                f"{path}, line {number} holds half of a surrogate pair (\\ud800 to \\udfff), which is no character; "
+                "write the text as UTF-8"
+            ) from None
+        except RecursionError:
+            raise UsageError(f"{path}, line {number} is nested too deeply; write one flat JSON object a line") from None
+        except ValueError as error:
+            raise UsageError(f"{path}, line {number} is not JSON ({error}); write one JSON object a line") from None
+        if not isinstance(row, dict):
+            raise UsageError(f"{path}, line {number} is JSON but no object; write one JSON object a line")
+        yield number, row
+
+
+def csv_rows(path: Path) -> Iterator[tuple[int, Row]]:
+    """Comma-separated values under a header; every column that is no field of a manifest is metadata.
+
+    Raises UsageError, with the line, for a broken row. A record may span lines inside quotes.
+    """
+    numbered = _Numbered(path)
+    reader = csv.reader(numbered, strict=True)
+    try:
+        header = [column.strip() for column in next(reader, [])]
+        _check_header(path, header)
+        for cells in filter(None, reader):
+            if len(cells) != len(header):
+                raise UsageError(
+                    f"{path}, line {numbered.last} has {len(cells)} cells under a header of {len(header)}; "
+                    "put cells that hold commas in quotes"
+                )
+            yield numbered.last, _row_of(header, cells)
+    except csv.Error as error:
+        raise UsageError(f"{path}, line {numbered.last} is not CSV ({error}); correct its quotes") from None
+
+
+def _row_of(header: list[str], cells: list[str]) -> Row:
+    row: dict[str, object] = {}
+    metadata: dict[str, str | None] = {}
+    for column, cell in zip(header, cells, strict=True):
+        if column not in FIELDS:
+            metadata[column] = cell or None
+        elif column == "audio":
+            row[column] = [path.strip() for path in cell.split(";") if path.strip()]
+        elif column == "choices":
+            row[column] = cell.split("|") if cell.strip() else None
+        elif column == "question":
+            row[column] = cell if cell.strip() else None
+        else:
+            row[column] = cell
+    row["metadata"] = metadata
+    return row
+
+
+def _check_header(path: Path, header: list[str]) -> None:
+    if not header:
+        raise UsageError(f"{path} is empty; begin it with a header: id,audio,question,choices,answer")
+    for column in _REQUIRED:
+        if column not in header:
+            raise UsageError(f"{path}, line 1 has no column {column!r} (it has {', '.join(map(repr, header))}); add it")
+    if "metadata" in header:
+        raise UsageError(f"{path}, line 1 has a column 'metadata'; in CSV each metadata field is a column of its own")
+    if len(set(header)) < len(header):
+        twice = next(column for column in header if header.count(column) > 1)
+        raise UsageError(f"{path}, line 1 has the column {twice!r} twice; make column names differ")
+
+
+def _texts(path: Path) -> Iterator[tuple[int, str]]:
+    for number, line in bounded_lines(path, LONGEST_LINE_BYTES):
+        try:
+            yield number, line.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise UsageError(
+                f"{path}, line {number} is not UTF-8 (byte 0x{line[error.start]:02x}); save the file as UTF-8"
+            ) from None
+
+
+class _Numbered:
+    """The lines of a file as the csv module wants them; ``last`` is the number of the line it was given last."""
+
+    def __init__(self, path: Path) -> None:
+        self._lines, self.last = _texts(path), 0
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        self.last, text = next(self._lines)
+        return text + "\n"

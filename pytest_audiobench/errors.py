@@ -1,0 +1,42 @@
+"""What can go wrong, by who must act.
+
+AudiobenchError
+├── FatalError        the run cannot go on: one sentence that says what to do
+│   ├── UsageError    a user's mistake, found before the first request (pytest exit code 4)
+│   └── NotHere       a data set or file is not on this machine: the eval is skipped
+├── SampleError       one sample failed: recorded and counted, the run goes on
+│   └── AudioError    this sample's audio cannot be read; the same bytes will fail again
+└── PassingError      a failure that a retry may cure
+
+Every message is one sentence or two: what is wrong, where, and what to do.
+"""
+
+from __future__ import annotations
+
+
+class AudiobenchError(Exception):
+    """Base of every error this package raises on purpose."""
+
+
+class FatalError(AudiobenchError):
+    """The run cannot go on."""
+
+
+class UsageError(FatalError):
+    """A user's mistake; the plugin turns it into pytest's own usage error."""
+
+
+class NotHere(FatalError):
+    """Something an eval needs is not on this machine; the message says where it was looked for."""
+
+
+class SampleError(AudiobenchError):
+    """One sample could not be asked; it is recorded, counted, and left out of the scores."""
+
+
+class AudioError(SampleError):
+    """A clip cannot be read. Permanent for the same bytes."""
+
+
+class PassingError(AudiobenchError):
+    """A failure that may pass: it is retried with backoff."""

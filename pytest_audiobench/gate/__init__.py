@@ -1,0 +1,1 @@
+"""Thresholds in, verdicts out; knows nothing of pytest."""

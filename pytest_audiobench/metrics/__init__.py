@@ -1,0 +1,1 @@
+"""Statistics and numbers from answers and references."""

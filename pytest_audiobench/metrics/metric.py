@@ -1,0 +1,32 @@
+"""Numbers with their conditions, and the registry of the metrics that thresholds may name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, TypeAlias
+
+Statistics: TypeAlias = Mapping[str, float]
+
+
+class Estimate(NamedTuple):
+    """A value and its interval. ``lower`` and ``upper`` are None where no interval is known; ``method`` says which or why."""
+
+    value: float
+    lower: float | None
+    upper: float | None
+    n: int
+    method: str
+
+
+@dataclass(frozen=True)
+class MetricKind:
+    """A metric: which way is better, its unit, and how it is estimated from per-sample statistics.
+
+    ``estimate`` takes the samples' statistics and, where clips repeat, each sample's cluster.
+    """
+
+    name: str
+    direction: Literal["higher", "lower"]
+    unit: str
+    estimate: Callable[[Sequence[Statistics], Sequence[Hashable] | None], Estimate]

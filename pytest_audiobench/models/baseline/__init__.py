@@ -1,0 +1,1 @@
+"""Small listeners without torch, and two that do not listen at all."""

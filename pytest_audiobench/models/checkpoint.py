@@ -1,0 +1,153 @@
+"""A transformers checkpoint as files: where it lies, what its front end is, and the digests that tell it from others.
+
+Nothing here imports torch or transformers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pytest_audiobench.errors import FatalError, UsageError
+from pytest_audiobench.identity import digest
+
+_HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
+_NEEDED = ["*.json", "*.safetensors", "*.txt", "*.model", "*.jinja"]
+_INDEX = "model.safetensors.index.json"
+
+_PARTS = {
+    "config": ("config.json",),
+    "generation": ("generation_config.json",),
+    "tokenizer": (
+        "tokenizer.json",
+        "tokenizer_config.json",
+        "tokenizer.model",
+        "tekken.json",
+        "vocab.json",
+        "merges.txt",
+        "added_tokens.json",
+        "special_tokens_map.json",
+    ),
+    "processor": ("processor_config.json", "preprocessor_config.json"),
+    "template": ("chat_template.jinja", "chat_template.json"),
+}
+
+
+class FrontEnd(NamedTuple):
+    """How a model takes audio: its sampling rate, and the window beyond which a clip is cut (None: no window)."""
+
+    rate_hz: int
+    window_s: float | None
+
+
+def sha256_of(path: Path) -> str:
+    """SHA-256 of a file's bytes, as 64 hex digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A folder with safetensors weights, a config, a tokenizer and a processor."""
+
+    folder: Path
+
+    @classmethod
+    def find(cls, target: str, revision: str | None = None, download: bool = False) -> Checkpoint:
+        """A local folder, or a name on the Hugging Face hub as the local cache holds it.
+
+        With ``download`` a name is fetched when the cache lacks it. Raises UsageError when it is nowhere.
+        """
+        folder = Path(target).expanduser()
+        if folder.is_dir():
+            return cls(folder.resolve())
+        if not _HUB_NAME.fullmatch(target):
+            raise UsageError(
+                f"the model folder {target} does not exist; give a folder, or a name on the hub (owner/name)"
+            )
+        return cls(_from_hub(target, revision, download))
+
+    def config(self) -> dict[str, Any]:
+        """``config.json``. Raises UsageError when it is absent or no JSON."""
+        return self._json("config.json", "is this a transformers checkpoint?")
+
+    def front_end(self) -> FrontEnd:
+        """Rate and window from the feature extractor's own configuration.
+
+        Raises FatalError when there is none: transformers would load a bare tokenizer instead and drop the audio.
+        """
+        for name in _PARTS["processor"]:
+            if not (self.folder / name).is_file():
+                continue
+            found = self._json(name)
+            extractor = found.get("feature_extractor", found)
+            if rate_hz := extractor.get("sampling_rate"):
+                samples = extractor.get("n_samples") or extractor.get("chunk_length", 0) * rate_hz
+                return FrontEnd(int(rate_hz), samples / rate_hz if samples else None)
+        raise FatalError(
+            f"{self.folder} has no processor configuration with a sampling rate ({' or '.join(_PARTS['processor'])}), "
+            "so the model would be asked without its audio; save the processor beside the weights"
+        )
+
+    def weights(self) -> list[Path]:
+        """The safetensors files, sorted by name. Raises UsageError when the weights are absent or pickled."""
+        single = self.folder / "model.safetensors"
+        names = {single.name}
+        if not single.is_file() and (self.folder / _INDEX).is_file():
+            names = set(self._json(_INDEX).get("weight_map", {}).values())
+        files = [self.folder / name for name in sorted(names)]
+        if files and all(file.parent == self.folder and file.is_file() for file in files):
+            return files
+        if any(self.folder.glob("*.bin")) or any(self.folder.glob("*.pt*")):
+            raise UsageError(
+                f"{self.folder} has pickled weights only, which could run any code when read; "
+                "save them as safetensors (model.save_pretrained(…))"
+            )
+        raise UsageError(
+            f"{self.folder} lacks {sorted(names)[0] if names else single.name}; is the checkpoint complete?"
+        )
+
+    def digests(self, digest_of: Callable[[Path], str] = sha256_of) -> dict[str, str]:
+        """One digest for the weights and one for each other part of the checkpoint that has files."""
+        parts = {"weights": self.weights()}
+        for part, names in _PARTS.items():
+            parts[part] = [self.folder / name for name in names if (self.folder / name).is_file()]
+        return {part: digest({f.name: digest_of(f) for f in files}) for part, files in parts.items() if files}
+
+    def _json(self, name: str, hint: str = "save the checkpoint again") -> dict[str, Any]:
+        try:
+            found = json.loads((self.folder / name).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise UsageError(f"{self.folder} has no {name}; {hint}") from None
+        except ValueError as error:
+            raise UsageError(f"{self.folder / name} is not JSON ({error}); {hint}") from None
+        if not isinstance(found, dict):
+            raise UsageError(f"{self.folder / name} does not hold a JSON object; {hint}")
+        return found
+
+
+def _from_hub(name: str, revision: str | None, download: bool) -> Path:
+    try:
+        from huggingface_hub import snapshot_download
+    except ImportError:
+        raise UsageError(
+            f"{name} is no folder, and names on the hub need huggingface_hub: pip install 'pytest-audiobench[hf]'"
+        ) from None
+    try:
+        found = snapshot_download(name, revision=revision, local_files_only=not download, allow_patterns=_NEEDED)
+    except (OSError, ValueError) as error:
+        if download:
+            raise UsageError(f"{name} could not be fetched from the hub: {_first_line(error)}") from error
+        raise UsageError(
+            f"{name} is neither a folder nor in the local Hugging Face cache; give a folder, or add ,download=yes"
+        ) from None
+    return Path(found)
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0]

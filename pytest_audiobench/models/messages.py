@@ -1,0 +1,107 @@
+"""What is asked of a model and what it says back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, TypeAlias
+
+from pytest_audiobench.audio.clip import Clip
+from pytest_audiobench.audio.heard import Heard as Heard
+
+Finish: TypeAlias = Literal["stop", "length", "refusal", "unknown"]
+
+
+class AudioSlot(NamedTuple):
+    """The place of the request's clip number ``clip`` within a message."""
+
+    clip: int
+
+
+class Message(NamedTuple):
+    """One turn: text parts and audio slots in order."""
+
+    role: Literal["system", "user", "assistant"]
+    parts: tuple[str | AudioSlot, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How to generate. Decimals are strings, so that the settings can be hashed."""
+
+    max_new_tokens: int = 256
+    temperature: str = "0"
+    top_p: str = "1"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One question to a model. ``key`` is its identity: messages, clips' keys, settings, model, epoch.
+
+    ``task`` and ``choices`` repeat what the messages say, for listeners that are no language models.
+    """
+
+    key: str
+    dataset: str
+    sample_id: str
+    stage: str
+    task: Literal["choice", "transcription", "open"]
+    messages: tuple[Message, ...]
+    clips: tuple[Clip, ...]
+    choices: tuple[str, ...] = ()
+    settings: Settings = Settings()
+    epoch: int = 0
+
+
+class Ask(NamedTuple):
+    """A request with its audio, one element of a batch."""
+
+    request: Request
+    audio: tuple[Heard, ...]
+
+
+class Part(NamedTuple):
+    """A piece of an output: text, or audio by digest."""
+
+    kind: Literal["text", "audio"]
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """One generated answer. ``finish`` is "length" when the limit of tokens cut it."""
+
+    parts: tuple[Part, ...]
+    finish: Finish = "stop"
+    score: float | None = None
+
+    @property
+    def text(self) -> str:
+        return "".join(part.value for part in self.parts if part.kind == "text")
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """What a model answered to one request, or the error that this one sample met.
+
+    ``truncated_s`` is how much of its clips' ends the model's window cut off, in seconds.
+    """
+
+    outputs: tuple[Output, ...] = ()
+    usage: Mapping[str, int] = field(default_factory=dict)
+    latency_s: float | None = None
+    truncated_s: float = 0.0
+    error: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The first output's text; empty when there is none."""
+        return self.outputs[0].text if self.outputs else ""
+
+    @property
+    def finish(self) -> Finish:
+        return self.outputs[0].finish if self.outputs else "unknown"
+
+    @classmethod
+    def of(cls, text: str, finish: Finish = "stop") -> Response:
+        return cls(outputs=(Output((Part("text", text),), finish),))

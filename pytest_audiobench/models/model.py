@@ -1,0 +1,58 @@
+"""The one interface behind which every kind of model stands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from pytest_audiobench.models.messages import Ask, Response
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Constants of an adapter: how much one batch holds, and what one clip may be.
+
+    ``rate_hz`` is the rate at which clips are played; ``max_clip_s`` the window beyond which a clip is cut
+    (and the cut counted), None for no window; ``max_clips`` how many clips one request may hold.
+    """
+
+    max_batch: int = 32
+    max_batch_s: float = 600.0
+    rate_hz: int = 16_000
+    max_clip_s: float | None = None
+    max_clips: int = 1
+
+
+class Model(Protocol):
+    """A handle on a model: cheap to make, no weights until :meth:`load`.
+
+    ``batching`` is "planned" where an answer may depend on its batch (in-process generation), "opaque"
+    where it may not be known or planned. ``listens`` is False for models that are played no audio
+    (chance, replay): nothing is decoded for them.
+    """
+
+    spec: str
+    batching: Literal["planned", "opaque"]
+    limits: Limits
+    listens: bool
+    device: str
+
+    def fingerprint(self) -> Mapping[str, str]:
+        """Digests and names that tell this model from any other: weights, tokenizer, dtype, front end.
+
+        Raises UsageError when the model cannot be what the spec says (a missing folder, no safetensors).
+        """
+        ...
+
+    def load(self) -> None:
+        """Make ready to be asked; called once, before the first batch, and never when all answers are known."""
+        ...
+
+    def ask(self, batch: Sequence[Ask]) -> list[Response]:
+        """One response for each element, in order. May raise PassingError or FatalError for the whole batch."""
+        ...
+
+    def close(self) -> None:
+        """Free memory and devices."""
+        ...

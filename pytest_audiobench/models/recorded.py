@@ -1,0 +1,156 @@
+"""Answers that were given before, in our own layout: the ``predictions.jsonl`` of a run."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol, get_args
+
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.lines import bounded_lines
+from pytest_audiobench.models.messages import Finish, Output, Part, Request, Response
+
+LONGEST_LINE_BYTES = 64_000_000
+
+# Earlier answers are what a model said, whatever it said: raw control characters are no reason to refuse a line.
+_decode = json.JSONDecoder(strict=False).decode
+_FINISHES = frozenset(get_args(Finish))
+
+
+class Answers(Protocol):
+    """Earlier answers, found again by request. ``fingerprint`` tells them from any others."""
+
+    fingerprint: Mapping[str, str]
+
+    def response(self, request: Request) -> Response:
+        """The recorded answer, or a response with the error that there is none."""
+        ...
+
+
+class _Key(NamedTuple):
+    dataset: str
+    sample_id: str
+    stage: str
+    epoch: int
+
+
+class RunAnswers:
+    """The answers of one model in a run's ``predictions.jsonl``, by data set, sample, stage and epoch.
+
+    ``model`` is an alias and ``among`` a part of an eval's name; each is needed only where the file holds
+    several answers to one request. Raises UsageError when it is needed and absent, or matches nothing.
+    """
+
+    def __init__(self, file: Path, model: str | None, among: str | None) -> None:
+        self._name = file.parent.name if file.name == "predictions.jsonl" else file.name
+        rows = [row for row in _rows(file) if among is None or among in row.eval]
+        if not rows:
+            raise UsageError(f"{file} holds no answers" + (f" of an eval named like {among!r}" if among else ""))
+        chosen = _one_model(file, Counter(row.model for row in rows), model)
+        self._responses = _by_key(file, [row for row in rows if row.model == chosen])
+        self.fingerprint: Mapping[str, str] = {
+            "adapter": "replay/1",
+            "layout": "run",
+            "answers": sha256_of(file),
+            "recorded_model": chosen,
+            "eval": among or "",
+        }
+
+    def response(self, request: Request) -> Response:
+        key = _Key(request.dataset, request.sample_id, request.stage, request.epoch)
+        if key in self._responses:
+            return self._responses[key]
+        return Response(
+            error=f"no recorded answer for {key.sample_id} of {key.dataset} (stage {key.stage}, epoch {key.epoch}) "
+            f"in {self._name}"
+        )
+
+
+class _Row(NamedTuple):
+    line: int
+    eval: str
+    model: str
+    key: _Key
+    response: Response
+
+
+def _rows(file: Path) -> Iterator[_Row]:
+    for line, row in records(file):
+        try:
+            texts = [row[field] for field in ("eval", "model", "dataset", "sample_id", "stage")]
+            if not all(isinstance(text, str) for text in texts) or type(row["epoch"]) is not int:
+                raise TypeError("its names must be texts and its epoch an integer")
+            response = _response(row)
+        except KeyError as error:
+            raise UsageError(f"{file}, line {line} has no {error}: it is no line of a run's predictions") from None
+        except (TypeError, AttributeError) as error:
+            raise UsageError(f"{file}, line {line} is no line of a run's predictions ({error})") from None
+        eval_, model, dataset, sample_id, stage = texts
+        yield _Row(line, eval_, model, _Key(dataset, sample_id, stage, row["epoch"]), response)
+
+
+def _response(row: Mapping[str, Any]) -> Response:
+    if row.get("error") is not None:
+        return Response(error=f"the recorded run met an error: {row['error']}")
+    outputs = tuple(_output(output["text"], output.get("finish")) for output in row["outputs"])
+    if not outputs:
+        return Response(error="the recorded run holds no output")
+    usage = {name: count for name, count in (row.get("usage") or {}).items() if type(count) is int}
+    return Response(outputs, usage)
+
+
+def _output(text: object, finish: Any) -> Output:
+    if not isinstance(text, str):
+        raise TypeError("an output's text must be a text")
+    return Output((Part("text", text),), finish if finish in _FINISHES else "unknown")
+
+
+def _one_model(file: Path, held: Counter[str], model: str | None) -> str:
+    listed = ", ".join(f"{alias} ({count} answers)" for alias, count in sorted(held.items()))
+    if model is None:
+        if len(held) > 1:
+            raise UsageError(f"{file} holds several models' answers: {listed}; choose one with model=ALIAS")
+        return next(iter(held))
+    if model not in held:
+        raise UsageError(f"{file} holds no answers of model {model!r}; it holds {listed}")
+    return model
+
+
+def _by_key(file: Path, rows: list[_Row]) -> dict[_Key, Response]:
+    """Evals that asked the same share an answer; two that differ (by their prompts) must be told apart."""
+    first: dict[_Key, _Row] = {}
+    for row in rows:
+        other = first.setdefault(row.key, row)
+        if (other.response.outputs, other.response.error) != (row.response.outputs, row.response.error):
+            raise UsageError(
+                f"{file} holds two answers for {row.key.sample_id} of {row.key.dataset}: of {other.eval} on line "
+                f"{other.line} and of {row.eval} on line {row.line}; choose with eval=PART_OF_A_NAME"
+            )
+    return {key: row.response for key, row in first.items()}
+
+
+def records(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """The JSON objects of a file, one a line, with their line numbers.
+
+    Bytes that are not UTF-8 come through as lone surrogates, to be repaired and counted where answers are
+    stored. Raises UsageError, with the line, for anything that is no object or is over 64 MB.
+    """
+    for number, line in bounded_lines(path, LONGEST_LINE_BYTES):
+        if not line.strip():
+            continue
+        try:
+            row = _decode(line.decode("utf-8", errors="surrogateescape"))
+        except (ValueError, RecursionError) as error:
+            raise UsageError(f"{path}, line {number} is not JSON ({error}); it must hold one object a line") from None
+        if not isinstance(row, dict):
+            raise UsageError(f"{path}, line {number} is JSON but no object; it must hold one object a line")
+        yield number, row
+
+
+def sha256_of(path: Path) -> str:
+    """The SHA-256 of a file's bytes, as hex digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

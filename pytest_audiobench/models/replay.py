@@ -1,0 +1,108 @@
+"""A model that is asked nothing: it gives the answers of an earlier run, ours or a study's, to be scored again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.models.join import Join
+from pytest_audiobench.models.messages import Ask, Response
+from pytest_audiobench.models.model import Limits
+from pytest_audiobench.models.recorded import Answers, RunAnswers, records
+from pytest_audiobench.models.spec import check_options, written
+from pytest_audiobench.models.study import CRASHES, FIELDS, StudyAnswers
+
+_RUN_FILE = "predictions.jsonl"
+_RUN_OPTIONS = ("model", "eval")
+_STUDY_OPTIONS = ("answers", "manifests", "crashes")
+
+
+class Replay:
+    """``replay:TARGET``: a run's folder or ``predictions.jsonl``, or a study's folder or one of its files.
+
+    Options for a run: ``model=ALIAS``, ``eval=PART_OF_A_NAME``, each needed only where answers would be
+    ambiguous. For a study: ``answers=reas|no_reas|…``, ``manifests=FOLDER`` (else ``manifests/`` in the
+    folder or beside it), ``crashes=error|unanswered``.
+    """
+
+    batching: Literal["planned", "opaque"] = "opaque"
+    listens = False
+    device = "recorded"
+    limits = Limits(max_batch=1024, max_batch_s=1e9, max_clips=1024)
+
+    def __init__(self, target: str, options: Mapping[str, str]) -> None:
+        check_options("replay", options, _RUN_OPTIONS + _STUDY_OPTIONS)
+        if (crashes := options.get("crashes", "error")) not in CRASHES:
+            raise UsageError(f"crashes={crashes} is not among {', '.join(CRASHES)}")
+        self.spec = written("replay", target, options)
+        self._target, self._options = Path(target).expanduser(), dict(options)
+
+    def fingerprint(self) -> Mapping[str, str]:
+        return self._answers.fingerprint
+
+    def load(self) -> None:
+        """Nothing is left to load: the answers were read for their fingerprint."""
+
+    def ask(self, batch: Sequence[Ask]) -> list[Response]:
+        return [self._answers.response(ask.request) for ask in batch]
+
+    def close(self) -> None:
+        """Nothing is held but the answers' texts."""
+
+    @cached_property
+    def _answers(self) -> Answers:
+        target = self._target
+        if not target.exists():
+            raise UsageError(f"there is nothing at {target} to replay; name a run's folder or a folder of answers")
+        if target.is_file():
+            return self._run(target) if _is_run(target) else self._study([target])
+        if (target / _RUN_FILE).is_file():
+            return self._run(target / _RUN_FILE)
+        files = sorted(target.glob("*.jsonl"))
+        if not files:
+            raise UsageError(f"{target} holds no answers to replay: neither {_RUN_FILE} nor other *.jsonl files")
+        return self._study(files)
+
+    def _run(self, file: Path) -> Answers:
+        self._refuse(_STUDY_OPTIONS, f"{file} holds a run of this project, whose options are", _RUN_OPTIONS)
+        return RunAnswers(file, self._options.get("model"), self._options.get("eval"))
+
+    def _study(self, files: list[Path]) -> Answers:
+        folder = files[0].parent
+        self._refuse(_RUN_OPTIONS, f"{folder} holds a study's answers, whose options are", _STUDY_OPTIONS)
+        join = Join(self._manifests(folder))
+        return StudyAnswers(files, join, self._options.get("answers"), self._options.get("crashes", "error"))
+
+    def _refuse(self, others: tuple[str, ...], why: str, own: tuple[str, ...]) -> None:
+        given = next((option for option in others if option in self._options), None)
+        if given is not None:
+            raise UsageError(f"{given}=… does not apply: {why} {', '.join(own)}")
+
+    def _manifests(self, folder: Path) -> Path:
+        if "manifests" in self._options:
+            return Path(self._options["manifests"]).expanduser()
+        candidates = (folder / "manifests", folder.resolve().parent / "manifests")
+        for candidate in candidates:
+            if candidate.is_dir():
+                return candidate
+        looked = " and ".join(map(str, candidates))
+        raise UsageError(
+            f"{folder} holds answers, but not the questions they belong to (looked for {looked}); "
+            "point to the study's manifests with manifests=FOLDER"
+        )
+
+
+def _is_run(file: Path) -> bool:
+    """Which of the two layouts a file is in, by its first row."""
+    for line, row in records(file):
+        if any(field in row for field in FIELDS):
+            return False
+        if "outputs" in row and "sample_id" in row:
+            return True
+        raise UsageError(
+            f"{file}, line {line} is neither a run's prediction nor a study's answer ({', '.join(FIELDS)})"
+        )
+    raise UsageError(f"{file} is empty: there is nothing to replay")

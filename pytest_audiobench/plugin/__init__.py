@@ -1,0 +1,204 @@
+"""The pytest plugin. Imports the standard library and pytest only: a suite without evals pays for no more."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_audiobench.plugin import options
+from pytest_audiobench.plugin.items import is_eval
+from pytest_audiobench.plugin.keys import EVALUATOR, ITEM, SESSION
+
+if TYPE_CHECKING:
+    from pytest_audiobench.audio.kit import AudioKit
+    from pytest_audiobench.plugin.asking import AskedModel
+    from pytest_audiobench.plugin.evaluator import Evaluator
+    from pytest_audiobench.plugin.session import EvalSession
+
+
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    from pytest_audiobench.plugin import hookspecs
+
+    pluginmanager.add_hookspecs(hookspecs)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    options.add_options(parser)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers",
+        "audiobench(suite=NAME, gpu=True): name the suite that an eval belongs to; skip it where there is no GPU",
+    )
+    if config.getoption("--ab-model") and not hasattr(config, "workerinput"):
+        from pytest_audiobench.plugin.edge import user_errors
+
+        with user_errors():
+            from pytest_audiobench.models.spec import parse_specs
+
+            parse_specs(options.read_options(config).models)
+    if hasattr(config, "workerinput"):
+        from pytest_audiobench.plugin import worker
+
+        worker.place_on_device(config)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    from pytest_audiobench.plugin import controller
+
+    controller.configure_node(node)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_node_collection_finished(node: Any) -> None:
+    from pytest_audiobench.plugin import controller
+
+    controller.node_collected(node.config)
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    if not file_path.name.endswith(".audiobench.toml"):
+        return None
+    from pytest_audiobench.plugin.declarative import DeclarativeFile
+
+    return DeclarativeFile.from_parent(parent, path=file_path)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "_audiobench_model" not in metafunc.fixturenames:
+        return
+    models = options.read_options(metafunc.config).models
+    if len(models) > 1:
+        from pytest_audiobench.plugin.edge import user_errors
+
+        with user_errors():
+            from pytest_audiobench.models.spec import parse_specs
+
+            aliases = [spec.alias for spec in parse_specs(models)]
+        metafunc.parametrize("_audiobench_model", aliases, ids=aliases, indirect=True, scope="session")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
+    if any(map(is_eval, items)):
+        from pytest_audiobench.plugin import collection
+
+        collection.check(session, config, items)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    if SESSION in session.config.stash:
+        from pytest_audiobench.plugin import collection
+
+        collection.finish(session)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    marker = item.get_closest_marker("audiobench")
+    if marker is None:
+        return
+    unknown = set(marker.kwargs) - {"suite", "gpu"}
+    if unknown or marker.args:
+        raise pytest.UsageError(f"{item.nodeid}: the audiobench marker takes suite=NAME and gpu=True, nothing else")
+    if marker.kwargs.get("gpu"):
+        from pytest_audiobench.plugin.devices import gpu_missing
+
+        reason = gpu_missing()
+        if reason:
+            pytest.skip(reason)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    evaluator = item.stash.get(EVALUATOR, None)
+    if evaluator is None:
+        return (yield)
+    from pytest_audiobench.plugin import verdicts
+
+    with verdicts.settled(evaluator):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Iterator[None]:
+    report = yield
+    evaluator = item.stash.get(EVALUATOR, None)
+    if evaluator is not None and call.when == "call":
+        from pytest_audiobench.plugin import verdicts
+
+        verdicts.describe(report, evaluator)
+    return report
+
+
+def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str] | None:
+    module = sys.modules.get("pytest_audiobench.metrics.value")
+    if module is None:
+        return None
+    for side in (left, right):
+        if isinstance(side, module.Metric):
+            return [f"{left!r} {op} {right!r}", *side.explain()]
+    return None
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if SESSION in config.stash:
+        config.stash[SESSION].close()
+
+
+@pytest.fixture(scope="session")
+def _audiobench_session(pytestconfig: pytest.Config) -> EvalSession:
+    from pytest_audiobench.plugin import collection
+
+    return collection.session_of(pytestconfig)
+
+
+@pytest.fixture(scope="session")
+def _audiobench_model(request: pytest.FixtureRequest) -> str | None:
+    return getattr(request, "param", None)
+
+
+@pytest.fixture
+def _audiobench_evaluator(
+    request: pytest.FixtureRequest, _audiobench_session: EvalSession, _audiobench_model: str | None
+) -> Evaluator:
+    from pytest_audiobench.plugin.edge import test_errors
+    from pytest_audiobench.plugin.evaluator import Evaluator
+
+    item = request.node
+    with test_errors():
+        handle = _audiobench_session.handle(_audiobench_model)
+    item.stash[EVALUATOR] = Evaluator(_audiobench_session, item, item.stash[ITEM], handle)
+    return item.stash[EVALUATOR]
+
+
+@pytest.fixture
+def evaluate(_audiobench_evaluator: Evaluator) -> Evaluator:
+    """Measure the model of this run: ``result = evaluate(dataset, protocol)``; thresholds are checked at the test's end."""
+    return _audiobench_evaluator
+
+
+@pytest.fixture
+def model(_audiobench_session: EvalSession, _audiobench_model: str | None) -> AskedModel:
+    """The model of this run, for a plain test: ``model.ask(clip, "What is heard?").text``; its device and limits."""
+    from pytest_audiobench.plugin.asking import AskedModel
+    from pytest_audiobench.plugin.edge import test_errors
+
+    with test_errors():
+        return AskedModel(_audiobench_session, _audiobench_session.handle(_audiobench_model))
+
+
+@pytest.fixture(scope="session")
+def audio() -> AudioKit:
+    """Clips for a test of one's own: load, synthesise, edit."""
+    from pytest_audiobench.audio.kit import AudioKit
+
+    return AudioKit()

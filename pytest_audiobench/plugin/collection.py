@@ -1,0 +1,128 @@
+"""What is checked when the evals are collected and nothing has been asked yet."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.plugin import progress, worker
+from pytest_audiobench.plugin.controller import Controller, Expected
+from pytest_audiobench.plugin.items import EvalItem, name_evals
+from pytest_audiobench.plugin.keys import CONTROLLER, ITEM, SESSION
+from pytest_audiobench.plugin.options import read_options
+from pytest_audiobench.plugin.place import RunPlace, new_run_name, process_name
+from pytest_audiobench.plugin.session import EvalSession
+from pytest_audiobench.report.atomic import write_text
+
+_LISTING = "AUDIOBENCH_LIST_EVALS_TO"
+"""Set for the process that only lists the whole benchmark: the file that it writes the evals' names to."""
+_CHECKING_WORKER = "gw0"
+
+
+def session_of(config: pytest.Config) -> EvalSession:
+    """This process's session, made on first use."""
+    if SESSION not in config.stash:
+        options = read_options(config)
+        run = worker.run_of(config)
+        if run is not None:
+            place = RunPlace(options.reports, run)
+            shown = progress.to_file(place.folder / f"progress-{process_name()}")
+        else:
+            place = config.stash.setdefault(
+                CONTROLLER, Controller(RunPlace(options.reports, options.run or new_run_name()))
+            ).place
+            shown = _terminal_progress(config)
+        config.stash[SESSION] = EvalSession(config, options, place, shown)
+    return config.stash[SESSION]
+
+
+def check(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Name the evals and check what the user declared about them.
+
+    A mistake ends the run before the first request: as a usage error here, or, in a worker, which xdist
+    would take for a crash, through the controller, which is told and gets nothing to run.
+    """
+    try:
+        named = name_evals(items)
+        listing = os.environ.get(_LISTING)
+        if listing:
+            write_text(Path(listing), json.dumps([one.eval for one in named]))
+            return
+        ours = session_of(config)
+        _ = ours.specs, ours.registration
+        if process_name() in ("main", _CHECKING_WORKER):
+            _check_rules(ours, named)
+        if ours.options.run and process_name() == "main":
+            ours.place.check_free()
+    except (UsageError, pytest.UsageError) as error:
+        if worker.run_of(config) is None:
+            raise pytest.UsageError(str(error)) from error
+        place = RunPlace(read_options(config).reports, str(worker.run_of(config)))
+        place.open()
+        place.announce(process_name(), {"usage_error": str(error)})
+        items[:] = []
+
+
+def finish(session: pytest.Session) -> None:
+    """Tell the controller which evals are to run here, now that ``-k`` and its like have chosen."""
+    config = session.config
+    ours = config.stash[SESSION]
+    chosen = [item.stash[ITEM] for item in session.items if ITEM in item.stash]
+    if not chosen or config.option.collectonly:
+        return
+    expected = [
+        Expected(one.nodeid, one.eval, one.alias or next(iter(ours.specs)), len(ours.rules.for_eval(one.eval, one.alias or next(iter(ours.specs)))))
+        for one in chosen
+    ]
+    left_out = ours.rules.left_out([(one.eval, one.alias) for one in expected])
+    if worker.run_of(config) is None:
+        config.stash[CONTROLLER].expect(expected, left_out)
+        config.pluginmanager.register(config.stash[CONTROLLER], "audiobench-controller")
+    else:
+        ours.place.open()
+        ours.place.announce(
+            process_name(), {"expected": [list(one) for one in expected], "left_out": left_out}
+        )
+
+
+def _check_rules(ours: EvalSession, named: Sequence[EvalItem]) -> None:
+    unmatched = ours.rules.unmatched([one.eval for one in named])
+    if unmatched:
+        everything = [*(one.eval for one in named), *_whole_benchmark(ours.config)]
+        unmatched = ours.rules.unmatched(everything)
+        if unmatched:
+            raise UsageError(f"{unmatched[0]} matches no eval; there are {', '.join(sorted(set(everything)))}")
+
+
+def _whole_benchmark(config: pytest.Config) -> list[str]:
+    """The names of all evals in the folders of ``ab_evals``, listed by a process of its own.
+
+    Only asked for when a threshold matches nothing that was collected: the user may have named one file.
+    """
+    folders = [folder for folder in config.getini("ab_evals") if (config.rootpath / folder).is_dir()]
+    if not folders:
+        return []
+    with tempfile.TemporaryDirectory() as temporary:
+        listing = Path(temporary) / "evals.json"
+        command = [sys.executable, "-m", "pytest", "--collect-only", "-qq", "-p", "no:cacheprovider", *folders]
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")} | {_LISTING: str(listing)}
+        subprocess.run(command, cwd=config.rootpath, env=environment, capture_output=True, check=False)
+        if not listing.exists():
+            raise UsageError(f"the evals in {', '.join(folders)} cannot be collected: see {' '.join(command[1:])}")
+        found: list[str] = json.loads(listing.read_text(encoding="utf-8"))
+        return found
+
+
+def _terminal_progress(config: pytest.Config) -> progress.Progress:
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is None or config.get_verbosity() < 0:
+        return progress.silent()
+    return progress.on_terminal(reporter, config.pluginmanager.get_plugin("capturemanager"))

@@ -1,0 +1,30 @@
+"""Where this package's errors become pytest's: a usage error, a skip, a failure without a traceback."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from pytest_audiobench.errors import AudiobenchError, NotHere, UsageError
+
+
+@contextmanager
+def user_errors() -> Iterator[None]:
+    """Before the run: a user's mistake ends it with exit code 4."""
+    try:
+        yield
+    except UsageError as error:
+        raise pytest.UsageError(str(error)) from error
+
+
+@contextmanager
+def test_errors() -> Iterator[None]:
+    """Within a test: what is not on this machine skips it, everything else fails it with its one sentence."""
+    try:
+        yield
+    except NotHere as error:
+        pytest.skip(str(error))
+    except AudiobenchError as error:
+        pytest.fail(str(error), pytrace=False)

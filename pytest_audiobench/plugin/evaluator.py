@@ -1,0 +1,160 @@
+"""The ``evaluate`` fixture's object: one test's evaluations, what it recorded, and what it must still answer for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+
+from pytest_audiobench.datasets.dataset import Dataset
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.gate.thresholds import Threshold, check, parse_threshold
+from pytest_audiobench.gate.verdict import Verdict
+from pytest_audiobench.metrics.sanitise import number
+from pytest_audiobench.metrics.value import Metric
+from pytest_audiobench.plugin.edge import test_errors
+from pytest_audiobench.plugin.items import EvalItem
+from pytest_audiobench.plugin.session import EvalSession
+from pytest_audiobench.protocols.protocol import Protocol
+from pytest_audiobench.report.item_lines import lines_of
+from pytest_audiobench.report.parts import write_part
+from pytest_audiobench.runs.evaluate import Evaluation, Item, evaluate
+from pytest_audiobench.runs.handle import Handle
+from pytest_audiobench.runs.record import MetricRecord, Outcome, VerdictRecord
+from pytest_audiobench.runs.result import Result, as_metric
+
+
+class Evaluator:
+    """``evaluate(dataset, protocol)`` asks the model and returns the :class:`Result`.
+
+    A test may evaluate several times when it names each: ``evaluate(…, name="noisy")``. Thresholds that are
+    declared for the eval are checked when the test's body returns, whether or not it asserts anything.
+    """
+
+    def __init__(self, session: EvalSession, item: pytest.Item, named: EvalItem, handle: Handle) -> None:
+        self._session, self._item, self._named, self._handle = session, item, named, handle
+        self._evaluations: list[Evaluation] = []
+        self._recorded: list[MetricRecord] = []
+        self._required: list[Threshold] = []
+
+    @property
+    def results(self) -> list[Result]:
+        """The results so far, in order."""
+        return [evaluation.result for evaluation in self._evaluations]
+
+    def __call__(self, dataset: Dataset | str, protocol: Protocol, *, name: str | None = None) -> Result:
+        """Evaluate the model on ``dataset`` by ``protocol``.
+
+        Raises UsageError for a second evaluation without a name of its own, and whatever
+        :func:`pytest_audiobench.runs.evaluate.evaluate` raises.
+        """
+        with test_errors():
+            return self._evaluate(self._registered(dataset) if isinstance(dataset, str) else dataset, protocol, name)
+
+    def _evaluate(self, dataset: Dataset, protocol: Protocol, name: str | None) -> Result:
+        eval_ = f"{self._named.eval}:{name}" if name else self._named.eval
+        if any(result.record.eval == eval_ for result in self.results):
+            raise UsageError(f"{eval_} was evaluated already in this test: give each evaluation a name=")
+        place = self._session.places(Path(self._item.path).parent)
+        item = Item(
+            index=self._named.index,
+            nodeid=self._item.nodeid,
+            eval=eval_,
+            suite=self._named.suite,
+            places=place,
+            progress=self._session.progress.of(eval_),
+        )
+        evaluation = evaluate(self._session.bench, self._handle, item, dataset, protocol)
+        self._present()
+        self._evaluations.append(evaluation)
+        self._item.config.hook.pytest_audiobench_result_ready(item=self._item, result=evaluation.result)
+        return evaluation.result
+
+    def record(
+        self, name: str, value: Any, *, direction: Literal["higher", "lower"] = "higher", unit: str = ""
+    ) -> Metric:
+        """Record a number of the test's own beside the eval's metrics; thresholds may name it.
+
+        Raises UsageError for a value that is no number. NaN and infinity are kept as "no number", on
+        which every threshold fails.
+        """
+        with test_errors():
+            found = number(value, name)
+        finite = found == found and abs(found) != float("inf")
+        record = MetricRecord(
+            name=name,
+            value=found if finite else None,
+            lower=None,
+            upper=None,
+            n=1,
+            unit=unit,
+            direction=direction,
+            method="recorded by the test" if finite else f"recorded by the test as {found}, which is no number",
+        )
+        self._recorded.append(record)
+        metric = as_metric(record, {})
+        self._item.config.hook.pytest_audiobench_metric_recorded(item=self._item, metric=metric)
+        return metric
+
+    def require(self, *thresholds: str) -> None:
+        """Declare thresholds in code, such as ``"accuracy[hop=multi] >= 0.3"``; checked like those of audiobench.toml.
+
+        Raises UsageError for a threshold that cannot be read.
+        """
+        with test_errors():
+            self._required += [parse_threshold(text) for text in thresholds]
+
+    def settle(self) -> list[str]:
+        """Check everything declared for this eval; what is wrong, one line each. Called when the body has returned."""
+        if not self.results:
+            return ["the test asked for `evaluate` and evaluated nothing: call it, or skip the test"]
+        self.results[0].record.metrics.extend(self._recorded)
+        wrong: list[str] = []
+        for result in self.results:
+            verdicts = self._verdicts(result)
+            result.record.verdicts = [
+                VerdictRecord(v.status, v.threshold, v.value, v.detail) for v in verdicts
+            ]
+            wrong += [f"{result.record.eval}: {v.threshold}: {v.detail}" for v in verdicts if v.status != "pass"]
+        return wrong
+
+    def close(self, outcome: Outcome, message: str) -> None:
+        """Write the items' records: from then on they count as finished."""
+        for evaluation in self._evaluations:
+            record = evaluation.result.record
+            record.outcome, record.message = outcome, message
+            write_part(self._session.place.parts, record, lines_of(evaluation))
+
+    def _present(self) -> None:
+        handle = self._handle
+        self._session.place.open()
+        self._session.place.present(
+            handle.alias,
+            {
+                "alias": handle.alias,
+                "spec": handle.spec,
+                "batching": "planned" if handle.planned else "opaque",
+                "device": handle.device,
+                "fingerprint": dict(handle.fingerprint),
+            },
+        )
+
+    def _verdicts(self, result: Result) -> Sequence[Verdict]:
+        declared = [*self._session.rules.for_eval(result.record.eval, self._handle.alias), *self._required]
+        if result.errors > self._session.options.max_errors:
+            detail = (
+                f"not comparable: {result.errors} of {result.n * result.record.epochs} samples could not be asked "
+                f"({result.record.errors[0]['sample_id']}: {result.record.errors[0]['message']}); "
+                f"mend them, or allow them with --ab-max-errors {result.errors}"
+            )
+            texts = [threshold.text for threshold in declared] or ["every sample asked"]
+            return [Verdict("not_comparable", text, None, detail) for text in texts]
+        return [check(threshold, result.find) for threshold in declared]
+
+    def _registered(self, name: str) -> Dataset:
+        datasets = self._session.registration.datasets
+        if name not in datasets:
+            raise UsageError(f"no data set is registered as {name!r}; there are {', '.join(sorted(datasets)) or 'none'}")
+        return datasets[name]

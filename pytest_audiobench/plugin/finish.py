@@ -1,0 +1,130 @@
+"""The end of a run, in the controlling process: what was lost, the run's files, the summary on the screen."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import time
+from collections.abc import Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_audiobench.plugin.controller import Controller, Expected
+from pytest_audiobench.plugin.options import read_options
+from pytest_audiobench.report.html import write_page
+from pytest_audiobench.report.markdown import append_summary
+from pytest_audiobench.report import run_files
+from pytest_audiobench.report.terminal import summary_lines
+
+_PACKAGES = ("pytest-audiobench", "pytest", "numpy", "soundfile", "soxr", "jiwer", "torch", "transformers", "pocketsphinx")
+_STOPPED = (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.USAGE_ERROR)
+
+
+def finish(session: pytest.Session, controller: Controller) -> None:
+    """Report lost evals as failed, fail a gated run that tested nothing, and write the run's files."""
+    stopped = session.exitstatus in _STOPPED or bool(session.shouldstop) or bool(session.shouldfail)
+    notes = list(controller.left_out_notes)
+    if stopped and controller.lost:
+        notes.append(f"stopped early: {len(controller.lost)} evals were not run")
+    elif controller.lost:
+        for one in controller.lost:
+            _report_lost(session, one)
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+    if controller.all_skipped and any(one.thresholds for one in controller.expected.values()):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+    if not controller.place.opened:
+        return
+    heading = _heading(session, controller, notes)
+    run = run_files.collect(controller.place.folder, heading)
+    session.config.hook.pytest_audiobench_update_run(config=session.config, run=run)
+    write_page(controller.place.folder, run)
+    controller.place.forget()
+    run_files.finish(controller.place.folder, run)
+    summary = os.environ.get("GITHUB_STEP_SUMMARY")
+    if summary:
+        append_summary(Path(summary), run)
+    controller.run = run
+
+
+def summarise(reporter: Any, controller: Controller) -> None:
+    """The table of the run, and where its report lies."""
+    if controller.all_skipped:
+        reporter.section("audiobench", sep="=", red=True)
+        reporter.write_line(
+            f"all {len(controller.expected)} evals were skipped: nothing was measured (run with -rs for the reasons)", red=True
+        )
+        if any(one.thresholds for one in controller.expected.values()):
+            reporter.write_line("thresholds are declared, so this run fails", red=True)
+    if controller.run is None:
+        return
+    if not controller.all_skipped and controller.run["items"]:
+        reporter.section("audiobench", sep="=")
+        for text, style in summary_lines(controller.run, reporter._tw.fullwidth):
+            reporter.write_line(text, **({style: True} if style else {}))
+    reporter.write_line(f"report: {_shown(controller.place.folder / 'report.html')}")
+
+
+def _report_lost(session: pytest.Session, one: Expected) -> None:
+    text = (
+        f"{one.eval} ({one.alias}) was collected and never reported: its worker died or was stopped. "
+        "What it had answered is kept; run again to go on."
+    )
+    report = pytest.TestReport(
+        nodeid=one.nodeid,
+        location=(one.nodeid.partition("::")[0], None, one.nodeid.partition("::")[2]),
+        keywords={},
+        outcome="failed",
+        longrepr=text,
+        when="call",
+        sections=(),
+        duration=0.0,
+        start=time.time(),
+        stop=time.time(),
+    )
+    session.config.hook.pytest_runtest_logreport(report=report)
+
+
+def _heading(session: pytest.Session, controller: Controller, notes: Sequence[str]) -> run_files.Heading:
+    options = read_options(session.config)
+    return run_files.Heading(
+        run=controller.place.run,
+        started=_iso(controller.started),
+        finished=_iso(time.time()),
+        command=["pytest", *session.config.invocation_params.args],
+        exit_status=int(session.exitstatus),
+        limit=options.limit,
+        epochs=options.epochs,
+        models=controller.place.models(),
+        runtime={
+            "python": platform.python_version(),
+            "implementation": sys.implementation.name,
+            "platform": platform.platform(),
+            "packages": _versions(),
+        },
+        notes=notes,
+    )
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for package in _PACKAGES:
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def _iso(seconds: float) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
+
+
+def _shown(path: Path) -> str:
+    try:
+        return str(path.relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)

@@ -1,0 +1,25 @@
+"""Where this plugin keeps its state on pytest's objects. Light: imported by every run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pytest_audiobench.plugin.controller import Controller
+    from pytest_audiobench.plugin.evaluator import Evaluator
+    from pytest_audiobench.plugin.items import EvalItem
+    from pytest_audiobench.plugin.session import EvalSession
+
+SESSION = pytest.StashKey["EvalSession"]()
+"""On config: what the evals of this process share. Present once an eval was collected."""
+
+CONTROLLER = pytest.StashKey["Controller"]()
+"""On config, never in a worker: what becomes of the collected evals. Present once an eval was collected, or with xdist."""
+
+ITEM = pytest.StashKey["EvalItem"]()
+"""On an item: its name as an eval."""
+
+EVALUATOR = pytest.StashKey["Evaluator"]()
+"""On an item: its ``evaluate``, once the fixture was set up."""

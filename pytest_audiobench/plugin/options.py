@@ -1,0 +1,125 @@
+"""The command line's ``--ab-…`` options, each with its ini and environment twin."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+DEFAULT_MODEL = "baseline:listener"
+
+_LISTS = {
+    "model": ("[ALIAS=]KIND:TARGET[,KEY=VALUE…]", f"the model to evaluate, or several by repeating (default {DEFAULT_MODEL})"),
+    "data": ("[NAME=]FOLDER", "a folder that holds data sets by name, or one data set's own folder; repeatable"),
+    "protocol": ("NAME", "read the answers by this protocol, or by several: the first is the headline"),
+    "store": ("FILE", "where answers are kept (default .audiobench/store.sqlite); further ones are only read"),
+}
+_VALUES = {
+    "limit": ("N", "take the first N samples in hash order, up to the end of a window where batches are planned"),
+    "epochs": ("N", "ask everything N times and report mean, spread and agreement (default 1)"),
+    "max-errors": ("N", "samples of an eval whose asking may fail before it is not comparable (default 0)"),
+    "config": ("FILE", "thresholds (default audiobench.toml, else [tool.audiobench] in pyproject.toml)"),
+    "reports": ("FOLDER", "where runs are written (default reports)"),
+    "run": ("NAME", "this run's name under the reports folder (default: date, time and a random end)"),
+}
+
+
+def add_options(parser: pytest.Parser) -> None:
+    """Declare every option, its ini key ``ab_<name>`` and mention its variable ``AUDIOBENCH_<NAME>``."""
+    group = parser.getgroup("audiobench", "audiobench: benchmarks for audio-language models")
+    for name, (metavar, text) in _LISTS.items():
+        group.addoption(f"--ab-{name}", action="append", default=None, metavar=metavar, help=text)
+        parser.addini(_ini(name), f"{text} (as --ab-{name})", type="linelist", default=[])
+    for name, (metavar, text) in _VALUES.items():
+        group.addoption(f"--ab-{name}", default=None, metavar=metavar, help=text)
+        parser.addini(_ini(name), f"{text} (as --ab-{name})", default="")
+    refresh = "ask again what is known already; answers that differ are counted as noise"
+    group.addoption("--ab-refresh", action="store_true", default=None, help=refresh)
+    parser.addini("ab_refresh", f"{refresh} (as --ab-refresh)", type="bool", default=False)
+    evals = "folders that hold the whole benchmark, for checking that every threshold names an eval"
+    parser.addini("ab_evals", evals, type="args", default=["evals"])
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of a run, read and checked."""
+
+    models: tuple[str, ...]
+    data: tuple[str, ...]
+    protocols: tuple[str, ...]
+    stores: tuple[Path, ...]
+    limit: int | None
+    epochs: int
+    refresh: bool
+    max_errors: int
+    config: Path | None
+    reports: Path
+    run: str | None
+
+
+def read_options(config: pytest.Config) -> Options:
+    """The command line's values, else the environment's, else the ini file's. Raises pytest.UsageError."""
+    root = config.rootpath
+    start = config.invocation_params.dir
+    stores = _list(config, "store")
+    file = _value(config, "config")
+    reports = _value(config, "reports")
+    return Options(
+        models=_list(config, "model") or (DEFAULT_MODEL,),
+        data=_list(config, "data"),
+        protocols=_list(config, "protocol"),
+        stores=tuple(start / store for store in stores) or (root / ".audiobench" / "store.sqlite",),
+        limit=_whole(config, "limit", least=1),
+        epochs=_whole(config, "epochs", least=1) or 1,
+        refresh=_refresh(config),
+        max_errors=_whole(config, "max-errors", least=0) or 0,
+        config=start / file if file else None,
+        reports=start / reports if reports else root / "reports",
+        run=_run_name(_value(config, "run")),
+    )
+
+
+def _ini(name: str) -> str:
+    return f"ab_{name.replace('-', '_')}"
+
+
+def _variable(name: str) -> str:
+    return f"AUDIOBENCH_{name.replace('-', '_').upper()}"
+
+
+def _list(config: pytest.Config, name: str) -> tuple[str, ...]:
+    given = config.getoption(f"--ab-{name}")
+    if given is None and os.environ.get(_variable(name)):
+        given = os.environ[_variable(name)].split(os.pathsep if name in ("data", "store") else ";")
+    return tuple(given if given is not None else config.getini(_ini(name)))
+
+
+def _value(config: pytest.Config, name: str) -> str:
+    given = config.getoption(f"--ab-{name}")
+    if given is None:
+        given = os.environ.get(_variable(name)) or config.getini(_ini(name))
+    return str(given)
+
+
+def _whole(config: pytest.Config, name: str, least: int) -> int | None:
+    text = _value(config, name)
+    if not text:
+        return None
+    if not text.isdecimal() or int(text) < least:
+        raise pytest.UsageError(f"--ab-{name} takes a whole number from {least} up, not {text!r}")
+    return int(text)
+
+
+def _refresh(config: pytest.Config) -> bool:
+    given = config.getoption("--ab-refresh")
+    if given is None and os.environ.get("AUDIOBENCH_REFRESH"):
+        return os.environ["AUDIOBENCH_REFRESH"].lower() not in ("0", "false", "no")
+    return bool(given if given is not None else config.getini("ab_refresh"))
+
+
+def _run_name(text: str) -> str | None:
+    if text and (text in (".", "..") or not all(c.isalnum() or c in "-_.+" for c in text)):
+        raise pytest.UsageError(f"--ab-run takes a plain name of letters, digits and -_.+, not {text!r}")
+    return text or None

@@ -1,0 +1,109 @@
+"""How far an eval has come, on one line; nothing under -q.
+
+Outside xdist the line is written by the eval itself. Under xdist a worker has no terminal: it writes a
+small file, and a thread of the controller reads them all and writes one line for all workers.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+_EVERY_S = 0.5
+_EVERY_WITHOUT_TERMINAL_S = 30.0
+
+
+class Progress:
+    """Reports (done, total) of the eval in hand through ``show``, not more often than ``every_s``."""
+
+    def __init__(self, show: Callable[[str, int, int], None], every_s: float = _EVERY_S) -> None:
+        self._show, self._every_s, self._last = show, every_s, time.monotonic()
+
+    def of(self, eval_: str) -> Callable[[int, int], None]:
+        """The progress function of one eval."""
+
+        def report(done: int, total: int) -> None:
+            now = time.monotonic()
+            if now - self._last >= self._every_s:
+                self._last = now
+                self._show(eval_, done, total)
+
+        return report
+
+
+def silent() -> Progress:
+    return Progress(lambda eval_, done, total: None, every_s=float("inf"))
+
+
+def on_terminal(reporter: Any, capture: Any) -> Progress:
+    """Progress of a run without workers: the line rewritten in place on a terminal, a line now and then elsewhere."""
+    line = _Line(reporter)
+
+    def show(eval_: str, done: int, total: int) -> None:
+        if capture is None:
+            line.write(f"{eval_}: {done}/{total}")
+        else:
+            with capture.global_and_fixture_disabled():
+                line.write(f"{eval_}: {done}/{total}")
+
+    return Progress(show, line.every_s)
+
+
+def to_file(path: Path) -> Progress:
+    """Progress of an xdist worker. A file that cannot be written costs a line on the screen, not the run."""
+
+    def show(eval_: str, done: int, total: int) -> None:
+        try:
+            path.write_text(json.dumps([eval_, done, total]), encoding="utf-8")
+        except OSError:
+            return
+
+    return Progress(show)
+
+
+class WorkersLine:
+    """The controller's line for all workers, written by a thread of its own until stopped."""
+
+    def __init__(self, reporter: Any, folder: Path) -> None:
+        self._line, self._folder = _Line(reporter), folder
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="audiobench-progress", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        before = ""
+        while not self._stop.wait(self._line.every_s):
+            text = ", ".join(filter(None, (_said(path) for path in sorted(self._folder.glob("progress-*")))))
+            if text and text != before:
+                self._line.write(text)
+            before = text
+
+
+def _said(path: Path) -> str:
+    try:
+        eval_, done, total = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return ""
+    return f"{eval_}: {done}/{total}"
+
+
+class _Line:
+    def __init__(self, reporter: Any) -> None:
+        self._reporter = reporter
+        self._terminal = bool(reporter.isatty)
+        self.every_s = _EVERY_S if self._terminal else _EVERY_WITHOUT_TERMINAL_S
+
+    def write(self, text: str) -> None:
+        if self._terminal:
+            self._reporter.rewrite(f"audiobench {text}"[: self._reporter._tw.fullwidth - 1], erase=True)
+        else:
+            self._reporter.ensure_newline()
+            self._reporter.write_line(f"audiobench {text}")

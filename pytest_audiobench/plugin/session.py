@@ -1,0 +1,106 @@
+"""What the evals of one process share: the store, the audio's memory, the models; opened by the first eval."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+
+import pytest
+
+from pytest_audiobench.audio.index import AudioIndex
+from pytest_audiobench.datasets.dataset import Places
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.gate.config import Rules, read_rules
+from pytest_audiobench.models.registry import make
+from pytest_audiobench.models.spec import ModelSpec, parse_specs
+from pytest_audiobench.plugin.options import Options
+from pytest_audiobench.plugin.place import RunPlace, keep_out_of_git
+from pytest_audiobench.plugin.progress import Progress
+from pytest_audiobench.plugin.registration import Registration
+from pytest_audiobench.runs.claims import Claims
+from pytest_audiobench.runs.evaluate import Bench
+from pytest_audiobench.runs.handle import Handle
+from pytest_audiobench.runs.store import Store
+
+
+
+class EvalSession:
+    """One process's part in a run. Nothing is opened, made or read before it is needed."""
+
+    def __init__(self, config: pytest.Config, options: Options, place: RunPlace, progress: Progress) -> None:
+        self.config, self.options, self.place, self.progress = config, options, place, progress
+        self._handles: dict[str, Handle] = {}
+
+    @cached_property
+    def registration(self) -> Registration:
+        registration = Registration()
+        self.config.hook.pytest_audiobench_register(registration=registration)
+        return registration
+
+    @cached_property
+    def specs(self) -> Mapping[str, ModelSpec]:
+        """The models by alias, in the order given."""
+        return {spec.alias: spec for spec in parse_specs(self.options.models)}
+
+    @cached_property
+    def rules(self) -> Rules:
+        """The declared thresholds; metrics that strangers register are known by then."""
+        _ = self.registration
+        return read_rules(self.config.rootpath, self.options.config)
+
+    @cached_property
+    def bench(self) -> Bench:
+        first, *extras = self.options.stores
+        keep_out_of_git(first.parent)
+        store = Store(first, self.place.run, self.options.refresh, extras)
+        return Bench(
+            run=self.place.run,
+            store=store,
+            claims=Claims(first.with_name(first.name + ".claims")),
+            index=AudioIndex(first.parent / "audio.sqlite"),
+            limit=self.options.limit,
+            epochs=self.options.epochs,
+            protocols=self.options.protocols,
+        )
+
+    def handle(self, alias: str | None) -> Handle:
+        """The model of that alias, or the only one. At most one is loaded at a time."""
+        _ = self.registration
+        spec = self.specs[alias] if alias is not None else next(iter(self.specs.values()))
+        for other in self._handles.values():
+            if other.alias != spec.alias:
+                other.close()
+        if spec.alias not in self._handles:
+            self._handles[spec.alias] = Handle(spec.alias, make(spec))
+        return self._handles[spec.alias]
+
+    @property
+    def handles(self) -> Sequence[Handle]:
+        return list(self._handles.values())
+
+    def places(self, here: Path) -> Places:
+        """Where data may lie, for a test file in the folder ``here``."""
+        named, shelves = {}, []
+        for entry in self.options.data:
+            name, equals, folder = entry.partition("=")
+            if equals and os.sep not in name:
+                named[name] = self._existing(folder, entry)
+            else:
+                shelves.append(self._existing(entry, entry))
+        return Places(here, named, [*shelves, self.config.rootpath / "data"])
+
+    def _existing(self, folder: str, entry: str) -> Path:
+        path = self.config.invocation_params.dir / Path(folder).expanduser()
+        if not path.is_dir():
+            raise UsageError(f"--ab-data {entry}: {path} is not a folder on this machine")
+        return path
+
+    def close(self) -> None:
+        for handle in self._handles.values():
+            handle.close()
+        if "bench" in vars(self):
+            self.bench.store.close()
+            self.bench.claims.close()
+            self.bench.index.close()

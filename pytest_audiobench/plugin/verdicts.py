@@ -1,0 +1,48 @@
+"""Verdicts are final in the test's call phase: everything declared is checked when the body returns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from pytest_audiobench.gate.table import failure_table
+from pytest_audiobench.plugin.evaluator import Evaluator
+from pytest_audiobench.report.junit import properties
+
+
+@contextmanager
+def settled(evaluator: Evaluator) -> Iterator[None]:
+    """Check what is declared once the body has returned, and write the items' records either way.
+
+    A failed check fails the test with its table and no traceback. An interrupted test leaves no record.
+    """
+    try:
+        yield
+    except pytest.skip.Exception as skip:
+        evaluator.settle()
+        evaluator.close("skipped", str(skip))
+        raise
+    except (Exception, pytest.fail.Exception) as error:
+        evaluator.settle()
+        evaluator.close("failed", str(error))
+        raise
+    wrong = evaluator.settle()
+    evaluator.close("failed" if wrong else "passed", "; ".join(wrong))
+    if wrong:
+        pytest.fail("\n".join([*wrong, "", *tables(evaluator)]), pytrace=False)
+
+
+def tables(evaluator: Evaluator) -> list[str]:
+    """The evals' tables, as they are printed when one fails."""
+    return [failure_table(result.record) for result in evaluator.results]
+
+
+def describe(report: pytest.TestReport, evaluator: Evaluator) -> None:
+    """Give a test's report its numbers (for JUnit) and, when an assertion of its own failed, the tables."""
+    for result in evaluator.results:
+        report.user_properties.extend(properties(result.record))
+    shown = str(report.longrepr or "")
+    if report.failed and evaluator.results and tables(evaluator)[0] not in shown:
+        report.sections.append(("audiobench", "\n".join(tables(evaluator))))

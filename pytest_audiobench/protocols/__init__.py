@@ -1,0 +1,1 @@
+"""What an answer means: prompts, parsers and scores."""

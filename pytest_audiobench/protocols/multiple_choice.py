@@ -1,0 +1,136 @@
+"""One question with listed options, one letter wanted."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import TypeAlias
+
+from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.models.messages import AudioSlot, Finish, Message, Response, Settings
+from pytest_audiobench.protocols import faithfulness, letters, mmau
+from pytest_audiobench.protocols.options import LETTERS, letter_of, options_of
+from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Reading, Stage
+
+Parser: TypeAlias = Callable[[str, tuple[str, ...], Finish], Answer]
+IsCorrect: TypeAlias = Callable[[Sample, str], bool]
+
+DEFAULT = "{question}\n{options}\nAnswer with the letter of the correct option."
+FAITHFULNESS_AF3 = "{question} Select one option from the provided choices.\n{options_in_line}."
+FAITHFULNESS_AF3_REASONING = f"{FAITHFULNESS_AF3} Please think and reason about the input audio before you respond."
+PROMPTS: Mapping[str, str] = MappingProxyType(
+    {
+        "default": DEFAULT,
+        "faithfulness-af3": FAITHFULNESS_AF3,
+        "faithfulness-af3-reasoning": FAITHFULNESS_AF3_REASONING,
+    }
+)
+
+_PLACEHOLDERS = ("question", "options", "options_in_line")
+
+
+def multiple_choice(
+    *readings: str,
+    prompt: str = DEFAULT,
+    system: str | None = None,
+    max_new_tokens: int = 256,
+) -> Protocol:
+    """Ask for one option by its letter, and read the answer by ``readings``, the first as the headline.
+
+    The readings are ``letters`` (the default; ours, strict), ``mmau-string`` (MMAU's and MMAR's own rule), and the
+    parsers of the faithfulness study, kept with their defects to repeat its numbers: ``faithfulness-runtime-af3``
+    (with reasoning), ``faithfulness-runtime-af3-direct`` (without), ``faithfulness-runtime-qwen``,
+    ``faithfulness-recovered`` (its rule for SAKURA), ``faithfulness-recovered-mm`` (for MMAR), and
+    ``faithfulness-recovered-mmau`` (the same as it was run on MMAU, without the list of choices).
+
+    ``prompt`` is a template, or the name of one in ``PROMPTS``: ``{question}``, ``{options}`` (a line each, "(A) cat")
+    or ``{options_in_line}`` are filled in, ``{{`` and ``}}`` are braces. ``system`` is a system message.
+    Raises UsageError for an unknown reading or placeholder.
+    """
+    template = _parsed(PROMPTS.get(prompt, prompt))
+    available = _readings("listed" if any(name.startswith("options") for _, name in template) else "unlisted")
+
+    def render(sample: Sample, earlier: Earlier) -> tuple[Message, ...]:
+        slots = tuple(AudioSlot(number) for number in range(len(sample.clips)))
+        user = Message("user", (*slots, _filled(template, sample)))
+        return (user,) if system is None else (Message("system", (system,)), user)
+
+    stage = Stage("answer", render, task="choice", settings=Settings(max_new_tokens=max_new_tokens))
+    asked = Protocol("multiple_choice", (stage,), (available["letters"],), available)
+    return asked.reading_as(*readings) if readings else asked
+
+
+def option_lines(choices: tuple[str, ...]) -> list[str]:
+    """The options as a prompt lists them."""
+    return [f"({letter}) {choice}" for letter, choice in zip(LETTERS, choices, strict=False)]
+
+
+def _parsed(template: str) -> list[tuple[str, str]]:
+    """Pairs of literal text and the placeholder behind it ("" at the end)."""
+    try:
+        pieces = list(string.Formatter().parse(template))
+    except ValueError as error:
+        raise UsageError(f"the prompt {template!r} cannot be read ({error}); write a brace as {{{{ or }}}}") from None
+    for _, name, specification, conversion in pieces:
+        if name is not None and (name not in _PLACEHOLDERS or specification or conversion):
+            known = ", ".join(f"{{{known}}}" for known in _PLACEHOLDERS)
+            raise UsageError(f"the prompt {template!r} has the unknown placeholder {{{name}}}; known are {known}")
+    if not any(name == "question" for _, name, _, _ in pieces):
+        raise UsageError(f"the prompt {template!r} has no {{question}}; put it where the sample's question belongs")
+    return [(literal, name or "") for literal, name, _, _ in pieces]
+
+
+def _filled(template: list[tuple[str, str]], sample: Sample) -> str:
+    if not 2 <= len(sample.choices) <= len(LETTERS):
+        raise UsageError(
+            f"sample {sample.id!r} has {len(sample.choices)} choices; "
+            f"multiple_choice asks for one of 2 to {len(LETTERS)}: give it choices, or ask another way"
+        )
+    lines = option_lines(sample.choices)
+    values = {"question": sample.question, "options": "\n".join(lines), "options_in_line": " ".join(lines), "": ""}
+    return "".join(literal + values[name] for literal, name in template)
+
+
+def _readings(options: str) -> Mapping[str, Reading]:
+    study = "study defects kept"
+    rules: dict[str, tuple[Parser, IsCorrect, str]] = {
+        "letters": (letters.read, _same_text, ""),
+        "mmau-string": (mmau.read, _same_tokens, ""),
+        "faithfulness-runtime-af3": (faithfulness.runtime_af3, _first_letter, study),
+        "faithfulness-runtime-af3-direct": (faithfulness.runtime_af3_direct, _first_letter, study),
+        "faithfulness-runtime-qwen": (faithfulness.runtime_qwen, _first_letter, study),
+        "faithfulness-recovered": (faithfulness.recovered, _first_letter, study),
+        "faithfulness-recovered-mm": (faithfulness.recovered_mm, _first_letter, study),
+        "faithfulness-recovered-mmau": (faithfulness.recovered_mmau, _first_letter, study),
+    }
+    return MappingProxyType({name: _reading(name, *rule, options) for name, rule in rules.items()})
+
+
+def _reading(name: str, parser: Parser, is_correct: IsCorrect, note: str, options: str) -> Reading:
+    def parse(sample: Sample, earlier: Earlier) -> Answer:
+        response = earlier.get("answer", _NO_ANSWER)
+        return parser(response.text, sample.choices, response.finish)
+
+    def score(sample: Sample, answer: Answer) -> Mapping[str, float]:
+        return {"correct": float(answer.value is not None and is_correct(sample, answer.value))}
+
+    signature = f"mcq:{name}|v:1|unanswered:wrong|options:{options}{'|note:' * bool(note)}{note}"
+    return Reading(name, signature, parse, score, ("accuracy",))
+
+
+_NO_ANSWER = Response()
+
+
+def _same_text(sample: Sample, letter: str) -> bool:
+    return options_of(sample.choices).same(letter, letter_of(sample))
+
+
+def _same_tokens(sample: Sample, letter: str) -> bool:
+    return mmau.is_correct(letter, sample.reference, sample.choices)
+
+
+def _first_letter(sample: Sample, letter: str) -> bool:
+    """The study knew one true letter: where choices repeat, the first."""
+    return letter == letter_of(sample)

@@ -1,0 +1,144 @@
+"""A choice question's options: their letters, and where a text names one of them."""
+
+from __future__ import annotations
+
+import re
+import string
+import unicodedata
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import NamedTuple
+
+from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.errors import UsageError
+
+LETTERS = string.ascii_uppercase
+
+_UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+_EMPHASIS = re.compile(r"\*+|`+|~~+|(?<!\w)_+|_+(?!\w)")
+_LINE_MARK = re.compile(r"^(?:\s{0,9}(?:#{1,6}(?=\s)|>|[-•](?=\s)))+")
+_SPACES = re.compile(r"\s+")
+_NO_LETTERS = re.compile(r"[\W_]+")
+_WORD = re.compile(r"[^\W_]+")
+_ARTICLES = ("a", "an", "the")
+_LEAD_IN = re.compile(r"[\s\"'“‘(:,–—-]{0,6}")
+_ARTICLE = re.compile(r"(?:an?|the)\s+(?=\w)", re.I)
+_EDGES = " \t\n\"'“”‘’.,;:!?()[]{}"
+
+
+class Named(NamedTuple):
+    """An option found in a text, and the position behind it."""
+
+    letter: str
+    end: int
+
+
+def letter_of(sample: Sample) -> str:
+    """The letter of the first option that is the sample's reference.
+
+    Raises UsageError when there is none.
+    """
+    wanted = sample.reference
+    for spelled in (lambda text: text, tidy_caseless):
+        for letter, choice in zip(LETTERS, sample.choices, strict=False):
+            if spelled(choice) == spelled(wanted):
+                return letter
+    raise UsageError(
+        f"sample {sample.id!r}: its answer {wanted!r} is none of its choices {list(sample.choices)}; "
+        "correct the data set"
+    )
+
+
+def tidy(text: str) -> str:
+    """``text`` without invisible characters, emphasis and line marks, its spaces collapsed."""
+    shown = _UNSEEN.sub("", unicodedata.normalize("NFKC", text))
+    return _SPACES.sub(" ", _EMPHASIS.sub("", _LINE_MARK.sub("", shown))).strip()
+
+
+def tidy_caseless(text: str) -> str:
+    """:func:`tidy`, without case and without punctuation at either end."""
+    shown = tidy(text).casefold()
+    return shown.strip(_EDGES) or shown
+
+
+def plain(text: str) -> str:
+    """Letters and digits only, without case."""
+    return _NO_LETTERS.sub("", unicodedata.normalize("NFKC", text).casefold())
+
+
+@lru_cache(maxsize=4096)
+def options_of(choices: tuple[str, ...]) -> Options:
+    return Options(choices)
+
+
+class Options:
+    """What finding the options in a text needs, made once for a list of choices.
+
+    Options with equal texts are one option: the first one's letter stands for all.
+    """
+
+    def __init__(self, choices: tuple[str, ...]) -> None:
+        self.letters = LETTERS[: len(choices)]
+        self.longest = min(max((len(choice) for choice in choices), default=0), 1_000)
+        spelled = [tidy_caseless(choice) for choice in choices]
+        self._first = {
+            letter: LETTERS[spelled.index(text)] for letter, text in zip(self.letters, spelled, strict=False)
+        }
+        self._exact = _unique((text, self._first[letter]) for letter, text in zip(self.letters, spelled, strict=False))
+        self._plain = _unique((plain(text), letter) for text, letter in self._exact.items())
+        self._words = [(self._plain.get(plain(text)), _WORD.findall(text)) for text in self._exact]
+
+    def same(self, letter: str, other: str) -> bool:
+        """Whether two letters stand for equal texts."""
+        return self._first.get(letter, letter) == self._first.get(other, other)
+
+    def named(self, text: str) -> str | None:
+        """The letter of the option that is the whole of ``text``: punctuation, case, space, an article ignored."""
+        spelled = tidy_caseless(text)
+        for shown in (spelled, _ARTICLE.sub("", spelled, count=1) if _ARTICLE.match(spelled) else spelled):
+            found = self._exact.get(shown) or self._plain.get(plain(shown))
+            if found:
+                return found
+        return None
+
+    def at(self, text: str, position: int) -> Named | None:
+        """The longest option whose words ``text`` has at ``position``, behind punctuation and an article."""
+        lead = _LEAD_IN.match(text, position)
+        start = lead.end() if lead else position
+        if not text[start : start + 1].isalnum():
+            return None
+        spoken = self._spoken(text, start)
+        articles = bool(spoken) and spoken[0][0] in _ARTICLES
+        found = [
+            Named(letter, spoken[skipped + len(words) - 1][1])
+            for letter, words in self._words
+            if letter and words
+            for skipped in range(articles + 1)
+            if [word for word, _ in spoken[skipped : skipped + len(words)]] == words
+        ]
+        return max(found, key=lambda named: named.end, default=None)
+
+    def _spoken(self, text: str, start: int) -> list[tuple[str, int]]:
+        """The words from ``start`` on and the positions behind them, as many as the longest option could use."""
+        most = 1 + max((len(words) for _, words in self._words), default=0)
+        spoken: list[tuple[str, int]] = []
+        for word in _WORD.finditer(text, start, start + self.longest + 40):
+            if len(spoken) == most or (spoken and word.start() - spoken[-1][1] > 4):
+                break
+            spoken.append((word[0].casefold(), word.end()))
+        return spoken
+
+    def continues(self, text: str) -> bool:
+        """Whether ``text`` could be the beginning of a longer option."""
+        start = plain(text)
+        return any(text.startswith(start) and text != start for text in self._plain)
+
+
+def _unique(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Texts that stand for one letter only; empty ones name nothing."""
+    found: dict[str, str] = {}
+    ambiguous = {""}
+    for text, letter in pairs:
+        if found.setdefault(text, letter) != letter:
+            ambiguous.add(text)
+    return {text: letter for text, letter in found.items() if text not in ambiguous}

@@ -1,0 +1,51 @@
+"""How numbers are written, everywhere alike: the terminal, the page, the summary of a CI job."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+PERCENT_UNITS = frozenset({"%", "fraction", "proportion", "rate", "share"})
+"""Units of metrics that are kept as fractions of one and read as percentages."""
+
+Json = Mapping[str, Any]
+
+
+def value_text(value: float | None, unit: str) -> str:
+    """``0.875`` as ``87.5 %`` for a share, else four digits and the unit; a dash where there is no number."""
+    if value is None:
+        return "–"
+    if unit in PERCENT_UNITS:
+        return f"{100 * value:.1f} %"
+    return f"{value:.4g} {unit}".rstrip()
+
+
+def interval_text(metric: Json) -> str:
+    """``83.1 to 90.9``, in the value's own unit; empty where no interval is known."""
+    lower, upper = metric["lower"], metric["upper"]
+    if lower is None or upper is None:
+        return ""
+    if metric["unit"] in PERCENT_UNITS:
+        return f"{100 * lower:.1f} to {100 * upper:.1f}"
+    return f"{lower:.4g} to {upper:.4g}"
+
+
+def group_text(group: Mapping[str, str]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in group.items())
+
+
+def answered_text(coverage: Mapping[str, int]) -> str:
+    """The share of samples (times epochs) that were answered, as a percentage."""
+    n = coverage.get("n", 0)
+    return f"{100 * coverage.get('parsed', 0) / n:.1f} %" if n else "–"
+
+
+def unanswered_text(coverage: Mapping[str, int]) -> str:
+    """Why the others were not: ``3 unparsed, 1 out of range``; empty when all were answered."""
+    reasons = ((name, count) for name, count in coverage.items() if name not in ("n", "parsed") and count)
+    return ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in reasons)
+
+
+def printable(text: str) -> str:
+    """``text`` on one line, with nothing in it that a terminal would obey."""
+    return "".join(c if c.isprintable() else " " if c.isspace() else "\N{REPLACEMENT CHARACTER}" for c in text)

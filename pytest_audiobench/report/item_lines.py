@@ -1,0 +1,84 @@
+"""The rows of one eval for the run's three line files: the texts in the first only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from pytest_audiobench.report.parts import Lines
+from pytest_audiobench.runs.evaluate import Evaluation
+
+Row = dict[str, Any]
+
+
+def lines_of(evaluation: Evaluation) -> Lines:
+    """Rows in (epoch, sample) order, samples in hash order; by stage in the first file, by reading in the others.
+
+    The scored rows hold nothing that differs between two runs of the same answers.
+    """
+    return Lines(_predictions(evaluation), _processed(evaluation), _scored(evaluation))
+
+
+def _head(evaluation: Evaluation) -> Row:
+    record = evaluation.result.record
+    return {"eval": record.eval, "model": record.model, "dataset": record.dataset}
+
+
+def _predictions(evaluation: Evaluation) -> Iterator[Row]:
+    head = _head(evaluation)
+    stages = [stage.name for stage in evaluation.protocol.stages]
+    for one in evaluation.answered:
+        sample = one.taken.sample
+        keys = one.taken.clip_keys or (None,) * len(sample.clips)
+        for stage in stages:
+            response = one.responses.get(stage)
+            yield {
+                **head,
+                "sample_id": sample.id,
+                "epoch": one.epoch,
+                "stage": stage,
+                "key": one.keys.get(stage),
+                "question": sample.question,
+                "choices": list(sample.choices),
+                "reference": sample.reference,
+                "outputs": [{"text": o.text, "finish": o.finish} for o in response.outputs] if response else [],
+                "usage": dict(response.usage) if response else {},
+                "error": None if response else one.error,
+                "audio": [
+                    {"source": str(clip), "key": key, "duration_s": one.taken.duration_s}
+                    for clip, key in zip(sample.clips, keys, strict=True)
+                ],
+                "truncated_s": response.truncated_s if response else 0.0,
+            }
+
+
+def _processed(evaluation: Evaluation) -> Iterator[Row]:
+    head = _head(evaluation)
+    for reading, rows in evaluation.rows.items():
+        for row in rows:
+            yield {
+                **head,
+                "sample_id": row.answered.sample_id,
+                "epoch": row.answered.epoch,
+                "reading": reading,
+                "status": "error" if row.answer is None else row.answer.status,
+                "value": None if row.answer is None else row.answer.value,
+            }
+
+
+def _scored(evaluation: Evaluation) -> Iterator[Row]:
+    head = _head(evaluation)
+    groups = evaluation.slice.groups
+    for reading, rows in evaluation.rows.items():
+        for row in rows:
+            metadata = row.answered.taken.sample.metadata
+            yield {
+                **head,
+                "sample_id": row.answered.sample_id,
+                "epoch": row.answered.epoch,
+                "reading": reading,
+                "status": "error" if row.answer is None else row.answer.status,
+                "scores": {} if row.scores is None else dict(row.scores),
+                "groups": {name: str(metadata[name]) for name in groups if name in metadata},
+                "cluster": None if row.cluster == row.answered.sample_id else row.cluster,
+            }

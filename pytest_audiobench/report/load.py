@@ -1,0 +1,122 @@
+"""A finished run read back: its record, its samples one by one, and pandas frames for those who want them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.report import parts
+from pytest_audiobench.report.run_files import LINE_FILES, RECORD
+from pytest_audiobench.report.samples import joined, plain
+from pytest_audiobench.runs.record import SCHEMA
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished run. ``record`` is run.json; its schema is docs/run.schema.json."""
+
+    folder: Path
+    record: Mapping[str, Any]
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """One mapping per sample and epoch, in the run's order, with at most one in memory; needs no pandas."""
+        return map(plain, joined(self.folder))
+
+    @cached_property
+    def items(self) -> DataFrame:
+        """One row per eval × model; hashes and counts as columns ``hashes.input_hash``, ``asking.asked``, ``coverage.parsed``."""
+        return _frame([_item_row(item) for item in self.record["items"]])
+
+    @cached_property
+    def metrics(self) -> DataFrame:
+        """One row per number: an eval's, by group where ``group`` holds something, and a suite's where ``eval`` is None."""
+        of_items = [_metric_row(item["eval"], item["suite"], item, m) for item in self.record["items"] for m in item["metrics"]]
+        of_suites = [_metric_row(None, suite["name"], suite, m) for suite in self.record["suites"] for m in suite["metrics"]]
+        return _frame(of_items + of_suites)
+
+    @cached_property
+    def samples(self) -> DataFrame:
+        """One row per sample × epoch × reading; statistics as ``score.correct``, group fields as ``group.hop``."""
+        return _frame([row for one in self.rows() for row in _sample_rows(one)])
+
+
+def load(run: str | Path, reports: str | Path = "reports") -> Run:
+    """The run in the folder ``run``, or of that name under ``reports``.
+
+    Raises UsageError when there is none, when it never finished, or when another version wrote it.
+    """
+    folder = next((path for path in (Path(run), Path(reports) / run) if path.is_dir()), None)
+    if folder is None:
+        raise UsageError(f"there is no run {str(run)!r}: neither the folder {run} nor {Path(reports) / run} exists")
+    path = folder / RECORD
+    try:
+        record = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        raise UsageError(f"{folder} has no {RECORD}: {_unfinished(folder)}") from None
+    except ValueError as error:
+        raise UsageError(f"{path} is not JSON ({error}): it was edited or cut; run again, which asks no model") from error
+    schema = record.get("schema") if isinstance(record, dict) else None
+    if schema != SCHEMA:
+        raise UsageError(f"{path} has the schema {schema!r} and this version reads {SCHEMA!r}: read it with the version that wrote it")
+    return Run(folder, record)
+
+
+def _unfinished(folder: Path) -> str:
+    done = len(list((folder / parts.FOLDER).glob("*.item.json")))
+    merged = [name for name in LINE_FILES.values() if (folder / name).exists()]
+    if not done and not merged and not (folder / parts.FOLDER).is_dir():
+        return "it is not the folder of a run"
+    left = f"{done} finished evals can be read under {folder / parts.FOLDER}" if done else "no eval in it has finished"
+    return f"the run crashed or is still going; {left}, and the same command run again asks only what is missing"
+
+
+def _frame(rows: list[dict[str, Any]]) -> DataFrame:
+    try:
+        import pandas
+    except ImportError as error:
+        raise UsageError("frames need pandas: pip install 'pytest-audiobench[frames]'; .rows() works without") from error
+    return pandas.DataFrame(rows)
+
+
+def _item_row(item: Mapping[str, Any]) -> dict[str, Any]:
+    nested = ("readings", "metrics", "hashes", "asking", "errors", "warnings", "agreement", "verdicts")
+    coverage = item["readings"][0]["coverage"] if item["readings"] else {}
+    return {
+        **{name: value for name, value in item.items() if name not in nested},
+        "verdicts": ", ".join(verdict["status"] for verdict in item["verdicts"]),
+        **_prefixed("coverage", coverage),
+        **_prefixed("asking", item["asking"]),
+        **_prefixed("hashes", item["hashes"]),
+    }
+
+
+def _metric_row(
+    eval_: str | None, suite: str, owner: Mapping[str, Any], metric: Mapping[str, Any]
+) -> dict[str, Any]:
+    group = ",".join(f"{name}={value}" for name, value in metric["group"].items())
+    return {"eval": eval_, "suite": suite, "model": owner["model"], **metric, "group": group, **_prefixed("group", metric["group"])}
+
+
+def _sample_rows(one: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    base = {name: value for name, value in one.items() if name not in ("readings", "groups")}
+    for name, reading in one["readings"].items():
+        yield {
+            **base,
+            "reading": name,
+            "status": reading["status"],
+            "value": reading["value"],
+            **_prefixed("score", reading["scores"]),
+            **_prefixed("group", one["groups"]),
+        }
+
+
+def _prefixed(prefix: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    return {f"{prefix}.{name}": value for name, value in values.items()}

@@ -1,0 +1,71 @@
+"""The parts of a run: four files that one item leaves at its end, which the run's files are merged from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pytest_audiobench.errors import FatalError
+from pytest_audiobench.identity import digest
+from pytest_audiobench.report.atomic import write_text
+from pytest_audiobench.report.lines import write_lines
+from pytest_audiobench.runs.record import ItemRecord
+
+FOLDER = "parts"
+KINDS = ("predictions", "processed", "scored")
+
+Rows = Iterable[Mapping[str, Any]]
+
+
+class Lines(NamedTuple):
+    """An item's rows for each of the three line files, in one and the same order of samples and epochs."""
+
+    predictions: Rows
+    processed: Rows
+    scored: Rows
+
+
+@dataclass(frozen=True)
+class Part:
+    """A whole part: the item's record as JSON values, and where its lines lie."""
+
+    stem: str
+    item: dict[str, Any]
+    folder: Path
+
+    def lines(self, kind: str) -> Path:
+        return self.folder / f"{self.stem}.{kind}.jsonl"
+
+
+def stem(index: int, eval_name: str, model: str) -> str:
+    """The name an item's files begin with: its place in the collection, and a digest of what it is."""
+    return f"{index:06d}-{digest({'eval': eval_name, 'model': model})[:16]}"
+
+
+def write_part(folder: Path, item: ItemRecord, lines: Lines) -> None:
+    """Write an item's four files into the parts' ``folder``; its record comes last and marks the part as whole."""
+    own = stem(item.index, item.eval, item.model)
+    for kind, rows in zip(KINDS, lines, strict=True):
+        write_lines(folder / f"{own}.{kind}.jsonl", rows)
+    write_text(folder / f"{own}.item.json", json.dumps(item.to_json(), allow_nan=False, sort_keys=True))
+
+
+def whole_parts(folder: Path) -> list[Part]:
+    """The whole parts in ``folder``, by place in the collection. Raises FatalError for a record that is not JSON."""
+    parts = []
+    for path in sorted(folder.glob("*.item.json")):
+        try:
+            item = json.loads(path.read_bytes())
+        except ValueError as error:
+            raise FatalError(f"{path} is not JSON ({error}): remove it and run again, which asks no model") from error
+        parts.append(Part(path.name.removesuffix(".item.json"), item, folder))
+    return parts
+
+
+def unfinished(folder: Path) -> list[str]:
+    """The stems of items that wrote lines and never their record."""
+    begun = {path.name.partition(".")[0] for path in folder.glob("[0-9]*.jsonl")}
+    return sorted(begun - {path.name.partition(".")[0] for path in folder.glob("*.item.json")})

@@ -1,0 +1,156 @@
+"""A run's folder: parts merged into its files, the record put together, ``run.json`` renamed into place last.
+
+``new_folder`` → parts written by the evals → ``collect`` → (hooks amend, the page is written) → ``finish``.
+A folder without ``run.json`` is a run that crashed or is still going.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pytest_audiobench.errors import FatalError, UsageError
+from pytest_audiobench.report import parts
+from pytest_audiobench.report.atomic import replacing, write_text
+from pytest_audiobench.report.lines import read_lines
+from pytest_audiobench.report.parts import Part
+from pytest_audiobench.runs.record import SCHEMA
+from pytest_audiobench.runs.suites import Pool, pooled_hashes
+
+RECORD = "run.json"
+LINE_FILES = {
+    "predictions": "predictions.jsonl",
+    "processed": "processed_predictions.jsonl",
+    "scored": "scored_predictions.jsonl",
+}
+
+_COPY_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class Heading:
+    """What the run knows of itself. ``started`` and ``finished`` are ISO 8601 in UTC; ``models`` and ``runtime`` are JSON values."""
+
+    run: str
+    started: str
+    finished: str
+    command: Sequence[str]
+    exit_status: int
+    limit: int | None
+    epochs: int
+    models: Sequence[Mapping[str, Any]]
+    runtime: Mapping[str, Any]
+    notes: Sequence[str] = field(default_factory=tuple)
+
+
+def new_folder(reports: Path, name: str) -> Path:
+    """Make the folder of a run, with its folder for parts; ``name-2``, … when an earlier run has the name.
+
+    A run never writes into another's folder, so what a crashed one left there is never merged.
+    Raises UsageError when ``reports`` cannot be a folder.
+    """
+    try:
+        reports.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"the reports folder {reports} cannot be made ({error.strerror}): choose another with --ab-reports") from error
+    number = 1
+    while True:
+        folder = reports / (name if number == 1 else f"{name}-{number}")
+        try:
+            folder.mkdir()
+        except FileExistsError:
+            number += 1
+            continue
+        (folder / parts.FOLDER).mkdir()
+        return folder
+
+
+def collect(folder: Path, heading: Heading, order: Sequence[str] | None = None) -> dict[str, Any]:
+    """Merge the parts of ``folder`` into the three JSONL files and return the run record, not yet written.
+
+    Items come in the order of their index in the collection, or of ``order`` (node ids) where given.
+    Raises FatalError when the folder already holds a finished run.
+    """
+    if (folder / RECORD).exists():
+        raise FatalError(f"{folder} already holds a finished run: give this one another name")
+    found = parts.whole_parts(folder / parts.FOLDER)
+    if order is not None:
+        place = {nodeid: number for number, nodeid in enumerate(order)}
+        found.sort(key=lambda part: place.get(part.item["nodeid"], len(place)))
+    notes = [*heading.notes, *_merge(folder, found)]
+    lost = parts.unfinished(folder / parts.FOLDER)
+    if lost:
+        notes.append(f"{len(lost)} evals were begun and never finished: their answers are in the store, their scores are not here")
+    items = [part.item for part in found]
+    return {
+        "schema": SCHEMA,
+        **asdict(heading),
+        "command": list(heading.command),
+        "models": list(heading.models),
+        "suites": _suites(found),
+        "items": items,
+        "hashes": pooled_hashes([item for item in items if item["outcome"] != "skipped"]),
+        "notes": notes,
+    }
+
+
+def finish(folder: Path, record: Mapping[str, Any]) -> None:
+    """Rename ``run.json`` into place, then remove the parts.
+
+    Raises FatalError, naming the place in the record, for a value that JSON cannot hold.
+    """
+    try:
+        text = json.dumps(record, indent=1, ensure_ascii=False, allow_nan=False)
+        write_text(folder / RECORD, text + "\n")
+    except (TypeError, ValueError) as error:
+        where = _unwritable(record, "run") or "run"
+        raise FatalError(f"{where} cannot be written as JSON ({error}): make it a plain, finite value") from error
+    shutil.rmtree(folder / parts.FOLDER, ignore_errors=True)
+
+
+def _merge(folder: Path, found: Sequence[Part]) -> list[str]:
+    missing: dict[str, None] = {}
+    for kind, name in LINE_FILES.items():
+        with replacing(folder / name) as merged:
+            for part in found:
+                try:
+                    with part.lines(kind).open("rb") as own:
+                        shutil.copyfileobj(own, merged, _COPY_BYTES)
+                except FileNotFoundError:
+                    if part.item["n"] and part.item["outcome"] not in ("skipped", "lost"):
+                        missing[part.item["nodeid"]] = None
+    return [f"{nodeid}: some of its lines are missing, since its part was removed while the run went on" for nodeid in missing]
+
+
+def _suites(found: Sequence[Part]) -> list[dict[str, Any]]:
+    by_suite: dict[tuple[str, str], list[Part]] = {}
+    for part in found:
+        if part.item["readings"]:
+            by_suite.setdefault((part.item["suite"], part.item["model"]), []).append(part)
+    suites = []
+    for (name, model), own in by_suite.items():
+        pool = Pool(name, model)
+        for part in own:
+            scored = part.lines("scored")
+            pool.add(part.item, read_lines(scored) if scored.exists() else ())
+        suites.append(pool.record().to_json())
+    return suites
+
+
+def _unwritable(value: Any, where: str) -> str | None:
+    """The deepest place whose value JSON refuses."""
+    try:
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+        return None
+    except (TypeError, ValueError):
+        pass
+    inner: list[tuple[str, Any]] = []
+    if isinstance(value, Mapping):
+        inner = [(f"{where}.{key}", one) for key, one in value.items()]
+    elif isinstance(value, (list, tuple)):
+        inner = [(f"{where}[{number}]", one) for number, one in enumerate(value)]
+    return next((found for name, one in inner if (found := _unwritable(one, name))), where)

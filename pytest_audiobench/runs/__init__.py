@@ -1,0 +1,1 @@
+"""The order of work, what is known already, failures, resumption."""

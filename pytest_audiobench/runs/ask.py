@@ -1,0 +1,253 @@
+"""Asking a model for what is not known yet: claims, decoding ahead, retries, one transaction a batch."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from pytest_audiobench.audio.decode import decode
+from pytest_audiobench.errors import AudioError, AudiobenchError, FatalError, PassingError
+from pytest_audiobench.models.messages import Ask, Heard, Request, Response
+from pytest_audiobench.runs import plan
+from pytest_audiobench.runs.claims import Claims
+from pytest_audiobench.runs.handle import Handle
+from pytest_audiobench.runs.store import Store
+
+_DECODERS = 4
+_AHEAD = 2
+"""Batches decoded ahead of the one being asked: enough to hide decoding, little enough to hold in memory."""
+_TRIES = 4
+_FIRST_WAIT_S = 0.5
+_FAILED_BATCHES = 3
+"""Batches in a row that may fail for an unforeseen reason before the model is taken to be broken."""
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass
+class Counts:
+    """What asking took. ``noise`` counts answers that differed when asked again."""
+
+    asked: int = 0
+    known: int = 0
+    noise: int = 0
+    repaired: int = 0
+    oom_splits: int = 0
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """Requests to be asked together; ``keys`` are their answers' keys, ``claim`` those that one asker holds."""
+
+    requests: tuple[Request, ...]
+    keys: tuple[bytes, ...]
+    claims: tuple[bytes, ...]
+
+
+class Asker:
+    """Asks one ask set after another, sharing its work with every process that uses the same store."""
+
+    def __init__(self, handle: Handle, store: Store, claims: Claims, progress: Progress) -> None:
+        self._handle, self._store, self._claims, self._progress = handle, store, claims, progress
+        self.counts = Counts()
+        self._failed_in_a_row = 0
+
+    def responses(self, requests: Sequence[Request], planned: Sequence[plan.Planned]) -> dict[str, Response]:
+        """The response to every request, by request key; those that could not be asked carry an error."""
+        limits = self._handle.limits
+        cut = plan.batches(planned, limits)
+        keys = [item.key for item in planned]
+        if self._handle.planned:
+            for batch in cut:
+                whole = plan.batch_key([planned[i].key for i in batch])
+                for i in batch:
+                    keys[i] = plan.answer_key(planned[i].key, whole)
+        held: dict[bytes, Response] = self._known(keys)
+        self.counts.known += len(held)
+        missing = [keys[i] for i in range(len(keys)) if keys[i] not in held]
+        self._progress(len(held), len(keys))
+        if missing:
+            held |= self._ask_missing([self._batch(requests, keys, batch) for batch in cut], held)
+        return {request.key: held[key] for request, key in zip(requests, keys, strict=True)}
+
+    def _known(self, keys: Sequence[bytes]) -> dict[bytes, Response]:
+        held = self._store.get_many(keys)
+        if len(held) < len(keys):
+            missing = [key for key in keys if key not in held]
+            held |= {key: Response(error=message) for key, message in self._store.failures(missing).items()}
+        return held
+
+    def _batch(self, requests: Sequence[Request], keys: Sequence[bytes], positions: Sequence[int]) -> _Batch:
+        own = tuple(keys[i] for i in positions)
+        # A planned batch is known or asked whole, so its first answer's key stands for all of it.
+        return _Batch(tuple(requests[i] for i in positions), own, own[:1] if self._handle.planned else own)
+
+    def _ask_missing(self, batches: Sequence[_Batch], known: Mapping[bytes, Response]) -> dict[bytes, Response]:
+        todo = [batch for batch in batches if any(key not in known for key in batch.keys)]
+        if not self._handle.planned:
+            todo = [_without(batch, known) for batch in todo]
+        total = sum(len(batch.requests) for batch in batches)
+        answered: dict[bytes, Response] = {}
+        waiting: list[_Batch] = []
+        with self._decoded_ahead(todo, eager=True) as stream:
+            for batch, audio in stream:
+                with self._claimed(batch, wait=False) as ours:
+                    if ours:
+                        answered |= self._settle(batch, audio)
+                    else:
+                        waiting.append(batch)
+                self._progress(len(known) + len(answered), total)
+        # Whoever holds these batches will most likely answer them: decode only if it does not.
+        with self._decoded_ahead(waiting, eager=False) as stream:
+            for batch, audio in stream:
+                with self._claimed(batch, wait=True):
+                    answered |= self._settle(batch, audio)
+                self._progress(len(known) + len(answered), total)
+        return answered
+
+    @contextmanager
+    def _claimed(self, batch: _Batch, wait: bool) -> Iterator[bool]:
+        # Claims are taken in one order everywhere, so that two waiting askers cannot hold what the other wants.
+        taken: list[bytes] = []
+        for key in sorted(batch.claims):
+            if not self._claims.take(key, wait):
+                break
+            taken.append(key)
+        try:
+            yield len(taken) == len(batch.claims)
+        finally:
+            for key in taken:
+                self._claims.free(key)
+
+    def _settle(self, batch: _Batch, audio: _Decoding) -> dict[bytes, Response]:
+        """The batch's responses: from the store when another asker was quicker, else asked now."""
+        held = self._known(batch.keys)
+        if len(held) == len(batch.keys):
+            self.counts.known += len(held)
+            return held
+        if not self._handle.planned and held:
+            self.counts.known += len(held)
+            batch = _without(batch, held)
+        else:
+            held = {}
+        heard = audio.results(batch.requests)
+        fit = [i for i, played in enumerate(heard) if not isinstance(played, AudioError)]
+        failures = {
+            batch.keys[i]: (str(played), True) for i, played in enumerate(heard) if isinstance(played, AudioError)
+        }
+        asks = [Ask(batch.requests[i], heard[i]) for i in fit]  # type: ignore[arg-type]
+        answers = {}
+        for i, (ask, response) in enumerate(zip(asks, self._asked(asks), strict=True)):
+            key = batch.keys[fit[i]]
+            if response.error is not None:
+                failures[key] = (response.error, False)
+            else:
+                cut = sum(played.truncated_s for played in ask.audio)
+                answers[key] = (replace(response, truncated_s=cut), {"audio": [_trace(h) for h in ask.audio]})
+        written = self._store.put_batch(answers, failures)
+        self.counts.asked += len(answers)
+        self.counts.noise += written.noise
+        self.counts.repaired += written.repaired
+        return held | written.held | {key: Response(error=message) for key, (message, _) in failures.items()}
+
+    def _asked(self, asks: Sequence[Ask]) -> list[Response]:
+        if not asks:
+            return []
+        model = self._handle.ready()
+        splits = self._handle.oom_splits
+        for attempt in range(_TRIES):
+            try:
+                responses = model.ask(asks)
+                break
+            except PassingError as error:
+                if attempt == _TRIES - 1:
+                    return [Response(error=f"{error} (asked {_TRIES} times)")] * len(asks)
+                time.sleep(_FIRST_WAIT_S * 2**attempt)
+            except AudiobenchError:
+                raise
+            except Exception as error:
+                return self._unforeseen(asks, error)
+        self.counts.oom_splits += self._handle.oom_splits - splits
+        self._failed_in_a_row = 0
+        if len(responses) != len(asks):
+            raise FatalError(f"{self._handle.spec} gave {len(responses)} answers to {len(asks)} requests")
+        return responses
+
+    def _unforeseen(self, asks: Sequence[Ask], error: Exception) -> list[Response]:
+        self._failed_in_a_row += 1
+        message = f"{type(error).__name__}: {error}"
+        if self._failed_in_a_row >= _FAILED_BATCHES:
+            raise FatalError(
+                f"{self._handle.spec} failed {_FAILED_BATCHES} batches in a row ({message}); what it had answered is kept"
+            ) from error
+        return [Response(error=message)] * len(asks)
+
+    @contextmanager
+    def _decoded_ahead(self, batches: Sequence[_Batch], eager: bool) -> Iterator[Iterator[tuple[_Batch, _Decoding]]]:
+        pool = ThreadPoolExecutor(_DECODERS, thread_name_prefix="audiobench-decode")
+        try:
+            yield self._stream(batches, pool, eager)
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+    def _stream(
+        self, batches: Sequence[_Batch], pool: ThreadPoolExecutor, eager: bool
+    ) -> Iterator[tuple[_Batch, _Decoding]]:
+        ahead: deque[tuple[_Batch, _Decoding]] = deque()
+        for batch in batches:
+            ahead.append((batch, _Decoding(batch.requests, self._handle, pool)))
+            if eager:
+                ahead[-1][1].start()
+            if len(ahead) > _AHEAD:
+                yield ahead.popleft()
+        yield from ahead
+
+
+class _Decoding:
+    """A batch's audio, being decoded on threads. A model that does not listen is played nothing."""
+
+    def __init__(self, requests: Sequence[Request], handle: Handle, pool: ThreadPoolExecutor) -> None:
+        self._requests, self._handle, self._pool = requests, handle, pool
+        self._futures: dict[str, Future[tuple[Heard, ...]]] = {}
+
+    def start(self) -> None:
+        if self._handle.listens and not self._futures:
+            self._futures = {
+                request.key: self._pool.submit(_heard, request, self._handle) for request in self._requests
+            }
+
+    def results(self, requests: Sequence[Request]) -> list[tuple[Heard, ...] | AudioError]:
+        self.start()
+        return [self._result(request) for request in requests]
+
+    def _result(self, request: Request) -> tuple[Heard, ...] | AudioError:
+        if request.key not in self._futures:
+            return ()
+        try:
+            return self._futures[request.key].result()
+        except AudioError as error:
+            return error
+
+
+def _heard(request: Request, handle: Handle) -> tuple[Heard, ...]:
+    limits = handle.limits
+    return tuple(decode(clip, limits.rate_hz, limits.max_clip_s) for clip in request.clips)
+
+
+def _without(batch: _Batch, known: Mapping[bytes, Response]) -> _Batch:
+    left = [i for i, key in enumerate(batch.keys) if key not in known]
+    keys = tuple(batch.keys[i] for i in left)
+    return _Batch(tuple(batch.requests[i] for i in left), keys, keys)
+
+
+def _trace(heard: Heard) -> dict[str, object]:
+    return {
+        "pcm": heard.pcm_digest,
+        "frames": heard.frames,
+        "rate_hz": heard.source_rate_hz,
+        "decoder": heard.decoder,
+    }

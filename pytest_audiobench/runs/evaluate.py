@@ -1,0 +1,163 @@
+"""One eval from data to numbers: take the samples, gather the answers, read, score, estimate, record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pytest_audiobench.audio.index import AudioIndex
+from pytest_audiobench.datasets.dataset import Dataset, Places
+from pytest_audiobench.metrics.agreement import across_epochs
+from pytest_audiobench.protocols.protocol import Protocol, Reading
+from pytest_audiobench.runs.answers import Answered, gather
+from pytest_audiobench.runs.ask import Asker
+from pytest_audiobench.runs.claims import Claims
+from pytest_audiobench.runs.handle import Handle
+from pytest_audiobench.runs.hashes import ABSENT, item_hashes
+from pytest_audiobench.runs.record import ItemRecord, MetricRecord, ReadingRecord
+from pytest_audiobench.runs.result import Result
+from pytest_audiobench.runs.scoring import Scored, coverage, estimate, score
+from pytest_audiobench.runs.slices import Slice, clusters, take
+from pytest_audiobench.runs.store import Store
+
+_ERRORS_NAMED = 20
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What all evals of a run share on this machine."""
+
+    run: str
+    store: Store
+    claims: Claims
+    index: AudioIndex
+    limit: int | None = None
+    epochs: int = 1
+    protocols: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Item:
+    """One eval × model as the run names it; ``index`` is its place in the collection."""
+
+    index: int
+    nodeid: str
+    eval: str
+    suite: str
+    places: Places
+    progress: Callable[[int, int], None] = field(default=lambda done, total: None)
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """A finished eval: the result for the test, and the rows that the report's files are written from."""
+
+    result: Result
+    slice: Slice
+    protocol: Protocol
+    answered: Sequence[Answered]
+    rows: Mapping[str, Sequence[Scored]]
+
+
+def evaluate(bench: Bench, handle: Handle, item: Item, dataset: Dataset, protocol: Protocol) -> Evaluation:
+    """Evaluate a model on a data set slice by a protocol.
+
+    Raises NotHere when the data set is absent, UsageError for a mistake in it, FatalError when the model
+    cannot be asked at all. A single sample's failure is recorded in the result.
+    """
+    chosen = [name for name in bench.protocols if name in protocol.available]
+    if chosen:
+        protocol = protocol.reading_as(*chosen)
+    slice_ = take(
+        dataset,
+        item.places,
+        bench.index,
+        limit=bench.limit,
+        whole_windows=handle.planned,
+        listens=handle.listens,
+    )
+    asker = Asker(handle, bench.store, bench.claims, item.progress)
+    answered = gather(slice_, protocol, handle, asker, bench.epochs)
+    own = clusters(slice_)
+    clustered = own is not None or bench.epochs > 1
+    each: list[Hashable] = list(own or [one.sample.id for one in slice_.taken]) * bench.epochs
+    rows = {reading.name: score(reading, answered, each) for reading in protocol.readings}
+    record = ItemRecord(
+        index=item.index,
+        nodeid=item.nodeid,
+        eval=item.eval,
+        suite=item.suite,
+        model=handle.alias,
+        dataset=dataset.name,
+        protocol=protocol.name,
+        n=len(slice_.taken),
+        epochs=bench.epochs,
+        limited=slice_.limited,
+        readings=[ReadingRecord(r.name, r.signature, coverage(rows[r.name])) for r in protocol.readings],
+        metrics=[m for reading in protocol.readings for m in _metrics(reading, rows[reading.name], slice_, clustered)],
+        hashes=item_hashes(slice_, protocol, handle.digest, bench.epochs, answered),
+        asking=dict(vars(asker.counts)) | {"truncated_clips": _cut(answered)},
+        errors=_errors(answered),
+        agreement=_agreement(protocol.readings[0], rows, bench.epochs),
+    )
+    record.warnings = _warnings(record, slice_, answered)
+    return Evaluation(Result(record, rows, protocol.readings, clustered), slice_, protocol, answered, rows)
+
+
+def _metrics(reading: Reading, rows: Sequence[Scored], slice_: Slice, clustered: bool) -> list[MetricRecord]:
+    found = [estimate(name, reading, rows, clustered) for name in (*reading.metrics, "coverage")]
+    for field_ in slice_.groups:
+        values: dict[str, list[Scored]] = {}
+        for row in rows:
+            metadata = row.answered.taken.sample.metadata
+            if field_ in metadata:
+                values.setdefault(str(metadata[field_]), []).append(row)
+        if len(values) > 1:
+            found += [
+                estimate(name, reading, values[value], clustered, {field_: value})
+                for name in reading.metrics
+                for value in sorted(values)
+            ]
+    return found
+
+
+def _agreement(reading: Reading, rows: Mapping[str, Sequence[Scored]], epochs: int) -> dict[str, object] | None:
+    if epochs == 1:
+        return None
+    by_epoch: list[list[Scored]] = [[] for _ in range(epochs)]
+    for row in rows[reading.name]:
+        by_epoch[row.answered.epoch].append(row)
+    values = [estimate(reading.metrics[0], reading, part, False).value for part in by_epoch]
+    answers = [[row.answer.value if row.answer else None for row in part] for part in by_epoch]
+    return {"metric": reading.metrics[0], **dict(across_epochs(values, answers))}
+
+
+def _cut(answered: Sequence[Answered]) -> int:
+    return sum(any(response.truncated_s > 0 for response in one.responses.values()) for one in answered)
+
+
+def _errors(answered: Sequence[Answered]) -> list[dict[str, str]]:
+    failed = [one for one in answered if one.error is not None]
+    return [{"sample_id": one.sample_id, "message": str(one.error)} for one in failed[:_ERRORS_NAMED]]
+
+
+def _warnings(record: ItemRecord, slice_: Slice, answered: Sequence[Answered]) -> list[str]:
+    found = list(slice_.notes)
+    if record.limited:
+        found.append(f"limited to {record.n} of {slice_.size} samples: never comparable with a full run")
+    if record.asking["truncated_clips"]:
+        longest = max(r.truncated_s for one in answered for r in one.responses.values())
+        found.append(
+            f"{record.asking['truncated_clips']} of {len(answered)} samples were cut to the model's window (up to {longest:.1f} s lost)"
+        )
+    for name, what in (
+        ("noise", "answers differed when asked again"),
+        ("repaired", "texts held invalid characters or were cut"),
+        ("oom_splits", "batches were split for want of memory"),
+    ):
+        if record.asking[name]:
+            found.append(f"{record.asking[name]} {what}")
+    if record.hashes["audio"] == ABSENT:
+        found.append("the audio is not on this machine: the answers are scored without a clip's identity")
+    return found
+

@@ -1,0 +1,25 @@
+"""Which file system a path lies on: SQLite's write-ahead log is unsafe over a network."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+_NETWORK = frozenset(
+    "9p afs beegfs ceph cifs fuse.ceph fuse.glusterfs fuse.gcsfuse fuse.s3fs fuse.sshfs gpfs lustre ncpfs nfs nfs4 "
+    "panfs smb2 smb3 smbfs wekafs".split()
+)
+_MOUNTS = Path("/proc/self/mounts")
+
+
+def network_file_system(path: Path) -> str | None:
+    """The kind of network file system that holds ``path``, or None for a local (or unknown) one."""
+    if not _MOUNTS.exists():
+        return None
+    folder = path.resolve()
+    best, kind = -1, ""
+    for line in _MOUNTS.read_text(encoding="utf-8", errors="replace").splitlines():
+        _, mounted, type_, *_ = line.split(" ")
+        mount = Path(mounted.replace("\\040", " "))
+        if (mount == folder or mount in folder.parents) and len(mount.parts) > best:
+            best, kind = len(mount.parts), type_
+    return kind if kind in _NETWORK else None

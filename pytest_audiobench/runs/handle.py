@@ -1,0 +1,67 @@
+"""A model as a run holds it: an alias, an identity, and weights only once they are needed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+
+from pytest_audiobench.identity import digest
+from pytest_audiobench.models.model import Limits, Model
+
+
+class Handle:
+    """One model of a run. Loading is put off until the first answer that the store does not hold."""
+
+    def __init__(self, alias: str, model: Model) -> None:
+        self.alias = alias
+        self._model = model
+        self._loaded = False
+
+    @property
+    def spec(self) -> str:
+        return self._model.spec
+
+    @property
+    def limits(self) -> Limits:
+        return self._model.limits
+
+    @property
+    def device(self) -> str:
+        return self._model.device
+
+    @property
+    def planned(self) -> bool:
+        """Whether an answer may depend on the batch it sits in."""
+        return self._model.batching == "planned"
+
+    @property
+    def listens(self) -> bool:
+        return self._model.listens
+
+    @property
+    def loaded(self) -> bool:
+        return self._loaded
+
+    @property
+    def oom_splits(self) -> int:
+        return int(getattr(self._model, "oom_splits", 0))
+
+    @cached_property
+    def fingerprint(self) -> Mapping[str, str]:
+        return dict(self._model.fingerprint())
+
+    @cached_property
+    def digest(self) -> str:
+        return digest(self.fingerprint)
+
+    def ready(self) -> Model:
+        """The model, loaded."""
+        if not self._loaded:
+            self._model.load()
+            self._loaded = True
+        return self._model
+
+    def close(self) -> None:
+        if self._loaded:
+            self._model.close()
+            self._loaded = False

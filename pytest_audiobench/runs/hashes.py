@@ -1,0 +1,71 @@
+"""The hashes of one item: what went in, what came out, how it was read. Each component is kept.
+
+``input_hash`` is equal on any machine, Python, hash seed and number of workers; ``run_hash`` adds the
+answers; ``score_hash`` adds the protocols. No score, float, path or time is ever hashed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pytest_audiobench.identity import digest, digest_of_trusted
+from pytest_audiobench.protocols.protocol import Protocol
+from pytest_audiobench.runs.answers import Answered
+from pytest_audiobench.runs.requests import messages_payload, settings_payload
+from pytest_audiobench.runs.slices import Slice
+
+ABSENT = "absent"
+"""Stands for the audio's hash where the audio of a replay is not on this machine."""
+
+
+def item_hashes(slice_: Slice, protocol: Protocol, model: str, epochs: int, answered: Sequence[Answered]) -> dict[str, str]:
+    """All component hashes and the three that are built from them; ``answered`` in (epoch, sample) order."""
+    first = protocol.stages[0].name
+    hashes = {
+        "data": digest_of_trusted(
+            [
+                [one.sample.id, one.sample.question, one.sample.choices, one.sample.reference, _metadata(one.sample.metadata)]
+                for one in slice_.taken
+            ]
+        ),
+        "audio": _audio(slice_),
+        "prompts": digest_of_trusted(
+            [
+                [one.sample_id, messages_payload(one.messages[first]) if first in one.messages else None]
+                for one in answered
+                if one.epoch == 0
+            ]
+        ),
+        "settings": digest([[stage.name, stage.role, stage.task, settings_payload(stage)] for stage in protocol.stages]),
+        "seeds": digest({"epochs": epochs}),
+        "model": model,
+    }
+    hashes["input_hash"] = digest({"dataset": slice_.dataset.name, **hashes})
+    hashes["answers"] = digest_of_trusted([_answers(one) for one in answered])
+    hashes["run_hash"] = digest({name: hashes[name] for name in ("input_hash", "answers")})
+    hashes["protocols"] = digest([[reading.name, reading.signature] for reading in protocol.readings])
+    hashes["score_hash"] = digest({name: hashes[name] for name in ("run_hash", "protocols")})
+    return hashes
+
+
+def _metadata(metadata: object) -> list[list[str]]:
+    assert isinstance(metadata, dict)
+    return sorted([name, str(value)] for name, value in metadata.items())
+
+
+def _audio(slice_: Slice) -> str:
+    if all(one.clip_keys is None for one in slice_.taken):
+        return ABSENT
+    return digest_of_trusted([one.clip_keys for one in slice_.taken])
+
+
+def _answers(one: Answered) -> list[object]:
+    return [
+        one.sample_id,
+        one.epoch,
+        None if one.error is None else "error",
+        [
+            [stage, [[output.parts, output.finish] for output in response.outputs]]
+            for stage, response in one.responses.items()
+        ],
+    ]

@@ -1,0 +1,97 @@
+"""Which requests sit in one batch: a property of the data, never of the run.
+
+The unit of planning is an *ask set*: the requests of one stage, one data slice, one model and one
+epoch. A sample's *window* is the top bits of the SHA-256 of its id; within a window, requests sort by
+(duration bucket, key), and batches are cut at the adapter's limits and at bucket edges. Since outputs
+of real models change with the batch they sit in, this is what makes a run that was selected with
+``-k``, limited, spread over workers, or killed and resumed equal to a whole one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from pytest_audiobench.models.model import Limits
+
+WINDOW_SAMPLES = 32
+"""Windows hold 32 to 64 samples on average: a few batches, and the grain of a limited run."""
+
+
+class Planned(NamedTuple):
+    """A request as the plan sees it: its key, its duration bucket, its sample's window, its length in seconds."""
+
+    key: bytes
+    bucket: int
+    window: int
+    duration_s: float
+
+
+def sample_hash(sample_id: str) -> bytes:
+    """The SHA-256 of a sample's id: the order in which a limited run takes samples."""
+    return hashlib.sha256(sample_id.encode()).digest()
+
+
+def window_bits(slice_size: int) -> int:
+    """How many top bits name a window in a slice of ``slice_size`` samples."""
+    return max(0, int(math.log2(slice_size / WINDOW_SAMPLES))) if slice_size > WINDOW_SAMPLES else 0
+
+
+def window_of(hashed: bytes, bits: int) -> int:
+    return int.from_bytes(hashed[:4], "big") >> (32 - bits)
+
+
+def duration_bucket(duration_s: float | None) -> int:
+    """0 for unknown or up to one second, then one bucket for each doubling."""
+    return 0 if duration_s is None or duration_s <= 1.0 else math.ceil(math.log2(duration_s))
+
+
+def taken(hashes: Sequence[bytes], limit: int | None, whole_windows: bool) -> list[int]:
+    """Positions of the samples that a run takes, in hash order.
+
+    Without a limit, all. With one, the first ``limit``; where batches are planned (``whole_windows``),
+    the window that holds the last of them is taken whole, so that the batches are a prefix of a full run's.
+    """
+    order = sorted(range(len(hashes)), key=hashes.__getitem__)
+    if limit is None or limit >= len(order):
+        return order
+    end = limit
+    if whole_windows:
+        bits = window_bits(len(order))
+        last = window_of(hashes[order[limit - 1]], bits)
+        while end < len(order) and window_of(hashes[order[end]], bits) == last:
+            end += 1
+    return order[:end]
+
+
+def batches(requests: Sequence[Planned], limits: Limits) -> list[list[int]]:
+    """Positions of ``requests``, cut into batches."""
+    order = sorted(
+        range(len(requests)), key=lambda i: (requests[i].window, requests[i].bucket, requests[i].key)
+    )
+    cut: list[list[int]] = []
+    seconds, edge = 0.0, None
+    for position in order:
+        request = requests[position]
+        here = (request.window, request.bucket)
+        full = bool(cut) and (
+            len(cut[-1]) >= limits.max_batch or seconds + request.duration_s > limits.max_batch_s
+        )
+        if here != edge or full:
+            cut.append([])
+            seconds, edge = 0.0, here
+        cut[-1].append(position)
+        seconds += request.duration_s
+    return cut
+
+
+def batch_key(keys: Sequence[bytes]) -> bytes:
+    """A batch's identity: the keys of its requests, in order."""
+    return hashlib.sha256(b"".join(keys)).digest()
+
+
+def answer_key(request_key: bytes, batch: bytes) -> bytes:
+    """The identity of the answer to a request within a planned batch."""
+    return hashlib.sha256(request_key + batch).digest()

@@ -1,0 +1,86 @@
+"""What a run leaves behind, as plain values: one record per item, one per run, one line per sample.
+
+Everything here is JSON-ready: no NaN (a value that is no number is None, and ``method`` says why), no
+paths of this machine, no times inside what is hashed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, TypeAlias
+
+SCHEMA = "audiobench.run/1"
+
+Outcome: TypeAlias = Literal["passed", "failed", "skipped", "lost"]
+
+
+@dataclass(frozen=True)
+class MetricRecord:
+    """One number with its conditions. ``reading`` is None for a number that a test recorded itself."""
+
+    name: str
+    value: float | None
+    lower: float | None
+    upper: float | None
+    n: int
+    unit: str
+    direction: Literal["higher", "lower"]
+    method: str
+    reading: str | None = None
+    signature: str | None = None
+    group: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class VerdictRecord:
+    """A declared threshold and what became of it."""
+
+    status: Literal["pass", "fail", "not_comparable"]
+    threshold: str
+    value: float | None
+    detail: str
+
+
+@dataclass(frozen=True)
+class ReadingRecord:
+    """A protocol's reading of the answers, with the counts of what it made of them (epochs added up)."""
+
+    name: str
+    signature: str
+    coverage: Mapping[str, int]
+
+
+@dataclass
+class ItemRecord:
+    """One eval × condition × model.
+
+    ``coverage`` keys: n, parsed, unparsed, refused, empty, out_of_range, truncated, errors.
+    ``hashes`` keys: data, audio, prompts, settings, seeds, model, input_hash, answers, run_hash, protocols, score_hash.
+    ``asking`` counts: asked (in this run), known (found in the store), noise (asked again and different),
+    repaired (texts with invalid characters), truncated_clips, oom_splits.
+    """
+
+    index: int
+    nodeid: str
+    eval: str
+    suite: str
+    model: str
+    dataset: str
+    protocol: str
+    n: int
+    epochs: int
+    limited: bool
+    readings: list[ReadingRecord]
+    metrics: list[MetricRecord]
+    hashes: dict[str, str]
+    asking: dict[str, int]
+    errors: list[dict[str, str]] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    agreement: dict[str, Any] | None = None
+    verdicts: list[VerdictRecord] = field(default_factory=list)
+    outcome: Outcome = "passed"
+    message: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)

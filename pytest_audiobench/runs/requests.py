@@ -1,0 +1,69 @@
+"""Requests and their keys: what exactly is asked, named so that an answer can be found again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+
+from pytest_audiobench.identity import digest
+from pytest_audiobench.models.messages import AudioSlot, Message, Request
+from pytest_audiobench.protocols.protocol import Earlier, Stage
+from pytest_audiobench.runs.handle import Handle
+from pytest_audiobench.runs.slices import Taken
+from pytest_audiobench.runs.store import KEY_SCHEME
+
+
+class Requester:
+    """Makes the requests of one stage, data slice, model and epoch.
+
+    A key is the SHA-256 of a context (model, settings, task: hashed once) and a small payload (messages,
+    clips, choices). Where a model does not listen, or the audio is absent, the sample itself stands for its clips.
+    """
+
+    def __init__(self, handle: Handle, stage: Stage, dataset: str, epoch: int) -> None:
+        self._stage, self._dataset, self._epoch, self._listens = stage, dataset, epoch, handle.listens
+        context = {
+            "keys": KEY_SCHEME,
+            "model": handle.digest,
+            "task": stage.task,
+            "settings": settings_payload(stage),
+            "epoch": epoch,
+        }
+        self._context = bytes.fromhex(digest(context))
+
+    def request(self, taken: Taken, earlier: Earlier) -> Request:
+        sample = taken.sample
+        messages = self._stage.render(sample, earlier)
+        heard: object = taken.clip_keys
+        if not self._listens or taken.clip_keys is None:
+            heard = [self._dataset, sample.id, self._stage.name]
+        payload = json.dumps([messages_payload(messages), heard, sample.choices], separators=(",", ":"))
+        return Request(
+            key=hashlib.sha256(self._context + payload.encode()).hexdigest(),
+            dataset=self._dataset,
+            sample_id=sample.id,
+            stage=self._stage.name,
+            task=self._stage.task,
+            messages=messages,
+            clips=sample.clips,
+            choices=sample.choices,
+            settings=self._stage.settings,
+            epoch=self._epoch,
+        )
+
+
+def messages_payload(messages: Sequence[Message]) -> list[list[object]]:
+    """Messages as plain lists: text parts as strings, an audio slot as the number of its clip."""
+    return [
+        [role, [part.clip if isinstance(part, AudioSlot) else part for part in parts]] for role, parts in messages
+    ]
+
+
+def settings_payload(stage: Stage) -> dict[str, str | int]:
+    settings = stage.settings
+    return {
+        "max_new_tokens": settings.max_new_tokens,
+        "temperature": settings.temperature,
+        "top_p": settings.top_p,
+    }

@@ -1,0 +1,134 @@
+"""What ``evaluate`` returns: numbers to assert on, each with its conditions, and the samples behind them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.metrics.value import Metric
+from pytest_audiobench.protocols.protocol import Reading
+from pytest_audiobench.runs.record import ItemRecord, MetricRecord
+from pytest_audiobench.runs.scoring import SHARES, Scored, coverage, estimate
+
+_KEY = re.compile(r"(?P<name>[a-z][\w-]*)(\[(?P<group>[^\]]*)\])?")
+
+
+class Result:
+    """The outcome of one eval.
+
+    ``result["accuracy"]`` is the headline protocol's; ``result["accuracy[hop=multi]"]`` a group's, for any
+    metadata field; ``result["accuracy[protocol=mmau-string]"]`` another protocol's reading of the same answers.
+    """
+
+    def __init__(self, record: ItemRecord, rows: Mapping[str, Sequence[Scored]], readings: Sequence[Reading], clustered: bool) -> None:
+        self.record = record
+        self._rows, self._readings, self._clustered = rows, readings, clustered
+
+    @property
+    def input_hash(self) -> str:
+        return self.record.hashes["input_hash"]
+
+    @property
+    def run_hash(self) -> str:
+        return self.record.hashes["run_hash"]
+
+    @property
+    def n(self) -> int:
+        """Samples taken (each counted once, whatever the number of epochs)."""
+        return self.record.n
+
+    @property
+    def errors(self) -> int:
+        """Samples × epochs whose asking failed."""
+        return self.record.readings[0].coverage["errors"]
+
+    def __getitem__(self, key: str) -> Metric:
+        """The metric by key. Raises KeyError, naming what there is, for an unknown metric, field, value or protocol."""
+        match = _KEY.fullmatch(key.strip())
+        if not match:
+            raise KeyError(f"{key!r} is no metric key: write accuracy or accuracy[hop=multi]")
+        pairs = [part.partition("=") for part in (match["group"] or "").split(",") if part.strip()]
+        found = self.find(match["name"], {field.strip(): value.strip() for field, _, value in pairs})
+        if found is None:
+            raise KeyError(f"{self.record.eval} has no {key!r}; it has {', '.join(self.keys())}")
+        return found
+
+    def keys(self) -> list[str]:
+        """The keys of all recorded metrics."""
+        return [metric_key(metric, self._readings[0].name) for metric in self.record.metrics]
+
+    def find(self, name: str, group: Mapping[str, str]) -> Metric | None:
+        """The metric ``name`` over the samples whose metadata match ``group``, or None when there are none."""
+        wanted = dict(group)
+        reading = next((r for r in self._readings if r.name == wanted.get("protocol", self._readings[0].name)), None)
+        wanted.pop("protocol", None)
+        recorded = [m for m in self.record.metrics if m.name == name and m.reading is None]
+        if recorded and not wanted:
+            return as_metric(recorded[-1], {})
+        if reading is None or name not in (*reading.metrics, *SHARES):
+            return None
+        rows = [row for row in self._rows[reading.name] if _matches(row, wanted)]
+        if not rows:
+            return None
+        return as_metric(estimate(name, reading, rows, self._clustered, wanted), coverage(rows))
+
+    def samples(self) -> Iterator[dict[str, Any]]:
+        """One row per sample and epoch, as the headline protocol read it: id, question, answer, value, scores."""
+        for row in self._rows[self._readings[0].name]:
+            sample = row.answered.taken.sample
+            last = list(row.answered.responses.values())[-1:]
+            yield {
+                "sample_id": sample.id,
+                "epoch": row.answered.epoch,
+                "question": sample.question,
+                "choices": list(sample.choices),
+                "reference": sample.reference,
+                "text": last[0].text if last else None,
+                "status": "error" if row.answer is None else row.answer.status,
+                "value": None if row.answer is None else row.answer.value,
+                "error": row.answered.error,
+                **({} if row.scores is None else dict(row.scores)),
+                **dict(sample.metadata),
+            }
+
+    def frame(self) -> Any:
+        """The samples as a pandas data frame. Raises UsageError when pandas is not installed."""
+        try:
+            import pandas
+        except ImportError as error:
+            raise UsageError("frames need pandas: pip install 'pytest-audiobench[frames]'") from error
+        return pandas.DataFrame(list(self.samples()))
+
+    def __repr__(self) -> str:
+        return f"<Result of {self.record.eval}: {', '.join(repr(self[name]) for name in self._readings[0].metrics)}>"
+
+
+def metric_key(metric: MetricRecord, headline: str) -> str:
+    """How a metric is asked for: ``accuracy``, ``accuracy[hop=multi]``, ``accuracy[protocol=mmau-string]``."""
+    inside = dict(metric.group)
+    if metric.reading not in (None, headline):
+        inside = {"protocol": str(metric.reading), **inside}
+    return metric.name + (f"[{','.join(f'{k}={v}' for k, v in inside.items())}]" if inside else "")
+
+
+def as_metric(record: MetricRecord, coverage: Mapping[str, int]) -> Metric:
+    """A recorded number as the float that tests assert on."""
+    return Metric(
+        float("nan") if record.value is None else record.value,
+        name=record.name,
+        lower=record.lower,
+        upper=record.upper,
+        n=record.n,
+        unit=record.unit,
+        direction=record.direction,
+        coverage=coverage,
+        protocol=record.signature or "",
+        method=record.method,
+    )
+
+
+def _matches(row: Scored, wanted: Mapping[str, str]) -> bool:
+    metadata = row.answered.taken.sample.metadata
+    return all(field in metadata and str(metadata[field]) == value for field, value in wanted.items())

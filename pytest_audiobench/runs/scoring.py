@@ -1,0 +1,82 @@
+"""Answers read and scored: one row per sample, epoch and reading, and the numbers drawn from them."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
+from typing import NamedTuple
+
+from pytest_audiobench.metrics.metric import Statistics
+from pytest_audiobench.metrics.registry import metric_kind
+from pytest_audiobench.protocols.protocol import Answer, Reading
+from pytest_audiobench.runs.answers import Answered
+from pytest_audiobench.runs.record import MetricRecord
+
+STATUSES = ("parsed", "unparsed", "refused", "empty", "out_of_range", "truncated")
+SHARES = ("coverage", *STATUSES[1:], "errors")
+"""Metrics that every reading has: which share of the samples was answered, and how the rest was not."""
+
+
+class Scored(NamedTuple):
+    """A sample as one reading saw it; ``answer`` and ``scores`` are None when its asking failed."""
+
+    answered: Answered
+    answer: Answer | None
+    scores: Statistics | None
+    cluster: Hashable
+
+
+def score(reading: Reading, answered: Sequence[Answered], clusters: Sequence[Hashable]) -> list[Scored]:
+    """Parse and score every answer; ``clusters`` gives each row's."""
+    rows = []
+    for one, cluster in zip(answered, clusters, strict=True):
+        if one.error is not None:
+            rows.append(Scored(one, None, None, cluster))
+            continue
+        answer = reading.parse(one.taken.sample, one.responses)
+        rows.append(Scored(one, answer, reading.score(one.taken.sample, answer), cluster))
+    return rows
+
+
+def coverage(rows: Sequence[Scored]) -> dict[str, int]:
+    """How many of the rows were answered, and why the others were not."""
+    statuses = Counter("errors" if row.answer is None else row.answer.status for row in rows)
+    return {"n": len(rows), **{status: statuses[status] for status in STATUSES}, "errors": statuses["errors"]}
+
+
+def estimate(
+    name: str, reading: Reading, rows: Sequence[Scored], clustered: bool, group: Mapping[str, str] | None = None
+) -> MetricRecord:
+    """Metric ``name`` over ``rows``. Samples whose asking failed are left out of scores, and counted by "errors"."""
+    kind = metric_kind(name)
+    if name in SHARES:
+        kept: Sequence[Scored] = rows
+        statistics: list[Statistics] = [_statuses(row) for row in rows]
+    else:
+        kept = [row for row in rows if row.scores is not None]
+        statistics = [row.scores for row in kept if row.scores is not None]
+    clusters = [row.cluster for row in kept] if clustered else None
+    found = kind.estimate(statistics, clusters)
+    return MetricRecord(
+        name=name,
+        value=_finite(found.value),
+        lower=_finite(found.lower),
+        upper=_finite(found.upper),
+        n=found.n,
+        unit=kind.unit,
+        direction=kind.direction,
+        method=found.method,
+        reading=reading.name,
+        signature=reading.signature,
+        group=dict(group or {}),
+    )
+
+
+def _statuses(row: Scored) -> Statistics:
+    status = "errors" if row.answer is None else row.answer.status
+    return {status: 1.0}
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None

@@ -1,0 +1,102 @@
+"""The samples that one eval takes: read, put in hash order, limited, their clips identified."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from pytest_audiobench.audio.index import AudioIndex, ClipFacts
+from pytest_audiobench.datasets.dataset import Dataset, Places
+from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.runs import plan
+
+_FEW_VALUES = 12
+"""A metadata field with at most this many values (and at least two) is reported by group unasked."""
+
+
+@dataclass(frozen=True)
+class Taken:
+    """One sample as a run takes it. ``clip_keys`` is None when its audio is not on this machine."""
+
+    sample: Sample
+    window: int
+    clip_keys: tuple[str, ...] | None
+    duration_s: float | None
+    error: str | None
+
+
+@dataclass(frozen=True)
+class Slice:
+    """The samples of one eval, in hash order; ``size`` counts the whole slice before any limit."""
+
+    dataset: Dataset
+    size: int
+    taken: Sequence[Taken]
+    groups: tuple[str, ...]
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def limited(self) -> bool:
+        return len(self.taken) < self.size
+
+
+def take(
+    dataset: Dataset, places: Places, index: AudioIndex, *, limit: int | None, whole_windows: bool, listens: bool
+) -> Slice:
+    """Read ``dataset`` and choose its samples.
+
+    A clip that cannot be found is a sample's error for a model that listens, and no error for one that
+    does not (a replay). Raises NotHere when the data set is absent, UsageError for an empty one or one
+    whose ids repeat.
+    """
+    samples = dataset.read(places)
+    if not samples:
+        raise UsageError(f"{dataset.name} holds no sample: an eval over nothing would prove nothing")
+    repeated = [id_ for id_, count in Counter(sample.id for sample in samples).items() if count > 1]
+    if repeated:
+        raise UsageError(f"{dataset.name} holds the id {repeated[0]!r} more than once: ids must be unique")
+    hashes = [plan.sample_hash(sample.id) for sample in samples]
+    bits = plan.window_bits(len(samples))
+    positions = plan.taken(hashes, limit, whole_windows)
+    chosen = [samples[i] for i in positions]
+    facts = iter(index.facts_of([clip for sample in chosen for clip in sample.clips]))
+    taken = []
+    for position, sample in zip(positions, chosen, strict=True):
+        own = [next(facts) for _ in sample.clips]
+        taken.append(_identified(sample, plan.window_of(hashes[position], bits), own, listens))
+    absent = sum(one.clip_keys is None for one in taken)
+    notes = [f"{absent} of {len(taken)} samples have no audio on this machine"] if absent and not listens else []
+    return Slice(dataset, len(samples), taken, dataset.groups or _few_valued(chosen), notes)
+
+
+def _identified(sample: Sample, window: int, facts: Sequence[ClipFacts | Exception], listens: bool) -> Taken:
+    wrong = [fact for fact in facts if isinstance(fact, Exception)]
+    if wrong:
+        return Taken(sample, window, None, None, str(wrong[0]) if listens else None)
+    found = [fact for fact in facts if isinstance(fact, ClipFacts)]
+    keys = tuple(clip.key_from(fact.digest) for clip, fact in zip(sample.clips, found, strict=True))
+    lengths = [fact.duration_s for fact in found]
+    known = [length for length in lengths if length is not None]
+    return Taken(sample, window, keys, sum(known) if len(known) == len(lengths) else None, None)
+
+
+def _few_valued(samples: Sequence[Sample]) -> tuple[str, ...]:
+    values: dict[str, set[object]] = {}
+    for sample in samples:
+        for name, value in sample.metadata.items():
+            seen = values.setdefault(name, set())
+            if len(seen) <= _FEW_VALUES:
+                seen.add(value)
+    return tuple(name for name, seen in sorted(values.items()) if 2 <= len(seen) <= _FEW_VALUES)
+
+
+def clusters(slice_: Slice) -> list[str] | None:
+    """Each sample's statistical cluster: the data set's own field, else the clip where clips repeat; else None."""
+    name = slice_.dataset.cluster
+    if name is not None:
+        found = [str(one.sample.metadata.get(name, one.sample.id)) for one in slice_.taken]
+    else:
+        found = [one.clip_keys[0] if one.clip_keys else one.sample.id for one in slice_.taken]
+    return found if len(set(found)) < len(found) else None

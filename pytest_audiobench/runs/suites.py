@@ -1,0 +1,176 @@
+"""Pooled figures over a suite's evals: published benchmark figures are over all questions, not means of parts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, NamedTuple
+
+from pytest_audiobench.identity import digest
+from pytest_audiobench.metrics.metric import Statistics
+from pytest_audiobench.metrics.registry import metric_kind
+from pytest_audiobench.runs.record import MetricRecord, ReadingRecord
+from pytest_audiobench.runs.scoring import SHARES
+
+HASHES = ("input_hash", "run_hash", "score_hash")
+
+Json = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class SuiteRecord:
+    """A suite as one model did it. ``n`` counts samples, each once; ``evals`` the items pooled.
+
+    ``metrics`` are over all samples and by each group field; ``hashes`` are over the items' sorted hashes.
+    """
+
+    name: str
+    model: str
+    n: int
+    evals: int
+    limited: bool
+    readings: list[ReadingRecord]
+    metrics: list[MetricRecord]
+    hashes: dict[str, str | None] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+class Row(NamedTuple):
+    """A scored sample in one epoch, stripped to what pooling needs. ``statistics`` is None when its asking failed."""
+
+    statistics: Statistics | None
+    status: Statistics
+    cluster: Hashable
+    groups: Json
+
+
+class Pool:
+    """The rows of one suite × model, by reading; equal small mappings are kept once, so a row costs little."""
+
+    def __init__(self, name: str, model: str) -> None:
+        self.name, self.model = name, model
+        self.items: list[Json] = []
+        self._rows: dict[tuple[str, str], list[Row]] = {}
+        self._kept: dict[Hashable, Json] = {}
+
+    def add(self, item: Json, scored: Iterable[Json]) -> None:
+        """Add an item's record and its rows of scored_predictions.jsonl."""
+        self.items.append(item)
+        rows = {r["name"]: self._rows.setdefault((r["name"], r["signature"]), []) for r in item["readings"]}
+        for line in scored:
+            if line["reading"] in rows:
+                rows[line["reading"]].append(self._row(line))
+
+    def _row(self, line: Json) -> Row:
+        failed = line["status"] == "error"
+        status = self._keep({"errors" if failed else line["status"]: 1.0})
+        statistics = None if failed else self._keep(line["scores"])
+        return Row(statistics, status, _cluster(line), self._keep(line["groups"]))
+
+    def _keep(self, small: Json) -> Json:
+        return self._kept.setdefault(tuple(small.items()), small)
+
+    def record(self) -> SuiteRecord:
+        """The pooled record."""
+        return SuiteRecord(
+            name=self.name,
+            model=self.model,
+            n=sum(item["n"] for item in self.items),
+            evals=len(self.items),
+            limited=any(item["limited"] for item in self.items),
+            readings=[ReadingRecord(*reading, self._coverage(*reading)) for reading in self._rows],
+            metrics=[metric for reading in self._rows for metric in self._metrics(*reading)],
+            hashes=pooled_hashes(self.items),
+        )
+
+    def _coverage(self, name: str, signature: str) -> dict[str, int]:
+        counts: dict[str, int] = {}
+        for reading in self._readings(name, signature):
+            for status, count in reading["coverage"].items():
+                counts[status] = counts.get(status, 0) + count
+        return counts
+
+    def _readings(self, name: str, signature: str) -> Iterator[Json]:
+        for item in self.items:
+            yield from (r for r in item["readings"] if (r["name"], r["signature"]) == (name, signature))
+
+    def _metrics(self, reading: str, signature: str) -> Iterator[MetricRecord]:
+        rows = self._rows[reading, signature]
+        epochs = max(item["epochs"] for item in self.items)
+        names = dict.fromkeys(
+            m["name"]
+            for item in self.items
+            for m in item["metrics"]
+            if (m["reading"], m["signature"]) == (reading, signature) and not m["group"]
+        )
+        for name in names:
+            yield _pooled(name, (reading, signature), rows, epochs)
+        for group, members in _grouped(rows):
+            for name in names:
+                if name not in SHARES:
+                    yield _pooled(name, (reading, signature), members, epochs, group)
+
+
+def pooled_hashes(items: Sequence[Json]) -> dict[str, str | None]:
+    """For each kind of hash, the digest over the items' sorted ones; None when there is none or one is missing."""
+    found = {kind: sorted(str(item["hashes"].get(kind, "")) for item in items) for kind in HASHES}
+    return {kind: digest(own) if own and own[0] else None for kind, own in found.items()}
+
+
+def _cluster(line: Json) -> Hashable:
+    # A cluster that the data set names holds across the suite: one clip asked in two evals is one clip.
+    # An id of a sample is unique in its own data set only.
+    own = line["cluster"]
+    return (line["dataset"], line["sample_id"]) if own is None or own == line["sample_id"] else own
+
+
+def _grouped(rows: Sequence[Row]) -> Iterator[tuple[dict[str, str], list[Row]]]:
+    fields = sorted({name for groups in {id(row.groups): row.groups for row in rows}.values() for name in groups})
+    for name in fields:
+        values: dict[str, list[Row]] = {}
+        for row in rows:
+            if name in row.groups:
+                values.setdefault(str(row.groups[name]), []).append(row)
+        if len(values) > 1:
+            yield from (({name: value}, values[value]) for value in sorted(values))
+
+
+def _pooled(
+    name: str, reading: tuple[str, str], rows: Sequence[Row], epochs: int, group: Mapping[str, str] | None = None
+) -> MetricRecord:
+    kind = metric_kind(name)
+    kept = rows if name in SHARES else [row for row in rows if row.statistics is not None]
+    statistics = [row.status if name in SHARES else row.statistics or {} for row in kept]
+    clusters = [row.cluster for row in kept]
+    repeats = len(set(clusters)) < len(clusters)
+    found = kind.estimate(statistics, clusters if repeats else None)
+    return MetricRecord(
+        name=name,
+        value=_finite(found.value),
+        lower=_finite(found.lower),
+        upper=_finite(found.upper),
+        n=found.n,
+        unit=kind.unit,
+        direction=kind.direction,
+        method=_method(found.method, epochs, len(set(clusters)) if repeats else None, len(rows) - len(kept)),
+        reading=reading[0],
+        signature=reading[1],
+        group=dict(group or {}),
+    )
+
+
+def _method(own: str, epochs: int, clusters: int | None, left_out: int) -> str:
+    notes = [own, "pooled over the suite's evals"]
+    if clusters is not None:
+        again = f"{epochs} epochs; " if epochs > 1 else ""
+        notes.append(f"{again}{clusters} independent clusters")
+    if left_out:
+        notes.append(f"{left_out} left out, whose asking failed")
+    return "; ".join(notes)
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None

@@ -1,0 +1,1 @@
+"""Intervals, and later tests, for numbers drawn from samples."""

@@ -1,0 +1,204 @@
+"""Audio that cannot be used is one clear sentence: the clip, what is wrong, what to do."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile
+
+from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
+from pytest_audiobench.audio.decode import decode
+from pytest_audiobench.audio.index import AudioIndex
+from pytest_audiobench.errors import AudioError
+
+RATE_HZ = 16_000
+
+
+def clip_of(folder: Path, path: str) -> Clip:
+    return Clip(FileSource(DataRoot("mine", folder), path))
+
+
+def hiss(duration_s: float = 2.0) -> np.ndarray:
+    return np.random.default_rng(0).uniform(-0.3, 0.3, round(duration_s * RATE_HZ)).astype(np.float32)
+
+
+def written(folder: Path, name: str, samples: np.ndarray, **options: str) -> bytes:
+    soundfile.write(folder / name, samples, RATE_HZ, **options)
+    return (folder / name).read_bytes()
+
+
+def refusal(clip: Clip, max_s: float | None = None) -> str:
+    with pytest.raises(AudioError) as caught:
+        decode(clip, RATE_HZ, max_s)
+    message = str(caught.value)
+    assert message.startswith("mine:")
+    assert "\n" not in message
+    return message
+
+
+def index_refusal(clip: Clip) -> str:
+    with AudioIndex(None) as index:
+        (facts,) = index.facts_of([clip])
+    assert isinstance(facts, AudioError)
+    return str(facts)
+
+
+def test_a_missing_file_is_named_with_the_way_to_point_to_it(tmp_path: Path) -> None:
+    clip = clip_of(tmp_path, "sub/dog.wav")
+    assert "no such file" in refusal(clip)
+    assert index_refusal(clip) == refusal(clip)
+    assert "--ab-data mine=FOLDER" in refusal(clip)
+
+
+def test_an_empty_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "empty.wav").touch()
+    clip = clip_of(tmp_path, "empty.wav")
+    assert "0 bytes" in refusal(clip)
+    assert index_refusal(clip) == refusal(clip)
+
+
+def test_a_folder_is_no_clip(tmp_path: Path) -> None:
+    (tmp_path / "dog.wav").mkdir()
+    clip = clip_of(tmp_path, "dog.wav")
+    assert "is a folder" in refusal(clip)
+    assert index_refusal(clip) == refusal(clip)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_a_named_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.wav")
+    assert "no ordinary file" in refusal(clip_of(tmp_path, "pipe.wav"))
+
+
+@pytest.mark.parametrize("path", ["../secret.wav", "a/../../secret.wav", "a\\..\\secret.wav"])
+def test_a_path_that_leaves_its_root_is_refused(tmp_path: Path, path: str) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    written(tmp_path, "secret.wav", hiss())
+    clip = clip_of(root, path)
+    assert "leaves its data root" in refusal(clip)
+    assert index_refusal(clip) == refusal(clip)
+
+
+def test_an_absolute_path_is_refused(tmp_path: Path) -> None:
+    written(tmp_path, "secret.wav", hiss())
+    assert "leaves its data root" in refusal(clip_of(tmp_path / "root", str(tmp_path / "secret.wav")))
+
+
+def test_a_link_that_leads_out_of_the_root_is_refused_and_one_inside_is_followed(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    (root / "real").mkdir(parents=True)
+    written(tmp_path, "secret.wav", hiss())
+    written(root / "real", "dog.wav", hiss())
+    (root / "out.wav").symlink_to(tmp_path / "secret.wav")
+    (root / "up").symlink_to(tmp_path, target_is_directory=True)
+    (root / "in.wav").symlink_to(root / "real" / "dog.wav")
+    for path in ("out.wav", "up/secret.wav"):
+        assert "leads out of its data root" in refusal(clip_of(root, path))
+        assert "leads out of its data root" in index_refusal(clip_of(root, path))
+    assert decode(clip_of(root, "in.wav"), RATE_HZ, None).frames == 2 * RATE_HZ
+
+
+@pytest.mark.parametrize("path", ["nul\0byte.wav", "x" * 300 + ".wav"])
+def test_a_path_no_file_can_have_is_refused(tmp_path: Path, path: str) -> None:
+    assert "cannot be read" in refusal(clip_of(tmp_path, path))
+    assert "cannot be read" in index_refusal(clip_of(tmp_path, path))
+
+
+@pytest.mark.parametrize("name", ["notes.wav", "notes.mp3", "notes.raw"])
+def test_text_named_as_audio_is_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("these are the notes of a meeting\n" * 100)
+    assert "not audio that libsndfile can read" in refusal(clip_of(tmp_path, name))
+
+
+def test_an_unreadable_header_leaves_the_duration_open_and_the_digest_known(tmp_path: Path) -> None:
+    (tmp_path / "notes.wav").write_text("these are the notes of a meeting\n" * 100)
+    with AudioIndex(None) as index:
+        (facts,) = index.facts_of([clip_of(tmp_path, "notes.wav")])
+    assert not isinstance(facts, AudioError)
+    assert facts.duration_s is None
+    assert len(facts.digest) == 64
+
+
+@pytest.mark.parametrize("name", ["none.wav", "none.ogg"])
+def test_zero_frames_are_refused(tmp_path: Path, name: str) -> None:
+    written(tmp_path, name, hiss(0))
+    assert "zero frames" in refusal(clip_of(tmp_path, name))
+
+
+@pytest.mark.parametrize("subtype", ["PCM_U8", "PCM_16", "PCM_24", "PCM_32", "FLOAT"])
+@pytest.mark.parametrize("max_s", [None, 0.5])
+def test_a_truncated_wav_is_refused_even_when_its_beginning_would_do(
+    tmp_path: Path, subtype: str, max_s: float | None
+) -> None:
+    whole = written(tmp_path, "cut.wav", hiss(), subtype=subtype)
+    (tmp_path / "cut.wav").write_bytes(whole[: len(whole) * 3 // 4])
+    message = refusal(clip_of(tmp_path, "cut.wav"), max_s)
+    promised, held = (int(number) for number in re.findall(r"\d{4,}", message))
+    assert held < promised
+    assert promised % (2 * RATE_HZ) == 0
+
+
+def test_a_wav_of_unknown_length_is_read_to_its_end(tmp_path: Path) -> None:
+    """What ffmpeg writes to a pipe: it could not know the length."""
+    whole = bytearray(written(tmp_path, "piped.wav", hiss()))
+    at = whole.index(b"data") + 4
+    whole[4:8] = whole[at : at + 4] = b"\xff\xff\xff\xff"
+    (tmp_path / "piped.wav").write_bytes(whole)
+    assert decode(clip_of(tmp_path, "piped.wav"), RATE_HZ, None).frames == 2 * RATE_HZ
+
+
+@pytest.mark.parametrize("max_s", [None, 0.5])
+@pytest.mark.parametrize("mode", ["CONSTANT", "VARIABLE"])
+def test_a_truncated_mp3_is_refused(tmp_path: Path, max_s: float | None, mode: str) -> None:
+    whole = written(tmp_path, "cut.mp3", hiss(10), bitrate_mode=mode)
+    (tmp_path / "cut.mp3").write_bytes(whole[: len(whole) // 2])
+    assert "cut off" in refusal(clip_of(tmp_path, "cut.mp3"), max_s)
+
+
+def test_a_tagged_mp3_is_whole_and_a_truncated_one_still_found(tmp_path: Path) -> None:
+    sound = written(tmp_path, "tagged.mp3", hiss(10))
+    tag = b"ID3\x03\x00\x00" + bytes([0, 0, 40, 0]) + bytes(40 << 7)
+    (tmp_path / "tagged.mp3").write_bytes(tag + sound + b"TAG" + bytes(125))
+    assert decode(clip_of(tmp_path, "tagged.mp3"), RATE_HZ, None).frames == 10 * RATE_HZ
+    (tmp_path / "tagged.mp3").write_bytes(tag + sound[: len(sound) // 2])
+    assert "cut off" in refusal(clip_of(tmp_path, "tagged.mp3"))
+
+
+def test_an_mp3_whose_header_only_estimates_is_counted(tmp_path: Path) -> None:
+    """Without a Xing header a quiet beginning makes libsndfile expect nearly twice the frames."""
+    uneven = np.concatenate([np.zeros(10 * RATE_HZ, np.float32), hiss(10)])
+    whole = written(tmp_path, "bare.mp3", uneven, bitrate_mode="VARIABLE")
+    second_frame = whole.index(whole[:2], 4)
+    (tmp_path / "bare.mp3").write_bytes(whole[second_frame:])
+    with soundfile.SoundFile(tmp_path / "bare.mp3") as header:
+        promised = header.frames
+    heard = decode(clip_of(tmp_path, "bare.mp3"), RATE_HZ, None)
+    assert abs(heard.frames - 20 * RATE_HZ) < 3 * 1152
+    assert promised > 1.2 * heard.frames
+
+
+def test_a_truncated_flac_is_refused_unless_its_beginning_will_do(tmp_path: Path) -> None:
+    whole = written(tmp_path, "cut.flac", hiss(4))
+    (tmp_path / "cut.flac").write_bytes(whole[: len(whole) // 2])
+    assert "fetch it again" in refusal(clip_of(tmp_path, "cut.flac"))
+    assert decode(clip_of(tmp_path, "cut.flac"), RATE_HZ, 0.5).duration_s == 0.5
+
+
+@pytest.mark.parametrize(
+    ("value", "said"), [(np.nan, "1 of 32000 samples are not a number"), (np.inf, "1 are infinite")]
+)
+def test_samples_that_are_no_numbers_are_refused(tmp_path: Path, value: float, said: str) -> None:
+    samples = hiss()
+    samples[100] = value
+    written(tmp_path, "nan.wav", samples, subtype="FLOAT")
+    assert said in refusal(clip_of(tmp_path, "nan.wav"))
+
+
+def test_a_header_with_a_senseless_rate_is_refused_before_it_fills_the_memory(tmp_path: Path) -> None:
+    soundfile.write(tmp_path / "slow.wav", hiss(), 1)
+    assert "a rate of 1 Hz" in refusal(clip_of(tmp_path, "slow.wav"))

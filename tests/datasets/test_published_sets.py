@@ -1,0 +1,206 @@
+"""Published data sets, checked on every row against what a study recorded of them."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from pytest_audiobench.audio.clip import FileSource
+from pytest_audiobench.datasets.dataset import Places
+from pytest_audiobench.datasets.mmar import mmar
+from pytest_audiobench.datasets.mmau import mmau
+from pytest_audiobench.datasets.sakura import sakura, split_options
+from pytest_audiobench.errors import NotHere, UsageError
+
+DATA = Path(__file__).parents[2].parent / "shared" / "data"
+TRACKS = ("animal", "emotion", "gender", "language")
+
+needs_data = pytest.mark.skipif(not DATA.is_dir(), reason=f"the published manifests are not at {DATA}")
+
+
+def places(tmp_path, **named):
+    return Places(here=tmp_path, named=named)
+
+
+def recorded(name):
+    with (DATA / "recorded" / "manifests" / f"{name}_manifest.jsonl").open(encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
+
+
+def file_name(sample):
+    (clip,) = sample.clips
+    assert isinstance(clip.source, FileSource)
+    return clip.source.path.rpartition("/")[2]
+
+
+def letter(sample):
+    return "ABCDEFGHIJ"[sample.choices.index(sample.reference)]
+
+
+@needs_data
+@pytest.mark.parametrize("hop", ["single", "multi"])
+@pytest.mark.parametrize("track", TRACKS)
+def test_every_sakura_row_is_read_as_the_study_read_it(tmp_path, track, hop):
+    samples = sakura(track, hop).read(places(tmp_path, sakura=DATA / "sakura-metadata"))
+    ours = {file_name(s): (s.question, list(s.choices), letter(s)) for s in samples}
+    theirs = {
+        row["audio_path"].rpartition("/")[2]: (row["question"], row["choices_list"], row["true_letter"])
+        for row in recorded(track)
+        if row["id"].endswith(hop)
+    }
+    assert len(samples) == len(ours) == 500
+    assert ours == theirs
+
+
+@needs_data
+@pytest.mark.parametrize("track", TRACKS)
+def test_sakura_reads_the_same_from_its_csv(tmp_path, track):
+    folder = Path("data") / track.capitalize()
+    (tmp_path / folder).mkdir(parents=True)
+    shutil.copy(DATA / "sakura" / folder / "metadata.csv", tmp_path / folder)
+    from_json = sakura(track, "multi").read(places(tmp_path, sakura=DATA / "sakura"))
+    from_csv = sakura(track, "multi").read(places(tmp_path, sakura=tmp_path))
+    assert from_json == from_csv
+
+
+@needs_data
+def test_sakura_audio_lies_where_the_samples_say(tmp_path):
+    samples = sakura("emotion", "single").read(places(tmp_path, sakura=DATA / "sakura"))
+    assert len(samples) == 100
+    assert all(s.clips[0].source.location.is_file() for s in samples)
+
+
+def sakura_folder(tmp_path, **entry):
+    folder = tmp_path / "sakura" / "data" / "Animal"
+    folder.mkdir(parents=True)
+    cat = {
+        "attribute_label": "cat",
+        "single_instruction": "Which animal? (a) dog (b) cat",
+        "single_answer": " (b) cat",
+    }
+    (folder / "metadata.json").write_text(json.dumps({"data/Animal/audio/cat0.wav": {**cat, **entry}}))
+    return Places(here=tmp_path, shelves=[tmp_path])
+
+
+def test_a_sakura_sample_tells_its_recording_and_groups(tmp_path):
+    dataset = sakura("animal", "single")
+    (sample,) = dataset.read(sakura_folder(tmp_path))
+    assert (dataset.name, dataset.cluster, dataset.groups) == (
+        "sakura/animal/single",
+        "recording",
+        ("track", "hop", "label"),
+    )
+    assert (sample.id, sample.question, sample.choices, sample.reference) == (
+        "animal/cat0.wav/single",
+        "Which animal?",
+        ("dog", "cat"),
+        "cat",
+    )
+    assert sample.metadata == {"track": "animal", "hop": "single", "label": "cat", "recording": "cat0.wav"}
+    assert str(sample.clips[0]) == "sakura:data/Animal/audio/cat0.wav"
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ({"single_answer": "(a) cat"}, "none of its options"),
+        ({"single_instruction": "Which animal? (a) dog (c) cat"}, "lettered a, c"),
+        ({"single_instruction": "Which animal?"}, "no option"),
+        ({"attribute_label": None}, "attribute_label"),
+    ],
+)
+def test_a_sakura_file_of_another_layout_is_refused(tmp_path, entry, said):
+    with pytest.raises(UsageError, match=r"metadata\.json.*cat0\.wav") as error:
+        sakura("animal", "single").read(sakura_folder(tmp_path, **entry))
+    assert said in str(error.value)
+
+
+def test_options_are_those_after_the_last_a():
+    assert split_options("As in (a), which? (a) one (b) two") == ("As in (a), which?", ("one", "two"))
+
+
+def test_unknown_tracks_hops_and_splits_are_refused():
+    with pytest.raises(UsageError, match="animal, emotion, gender, language"):
+        sakura("colour", "single")  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="single, multi"):
+        sakura("animal", "double")  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="test-mini"):
+        mmau("test")
+
+
+@pytest.mark.parametrize("dataset", [sakura("gender", "multi"), mmau(), mmar()], ids=lambda d: d.name)
+def test_a_set_that_is_not_here_says_where_it_was_looked_for(tmp_path, dataset):
+    with pytest.raises(NotHere, match="--ab-data"):
+        dataset.read(Places(here=tmp_path, shelves=[tmp_path]))
+
+
+@needs_data
+def test_every_mmau_row_is_read_as_the_study_read_it(tmp_path):
+    samples = mmau().read(places(tmp_path, mmau=DATA / "mmau"))
+    ours = {
+        s.id: (s.question, " ".join(f"({'ABCDEFGHIJ'[i]}) {c}" for i, c in enumerate(s.choices)), letter(s))
+        for s in samples
+    }
+    theirs = {row["id"]: (row["question"], row["choices"], row["true_letter"]) for row in recorded("mmau")}
+    assert len(samples) == len(ours) == 1000
+    assert ours == theirs
+
+
+@needs_data
+def test_mmau_keeps_questions_that_offer_one_text_twice(tmp_path):
+    samples = mmau().read(places(tmp_path, mmau=DATA / "mmau"))
+    assert sum(len(set(s.choices)) < len(s.choices) for s in samples) == 27
+    assert all(s.reference in s.choices for s in samples)
+    assert {s.metadata["category"] for s in samples} == {"Reasoning", "Information Extraction"}
+
+
+def test_mmau_keeps_a_question_whose_answer_is_not_offered(tmp_path):
+    row = {
+        "id": "m1",
+        "audio_id": "./test-mini-audios/m1.wav",
+        "question": "What? ",
+        "choices": ["a dog", "a hen"],
+        "answer": "a cow",
+        "task": "sound",
+        "category": ["Reasoning"],
+    }
+    (tmp_path / "mmau-test-mini.json").write_text(json.dumps([row]))
+    (sample,) = mmau().read(places(tmp_path, mmau=tmp_path))
+    assert (sample.question, sample.reference, str(sample.clips[0])) == (
+        "What?",
+        "a cow",
+        "mmau:test-mini-audios/m1.wav",
+    )
+    assert sample.metadata["category"] == "Reasoning"
+
+
+@needs_data
+def test_every_mmar_row_is_read_and_997_were_recorded(tmp_path):
+    samples = mmar().read(places(tmp_path, mmar=DATA / "mmar"))
+    assert len({s.id for s in samples}) == len({file_name(s) for s in samples}) == len(samples) == 1000
+    assert all(s.reference in s.choices for s in samples)
+    assert not any(field in s.metadata for s in samples for field in ("thinking", "cue", "rubric"))
+    ours = {file_name(s): (s.question, list(s.choices)) for s in samples}
+    theirs = {row["audio_path"].rpartition("/")[2]: (row["question"], row["choices_list"]) for row in recorded("mmar")}
+    assert len(theirs) == 997
+    assert theirs.items() <= ours.items()
+
+
+@needs_data
+def test_the_study_keyed_13_mmar_questions_to_an_option_that_only_contains_the_answer(tmp_path):
+    samples = {file_name(s): s for s in mmar().read(places(tmp_path, mmar=DATA / "mmar"))}
+    differing = 0
+    for row in recorded("mmar"):
+        sample = samples[row["audio_path"].rpartition("/")[2]]
+        containing = next(c for c in sample.choices if sample.reference.lower() in c.lower())
+        assert row["true_letter"] == "ABCDEFGHIJ"[sample.choices.index(containing)]
+        differing += row["true_letter"] != letter(sample)
+    assert differing == 13
+
+
+def test_a_clip_path_that_leaves_the_data_set_is_refused(tmp_path):
+    row = {"id": "m1", "audio_path": "../secret.wav", "question": "?", "choices": ["a", "b"], "answer": "a"}
+    (tmp_path / "MMAR-meta.jsonl").write_text(json.dumps(row))
+    with pytest.raises(UsageError, match="leaves its folder"):
+        mmar().read(places(tmp_path, mmar=tmp_path))
