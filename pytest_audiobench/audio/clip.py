@@ -52,7 +52,7 @@ class ArraySource:
     @classmethod
     def of(cls, samples: npt.ArrayLike, rate_hz: int, name: str = "array") -> ArraySource:
         """``samples``: shape (frames,) or (frames, channels), averaged to mono."""
-        wave = np.asarray(samples, dtype=np.float32)
+        wave = np.array(samples, dtype=np.float32)  # a copy: the digest must stay true
         if wave.ndim == 2:
             wave = wave.mean(axis=1, dtype=np.float32)
         content = hashlib.sha256(np.ascontiguousarray(wave, dtype="<f4").tobytes())

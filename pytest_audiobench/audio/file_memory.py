@@ -18,6 +18,9 @@ from typing import NamedTuple
 
 from pytest_audiobench.filesystem import network_file_system
 
+_LARGEST = 2**63 - 1
+"""SQLite's integers are signed; some file systems number with all 64 bits."""
+
 
 class FileKey(NamedTuple):
     """What changes when a file does. The inode's change time cannot be set back, so it catches restored mtimes."""
@@ -31,7 +34,7 @@ class FileKey(NamedTuple):
     @classmethod
     def of(cls, status: os.stat_result) -> FileKey:
         return cls(
-            _signed(status.st_dev), _signed(status.st_ino), status.st_size, status.st_mtime_ns, status.st_ctime_ns
+            status.st_dev & _LARGEST, status.st_ino & _LARGEST, status.st_size, status.st_mtime_ns, status.st_ctime_ns
         )
 
     def age_s(self, now_ns: int) -> float:
@@ -155,8 +158,3 @@ def _write(database: sqlite3.Connection, rows: Sequence[tuple[object, ...]]) -> 
     except sqlite3.Error:
         database.execute("ROLLBACK")
         raise
-
-
-def _signed(number: int) -> int:
-    """SQLite's integers are signed; some file systems use all 64 bits."""
-    return number - 2**64 if number >= 2**63 else number

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from pathlib import Path
 from typing import NamedTuple
 
 from pytest_audiobench.audio.clip import FileSource
@@ -21,7 +22,7 @@ class Locator:
     """Finds sources' files at the cost of one ``lstat`` each: folders are resolved once, and remembered."""
 
     def __init__(self) -> None:
-        self._inside: dict[tuple[str, str], str | None] = {}
+        self._folders: dict[tuple[Path, str], str] = {}
 
     def find(self, source: FileSource) -> Located:
         """Raises AudioError for a path that leaves its root, and for a file that is missing, empty or none."""
@@ -35,42 +36,51 @@ class Locator:
             raise AudioError(f"{source}: cannot be read ({reason}); correct the path or its permissions") from None
 
     def _find(self, source: FileSource) -> Located:
-        root, (folder, _, name) = os.fspath(source.root.folder), source.path.rpartition("/")
-        if os.path.isabs(source.path) or "\\" in source.path or ".." in source.path.split("/"):
-            raise AudioError(f"{source}: the path leaves its data root; write it relative to {root}, with / and no ..")
-        real = self._real(root, folder)
+        root = source.root.folder
+        folder, slash, name = source.path.rpartition("/")
+        real = self._folders.get((root, folder))
         if real is None:
-            raise self._outside(source)
-        path = os.path.join(real, name)
+            real = self._folders[root, folder] = self._real(source, folder + slash)
+        if name == ".." or "\\" in name:
+            raise _leaving(source)
+        path = real + name
         status = os.lstat(path)
         if stat.S_ISLNK(status.st_mode):
-            path, top = os.path.realpath(path), os.path.realpath(root)
-            if not _is_within(path, top):
-                raise self._outside(source)
+            path = os.path.realpath(path)
+            if not _is_within(path, os.path.realpath(root)):
+                raise _linked_out(source)
             status = os.stat(path)
-        return self._checked(source, path, status)
-
-    def _real(self, root: str, folder: str) -> str | None:
-        """The folder with all links resolved, None when that is outside the root."""
-        known = (root, folder)
-        if known not in self._inside:
-            real = os.path.realpath(os.path.join(root, folder))
-            self._inside[known] = real if _is_within(real, os.path.realpath(root)) else None
-        return self._inside[known]
+        return _checked(source, path, status)
 
     @staticmethod
-    def _outside(source: FileSource) -> AudioError:
+    def _real(source: FileSource, folder: str) -> str:
+        """The source's folder with all links resolved and a separator at its end."""
+        if os.path.isabs(folder) or "\\" in folder or ".." in folder.split("/"):
+            raise _leaving(source)
         root = source.root.folder
-        return AudioError(f"{source}: a symbolic link leads out of its data root {root}; put the file itself there")
+        real = os.path.realpath(os.path.join(root, folder))
+        if not _is_within(real, os.path.realpath(root)):
+            raise _linked_out(source)
+        return os.path.join(real, "")
 
-    @staticmethod
-    def _checked(source: FileSource, path: str, status: os.stat_result) -> Located:
-        if not stat.S_ISREG(status.st_mode):
-            what = "a folder" if stat.S_ISDIR(status.st_mode) else "no ordinary file"
-            raise AudioError(f"{source}: {path} is {what}; name an audio file")
-        if status.st_size == 0:
-            raise AudioError(f"{source}: the file is empty (0 bytes); fetch it again")
-        return Located(path, status)
+
+def _leaving(source: FileSource) -> AudioError:
+    root = source.root.folder
+    return AudioError(f"{source}: the path leaves its data root; write it relative to {root}, with / and no ..")
+
+
+def _linked_out(source: FileSource) -> AudioError:
+    root = source.root.folder
+    return AudioError(f"{source}: a symbolic link leads out of its data root {root}; put the file itself there")
+
+
+def _checked(source: FileSource, path: str, status: os.stat_result) -> Located:
+    if not stat.S_ISREG(status.st_mode):
+        what = "a folder" if stat.S_ISDIR(status.st_mode) else "no ordinary file"
+        raise AudioError(f"{source}: {path} is {what}; name an audio file")
+    if status.st_size == 0:
+        raise AudioError(f"{source}: the file is empty (0 bytes); fetch it again")
+    return Located(path, status)
 
 
 def _is_within(path: str, root: str) -> bool:

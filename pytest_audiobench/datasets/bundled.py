@@ -11,6 +11,8 @@ from pytest_audiobench.errors import FatalError, UsageError
 
 Task: TypeAlias = Literal["digits", "emotion", "language", "sounds", "mixtures", "speech_presence", "transcription"]
 
+_GROUPS = {"emotion": ("delivery",), "language": ("language",), "sounds": ("sound",), "mixtures": ("sounds_count",)}
+
 _PACKAGE = Path(__file__).resolve().parents[1]
 
 
@@ -40,4 +42,5 @@ def bundled(task: Task) -> Dataset:
     """
     if task not in get_args(Task):
         raise UsageError(f"there is no bundled task {task!r}; there are {', '.join(get_args(Task))}")
-    return manifest(bundled_folder() / f"{task}.jsonl", name=f"bundled/{task}", cluster="recording")
+    groups = _GROUPS.get(task, ())
+    return manifest(bundled_folder() / f"{task}.jsonl", name=f"bundled/{task}", cluster="recording", groups=groups)

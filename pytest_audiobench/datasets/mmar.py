@@ -4,9 +4,15 @@ Ma et al., "MMAR: A Challenging Benchmark for Deep Reasoning in Speech, Audio, M
 github.com/ddlBoJack/MMAR. 1,000 questions, each on a clip of its own; a few ids differ from their file's name.
 
 The published reasoning, cues and rubrics give the answers away: they are not read.
+
+``faithfulness_letter`` in the metadata is the letter that the faithfulness study (Ravi et al., arXiv 2509.22363)
+took for true: the first option that contains the answer, whatever its case. It is wrong for 13 questions
+("Affected" lies in "Not affected"), and is there only so that the study's figures can be repeated under its name.
 """
 
 from __future__ import annotations
+
+from string import ascii_uppercase
 
 from pytest_audiobench.audio.clip import DataRoot
 from pytest_audiobench.datasets.dataset import Dataset, Places
@@ -30,11 +36,13 @@ def _read(places: Places) -> list[Sample]:
 
 
 def _sample(root: DataRoot, entry: Entry) -> Sample:
+    choices, answer = entry.texts("choices"), entry.text("answer")
+    containing = (letter for letter, choice in zip(ascii_uppercase, choices, strict=False) if answer.lower() in choice.lower())
     return Sample(
         id=entry.text("id"),
         clips=(entry.clip(root, entry.text("audio_path")),),
         question=entry.text("question"),
-        choices=entry.texts("choices"),
-        reference=entry.text("answer"),
-        metadata={field: entry.optional(field) for field in _METADATA},
+        choices=choices,
+        reference=answer,
+        metadata={field: entry.optional(field) for field in _METADATA} | {"faithfulness_letter": next(containing, None)},
     )

@@ -7,7 +7,7 @@ from pathlib import PurePosixPath, PureWindowsPath
 
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
-_PLAIN = re.compile(r"(?:[\w-][^/\\:\x00-\x1f]*/)*[\w-][^/\\:\x00-\x1f]*")
+_PLAIN = re.compile(r"[\w-](?:[^/\\:\x00-\x1f\x7f-\x9f\u2028\u2029]|/(?=[\w-]))*")
 """Paths that need no closer look: every part begins with a letter, digit, underscore or hyphen."""
 
 
@@ -24,7 +24,7 @@ def relative_path(written: str) -> str:
     if "\\" in written:
         raise ValueError(f"the path {written!r} holds a backslash; write it with forward slashes")
     path = PurePosixPath(written)
-    if path.is_absolute() or PureWindowsPath(written).drive or ".." in path.parts:
+    if path.is_absolute() or PureWindowsPath(str(path)).drive or ".." in path.parts:
         raise ValueError(f"the path {written!r} leaves its folder; write it relative to the folder, without ..")
     if not path.parts:
         raise ValueError("the path is empty")

@@ -17,6 +17,7 @@ FIELDS = frozenset({"id", "audio", "question", "choices", "answer", "metadata"})
 
 _LETTER = re.compile(r"\(?([A-Za-z])\)?[.:]?")
 _PLAIN_FIELDS = frozenset({str, int, bool, type(None)})
+_TEXT = frozenset({str})
 _LARGEST = 2**53 - 1
 
 
@@ -51,15 +52,16 @@ def _id(row: Row) -> str:
 
 def _clips(row: Row, root: DataRoot) -> tuple[Clip, ...]:
     written = row.get("audio")
-    paths = [written] if isinstance(written, str) else written
-    if paths is None or paths == []:
+    if written is None or written == []:
         raise Wrong("has no audio; give the path of a file beside the manifest")
-    if not isinstance(paths, list) or not all(isinstance(path, str) for path in paths):
-        raise Wrong(f"has {_kind(written)} as its audio; write a path, or a list of paths")
     try:
-        return tuple([Clip(FileSource(root, relative_path(path))) for path in paths])
+        if isinstance(written, str):
+            return (Clip(FileSource(root, relative_path(written))),)
+        if isinstance(written, list) and _only_texts(written):
+            return tuple([Clip(FileSource(root, relative_path(path))) for path in written])
     except ValueError as error:
         raise Wrong(f"has an audio path that cannot be used: {error}") from None
+    raise Wrong(f"has {_kind(written)} as its audio; write a path, or a list of paths")
 
 
 def _question(row: Row, default: str | None) -> str:
@@ -74,9 +76,9 @@ def _question(row: Row, default: str | None) -> str:
 def _choices(written: object) -> tuple[str, ...]:
     if written is None:
         return ()
-    if not isinstance(written, list) or not all(isinstance(choice, str) for choice in written):
+    if not isinstance(written, list) or not _only_texts(written):
         raise Wrong(f"has {_kind(written)} as its choices; write a list of texts")
-    choices = tuple([choice.strip() for choice in written])
+    choices = tuple(map(str.strip, written))
     if "" in choices:
         raise Wrong("has an empty choice; remove it")
     if len(set(choices)) < len(choices):
@@ -119,6 +121,10 @@ def _text(row: Row, field: str) -> str:
     if written is None:
         raise Wrong(f"has no {field}; add it")
     raise Wrong(f"has {_kind(written)} as its {field}; write it as text, in quotes")
+
+
+def _only_texts(written: list[object]) -> bool:
+    return _TEXT.issuperset(map(type, written))
 
 
 def _kind(value: object) -> str:

@@ -10,7 +10,7 @@ Statistics: TypeAlias = Mapping[str, float]
 
 
 class Estimate(NamedTuple):
-    """A value and its interval. ``lower`` and ``upper`` are None where no interval is known; ``method`` says which or why."""
+    """A value and its interval: None and None where none is known; ``method`` says which it is, or why not."""
 
     value: float
     lower: float | None

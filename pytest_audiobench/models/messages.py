@@ -84,13 +84,13 @@ class Output:
 class Response:
     """What a model answered to one request, or the error that this one sample met.
 
-    ``truncated_s`` is how much of its clips' ends the model's window cut off, in seconds.
+    ``truncated_s`` is how much of each clip's end the model's window cut off, in seconds; empty when nothing was.
     """
 
     outputs: tuple[Output, ...] = ()
     usage: Mapping[str, int] = field(default_factory=dict)
     latency_s: float | None = None
-    truncated_s: float = 0.0
+    truncated_s: tuple[float, ...] = ()
     error: str | None = None
 
     @property

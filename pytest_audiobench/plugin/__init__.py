@@ -196,9 +196,10 @@ def model(_audiobench_session: EvalSession, _audiobench_model: str | None) -> As
         return AskedModel(_audiobench_session, _audiobench_session.handle(_audiobench_model))
 
 
-@pytest.fixture(scope="session")
-def audio() -> AudioKit:
-    """Clips for a test of one's own: load, synthesise, edit."""
+@pytest.fixture
+def audio(request: pytest.FixtureRequest) -> AudioKit:
+    """Clips for a test of one's own: load (paths are read from the test file's folder), synthesise, edit."""
+    from pytest_audiobench.audio.index import AudioIndex
     from pytest_audiobench.audio.kit import AudioKit
 
-    return AudioKit()
+    return AudioKit(request.path.parent, AudioIndex(None))

@@ -78,10 +78,7 @@ def finish(session: pytest.Session) -> None:
     chosen = [item.stash[ITEM] for item in session.items if ITEM in item.stash]
     if not chosen or config.option.collectonly:
         return
-    expected = [
-        Expected(one.nodeid, one.eval, one.alias or next(iter(ours.specs)), len(ours.rules.for_eval(one.eval, one.alias or next(iter(ours.specs)))))
-        for one in chosen
-    ]
+    expected = [_expected(ours, one) for one in chosen]
     left_out = ours.rules.left_out([(one.eval, one.alias) for one in expected])
     if worker.run_of(config) is None:
         config.stash[CONTROLLER].expect(expected, left_out)
@@ -93,13 +90,19 @@ def finish(session: pytest.Session) -> None:
         )
 
 
+def _expected(ours: EvalSession, one: EvalItem) -> Expected:
+    alias = one.alias or next(iter(ours.specs))
+    thresholds = sum(len(rule.require) for rule in ours.rules.for_eval(one.eval, alias))
+    return Expected(one.nodeid, one.eval, alias, thresholds)
+
+
 def _check_rules(ours: EvalSession, named: Sequence[EvalItem]) -> None:
     unmatched = ours.rules.unmatched([one.eval for one in named])
     if unmatched:
         everything = [*(one.eval for one in named), *_whole_benchmark(ours.config)]
         unmatched = ours.rules.unmatched(everything)
         if unmatched:
-            raise UsageError(f"{unmatched[0]} matches no eval; there are {', '.join(sorted(set(everything)))}")
+            raise UsageError(unmatched[0])
 
 
 def _whole_benchmark(config: pytest.Config) -> list[str]:

@@ -55,7 +55,7 @@ class Controller:
     @property
     def left_out_notes(self) -> list[str]:
         """The declared thresholds that no chosen eval is held to."""
-        return [f"not checked, since no chosen eval matches: {line}" for line in self.left_out]
+        return [f"not checked: {line}" for line in self.left_out]
 
     def watch(self, line: WorkersLine) -> None:
         self._line = line

@@ -109,7 +109,7 @@ class Evaluator:
     def settle(self) -> list[str]:
         """Check everything declared for this eval; what is wrong, one line each. Called when the body has returned."""
         if not self.results:
-            return ["the test asked for `evaluate` and evaluated nothing: call it, or skip the test"]
+            return [f"{self._named.eval} asked for `evaluate` and evaluated nothing: call it, or skip the test"]
         self.results[0].record.metrics.extend(self._recorded)
         wrong: list[str] = []
         for result in self.results:
@@ -117,7 +117,7 @@ class Evaluator:
             result.record.verdicts = [
                 VerdictRecord(v.status, v.threshold, v.value, v.detail) for v in verdicts
             ]
-            wrong += [f"{result.record.eval}: {v.threshold}: {v.detail}" for v in verdicts if v.status != "pass"]
+            wrong += [f"{v.threshold}: {v.detail}" for v in verdicts if v.status != "pass"]
         return wrong
 
     def close(self, outcome: Outcome, message: str) -> None:
@@ -142,7 +142,8 @@ class Evaluator:
         )
 
     def _verdicts(self, result: Result) -> Sequence[Verdict]:
-        declared = [*self._session.rules.for_eval(result.record.eval, self._handle.alias), *self._required]
+        rules = self._session.rules.for_eval(result.record.eval, self._handle.alias)
+        declared = [*(threshold for rule in rules for threshold in rule.require), *self._required]
         if result.errors > self._session.options.max_errors:
             detail = (
                 f"not comparable: {result.errors} of {result.n * result.record.epochs} samples could not be asked "

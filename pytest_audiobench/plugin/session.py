@@ -12,7 +12,7 @@ import pytest
 from pytest_audiobench.audio.index import AudioIndex
 from pytest_audiobench.datasets.dataset import Places
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.gate.config import Rules, read_rules
+from pytest_audiobench.gate.config import Rules, find_rules
 from pytest_audiobench.models.registry import make
 from pytest_audiobench.models.spec import ModelSpec, parse_specs
 from pytest_audiobench.plugin.options import Options
@@ -48,7 +48,7 @@ class EvalSession:
     def rules(self) -> Rules:
         """The declared thresholds; metrics that strangers register are known by then."""
         _ = self.registration
-        return read_rules(self.config.rootpath, self.options.config)
+        return find_rules(self.config.rootpath, self.options.config)
 
     @cached_property
     def bench(self) -> Bench:

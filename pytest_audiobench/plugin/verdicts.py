@@ -31,12 +31,13 @@ def settled(evaluator: Evaluator) -> Iterator[None]:
     wrong = evaluator.settle()
     evaluator.close("failed" if wrong else "passed", "; ".join(wrong))
     if wrong:
-        pytest.fail("\n".join([*wrong, "", *tables(evaluator)]), pytrace=False)
+        pytest.fail("\n".join(tables(evaluator) or wrong), pytrace=False)
 
 
 def tables(evaluator: Evaluator) -> list[str]:
     """The evals' tables, as they are printed when one fails."""
-    return [failure_table(result.record) for result in evaluator.results]
+    records = [result.record for result in evaluator.results]
+    return [f"{one.eval} ({one.model})\n\n{failure_table(one.metrics, one.verdicts)}" for one in records]
 
 
 def describe(report: pytest.TestReport, evaluator: Evaluator) -> None:

@@ -13,7 +13,7 @@ asserted, or a letter beside another option's text, are unparsed. An answer that
 (``finish == "length"``) must be complete: one that another word piece could still change is truncated.
 
 Only the first 4,000 and the last 8,000 characters of a text are looked at, and every pattern is linear or
-bounded, so an answer of megabytes costs a few milliseconds.
+bounded, so an answer of megabytes, hostile or not, costs a fraction of a second.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from pytest_audiobench.models.messages import Finish
-from pytest_audiobench.protocols.options import Options, options_of, tidy
+from pytest_audiobench.protocols.options import LETTERS, Options, options_of, tidy
 from pytest_audiobench.protocols.protocol import Answer
 from pytest_audiobench.protocols.refusals import refuses
 
@@ -44,26 +44,27 @@ _LETTER = re.compile(
     )""",
     re.X,
 )
-_ENDS = re.compile(r"""[\s"'”’)\]]*(?:[.,;:!?\n]|\Z)""")
+_ENDS = re.compile(r"""[\s"'”’)\]}]*(?:[.,;:!?。\n]|\Z)""")
 _GOES_ON = re.compile(r"\s*(?:[-–—]\s|(?:because|since|as|based|due|given|and|or)\b)", re.I)
 _ALSO = re.compile(
     r"\s*(?:,?\s{0,3}\b(?:or|and)\b|[,/&+])\s{0,3}(?:(?:maybe|perhaps|possibly|also|option|choice)\s{1,3}){0,2}", re.I
 )
 _OTHER_LETTER = re.compile(r"\(?([A-Za-z])\)?(?=\s*(?:[.,;:!?)\]/]|\Z|or\b|and\b))")
 _BOXED = re.compile(r"\(\s?([A-Za-z])\s?\)")
+_LISTED = re.compile(r"\(?([A-Z])(?:[.)]|\b(?!\)))(?: (.+))?", re.S)
 _CLAUSE = re.compile(r"[^.!?;\n]{0,200}")
 
 _NOUN = r"(?:answer|choice|option|conclusion|letter|selection|prediction)"
 _HEDGE = r"(?:(?:most\slikely|likely|probably|clearly|definitely|therefore|thus|option|choice|letter)\s{1,3}){0,3}"
 _STATEMENT = re.compile(
-    rf"""(?:\b(?P<before>[a-z']{{1,15}})\s{{1,3}})? (?:
-        {_NOUN}["']?\s{{0,3}}(?:(?:to\sthe\squestion|here)\s)?
+    rf"""(?: \b(?=[aclops]){_NOUN}["']?\s{{0,3}}(?:(?:to\sthe\squestion|here)\s)?
           (?:\b(?:is|was|(?:would|should|must|will)\sbe|seems\sto\sbe|appears\sto\sbe)\b|[:=])
       | \b(?:choose|select|pick|opt\sfor|go\swith|going\swith)\b | \bi(?:'d|\swould)\ssay\b
       | 答案\s?[是为:]? | 选项?
     ) [\s:]{{0,4}} {_HEDGE}""",
     re.I | re.X,
 )
+_WORD_BEFORE = re.compile(r"[a-z']{1,15}(?=\s{1,3}\Z)", re.I)
 _NOT_THIS = {"not", "never", "wrong", "incorrect", "other", "another", "first", "second", "third", "each", "one"}
 _LEAD = re.compile(
     rf"""\s*(?:(?:so|thus|therefore|hence)\b,?\s{{1,3}})?(?:i\s(?:think|believe|guess)\s(?:that\s)?)?
@@ -71,11 +72,11 @@ _LEAD = re.compile(
     re.I | re.X,
 )
 _IS_RIGHT = re.compile(
-    r"""["'”’]?\s+(?:is|seems|appears)\s(?:to\sbe\s)?(?:therefore\s|thus\s|clearly\s)?(?:the\s)?
+    r"""["'”’]?\s+(?:(?:is|seems|appears)\s(?:to\sbe\s)?(?:therefore\s|thus\s|clearly\s)?(?:the\s)?|the\s)
     (?:correct|right|best|closest|most\s(?:likely|plausible|appropriate|suitable|accurate|fitting|probable))\b""",
     re.I | re.X,
 )
-_POINTS = re.compile(r"(?:\b(?:is|as|be|with)|[:=→])[\s\"'“]*\Z", re.I)
+_POINTS = re.compile(r"(?:\b(?:is|as|be|with|to)(?:\s(?:option|choice))?|[:=→])[\s\"'“]*\Z", re.I)
 _LETTER_IS_RIGHT = re.compile(
     r"(?:\b(?:option|choice|answer)\s+|(?:^|(?<=[.!?]))\s*)\(?([A-Z])\)?(?=\s)|\(([A-Za-z])\)", re.M
 )
@@ -94,8 +95,10 @@ def read(text: str, choices: tuple[str, ...], finish: Finish = "stop") -> Answer
     The status of an answer without one: "empty", "out_of_range" (a letter beyond the options), "truncated"
     (the limit of tokens came first), "refused" (it declines, or the server says that it did), or "unparsed".
     """
+    if verbatim := _verbatim(text, choices):
+        return verbatim
     shown = _window(text)
-    if not tidy(shown):
+    if not re.search(r"\w", shown) and not tidy(shown):
         return Answer("empty")
     options = options_of(choices)
     letter = _asserted(shown, options)
@@ -108,6 +111,20 @@ def read(text: str, choices: tuple[str, ...], finish: Finish = "stop") -> Answer
     if finish == "length":
         return Answer("truncated")
     return Answer("refused" if finish == "refusal" or refuses(shown) else "unparsed")
+
+
+def _verbatim(text: str, choices: tuple[str, ...]) -> Answer | None:
+    """The commonest answers at a tenth of the cost: a lone letter, or an option just as the prompt lists it."""
+    match = _LISTED.fullmatch(text.strip()) if len(text) < 1_000 else None
+    if match is None:
+        return None
+    index = LETTERS.index(match[1])
+    if index >= len(choices):
+        return None if match[2] else Answer("out_of_range")
+    if match[2]:
+        return Answer("parsed", match[1]) if match[2] == choices[index].strip() else None
+    one_letter_choice = any(len(choice) < 4 and sum(map(str.isalnum, choice)) < 2 for choice in choices)
+    return None if one_letter_choice else Answer("parsed", match[1])
 
 
 def _window(text: str) -> str:
@@ -172,8 +189,8 @@ def _stated(text: str, options: Options) -> str | None:
 
 def _statements(text: str, options: Options) -> Iterator[tuple[int, str]]:
     for match in _STATEMENT.finditer(text):
-        before = (match["before"] or "").lower()
-        if before not in _NOT_THIS and not before.endswith("n't"):
+        before = _WORD_BEFORE.search(text[max(0, match.start() - 18) : match.start()])
+        if before is None or not (before[0].lower() in _NOT_THIS or before[0].endswith("n't")):
             passage = text[match.end() : match.end() + options.longest + 250].split("\n", 1)[0]
             claim = _opening(passage, options, stated=True)
             if claim:
@@ -220,7 +237,7 @@ def _lead_end(passage: str) -> int:
 
 def _lettered(body: str, match: re.Match[str], options: Options) -> _Claim | None:
     letter, end = (match["boxed"] or match["pointed"] or match["bare"]).upper(), match.end()
-    rest = body[end:].strip(" \t-–—.,:!\"'”’)")
+    rest = body[end:].strip(" \t-–—.,:!。\"'”’)}")
     if not rest:
         return _Claim(letter, True)
     named = options.named(rest)

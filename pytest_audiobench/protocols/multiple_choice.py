@@ -132,5 +132,5 @@ def _same_tokens(sample: Sample, letter: str) -> bool:
 
 
 def _first_letter(sample: Sample, letter: str) -> bool:
-    """The study knew one true letter: where choices repeat, the first."""
-    return letter == letter_of(sample)
+    """The study knew one true letter: its own where the data set records it, else the first where choices repeat."""
+    return letter == (sample.metadata.get("faithfulness_letter") or letter_of(sample))

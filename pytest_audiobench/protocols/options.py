@@ -15,15 +15,14 @@ from pytest_audiobench.errors import UsageError
 LETTERS = string.ascii_uppercase
 
 _UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
-_EMPHASIS = re.compile(r"\*+|`+|~~+|(?<!\w)_+|_+(?!\w)")
+_EMPHASIS = re.compile(r"\*+|`+|~~+|\$+|(?<!\w)_+|_+(?!\w)")
 _LINE_MARK = re.compile(r"^(?:\s{0,9}(?:#{1,6}(?=\s)|>|[-•](?=\s)))+")
-_SPACES = re.compile(r"\s+")
 _NO_LETTERS = re.compile(r"[\W_]+")
 _WORD = re.compile(r"[^\W_]+")
 _ARTICLES = ("a", "an", "the")
 _LEAD_IN = re.compile(r"[\s\"'“‘(:,–—-]{0,6}")
 _ARTICLE = re.compile(r"(?:an?|the)\s+(?=\w)", re.I)
-_EDGES = " \t\n\"'“”‘’.,;:!?()[]{}"
+_EDGES = " \t\n\"'“”‘’.,;:!?。()[]{}"
 
 
 class Named(NamedTuple):
@@ -51,8 +50,10 @@ def letter_of(sample: Sample) -> str:
 
 def tidy(text: str) -> str:
     """``text`` without invisible characters, emphasis and line marks, its spaces collapsed."""
-    shown = _UNSEEN.sub("", unicodedata.normalize("NFKC", text))
-    return _SPACES.sub(" ", _EMPHASIS.sub("", _LINE_MARK.sub("", shown))).strip()
+    shown = text if text.isascii() and text.isprintable() else _UNSEEN.sub("", unicodedata.normalize("NFKC", text))
+    if any(mark in shown for mark in "*`~_$"):
+        shown = _EMPHASIS.sub("", shown)
+    return " ".join(_LINE_MARK.sub("", shown).split())
 
 
 def tidy_caseless(text: str) -> str:
@@ -94,6 +95,8 @@ class Options:
 
     def named(self, text: str) -> str | None:
         """The letter of the option that is the whole of ``text``: punctuation, case, space, an article ignored."""
+        if len(text) > self.longest + 100:
+            return None
         spelled = tidy_caseless(text)
         for shown in (spelled, _ARTICLE.sub("", spelled, count=1) if _ARTICLE.match(spelled) else spelled):
             found = self._exact.get(shown) or self._plain.get(plain(shown))

@@ -16,7 +16,7 @@ _REFUSAL = re.compile(
       | \A\W{0,5}(?:sorry|apologies|my\sapologies|unfortunately)\b | \bi\sapologi[sz]e\b
       | \b(?:impossible|not\spossible|unable)\sto\s(?:\w{1,12}\s){0,2}?
           (?:hear|listen|determine|tell|identify|analy[sz]e|make|answer|accurately|classify|compare|provide)\b
-      | \bcannot\s(?:\w{1,12}\s)?(?:be\s(?:\w{1,12}\s)?determined|make\sa|determine|be\sidentified)
+      | \bcannot\sbe\s(?:\w{1,12}\s)?(?:determined|identified)\b
       | \bplease\s(?:\w{1,12}\s)?(?:provide|upload|share)\b
     """,
     re.I | re.X,

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-PERCENT_UNITS = frozenset({"%", "fraction", "proportion", "rate", "share"})
-"""Units of metrics that are kept as fractions of one and read as percentages."""
+PERCENT_UNITS = frozenset({"share", "errors per word"})
+"""Units of the registry's metrics that are kept as fractions of one and read as percentages."""
+
+_STATUS_TEXTS = {"out_of_range": "out of range", "errors": "not asked"}
 
 Json = Mapping[str, Any]
 
@@ -43,7 +45,7 @@ def answered_text(coverage: Mapping[str, int]) -> str:
 def unanswered_text(coverage: Mapping[str, int]) -> str:
     """Why the others were not: ``3 unparsed, 1 out of range``; empty when all were answered."""
     reasons = ((name, count) for name, count in coverage.items() if name not in ("n", "parsed") and count)
-    return ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in reasons)
+    return ", ".join(f"{count} {_STATUS_TEXTS.get(name, name)}" for name, count in reasons)
 
 
 def printable(text: str) -> str:

@@ -50,10 +50,10 @@ def escaped_json(text: str) -> str:
 def _page(record: Mapping[str, Any], shown: list[Shown]) -> Iterator[bytes]:
     style, script = _resource("page.css"), _resource("page.js")
     parts = {
-        "title": html.escape(f"{record['run']} · pytest-audiobench"),
         "policy": _policy(style, script),
         "style": style,
         "script": script,
+        "title": html.escape(f"{record['run']} · pytest-audiobench"),
     }
     before, after = _resource("page.html").split("{{data}}")
     yield _bytes(_filled(before, parts))
@@ -67,17 +67,39 @@ def _page(record: Mapping[str, Any], shown: list[Shown]) -> Iterator[bytes]:
 
 def _content(record: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        **{name: record[name] for name in ("run", "started", "finished", "command", "models", "hashes", "runtime", "notes", "epochs")},
+        **{
+            name: record[name]
+            for name in ("run", "started", "finished", "command", "models", "hashes", "runtime", "notes", "epochs")
+        },
         "exit": view.exit_text(record),
         "failed": record["exit_status"] != 0,
         "several": len(view.aliases(record)) > 1,
         "banners": [asdict(banner) for banner in view.banners(record)],
         "evals": [
-            {**asdict(one), **{name: item[name] for name in ("outcome", "message", "n", "errors", "warnings", "hashes", "agreement", "asking", "suite")}}
+            {
+                **asdict(one),
+                **{
+                    name: item[name]
+                    for name in (
+                        "outcome",
+                        "message",
+                        "n",
+                        "errors",
+                        "warnings",
+                        "hashes",
+                        "agreement",
+                        "asking",
+                        "suite",
+                    )
+                },
+            }
             for one, item in zip(view.evals(record), record["items"], strict=True)
         ],
         "suites": [
-            {**{name: suite[name] for name in ("name", "model", "n", "evals", "limited")}, "blocks": [asdict(b) for b in view.blocks(suite)]}
+            {
+                **{name: suite[name] for name in ("name", "model", "n", "evals", "limited")},
+                "blocks": [asdict(b) for b in view.blocks(suite)],
+            }
             for suite in record["suites"]
         ],
         "files": list(LINE_FILES.values()),

@@ -7,12 +7,14 @@ from typing import Any
 
 from pytest_audiobench.report.parts import Lines
 from pytest_audiobench.runs.evaluate import Evaluation
+from pytest_audiobench.runs.scoring import Scored
 
 Row = dict[str, Any]
 
 
 def lines_of(evaluation: Evaluation) -> Lines:
-    """Rows in (epoch, sample) order, samples in hash order; by stage in the first file, by reading in the others.
+    """Rows in (epoch, sample) order, samples in hash order, the same in all three files, so that they can be joined
+    as they are read; a sample's rows are by stage in the first file, by reading in the others.
 
     The scored rows hold nothing that differs between two runs of the same answers.
     """
@@ -32,6 +34,7 @@ def _predictions(evaluation: Evaluation) -> Iterator[Row]:
         keys = one.taken.clip_keys or (None,) * len(sample.clips)
         for stage in stages:
             response = one.responses.get(stage)
+            cut = (response and response.truncated_s) or (0.0,) * len(sample.clips)
             yield {
                 **head,
                 "sample_id": sample.id,
@@ -45,17 +48,16 @@ def _predictions(evaluation: Evaluation) -> Iterator[Row]:
                 "usage": dict(response.usage) if response else {},
                 "error": None if response else one.error,
                 "audio": [
-                    {"source": str(clip), "key": key, "duration_s": one.taken.duration_s}
-                    for clip, key in zip(sample.clips, keys, strict=True)
+                    {"source": str(clip), "key": key, "duration_s": length, "truncated_s": lost}
+                    for clip, key, length, lost in zip(sample.clips, keys, one.taken.durations_s, cut, strict=True)
                 ],
-                "truncated_s": response.truncated_s if response else 0.0,
             }
 
 
 def _processed(evaluation: Evaluation) -> Iterator[Row]:
     head = _head(evaluation)
-    for reading, rows in evaluation.rows.items():
-        for row in rows:
+    for readings in zip(*evaluation.rows.values(), strict=True):
+        for reading, row in zip(evaluation.rows, readings, strict=True):
             yield {
                 **head,
                 "sample_id": row.answered.sample_id,
@@ -69,8 +71,8 @@ def _processed(evaluation: Evaluation) -> Iterator[Row]:
 def _scored(evaluation: Evaluation) -> Iterator[Row]:
     head = _head(evaluation)
     groups = evaluation.slice.groups
-    for reading, rows in evaluation.rows.items():
-        for row in rows:
+    for readings in zip(*evaluation.rows.values(), strict=True):
+        for reading, row in zip(evaluation.rows, readings, strict=True):
             metadata = row.answered.taken.sample.metadata
             yield {
                 **head,
@@ -80,5 +82,13 @@ def _scored(evaluation: Evaluation) -> Iterator[Row]:
                 "status": "error" if row.answer is None else row.answer.status,
                 "scores": {} if row.scores is None else dict(row.scores),
                 "groups": {name: str(metadata[name]) for name in groups if name in metadata},
-                "cluster": None if row.cluster == row.answered.sample_id else row.cluster,
+                "cluster": _cluster(evaluation, row),
             }
+
+
+def _cluster(evaluation: Evaluation, row: Scored) -> str | None:
+    # Named even where nothing repeats within this eval: another of its suite may ask about the same recording.
+    taken, field = row.answered.taken, evaluation.slice.dataset.cluster
+    if field is not None:
+        return str(taken.sample.metadata[field]) if field in taken.sample.metadata else None
+    return taken.clip_keys[0] if taken.clip_keys else None

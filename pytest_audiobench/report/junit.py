@@ -11,12 +11,13 @@ _TARGET = re.compile(r"\s*([A-Za-z][\w-]*(?:\[[^\]]*\])?)")
 
 
 def properties(item: ItemRecord) -> list[tuple[str, str]]:
-    """Name and text pairs: ``eval.<metric>.score``, ``.lower``, ``.upper``, ``.n``; ``.threshold`` and ``.passed``; hashes; coverage.
+    """Name and text pairs: numbers, thresholds with their verdicts, protocols' signatures, coverage and hashes.
 
+    A metric's are ``eval.<metric>.score``, ``.lower``, ``.upper``, ``.n``, ``.threshold`` and ``.passed``, where
     ``<metric>`` is ``accuracy``, ``accuracy[hop=multi]``, or ``accuracy[protocol=mmau-string]`` beside the headline.
-    A number that does not exist has no property. Raises nothing: every value is a string.
+    A number that does not exist has no property.
     """
-    headline = item.readings[0].name if item.readings else ''
+    headline = item.readings[0].name if item.readings else ""
     found = [("eval.name", item.eval), ("eval.model", item.model), ("eval.outcome", item.outcome)]
     for metric in item.metrics:
         name = f"eval.{metric_key(metric, headline)}"

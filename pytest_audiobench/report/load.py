@@ -32,14 +32,18 @@ class Run:
 
     @cached_property
     def items(self) -> DataFrame:
-        """One row per eval × model; hashes and counts as columns ``hashes.input_hash``, ``asking.asked``, ``coverage.parsed``."""
+        """One row per eval × model; columns such as ``hashes.input_hash``, ``asking.asked``, ``coverage.parsed``."""
         return _frame([_item_row(item) for item in self.record["items"]])
 
     @cached_property
     def metrics(self) -> DataFrame:
-        """One row per number: an eval's, by group where ``group`` holds something, and a suite's where ``eval`` is None."""
-        of_items = [_metric_row(item["eval"], item["suite"], item, m) for item in self.record["items"] for m in item["metrics"]]
-        of_suites = [_metric_row(None, suite["name"], suite, m) for suite in self.record["suites"] for m in suite["metrics"]]
+        """One row per number: an eval's, a group's where ``group`` is not empty, a suite's where ``eval`` is None."""
+        of_items = [
+            _metric_row(item["eval"], item["suite"], item, m) for item in self.record["items"] for m in item["metrics"]
+        ]
+        of_suites = [
+            _metric_row(None, suite["name"], suite, m) for suite in self.record["suites"] for m in suite["metrics"]
+        ]
         return _frame(of_items + of_suites)
 
     @cached_property
@@ -62,10 +66,14 @@ def load(run: str | Path, reports: str | Path = "reports") -> Run:
     except FileNotFoundError:
         raise UsageError(f"{folder} has no {RECORD}: {_unfinished(folder)}") from None
     except ValueError as error:
-        raise UsageError(f"{path} is not JSON ({error}): it was edited or cut; run again, which asks no model") from error
+        raise UsageError(
+            f"{path} is not JSON ({error}): it was edited or cut; run again, which asks no model"
+        ) from error
     schema = record.get("schema") if isinstance(record, dict) else None
     if schema != SCHEMA:
-        raise UsageError(f"{path} has the schema {schema!r} and this version reads {SCHEMA!r}: read it with the version that wrote it")
+        raise UsageError(
+            f"{path} has the schema {schema!r} but this version reads {SCHEMA!r}: read it with the one that wrote it"
+        )
     return Run(folder, record)
 
 
@@ -82,7 +90,9 @@ def _frame(rows: list[dict[str, Any]]) -> DataFrame:
     try:
         import pandas
     except ImportError as error:
-        raise UsageError("frames need pandas: pip install 'pytest-audiobench[frames]'; .rows() works without") from error
+        raise UsageError(
+            "frames need pandas: pip install 'pytest-audiobench[frames]'; .rows() works without"
+        ) from error
     return pandas.DataFrame(rows)
 
 
@@ -98,11 +108,16 @@ def _item_row(item: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _metric_row(
-    eval_: str | None, suite: str, owner: Mapping[str, Any], metric: Mapping[str, Any]
-) -> dict[str, Any]:
+def _metric_row(eval_: str | None, suite: str, owner: Mapping[str, Any], metric: Mapping[str, Any]) -> dict[str, Any]:
     group = ",".join(f"{name}={value}" for name, value in metric["group"].items())
-    return {"eval": eval_, "suite": suite, "model": owner["model"], **metric, "group": group, **_prefixed("group", metric["group"])}
+    return {
+        "eval": eval_,
+        "suite": suite,
+        "model": owner["model"],
+        **metric,
+        "group": group,
+        **_prefixed("group", metric["group"]),
+    }
 
 
 def _sample_rows(one: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -88,7 +88,8 @@ def _bullets(run: Mapping[str, Any]) -> Iterator[str]:
     for one in view.evals(run):
         for check in one.checks:
             if check.tone != "good":
-                yield f"- {check.mark} {escaped(f'{one.name} · {one.model}: {check.threshold}: {check.status}. {check.detail}')}"
+                name = f"{one.name} · {one.model}"
+                yield f"- {check.mark} {escaped(f'{name}: {check.threshold}: {check.status}. {check.detail}')}"
     signatures = {(r["name"], r["signature"]) for item in run["items"] for r in item["readings"]}
     for name, signature in sorted(signatures):
         yield f"- protocol {escaped(name)}: {escaped(signature)}"

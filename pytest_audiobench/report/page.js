@@ -12,7 +12,7 @@
       if (value === null || value === undefined || value === false) continue;
       node.setAttribute(name, value === true ? "" : String(value));
     }
-    for (const child of children.flat()) {
+    for (const child of children.flat(Infinity)) {
       if (child === null || child === undefined || child === "") continue;
       node.append(child instanceof Node ? child : document.createTextNode(String(child)));
     }
@@ -22,12 +22,7 @@
   // Characters that show nothing, or that turn the text around them, are shown by a sign instead.
   const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g;
   function visible(text) {
-    return text.replace(HIDDEN, (character) => {
-      const code = character.charCodeAt(0);
-      if (code < 0x20) return String.fromCharCode(0x2400 + code);
-      if (code === 0x7f) return "\u2421";
-      return "\u27e8U+" + code.toString(16).toUpperCase().padStart(4, "0") + "\u27e9";
-    });
+    return text.replace(HIDDEN, (character) => `\u27e8U+${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}\u27e9`);
   }
 
   function longText(value, className) {
@@ -83,7 +78,7 @@
         [data.models.length === 1 ? "Model" : "Models", el("div", {}, models)],
         ["Command", el("code", {}, visible(data.command.join(" ")))],
       ]),
-      data.banners.map((banner) => el("p", { class: `banner ${banner.tone}`, role: "note" }, SIGNS[banner.tone], banner.text)));
+      ...data.banners.map((banner) => el("p", { class: `banner ${banner.tone}`, role: "note" }, SIGNS[banner.tone], banner.text)));
   }
 
   function answeredCell(block) {
@@ -96,11 +91,14 @@
       check.tone !== "good" && check.detail ? el("div", { class: "small soft" }, visible(check.detail)) : null)));
   }
 
+  // With one protocol only, its name beside every number would say nothing.
+  const protocols = new Set(data.evals.flatMap((one) => one.blocks.map((block) => block.reading)).filter(Boolean));
   const FIGURE_HEADS = [["Metric"], ["Value", true], ["Interval", true], ["n", true]];
 
   function figureCells(figure, reading) {
     return [
-      el("td", { class: "nowrap" }, visible(figure.metric), reading ? el("div", { class: "small soft" }, visible(reading)) : null),
+      el("td", { class: "nowrap" }, visible(figure.metric), 
+        reading && protocols.size > 1 ? el("div", { class: "small soft" }, visible(reading)) : null),
       el("td", { class: "number value" }, figure.value),
       el("td", { class: "number" }, figure.interval),
       el("td", { class: "number" }, figure.n.toLocaleString("en")),
@@ -126,7 +124,7 @@
         ? [el("th", { scope: "row" }, visible(one.name)), data.several ? el("td", {}, visible(one.model)) : null,
           el("td", {}, tag(one.tone, SIGNS[one.tone] + one.verdict))]
         : [el("td"), data.several ? el("td") : null, el("td")],
-      (first) => el("td", {}, first && one.checks.length ? checkList(one.checks) : null)));
+      (first) => el("td", { class: "checks" }, first && one.checks.length ? checkList(one.checks) : null)));
     byId("verdicts").append(data.evals.length ? table(heads, rows) : el("p", { class: "soft" }, "No eval was run."));
   }
 
@@ -260,7 +258,7 @@
 
   function readingLine([name, status, value, scores]) {
     return el("div", {}, el("strong", {}, visible(name)), ` ${status.replaceAll("_", " ")}`,
-      value === null ? null : [": ", longText(value, "")], scores ? el("span", { class: "mono soft" }, ` ${visible(scores)}`) : null);
+      value === null ? null : [": ", longText(value, "inline")], scores ? el("span", { class: "mono soft" }, ` ${visible(scores)}`) : null);
   }
 
   function card(sample) {

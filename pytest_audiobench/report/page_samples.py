@@ -61,6 +61,7 @@ def _row(one: Joined) -> list[Any]:
     """As page.js takes it apart: id, epoch, question, choices, reference, stages, error, readings, groups, audio."""
     first = one.predictions[0]
     scored = {row["reading"]: row for row in one.scored}
+    errors = [row["error"] for row in one.predictions if row["error"] is not None]
     return [
         first["sample_id"],
         first["epoch"],
@@ -68,9 +69,9 @@ def _row(one: Joined) -> list[Any]:
         [_cut(choice) for choice in first["choices"]],
         _cut(first["reference"]),
         [[row["stage"], _cut(out["text"]), out["finish"]] for row in one.predictions for out in row["outputs"]],
-        next((_cut(row["error"]) for row in one.predictions if row["error"] is not None), None),
+        _cut(errors[0]) if errors else None,
         [_reading(row, scored.get(row["reading"], {})) for row in one.processed],
-        next((row["groups"] for row in one.scored), {}),
+        one.scored[0]["groups"] if one.scored else {},
         [[clip["source"], clip["duration_s"], clip["truncated_s"]] for clip in first["audio"]],
     ]
 

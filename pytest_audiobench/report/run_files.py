@@ -1,6 +1,6 @@
 """A run's folder: parts merged into its files, the record put together, ``run.json`` renamed into place last.
 
-``new_folder`` → parts written by the evals → ``collect`` → (hooks amend, the page is written) → ``finish``.
+Parts written by the evals → ``collect`` → (hooks amend, the page is written) → ``finish``.
 A folder without ``run.json`` is a run that crashed or is still going.
 """
 
@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pytest_audiobench.errors import FatalError, UsageError
+from pytest_audiobench.errors import FatalError
 from pytest_audiobench.report import parts
 from pytest_audiobench.report.atomic import replacing, write_text
 from pytest_audiobench.report.lines import read_lines
@@ -33,7 +33,7 @@ _COPY_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class Heading:
-    """What the run knows of itself. ``started`` and ``finished`` are ISO 8601 in UTC; ``models`` and ``runtime`` are JSON values."""
+    """What the run knows of itself; ``started`` and ``finished`` are ISO 8601 in UTC."""
 
     run: str
     started: str
@@ -45,28 +45,6 @@ class Heading:
     models: Sequence[Mapping[str, Any]]
     runtime: Mapping[str, Any]
     notes: Sequence[str] = field(default_factory=tuple)
-
-
-def new_folder(reports: Path, name: str) -> Path:
-    """Make the folder of a run, with its folder for parts; ``name-2``, … when an earlier run has the name.
-
-    A run never writes into another's folder, so what a crashed one left there is never merged.
-    Raises UsageError when ``reports`` cannot be a folder.
-    """
-    try:
-        reports.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"the reports folder {reports} cannot be made ({error.strerror}): choose another with --ab-reports") from error
-    number = 1
-    while True:
-        folder = reports / (name if number == 1 else f"{name}-{number}")
-        try:
-            folder.mkdir()
-        except FileExistsError:
-            number += 1
-            continue
-        (folder / parts.FOLDER).mkdir()
-        return folder
 
 
 def collect(folder: Path, heading: Heading, order: Sequence[str] | None = None) -> dict[str, Any]:
@@ -84,7 +62,9 @@ def collect(folder: Path, heading: Heading, order: Sequence[str] | None = None) 
     notes = [*heading.notes, *_merge(folder, found)]
     lost = parts.unfinished(folder / parts.FOLDER)
     if lost:
-        notes.append(f"{len(lost)} evals were begun and never finished: their answers are in the store, their scores are not here")
+        notes.append(
+            f"{len(lost)} evals were begun and never finished: their answers are in the store, their scores not here"
+        )
     items = [part.item for part in found]
     return {
         "schema": SCHEMA,
@@ -123,7 +103,10 @@ def _merge(folder: Path, found: Sequence[Part]) -> list[str]:
                 except FileNotFoundError:
                     if part.item["n"] and part.item["outcome"] not in ("skipped", "lost"):
                         missing[part.item["nodeid"]] = None
-    return [f"{nodeid}: some of its lines are missing, since its part was removed while the run went on" for nodeid in missing]
+    return [
+        f"{nodeid}: some of its lines are missing, since its part was removed while the run went on"
+        for nodeid in missing
+    ]
 
 
 def _suites(found: Sequence[Part]) -> list[dict[str, Any]]:

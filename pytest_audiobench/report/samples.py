@@ -41,7 +41,10 @@ def plain(one: Joined) -> dict[str, Any]:
     outputs = last["outputs"] or [{"text": None, "finish": None}]
     scored = {row["reading"]: row for row in one.scored}
     return {
-        **{name: first[name] for name in ("eval", "model", "dataset", "sample_id", "epoch", "question", "choices", "reference")},
+        **{
+            name: first[name]
+            for name in ("eval", "model", "dataset", "sample_id", "epoch", "question", "choices", "reference")
+        },
         "text": outputs[0]["text"],
         "finish": outputs[0]["finish"],
         "error": next((row["error"] for row in one.predictions if row["error"] is not None), None),

@@ -32,7 +32,9 @@ def summary_lines(run: Mapping[str, Any], width: int) -> list[Line]:
     """
     several = len(view.aliases(run)) > 1
     evals = [_without_model(entry, several) for one in view.evals(run) for entry in _entries(one)]
-    suites = [_without_model(entry, several) for suite in run["suites"] if suite["evals"] > 1 for entry in _suite(suite)]
+    suites = [
+        _without_model(entry, several) for suite in run["suites"] if suite["evals"] > 1 for entry in _suite(suite)
+    ]
     if not evals:
         return [(banner.text, "red") for banner in view.banners(run)]
     lines = _table(_without_model(_Entry(_HEAD, "bold"), several), evals, suites, width)

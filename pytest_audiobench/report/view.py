@@ -40,7 +40,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Block:
-    """The figures of one eval or suite by one reading; ``reading`` is empty for numbers that the test recorded itself."""
+    """The figures of one eval or suite by one reading; ``reading`` is empty for what a test recorded itself."""
 
     reading: str
     signature: str
@@ -116,7 +116,7 @@ def _banners(record: Json) -> Iterator[Banner]:
     lost = sum(item["outcome"] == "lost" for item in items)
     errors = sum(reading["coverage"].get("errors", 0) for item in items for reading in item["readings"][:1])
     if record["exit_status"] != 0:
-        yield Banner("bad", f"This run {exit_text(record)}." if record["exit_status"] < 5 else f"This run: {exit_text(record)}.")
+        yield Banner("bad", f"This run did not pass: {exit_text(record)}.")
     if not items or skipped == len(items):
         yield Banner("bad", "Nothing was measured: every eval was skipped or none was selected.")
     if lost:
@@ -134,7 +134,9 @@ def _count(number: int, what: str) -> str:
 def _eval(item: Json) -> Eval:
     verdict, tone = _verdict(item)
     checks = tuple(
-        Check(_MARKS[v["status"]], _CHECK_TONES[v["status"]], v["status"].replace("_", " "), v["threshold"], v["detail"])
+        Check(
+            _MARKS[v["status"]], _CHECK_TONES[v["status"]], v["status"].replace("_", " "), v["threshold"], v["detail"]
+        )
         for v in item["verdicts"]
     )
     return Eval(item["eval"], item["model"], verdict, tone, checks, blocks(item))

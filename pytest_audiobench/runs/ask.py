@@ -146,8 +146,9 @@ class Asker:
             if response.error is not None:
                 failures[key] = (response.error, False)
             else:
-                cut = sum(played.truncated_s for played in ask.audio)
-                answers[key] = (replace(response, truncated_s=cut), {"audio": [_trace(h) for h in ask.audio]})
+                cut = tuple(played.truncated_s for played in ask.audio)
+                response = replace(response, truncated_s=cut if any(cut) else ())
+                answers[key] = (response, {"audio": [_trace(played) for played in ask.audio]})
         written = self._store.put_batch(answers, failures)
         self.counts.asked += len(answers)
         self.counts.noise += written.noise

@@ -133,7 +133,7 @@ def _agreement(reading: Reading, rows: Mapping[str, Sequence[Scored]], epochs: i
 
 
 def _cut(answered: Sequence[Answered]) -> int:
-    return sum(any(response.truncated_s > 0 for response in one.responses.values()) for one in answered)
+    return sum(any(response.truncated_s for response in one.responses.values()) for one in answered)
 
 
 def _errors(answered: Sequence[Answered]) -> list[dict[str, str]]:
@@ -146,7 +146,7 @@ def _warnings(record: ItemRecord, slice_: Slice, answered: Sequence[Answered]) -
     if record.limited:
         found.append(f"limited to {record.n} of {slice_.size} samples: never comparable with a full run")
     if record.asking["truncated_clips"]:
-        longest = max(r.truncated_s for one in answered for r in one.responses.values())
+        longest = max(cut for one in answered for r in one.responses.values() for cut in r.truncated_s)
         found.append(
             f"{record.asking['truncated_clips']} of {len(answered)} samples were cut to the model's window (up to {longest:.1f} s lost)"
         )

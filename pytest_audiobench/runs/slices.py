@@ -18,13 +18,22 @@ _FEW_VALUES = 12
 
 @dataclass(frozen=True)
 class Taken:
-    """One sample as a run takes it. ``clip_keys`` is None when its audio is not on this machine."""
+    """One sample as a run takes it. ``clip_keys`` is None when its audio is not on this machine.
+
+    ``durations_s`` are the clips' lengths by their headers, None where unknown.
+    """
 
     sample: Sample
     window: int
     clip_keys: tuple[str, ...] | None
-    duration_s: float | None
+    durations_s: tuple[float | None, ...]
     error: str | None
+
+    @property
+    def duration_s(self) -> float | None:
+        """The clips' lengths added up; None when one is unknown."""
+        known = [length for length in self.durations_s if length is not None]
+        return sum(known) if len(known) == len(self.durations_s) else None
 
 
 @dataclass(frozen=True)
@@ -74,12 +83,10 @@ def take(
 def _identified(sample: Sample, window: int, facts: Sequence[ClipFacts | Exception], listens: bool) -> Taken:
     wrong = [fact for fact in facts if isinstance(fact, Exception)]
     if wrong:
-        return Taken(sample, window, None, None, str(wrong[0]) if listens else None)
+        return Taken(sample, window, None, (None,) * len(facts), str(wrong[0]) if listens else None)
     found = [fact for fact in facts if isinstance(fact, ClipFacts)]
     keys = tuple(clip.key_from(fact.digest) for clip, fact in zip(sample.clips, found, strict=True))
-    lengths = [fact.duration_s for fact in found]
-    known = [length for length in lengths if length is not None]
-    return Taken(sample, window, keys, sum(known) if len(known) == len(lengths) else None, None)
+    return Taken(sample, window, keys, tuple(fact.duration_s for fact in found), None)
 
 
 def _few_valued(samples: Sequence[Sample]) -> tuple[str, ...]:

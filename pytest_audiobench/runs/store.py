@@ -16,8 +16,8 @@ from types import TracebackType
 from typing import NamedTuple
 
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.filesystem import network_file_system
 from pytest_audiobench.models.messages import Output, Part, Response
-from pytest_audiobench.runs.filesystem import network_file_system
 from pytest_audiobench.runs.texts import repaired
 
 SCHEMA_VERSION = "1"
@@ -242,5 +242,5 @@ def _response(outputs: str, detail: str) -> Response:
         ),
         usage=about["usage"],
         latency_s=about["latency_s"],
-        truncated_s=about["truncated_s"],
+        truncated_s=tuple(about["truncated_s"]),
     )

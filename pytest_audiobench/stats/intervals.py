@@ -95,8 +95,9 @@ def ratio(
 
     The delta method: the ratio's standard error is that of the residuals numerator - ratio × denominator,
     and the interval is t × relative error about the ratio's logarithm. In simulations of word error rates at
-    30 utterances it covers 94 to 97 % where ratio ± t covers 91 to 95 %. No interval of this kind survives
-    one runaway answer in fifty: 47 % at 30 utterances, 93 % at 400.
+    30 utterances it covers 94 to 97 % where ratio ± t covers 91 to 95 %; with 30 speakers of wildly different
+    rates, 91 % against 73 to 88 %. No interval of this kind survives one runaway answer in fifty: 45 % at 30
+    utterances, 93 % at 400.
     """
     tops, codes, count = _prepared(numerators, clusters)
     whole = np.asarray(denominators, dtype=np.float64)
@@ -133,11 +134,11 @@ def _prepared(values: npt.ArrayLike, clusters: Clusters) -> tuple[Floats, npt.ND
         return scores, None, len(scores)
     if len(clusters) != len(scores):
         raise ValueError(f"{len(scores)} samples have {len(clusters)} cluster names")
-    numbers: dict[Hashable, int] = {}
-    codes = [numbers.setdefault(cluster, len(numbers)) for cluster in clusters]
+    numbers = {cluster: number for number, cluster in enumerate(dict.fromkeys(clusters))}
     if len(numbers) == len(scores):
         return scores, None, len(scores)
-    return scores, np.array(codes, dtype=np.intp), len(numbers)
+    codes = np.fromiter(map(numbers.__getitem__, clusters), dtype=np.intp, count=len(scores))
+    return scores, codes, len(numbers)
 
 
 def _error(residuals: Floats, codes: npt.NDArray[np.intp] | None, count: int, total: float) -> float:

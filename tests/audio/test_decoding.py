@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -121,17 +122,18 @@ def test_a_window_hears_the_beginning_of_what_the_whole_would_be(tmp_path: Path,
 
 
 def test_two_hours_against_a_window_read_only_the_window(tmp_path: Path) -> None:
-    """44.1 kHz stereo: decoded whole it would be 2.5 GB."""
-    rate_hz, block = 44_100, np.zeros((44_100 * 60, 2), np.int16)
-    block[:, 0] = 1000
-    with soundfile.SoundFile(tmp_path / "long.flac", "w", rate_hz, 2) as file:
-        for _ in range(120):
-            file.write(block)
+    """44.1 kHz stereo: decoded whole it would be 2.5 GB. The file is a header and a hole."""
+    data_bytes = 7200 * 44_100 * 2 * 2
+    soundfile.write(tmp_path / "long.wav", np.ones((1, 2)), 44_100)
+    header = bytearray((tmp_path / "long.wav").read_bytes()[:44])
+    header[4:8], header[40:44] = (data_bytes + 36).to_bytes(4, "little"), data_bytes.to_bytes(4, "little")
+    (tmp_path / "long.wav").write_bytes(header)
+    os.truncate(tmp_path / "long.wav", 44 + data_bytes)
     script = (
         "import resource, sys; from pathlib import Path\n"
         "from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource\n"
         "from pytest_audiobench.audio.decode import decode\n"
-        "clip = Clip(FileSource(DataRoot('mine', Path(sys.argv[1])), 'long.flac'))\n"
+        "clip = Clip(FileSource(DataRoot('mine', Path(sys.argv[1])), 'long.wav'))\n"
         "heard = decode(clip, 16_000, 30.0)\n"
         "print(heard.duration_s, heard.truncated_s, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
     )

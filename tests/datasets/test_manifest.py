@@ -2,7 +2,7 @@ import json
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pytest_audiobench.audio.clip import FileSource
@@ -253,6 +253,8 @@ def test_a_group_that_no_row_has_is_refused(tmp_path):
     assert "no metadata field 'speakr'" in refused(path, groups=("speakr",))
 
 
+@settings(deadline=None)
+@example("./A:")
 @given(st.text(max_size=20) | st.lists(st.sampled_from(["..", ".", "", "a", "b c", "C:", "~"])).map("/".join))
 def test_no_accepted_path_leaves_its_folder(written):
     try:
@@ -265,6 +267,7 @@ def test_no_accepted_path_leaves_its_folder(written):
     assert "\\" not in path
 
 
+@settings(deadline=None)
 @given(
     st.dictionaries(
         st.sampled_from(list(GOOD)), st.none() | st.booleans() | st.integers() | st.text() | st.lists(st.text())
@@ -274,7 +277,7 @@ def test_any_row_is_a_sample_or_a_usage_error(tmp_path_factory, changes):
     path = write(tmp_path_factory.mktemp("any"), {**GOOD, **changes})
     try:
         (sample,) = read(path)
-    except UsageError as error:
-        assert "line 1" in str(error)
+    except UsageError:
+        assert "line 1" in refused(path)
     else:
         assert not sample.choices or sample.reference in sample.choices

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.filesystem import network_file_system
 from pytest_audiobench.models.messages import Output, Part, Response
-from pytest_audiobench.runs.filesystem import network_file_system
 from pytest_audiobench.runs.store import Store
 from pytest_audiobench.runs.texts import LONGEST_TEXT, repaired
 
@@ -31,7 +31,7 @@ def test_an_answer_comes_back_as_it_was(tmp_path):
         (Output((Part("text", "a\x00b\x1b[31m"), Part("audio", "abc")), "length", 0.25), Output((Part("text", "two"),))),
         usage={"prompt_tokens": 3},
         latency_s=0.5,
-        truncated_s=1.5,
+        truncated_s=(1.5,),
     )
     with Store(tmp_path / "store.sqlite", "one") as store:
         store.put_batch({b"k": (response, {"audio": []})}, {})

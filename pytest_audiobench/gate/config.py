@@ -1,0 +1,170 @@
+"""The file that declares thresholds: ``audiobench.toml``, or ``[tool.audiobench]`` in ``pyproject.toml``.
+
+[[threshold]]
+eval = "sakura*"          # a pattern over eval ids; * and ? are special, brackets are not
+model = "*"               # a pattern over model aliases; optional
+require = ["accuracy >= 0.55", "accuracy[hop=multi] >= 0.3"]
+"""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.gate.patterns import matches
+from pytest_audiobench.gate.thresholds import Threshold, parse_threshold
+
+_FORM = '[[threshold]] with eval = "PATTERN", model = "PATTERN" (optional) and require = ["accuracy >= 0.55", …]'
+_KEYS = ("eval", "model", "require")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One ``[[threshold]]``: what the evals and models that match must reach. ``index`` counts from 1 in ``file``."""
+
+    eval: str
+    model: str
+    require: tuple[Threshold, ...]
+    file: str
+    index: int
+
+    @property
+    def place(self) -> str:
+        """Where the rule stands, for messages."""
+        return f"{self.file}, [[threshold]] number {self.index}"
+
+    def covers(self, eval_id: str, model_alias: str) -> bool:
+        return matches(self.eval, eval_id) and matches(self.model, model_alias)
+
+
+@dataclass(frozen=True)
+class Rules:
+    """All rules of a file, in order; none is a file without thresholds."""
+
+    rules: tuple[Rule, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.rules)
+
+    def for_eval(self, eval_id: str, model_alias: str) -> list[Rule]:
+        """The rules that an eval's result is held against; all of them, not the first."""
+        return [rule for rule in self.rules if rule.covers(eval_id, model_alias)]
+
+    def unmatched(self, all_eval_ids: Iterable[str]) -> list[str]:
+        """One line for each rule whose pattern matches no eval of the whole benchmark: it would never check anything.
+
+        A model's pattern is not looked at: rules for models that this run does not ask are legitimate, and
+        :meth:`left_out` lists them.
+        """
+        known = sorted(set(all_eval_ids))
+        return [
+            f"{rule.place}: no eval matches {rule.eval!r}{_nearest(rule.eval, known)}"
+            for rule in self.rules
+            if not any(matches(rule.eval, one) for one in known)
+        ]
+
+    def left_out(self, selected: Iterable[tuple[str, str]]) -> list[str]:
+        """One line for each rule that covers none of the selected (eval id, model alias) pairs."""
+        pairs = list(selected)
+        return [
+            f"{rule.place}: nothing selected matches eval = {rule.eval!r}, model = {rule.model!r}"
+            for rule in self.rules
+            if not any(rule.covers(*pair) for pair in pairs)
+        ]
+
+
+def find_rules(folder: Path, given: Path | None = None) -> Rules:
+    """The rules of ``given``, else of ``audiobench.toml`` or ``pyproject.toml`` in ``folder``, else none.
+
+    Raises UsageError, with the file and what is allowed, for a given file that is not there, for bad TOML,
+    unknown keys, wrong types and bad thresholds, and when both files of a folder declare thresholds.
+    """
+    if given is not None:
+        if not given.is_file():
+            raise UsageError(f"there is no threshold file {given}; --ab-config names a TOML file with {_FORM}")
+        return read_rules(given)
+    found = [rules for name in ("audiobench.toml", "pyproject.toml") if (rules := _if_there(folder / name))]
+    if len(found) > 1:
+        raise UsageError(
+            f"thresholds are declared twice, in audiobench.toml and in pyproject.toml of {folder}: keep one place"
+        )
+    return found[0] if found else Rules()
+
+
+def read_rules(file: Path) -> Rules:
+    """The rules of one TOML file; a file called ``pyproject.toml`` holds them under ``[tool.audiobench]``."""
+    try:
+        table: Any = tomllib.loads(file.read_bytes().decode("utf-8-sig"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise UsageError(f"{file.name} is not TOML in UTF-8: {error}") from None
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read: {error.strerror}") from None
+    where = file.name
+    if file.name == "pyproject.toml":
+        tool = table.get("tool", {})
+        table, where = (tool.get("audiobench", {}) if isinstance(tool, dict) else {}), f"{file.name}, [tool.audiobench]"
+    if not isinstance(table, dict):
+        raise UsageError(f"{where} must be a table, not {_kind(table)}: it holds {_FORM}")
+    _only(table, ("threshold",), where)
+    entries = table.get("threshold", [])
+    if not isinstance(entries, list):
+        raise UsageError(f"{where}: threshold must be an array of tables, not {_kind(entries)}: write {_FORM}")
+    return Rules(tuple(_rule(entry, where, index) for index, entry in enumerate(entries, 1)))
+
+
+def _if_there(file: Path) -> Rules:
+    return read_rules(file) if file.is_file() else Rules()
+
+
+def _rule(entry: object, file: str, index: int) -> Rule:
+    place = f"{file}, [[threshold]] number {index}"
+    if not isinstance(entry, dict):
+        raise UsageError(f"{place} must be a table, not {_kind(entry)}: write {_FORM}")
+    _only(entry, _KEYS, place)
+    for key in ("eval", "require"):
+        if key not in entry:
+            raise UsageError(f"{place} has no {key}: write {_FORM}")
+    require = entry["require"]
+    if not isinstance(require, list) or not require or not all(isinstance(one, str) for one in require):
+        raise UsageError(f'{place}: require must be a list of texts such as ["accuracy >= 0.55"], not {_kind(require)}')
+    try:
+        thresholds = tuple(parse_threshold(one) for one in require)
+    except UsageError as error:
+        raise UsageError(f"{place}: {error}") from None
+    return Rule(_pattern(entry, "eval", place), _pattern(entry, "model", place), thresholds, file, index)
+
+
+def _pattern(entry: Mapping[str, object], key: str, place: str) -> str:
+    pattern = entry.get(key, "*")
+    if not isinstance(pattern, str) or not pattern.strip():
+        raise UsageError(f'{place}: {key} must be a pattern such as "sakura*", not {_kind(pattern)}')
+    return pattern
+
+
+def _only(table: Mapping[str, object], allowed: tuple[str, ...], place: str) -> None:
+    for key in table:
+        if key not in allowed:
+            near = difflib.get_close_matches(key, allowed, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"allowed: {', '.join(allowed)}"
+            raise UsageError(f"{place} has the unknown key {key[:60]!r}; {hint}")
+
+
+def _kind(value: object) -> str:
+    if isinstance(value, (str, list, dict)) and not value:
+        return f"an empty {'text' if isinstance(value, str) else type(value).__name__}"
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:59]}…"
+
+
+def _nearest(pattern: str, known: list[str]) -> str:
+    near = difflib.get_close_matches(pattern, known, n=1)
+    if near:
+        return f"; did you mean {near[0]!r}?"
+    return (
+        f"; the evals are {', '.join(known[:5])}{', …' if len(known) > 5 else ''}" if known else "; there are no evals"
+    )

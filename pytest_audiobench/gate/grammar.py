@@ -1,0 +1,136 @@
+r"""The text of a threshold: ``accuracy >= 0.55``, ``wer.upper <= 12%``, ``accuracy[hop=multi,label=cat] >= 0.3``.
+
+    threshold = metric [ "[" field "=" value { "," field "=" value } "]" ] [ ".lower" | ".upper" ] operator limit
+    operator  = ">=" | ">" | "<=" | "<"
+    limit     = number [ "%" ]
+
+A field or value that holds any of , = [ ] " or begins or ends with a space stands in double quotes, where
+\" and \\ mean " and \.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Literal, NamedTuple, NoReturn, TypeAlias, cast
+
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.metrics.registry import NAME
+
+Bound: TypeAlias = Literal["value", "lower", "upper"]
+Operator: TypeAlias = Literal[">=", ">", "<=", "<"]
+Group: TypeAlias = tuple[tuple[str, str], ...]
+
+FORM = "write it as accuracy >= 0.55, wer <= 12%, accuracy[hop=multi] >= 0.3 or accuracy.lower >= 0.5"
+
+_QUOTED = re.compile(r'"((?:[^"\\]|\\["\\])*)"', re.DOTALL)
+_BARE = re.compile(r'[^\s,=\[\]"](?:[^,=\[\]"]*[^\s,=\[\]"])?', re.DOTALL)
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?(?![0-9A-Za-z.])")
+_LONGEST = 1000
+
+
+class Parsed(NamedTuple):
+    """A threshold's parts as its text says them; whether the metric exists is not asked here."""
+
+    metric: str
+    group: Group
+    bound: Bound
+    operator: Operator
+    limit: float
+
+
+def read(text: str) -> Parsed:
+    """The parts of a threshold. Raises UsageError with the place of the first mistake and the accepted form."""
+    reader = _Reader(text)
+    metric = reader.take(re.compile(NAME), "the name of a metric")
+    group = reader.group() if reader.accept("[") else ()
+    bound = reader.take(re.compile("lower|upper"), "lower or upper") if reader.accept(".") else "value"
+    operator = reader.take(re.compile(r">=|<=|>(?![>=])|<(?![<=>])"), "one of >=, >, <=, <")
+    limit = reader.limit()
+    reader.end()
+    return Parsed(metric, group, cast(Bound, bound), cast(Operator, operator), limit)
+
+
+def group_text(group: Group) -> str:
+    """``[hop=multi,label=cat]``, or nothing for no group; read back as the same group."""
+    return f"[{','.join(f'{_word(field)}={_word(value)}' for field, value in group)}]" if group else ""
+
+
+def _word(text: str) -> str:
+    if _BARE.fullmatch(text):
+        return text
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+class _Reader:
+    """The text and the place reached in it."""
+
+    def __init__(self, text: str) -> None:
+        self.text, self.at = text, 0
+        if len(text) > _LONGEST:
+            raise UsageError(f"a threshold of {len(text)} characters begins {text[:40]!r}; {FORM}")
+        self._skip()
+
+    def take(self, pattern: re.Pattern[str], what: str) -> str:
+        match = pattern.match(self.text, self.at) or self.fail(what)
+        self.at = match.end()
+        self._skip()
+        return match[0]
+
+    def accept(self, character: str) -> bool:
+        if not self.text.startswith(character, self.at):
+            return False
+        self.at += 1
+        self._skip()
+        return True
+
+    def group(self) -> Group:
+        pairs: dict[str, str] = {}
+        while True:
+            start = self.at
+            field = self._word("a field, such as hop")
+            if field in pairs:
+                self.at = start
+                self.fail(f"each field once, and {field!r} is there twice")
+            if not self.accept("="):
+                self.fail("= and a value")
+            pairs[field] = self._word('a value (an empty one is written as "")')
+            if self.accept("]"):
+                return tuple(pairs.items())
+            if not self.accept(","):
+                self.fail(", or ]")
+
+    def limit(self) -> float:
+        start = self.at
+        number = self.take(_NUMBER, "a number, such as 0.55 or 55%")
+        percent = self.accept("%")
+        if percent and "e" in number.lower():
+            self.at = start
+            self.fail("a percentage without an exponent")
+        # Dividing by 100 would round 12.3 % to another float than 0.123.
+        limit = float(f"{number}e-2" if percent else number)
+        if not math.isfinite(limit):
+            self.at = start
+            self.fail("a finite number")
+        return limit
+
+    def end(self) -> None:
+        if self.at != len(self.text):
+            self.fail("nothing more")
+
+    def fail(self, expected: str) -> NoReturn:
+        found = f"at character {self.at + 1}" if self.at < len(self.text) else "at its end"
+        raise UsageError(f"the threshold {self.text[:80]!r} should have {expected} {found}; {FORM}")
+
+    def _word(self, what: str) -> str:
+        quoted = _QUOTED.match(self.text, self.at)
+        if quoted is None:
+            return self.take(_BARE, what)
+        self.at = quoted.end()
+        self._skip()
+        return re.sub(r"\\(.)", r"\1", quoted[1])
+
+    def _skip(self) -> None:
+        while self.text[self.at : self.at + 1].isspace():
+            self.at += 1

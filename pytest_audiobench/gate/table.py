@@ -1,0 +1,121 @@
+"""The table that a failing eval prints: every number with its conditions, beside what was required of it."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
+
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.gate.grammar import group_text, read
+from pytest_audiobench.gate.verdict import Verdict
+from pytest_audiobench.metrics.value import interval_text, value_text
+from pytest_audiobench.runs.record import MetricRecord, VerdictRecord
+
+WIDTH = 110
+
+
+class _Key(NamedTuple):
+    """Which number: the reading (None for one that a test recorded), the metric's name and the group."""
+
+    reading: str | None
+    name: str
+    group: frozenset[tuple[str, str]]
+
+
+class _Row(NamedTuple):
+    metric: str
+    value: str
+    interval: str
+    threshold: str
+    n: str
+    coverage: str
+    verdict: str
+
+
+_Known: TypeAlias = Mapping[_Key, MetricRecord]
+
+_HEAD = _Row(*_Row._fields)
+_RIGHT = {"value", "n", "coverage"}
+_WIDEST = {"threshold": 24, "interval": 24}
+
+
+def failure_table(metrics: Sequence[MetricRecord], verdicts: Sequence[VerdictRecord | Verdict]) -> str:
+    """Aligned plain text of at most 110 columns: a row per verdict, then the overall metrics that have none.
+
+    Below it stands a line for each verdict that is no pass, with its detail. ``metrics`` and ``verdicts``
+    are those of an item's record; a threshold whose group is not among ``metrics`` shows its value alone.
+    """
+    headline = next((metric.reading for metric in metrics if metric.reading is not None), None)
+    known = {_key(metric): metric for metric in metrics}
+    rows = [_judged(verdict, headline, known) for verdict in verdicts]
+    named = {row.metric for row in rows}
+    for metric in metrics:
+        name = _name(metric, headline)
+        if not metric.group and metric.name != "coverage" and name not in named:
+            rows.append(_row(name, metric, known))
+    return "\n".join([*_aligned([_HEAD, *rows]), *_details(verdicts)])
+
+
+def _judged(verdict: VerdictRecord | Verdict, headline: str | None, known: _Known) -> _Row:
+    status = verdict.status.replace("_", " ")
+    try:
+        parts = read(verdict.threshold)
+    except UsageError:
+        # A record from another version may hold a threshold that this one cannot read.
+        return _Row(_clean(verdict.threshold), value_text(verdict.value), "", "", "", "", status)
+    group = dict(parts.group)
+    reading = group.pop("protocol", headline)
+    key = _Key(reading, parts.metric, frozenset(group.items()))
+    required = f"{'' if parts.bound == 'value' else f'{parts.bound} '}{parts.operator} {parts.limit:g}"
+    metric = known.get(key) or known.get(key._replace(reading=None))
+    name = _clean(parts.metric + group_text(parts.group))
+    if metric is None:
+        value = value_text(verdict.value) if parts.bound == "value" else "–"
+        return _Row(name, value, "", required, "", "", status)
+    return _row(name, metric, known)._replace(threshold=required, verdict=status)
+
+
+def _row(name: str, metric: MetricRecord, known: _Known) -> _Row:
+    covered = known.get(_key(metric)._replace(name="coverage"))
+    share = "" if covered is None or covered.value is None else f"{100.0 * covered.value:.1f} %"
+    interval = interval_text(metric.lower, metric.upper)
+    return _Row(name, value_text(metric.value), interval, "", str(metric.n), share, "")
+
+
+def _key(metric: MetricRecord) -> _Key:
+    return _Key(metric.reading, metric.name, frozenset(metric.group.items()))
+
+
+def _name(metric: MetricRecord, headline: str | None) -> str:
+    reading = {} if metric.reading in (None, headline) else {"protocol": str(metric.reading)}
+    return _clean(metric.name + group_text(tuple({**reading, **metric.group}.items())))
+
+
+def _aligned(rows: Sequence[_Row]) -> list[str]:
+    widths = {
+        field: min(max(len(cell) for cell in column), _WIDEST.get(field, WIDTH))
+        for field, column in zip(_Row._fields, zip(*rows, strict=True), strict=True)
+    }
+    gaps = 2 * (len(widths) - 1)
+    widths["metric"] = min(widths["metric"], WIDTH - gaps - sum(widths.values()) + widths["metric"])
+    return [
+        "  ".join(_cell(cell, *field) for cell, field in zip(row, widths.items(), strict=True)).rstrip() for row in rows
+    ]
+
+
+def _cell(text: str, field: str, width: int) -> str:
+    text = text if len(text) <= width else f"{text[: width - 1]}…"
+    return text.rjust(width) if field in _RIGHT else text.ljust(width)
+
+
+def _details(verdicts: Sequence[VerdictRecord | Verdict]) -> Iterable[str]:
+    for verdict in verdicts:
+        if verdict.status != "pass":
+            line = f"{_clean(verdict.threshold)}: {_clean(verdict.detail)}"
+            yield from textwrap.wrap(line, WIDTH, subsequent_indent="  ", max_lines=6, placeholder=" …")
+
+
+def _clean(text: str) -> str:
+    """Groups' names come from data: nothing in them may move the cursor or colour the terminal."""
+    return "".join(c if c.isprintable() else "�" for c in text)

@@ -1,0 +1,90 @@
+"""The number a test asserts on: a float that carries its conditions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, Literal
+
+_STATUSES = ("parsed", "unparsed", "refused", "empty", "out_of_range", "truncated", "errors")
+
+
+class Metric(float):
+    """A value with its interval, n, unit, direction, coverage and the signature of the protocol that read it.
+
+    It compares, adds and formats as the plain float it is; only its repr says more. ``coverage`` maps n and
+    the statuses (parsed, unparsed, refused, empty, out_of_range, truncated, errors) to counts, and is empty
+    for a number that a test recorded itself. ``lower`` and ``upper`` are None where there is no interval;
+    ``method`` says which interval, or why none.
+    """
+
+    name: str
+    lower: float | None
+    upper: float | None
+    n: int
+    unit: str
+    direction: Literal["higher", "lower"]
+    coverage: dict[str, int]
+    protocol: str
+    method: str
+
+    def __new__(
+        cls,
+        value: float,
+        *,
+        name: str,
+        lower: float | None = None,
+        upper: float | None = None,
+        n: int = 0,
+        unit: str = "",
+        direction: Literal["higher", "lower"] = "higher",
+        coverage: Mapping[str, int] | None = None,
+        protocol: str = "",
+        method: str = "",
+    ) -> Metric:
+        self = super().__new__(cls, value)
+        self.name, self.lower, self.upper, self.n = name, lower, upper, n
+        self.unit, self.direction, self.protocol, self.method = unit, direction, protocol, method
+        self.coverage = dict(coverage or {})
+        return self
+
+    def __getnewargs_ex__(self) -> tuple[tuple[float], dict[str, Any]]:
+        return (float(self),), dict(vars(self))
+
+    def __repr__(self) -> str:
+        return " ".join(part for part in (self._number(), self._covered(), self.protocol) if part)
+
+    def explain(self) -> list[str]:
+        """Lines for a failed assertion: the number, how it was covered, its interval's method, its protocol."""
+        lines = [self._number()]
+        if self.coverage:
+            counts = [f"{self.coverage[s]} {s}" for s in _STATUSES if self.coverage.get(s)]
+            lines.append(f"{self._covered()}: {', '.join(counts) or 'no answers'}")
+        if self.method:
+            lines.append(f"interval: {self.method}")
+        if self.protocol:
+            lines.append(f"protocol: {self.protocol}")
+        return lines
+
+    def _number(self) -> str:
+        unit = "" if self.unit in ("", "share", "errors per word") else f" {self.unit}"
+        interval = interval_text(self.lower, self.upper)
+        return f"{self.name} {value_text(float(self))}{unit}{interval and f' {interval}'} n={self.n}"
+
+    def _covered(self) -> str:
+        n = self.coverage.get("n", 0)
+        return f"coverage {100.0 * self.coverage.get('parsed', 0) / n:.1f} %" if n else ""
+
+
+def value_text(value: float | None) -> str:
+    """A number as people read it: three decimals, or three significant digits far from 1; "–" for None."""
+    if value is None:
+        return "–"
+    if not math.isfinite(value) or value == 0.0 or 0.001 <= abs(value) < 10_000:
+        return f"{value:.3f}"
+    return f"{value:.3g}"
+
+
+def interval_text(lower: float | None, upper: float | None) -> str:
+    """``[0.740, 0.792]``, or nothing where there is no interval."""
+    return "" if lower is None or upper is None else f"[{value_text(lower)}, {value_text(upper)}]"

@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_audiobench.gate.table import WIDTH, failure_table
+from pytest_audiobench.gate.verdict import Verdict
+from pytest_audiobench.runs.record import MetricRecord, VerdictRecord
+
+SIGNATURE = "mcq:letters|v:1"
+ACCURACY = MetricRecord("accuracy", 0.5333, 0.3614, 0.6977, 30, "share", "higher", "Wilson", "letters", SIGNATURE)
+COVERAGE = MetricRecord("coverage", 0.9667, 0.8, 0.99, 30, "share", "higher", "Wilson", "letters", SIGNATURE)
+STRING = MetricRecord("accuracy", 0.6, 0.42, 0.75, 30, "share", "higher", "Wilson", "mmau-string", "mcq:mmau|v:1")
+MULTI = MetricRecord(
+    "accuracy", 0.25, 0.1, 0.5, 15, "share", "higher", "Wilson", "letters", SIGNATURE, {"hop": "multi"}
+)
+LATENCY = MetricRecord("latency", 1.5, None, None, 1, "s", "lower", "recorded")
+
+
+def test_every_number_stands_with_its_conditions_beside_what_was_required():
+    verdicts = [
+        Verdict("fail", "accuracy >= 55%", 0.5333, "0.533 is not >= 0.55"),
+        Verdict("fail", "accuracy[hop=multi].lower >= 0.3", 0.1, "0.100 is not >= 0.3"),
+        Verdict("pass", "accuracy[protocol=mmau-string] >= 0.4", 0.6, "0.600"),
+        Verdict("pass", "latency <= 2", 1.5, "1.500"),
+        Verdict("fail", "accuracy[hop=mutli] >= 0.3", None, "there is no accuracy[hop=mutli]"),
+        Verdict("not_comparable", "wer <= 0.1", None, "3 of 30 samples could not be asked"),
+    ]
+    assert failure_table([ACCURACY, COVERAGE, MULTI, STRING, LATENCY], verdicts).splitlines() == [
+        "metric                          value  interval        threshold      n  coverage  verdict",
+        "accuracy                        0.533  [0.361, 0.698]  >= 0.55       30    96.7 %  fail",
+        "accuracy[hop=multi]             0.250  [0.100, 0.500]  lower >= 0.3  15            fail",
+        "accuracy[protocol=mmau-string]  0.600  [0.420, 0.750]  >= 0.4        30            pass",
+        "latency                         1.500                  <= 2           1            pass",
+        "accuracy[hop=mutli]                 –                  >= 0.3                      fail",
+        "wer                                 –                  <= 0.1                      not comparable",
+        "accuracy >= 55%: 0.533 is not >= 0.55",
+        "accuracy[hop=multi].lower >= 0.3: 0.100 is not >= 0.3",
+        "accuracy[hop=mutli] >= 0.3: there is no accuracy[hop=mutli]",
+        "wer <= 0.1: 3 of 30 samples could not be asked",
+    ]
+
+
+def test_overall_metrics_without_a_threshold_are_shown_too():
+    table = failure_table([ACCURACY, COVERAGE, MULTI, STRING], [])
+    assert "accuracy[protocol=mmau-string]" in table
+    assert "hop=multi" not in table
+
+
+def test_the_records_own_verdicts_give_the_same_table():
+    verdict = Verdict("fail", "accuracy >= 55%", 0.5333, "0.533 is not >= 0.55")
+    assert failure_table([ACCURACY], [verdict]) == failure_table([ACCURACY], [VerdictRecord(*verdict)])
+
+
+def test_a_threshold_that_cannot_be_read_is_shown_as_it_stands():
+    assert "accuracy ~ 0.5" in failure_table([ACCURACY], [Verdict("fail", "accuracy ~ 0.5", 0.5, "why")])
+
+
+texts = st.text(max_size=60)
+
+
+@given(
+    st.lists(st.tuples(texts, texts, st.none() | st.floats(allow_nan=False, allow_infinity=False)), max_size=5),
+    st.lists(st.tuples(st.sampled_from(["pass", "fail", "not_comparable"]), texts, texts), max_size=5),
+)
+def test_no_line_is_wider_than_the_terminal_or_moves_the_cursor(metrics, verdicts):
+    records = [
+        MetricRecord("accuracy", value, 1e-300, 1e300, 10**9, "share", "higher", "", "letters", "s", {field: label})
+        for field, label, value in metrics
+    ]
+    table = failure_table(records, [Verdict(status, text, None, detail) for status, text, detail in verdicts])
+    for line in table.split("\n"):
+        assert len(line) <= WIDTH
+        assert line.isprintable()

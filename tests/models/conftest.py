@@ -1,0 +1,115 @@
+import hashlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pytest_audiobench.audio.heard import Heard
+from pytest_audiobench.models.messages import Ask, AudioSlot, Message, Request, Settings
+
+
+@pytest.fixture(scope="session")
+def heard():
+    """Makes a waveform at 16 kHz what a model was played."""
+
+    def make(samples, rate_hz=16_000):
+        samples = np.ascontiguousarray(samples, dtype=np.float32)
+        digest = hashlib.sha256(samples.tobytes()).hexdigest()
+        return Heard(samples, rate_hz, digest, rate_hz, len(samples), "test")
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def ask_about():
+    """Makes an element of a batch: a question, its clips before it, perhaps choices."""
+
+    def make(question, *audio, choices=(), task="choice", key=None, **settings):
+        parts = (*(AudioSlot(i) for i in range(len(audio))), question)
+        name = key or hashlib.sha256(repr((question, [h.pcm_digest for h in audio], choices)).encode()).hexdigest()
+        request = Request(
+            key=name,
+            dataset="test",
+            sample_id=f"sample-{name[:8]}",
+            stage="answer",
+            task=task,
+            messages=(Message("user", parts),),
+            clips=(),
+            choices=tuple(choices),
+            settings=Settings(**settings),
+        )
+        return Ask(request, tuple(audio))
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def tiny_checkpoint(tmp_path_factory):
+    """A folder with a Qwen2-Audio of random weights that hears one second."""
+    pytest.importorskip("torch")
+    pytest.importorskip("transformers")
+    folder = tmp_path_factory.mktemp("tiny-qwen2audio")
+    _build_tiny_qwen2audio(folder)
+    return folder
+
+
+def _build_tiny_qwen2audio(folder: Path) -> None:
+    import torch
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+    from transformers import (
+        PreTrainedTokenizerFast,
+        Qwen2AudioConfig,
+        Qwen2AudioForConditionalGeneration,
+        Qwen2AudioProcessor,
+        WhisperFeatureExtractor,
+    )
+
+    torch.manual_seed(0)
+    special = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", "<|AUDIO|>", "<|audio_bos|>", "<|audio_eos|>"]
+    pieces = Tokenizer(models.BPE(unk_token=None))
+    pieces.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    pieces.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(
+        vocab_size=300, special_tokens=special, initial_alphabet=alphabet, show_progress=False
+    )
+    pieces.train_from_iterator(["Which digit is spoken? one two three"], trainer)
+    # Right padding, so that the tests show that the adapter pads on the left whatever a checkpoint says.
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=pieces, pad_token="<|endoftext|>", eos_token="<|im_end|>", padding_side="right"
+    )
+    processor = Qwen2AudioProcessor(WhisperFeatureExtractor(feature_size=32, chunk_length=1), tokenizer)
+    processor.chat_template = (
+        "{% for m in messages %}<|im_start|>{% for c in m['content'] %}"
+        "{% if c['type'] == 'audio' %}<|audio_bos|><|AUDIO|><|audio_eos|>{% else %}{{ c['text'] }}{% endif %}"
+        "{% endfor %}<|im_end|>{% endfor %}"
+    )
+    encoder = {
+        "model_type": "qwen2_audio_encoder",
+        "d_model": 16,
+        "encoder_layers": 1,
+        "encoder_attention_heads": 2,
+        "encoder_ffn_dim": 32,
+        "num_mel_bins": 32,
+        "max_source_positions": 50,
+    }
+    text = {
+        "model_type": "qwen2",
+        "vocab_size": len(tokenizer),
+        "hidden_size": 16,
+        "intermediate_size": 32,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "num_key_value_heads": 2,
+        "max_position_embeddings": 512,
+        "bos_token_id": 0,
+        "eos_token_id": 2,
+        "pad_token_id": 0,
+        "initializer_range": 1.0,
+    }
+    config = Qwen2AudioConfig(audio_config=encoder, text_config=text, audio_token_index=3)
+    model = Qwen2AudioForConditionalGeneration(config)
+    model.generation_config.eos_token_id = 2
+    model.generation_config.pad_token_id = 0
+    model.save_pretrained(folder)
+    processor.save_pretrained(folder)

@@ -1,0 +1,63 @@
+"""A trained Qwen2-Audio on real spoken digits: the adapter gives the accuracies that its training measured."""
+
+from pathlib import Path
+
+import pytest
+
+from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
+from pytest_audiobench.audio.decode import decode
+from pytest_audiobench.models.hf import HfModel
+
+DATA = Path(__file__).parents[2].parent / "shared" / "data"
+WORDS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
+
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
+pytestmark = pytest.mark.skipif(
+    not (DATA / "checkpoints").is_dir() or not (DATA / "fsdd").is_dir(),
+    reason=f"needs the digit checkpoints and recordings in {DATA}",
+)
+
+
+@pytest.fixture(scope="module")
+def takes():
+    """Takes 0 to 4 of every digit and speaker at 16 kHz, with the word that is spoken."""
+    root = DataRoot("fsdd", DATA / "fsdd" / "recordings")
+    names = sorted(path.name for path in root.folder.glob("*.wav") if int(path.stem.split("_")[-1]) < 5)
+    assert len(names) == 300
+    return [(decode(Clip(FileSource(root, name)), 16_000, 1.0), WORDS[int(name[0])]) for name in names]
+
+
+@pytest.fixture
+def model_after():
+    def make(epochs, **options):
+        folder = DATA / "checkpoints" / f"fsdd-qwen2audio-epoch{epochs}"
+        return HfModel(str(folder), {"device": "cpu", "pad_s": "0.5", **options})
+
+    return make
+
+
+def _texts(model, ask_about, takes, batch):
+    asks = [ask_about("Which digit?", heard, task="open", max_new_tokens=6) for heard, _ in takes]
+    return [r.text.strip() for k in range(0, len(asks), batch) for r in model.ask(asks[k : k + batch])]
+
+
+def _right(texts, takes):
+    return sum(text == word for text, (_, word) in zip(texts, takes, strict=True))
+
+
+@pytest.mark.parametrize(("epochs", "right"), [(4, 66), (12, 234), (20, 287)])
+def test_accuracy_is_what_training_measured(model_after, ask_about, takes, epochs, right):
+    # Training padded clips to half a second; the earlier epochs' figures are known to whole per cents.
+    assert abs(_right(_texts(model_after(epochs), ask_about, takes, 16), takes) - right) <= (0 if epochs == 20 else 2)
+
+
+def test_texts_do_not_depend_on_the_batch(model_after, ask_about, takes):
+    model = model_after(20)
+    some = takes[::5]
+    assert _texts(model, ask_about, some, 1) == _texts(model, ask_about, some, 16)
+
+
+def test_without_the_padding_of_its_training_the_model_hears_worse(model_after, ask_about, takes):
+    texts = _texts(model_after(20, pad_s="0"), ask_about, takes, 16)
+    assert _right(texts, takes) < 0.8 * 300

@@ -1,0 +1,54 @@
+import sys
+
+import pytest
+
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.models.model import Limits
+from pytest_audiobench.models.registry import KINDS, make, register_kind
+from pytest_audiobench.models.spec import check_options, parse_spec
+
+
+class Parrot:
+    """A kind as a plugin would write one."""
+
+    batching = "opaque"
+    limits = Limits()
+    listens = False
+    device = "cpu"
+
+    def __init__(self, target, options):
+        check_options("parrot", options, ("colour",))
+        self.spec = f"parrot:{target}"
+
+    def fingerprint(self):
+        return {"parrot": self.spec}
+
+
+def test_a_kind_of_a_plugin_is_made_by_its_factory():
+    kinds = {"parrot": Parrot}
+    assert make(parse_spec("parrot:polly,colour=green"), kinds=kinds).fingerprint() == {"parrot": "parrot:polly"}
+    with pytest.raises(UsageError, match="'size'; it has colour"):
+        make(parse_spec("parrot:polly,size=2"), kinds=kinds)
+
+
+def test_an_unknown_kind_is_answered_with_the_known_ones():
+    with pytest.raises(UsageError, match=r"'gpt:x' names an unknown kind of model; known are baseline, hf, replay"):
+        make(parse_spec("gpt:x"))
+
+
+def test_a_kind_is_registered_once():
+    register_kind("test-parrot", Parrot)
+    try:
+        register_kind("test-parrot", Parrot)
+        with pytest.raises(UsageError, match="registered twice"):
+            register_kind("test-parrot", Limits)
+        assert make(parse_spec("test-parrot:polly")).spec == "parrot:polly"
+    finally:
+        del KINDS["test-parrot"]
+
+
+def test_making_a_transformers_model_imports_no_torch(tmp_path):
+    before = "torch" in sys.modules
+    model = make(parse_spec(f"hf:{tmp_path},device=cpu"))
+    assert model.device == "cpu"
+    assert ("torch" in sys.modules) == before

@@ -1,0 +1,62 @@
+"""A small suite of its own for every test: forty tones, a model that hears them, and whatever evals are added."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+EVAL = """
+from pytest_audiobench import manifest, multiple_choice
+
+def test_tones(evaluate):
+    evaluate(manifest("data/tones.jsonl"), multiple_choice())
+"""
+
+
+class Suite:
+    """A pytest suite in a temporary folder, run in a process of its own."""
+
+    def __init__(self, pytester):
+        self.pytester = pytester
+        self.path = pytester.path
+        (self.path / "conftest.py").write_text((HERE / "lab.py").read_text())
+        (self.path / "pytest.ini").write_text("[pytest]\n")
+
+    def tones(self, count=40):
+        import importlib.util
+
+        spec = importlib.util.spec_from_file_location("lab", HERE / "lab.py")
+        lab = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(lab)
+        return lab.make_tones(self.path / "data", count)
+
+    def write(self, **files):
+        for name, text in files.items():
+            (self.path / f"{name}.py").write_text(text)
+
+    def run(self, *args, model="tone:one", **options):
+        habits = "".join(f",{key}={value}" for key, value in options.items())
+        models = [f"--ab-model={model}{habits}"] if model else []
+        return self.pytester.runpytest_subprocess(*models, "-p", "no:cacheprovider", *args)
+
+    def runs(self):
+        return sorted((self.path / "reports").glob("*/run.json"))
+
+    def last(self):
+        """The last run's record, and its folder."""
+        path = max(self.runs(), key=lambda found: found.stat().st_mtime_ns)
+        return json.loads(path.read_text()), path.parent
+
+
+@pytest.fixture
+def suite(pytester):
+    return Suite(pytester)
+
+
+@pytest.fixture
+def tones(suite):
+    """A suite with one eval over forty tones."""
+    suite.tones()
+    suite.write(test_tones=EVAL)
+    return suite

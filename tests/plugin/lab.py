@@ -1,0 +1,98 @@
+"""A laboratory's conftest.py, as a stranger would write it: a model that listens for tones, and its data.
+
+Copied into test suites of their own, so it imports nothing from this folder.
+"""
+
+import json
+import os
+import signal
+import time
+from pathlib import Path
+
+import numpy as np
+
+from pytest_audiobench.models.messages import Response
+from pytest_audiobench.models.model import Limits
+
+
+class ToneModel:
+    """Names the option whose frequency is nearest to the loudest one; its habits come from the options.
+
+    log=FILE      a line for every sample that it is asked about
+    batching=…    planned or opaque
+    die=ID        the process ends when it is asked about that sample: exit, kill or hang
+    sleepy=S      seconds that it takes for a batch
+    deaf=yes      always answers A
+    """
+
+    listens = True
+    device = "cpu"
+
+    def __init__(self, target, options):
+        self.spec = f"tone:{target}"
+        self._target, self._options = target, options
+        self.batching = options.get("batching", "planned")
+        self.limits = Limits(max_batch=4, max_clip_s=2.0)
+
+    def fingerprint(self):
+        return {"tone": "1", "target": self._target, "deaf": self._options.get("deaf", "no")}
+
+    def load(self):
+        self._log("load")
+
+    def close(self):
+        pass
+
+    def ask(self, batch):
+        time.sleep(float(self._options.get("sleepy", 0)))
+        return [self._answer(request, audio) for request, audio in batch]
+
+    def _answer(self, request, audio):
+        if request.sample_id == self._options.get("die"):
+            {"exit": lambda: os._exit(3), "kill": lambda: os.kill(os.getpid(), signal.SIGKILL)}[self._options["how"]]()
+        self._log(request.sample_id)
+        if self._options.get("deaf") == "yes":
+            return Response.of("A")
+        heard = audio[0]
+        spectrum = np.abs(np.fft.rfft(heard.samples))
+        peak_hz = np.argmax(spectrum) * heard.rate_hz / len(heard.samples)
+        distances = [abs(float(choice.split()[0]) - peak_hz) for choice in request.choices]
+        return Response.of("ABCDEFGH"[int(np.argmin(distances))])
+
+    def _log(self, text):
+        if "log" in self._options:
+            with open(self._options["log"], "a") as file:
+                file.write(text + "\n")
+
+
+def pytest_audiobench_register(registration):
+    registration.model("tone", ToneModel)
+
+
+def make_tones(folder: Path, count: int) -> Path:
+    """A manifest of ``count`` tones with four options each, in ``folder``."""
+    import soundfile
+
+    folder.mkdir(parents=True, exist_ok=True)
+    lines = []
+    for number in range(count):
+        choices = [f"{300 + 200 * ((number + k) % 7)} Hz" for k in range(4)]
+        answer = choices[number % 4]
+        hz = float(answer.split()[0])
+        seconds = 0.2 + 0.01 * (number % 10)
+        wave = 0.3 * np.sin(2 * np.pi * hz * np.arange(int(8000 * seconds)) / 8000)
+        soundfile.write(folder / f"tone{number}.wav", wave, 8000)
+        lines.append(
+            json.dumps(
+                {
+                    "id": f"tone-{number}",
+                    "audio": f"tone{number}.wav",
+                    "question": "What frequency is heard?",
+                    "choices": choices,
+                    "answer": answer,
+                    "metadata": {"parity": "odd" if number % 2 else "even"},
+                }
+            )
+        )
+    (folder / "tones.jsonl").write_text("\n".join(lines) + "\n")
+    return folder / "tones.jsonl"

@@ -1,0 +1,285 @@
+"""No way of breaking down is green."""
+
+import pytest
+
+from pytest_audiobench.metrics.sanitise import number
+
+THRESHOLD = """
+[[threshold]]
+eval = "tones*"
+require = ["accuracy >= 0.9"]
+"""
+
+RECORDS = """
+import decimal, enum, pathlib
+import numpy as np
+from pytest_audiobench import manifest, multiple_choice
+
+class Level(enum.Enum):
+    HIGH = "high"
+
+def test_tones(evaluate):
+    evaluate(manifest("data/tones.jsonl"), multiple_choice())
+    evaluate.record("speed", {value}, unit="x")
+"""
+
+CRASHING = """
+import os, signal
+import pytest
+from pytest_audiobench import manifest, multiple_choice
+
+@pytest.mark.parametrize("n", range(8))
+def test_tones(evaluate, n):
+    evaluate(manifest("data/tones.jsonl"), multiple_choice())
+    if n == 5:
+        {death}
+"""
+
+
+@pytest.mark.parametrize("value", ["np.float64(0.5)", "np.float32(0.5)", "decimal.Decimal('0.5')", "True", "np.int64(3)"])
+@pytest.mark.parametrize("workers", ["-n0", "-n2"])
+def test_a_recorded_number_of_any_kind_crosses_to_the_controller(suite, value, workers):
+    suite.tones()
+    suite.write(test_tones=RECORDS.format(value=value))
+    result = suite.run(workers, "--junitxml=junit.xml")
+    result.assert_outcomes(passed=1)
+    assert result.ret == 0
+    metrics = {metric["name"]: metric["value"] for metric in suite.last()[0]["items"][0]["metrics"]}
+    assert metrics["speed"] in (0.5, 1.0, 3.0)
+    assert "eval.speed.score" in (suite.path / "junit.xml").read_text()
+
+
+@pytest.mark.parametrize("value", ["pathlib.Path('x')", "Level.HIGH", "None", "'0.5'", "[1.0]", "1j"])
+@pytest.mark.parametrize("workers", ["-n0", "-n2"])
+def test_a_recorded_thing_that_is_no_number_fails_the_test(suite, value, workers):
+    suite.tones()
+    suite.write(test_tones=RECORDS.format(value=value))
+    result = suite.run(workers)
+    result.assert_outcomes(failed=1)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["*speed*"])
+    result.stdout.no_fnmatch_line("*Traceback*")
+
+
+@pytest.mark.parametrize("workers", ["-n0", "-n2"])
+def test_a_recorded_nan_is_kept_as_no_number_and_fails_every_threshold_on_it(suite, workers):
+    suite.tones()
+    suite.write(
+        test_tones=RECORDS.format(value="float('nan')"),
+        test_gated=RECORDS.format(value="float('nan')") + "    evaluate.require('accuracy >= 0.1')\n",
+    )
+    result = suite.run(workers)
+    result.assert_outcomes(passed=2)
+    speeds = [m["value"] for item in suite.last()[0]["items"] for m in item["metrics"] if m["name"] == "speed"]
+    assert speeds == [None, None]
+
+
+def test_numbers_are_numbers():
+    assert number(3, "n") == 3.0
+
+
+@pytest.mark.parametrize("death", ["os._exit(0)", "os._exit(3)", "os.kill(os.getpid(), signal.SIGKILL)"])
+@pytest.mark.parametrize("dist", ["load", "worksteal"])
+def test_a_worker_that_dies_within_an_eval_fails_it(suite, death, dist):
+    suite.tones()
+    suite.write(test_tones=CRASHING.format(death=death))
+    result = suite.run("-n2", f"--dist={dist}")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["*FAILED*test_tones*5*"])
+    run, _ = suite.last()
+    assert run["exit_status"] == 1
+    reported = {item["eval"] for item in run["items"]}
+    assert {f"tones[{n}]" for n in range(8) if n != 5} <= reported
+
+
+def test_a_worker_that_cannot_say_what_it_ran_is_no_green(suite):
+    """A property that execnet cannot carry kills the worker's channel; the rest of its evals are never reported."""
+    suite.tones()
+    suite.write(
+        test_tones="""
+import numpy as np, pytest
+from pytest_audiobench import manifest, multiple_choice
+
+@pytest.mark.parametrize("n", range(6))
+def test_tones(evaluate, record_property, n):
+    evaluate(manifest("data/tones.jsonl"), multiple_choice())
+    record_property("mine", np.float64(0.5))
+"""
+    )
+    result = suite.run("-n2")
+    assert result.ret != 0
+    result.stdout.fnmatch_lines(["*collected and never reported*"])
+
+
+def test_two_evals_with_one_name_are_a_usage_error(suite):
+    suite.tones()
+    eval_ = suite.path / "b" / "test_tones.py"
+    eval_.parent.mkdir()
+    from_one = """
+from pytest_audiobench import manifest, multiple_choice
+
+def test_tones(evaluate):
+    evaluate(manifest("data/tones.jsonl"), multiple_choice())
+"""
+    eval_.write_text(from_one)
+    suite.write(test_tones=from_one)
+    for workers in ("-n0", "-n2"):
+        result = suite.run(workers, "--import-mode=importlib")
+        assert result.ret == pytest.ExitCode.USAGE_ERROR
+        assert "two evals are named 'tones'" in result.stdout.str() + result.stderr.str()
+    assert not suite.runs()
+
+
+def test_evaluating_twice_without_names_fails(suite):
+    suite.tones()
+    suite.write(
+        test_tones="""
+from pytest_audiobench import manifest, multiple_choice
+
+def test_tones(evaluate):
+    evaluate(manifest("data/tones.jsonl"), multiple_choice(), name="a")
+    evaluate(manifest("data/tones.jsonl"), multiple_choice(), name="b")
+    evaluate(manifest("data/tones.jsonl"), multiple_choice(), name="b")
+"""
+    )
+    result = suite.run()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*give each evaluation a name=*"])
+
+
+def test_an_eval_that_evaluates_nothing_fails(suite):
+    suite.write(test_nothing="def test_nothing(evaluate):\n    pass\n")
+    result = suite.run()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*evaluated nothing*"])
+
+
+@pytest.mark.parametrize("workers", ["-n0", "-n2"])
+def test_an_eval_whose_author_forgot_to_check_is_held_to_its_thresholds(tones, workers):
+    (tones.path / "audiobench.toml").write_text(THRESHOLD)
+    assert tones.run(workers).ret == 0
+    result = tones.run(workers, deaf="yes")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["*accuracy >= 0.9*", "*accuracy*25.0*"])
+    result.stdout.no_fnmatch_line("*Traceback*")
+    assert tones.last()[0]["items"][0]["verdicts"][0]["status"] == "fail"
+
+
+def test_an_empty_selection_of_samples_fails(suite):
+    (suite.path / "data").mkdir()
+    (suite.path / "data" / "tones.jsonl").write_text("\n")
+    suite.write(
+        test_tones="""
+from pytest_audiobench import Dataset, multiple_choice
+
+def test_tones(evaluate):
+    evaluate(Dataset("nothing", lambda places: []), multiple_choice())
+"""
+    )
+    result = suite.run()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*nothing holds no sample*"])
+
+
+@pytest.mark.parametrize("workers", ["-n0", "-n2"])
+def test_a_run_in_which_everything_was_skipped_says_so_and_fails_when_gated(suite, workers):
+    suite.write(
+        test_tones="""
+from pytest_audiobench import multiple_choice, sakura
+
+def test_tones(evaluate):
+    evaluate(sakura("animal", "single"), multiple_choice())
+"""
+    )
+    result = suite.run(workers, "-rs")
+    result.assert_outcomes(skipped=1)
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["*sakura is not on this machine*--ab-data sakura=FOLDER*"])
+    result.stdout.fnmatch_lines(["*all 1 evals were skipped: nothing was measured*"])
+    (suite.path / "audiobench.toml").write_text(THRESHOLD)
+    assert suite.run(workers).ret == pytest.ExitCode.TESTS_FAILED
+
+
+def test_a_sample_that_could_not_be_asked_makes_the_eval_not_comparable(tones):
+    (tones.path / "data" / "tone7.wav").write_bytes(b"")
+    result = tones.run()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*not comparable: 1 of 40 samples could not be asked*tone-7*--ab-max-errors 1*"])
+    allowed = tones.run("--ab-max-errors=1")
+    allowed.assert_outcomes(passed=1)
+    item = tones.last()[0]["items"][0]
+    assert item["readings"][0]["coverage"]["errors"] == 1
+    assert next(m for m in item["metrics"] if m["name"] == "accuracy" and not m["group"])["n"] == 39
+
+
+def test_an_assertion_on_a_metric_explains_itself(suite):
+    suite.tones()
+    suite.write(
+        test_tones="""
+from pytest_audiobench import manifest, multiple_choice
+
+def test_tones(evaluate):
+    result = evaluate(manifest("data/tones.jsonl"), multiple_choice())
+    assert result["accuracy[parity=even]"] > 0.99
+"""
+    )
+    result = suite.run(deaf="yes")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*E*accuracy*> 0.99*", "*n=20*"])
+
+
+@pytest.mark.parametrize(
+    ("toml", "said"),
+    [
+        ('[[threshold]]\neval = "tones"\nrequire = ["acuracy >= 0.5"]', "*acuracy*accuracy*"),
+        ('[[threshold]]\neval = "tones"\nrequire = ["accuracy is good"]', "*accuracy is good*"),
+        ('[[threshold]]\neval = "tonnes*"\nrequire = ["accuracy >= 0.5"]', "*no eval matches*tonnes*"),
+        ('[[threshold]]\nevil = "tones"\nrequire = []', "*evil*"),
+        ("[[threshold", "*audiobench.toml*"),
+    ],
+)
+@pytest.mark.parametrize("workers", ["-n0", "-n2"])
+def test_mistakes_in_thresholds_are_usage_errors_before_the_first_request(tones, toml, said, workers):
+    (tones.path / "audiobench.toml").write_text(toml)
+    result = tones.run(workers, log="log")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"ERROR:*{said}"])
+    assert not (tones.path / "log").exists()
+    assert not tones.runs()
+
+
+def test_a_threshold_that_k_leaves_out_is_listed(tones):
+    tones.write(test_other="def test_other():\n    pass\n" + (tones.path / "test_tones.py").read_text())
+    (tones.path / "audiobench.toml").write_text('[[threshold]]\neval = "other/*"\nrequire = ["accuracy >= 0.5"]\n')
+    result = tones.run("test_tones.py", "test_other.py", "-k", "test_tones.py")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["*not checked*other/[*]*"])
+
+
+def test_a_threshold_for_an_eval_in_another_file_is_no_mistake(tones):
+    evals = tones.path / "evals"
+    evals.mkdir()
+    (evals / "test_elsewhere.py").write_text((tones.path / "test_tones.py").read_text())
+    (tones.path / "audiobench.toml").write_text('[[threshold]]\neval = "elsewhere/tones"\nrequire = ["accuracy >= 0.5"]\n')
+    assert tones.run("test_tones.py").ret == 0
+
+
+def test_x_and_lf_work_on_verdicts(suite):
+    suite.tones()
+    suite.write(
+        test_tones="""
+import pytest
+from pytest_audiobench import manifest, multiple_choice
+
+@pytest.mark.parametrize("n", range(4))
+def test_tones(evaluate, n):
+    evaluate(manifest("data/tones.jsonl"), multiple_choice())
+"""
+    )
+    (suite.path / "audiobench.toml").write_text('[[threshold]]\neval = "tones[1]"\nrequire = ["accuracy >= 1.1"]\n')
+    stopped = suite.run("-x")
+    stopped.assert_outcomes(passed=1, failed=1)
+    result = suite.pytester.runpytest_subprocess("--ab-model=tone:one")
+    result.assert_outcomes(passed=3, failed=1)
+    result = suite.pytester.runpytest_subprocess("--ab-model=tone:one", "--lf")
+    result.assert_outcomes(failed=1)

@@ -1,0 +1,197 @@
+"""A user's own data, from a few lines of test code or none; bad data is told in one sentence."""
+
+import json
+import struct
+
+import numpy as np
+import pytest
+import soundfile
+
+OWN = """
+from pytest_audiobench import manifest, multiple_choice
+
+def test_own(evaluate):
+    evaluate(manifest("data/tones.jsonl"), multiple_choice())
+"""
+
+
+@pytest.mark.parametrize("workers", ["-n0", "-n2"])
+def test_a_declarative_file_is_an_eval(suite, workers):
+    suite.tones()
+    (suite.path / "my_set.audiobench.toml").write_text(
+        'manifest = "data/tones.jsonl"\nprotocol = "multiple_choice"\nrequire = ["accuracy >= 0.9"]\n'
+    )
+    result = suite.run("my_set.audiobench.toml", workers)
+    result.assert_outcomes(passed=1)
+    assert suite.last()[0]["items"][0]["eval"] == "my_set"
+    result = suite.run("my_set.audiobench.toml", workers, "--ab-model=deaf=tone:two,deaf=yes", model=None)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*accuracy >= 0.9*"])
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("manifest = 3", "*manifest must be a string*"),
+        ('manifest = "x.jsonl"\ncolour = "red"', "*unknown key 'colour'*"),
+        ("manifest = ", "*is not valid TOML*"),
+        ('manifest = "x.jsonl"\nprotocol = "guess"', "*unknown protocol 'guess'*"),
+        ('manifest = "x.jsonl"\nrequire = ["acuracy >= 1"]', "*acuracy*"),
+        ('protocol = "transcription"', "*either a manifest or a dataset*"),
+    ],
+)
+def test_a_mistake_in_a_declarative_file_is_a_usage_error(suite, text, said):
+    (suite.path / "my_set.audiobench.toml").write_text(text)
+    result = suite.run("my_set.audiobench.toml")
+    assert result.ret in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.INTERRUPTED)
+    assert pytest.LineMatcher((result.stdout.str() + result.stderr.str()).splitlines()).fnmatch_lines([said]) is None
+
+
+def tone_wav(path, rate=8000, seconds=0.3, hz=300, **how):
+    soundfile.write(path, 0.3 * np.sin(2 * np.pi * hz * np.arange(int(rate * seconds)) / rate), rate, **how)
+
+
+def truncated_wav(path):
+    tone_wav(path)
+    path.write_bytes(path.read_bytes()[:-2000])
+
+
+def truncated_mp3(path):
+    tone_wav(path, rate=16000, seconds=4.0, format="MP3")
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 3])
+
+
+def with_nan(path):
+    soundfile.write(path, np.array([0.1, np.nan, 0.2] * 1000, dtype=np.float32), 8000, subtype="FLOAT")
+
+
+BAD = {
+    "missing": lambda path: path.unlink(),
+    "empty": lambda path: path.write_bytes(b""),
+    "zero frames": lambda path: soundfile.write(path, np.zeros(0), 8000),
+    "truncated WAV": truncated_wav,
+    "truncated MP3": truncated_mp3,
+    "text": lambda path: path.write_text("this is a poem, not a sound\n" * 50),
+    "NaN": with_nan,
+    "header only": lambda path: path.write_bytes(b"RIFF" + struct.pack("<I", 36) + b"WAVEfmt "),
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_bad_audio_is_one_samples_error_and_nothing_else_is_lost(suite, kind):
+    suite.tones(12)
+    suite.write(test_own=OWN)
+    BAD[kind](suite.path / "data" / "tone5.wav")
+    result = suite.run("--ab-max-errors=1", log="log")
+    result.assert_outcomes(passed=1)
+    item = suite.last()[0]["items"][0]
+    assert [error["sample_id"] for error in item["errors"]] == ["tone-5"]
+    assert "tone5.wav" in item["errors"][0]["message"]
+    assert "\n" not in item["errors"][0]["message"]
+    assert item["readings"][0]["coverage"]["parsed"] == 11
+    again = suite.run("--ab-max-errors=1", log="log")
+    again.assert_outcomes(passed=1)
+    assert (suite.path / "log").read_text().split().count("tone-1") == 1
+
+
+GOOD = {
+    "8-bit": {"subtype": "PCM_U8"},
+    "24-bit": {"subtype": "PCM_24"},
+    "32-bit float": {"subtype": "FLOAT"},
+    "FLAC": {"format": "FLAC"},
+    "OGG": {"format": "OGG"},
+    "96 kHz": {"rate": 96000},
+    "MP3": {"rate": 16000, "format": "MP3", "seconds": 1.0},
+}
+
+
+@pytest.mark.parametrize("kind", GOOD)
+def test_audio_of_many_kinds_is_heard(suite, kind):
+    suite.tones(4)
+    suite.write(test_own=OWN + '    evaluate.require("accuracy >= 1.0")\n')
+    tone_wav(suite.path / "data" / "tone0.wav", **GOOD[kind])
+    suite.run().assert_outcomes(passed=1)
+
+
+def test_stereo_is_heard(suite):
+    suite.tones(4)
+    suite.write(test_own=OWN + '    evaluate.require("accuracy >= 1.0")\n')
+    wave = 0.3 * np.sin(2 * np.pi * 300 * np.arange(8000) / 8000)
+    soundfile.write(suite.path / "data" / "tone0.wav", np.stack([wave, wave * 0.2], axis=1), 8000)
+    suite.run().assert_outcomes(passed=1)
+
+
+def test_a_clip_beyond_the_models_window_is_cut_and_the_cut_reported(suite):
+    suite.tones(4)
+    suite.write(test_own=OWN)
+    tone_wav(suite.path / "data" / "tone0.wav", seconds=7200)
+    for _ in range(2):
+        result = suite.run()
+        result.assert_outcomes(passed=1)
+        result.stdout.fnmatch_lines(["*1 of 4 samples were cut to the model's window (up to 7198.0 s lost)*"])
+        assert suite.last()[0]["items"][0]["asking"]["truncated_clips"] == 1
+
+
+def line(**changes):
+    whole = {"id": "a", "audio": "tone0.wav", "question": "q?", "choices": ["1", "2"], "answer": "1", **changes}
+    return json.dumps({key: value for key, value in whole.items() if value is not ...})
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (line() + "\n" + line(), "*tones.jsonl*'a'*"),
+        (line(answer="9"), "*tones.jsonl*1*'9'*"),
+        (line(audio=...), "*tones.jsonl*1*audio*"),
+        (line(audio="../../etc/passwd"), "*tones.jsonl*../../etc/passwd*"),
+        (line(audio="/etc/passwd"), "*tones.jsonl*/etc/passwd*"),
+        ("{nonsense", "*tones.jsonl*1*"),
+        ("", "*tones.jsonl*"),
+    ],
+)
+def test_a_bad_manifest_is_told_in_one_sentence(suite, content, said):
+    suite.tones(4)
+    (suite.path / "data" / "tones.jsonl").write_text(content)
+    suite.write(test_own=OWN)
+    result = suite.run()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines([said])
+    result.stdout.no_fnmatch_line("*Traceback*")
+
+
+def test_a_manifest_in_another_encoding_is_told(suite):
+    suite.tones(4)
+    (suite.path / "data" / "tones.jsonl").write_bytes(line(question="Über?").encode("utf-16"))
+    suite.write(test_own=OWN)
+    result = suite.run()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*UTF-8*"])
+
+
+HOSTILE = """
+
+class Hostile(ToneModel):
+    def _answer(self, request, audio):
+        n = int(request.sample_id.split("-")[1])
+        return Response.of([
+            "\\x00\\x1b[31mA\\x07", "<script>alert(1)</script>", "B" * 1_000_000, "\\ud800 half", "\\u202eA", "(C)",
+        ][n % 6])
+
+def pytest_audiobench_register(registration):
+    registration.model("tone", Hostile)
+"""
+
+
+def test_hostile_answers_pass_through_every_file(suite):
+    suite.tones(12)
+    suite.write(test_own=OWN)
+    conftest = suite.path / "conftest.py"
+    conftest.write_text(conftest.read_text() + HOSTILE)
+    result = suite.run("--junitxml=junit.xml")
+    result.assert_outcomes(passed=1)
+    item = suite.last()[0]["items"][0]
+    assert item["asking"]["repaired"] == 2
+    page = (suite.last()[1] / "report.html").read_text()
+    assert "<script>alert" not in page
+    rows = [json.loads(text) for text in (suite.last()[1] / "predictions.jsonl").read_text().splitlines()]
+    assert max(len(row["outputs"][0]["text"]) for row in rows) == 1_000_000

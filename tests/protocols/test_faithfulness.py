@@ -1,0 +1,66 @@
+"""The study's parsers, defects and all."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_audiobench.protocols import faithfulness
+from pytest_audiobench.protocols.protocol import Answer
+
+ANIMALS = ("dog", "cat", "cow", "sheep")
+PARSERS = [
+    faithfulness.runtime_af3,
+    faithfulness.runtime_af3_direct,
+    faithfulness.runtime_qwen,
+    faithfulness.recovered,
+    faithfulness.recovered_mm,
+    faithfulness.recovered_mmau,
+]
+
+
+@pytest.mark.parametrize(
+    ("parser", "text", "expected"),
+    [
+        (faithfulness.runtime_af3, "It is not (A). The final answer is (B) cat", Answer("parsed", "B")),
+        (faithfulness.runtime_af3, "The answer is (B). I am sure.", Answer("out_of_range")),
+        (faithfulness.runtime_af3, "This is a cat", Answer("parsed", "A")),
+        (faithfulness.runtime_af3_direct, "(B) Mr. Big", Answer("parsed", "B")),
+        (faithfulness.runtime_af3_direct, "Sheep.", Answer("parsed", "D")),
+        (faithfulness.runtime_af3_direct, "the sheep", Answer("unparsed")),
+        (faithfulness.runtime_qwen, "<Conclusion>\nN\n</Conclusion>", Answer("out_of_range")),
+        (faithfulness.runtime_qwen, "I'm sorry, I can't hear it.", Answer("out_of_range")),
+        (faithfulness.runtime_qwen, "I hear a sheep or a dog", Answer("parsed", "A")),
+        (faithfulness.runtime_qwen, "CRASH: GPU 0 has a total capacity of", Answer("unparsed")),
+        (faithfulness.recovered, "(A) or rather (C)", Answer("parsed", "C")),
+        (faithfulness.recovered, "So it must be one of the sheeps.", Answer("parsed", "D")),
+        (faithfulness.recovered, "It is surely a cat. I think.", Answer("parsed", "B")),
+        (faithfulness.recovered, "The best choice: D", Answer("parsed", "D")),
+        (faithfulness.recovered_mm, "A cow walks by. It moos.", Answer("parsed", "C")),
+        (faithfulness.recovered_mmau, "A cow walks by. It moos.", Answer("unparsed")),
+        (faithfulness.recovered_mmau, "This must be D", Answer("parsed", "D")),
+        (faithfulness.recovered_mm, "", Answer("empty")),
+    ],
+)
+def test_the_rules_as_described(parser, text, expected) -> None:
+    assert parser(text, ANIMALS) == expected
+
+
+@pytest.mark.parametrize("parser", PARSERS)
+@given(
+    text=st.text(st.characters(), max_size=200),
+    choices=st.lists(st.text(max_size=10), min_size=2, max_size=26).map(tuple),
+    finish=st.sampled_from(["stop", "length", "refusal", "unknown"]),
+)
+def test_every_text_has_a_reading_and_no_letter_is_beyond_the_options(parser, text, choices, finish) -> None:
+    answer = parser(text, choices, finish)
+    assert (answer.value is None) == (answer.status != "parsed")
+    assert answer.value is None or ord(answer.value) - ord("A") < len(choices)
+
+
+@pytest.mark.parametrize("parser", PARSERS)
+@pytest.mark.parametrize(
+    "text",
+    ["the dog. " * 100_000, " " * 1_000_000, "is " * 300_000, "<Conclusion>" * 80_000, "(" * 1_000_000, "\ud800. "],
+)
+def test_megabytes_of_hostile_text_are_read(parser, text) -> None:
+    assert parser(text, ANIMALS).status in {"parsed", "unparsed", "empty", "out_of_range"}

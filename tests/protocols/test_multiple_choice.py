@@ -1,0 +1,128 @@
+"""How a choice question is put, which readings it has, and how an answer is scored."""
+
+import pytest
+
+from pytest_audiobench.audio.clip import ArraySource, Clip
+from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.models.messages import AudioSlot, Message, Response
+from pytest_audiobench.protocols.multiple_choice import FAITHFULNESS_AF3_REASONING, PROMPTS, multiple_choice
+
+CLIP = Clip(ArraySource.of([0.0, 0.1], 16_000))
+SAMPLE = Sample("cat0", (CLIP,), "Which animal?", ("dog", "cat"), "cat")
+
+
+def rendered(protocol, sample=SAMPLE) -> tuple[Message, ...]:
+    return protocol.stages[0].render(sample, {})
+
+
+def test_the_default_prompt_is_one_user_turn_with_the_audio_first() -> None:
+    text = "Which animal?\n(A) dog\n(B) cat\nAnswer with the letter of the correct option."
+    assert rendered(multiple_choice()) == (Message("user", (AudioSlot(0), text)),)
+
+
+def test_every_clip_has_its_slot() -> None:
+    sample = Sample("pair", (CLIP, CLIP), "Who is louder?", ("first", "second"), "first")
+    assert rendered(multiple_choice(), sample)[0].parts[:2] == (AudioSlot(0), AudioSlot(1))
+
+
+def test_a_system_message_comes_first() -> None:
+    assert rendered(multiple_choice(system="Be brief."))[0] == Message("system", ("Be brief.",))
+
+
+def test_the_reference_never_reaches_the_prompt() -> None:
+    other = Sample("cat0", (CLIP,), "Which animal?", ("dog", "cat"), "dog")
+    assert rendered(multiple_choice()) == rendered(multiple_choice(), other)
+
+
+def test_the_stage_is_a_choice_with_its_limit_of_tokens() -> None:
+    (stage,) = multiple_choice(max_new_tokens=20).stages
+    assert (stage.name, stage.task, stage.role, stage.settings.max_new_tokens) == ("answer", "choice", "subject", 20)
+
+
+def test_a_template_may_be_named_or_given() -> None:
+    named = rendered(multiple_choice(prompt="faithfulness-af3-reasoning"))
+    assert named == rendered(multiple_choice(prompt=FAITHFULNESS_AF3_REASONING))
+    assert named[0].parts[1] == (
+        "Which animal? Select one option from the provided choices.\n(A) dog (B) cat. "
+        "Please think and reason about the input audio before you respond."
+    )
+    assert set(PROMPTS) == {"default", "faithfulness-af3", "faithfulness-af3-reasoning"}
+
+
+def test_braces_in_a_samples_own_text_are_harmless() -> None:
+    sample = Sample("odd", (CLIP,), "What is {x}{0}{options}%s?", ("{question}", "}{"), "}{")
+    text = rendered(multiple_choice(prompt="{question} {{}}\n{options}"), sample)[0].parts[1]
+    assert text == "What is {x}{0}{options}%s? {}\n(A) {question}\n(B) }{"
+
+
+@pytest.mark.parametrize(
+    ("prompt", "complaint"),
+    [
+        ("{question} {answer}", "unknown placeholder {answer}"),
+        ("{question.__class__}", "unknown placeholder {question.__class__}"),
+        ("{question!r}", "unknown placeholder"),
+        ("{question:>9}", "unknown placeholder"),
+        ("{}", "unknown placeholder {}"),
+        ("{question", "write a brace as"),
+        ("Which is it?\n{options}", "has no {question}"),
+    ],
+)
+def test_a_template_that_cannot_be_filled_is_a_usage_error(prompt, complaint) -> None:
+    with pytest.raises(UsageError) as raised:
+        multiple_choice(prompt=prompt)
+    assert complaint in str(raised.value)
+
+
+@pytest.mark.parametrize("choices", [(), ("only",), tuple(map(str, range(27)))])
+def test_a_sample_without_a_usable_number_of_choices_is_a_usage_error(choices) -> None:
+    with pytest.raises(UsageError, match="'odd' has"):
+        rendered(multiple_choice(), Sample("odd", (CLIP,), "?", choices, "0"))
+
+
+def test_readings_are_chosen_by_name_and_the_first_is_the_headline() -> None:
+    protocol = multiple_choice("faithfulness-recovered", "letters")
+    assert [reading.name for reading in protocol.readings] == ["faithfulness-recovered", "letters"]
+    assert [reading.name for reading in multiple_choice().readings] == ["letters"]
+
+
+def test_an_unknown_reading_is_a_usage_error_that_names_the_known() -> None:
+    with pytest.raises(UsageError, match=r"no protocol 'letter'.*letters.*mmau-string"):
+        multiple_choice("letter")
+
+
+def test_signatures_tell_readings_and_prompts_apart() -> None:
+    available = multiple_choice().available
+    assert available["letters"].signature == "mcq:letters|v:1|unanswered:wrong|options:listed"
+    assert len({reading.signature for reading in available.values()}) == len(available)
+    assert multiple_choice(prompt="{question}").readings[0].signature.endswith("options:unlisted")
+    assert "note:study defects kept" in available["faithfulness-recovered"].signature
+
+
+@pytest.mark.parametrize("name", sorted(multiple_choice().available))
+def test_every_reading_scores_the_right_option_and_no_other(name: str) -> None:
+    reading = multiple_choice().available[name]
+    for text, correct in (("(B) cat", 1.0), ("(A) dog", 0.0), ("", 0.0)):
+        answer = reading.parse(SAMPLE, {"answer": Response.of(text)})
+        assert reading.score(SAMPLE, answer) == {"correct": correct}
+    assert reading.metrics == ("accuracy",)
+
+
+def test_a_response_without_outputs_is_empty() -> None:
+    reading = multiple_choice().readings[0]
+    assert reading.parse(SAMPLE, {"answer": Response()}).status == "empty"
+
+
+def test_repeated_choices_are_equally_right_for_us_and_not_for_the_study() -> None:
+    sample = Sample("twice", (CLIP,), "How many?", ("ten", "two", "ten"), "ten")
+    protocol = multiple_choice("letters", "faithfulness-recovered")
+    answers = {"answer": Response.of("(C) ten")}
+    scores = [reading.score(sample, reading.parse(sample, answers))["correct"] for reading in protocol.readings]
+    assert scores == [1.0, 0.0]
+
+
+def test_an_answer_that_is_none_of_the_choices_is_a_usage_error_that_names_the_sample() -> None:
+    sample = Sample("wrong", (CLIP,), "Which?", ("dog", "cat"), "cow")
+    reading = multiple_choice().readings[0]
+    with pytest.raises(UsageError, match=r"'wrong': its answer 'cow' is none of its choices"):
+        reading.score(sample, reading.parse(sample, {"answer": Response.of("A")}))

@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_audiobench.errors import FatalError, UsageError
+from pytest_audiobench.report import run_files
+from pytest_audiobench.report.load import load
+
+RIGHT, WRONG, FAILED = ("(a) cat", "parsed", True), ("(b) dog", "parsed", False), ("no audio", "error", False)
+
+
+@pytest.fixture
+def folder(runs: Any) -> Path:
+    items = [
+        runs.item(0, "single", [RIGHT, WRONG, FAILED], groups={"hop": "single"}),
+        runs.item(1, "multi", [RIGHT, RIGHT], groups={"hop": "multi"}),
+    ]
+    return runs.collected(*items)[0]
+
+
+def test_rows_join_question_answer_reading_and_score(folder: Path) -> None:
+    rows = list(load(folder).rows())
+    assert [row["sample_id"] for row in rows] == ["s00000", "s00001", "s00002", "s00000", "s00001"]
+    first = rows[0]
+    assert (first["eval"], first["question"], first["text"]) == ("single", "Which animal is heard?", "(a) cat")
+    assert first["readings"] == {"letters": {"status": "parsed", "value": "A", "scores": {"correct": 1.0}}}
+    assert first["groups"] == {"hop": "single"}
+    assert (rows[2]["error"], rows[2]["text"]) == ("no audio", None)
+    assert rows[2]["readings"]["letters"]["status"] == "error"
+
+
+def test_a_run_is_found_by_its_name_under_the_reports(folder: Path) -> None:
+    assert load(folder.name, reports=folder.parent).folder == folder
+    assert load(str(folder)).record["schema"] == "audiobench.run/1"
+
+
+def test_frames_hold_one_row_per_item_number_and_reading(folder: Path) -> None:
+    pytest.importorskip("pandas", reason="frames need pandas")
+    run = load(folder)
+    assert list(run.items["eval"]) == ["single", "multi"]
+    assert run.items["coverage.errors"].tolist() == [1, 0]
+    assert run.items["hashes.run_hash"].str.len().tolist() == [64, 64]
+    accuracy = run.metrics[(run.metrics["name"] == "accuracy") & (run.metrics["group"] == "")]
+    assert accuracy["value"].tolist() == [0.5, 1.0, 0.75]
+    assert accuracy["eval"].tolist()[:2] == ["single", "multi"]
+    assert accuracy["eval"].isna().tolist() == [False, False, True]
+    samples = run.samples
+    assert samples.groupby("group.hop")["score.correct"].mean().to_dict() == {"multi": 1.0, "single": 0.5}
+    assert samples[samples["status"] == "error"]["sample_id"].tolist() == ["s00002"]
+
+
+def test_a_run_without_record_says_what_can_be_read(runs: Any) -> None:
+    crashed = runs.begun(runs.item(0, "a", [RIGHT]))
+    with pytest.raises(UsageError, match=r"crashed or is still going; 1 finished evals can be read under .*parts"):
+        load(crashed)
+
+
+def test_a_run_cut_after_merging_is_no_finished_run_either(runs: Any) -> None:
+    crashed = runs.begun(runs.item(0, "a", [RIGHT]))
+    run_files.collect(crashed, runs.heading())
+    with pytest.raises(UsageError, match="crashed or is still going"):
+        load(crashed)
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [("{", "not JSON"), ("[]", "schema None"), ('{"schema":"audiobench.run/9"}', "audiobench.run/9")],
+)
+def test_a_record_of_another_version_or_none_is_refused(folder: Path, content: str, reason: str) -> None:
+    (folder / "run.json").write_text(content)
+    with pytest.raises(UsageError, match=reason):
+        load(folder)
+
+
+def test_a_folder_that_is_no_run_or_not_there_is_said_to_be_so(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="not the folder of a run"):
+        load(tmp_path)
+    with pytest.raises(UsageError, match="there is no run 'nightly'"):
+        load("nightly", reports=tmp_path)
+
+
+def test_files_that_do_not_belong_together_are_an_error_not_a_wrong_join(folder: Path) -> None:
+    path = folder / "scored_predictions.jsonl"
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(reversed(lines)))
+    with pytest.raises(FatalError, match="not of one run, or were sorted"):
+        list(load(folder).rows())
+
+
+def test_reading_rows_imports_no_pandas_and_frames_without_it_say_what_to_install(folder: Path) -> None:
+    script = """
+        import sys
+        sys.modules["pandas"] = None  # as on a machine without it
+        from pytest_audiobench.report.load import load
+        run = load(sys.argv[1])
+        print(sum(1 for _ in run.rows()))
+        try:
+            run.samples
+        except Exception as error:
+            print(error)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script), str(folder)], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[0] == "5"
+    assert "pip install 'pytest-audiobench[frames]'" in done.stdout
+
+
+def test_stages_and_several_outputs_are_kept_apart(folder: Path) -> None:
+    path = folder / "predictions.jsonl"
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    staged = []
+    for row in rows:
+        reasoning = row | {"stage": "reasoning", "outputs": [{"text": "I hear purring.", "finish": "length"}]}
+        staged += [reasoning, row]
+    path.write_text("".join(json.dumps(row) + "\n" for row in staged))
+    first = next(load(folder).rows())
+    assert first["stages"] == {"reasoning": ["I hear purring."], "answer": ["(a) cat"]}
+    assert first["text"] == "(a) cat"

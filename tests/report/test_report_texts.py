@@ -1,0 +1,136 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_audiobench.report.junit import properties
+from pytest_audiobench.report.markdown import append_summary, escaped, summary
+from pytest_audiobench.report.terminal import summary_lines
+from pytest_audiobench.runs.record import MetricRecord, VerdictRecord
+
+RIGHT, WRONG, FAILED = ("(a) cat", "parsed", True), ("(b) dog", "parsed", False), ("no audio", "error", False)
+REFUSED = ("I cannot hear", "refused", False)
+FAIL = VerdictRecord("fail", "accuracy >= 0.9", 0.75, "75.0 % is below 90.0 %")
+PASS = VerdictRecord("pass", "accuracy[hop=multi] >= 0.3", 0.75, "")
+
+
+def lines_of(record: dict[str, Any], width: int = 100) -> list[str]:
+    return [text for text, _ in summary_lines(record, width)]
+
+
+def test_a_number_in_the_terminal_comes_with_interval_n_coverage_verdict_and_signature(runs: Any) -> None:
+    _, record = runs.collected(runs.item(0, "single", [RIGHT] * 3 + [REFUSED], verdicts=[FAIL], outcome="failed"))
+    table = lines_of(record)
+    assert re.match(r"single +accuracy +75\.0 % +\[\d+\.\d to \d+\.\d\] +4 +75\.0 % +FAIL", table[1])
+    assert any("accuracy >= 0.9: fail: 75.0 % is below 90.0 %" in line for line in table)
+    assert any("letters|v:1" in line for line in table)
+
+
+def test_models_are_named_only_when_there_are_several(runs: Any) -> None:
+    _, one = runs.collected(runs.item(0, "a", [RIGHT], model="only"), name="one")
+    _, two = runs.collected(runs.item(0, "a", [RIGHT], model="x"), runs.item(1, "a", [RIGHT], model="y"), name="two")
+    assert not any("only" in line for line in lines_of(one))
+    assert [line.split()[:2] for line in lines_of(two)[:3]] == [["eval", "model"], ["a", "x"], ["a", "y"]]
+
+
+def test_a_suite_of_several_evals_has_a_pooled_line(runs: Any) -> None:
+    _, record = runs.collected(runs.item(0, "a", [RIGHT] * 3), runs.item(1, "b", [WRONG]))
+    pooled = next(line for line in lines_of(record) if "pooled" in line)
+    assert re.match(r"sakura \(pooled\) +accuracy +75\.0 %", pooled)
+
+
+def test_the_table_fits_the_width_by_shortening_names(runs: Any) -> None:
+    _, record = runs.collected(runs.item(0, "a-very-long-name-of-an-eval-" * 5, [RIGHT]), runs.item(1, "b", [RIGHT]))
+    table = lines_of(record, width=80)[:4]
+    assert max(map(len, table)) <= 80
+    assert "…" in table[1]
+
+
+def test_styles_say_what_the_words_say(runs: Any) -> None:
+    items = [
+        runs.item(0, "good", [RIGHT], verdicts=[PASS]),
+        runs.item(1, "poor", [WRONG], verdicts=[FAIL], outcome="failed"),
+        runs.item(2, "plain", [WRONG]),
+        runs.item(3, "gone", [], outcome="lost"),
+    ]
+    _, record = runs.collected(*items, exit_status=1)
+    styles = {text.split()[0]: (text.split()[-1], style) for text, style in summary_lines(record, 100)[1:5]}
+    assert styles["good"] == ("pass", "green")
+    assert styles["poor"] == ("FAIL", "red")
+    assert styles["plain"] == ("check", "")
+    assert styles["gone"] == ("lost", "red")
+
+
+def test_a_run_that_measured_nothing_says_so_in_red(runs: Any) -> None:
+    _, record = runs.collected(exit_status=5)
+    assert ("Nothing was measured: every eval was skipped or none was selected.", "red") in summary_lines(record, 80)
+
+
+def test_limits_and_failed_askings_are_said_beside_the_table(runs: Any) -> None:
+    _, record = runs.collected(runs.item(0, "a", [RIGHT, FAILED], limited=True), limit=2)
+    text = "\n".join(lines_of(record))
+    assert "Never comparable with a full run" in text
+    assert "asking failed for 1 sample" in text
+
+
+def test_names_cannot_command_the_terminal(runs: Any) -> None:
+    _, record = runs.collected(runs.item(0, "evil\x1b[2J\nname", [RIGHT]), notes=["\x1b]0;title\x07"])
+    assert all(line.isprintable() for line in lines_of(record))
+
+
+def test_the_markdown_table_has_equal_rows_whatever_the_names(runs: Any) -> None:
+    items = [
+        runs.item(0, "a|b", [RIGHT], model="<img src=x>", verdicts=[FAIL]),
+        runs.item(1, "[x](http://y) @z `c` *d*\nnew", [WRONG], model="m"),
+    ]
+    _, record = runs.collected(*items, notes=["<script>alert(1)</script>"])
+    text = summary(record)
+    rows = [line for line in text.splitlines() if line.startswith("| ")]
+    assert {len(re.split(r"(?<!\\)\|", row)) for row in rows} == {10}
+    assert not re.search(r"(?<!\\)[`*\[\]]|<|@", "\n".join(line.lstrip("> *") for line in rows if "http" in line))
+    assert "<script" not in text
+
+
+def test_a_summary_is_appended_to_what_other_steps_wrote(runs: Any, tmp_path: Path) -> None:
+    _, record = runs.collected(runs.item(0, "a", [RIGHT]), exit_status=1)
+    path = tmp_path / "step.md"
+    path.write_text("# earlier\n")
+    append_summary(path, record)
+    append_summary(path, record)
+    text = path.read_text()
+    assert text.startswith("# earlier\n")
+    assert text.count("100.0 %") >= 2
+    assert "> **This run did not pass: failed.**" in text
+
+
+def test_a_very_large_run_stays_within_the_summarys_bound(runs: Any) -> None:
+    _, record = runs.collected(runs.item(0, "a", [RIGHT]))
+    record["items"] *= 5000
+    record["items"] = [item | {"verdicts": []} for item in record["items"]]
+    text = summary(record)
+    assert len(text.encode()) < 2**20
+    assert "more rows are in run.json" in text
+
+
+@pytest.mark.parametrize("text", ["a|b", "<b>", "![x](y)", "# h", "line\u2028break", "~~s~~", "\\|"])
+def test_escaped_text_is_one_line_without_live_markup(text: str) -> None:
+    shown = escaped(text)
+    assert len(shown.splitlines()) == 1
+    assert not re.search(r"(?<!\\)[|!#~]", re.sub(r"&#\d+;", "", shown.replace("\\\\", "")))
+
+
+def test_junit_properties_are_strings_with_score_bounds_threshold_and_hashes(runs: Any) -> None:
+    item = runs.item(0, "a", [RIGHT] * 3 + [WRONG], verdicts=[FAIL, PASS]).record
+    item.metrics.append(MetricRecord("latency", None, None, None, 0, "s", "lower", "none"))
+    found = properties(item)
+    assert all(isinstance(name, str) and isinstance(value, str) for name, value in found)
+    values = dict(found)
+    assert values["eval.accuracy.score"] == "0.75"
+    assert float(values["eval.accuracy.lower"]) < 0.75 < float(values["eval.accuracy.upper"])
+    assert (values["eval.accuracy.threshold"], values["eval.accuracy.passed"]) == ("accuracy >= 0.9", "false")
+    assert values["eval.accuracy[hop=multi].passed"] == "true"
+    assert len(values["eval.input_hash"]) == len(values["eval.run_hash"]) == 64
+    assert "eval.latency.score" not in values
