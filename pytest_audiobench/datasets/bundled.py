@@ -11,7 +11,7 @@ from pytest_audiobench.errors import FatalError, UsageError
 
 Task: TypeAlias = Literal["digits", "emotion", "language", "sounds", "mixtures", "speech_presence", "transcription"]
 
-_GROUPS = {"emotion": ("delivery",), "language": ("language",), "sounds": ("sound",), "mixtures": ("sounds_count",)}
+_GROUPS = {"digits": ("voice",), "emotion": ("delivery",), "language": ("language",), "sounds": ("sound",)}
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 

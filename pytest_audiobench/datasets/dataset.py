@@ -42,10 +42,10 @@ class Dataset:
     """A slice of a data set: the unit of planning. ``read`` yields its samples, in any order.
 
     ``cluster`` names the metadata field whose values are the statistical clusters (one recording asked
-    twice, one speaker); ``groups`` the metadata fields reported on; none means those with few values.
+    twice, one speaker); ``groups`` the metadata fields reported on; None means the fields with few values.
     """
 
     name: str
     read: Callable[[Places], Sequence[Sample]]
     cluster: str | None = None
-    groups: tuple[str, ...] = ()
+    groups: tuple[str, ...] | None = None

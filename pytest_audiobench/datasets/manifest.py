@@ -35,7 +35,7 @@ def manifest(
     *,
     name: str | None = None,
     cluster: str | None = None,
-    groups: tuple[str, ...] = (),
+    groups: tuple[str, ...] | None = None,
     question: str | None = None,
 ) -> Dataset:
     """The data set that the manifest at ``path`` lists; a relative path is read from the test file's folder.
@@ -46,7 +46,8 @@ def manifest(
     """
     file = Path(path)
     called = name or file.stem
-    return Dataset(called, partial(_read, file, called, cluster, groups, question), cluster, tuple(groups))
+    named = None if groups is None else tuple(groups)
+    return Dataset(called, partial(_read, file, called, cluster, named or (), question), cluster, named)
 
 
 def _read(

@@ -35,13 +35,14 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers",
         "audiobench(suite=NAME, gpu=True): name the suite that an eval belongs to; skip it where there is no GPU",
     )
-    if config.getoption("--ab-model") and not hasattr(config, "workerinput"):
+    models = options.read_options(config).models
+    if models != (options.DEFAULT_MODEL,):
         from pytest_audiobench.plugin.edge import user_errors
 
         with user_errors():
             from pytest_audiobench.models.spec import parse_specs
 
-            parse_specs(options.read_options(config).models)
+            parse_specs(models)
     if hasattr(config, "workerinput"):
         from pytest_audiobench.plugin import worker
 
@@ -132,7 +133,7 @@ def pytest_runtest_makereport(
 ) -> Iterator[None]:
     report = yield
     evaluator = item.stash.get(EVALUATOR, None)
-    if evaluator is not None and call.when == "call":
+    if evaluator is not None and call.when == "call" and report.failed:
         from pytest_audiobench.plugin import verdicts
 
         verdicts.describe(report, evaluator)

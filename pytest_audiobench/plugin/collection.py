@@ -57,11 +57,12 @@ def check(session: pytest.Session, config: pytest.Config, items: list[pytest.Ite
             write_text(Path(listing), json.dumps([one.eval for one in named]))
             return
         ours = session_of(config)
-        _ = ours.specs, ours.registration
+        ours.check_models()
         if process_name() in ("main", _CHECKING_WORKER):
             _check_rules(ours, named)
         if ours.options.run and process_name() == "main":
             ours.place.check_free()
+        ours.checked = True
     except (UsageError, pytest.UsageError) as error:
         if worker.run_of(config) is None:
             raise pytest.UsageError(str(error)) from error
@@ -76,7 +77,8 @@ def finish(session: pytest.Session) -> None:
     config = session.config
     ours = config.stash[SESSION]
     chosen = [item.stash[ITEM] for item in session.items if ITEM in item.stash]
-    if not chosen or config.option.collectonly:
+    # pytest finishes a collection that ended in a usage error, too.
+    if not chosen or not ours.checked or config.option.collectonly:
         return
     expected = [_expected(ours, one) for one in chosen]
     left_out = ours.rules.left_out([(one.eval, one.alias) for one in expected])

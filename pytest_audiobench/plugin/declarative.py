@@ -43,7 +43,9 @@ def _test(table: Mapping[str, Any]) -> Callable[..., None]:
         from pytest_audiobench.datasets.manifest import manifest
 
         dataset = table.get("dataset") or manifest(
-            table["manifest"], cluster=table.get("cluster"), groups=tuple(table.get("groups", ()))
+            table["manifest"],
+            cluster=table.get("cluster"),
+            groups=tuple(table["groups"]) if "groups" in table else None,
         )
         evaluate.require(*table.get("require", ()))
         evaluate(dataset, _protocol(table))

@@ -19,6 +19,7 @@ from pytest_audiobench.plugin.items import EvalItem
 from pytest_audiobench.plugin.session import EvalSession
 from pytest_audiobench.protocols.protocol import Protocol
 from pytest_audiobench.report.item_lines import lines_of
+from pytest_audiobench.report.junit import properties
 from pytest_audiobench.report.parts import write_part
 from pytest_audiobench.runs.evaluate import Evaluation, Item, evaluate
 from pytest_audiobench.runs.handle import Handle
@@ -126,6 +127,7 @@ class Evaluator:
             record = evaluation.result.record
             record.outcome, record.message = outcome, message
             write_part(self._session.place.parts, record, lines_of(evaluation))
+            self._item.user_properties.extend(properties(record))
 
     def _present(self) -> None:
         handle = self._handle

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import pytest
 
@@ -13,8 +13,7 @@ _OURS = "_audiobench_evaluator"
 _MODEL = "_audiobench_model"
 
 
-@dataclass(frozen=True)
-class EvalItem:
+class EvalItem(NamedTuple):
     """A collected eval: its place in the collection, its name without the model, and the model's alias."""
 
     index: int

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -42,8 +42,7 @@ def add_options(parser: pytest.Parser) -> None:
     parser.addini("ab_evals", evals, type="args", default=["evals"])
 
 
-@dataclass(frozen=True)
-class Options:
+class Options(NamedTuple):
     """The options of a run, read and checked."""
 
     models: tuple[str, ...]

@@ -31,6 +31,7 @@ class EvalSession:
 
     def __init__(self, config: pytest.Config, options: Options, place: RunPlace, progress: Progress) -> None:
         self.config, self.options, self.place, self.progress = config, options, place, progress
+        self.checked = False
         self._handles: dict[str, Handle] = {}
 
     @cached_property
@@ -76,9 +77,10 @@ class EvalSession:
             self._handles[spec.alias] = Handle(spec.alias, make(spec))
         return self._handles[spec.alias]
 
-    @property
-    def handles(self) -> Sequence[Handle]:
-        return list(self._handles.values())
+    def check_models(self) -> None:
+        """Make every model's handle and read what it may be played; no weights. Raises UsageError for one that cannot be."""
+        for alias in self.specs:
+            _ = self.handle(alias).limits
 
     def places(self, here: Path) -> Places:
         """Where data may lie, for a test file in the folder ``here``."""

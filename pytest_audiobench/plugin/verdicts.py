@@ -9,7 +9,6 @@ import pytest
 
 from pytest_audiobench.gate.table import failure_table
 from pytest_audiobench.plugin.evaluator import Evaluator
-from pytest_audiobench.report.junit import properties
 
 
 @contextmanager
@@ -41,9 +40,7 @@ def tables(evaluator: Evaluator) -> list[str]:
 
 
 def describe(report: pytest.TestReport, evaluator: Evaluator) -> None:
-    """Give a test's report its numbers (for JUnit) and, when an assertion of its own failed, the tables."""
-    for result in evaluator.results:
-        report.user_properties.extend(properties(result.record))
-    shown = str(report.longrepr or "")
-    if report.failed and evaluator.results and tables(evaluator)[0] not in shown:
-        report.sections.append(("audiobench", "\n".join(tables(evaluator))))
+    """Give the report of a test that failed by an assertion of its own the evals' tables."""
+    shown = tables(evaluator)
+    if shown and shown[0] not in str(report.longrepr):
+        report.sections.append(("audiobench", "\n".join(shown)))

@@ -25,6 +25,9 @@ from pytest_audiobench.report.samples import joined
 
 PAGE = "report.html"
 
+_OF_RUN = ("run", "started", "finished", "command", "models", "hashes", "runtime", "notes", "epochs")
+_OF_ITEM = ("outcome", "message", "errors", "warnings", "hashes", "agreement", "asking")
+_OF_SUITE = ("name", "model", "evals")
 _ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
@@ -67,39 +70,17 @@ def _page(record: Mapping[str, Any], shown: list[Shown]) -> Iterator[bytes]:
 
 def _content(record: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        **{
-            name: record[name]
-            for name in ("run", "started", "finished", "command", "models", "hashes", "runtime", "notes", "epochs")
-        },
+        **{name: record[name] for name in _OF_RUN},
         "exit": view.exit_text(record),
         "failed": record["exit_status"] != 0,
         "several": len(view.aliases(record)) > 1,
         "banners": [asdict(banner) for banner in view.banners(record)],
         "evals": [
-            {
-                **asdict(one),
-                **{
-                    name: item[name]
-                    for name in (
-                        "outcome",
-                        "message",
-                        "n",
-                        "errors",
-                        "warnings",
-                        "hashes",
-                        "agreement",
-                        "asking",
-                        "suite",
-                    )
-                },
-            }
+            {**asdict(one), **{name: item[name] for name in _OF_ITEM}}
             for one, item in zip(view.evals(record), record["items"], strict=True)
         ],
         "suites": [
-            {
-                **{name: suite[name] for name in ("name", "model", "n", "evals", "limited")},
-                "blocks": [asdict(b) for b in view.blocks(suite)],
-            }
+            {**{name: suite[name] for name in _OF_SUITE}, "blocks": [asdict(block) for block in view.blocks(suite)]}
             for suite in record["suites"]
         ],
         "files": list(LINE_FILES.values()),

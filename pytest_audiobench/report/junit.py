@@ -13,13 +13,13 @@ _TARGET = re.compile(r"\s*([A-Za-z][\w-]*(?:\[[^\]]*\])?)")
 def properties(item: ItemRecord) -> list[tuple[str, str]]:
     """Name and text pairs: numbers, thresholds with their verdicts, protocols' signatures, coverage and hashes.
 
-    A metric's are ``eval.<metric>.score``, ``.lower``, ``.upper``, ``.n``, ``.threshold`` and ``.passed``, where
+    A metric's (groups apart: they can be hundreds) are ``eval.<metric>.score``, ``.lower``, ``.upper``, ``.n``, ``.threshold`` and ``.passed``, where
     ``<metric>`` is ``accuracy``, ``accuracy[hop=multi]``, or ``accuracy[protocol=mmau-string]`` beside the headline.
     A number that does not exist has no property.
     """
     headline = item.readings[0].name if item.readings else ""
     found = [("eval.name", item.eval), ("eval.model", item.model), ("eval.outcome", item.outcome)]
-    for metric in item.metrics:
+    for metric in (metric for metric in item.metrics if not metric.group):
         name = f"eval.{metric_key(metric, headline)}"
         numbers = {"score": metric.value, "lower": metric.lower, "upper": metric.upper, "n": metric.n}
         found += [(f"{name}.{what}", repr(number)) for what, number in numbers.items() if number is not None]

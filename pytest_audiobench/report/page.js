@@ -85,6 +85,9 @@
     return el("td", { class: "number" }, block.answered, block.unanswered ? el("div", { class: "small soft" }, block.unanswered) : null);
   }
 
+  // A signature may be broken after each of its fields, and only there while there is room.
+  const breakable = (signature) => visible(signature).split(/(?<=\|)/).map((field) => [field, el("wbr")]);
+
   function checkList(checks) {
     return el("ul", {}, checks.map((check) => el("li", {},
       el("span", { class: check.tone }, `${check.mark} ${check.status}`), " ", el("code", {}, visible(check.threshold)),
@@ -114,17 +117,19 @@
     return figures.map(({ block, figure, first }, number) =>
       el("tr", { class: number < figures.length - 1 ? "joined" : null }, leading(number === 0),
         figureCells(figure, first ? block.reading : ""), first ? answeredCell(block) : el("td"), trailing(number === 0),
-        el("td", { class: "signature mono" }, first ? visible(block.signature) : "")));
+        el("td", { class: "signature mono" }, first ? breakable(block.signature) : "")));
   }
 
   function drawVerdicts() {
-    const heads = [["Eval"], ...(data.several ? [["Model"]] : []), ["Verdict"], ...FIGURE_HEADS, ["Answered", true], ["Checks"], ["Protocol"]];
+    const checked = data.evals.some((one) => one.checks.length);
+    const heads = [["Eval"], ...(data.several ? [["Model"]] : []), ["Verdict"], ...FIGURE_HEADS, ["Answered", true],
+      ...(checked ? [["Checks"]] : []), ["Protocol"]];
     const rows = data.evals.flatMap((one) => figureRows(one.blocks,
       (first) => first
         ? [el("th", { scope: "row" }, visible(one.name)), data.several ? el("td", {}, visible(one.model)) : null,
           el("td", {}, tag(one.tone, SIGNS[one.tone] + one.verdict))]
         : [el("td"), data.several ? el("td") : null, el("td")],
-      (first) => el("td", { class: "checks" }, first && one.checks.length ? checkList(one.checks) : null)));
+      (first) => (checked ? el("td", { class: "checks" }, first && one.checks.length ? checkList(one.checks) : null) : null)));
     byId("verdicts").append(data.evals.length ? table(heads, rows) : el("p", { class: "soft" }, "No eval was run."));
   }
 

@@ -47,18 +47,15 @@ class Heading:
     notes: Sequence[str] = field(default_factory=tuple)
 
 
-def collect(folder: Path, heading: Heading, order: Sequence[str] | None = None) -> dict[str, Any]:
+def collect(folder: Path, heading: Heading) -> dict[str, Any]:
     """Merge the parts of ``folder`` into the three JSONL files and return the run record, not yet written.
 
-    Items come in the order of their index in the collection, or of ``order`` (node ids) where given.
+    Items come in the order of the collection, whichever finished first.
     Raises FatalError when the folder already holds a finished run.
     """
     if (folder / RECORD).exists():
         raise FatalError(f"{folder} already holds a finished run: give this one another name")
     found = parts.whole_parts(folder / parts.FOLDER)
-    if order is not None:
-        place = {nodeid: number for number, nodeid in enumerate(order)}
-        found.sort(key=lambda part: place.get(part.item["nodeid"], len(place)))
     notes = [*heading.notes, *_merge(folder, found)]
     lost = parts.unfinished(folder / parts.FOLDER)
     if lost:

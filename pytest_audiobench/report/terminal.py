@@ -17,7 +17,6 @@ Line: TypeAlias = tuple[str, Style]
 _STYLES: Mapping[view.Tone, Style] = {"good": "green", "bad": "red", "warn": "yellow", "plain": ""}
 _HEAD = ("eval", "model", "metric", "value", "interval", "n", "answered", "verdict")
 _RIGHT = (3, 4, 5, 6)
-_NARROWEST = 12
 
 
 class _Entry(NamedTuple):
@@ -26,7 +25,7 @@ class _Entry(NamedTuple):
 
 
 def summary_lines(run: Mapping[str, Any], width: int) -> list[Line]:
-    """The run in a table of at most ``width`` columns where names can be shortened to fit, without colours.
+    """The run in a table without colours; names stand on lines of their own where ``width`` columns are too few.
 
     Evals first, then suites pooled, failed checks, the protocols' signatures, and the run's notes.
     """
@@ -79,26 +78,37 @@ def _without_model(entry: _Entry, several: bool) -> _Entry:
 
 
 def _table(head: _Entry, evals: Sequence[_Entry], suites: Sequence[_Entry], width: int) -> list[Line]:
-    entries = [head, *evals, *suites]
-    cells = [tuple(printable(cell) for cell in entry.cells) for entry in entries]
-    widths = [max(len(row[column]) for row in cells) for column in range(len(_HEAD))]
-    gaps = 2 * (sum(1 for one in widths if one) - 1)
-    for column in (0, 1):
-        excess = sum(widths) + gaps - width
-        if excess > 0 and widths[column]:
-            widths[column] = max(min(widths[column], _NARROWEST), widths[column] - excess)
-    lines = [(_line(row, widths), entry.style) for row, entry in zip(cells, entries, strict=True)]
-    if suites:
-        lines.insert(1 + len(evals), ("", ""))
-    return lines
+    entries = [head, *evals, _Entry(("",) * len(_HEAD), ""), *suites] if suites else [head, *evals]
+    entries = [_Entry(tuple(map(printable, entry.cells)), entry.style) for entry in entries]
+    if sum(_widths(entries)) + 2 * (len(_HEAD) - 1) > width:
+        entries = [one for entry in entries for one in _stacked(entry, width)]
+    widths = _widths(entries)
+    return [(_line(entry.cells, widths), entry.style) for entry in entries]
+
+
+def _widths(entries: Sequence[_Entry]) -> list[int]:
+    # A name that stands alone on its line may run over the columns beside it.
+    return [max(len(one.cells[column]) for one in entries if any(one.cells[1:])) for column in range(len(_HEAD))]
+
+
+def _stacked(entry: _Entry, width: int) -> Iterator[_Entry]:
+    """Where the table is too wide, names go onto lines of their own, in full."""
+    name = " · ".join(filter(None, entry.cells[:2]))
+    if name and name != _HEAD[0]:
+        name = name if len(name) <= width else name[: width - 1] + "…"
+        yield _Entry((name, *("",) * (len(_HEAD) - 1)), entry.style)
+    if any(entry.cells[2:]) or not name:
+        yield _Entry((" ", "", *entry.cells[2:]), entry.style)
 
 
 def _line(row: Sequence[str], widths: Sequence[int]) -> str:
-    cells = []
-    for column, (text, width) in enumerate(zip(row, widths, strict=True)):
-        if width:
-            text = text if len(text) <= width else text[: width - 1] + "…"
-            cells.append(text.rjust(width) if column in _RIGHT else text.ljust(width))
+    if not any(row[1:]):
+        return row[0].rstrip()
+    cells = [
+        text.rjust(width) if column in _RIGHT else text.ljust(width)
+        for column, (text, width) in enumerate(zip(row, widths, strict=True))
+        if width
+    ]
     return "  ".join(cells).rstrip()
 
 

@@ -77,7 +77,7 @@ def take(
         taken.append(_identified(sample, plan.window_of(hashes[position], bits), own, listens))
     absent = sum(one.clip_keys is None for one in taken)
     notes = [f"{absent} of {len(taken)} samples have no audio on this machine"] if absent and not listens else []
-    return Slice(dataset, len(samples), taken, dataset.groups or _few_valued(chosen), notes)
+    return Slice(dataset, len(samples), taken, _few_valued(chosen) if dataset.groups is None else dataset.groups, notes)
 
 
 def _identified(sample: Sample, window: int, facts: Sequence[ClipFacts | Exception], listens: bool) -> Taken:
@@ -94,7 +94,7 @@ def _few_valued(samples: Sequence[Sample]) -> tuple[str, ...]:
     for sample in samples:
         for name, value in sample.metadata.items():
             seen = values.setdefault(name, set())
-            if len(seen) <= _FEW_VALUES:
+            if isinstance(value, (str, bool)) and len(seen) <= _FEW_VALUES:
                 seen.add(value)
     return tuple(name for name, seen in sorted(values.items()) if 2 <= len(seen) <= _FEW_VALUES)
 

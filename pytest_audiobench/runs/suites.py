@@ -155,21 +155,18 @@ def _pooled(
         n=found.n,
         unit=kind.unit,
         direction=kind.direction,
-        method=_method(found.method, epochs, len(set(clusters)) if repeats else None, len(rows) - len(kept)),
+        method=_method(found.method, epochs, len(rows) - len(kept)),
         reading=reading[0],
         signature=reading[1],
         group=dict(group or {}),
     )
 
 
-def _method(own: str, epochs: int, clusters: int | None, left_out: int) -> str:
-    notes = [own, "pooled over the suite's evals"]
-    if clusters is not None:
-        again = f"{epochs} epochs; " if epochs > 1 else ""
-        notes.append(f"{again}{clusters} independent clusters")
-    if left_out:
-        notes.append(f"{left_out} left out, whose asking failed")
-    return "; ".join(notes)
+def _method(own: str, epochs: int, left_out: int) -> str:
+    pooled = "pooled over the suite's evals" + (
+        f" and {epochs} epochs, a sample's being one cluster" if epochs > 1 else ""
+    )
+    return f"{own}; {pooled}" + (f"; {left_out} left out, whose asking failed" if left_out else "")
 
 
 def _finite(value: float | None) -> float | None:

@@ -38,7 +38,8 @@ class Suite:
     def run(self, *args, model="tone:one", **options):
         habits = "".join(f",{key}={value}" for key, value in options.items())
         models = [f"--ab-model={model}{habits}"] if model else []
-        return self.pytester.runpytest_subprocess(*models, "-p", "no:cacheprovider", *args)
+        quiet = ("-p", "no:cacheprovider", "-p", "no:hypothesispytest", "-p", "no:anyio")
+        return self.pytester.runpytest_subprocess(*models, *quiet, *args)
 
     def runs(self):
         return sorted((self.path / "reports").glob("*/run.json"))

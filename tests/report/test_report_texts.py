@@ -42,11 +42,15 @@ def test_a_suite_of_several_evals_has_a_pooled_line(runs: Any) -> None:
     assert re.match(r"sakura \(pooled\) +accuracy +75\.0 %", pooled)
 
 
-def test_the_table_fits_the_width_by_shortening_names(runs: Any) -> None:
-    _, record = runs.collected(runs.item(0, "a-very-long-name-of-an-eval-" * 5, [RIGHT]), runs.item(1, "b", [RIGHT]))
-    table = lines_of(record, width=80)[:4]
-    assert max(map(len, table)) <= 80
-    assert "…" in table[1]
+def test_in_a_narrow_terminal_names_get_lines_of_their_own_and_stay_whole(runs: Any) -> None:
+    names = ["a-long-name-of-an-eval-that-needs-space", "another-long-name"]
+    _, record = runs.collected(*(runs.item(n, name, [RIGHT], model="m") for n, name in enumerate(names)))
+    wide, narrow = lines_of(record, width=120), lines_of(record, width=80)
+    assert wide[1].startswith(f"{names[0]}  accuracy")
+    assert max(map(len, narrow)) <= 80
+    assert narrow[1] == names[0]
+    assert re.match(r" +accuracy +100\.0 %", narrow[2])
+    assert narrow[3] == names[1]
 
 
 def test_styles_say_what_the_words_say(runs: Any) -> None:

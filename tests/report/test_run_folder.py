@@ -29,14 +29,6 @@ def test_parts_are_merged_in_the_order_of_the_collection(runs: Any) -> None:
     assert [item["eval"] for item in record["items"]] == ["early", "middle", "late"]
 
 
-def test_a_given_order_of_node_ids_comes_before_the_items_own(runs: Any) -> None:
-    items = [runs.item(index, name, [RIGHT]) for index, name in enumerate("abc")]
-    folder = runs.begun(*items)
-    record = run_files.collect(folder, runs.heading(), order=[items[n].record.nodeid for n in (2, 0, 1)])
-    assert evals_in(folder / "scored_predictions.jsonl") == ["c", "a", "b"]
-    assert [item["eval"] for item in record["items"]] == ["c", "a", "b"]
-
-
 def test_files_do_not_depend_on_the_order_in_which_items_finished(runs: Any) -> None:
     items = [runs.item(index, name, [RIGHT, WRONG]) for index, name in enumerate("abc")]
     forth, _ = runs.collected(*items, name="forth")

@@ -24,6 +24,7 @@ texture
 from __future__ import annotations
 
 from functools import cache
+from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -74,7 +75,7 @@ def features(samples: Samples) -> Array:
         _spectrum(frames),
         _cepstrum(frames),
         _course(frames),
-        _prosody(frames, framed, level),
+        _prosody(frames, wave, level),
         _texture(frames, wave),
     )
     return np.concatenate(groups)
@@ -91,7 +92,7 @@ def _analysed(framed: Array) -> _Frames:
     power = np.abs(np.fft.rfft(framed * np.hanning(_FRAME), _FFT)) ** 2
     mel = np.log(power @ _mel_filters().T + 1e-6)
     energy_db = 10 * np.log10(np.mean(framed**2, axis=1) + _FLOOR)
-    return _Frames(power, mel, mel @ _cosines().T, energy_db, energy_db > energy_db.max() - _ACTIVE_DB)
+    return _Frames(power, mel, mel @ _cosines().T, energy_db, _active(energy_db))
 
 
 def _spectrum(frames: _Frames) -> Array:
@@ -112,10 +113,10 @@ def _course(frames: _Frames) -> Array:
     return _in_segments(np.column_stack([cepstra, energy / 10])).ravel()
 
 
-def _prosody(frames: _Frames, framed: Array, level: float) -> Array:
-    pitch, voicing = _pitch(framed)
-    voiced = frames.active & (voicing > 0.5)
-    log_pitch = np.log2(pitch[voiced]) if voiced.sum() > 1 else np.full(2, np.log2(120.0))
+def _prosody(frames: _Frames, wave: Array, level: float) -> Array:
+    log_pitch, voiced = _log_pitch(wave)
+    if len(log_pitch) < 2:
+        log_pitch = np.full(2, np.log2(120.0))
     slope = np.polyfit(np.linspace(0, 1, len(log_pitch)), log_pitch, 1)[0]
     energy = frames.energy_db[_inside(frames.active)]
     smooth = np.convolve(energy, np.ones(7) / 7, mode="same")
@@ -129,7 +130,7 @@ def _prosody(frames: _Frames, framed: Array, level: float) -> Array:
             log_pitch.std(),
             *np.percentile(log_pitch, (10, 90)),
             slope,
-            voiced.sum() / frames.active.sum(),
+            voiced,
             peaks.sum() / duration_s,
             energy.mean() / 10,
             energy.std() / 10,
@@ -156,38 +157,43 @@ def _modulation(energy_db: Array) -> list[float]:
     count = max(256, 1 << (len(energy_db) - 1).bit_length())
     spectrum = np.abs(np.fft.rfft((energy_db - energy_db.mean()) / 10, count)) ** 2 / len(energy_db)
     hz = np.fft.rfftfreq(count, _HOP / RATE_HZ)
-    bands = zip(_MODULATION_HZ[:-1], _MODULATION_HZ[1:], strict=True)
+    bands = pairwise(_MODULATION_HZ)
     return [float(np.log(spectrum[(hz >= low) & (hz < high)].mean() + 1e-3)) for low, high in bands]
 
 
-def _pitch(framed: Array) -> tuple[Array, Array]:
-    """Fundamental frequency in Hz and how periodic each frame is (0 to 1), by normalised autocorrelation.
+def _log_pitch(wave: Array) -> tuple[Array, float]:
+    """Fundamental frequency of the voiced windows in octaves, and the share of loud windows that are voiced.
 
-    Two neighbouring frames are taken together, so that two periods of a low voice fit in.
+    Windows of 40 ms every 20 ms at 8 kHz hold two periods of the lowest voice. A window is loud within
+    35 dB of the loudest one, voiced where its normalised autocorrelation exceeds one half.
     """
-    double = np.concatenate([framed[:-2], framed[2:, -2 * _HOP :]], axis=1) if len(framed) > 2 else framed
-    double = double - double.mean(axis=1, keepdims=True)
-    width = double.shape[1]
-    spectrum = np.abs(np.fft.rfft(double, 2048)) ** 2
-    correlation = np.fft.irfft(spectrum)[:, :width]
-    shortest, longest = int(RATE_HZ / _PITCH_HZ[1]), min(int(RATE_HZ / _PITCH_HZ[0]), width - 1)
+    halved = wave[: len(wave) // 2 * 2].reshape(-1, 2).mean(axis=1)
+    windows = np.lib.stride_tricks.sliding_window_view(halved, 320)[::160]
+    windows = windows - windows.mean(axis=1, keepdims=True)
+    windows = windows[_active(10 * np.log10(np.mean(windows**2, axis=1) + _FLOOR))]
+    correlation = np.fft.irfft(np.abs(np.fft.rfft(windows, 640)) ** 2)
+    shortest, longest = (int(RATE_HZ / 2 / hz) for hz in _PITCH_HZ[::-1])
     # The correlation of n samples at lag k has n - k products: without this a low voice reads an octave high.
-    unbiased = correlation[:, shortest:longest] / (1 - np.arange(shortest, longest) / width)
-    # The first peak nearly as high as the highest one: the period, not twice the period.
-    height = unbiased.max(axis=1)
-    near = unbiased >= 0.9 * height[:, None]
-    rising = np.zeros_like(near)
-    rising[:, 1:-1] = (unbiased[:, 1:-1] >= unbiased[:, :-2]) & (unbiased[:, 1:-1] >= unbiased[:, 2:])
-    lag = np.where((near & rising).any(axis=1), (near & rising).argmax(axis=1), unbiased.argmax(axis=1)) + shortest
-    missing = len(framed) - len(double)
-    voicing = height / (correlation[:, 0] + _FLOOR)
-    return np.pad(RATE_HZ / lag, (0, missing), mode="edge"), np.pad(voicing, (0, missing), mode="edge")
+    heights = correlation[:, shortest:longest] / (1 - np.arange(shortest, longest) / 320)
+    highest = heights.max(axis=1)
+    voiced = highest > 0.5 * correlation[:, 0] + _FLOOR
+    # The first peak nearly as high as the highest: the period, not twice the period.
+    peaks = heights >= 0.9 * highest[:, None]
+    peaks[:, 1:-1] &= (heights[:, 1:-1] >= heights[:, :-2]) & (heights[:, 1:-1] >= heights[:, 2:])
+    lags = peaks.argmax(axis=1) + shortest
+    octaves: Array = np.log2(RATE_HZ / 2 / lags[voiced])
+    return octaves, float(voiced.mean())
 
 
 def _slopes(values: Array) -> Array:
     """Least-squares slope over five frames, shape as ``values``."""
     padded = np.pad(values, ((2, 2), (0, 0)), mode="edge")
     return (2 * (padded[4:] - padded[:-4]) + padded[3:-1] - padded[1:-3]) / 10
+
+
+def _active(energy_db: Array) -> npt.NDArray[np.bool_]:
+    active: npt.NDArray[np.bool_] = energy_db > energy_db.max() - _ACTIVE_DB
+    return active
 
 
 def _inside(active: npt.NDArray[np.bool_]) -> slice:
