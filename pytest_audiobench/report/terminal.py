@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from pytest_audiobench.report import view
@@ -32,7 +33,10 @@ def summary_lines(run: Mapping[str, Any], width: int) -> list[Line]:
     several = len(view.aliases(run)) > 1
     evals = [_without_model(entry, several) for one in view.evals(run) for entry in _entries(one)]
     suites = [
-        _without_model(entry, several) for suite in run["suites"] if suite["evals"] > 1 for entry in _suite(suite)
+        _without_model(entry, several)
+        for suite in run["suites"]
+        if suite["evals"] > 1
+        for entry in _suite(suite, _fields_between(run, suite))
     ]
     if not evals:
         return [(banner.text, "red") for banner in view.banners(run)]
@@ -40,8 +44,20 @@ def summary_lines(run: Mapping[str, Any], width: int) -> list[Line]:
     lines += list(_failures(run))
     lines += [(f"{name}: {signature}", "light") for name, signature in _signatures(run).items()]
     lines += [(banner.text, _STYLES[banner.tone]) for banner in view.banners(run)]
-    lines += [(f"note: {printable(note)}", "yellow") for note in run["notes"]]
+    lines += [(f"note: {printable(note)}", "yellow") for note in _notes(run)]
     return lines
+
+
+def _notes(run: Mapping[str, Any]) -> list[str]:
+    """The run's notes, and the evals' warnings; what several evals warn of is said once."""
+    named: dict[str, list[str]] = {}
+    for item in run["items"]:
+        for warning in item["warnings"]:
+            named.setdefault(warning, []).append(item["eval"])
+    warned = [
+        f"{evals[0]}: {text}" if len(evals) == 1 else f"{text} ({len(evals)} evals)" for text, evals in named.items()
+    ]
+    return [*run["notes"], *warned]
 
 
 def _entries(one: view.Eval) -> Iterator[_Entry]:
@@ -56,12 +72,22 @@ def _entries(one: view.Eval) -> Iterator[_Entry]:
         yield _Entry((name, model, "", "", "", "", "", tail), style)
 
 
-def _suite(suite: Mapping[str, Any]) -> Iterator[_Entry]:
+def _fields_between(run: Mapping[str, Any], suite: Mapping[str, Any]) -> set[str]:
+    """The fields in which the suite's evals differ from one another: an eval reports a field by group when it varies within."""
+    own = [item for item in run["items"] if (item["suite"], item["model"]) == (suite["name"], suite["model"])]
+    within = {field for item in own for metric in item["metrics"] for field in metric["group"]}
+    return {field for metric in suite["metrics"] for field in metric["group"]} - within
+
+
+def _suite(suite: Mapping[str, Any], fields: set[str]) -> Iterator[_Entry]:
     name, model = f"{suite['name']} (pooled)", suite["model"]
     for number, block in enumerate(view.blocks(suite)):
         for cells in _figures(block, headline=number == 0):
             yield _Entry((name, model, *cells, ""), "bold" if name else "")
             name = model = ""
+        groups = tuple(figure for figure in block.groups if figure.group.partition("=")[0] in fields)
+        for figure, cells in zip(groups, _figures(replace(block, figures=groups, answered=""), number == 0), strict=True):
+            yield _Entry((f"  {figure.group}", "", *cells, ""), "")
 
 
 def _figures(block: Block, headline: bool) -> Iterator[tuple[str, ...]]:

@@ -76,7 +76,8 @@ def take(
         own = [next(facts) for _ in sample.clips]
         taken.append(_identified(sample, plan.window_of(hashes[position], bits), own, listens))
     absent = sum(one.clip_keys is None for one in taken)
-    notes = [f"{absent} of {len(taken)} samples have no audio on this machine"] if absent and not listens else []
+    partly = absent and not listens and absent < len(taken)
+    notes = [f"{absent} of {len(taken)} samples have no audio on this machine"] if partly else []
     return Slice(dataset, len(samples), taken, _few_valued(chosen) if dataset.groups is None else dataset.groups, notes)
 
 

@@ -1,0 +1,117 @@
+"""Recorded answers of real models, scored by the plugin as a user would: the published figures, to the last item."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SHARED = ROOT.parent / "shared" / "data"
+
+pytestmark = pytest.mark.skipif(
+    not (SHARED / "recorded").is_dir(), reason="the recorded outputs of the faithfulness study are not on this machine"
+)
+
+
+@pytest.fixture
+def replay(tmp_path):
+    def run(evals, *models, protocols, errors=0):
+        command = [sys.executable, "-m", "pytest", "evals", "-q", "-k", evals, "-p", "no:cacheprovider"]
+        command += [f"--ab-model=replay:{SHARED}/recorded/{model}" for model in models]
+        command += [f"--ab-protocol={protocol}" for protocol in protocols]
+        command += [f"--ab-data=sakura={SHARED}/sakura-metadata", f"--ab-data={SHARED}", f"--ab-max-errors={errors}"]
+        command += [f"--ab-reports={tmp_path}/reports", "--ab-run=r", f"--ab-store={tmp_path}/store.sqlite"]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return json.loads((tmp_path / "reports" / "r" / "run.json").read_text())
+
+    return run
+
+
+def accuracies(run, model=None):
+    """Right answers in percent and nulls, by track (pooled over both hops) or eval, and protocol."""
+    found = {}
+    for suite in run["suites"]:
+        if model in (None, suite["model"]):
+            for metric in suite["metrics"]:
+                group = metric["group"]
+                if metric["name"] == "accuracy" and (not group or "track" in group):
+                    found[group.get("track", suite["name"]), metric["reading"]] = round(100 * metric["value"], 2)
+    return found
+
+
+def nulls(run, reading):
+    """Answers that the study counted as null: neither a letter nor a letter beyond the options."""
+    counts = {}
+    for item in run["items"]:
+        covered = next(one["coverage"] for one in item["readings"] if one["name"] == reading)
+        track = item["eval"].partition("[")[2].partition("-")[0] or item["eval"]
+        missing = covered["n"] - covered["parsed"] - covered["out_of_range"] - covered["errors"]
+        counts[track] = counts.get(track, 0) + missing
+    return counts
+
+
+def test_sakura_with_reasoning(replay):
+    run = replay("sakura", "af3,answers=reas", protocols=["letters", "faithfulness-recovered", "faithfulness-runtime-af3"])
+    found = accuracies(run)
+    recovered = {"animal": 81.30, "language": 79.60, "emotion": 45.70, "gender": 57.20}
+    runtime = {"animal": 76.70, "language": 77.90, "emotion": 38.70, "gender": 56.60}
+    assert {track: found[track, "faithfulness-recovered"] for track in recovered} == recovered
+    assert {track: found[track, "faithfulness-runtime-af3"] for track in runtime} == runtime
+    assert nulls(run, "faithfulness-recovered") == {"animal": 10, "language": 17, "emotion": 34, "gender": 6}
+    assert all(("letters" == item["readings"][0]["name"]) and item["hashes"]["audio"] == "absent" for item in run["items"])
+
+
+def test_sakura_without_reasoning(replay):
+    run = replay("sakura", "af3,answers=no_reas", protocols=["letters", "faithfulness-runtime-af3-direct"])
+    found = accuracies(run)
+    runtime = {"animal": 76.70, "language": 76.30, "emotion": 47.20, "gender": 49.40}
+    assert {track: found[track, "faithfulness-runtime-af3-direct"] for track in runtime} == runtime
+
+
+def test_qwen_without_reasoning(replay):
+    run = replay(
+        "sakura and (animal or emotion)",
+        "qwen2.5-omni,answers=no_reas,crashes=unanswered",
+        protocols=["letters", "faithfulness-runtime-qwen"],
+    )
+    found = accuracies(run)
+    assert found["animal", "faithfulness-runtime-qwen"] == 81.40
+    assert found["emotion", "faithfulness-runtime-qwen"] == 31.80
+
+
+def test_mmar_with_and_without_reasoning(replay):
+    run = replay(
+        "mmar",
+        "af3,answers=reas",
+        protocols=["letters", "faithfulness-recovered-mm", "faithfulness-runtime-af3"],
+        errors=3,
+    )
+    found = accuracies(run)
+    assert found["mmar", "faithfulness-recovered-mm"] == 52.86
+    assert found["mmar", "faithfulness-runtime-af3"] == 48.35
+    assert nulls(run, "faithfulness-recovered-mm") == {"mmar": 4}
+    assert run["items"][0]["readings"][0]["coverage"]["errors"] == 3
+
+
+def test_mmar_without_reasoning(replay):
+    run = replay("mmar", "af3,answers=no_reas", protocols=["faithfulness-runtime-af3-direct"], errors=3)
+    assert accuracies(run)["mmar", "faithfulness-runtime-af3-direct"] == 54.26
+
+
+def test_mmau_with_reasoning(replay):
+    run = replay("mmau", "af3,answers=reas", protocols=["letters", "faithfulness-recovered-mmau", "mmau-string"])
+    assert accuracies(run)["mmau", "faithfulness-recovered-mmau"] == 67.70
+    assert nulls(run, "faithfulness-recovered-mmau") == {"mmau": 71}
+
+
+def test_a_choice_between_several_recorded_answers_is_asked_for(replay, tmp_path):
+    command = [sys.executable, "-m", "pytest", "evals", "-q", "-k", "sakura and animal", "-p", "no:cacheprovider"]
+    command += [f"--ab-model=replay:{SHARED}/recorded/af3", f"--ab-data=sakura={SHARED}/sakura-metadata"]
+    command += [f"--ab-reports={tmp_path}/reports", f"--ab-store={tmp_path}/store.sqlite"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert "answers=" in done.stdout + done.stderr
+    assert "no_reas" in done.stdout + done.stderr
