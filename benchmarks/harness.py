@@ -23,7 +23,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -84,16 +83,34 @@ def make(folder: Path, samples: int) -> list[Path]:
 
 def run(folder: Path, name: str, model: str) -> float:
     """Wall seconds of one pytest process over the eval ``name``."""
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"test_{name}.py", f"--ab-model=instant:{model}"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        f"test_{name}.py",
+        f"--ab-model=instant:{model}",
+    ]
     start = time.perf_counter()
     subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)
     return time.perf_counter() - start
 
 
 def forget(folder: Path, *names: str) -> None:
-    for path in (folder / ".audiobench").glob("*"):
-        if path.name.startswith(names):
+    for name in names:
+        for path in (folder / ".audiobench").glob(f"{name}*"):
             path.unlink()
+
+
+def measured(folder: Path, model: str, rounds: int, *forgotten: str) -> list[float]:
+    """Seconds of each of ``rounds`` runs over all samples, before each of which the named files are removed."""
+    times = []
+    for _ in range(rounds):
+        forget(folder, *forgotten)
+        times.append(run(folder, "all", model))
+    return times
 
 
 def read_and_hash(files: list[Path]) -> float:
@@ -105,7 +122,10 @@ def read_and_hash(files: list[Path]) -> float:
 
 def median(name: str, times: list[float], unit_s: float, unit: str) -> float:
     middle = statistics.median(times) / unit_s
-    print(f"{name:34} {middle:8.3f} {unit}   (min {min(times) / unit_s:.3f}, max {max(times) / unit_s:.3f}, n={len(times)})")
+    print(
+        f"{name:34} {middle:8.3f} {unit}   "
+        f"(min {min(times) / unit_s:.3f}, max {max(times) / unit_s:.3f}, n={len(times)})"
+    )
     return middle
 
 
@@ -119,25 +139,27 @@ def main() -> None:
         files = make(folder, options.samples)
         time.sleep(11)  # files younger than ten seconds are never remembered
         n, ms = options.samples, options.samples / 1000
-        measure: Callable[[Callable[[], float]], list[float]] = lambda once: [once() for _ in range(options.rounds)]
         run(folder, "one", "deaf")
-        base = measure(lambda: run(folder, "one", "deaf"))
+        base = [run(folder, "one", "deaf") for _ in range(options.rounds)]
         start = statistics.median(base)
         median("one sample (interpreter, pytest)", base, 1, "s")
-        hashing = measure(lambda: read_and_hash(files))
+        hashing = [read_and_hash(files) for _ in range(options.rounds)]
         median("reading and hashing alone", hashing, ms, "ms/sample")
         for model in ("deaf", "listening"):
-            cold = measure(lambda: (forget(folder, "store", "audio"), run(folder, "all", model))[1] - start)
-            first = measure(lambda: (forget(folder, "store"), run(folder, "all", model))[1] - start)
-            cached = measure(lambda: run(folder, "all", model) - start)
             print(f"\nmodel {model}, {n} samples")
-            median("cold", cold, ms, "ms/sample")
-            median("cold beyond reading and hashing", [c - statistics.median(hashing) for c in cold], ms, "ms/sample")
-            one = median("first run", first, ms, "ms/sample")
-            all_ = median("cached", cached, 1, "s")
+            cold = measured(folder, model, options.rounds, "store", "audio")
+            first = measured(folder, model, options.rounds, "store")
+            cached = measured(folder, model, options.rounds)
+            beyond = [seconds - start - statistics.median(hashing) for seconds in cold]
+            median("cold", [seconds - start for seconds in cold], ms, "ms/sample")
+            median("cold beyond reading and hashing", beyond, ms, "ms/sample")
+            one = median("first run", [seconds - start for seconds in first], ms, "ms/sample")
+            all_ = median("cached", [seconds - start for seconds in cached], 1, "s")
             print(f"{'ratio to the limits':34} first {one / 0.25:.2f}, cached {all_ / 2.0:.2f} (below 1 is within)")
         children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-        print(f"\nlargest process {children / 1024:.0f} MB of 300; {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
+        print(
+            f"\nlargest process {children / 1024:.0f} MB of 300; {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"
+        )
 
 
 if __name__ == "__main__":

@@ -19,7 +19,12 @@ ROOT = Path(__file__).parent.parent
 
 def wall(folder: Path, *args: str) -> float:
     start = time.perf_counter()
-    subprocess.run([sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *args], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *args],
+        cwd=folder,
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
     return time.perf_counter() - start
 
 
@@ -39,10 +44,12 @@ def main() -> None:
         for name, args in (("pytest --help", ("--help",)), ("a foreign suite of 50 tests", ("-q",))):
             added = paired(folder, rounds, *args)
             middle = 1000 * statistics.median(added)
-            print(f"{name:30} +{middle:6.1f} ms of 20 (ratio {middle / 20:.2f}; min {1000 * min(added):.1f}, max {1000 * max(added):.1f}, n={rounds})")
+            spread = f"min {1000 * min(added):.1f}, max {1000 * max(added):.1f}, n={rounds}"
+            print(f"{name:30} +{middle:6.1f} ms of 20 (ratio {middle / 20:.2f}; {spread})")
     collecting = [wall(ROOT, "evals", "--collect-only", "-q") for _ in range(rounds)]
     middle = statistics.median(collecting)
-    print(f"{'collecting evals':30} {middle:6.2f} s of 1 (ratio {middle:.2f}; min {min(collecting):.2f}, max {max(collecting):.2f}, n={rounds})")
+    spread = f"min {min(collecting):.2f}, max {max(collecting):.2f}, n={rounds}"
+    print(f"{'collecting evals':30} {middle:6.2f} s of 1 (ratio {middle:.2f}; {spread})")
 
 
 if __name__ == "__main__":

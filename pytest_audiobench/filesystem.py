@@ -5,10 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 
 _NETWORK = frozenset(
-    "9p afs beegfs ceph cifs fuse.ceph fuse.glusterfs fuse.gcsfuse fuse.s3fs fuse.sshfs gpfs lustre ncpfs nfs nfs4 "
-    "panfs smb2 smb3 smbfs wekafs".split()
+    (
+        *(
+            "9p",
+            "afs",
+            "beegfs",
+            "ceph",
+            "cifs",
+            "fuse.ceph",
+            "fuse.gcsfuse",
+            "fuse.glusterfs",
+            "fuse.s3fs",
+            "fuse.sshfs",
+        ),
+        *("gpfs", "lustre", "ncpfs", "nfs", "nfs4", "panfs", "smb2", "smb3", "smbfs", "wekafs"),
+    )
 )
-_MOUNTS = Path("/proc/self/mounts")
 
 
 def network_file_system(path: Path) -> str | None:

@@ -12,7 +12,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-Payload: TypeAlias = "str | int | bool | None | Sequence[Payload] | Mapping[str, Payload]"
+Payload: TypeAlias = "str | int | bool | Sequence[Payload] | Mapping[str, Payload] | None"
 
 _LARGEST = 2**53 - 1
 

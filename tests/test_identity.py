@@ -41,7 +41,9 @@ def test_large_integers_are_refused():
 def test_a_seed_does_not_depend_on_the_interpreters_hash_seed():
     command = "from pytest_audiobench.identity import seed; print(seed('clip', 7))"
     seen = {
-        subprocess.run([sys.executable, "-c", command], env={"PYTHONHASHSEED": hashed}, capture_output=True, check=True).stdout
+        subprocess.run(
+            [sys.executable, "-c", command], env={"PYTHONHASHSEED": hashed}, capture_output=True, check=True
+        ).stdout
         for hashed in ("0", "1", "4242")
     }
     assert seen == {f"{seed('clip', 7)}\n".encode()}

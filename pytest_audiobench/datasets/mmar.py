@@ -37,12 +37,13 @@ def _read(places: Places) -> list[Sample]:
 
 def _sample(root: DataRoot, entry: Entry) -> Sample:
     choices, answer = entry.texts("choices"), entry.text("answer")
-    containing = (letter for letter, choice in zip(ascii_uppercase, choices, strict=False) if answer.lower() in choice.lower())
+    lettered = zip(ascii_uppercase, choices, strict=False)
+    containing = next((letter for letter, choice in lettered if answer.lower() in choice.lower()), None)
     return Sample(
         id=entry.text("id"),
         clips=(entry.clip(root, entry.text("audio_path")),),
         question=entry.text("question"),
         choices=choices,
         reference=answer,
-        metadata={field: entry.optional(field) for field in _METADATA} | {"faithfulness_letter": next(containing, None)},
+        metadata={field: entry.optional(field) for field in _METADATA} | {"faithfulness_letter": containing},
     )

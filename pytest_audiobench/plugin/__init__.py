@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
 
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from pytest_audiobench.plugin.asking import AskedModel
     from pytest_audiobench.plugin.evaluator import Evaluator
     from pytest_audiobench.plugin.session import EvalSession
+
+
+_Wrapper: TypeAlias = "Generator[None, pytest.TestReport, pytest.TestReport]"
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
@@ -117,7 +120,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
     evaluator = item.stash.get(EVALUATOR, None)
     if evaluator is None:
         return (yield)
@@ -128,9 +131,7 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(
-    item: pytest.Item, call: pytest.CallInfo[None]
-) -> Iterator[None]:
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> _Wrapper:
     report = yield
     evaluator = item.stash.get(EVALUATOR, None)
     if evaluator is not None and call.when == "call" and report.failed:
@@ -174,16 +175,17 @@ def _audiobench_evaluator(
     from pytest_audiobench.plugin.edge import test_errors
     from pytest_audiobench.plugin.evaluator import Evaluator
 
-    item = request.node
+    item: pytest.Item = request.node
     with test_errors():
         handle = _audiobench_session.handle(_audiobench_model)
-    item.stash[EVALUATOR] = Evaluator(_audiobench_session, item, item.stash[ITEM], handle)
-    return item.stash[EVALUATOR]
+    evaluator = Evaluator(_audiobench_session, item, item.stash[ITEM], handle)
+    item.stash[EVALUATOR] = evaluator
+    return evaluator
 
 
 @pytest.fixture
 def evaluate(_audiobench_evaluator: Evaluator) -> Evaluator:
-    """Measure the model of this run: ``result = evaluate(dataset, protocol)``; thresholds are checked at the test's end."""
+    """Measure the model of this run: ``evaluate(dataset, protocol)``; thresholds are checked at the test's end."""
     return _audiobench_evaluator
 
 

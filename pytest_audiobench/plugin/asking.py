@@ -8,11 +8,11 @@ from pathlib import Path
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.errors import SampleError
 from pytest_audiobench.models.messages import AudioSlot, Message, Response, Settings
 from pytest_audiobench.models.model import Limits
 from pytest_audiobench.plugin.edge import test_errors
 from pytest_audiobench.plugin.session import EvalSession
-from pytest_audiobench.errors import SampleError
 from pytest_audiobench.protocols.protocol import Earlier, Protocol, Stage
 from pytest_audiobench.runs.answers import gather
 from pytest_audiobench.runs.ask import Asker

@@ -87,9 +87,7 @@ def finish(session: pytest.Session) -> None:
         config.pluginmanager.register(config.stash[CONTROLLER], "audiobench-controller")
     else:
         ours.place.open()
-        ours.place.announce(
-            process_name(), {"expected": [list(one) for one in expected], "left_out": left_out}
-        )
+        ours.place.announce(process_name(), {"expected": [list(one) for one in expected], "left_out": left_out})
 
 
 def _expected(ours: EvalSession, one: EvalItem) -> Expected:

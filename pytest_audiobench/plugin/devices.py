@@ -28,7 +28,8 @@ def place_worker(worker: int, workers: int, in_process: bool) -> None:
         if workers > len(gpus):
             raise pytest.UsageError(
                 f"{workers} workers would share {len(gpus)} visible GPU(s), each with a model of its own: "
-                f"use -n {len(gpus)}, hide the GPUs with CUDA_VISIBLE_DEVICES= to run on the CPU, or put the model behind a server"
+                f"use -n {len(gpus)}, hide the GPUs with CUDA_VISIBLE_DEVICES= to run on the CPU, "
+                "or put the model behind a server"
             )
         os.environ["CUDA_VISIBLE_DEVICES"] = gpus[worker]
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -60,7 +60,7 @@ class Evaluator:
             raise UsageError(f"{eval_} was evaluated already in this test: give each evaluation a name=")
         place = self._session.places(Path(self._item.path).parent)
         item = Item(
-            index=self._named.index,
+            index=self._named.number,
             nodeid=self._item.nodeid,
             eval=eval_,
             suite=self._named.suite,
@@ -115,9 +115,7 @@ class Evaluator:
         wrong: list[str] = []
         for result in self.results:
             verdicts = self._verdicts(result)
-            result.record.verdicts = [
-                VerdictRecord(v.status, v.threshold, v.value, v.detail) for v in verdicts
-            ]
+            result.record.verdicts = [VerdictRecord(v.status, v.threshold, v.value, v.detail) for v in verdicts]
             wrong += [f"{v.threshold}: {v.detail}" for v in verdicts if v.status != "pass"]
         return wrong
 
@@ -159,5 +157,7 @@ class Evaluator:
     def _registered(self, name: str) -> Dataset:
         datasets = self._session.registration.datasets
         if name not in datasets:
-            raise UsageError(f"no data set is registered as {name!r}; there are {', '.join(sorted(datasets)) or 'none'}")
+            raise UsageError(
+                f"no data set is registered as {name!r}; there are {', '.join(sorted(datasets)) or 'none'}"
+            )
         return datasets[name]

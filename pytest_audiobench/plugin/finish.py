@@ -15,12 +15,22 @@ import pytest
 
 from pytest_audiobench.plugin.controller import Controller, Expected
 from pytest_audiobench.plugin.options import read_options
+from pytest_audiobench.report import run_files
 from pytest_audiobench.report.html import write_page
 from pytest_audiobench.report.markdown import append_summary
-from pytest_audiobench.report import run_files
 from pytest_audiobench.report.terminal import summary_lines
 
-_PACKAGES = ("pytest-audiobench", "pytest", "numpy", "soundfile", "soxr", "jiwer", "torch", "transformers", "pocketsphinx")
+_PACKAGES = (
+    "pytest-audiobench",
+    "pytest",
+    "numpy",
+    "soundfile",
+    "soxr",
+    "jiwer",
+    "torch",
+    "transformers",
+    "pocketsphinx",
+)
 _STOPPED = (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.USAGE_ERROR)
 
 
@@ -55,7 +65,8 @@ def summarise(reporter: Any, controller: Controller) -> None:
     if controller.all_skipped:
         reporter.section("audiobench", sep="=", red=True)
         reporter.write_line(
-            f"all {len(controller.expected)} evals were skipped: nothing was measured (run with -rs for the reasons)", red=True
+            f"all {len(controller.expected)} evals were skipped: nothing was measured (run with -rs for the reasons)",
+            red=True,
         )
         if any(one.thresholds for one in controller.expected.values()):
             reporter.write_line("thresholds are declared, so this run fails", red=True)

@@ -16,7 +16,7 @@ _MODEL = "_audiobench_model"
 class EvalItem(NamedTuple):
     """A collected eval: its place in the collection, its name without the model, and the model's alias."""
 
-    index: int
+    number: int
     nodeid: str
     eval: str
     suite: str
@@ -34,8 +34,8 @@ def name_evals(items: Sequence[pytest.Item]) -> list[EvalItem]:
     Raises pytest.UsageError when two evals would share a name and a model.
     """
     named: dict[tuple[str, str | None], EvalItem] = {}
-    for index, item in enumerate(item for item in items if is_eval(item)):
-        found = _named(index, item)
+    for number, item in enumerate(item for item in items if is_eval(item)):
+        found = _named(number, item)
         twin = named.setdefault((found.eval, found.alias), found)
         if twin is not found:
             raise pytest.UsageError(
@@ -45,7 +45,7 @@ def name_evals(items: Sequence[pytest.Item]) -> list[EvalItem]:
     return list(named.values())
 
 
-def _named(index: int, item: pytest.Item) -> EvalItem:
+def _named(number: int, item: pytest.Item) -> EvalItem:
     callspec = getattr(item, "callspec", None)
     alias = callspec.params.get(_MODEL) if callspec else None
     parameters = callspec.id if callspec else ""
@@ -56,7 +56,7 @@ def _named(index: int, item: pytest.Item) -> EvalItem:
     path = [part for part in (getattr(item.getparent(pytest.Class), "name", None), test) if part]
     name = "/".join(_short(part) for part in path)
     full = suite if name == suite else f"{suite}/{name}"
-    return EvalItem(index, item.nodeid, f"{full}[{parameters}]" if parameters else full, suite, alias)
+    return EvalItem(number, item.nodeid, f"{full}[{parameters}]" if parameters else full, suite, alias)
 
 
 def _suite(item: pytest.Item) -> str:

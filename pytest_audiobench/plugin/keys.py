@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from pytest_audiobench.plugin.items import EvalItem
     from pytest_audiobench.plugin.session import EvalSession
 
-SESSION = pytest.StashKey["EvalSession"]()
+SESSION: pytest.StashKey[EvalSession] = pytest.StashKey()
 """On config: what the evals of this process share. Present once an eval was collected."""
 
-CONTROLLER = pytest.StashKey["Controller"]()
-"""On config, never in a worker: what becomes of the collected evals. Present once an eval was collected, or with xdist."""
+CONTROLLER: pytest.StashKey[Controller] = pytest.StashKey()
+"""On config, never in a worker: what becomes of the evals. Present once an eval was collected, or with xdist."""
 
-ITEM = pytest.StashKey["EvalItem"]()
+ITEM: pytest.StashKey[EvalItem] = pytest.StashKey()
 """On an item: its name as an eval."""
 
-EVALUATOR = pytest.StashKey["Evaluator"]()
+EVALUATOR: pytest.StashKey[Evaluator] = pytest.StashKey()
 """On an item: its ``evaluate``, once the fixture was set up."""

@@ -11,7 +11,10 @@ import pytest
 DEFAULT_MODEL = "baseline:listener"
 
 _LISTS = {
-    "model": ("[ALIAS=]KIND:TARGET[,KEY=VALUE…]", f"the model to evaluate, or several by repeating (default {DEFAULT_MODEL})"),
+    "model": (
+        "[ALIAS=]KIND:TARGET[,KEY=VALUE…]",
+        f"the model to evaluate, or several by repeating (default {DEFAULT_MODEL})",
+    ),
     "data": ("[NAME=]FOLDER", "a folder that holds data sets by name, or one data set's own folder; repeatable"),
     "protocol": ("NAME", "read the answers by this protocol, or by several: the first is the headline"),
     "store": ("FILE", "where answers are kept (default .audiobench/store.sqlite); further ones are only read"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 
@@ -23,7 +23,6 @@ from pytest_audiobench.runs.claims import Claims
 from pytest_audiobench.runs.evaluate import Bench
 from pytest_audiobench.runs.handle import Handle
 from pytest_audiobench.runs.store import Store
-
 
 
 class EvalSession:
@@ -78,7 +77,7 @@ class EvalSession:
         return self._handles[spec.alias]
 
     def check_models(self) -> None:
-        """Make every model's handle and read what it may be played; no weights. Raises UsageError for one that cannot be."""
+        """Make every model's handle and read its limits; no weights. Raises UsageError for one that cannot be."""
         for alias in self.specs:
             _ = self.handle(alias).limits
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple, TypeAlias
 
 from pytest_audiobench.datasets.sample import Sample
@@ -29,7 +29,7 @@ class Stage:
     name: str
     render: Callable[[Sample, Earlier], tuple[Message, ...]]
     task: Literal["choice", "transcription", "open"] = "open"
-    settings: Settings = Settings()
+    settings: Settings = field(default_factory=Settings)
     role: Literal["subject", "judge"] = "subject"
 
 

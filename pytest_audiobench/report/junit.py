@@ -13,8 +13,9 @@ _TARGET = re.compile(r"\s*([A-Za-z][\w-]*(?:\[[^\]]*\])?)")
 def properties(item: ItemRecord) -> list[tuple[str, str]]:
     """Name and text pairs: numbers, thresholds with their verdicts, protocols' signatures, coverage and hashes.
 
-    A metric's (groups apart: they can be hundreds) are ``eval.<metric>.score``, ``.lower``, ``.upper``, ``.n``, ``.threshold`` and ``.passed``, where
-    ``<metric>`` is ``accuracy``, ``accuracy[hop=multi]``, or ``accuracy[protocol=mmau-string]`` beside the headline.
+    A metric's are ``eval.<metric>.score``, ``.lower``, ``.upper``, ``.n``, ``.threshold`` and ``.passed``, where
+    ``<metric>`` is ``accuracy``, or ``accuracy[protocol=mmau-string]`` beside the headline. Groups, which can be
+    hundreds, have properties only where a threshold names them.
     A number that does not exist has no property.
     """
     headline = item.readings[0].name if item.readings else ""

@@ -73,7 +73,7 @@ def _entries(one: view.Eval) -> Iterator[_Entry]:
 
 
 def _fields_between(run: Mapping[str, Any], suite: Mapping[str, Any]) -> set[str]:
-    """The fields in which the suite's evals differ from one another: an eval reports a field by group when it varies within."""
+    """The fields in which the suite's evals differ: those that no eval reports by group, since they are fixed in each."""
     own = [item for item in run["items"] if (item["suite"], item["model"]) == (suite["name"], suite["model"])]
     within = {field for item in own for metric in item["metrics"] for field in metric["group"]}
     return {field for metric in suite["metrics"] for field in metric["group"]} - within
@@ -86,7 +86,8 @@ def _suite(suite: Mapping[str, Any], fields: set[str]) -> Iterator[_Entry]:
             yield _Entry((name, model, *cells, ""), "bold" if name else "")
             name = model = ""
         groups = tuple(figure for figure in block.groups if figure.group.partition("=")[0] in fields)
-        for figure, cells in zip(groups, _figures(replace(block, figures=groups, answered=""), number == 0), strict=True):
+        rows = _figures(replace(block, figures=groups, answered=""), headline=number == 0)
+        for figure, cells in zip(groups, rows, strict=True):
             yield _Entry((f"  {figure.group}", "", *cells, ""), "")
 
 

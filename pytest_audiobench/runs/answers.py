@@ -31,7 +31,7 @@ class Answered:
 
 
 def gather(slice_: Slice, protocol: Protocol, handle: Handle, asker: Asker, epochs: int) -> list[Answered]:
-    """Ask every stage in turn; a sample that fails in one stage is not asked in the next. Epoch by epoch, in hash order."""
+    """Ask every stage in turn, epoch by epoch, in hash order; a sample that fails in a stage is not asked in the next."""
     return [one for epoch in range(epochs) for one in _epoch(slice_, protocol, handle, asker, epoch)]
 
 
@@ -47,7 +47,9 @@ def _epoch(slice_: Slice, protocol: Protocol, handle: Handle, asker: Asker, epoc
         for i, request in zip(asked, made, strict=True):
             keys[i][stage.name], messages[i][stage.name] = request.key, request.messages
         # Samples come in hash order, so a repeated request belongs to the first window that holds it.
-        first = {request.key: (request, slice_.taken[i]) for i, request in reversed(list(zip(asked, made, strict=True)))}
+        first = {
+            request.key: (request, slice_.taken[i]) for i, request in reversed(list(zip(asked, made, strict=True)))
+        }
         unique = list(first.values())
         got = asker.responses([request for request, _ in unique], _planned(unique))
         for i, request in zip(asked, made, strict=True):

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from pytest_audiobench.audio.decode import decode
-from pytest_audiobench.errors import AudioError, AudiobenchError, FatalError, PassingError
+from pytest_audiobench.errors import AudiobenchError, AudioError, FatalError, PassingError
 from pytest_audiobench.models.messages import Ask, Heard, Request, Response
 from pytest_audiobench.runs import plan
 from pytest_audiobench.runs.claims import Claims
@@ -182,9 +182,8 @@ class Asker:
         self._failed_in_a_row += 1
         message = f"{type(error).__name__}: {error}"
         if self._failed_in_a_row >= _FAILED_BATCHES:
-            raise FatalError(
-                f"{self._handle.spec} failed {_FAILED_BATCHES} batches in a row ({message}); what it had answered is kept"
-            ) from error
+            many = f"{_FAILED_BATCHES} batches in a row"
+            raise FatalError(f"{self._handle.spec} failed {many} ({message}); what it had answered is kept") from error
         return [Response(error=message)] * len(asks)
 
     @contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pytest_audiobench.audio.index import AudioIndex
@@ -80,7 +80,7 @@ def evaluate(bench: Bench, handle: Handle, item: Item, dataset: Dataset, protoco
     answered = gather(slice_, protocol, handle, asker, bench.epochs)
     own = clusters(slice_)
     clustered = own is not None or bench.epochs > 1
-    each: list[Hashable] = list(own or [one.sample.id for one in slice_.taken]) * bench.epochs
+    each = (own or [one.sample.id for one in slice_.taken]) * bench.epochs
     rows = {reading.name: score(reading, answered, each) for reading in protocol.readings}
     record = ItemRecord(
         index=item.index,
@@ -145,11 +145,11 @@ def _warnings(record: ItemRecord, slice_: Slice, answered: Sequence[Answered]) -
     found = list(slice_.notes)
     if record.limited:
         found.append(f"limited to {record.n} of {slice_.size} samples: never comparable with a full run")
-    if record.asking["truncated_clips"]:
-        longest = max(cut for one in answered for r in one.responses.values() for cut in r.truncated_s)
-        found.append(
-            f"{record.asking['truncated_clips']} of {len(answered)} samples were cut to the model's window (up to {longest:.1f} s lost)"
-        )
+    cut = record.asking["truncated_clips"]
+    if cut:
+        longest = max(lost for one in answered for r in one.responses.values() for lost in r.truncated_s)
+        of = f"{cut} of {len(answered)} samples"
+        found.append(f"{of} were cut to the model's window (up to {longest:.1f} s lost)")
     for name, what in (
         ("noise", "answers differed when asked again"),
         ("repaired", "texts held invalid characters or were cut"),
@@ -160,4 +160,3 @@ def _warnings(record: ItemRecord, slice_: Slice, answered: Sequence[Answered]) -
     if record.hashes["audio"] == ABSENT:
         found.append("the audio is not on this machine: the answers are scored without a clip's identity")
     return found
-

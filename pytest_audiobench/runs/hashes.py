@@ -18,13 +18,21 @@ ABSENT = "absent"
 """Stands for the audio's hash where the audio of a replay is not on this machine."""
 
 
-def item_hashes(slice_: Slice, protocol: Protocol, model: str, epochs: int, answered: Sequence[Answered]) -> dict[str, str]:
+def item_hashes(
+    slice_: Slice, protocol: Protocol, model: str, epochs: int, answered: Sequence[Answered]
+) -> dict[str, str]:
     """All component hashes and the three that are built from them; ``answered`` in (epoch, sample) order."""
     first = protocol.stages[0].name
     hashes = {
         "data": digest_of_trusted(
             [
-                [one.sample.id, one.sample.question, one.sample.choices, one.sample.reference, _metadata(one.sample.metadata)]
+                [
+                    one.sample.id,
+                    one.sample.question,
+                    one.sample.choices,
+                    one.sample.reference,
+                    _metadata(one.sample.metadata),
+                ]
                 for one in slice_.taken
             ]
         ),
@@ -36,7 +44,9 @@ def item_hashes(slice_: Slice, protocol: Protocol, model: str, epochs: int, answ
                 if one.epoch == 0
             ]
         ),
-        "settings": digest([[stage.name, stage.role, stage.task, settings_payload(stage)] for stage in protocol.stages]),
+        "settings": digest(
+            [[stage.name, stage.role, stage.task, settings_payload(stage)] for stage in protocol.stages]
+        ),
         "seeds": digest({"epochs": epochs}),
         "model": model,
     }

@@ -68,17 +68,13 @@ def taken(hashes: Sequence[bytes], limit: int | None, whole_windows: bool) -> li
 
 def batches(requests: Sequence[Planned], limits: Limits) -> list[list[int]]:
     """Positions of ``requests``, cut into batches."""
-    order = sorted(
-        range(len(requests)), key=lambda i: (requests[i].window, requests[i].bucket, requests[i].key)
-    )
+    order = sorted(range(len(requests)), key=lambda i: (requests[i].window, requests[i].bucket, requests[i].key))
     cut: list[list[int]] = []
     seconds, edge = 0.0, None
     for position in order:
         request = requests[position]
         here = (request.window, request.bucket)
-        full = bool(cut) and (
-            len(cut[-1]) >= limits.max_batch or seconds + request.duration_s > limits.max_batch_s
-        )
+        full = bool(cut) and (len(cut[-1]) >= limits.max_batch or seconds + request.duration_s > limits.max_batch_s)
         if here != edge or full:
             cut.append([])
             seconds, edge = 0.0, here

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 
-from pytest_audiobench.identity import digest
+from pytest_audiobench.identity import Payload, digest
 from pytest_audiobench.models.messages import AudioSlot, Message, Request
 from pytest_audiobench.protocols.protocol import Earlier, Stage
 from pytest_audiobench.runs.handle import Handle
@@ -23,7 +23,7 @@ class Requester:
 
     def __init__(self, handle: Handle, stage: Stage, dataset: str, epoch: int) -> None:
         self._stage, self._dataset, self._epoch, self._listens = stage, dataset, epoch, handle.listens
-        context = {
+        context: dict[str, Payload] = {
             "keys": KEY_SCHEME,
             "model": handle.digest,
             "task": stage.task,
@@ -55,9 +55,7 @@ class Requester:
 
 def messages_payload(messages: Sequence[Message]) -> list[list[object]]:
     """Messages as plain lists: text parts as strings, an audio slot as the number of its clip."""
-    return [
-        [role, [part.clip if isinstance(part, AudioSlot) else part for part in parts]] for role, parts in messages
-    ]
+    return [[role, [part.clip if isinstance(part, AudioSlot) else part for part in parts]] for role, parts in messages]
 
 
 def settings_payload(stage: Stage) -> dict[str, str | int]:

@@ -22,7 +22,9 @@ class Result:
     metadata field; ``result["accuracy[protocol=mmau-string]"]`` another protocol's reading of the same answers.
     """
 
-    def __init__(self, record: ItemRecord, rows: Mapping[str, Sequence[Scored]], readings: Sequence[Reading], clustered: bool) -> None:
+    def __init__(
+        self, record: ItemRecord, rows: Mapping[str, Sequence[Scored]], readings: Sequence[Reading], clustered: bool
+    ) -> None:
         self.record = record
         self._rows, self._readings, self._clustered = rows, readings, clustered
 

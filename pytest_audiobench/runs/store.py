@@ -124,7 +124,10 @@ class Store:
                 "INSERT INTO failure (key, message, permanent, run, created) VALUES (?, ?, ?, ?, ?) "
                 "ON CONFLICT (key) DO UPDATE SET message = excluded.message, permanent = excluded.permanent, "
                 "run = excluded.run, created = excluded.created",
-                [(key, repaired(message)[0], permanent, self._run, now) for key, (message, permanent) in failures.items()],
+                [
+                    (key, repaired(message)[0], permanent, self._run, now)
+                    for key, (message, permanent) in failures.items()
+                ],
             )
         return Written(dict(_select(self._connection, list(answers), None)), noise, fixed)
 
@@ -181,7 +184,9 @@ def _opened(path: Path) -> sqlite3.Connection:
         connection.execute("COMMIT")
     except sqlite3.DatabaseError as error:
         connection.close()
-        raise UsageError(f"{path} cannot be used as a store ({error}): move it away or choose another with --ab-store") from error
+        raise UsageError(
+            f"{path} cannot be used as a store ({error}): move it away or choose another with --ab-store"
+        ) from error
     _check_versions(connection, path)
     return connection
 
@@ -204,9 +209,7 @@ def _check_versions(connection: sqlite3.Connection, path: Path) -> None:
         )
 
 
-def _select(
-    connection: sqlite3.Connection, keys: Sequence[bytes], run: str | None
-) -> Iterator[tuple[bytes, Response]]:
+def _select(connection: sqlite3.Connection, keys: Sequence[bytes], run: str | None) -> Iterator[tuple[bytes, Response]]:
     also = " AND run = ?" if run else ""
     for chunk in _chunks(keys):
         marks = ",".join("?" * len(chunk))

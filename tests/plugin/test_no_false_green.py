@@ -36,7 +36,9 @@ def test_tones(evaluate, n):
 """
 
 
-@pytest.mark.parametrize("value", ["np.float64(0.5)", "np.float32(0.5)", "decimal.Decimal('0.5')", "True", "np.int64(3)"])
+@pytest.mark.parametrize(
+    "value", ["np.float64(0.5)", "np.float32(0.5)", "decimal.Decimal('0.5')", "True", "np.int64(3)"]
+)
 @pytest.mark.parametrize("workers", ["-n0", "-n2"])
 def test_a_recorded_number_of_any_kind_crosses_to_the_controller(suite, value, workers):
     suite.tones()
@@ -260,7 +262,9 @@ def test_a_threshold_for_an_eval_in_another_file_is_no_mistake(tones):
     evals = tones.path / "evals"
     evals.mkdir()
     (evals / "test_elsewhere.py").write_text((tones.path / "test_tones.py").read_text())
-    (tones.path / "audiobench.toml").write_text('[[threshold]]\neval = "elsewhere/tones"\nrequire = ["accuracy >= 0.5"]\n')
+    (tones.path / "audiobench.toml").write_text(
+        '[[threshold]]\neval = "elsewhere/tones"\nrequire = ["accuracy >= 0.5"]\n'
+    )
     assert tones.run("test_tones.py").ret == 0
 
 

@@ -54,14 +54,18 @@ def nulls(run, reading):
 
 
 def test_sakura_with_reasoning(replay):
-    run = replay("sakura", "af3,answers=reas", protocols=["letters", "faithfulness-recovered", "faithfulness-runtime-af3"])
+    run = replay(
+        "sakura", "af3,answers=reas", protocols=["letters", "faithfulness-recovered", "faithfulness-runtime-af3"]
+    )
     found = accuracies(run)
     recovered = {"animal": 81.30, "language": 79.60, "emotion": 45.70, "gender": 57.20}
     runtime = {"animal": 76.70, "language": 77.90, "emotion": 38.70, "gender": 56.60}
     assert {track: found[track, "faithfulness-recovered"] for track in recovered} == recovered
     assert {track: found[track, "faithfulness-runtime-af3"] for track in runtime} == runtime
     assert nulls(run, "faithfulness-recovered") == {"animal": 10, "language": 17, "emotion": 34, "gender": 6}
-    assert all(("letters" == item["readings"][0]["name"]) and item["hashes"]["audio"] == "absent" for item in run["items"])
+    assert all(
+        (item["readings"][0]["name"] == "letters") and item["hashes"]["audio"] == "absent" for item in run["items"]
+    )
 
 
 def test_sakura_without_reasoning(replay):

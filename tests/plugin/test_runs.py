@@ -106,7 +106,12 @@ def test_refresh_asks_everything_again_and_counts_no_noise(tones):
     tones.run("--ab-refresh", log="log")
     assert set(asked(tones).values()) == {2}
     assert tones.last()[0]["items"][0]["asking"] == {
-        "asked": 40, "known": 0, "noise": 0, "repaired": 0, "oom_splits": 0, "truncated_clips": 0,
+        "asked": 40,
+        "known": 0,
+        "noise": 0,
+        "repaired": 0,
+        "oom_splits": 0,
+        "truncated_clips": 0,
     }
 
 

@@ -28,7 +28,10 @@ def texts(store, *keys):
 
 def test_an_answer_comes_back_as_it_was(tmp_path):
     response = Response(
-        (Output((Part("text", "a\x00b\x1b[31m"), Part("audio", "abc")), "length", 0.25), Output((Part("text", "two"),))),
+        (
+            Output((Part("text", "a\x00b\x1b[31m"), Part("audio", "abc")), "length", 0.25),
+            Output((Part("text", "two"),)),
+        ),
         usage={"prompt_tokens": 3},
         latency_s=0.5,
         truncated_s=(1.5,),
