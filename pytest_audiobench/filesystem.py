@@ -22,6 +22,8 @@ _NETWORK = frozenset(
     )
 )
 
+_MOUNTS = Path("/proc/self/mounts")
+
 
 def network_file_system(path: Path) -> str | None:
     """The kind of network file system that holds ``path``, or None for a local (or unknown) one."""

@@ -73,7 +73,7 @@ def _entries(one: view.Eval) -> Iterator[_Entry]:
 
 
 def _fields_between(run: Mapping[str, Any], suite: Mapping[str, Any]) -> set[str]:
-    """The fields in which the suite's evals differ: those that no eval reports by group, since they are fixed in each."""
+    """Fields in which the suite's evals differ: those that no eval reports by group, since they are fixed in each."""
     own = [item for item in run["items"] if (item["suite"], item["model"]) == (suite["name"], suite["model"])]
     within = {field for item in own for metric in item["metrics"] for field in metric["group"]}
     return {field for metric in suite["metrics"] for field in metric["group"]} - within

@@ -31,7 +31,7 @@ class Answered:
 
 
 def gather(slice_: Slice, protocol: Protocol, handle: Handle, asker: Asker, epochs: int) -> list[Answered]:
-    """Ask every stage in turn, epoch by epoch, in hash order; a sample that fails in a stage is not asked in the next."""
+    """Ask every stage in turn, epoch by epoch, in hash order; a sample that failed is not asked in the next stage."""
     return [one for epoch in range(epochs) for one in _epoch(slice_, protocol, handle, asker, epoch)]
 
 
