@@ -6,6 +6,7 @@ AudiobenchError
 │   └── NotHere       a data set or file is not on this machine: the eval is skipped
 ├── SampleError       one sample failed: recorded and counted, the run goes on
 │   └── AudioError    this sample's audio cannot be read; the same bytes will fail again
+│       └── OutOfReach    its file cannot be reached: missing, forbidden, misplaced; another try may succeed
 └── PassingError      a failure that a retry may cure
 
 Every message is one sentence or two: what is wrong, where, and what to do.
@@ -36,6 +37,10 @@ class SampleError(AudiobenchError):
 
 class AudioError(SampleError):
     """A clip cannot be read. Permanent for the same bytes."""
+
+
+class OutOfReach(AudioError):
+    """A clip's file cannot be reached now; that says nothing about its bytes."""
 
 
 class PassingError(AudiobenchError):

@@ -4,24 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-_NETWORK = frozenset(
-    (
-        *(
-            "9p",
-            "afs",
-            "beegfs",
-            "ceph",
-            "cifs",
-            "fuse.ceph",
-            "fuse.gcsfuse",
-            "fuse.glusterfs",
-            "fuse.s3fs",
-            "fuse.sshfs",
-        ),
-        *("gpfs", "lustre", "ncpfs", "nfs", "nfs4", "panfs", "smb2", "smb3", "smbfs", "wekafs"),
-    )
-)
-
+_NETWORK = {"9p", "afs", "beegfs", "ceph", "cifs", "gpfs", "lustre", "ncpfs", "nfs", "nfs4", "panfs", "wekafs"}
+_NETWORK |= {"smb2", "smb3", "smbfs"}
+_NETWORK |= {f"fuse.{kind}" for kind in ("ceph", "gcsfuse", "glusterfs", "s3fs", "sshfs")}
 _MOUNTS = Path("/proc/self/mounts")
 
 

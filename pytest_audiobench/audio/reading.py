@@ -13,7 +13,7 @@ import soundfile
 from pytest_audiobench.audio.clip import FileSource, Samples
 from pytest_audiobench.audio.location import Locator
 from pytest_audiobench.audio.promises import short_mp3_data, short_wav_data
-from pytest_audiobench.errors import AudioError
+from pytest_audiobench.errors import AudioError, OutOfReach
 
 
 class SourceSound(NamedTuple):
@@ -33,7 +33,7 @@ def read_file(source: FileSource, reach_s: float | None) -> SourceSound:
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
     except OSError as error:
-        raise AudioError(f"{source}: cannot be read ({error.strerror}); correct {path} or its permissions") from None
+        raise OutOfReach(f"{source}: cannot be read ({error.strerror}); correct {path} or its permissions") from None
     try:
         with _opened(source, descriptor) as sound:
             _check_header(source, path, sound)

@@ -38,8 +38,19 @@ class Rule:
         """Where the rule stands, for messages."""
         return f"{self.file}, [[threshold]] number {self.index}"
 
+    @property
+    def test(self) -> str:
+        """The pattern for the test alone: an evaluation that a test names itself is called ``test:name``."""
+        return self.eval.partition(":")[0]
+
     def covers(self, eval_id: str, model_alias: str) -> bool:
-        return matches(self.eval, eval_id) and matches(self.model, model_alias)
+        """Whether the rule holds for an evaluation: by its full id, or by its test's, which means all of the test's."""
+        named = matches(self.eval, eval_id) or matches(self.eval, eval_id.partition(":")[0])
+        return named and matches(self.model, model_alias)
+
+    def may_cover(self, test_id: str, model_alias: str) -> bool:
+        """Whether the rule holds for some evaluation of a test; which ones it names is known when it has run."""
+        return matches(self.test, test_id) and matches(self.model, model_alias)
 
 
 @dataclass(frozen=True)
@@ -55,6 +66,10 @@ class Rules:
         """The rules that an eval's result is held against; all of them, not the first."""
         return [rule for rule in self.rules if rule.covers(eval_id, model_alias)]
 
+    def for_test(self, test_id: str, model_alias: str) -> list[Rule]:
+        """The rules that may hold for a test's evaluations."""
+        return [rule for rule in self.rules if rule.may_cover(test_id, model_alias)]
+
     def unmatched(self, all_eval_ids: Iterable[str]) -> list[str]:
         """One line for each rule whose pattern matches no eval of the whole benchmark: it would never check anything.
 
@@ -65,7 +80,7 @@ class Rules:
         return [
             f"{rule.place}: no eval matches {rule.eval!r}{_nearest(rule.eval, known)}"
             for rule in self.rules
-            if not any(matches(rule.eval, one) for one in known)
+            if not any(matches(rule.test, one) for one in known)
         ]
 
     def left_out(self, selected: Iterable[tuple[str, str]]) -> list[str]:
@@ -74,7 +89,7 @@ class Rules:
         return [
             f"{rule.place}: nothing selected matches eval = {rule.eval!r}, model = {rule.model!r}"
             for rule in self.rules
-            if not any(rule.covers(*pair) for pair in pairs)
+            if not any(rule.may_cover(*pair) for pair in pairs)
         ]
 
 

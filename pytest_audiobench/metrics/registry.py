@@ -29,9 +29,16 @@ def register(kind: MetricKind) -> None:
     """Make ``kind`` known by its name. Raises UsageError for an unusable name, or one that means another metric."""
     if not re.fullmatch(NAME, kind.name):
         raise UsageError(f"{kind.name!r} cannot name a metric: use a small letter, then letters, digits, - and _")
-    known = _kinds.setdefault(kind.name, kind)
-    if known != kind:
+    known = _kinds.get(kind.name, kind)
+    # A conftest.py that is loaded again, by a second session in one process, brings the same metric anew.
+    if _definition(known) != _definition(kind):
         raise UsageError(f"two metrics are registered as {kind.name!r}: {known} and {kind}; rename one")
+    _kinds[kind.name] = kind
+
+
+def _definition(kind: MetricKind) -> tuple[str, ...]:
+    code = kind.estimate
+    return kind.direction, kind.unit, getattr(code, "__module__", ""), getattr(code, "__qualname__", repr(code))
 
 
 def metric_kind(name: str) -> MetricKind:

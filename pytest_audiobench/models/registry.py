@@ -20,15 +20,6 @@ KINDS: dict[str, str | Factory] = {
 }
 
 
-def register_kind(name: str, factory: str | Factory) -> None:
-    """Add a kind of model: its factory, or ``"module:attribute"`` to be imported on first use.
-
-    Raises UsageError when another factory has the name already.
-    """
-    if KINDS.setdefault(name, factory) != factory:
-        raise UsageError(f"the kind of model {name!r} is registered twice: as {KINDS[name]} and as {factory}")
-
-
 def make(spec: ModelSpec, *, kinds: Mapping[str, str | Factory] = KINDS) -> Model:
     """A handle on the model that ``spec`` names; nothing is loaded.
 

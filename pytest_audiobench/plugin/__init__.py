@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -171,16 +171,19 @@ def _audiobench_model(request: pytest.FixtureRequest) -> str | None:
 @pytest.fixture
 def _audiobench_evaluator(
     request: pytest.FixtureRequest, _audiobench_session: EvalSession, _audiobench_model: str | None
-) -> Evaluator:
+) -> Iterator[Evaluator]:
     from pytest_audiobench.plugin.edge import test_errors
     from pytest_audiobench.plugin.evaluator import Evaluator
 
     item: pytest.Item = request.node
     with test_errors():
         handle = _audiobench_session.handle(_audiobench_model)
-    evaluator = Evaluator(_audiobench_session, item, item.stash[ITEM], handle)
-    item.stash[EVALUATOR] = evaluator
-    return evaluator
+    if ITEM not in item.stash:
+        pytest.fail("ask for `evaluate` as an argument of the test, not by getfixturevalue", pytrace=False)
+    item.stash[EVALUATOR] = Evaluator(_audiobench_session, item, item.stash[ITEM], handle)
+    yield item.stash[EVALUATOR]
+    # Items live as long as the session; thousands of answers need not.
+    del item.stash[EVALUATOR]
 
 
 @pytest.fixture
@@ -200,9 +203,10 @@ def model(_audiobench_session: EvalSession, _audiobench_model: str | None) -> As
 
 
 @pytest.fixture
-def audio(request: pytest.FixtureRequest) -> AudioKit:
+def audio(request: pytest.FixtureRequest) -> Iterator[AudioKit]:
     """Clips for a test of one's own: load (paths are read from the test file's folder), synthesise, edit."""
     from pytest_audiobench.audio.index import AudioIndex
     from pytest_audiobench.audio.kit import AudioKit
 
-    return AudioKit(request.path.parent, AudioIndex(None))
+    with AudioIndex(None) as index:
+        yield AudioKit(request.path.parent, index)

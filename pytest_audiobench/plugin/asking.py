@@ -71,7 +71,7 @@ class AskedModel:
         bench = self._session.bench
         dataset = Dataset("asked", lambda places: [sample])
         places = self._session.places(Path.cwd())
-        slice_ = take(dataset, places, bench.index, limit=None, whole_windows=False, listens=self._handle.listens)
+        slice_ = take(dataset, places, bench.index, self._handle)
         asker = Asker(self._handle, bench.store, bench.claims, lambda done, total: None)
         answered = gather(slice_, protocol, self._handle, asker, epochs=1)[0]
         if answered.error is not None:

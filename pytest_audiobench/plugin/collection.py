@@ -15,6 +15,7 @@ import pytest
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.plugin import progress, worker
 from pytest_audiobench.plugin.controller import Controller, Expected
+from pytest_audiobench.plugin.declarative import DECLARED
 from pytest_audiobench.plugin.items import EvalItem, name_evals
 from pytest_audiobench.plugin.keys import CONTROLLER, ITEM, SESSION
 from pytest_audiobench.plugin.options import read_options
@@ -34,7 +35,7 @@ def session_of(config: pytest.Config) -> EvalSession:
         run = worker.run_of(config)
         if run is not None:
             place = RunPlace(options.reports, run)
-            shown = progress.to_file(place.folder / f"progress-{process_name()}")
+            shown = progress.to_file(place.folder / f"progress-{process_name(config)}")
         else:
             place = config.stash.setdefault(
                 CONTROLLER, Controller(RunPlace(options.reports, options.run or new_run_name()))
@@ -57,10 +58,14 @@ def check(session: pytest.Session, config: pytest.Config, items: list[pytest.Ite
             write_text(Path(listing), json.dumps([one.eval for one in named]))
             return
         ours = session_of(config)
+        crowded = worker.too_many(config)
+        if crowded:
+            raise UsageError(crowded)
         ours.check_models()
-        if process_name() in ("main", _CHECKING_WORKER):
+        _ = ours.rules
+        if process_name(config) in ("main", _CHECKING_WORKER):
             _check_rules(ours, named)
-        if ours.options.run and process_name() == "main":
+        if ours.options.run and process_name(config) == "main" and not config.option.collectonly:
             ours.place.check_free()
         ours.checked = True
     except (UsageError, pytest.UsageError) as error:
@@ -68,7 +73,7 @@ def check(session: pytest.Session, config: pytest.Config, items: list[pytest.Ite
             raise pytest.UsageError(str(error)) from error
         place = RunPlace(read_options(config).reports, str(worker.run_of(config)))
         place.open()
-        place.announce(process_name(), {"usage_error": str(error)})
+        place.announce(process_name(config), {"usage_error": str(error)})
         items[:] = []
 
 
@@ -76,24 +81,27 @@ def finish(session: pytest.Session) -> None:
     """Tell the controller which evals are to run here, now that ``-k`` and its like have chosen."""
     config = session.config
     ours = config.stash[SESSION]
-    chosen = [item.stash[ITEM] for item in session.items if ITEM in item.stash]
+    chosen = [item for item in session.items if ITEM in item.stash]
     # pytest finishes a collection that ended in a usage error, too.
-    if not chosen or not ours.checked or config.option.collectonly:
+    idle = config.option.collectonly or config.getoption("setuponly", False)
+    if not chosen or not ours.checked or idle:
         return
-    expected = [_expected(ours, one) for one in chosen]
+    expected = [_expected(ours, item) for item in session.items if ITEM in item.stash]
     left_out = ours.rules.left_out([(one.eval, one.alias) for one in expected])
     if worker.run_of(config) is None:
         config.stash[CONTROLLER].expect(expected, left_out)
         config.pluginmanager.register(config.stash[CONTROLLER], "audiobench-controller")
     else:
         ours.place.open()
-        ours.place.announce(process_name(), {"expected": [list(one) for one in expected], "left_out": left_out})
+        ours.place.announce(process_name(config), {"expected": [list(one) for one in expected], "left_out": left_out})
 
 
-def _expected(ours: EvalSession, one: EvalItem) -> Expected:
+def _expected(ours: EvalSession, item: pytest.Item) -> Expected:
+    one = item.stash[ITEM]
     alias = one.alias or next(iter(ours.specs))
-    thresholds = sum(len(rule.require) for rule in ours.rules.for_eval(one.eval, alias))
-    return Expected(one.nodeid, one.eval, alias, thresholds)
+    declared = sum(len(rule.require) for rule in ours.rules.for_test(one.eval, alias))
+    own = getattr(getattr(item, "function", None), DECLARED, 0)
+    return Expected(one.number, one.nodeid, one.eval, one.suite, alias, declared + own)
 
 
 def _check_rules(ours: EvalSession, named: Sequence[EvalItem]) -> None:

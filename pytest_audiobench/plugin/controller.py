@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from pytest_audiobench.plugin.keys import CONTROLLER
-from pytest_audiobench.plugin.worker import RUN
+from pytest_audiobench.errors import AudiobenchError
+from pytest_audiobench.plugin.edge import user_errors
+from pytest_audiobench.plugin.keys import CONTROLLER, REQUIRED
+from pytest_audiobench.plugin.worker import RUN, SLOT
 
 if TYPE_CHECKING:
     from pytest_audiobench.plugin.place import RunPlace
@@ -19,8 +21,10 @@ if TYPE_CHECKING:
 class Expected(NamedTuple):
     """An eval that was chosen to run, and how many thresholds are declared for it."""
 
+    number: int
     nodeid: str
     eval: str
+    suite: str
     alias: str
     thresholds: int
 
@@ -33,14 +37,28 @@ class Controller:
         self.expected: dict[str, Expected] = {}
         self.left_out: list[str] = []
         self.outcomes: dict[str, str] = {}
+        self.messages: dict[str, str] = {}
+        self.required: dict[str, int] = {}
+        self.trouble = ""
         self.started = time.time()
         self.run: dict[str, Any] | None = None
         self._line: WorkersLine | None = None
+        self._slots: dict[str, int] = {}
 
     def expect(self, evals: Sequence[Expected], left_out: Sequence[str]) -> None:
         """Every eval that will run; each of them must report."""
         self.expected.update((one.nodeid, one) for one in evals)
         self.left_out = list(left_out)
+
+    def slot(self, worker: str) -> int:
+        """The device slot of a new worker: the first that no living worker holds."""
+        free = min(set(range(len(self._slots) + 1)) - set(self._slots.values()))
+        self._slots[worker] = free
+        return free
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        self._slots.pop(str(node.workerinput["workerid"]), None)
 
     @property
     def lost(self) -> list[Expected]:
@@ -53,9 +71,20 @@ class Controller:
         return bool(self.expected) and all(self.outcomes.get(nodeid) == "skipped" for nodeid in self.expected)
 
     @property
-    def left_out_notes(self) -> list[str]:
-        """The declared thresholds that no chosen eval is held to."""
-        return [f"not checked: {line}" for line in self.left_out]
+    def gated(self) -> bool:
+        """Whether thresholds were asked for, by a file or in a test's code."""
+        return any(one.thresholds for one in self.expected.values()) or any(self.required.values())
+
+    @property
+    def unchecked(self) -> list[str]:
+        """The declared thresholds that no result was held to: no chosen eval matches, or it was skipped."""
+        skipped = [
+            one for one in self.expected.values() if self.outcomes.get(one.nodeid) == "skipped" and one.thresholds
+        ]
+        return [f"not checked: {line}" for line in self.left_out] + [
+            f"not checked: {one.thresholds} threshold(s) of {one.eval} ({one.alias}), which was skipped"
+            for one in skipped
+        ]
 
     def watch(self, line: WorkersLine) -> None:
         self._line = line
@@ -63,10 +92,15 @@ class Controller:
     @pytest.hookimpl
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         # A worker that dies is reported by xdist with when == "???", which is a report like any other.
-        if report.nodeid in self.expected and (report.when != "teardown" or report.failed):
-            worst = self.outcomes.get(report.nodeid)
-            if report.when != "setup" or not report.passed:
-                self.outcomes[report.nodeid] = "failed" if "failed" in (worst, report.outcome) else report.outcome
+        if report.nodeid not in self.expected or (report.when == "teardown" and not report.failed):
+            return
+        if report.when == "setup" and report.passed:
+            return
+        outcome = "passed" if hasattr(report, "wasxfail") else report.outcome
+        self.outcomes[report.nodeid] = "failed" if "failed" in (self.outcomes.get(report.nodeid), outcome) else outcome
+        if not report.passed:
+            self.messages.setdefault(report.nodeid, _told(report))
+        self.required[report.nodeid] = sum(name == REQUIRED for name, _ in report.user_properties)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
@@ -74,13 +108,26 @@ class Controller:
 
         if self._line is not None:
             self._line.stop()
-        finish.finish(session, self)
+        try:
+            finish.finish(session, self)
+        except (AudiobenchError, OSError) as error:
+            # pytest's own summary must still be printed, whatever becomes of ours.
+            self.trouble = f"the report could not be written: {error}"
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     @pytest.hookimpl
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         from pytest_audiobench.plugin import finish
 
         finish.summarise(terminalreporter, self)
+
+
+def _told(report: pytest.TestReport) -> str:
+    """A report's reason in one line: a skip's own words, else the last line of what went wrong."""
+    if isinstance(report.longrepr, tuple):
+        return str(report.longrepr[2]).removeprefix("Skipped: ")
+    lines = [line for line in str(report.longrepr or "").splitlines() if line.strip()]
+    return lines[-1].strip() if lines else report.outcome
 
 
 def configure_node(node: Any) -> None:
@@ -92,9 +139,11 @@ def configure_node(node: Any) -> None:
     if CONTROLLER not in stash:
         options = read_options(node.config)
         stash[CONTROLLER] = Controller(RunPlace(options.reports, options.run or new_run_name()))
-        if options.run:
-            stash[CONTROLLER].place.check_free()
+        if options.run and not node.config.option.collectonly:
+            with user_errors():
+                stash[CONTROLLER].place.check_free()
     node.workerinput[RUN] = stash[CONTROLLER].place.run
+    node.workerinput[SLOT] = stash[CONTROLLER].slot(str(node.workerinput["workerid"]))
 
 
 def node_collected(config: pytest.Config) -> None:

@@ -13,6 +13,9 @@ import pytest
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.plugin.edge import user_errors
 
+DECLARED = "audiobench_declared"
+"""The attribute of a declarative file's test function that counts its thresholds."""
+
 _PROTOCOLS = ("multiple_choice", "transcription")
 _KEYS = {
     "manifest": str,
@@ -50,6 +53,7 @@ def _test(table: Mapping[str, Any]) -> Callable[..., None]:
         evaluate.require(*table.get("require", ()))
         evaluate(dataset, _protocol(table))
 
+    setattr(test, DECLARED, len(table.get("require", ())))
     return test
 
 

@@ -6,7 +6,8 @@ import importlib.util
 import os
 from pathlib import Path
 
-import pytest
+PLACED = "AUDIOBENCH_PLACED"
+"""Set in a worker that was given its one device."""
 
 
 def visible_gpus() -> list[str]:
@@ -18,20 +19,16 @@ def visible_gpus() -> list[str]:
     return [str(i) for i in range(len(list(folder.iterdir())))] if folder.is_dir() else []
 
 
-def place_worker(worker: int, workers: int, in_process: bool) -> None:
-    """Give xdist worker number ``worker`` of ``workers`` its device, or its share of the cores.
+def place_worker(slot: int, workers: int, in_process: bool) -> None:
+    """Give the xdist worker in ``slot`` its device, or its share of the cores. With too few devices it is given none.
 
-    Raises pytest.UsageError when in-process models would share a GPU.
+    Only the worker that runs evals can refuse, and does so when it has collected: a suite without evals is no
+    business of ours.
     """
     gpus = visible_gpus()
-    if in_process and gpus:
-        if workers > len(gpus):
-            raise pytest.UsageError(
-                f"{workers} workers would share {len(gpus)} visible GPU(s), each with a model of its own: "
-                f"use -n {len(gpus)}, hide the GPUs with CUDA_VISIBLE_DEVICES= to run on the CPU, "
-                "or put the model behind a server"
-            )
-        os.environ["CUDA_VISIBLE_DEVICES"] = gpus[worker]
+    if in_process and gpus and workers <= len(gpus):
+        os.environ["CUDA_VISIBLE_DEVICES"] = gpus[slot]
+        os.environ[PLACED] = "1"
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     os.environ.setdefault("AUDIOBENCH_THREADS", str(max(1, cores // workers)))
 

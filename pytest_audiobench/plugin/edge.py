@@ -22,9 +22,15 @@ def user_errors() -> Iterator[None]:
 @contextmanager
 def test_errors() -> Iterator[None]:
     """Within a test: what is not on this machine skips it, everything else fails it with its one sentence."""
+    skipped = failed = ""
     try:
         yield
     except NotHere as error:
-        pytest.skip(str(error))
+        skipped = str(error)
     except AudiobenchError as error:
-        pytest.fail(str(error), pytrace=False)
+        failed = str(error)
+    # Raised out here, so that pytest does not print our own error as the cause of its own.
+    if skipped:
+        raise pytest.skip.Exception(skipped, _use_item_location=True)
+    if failed:
+        pytest.fail(failed, pytrace=False)

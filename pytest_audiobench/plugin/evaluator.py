@@ -16,6 +16,7 @@ from pytest_audiobench.metrics.sanitise import number
 from pytest_audiobench.metrics.value import Metric
 from pytest_audiobench.plugin.edge import test_errors
 from pytest_audiobench.plugin.items import EvalItem
+from pytest_audiobench.plugin.keys import REQUIRED
 from pytest_audiobench.plugin.session import EvalSession
 from pytest_audiobench.protocols.protocol import Protocol
 from pytest_audiobench.report.item_lines import lines_of
@@ -25,6 +26,7 @@ from pytest_audiobench.runs.evaluate import Evaluation, Item, evaluate
 from pytest_audiobench.runs.handle import Handle
 from pytest_audiobench.runs.record import MetricRecord, Outcome, VerdictRecord
 from pytest_audiobench.runs.result import Result, as_metric
+from pytest_audiobench.runs.scoring import SHARES
 
 
 class Evaluator:
@@ -39,6 +41,8 @@ class Evaluator:
         self._evaluations: list[Evaluation] = []
         self._recorded: list[MetricRecord] = []
         self._required: list[Threshold] = []
+        self._settled = False
+        self.beyond_tables: list[str] = []
 
     @property
     def results(self) -> list[Result]:
@@ -55,6 +59,7 @@ class Evaluator:
             return self._evaluate(self._registered(dataset) if isinstance(dataset, str) else dataset, protocol, name)
 
     def _evaluate(self, dataset: Dataset, protocol: Protocol, name: str | None) -> Result:
+        self._check_open("evaluate")
         eval_ = f"{self._named.eval}:{name}" if name else self._named.eval
         if any(result.record.eval == eval_ for result in self.results):
             raise UsageError(f"{eval_} was evaluated already in this test: give each evaluation a name=")
@@ -82,6 +87,7 @@ class Evaluator:
         which every threshold fails.
         """
         with test_errors():
+            self._check_open("record a number")
             found = number(value, name)
         finite = found == found and abs(found) != float("inf")
         record = MetricRecord(
@@ -105,19 +111,45 @@ class Evaluator:
         Raises UsageError for a threshold that cannot be read.
         """
         with test_errors():
+            self._check_open("require")
             self._required += [parse_threshold(text) for text in thresholds]
+            self._item.user_properties.append((REQUIRED, str(len(self._required))))
 
     def settle(self) -> list[str]:
         """Check everything declared for this eval; what is wrong, one line each. Called when the body has returned."""
+        self._settled = True
         if not self.results:
             return [f"{self._named.eval} asked for `evaluate` and evaluated nothing: call it, or skip the test"]
+        taken = self._taken_names()
         self.results[0].record.metrics.extend(self._recorded)
         wrong: list[str] = []
         for result in self.results:
             verdicts = self._verdicts(result)
-            result.record.verdicts = [VerdictRecord(v.status, v.threshold, v.value, v.detail) for v in verdicts]
+            result.record.verdicts = [VerdictRecord(*verdict) for verdict in verdicts]
             wrong += [f"{v.threshold}: {v.detail}" for v in verdicts if v.status != "pass"]
-        return wrong
+        self.beyond_tables = taken + self._unmet_names()
+        return wrong + self.beyond_tables
+
+    def _taken_names(self) -> list[str]:
+        """Numbers that the test recorded under the name of one that was measured."""
+        measured = {metric.name for result in self.results for metric in result.record.metrics} | set(SHARES)
+        taken = [metric for metric in self._recorded if metric.name in measured]
+        self._recorded = [metric for metric in self._recorded if metric.name not in measured]
+        return [f"{metric.name} is measured by the eval: record {metric.value} under another name" for metric in taken]
+
+    def _unmet_names(self) -> list[str]:
+        """Rules for an evaluation ``test:name`` that the test did not make."""
+        made = [result.record.eval for result in self.results]
+        rules = self._session.rules.for_test(self._named.eval, self._handle.alias)
+        return [
+            f"{rule.place}: {self._named.eval} made no evaluation that matches {rule.eval!r}; it made {', '.join(made)}"
+            for rule in rules
+            if not any(rule.covers(one, self._handle.alias) for one in made)
+        ]
+
+    def _check_open(self, what: str) -> None:
+        if self._settled:
+            raise UsageError(f"{self._named.eval} cannot {what} once its test has returned: do it in the test's body")
 
     def close(self, outcome: Outcome, message: str) -> None:
         """Write the items' records: from then on they count as finished."""

@@ -18,7 +18,10 @@ from pytest_audiobench.plugin.options import read_options
 from pytest_audiobench.report import run_files
 from pytest_audiobench.report.html import write_page
 from pytest_audiobench.report.markdown import append_summary
+from pytest_audiobench.report.parts import Lines, whole_parts, write_part
 from pytest_audiobench.report.terminal import summary_lines
+from pytest_audiobench.runs.record import ItemRecord
+from pytest_audiobench.runs.texts import message
 
 _PACKAGES = (
     "pytest-audiobench",
@@ -37,17 +40,19 @@ _STOPPED = (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.USAGE_ERROR)
 def finish(session: pytest.Session, controller: Controller) -> None:
     """Report lost evals as failed, fail a gated run that tested nothing, and write the run's files."""
     stopped = session.exitstatus in _STOPPED or bool(session.shouldstop) or bool(session.shouldfail)
-    notes = list(controller.left_out_notes)
+    if session.exitstatus == pytest.ExitCode.USAGE_ERROR:
+        return
+    notes = controller.unchecked
     if stopped and controller.lost:
         notes.append(f"stopped early: {len(controller.lost)} evals were not run")
     elif controller.lost:
         for one in controller.lost:
             _report_lost(session, one)
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
-    if controller.all_skipped and any(one.thresholds for one in controller.expected.values()):
+    if controller.all_skipped and controller.gated:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
-    if not controller.place.opened:
-        return
+    controller.place.open()
+    _fill_in(controller)
     heading = _heading(session, controller, notes)
     run = run_files.collect(controller.place.folder, heading)
     session.config.hook.pytest_audiobench_update_run(config=session.config, run=run)
@@ -68,8 +73,10 @@ def summarise(reporter: Any, controller: Controller) -> None:
             f"all {len(controller.expected)} evals were skipped: nothing was measured (run with -rs for the reasons)",
             red=True,
         )
-        if any(one.thresholds for one in controller.expected.values()):
+        if controller.gated:
             reporter.write_line("thresholds are declared, so this run fails", red=True)
+    if controller.trouble:
+        reporter.write_line(controller.trouble, red=True)
     if controller.run is None:
         return
     if not controller.all_skipped and controller.run["items"]:
@@ -77,6 +84,21 @@ def summarise(reporter: Any, controller: Controller) -> None:
         for text, style in summary_lines(controller.run, reporter._tw.fullwidth):
             reporter.write_line(text, **({style: True} if style else {}))
     reporter.write_line(f"report: {_shown(controller.place.folder / 'report.html')}")
+
+
+def _fill_in(controller: Controller) -> None:
+    """A record for every eval that left none of its own: skipped, failed before it measured anything, or lost."""
+    recorded = {part.item["nodeid"] for part in whole_parts(controller.place.parts)}
+    for one in controller.expected.values():
+        if one.nodeid in recorded:
+            continue
+        outcome = controller.outcomes.get(one.nodeid, "lost")
+        record = ItemRecord.without_result(
+            index=one.number, nodeid=one.nodeid, eval=one.eval, suite=one.suite, model=one.alias
+        )
+        record.outcome = "skipped" if outcome == "skipped" else "lost" if outcome == "lost" else "failed"
+        record.message = message(controller.messages.get(one.nodeid, "collected and never reported"))
+        write_part(controller.place.parts, record, Lines((), (), ()))
 
 
 def _report_lost(session: pytest.Session, one: Expected) -> None:

@@ -23,3 +23,6 @@ ITEM: pytest.StashKey[EvalItem] = pytest.StashKey()
 
 EVALUATOR: pytest.StashKey[Evaluator] = pytest.StashKey()
 """On an item: its ``evaluate``, once the fixture was set up."""
+
+REQUIRED = "eval.required"
+"""The property of a test's report that says how many thresholds its code has declared so far."""

@@ -64,7 +64,6 @@ class Options(NamedTuple):
 def read_options(config: pytest.Config) -> Options:
     """The command line's values, else the environment's, else the ini file's. Raises pytest.UsageError."""
     root = config.rootpath
-    start = config.invocation_params.dir
     stores = _list(config, "store")
     file = _value(config, "config")
     reports = _value(config, "reports")
@@ -72,15 +71,21 @@ def read_options(config: pytest.Config) -> Options:
         models=_list(config, "model") or (DEFAULT_MODEL,),
         data=_list(config, "data"),
         protocols=_list(config, "protocol"),
-        stores=tuple(start / store for store in stores) or (root / ".audiobench" / "store.sqlite",),
+        stores=tuple(base(config, "store") / store for store in stores) or (root / ".audiobench" / "store.sqlite",),
         limit=_whole(config, "limit", least=1),
         epochs=_whole(config, "epochs", least=1) or 1,
         refresh=_refresh(config),
         max_errors=_whole(config, "max-errors", least=0) or 0,
-        config=start / file if file else None,
-        reports=start / reports if reports else root / "reports",
+        config=base(config, "config") / file if file else None,
+        reports=base(config, "reports") / reports if reports else root / "reports",
         run=_run_name(_value(config, "run")),
     )
+
+
+def base(config: pytest.Config, name: str) -> Path:
+    """Where an option's relative path starts: the root for one from the ini file, else where pytest was called."""
+    given = config.getoption(f"--ab-{name}") is not None or os.environ.get(_variable(name))
+    return config.invocation_params.dir if given else config.rootpath
 
 
 def _ini(name: str) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import secrets
 import shutil
 import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.identity import seed
@@ -33,16 +34,18 @@ class RunPlace:
     def check_free(self) -> None:
         """Make way for this run: what a crashed run of the same name left is removed.
 
-        Raises UsageError when a finished run of that name is there.
+        Raises UsageError when a finished run of that name, or anything else, is there.
         """
         if (self.folder / "run.json").exists():
             raise UsageError(f"{self.folder} already holds a finished run: choose another name with --ab-run")
+        if self.folder.exists() and not (self.parts.is_dir() and self._collected.is_dir()):
+            raise UsageError(f"{self.folder} is there already and is no run: choose another name with --ab-run")
         self.discard()
 
     def discard(self) -> None:
         """Remove the folder and all that is in it."""
         if self.folder.is_dir():
-            shutil.rmtree(self.folder)
+            shutil.rmtree(self.folder, ignore_errors=True)
 
     def open(self) -> None:
         """Make the folder."""
@@ -87,6 +90,7 @@ def keep_out_of_git(folder: Path) -> None:
         (folder / ".gitignore").write_text("# made by pytest-audiobench\n*\n", encoding="utf-8")
 
 
-def process_name() -> str:
-    """This process as xdist calls it; "main" outside xdist."""
-    return os.environ.get("PYTEST_XDIST_WORKER", "main")
+def process_name(config: pytest.Config) -> str:
+    """This process as xdist calls it; "main" outside xdist's workers."""
+    given: dict[str, Any] = getattr(config, "workerinput", {})
+    return str(given.get("workerid", "main"))

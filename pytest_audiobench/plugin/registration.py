@@ -17,10 +17,13 @@ class Registration:
 
     def __init__(self) -> None:
         self.datasets: dict[str, Dataset] = {}
+        self.kinds: dict[str, str | models.Factory] = dict(models.KINDS)
 
     def model(self, kind: str, factory: Callable[[str, Mapping[str, str]], Model]) -> None:
         """Make ``--ab-model KIND:TARGET,KEY=VALUE`` call ``factory(target, options)``."""
-        models.register_kind(kind, factory)
+        if kind in self.kinds:
+            raise UsageError(f"the kind of model {kind!r} is there already: register yours under another name")
+        self.kinds[kind] = factory
 
     def dataset(self, name: str, dataset: Dataset) -> None:
         """Make ``evaluate("NAME", …)`` and ``dataset = "NAME"`` in a declarative file mean ``dataset``."""

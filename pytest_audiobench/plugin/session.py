@@ -15,7 +15,7 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.gate.config import Rules, find_rules
 from pytest_audiobench.models.registry import make
 from pytest_audiobench.models.spec import ModelSpec, parse_specs
-from pytest_audiobench.plugin.options import Options
+from pytest_audiobench.plugin.options import Options, base
 from pytest_audiobench.plugin.place import RunPlace, keep_out_of_git
 from pytest_audiobench.plugin.progress import Progress
 from pytest_audiobench.plugin.registration import Registration
@@ -67,13 +67,12 @@ class EvalSession:
 
     def handle(self, alias: str | None) -> Handle:
         """The model of that alias, or the only one. At most one is loaded at a time."""
-        _ = self.registration
         spec = self.specs[alias] if alias is not None else next(iter(self.specs.values()))
         for other in self._handles.values():
             if other.alias != spec.alias:
                 other.close()
         if spec.alias not in self._handles:
-            self._handles[spec.alias] = Handle(spec.alias, make(spec))
+            self._handles[spec.alias] = Handle(spec.alias, make(spec, kinds=self.registration.kinds))
         return self._handles[spec.alias]
 
     def check_models(self) -> None:
@@ -93,7 +92,7 @@ class EvalSession:
         return Places(here, named, [*shelves, self.config.rootpath / "data"])
 
     def _existing(self, folder: str, entry: str) -> Path:
-        path = self.config.invocation_params.dir / Path(folder).expanduser()
+        path = base(self.config, "data") / Path(folder).expanduser()
         if not path.is_dir():
             raise UsageError(f"--ab-data {entry}: {path} is not a folder on this machine")
         return path

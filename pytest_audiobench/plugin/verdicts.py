@@ -9,6 +9,7 @@ import pytest
 
 from pytest_audiobench.gate.table import failure_table
 from pytest_audiobench.plugin.evaluator import Evaluator
+from pytest_audiobench.runs.record import Outcome
 
 
 @contextmanager
@@ -20,17 +21,23 @@ def settled(evaluator: Evaluator) -> Iterator[None]:
     try:
         yield
     except pytest.skip.Exception as skip:
-        evaluator.settle()
-        evaluator.close("skipped", str(skip))
+        # What was measured before the skip is held to its thresholds all the same.
+        if not evaluator.results:
+            raise
+        _conclude(evaluator, "skipped", str(skip))
         raise
     except (Exception, pytest.fail.Exception) as error:
         evaluator.settle()
         evaluator.close("failed", str(error))
         raise
+    _conclude(evaluator, "passed", "")
+
+
+def _conclude(evaluator: Evaluator, outcome: Outcome, message: str) -> None:
     wrong = evaluator.settle()
-    evaluator.close("failed" if wrong else "passed", "; ".join(wrong))
+    evaluator.close("failed" if wrong else outcome, "; ".join(wrong) or message)
     if wrong:
-        pytest.fail("\n".join(tables(evaluator) or wrong), pytrace=False)
+        pytest.fail("\n".join([*tables(evaluator), *evaluator.beyond_tables] or wrong), pytrace=False)
 
 
 def tables(evaluator: Evaluator) -> list[str]:

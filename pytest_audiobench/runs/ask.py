@@ -10,12 +10,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from pytest_audiobench.audio.decode import decode
-from pytest_audiobench.errors import AudiobenchError, AudioError, FatalError, PassingError
+from pytest_audiobench.errors import AudioError, FatalError, OutOfReach, PassingError, SampleError
 from pytest_audiobench.models.messages import Ask, Heard, Request, Response
 from pytest_audiobench.runs import plan
 from pytest_audiobench.runs.claims import Claims
 from pytest_audiobench.runs.handle import Handle
 from pytest_audiobench.runs.store import Store
+from pytest_audiobench.runs.texts import message
 
 _DECODERS = 4
 _AHEAD = 2
@@ -23,7 +24,7 @@ _AHEAD = 2
 _TRIES = 4
 _FIRST_WAIT_S = 0.5
 _FAILED_BATCHES = 3
-"""Batches in a row that may fail for an unforeseen reason before the model is taken to be broken."""
+"""Batches in a row that may fail before the model is taken to be broken."""
 
 Progress = Callable[[int, int], None]
 
@@ -58,10 +59,10 @@ class Asker:
 
     def responses(self, requests: Sequence[Request], planned: Sequence[plan.Planned]) -> dict[str, Response]:
         """The response to every request, by request key; those that could not be asked carry an error."""
-        limits = self._handle.limits
-        cut = plan.batches(planned, limits)
         keys = [item.key for item in planned]
+        cut: list[list[int]] = []
         if self._handle.planned:
+            cut = plan.batches(planned, self._handle.limits)
             for batch in cut:
                 whole = plan.batch_key([planned[i].key for i in batch])
                 for i in batch:
@@ -71,14 +72,16 @@ class Asker:
         missing = [keys[i] for i in range(len(keys)) if keys[i] not in held]
         self._progress(len(held), len(keys))
         if missing:
-            held |= self._ask_missing([self._batch(requests, keys, batch) for batch in cut], held)
+            if not self._handle.planned:
+                cut = plan.filled([i for i in range(len(keys)) if keys[i] not in held], planned, self._handle.limits)
+            held |= self._ask_missing([self._batch(requests, keys, batch) for batch in cut], held, len(keys))
         return {request.key: held[key] for request, key in zip(requests, keys, strict=True)}
 
     def _known(self, keys: Sequence[bytes]) -> dict[bytes, Response]:
         held = self._store.get_many(keys)
         if len(held) < len(keys):
             missing = [key for key in keys if key not in held]
-            held |= {key: Response(error=message) for key, message in self._store.failures(missing).items()}
+            held |= {key: Response(error=text) for key, text in self._store.failures(missing).items()}
         return held
 
     def _batch(self, requests: Sequence[Request], keys: Sequence[bytes], positions: Sequence[int]) -> _Batch:
@@ -86,11 +89,10 @@ class Asker:
         # A planned batch is known or asked whole, so its first answer's key stands for all of it.
         return _Batch(tuple(requests[i] for i in positions), own, own[:1] if self._handle.planned else own)
 
-    def _ask_missing(self, batches: Sequence[_Batch], known: Mapping[bytes, Response]) -> dict[bytes, Response]:
+    def _ask_missing(
+        self, batches: Sequence[_Batch], known: Mapping[bytes, Response], total: int
+    ) -> dict[bytes, Response]:
         todo = [batch for batch in batches if any(key not in known for key in batch.keys)]
-        if not self._handle.planned:
-            todo = [_without(batch, known) for batch in todo]
-        total = sum(len(batch.requests) for batch in batches)
         answered: dict[bytes, Response] = {}
         waiting: list[_Batch] = []
         with self._decoded_ahead(todo, eager=True) as stream:
@@ -137,14 +139,16 @@ class Asker:
         heard = audio.results(batch.requests)
         fit = [i for i, played in enumerate(heard) if not isinstance(played, AudioError)]
         failures = {
-            batch.keys[i]: (str(played), True) for i, played in enumerate(heard) if isinstance(played, AudioError)
+            batch.keys[i]: (message(played), not isinstance(played, OutOfReach))
+            for i, played in enumerate(heard)
+            if isinstance(played, AudioError)
         }
         asks = [Ask(batch.requests[i], heard[i]) for i in fit]  # type: ignore[arg-type]
         answers = {}
         for i, (ask, response) in enumerate(zip(asks, self._asked(asks), strict=True)):
             key = batch.keys[fit[i]]
             if response.error is not None:
-                failures[key] = (response.error, False)
+                failures[key] = (message(response.error), False)
             else:
                 cut = tuple(played.truncated_s for played in ask.audio)
                 response = replace(response, truncated_s=cut if any(cut) else ())
@@ -153,7 +157,7 @@ class Asker:
         self.counts.asked += len(answers)
         self.counts.noise += written.noise
         self.counts.repaired += written.repaired
-        return held | written.held | {key: Response(error=message) for key, (message, _) in failures.items()}
+        return held | written.held | {key: Response(error=text) for key, (text, _) in failures.items()}
 
     def _asked(self, asks: Sequence[Ask]) -> list[Response]:
         if not asks:
@@ -166,25 +170,26 @@ class Asker:
                 break
             except PassingError as error:
                 if attempt == _TRIES - 1:
-                    return [Response(error=f"{error} (asked {_TRIES} times)")] * len(asks)
+                    return self._failed(asks, error, f"{error} (asked {_TRIES} times)")
                 time.sleep(_FIRST_WAIT_S * 2**attempt)
-            except AudiobenchError:
+            except FatalError:
                 raise
+            except SampleError as error:
+                return [Response(error=str(error))] * len(asks)
             except Exception as error:
-                return self._unforeseen(asks, error)
+                return self._failed(asks, error, f"{type(error).__name__}: {error}")
         self.counts.oom_splits += self._handle.oom_splits - splits
         self._failed_in_a_row = 0
         if len(responses) != len(asks):
             raise FatalError(f"{self._handle.spec} gave {len(responses)} answers to {len(asks)} requests")
         return responses
 
-    def _unforeseen(self, asks: Sequence[Ask], error: Exception) -> list[Response]:
+    def _failed(self, asks: Sequence[Ask], error: Exception, why: str) -> list[Response]:
         self._failed_in_a_row += 1
-        message = f"{type(error).__name__}: {error}"
         if self._failed_in_a_row >= _FAILED_BATCHES:
             many = f"{_FAILED_BATCHES} batches in a row"
-            raise FatalError(f"{self._handle.spec} failed {many} ({message}); what it had answered is kept") from error
-        return [Response(error=message)] * len(asks)
+            raise FatalError(f"{self._handle.spec} failed {many} ({why}); what it had answered is kept") from error
+        return [Response(error=why)] * len(asks)
 
     @contextmanager
     def _decoded_ahead(self, batches: Sequence[_Batch], eager: bool) -> Iterator[Iterator[tuple[_Batch, _Decoding]]]:

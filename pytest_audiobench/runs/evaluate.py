@@ -68,14 +68,7 @@ def evaluate(bench: Bench, handle: Handle, item: Item, dataset: Dataset, protoco
     chosen = [name for name in bench.protocols if name in protocol.available]
     if chosen:
         protocol = protocol.reading_as(*chosen)
-    slice_ = take(
-        dataset,
-        item.places,
-        bench.index,
-        limit=bench.limit,
-        whole_windows=handle.planned,
-        listens=handle.listens,
-    )
+    slice_ = take(dataset, item.places, bench.index, handle, bench.limit)
     asker = Asker(handle, bench.store, bench.claims, item.progress)
     answered = gather(slice_, protocol, handle, asker, bench.epochs)
     own = clusters(slice_)

@@ -52,7 +52,11 @@ class Handle:
 
     @cached_property
     def digest(self) -> str:
-        return digest(self.fingerprint)
+        """The model's identity: its fingerprint, what it is played, and, where they matter, its batches' limits."""
+        limits = self.limits
+        heard = f"{limits.rate_hz} Hz, {limits.max_clip_s} s"
+        batches = f"{limits.max_batch} requests, {limits.max_batch_s} s" if self.planned else ""
+        return digest({"fingerprint": self.fingerprint, "heard": heard, "batches": batches})
 
     def ready(self) -> Model:
         """The model, loaded."""

@@ -6,8 +6,9 @@ answers; ``score_hash`` adds the protocols. No score, float, path or time is eve
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from pytest_audiobench.datasets.sample import Field
 from pytest_audiobench.identity import digest, digest_of_trusted
 from pytest_audiobench.protocols.protocol import Protocol
 from pytest_audiobench.runs.answers import Answered
@@ -58,8 +59,7 @@ def item_hashes(
     return hashes
 
 
-def _metadata(metadata: object) -> list[list[str]]:
-    assert isinstance(metadata, dict)
+def _metadata(metadata: Mapping[str, Field]) -> list[list[str]]:
     return sorted([name, str(value)] for name, value in metadata.items())
 
 

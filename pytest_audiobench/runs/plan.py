@@ -83,6 +83,19 @@ def batches(requests: Sequence[Planned], limits: Limits) -> list[list[int]]:
     return cut
 
 
+def filled(positions: Sequence[int], requests: Sequence[Planned], limits: Limits) -> list[list[int]]:
+    """``positions`` in batches as full as the limits allow, for models whose batches are nobody's business."""
+    cut: list[list[int]] = []
+    seconds = 0.0
+    for position in positions:
+        seconds += requests[position].duration_s
+        if not cut or len(cut[-1]) >= limits.max_batch or seconds > limits.max_batch_s:
+            cut.append([])
+            seconds = requests[position].duration_s
+        cut[-1].append(position)
+    return cut
+
+
 def batch_key(keys: Sequence[bytes]) -> bytes:
     """A batch's identity: the keys of its requests, in order."""
     return hashlib.sha256(b"".join(keys)).digest()

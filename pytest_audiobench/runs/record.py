@@ -82,5 +82,25 @@ class ItemRecord:
     outcome: Outcome = "passed"
     message: str = ""
 
+    @classmethod
+    def without_result(cls, *, index: int, nodeid: str, eval: str, suite: str, model: str) -> ItemRecord:
+        """The record of an eval that measured nothing."""
+        return cls(
+            index=index,
+            nodeid=nodeid,
+            eval=eval,
+            suite=suite,
+            model=model,
+            dataset="",
+            protocol="",
+            n=0,
+            epochs=0,
+            limited=False,
+            readings=[],
+            metrics=[],
+            hashes={},
+            asking={},
+        )
+
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

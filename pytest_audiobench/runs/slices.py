@@ -11,6 +11,8 @@ from pytest_audiobench.datasets.dataset import Dataset, Places
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.runs import plan
+from pytest_audiobench.runs.handle import Handle
+from pytest_audiobench.runs.texts import message
 
 _FEW_VALUES = 12
 """A metadata field with at most this many values (and at least two) is reported by group unasked."""
@@ -51,14 +53,12 @@ class Slice:
         return len(self.taken) < self.size
 
 
-def take(
-    dataset: Dataset, places: Places, index: AudioIndex, *, limit: int | None, whole_windows: bool, listens: bool
-) -> Slice:
-    """Read ``dataset`` and choose its samples.
+def take(dataset: Dataset, places: Places, index: AudioIndex, handle: Handle, limit: int | None = None) -> Slice:
+    """Read ``dataset`` and choose the samples that ``handle``'s model is asked about.
 
     A clip that cannot be found is a sample's error for a model that listens, and no error for one that
-    does not (a replay). Raises NotHere when the data set is absent, UsageError for an empty one or one
-    whose ids repeat.
+    does not (a replay); so is a sample of more clips than the model takes. Raises NotHere when the data
+    set is absent, UsageError for an empty one or one whose ids repeat.
     """
     samples = dataset.read(places)
     if not samples:
@@ -68,26 +68,29 @@ def take(
         raise UsageError(f"{dataset.name} holds the id {repeated[0]!r} more than once: ids must be unique")
     hashes = [plan.sample_hash(sample.id) for sample in samples]
     bits = plan.window_bits(len(samples))
-    positions = plan.taken(hashes, limit, whole_windows)
+    positions = plan.taken(hashes, limit, whole_windows=handle.planned)
     chosen = [samples[i] for i in positions]
     facts = iter(index.facts_of([clip for sample in chosen for clip in sample.clips]))
     taken = []
     for position, sample in zip(positions, chosen, strict=True):
         own = [next(facts) for _ in sample.clips]
-        taken.append(_identified(sample, plan.window_of(hashes[position], bits), own, listens))
+        taken.append(_identified(sample, plan.window_of(hashes[position], bits), own, handle))
     absent = sum(one.clip_keys is None for one in taken)
-    partly = absent and not listens and absent < len(taken)
+    partly = absent and not handle.listens and absent < len(taken)
     notes = [f"{absent} of {len(taken)} samples have no audio on this machine"] if partly else []
     return Slice(dataset, len(samples), taken, _few_valued(chosen) if dataset.groups is None else dataset.groups, notes)
 
 
-def _identified(sample: Sample, window: int, facts: Sequence[ClipFacts | Exception], listens: bool) -> Taken:
-    wrong = [fact for fact in facts if isinstance(fact, Exception)]
+def _identified(sample: Sample, window: int, facts: Sequence[ClipFacts | Exception], handle: Handle) -> Taken:
+    wrong = [message(fact) for fact in facts if isinstance(fact, Exception)]
     if wrong:
-        return Taken(sample, window, None, (None,) * len(facts), str(wrong[0]) if listens else None)
+        return Taken(sample, window, None, (None,) * len(facts), wrong[0] if handle.listens else None)
+    error = None
+    if handle.listens and len(facts) > handle.limits.max_clips:
+        error = f"{handle.spec} takes {handle.limits.max_clips} clip(s) at once, and the sample has {len(facts)}"
     found = [fact for fact in facts if isinstance(fact, ClipFacts)]
     keys = tuple(clip.key_from(fact.digest) for clip, fact in zip(sample.clips, found, strict=True))
-    return Taken(sample, window, keys, tuple(fact.duration_s for fact in found), None)
+    return Taken(sample, window, keys, tuple(fact.duration_s for fact in found), error)
 
 
 def _few_valued(samples: Sequence[Sample]) -> tuple[str, ...]:

@@ -112,8 +112,8 @@ class Store:
             fixed += changes
             about = {
                 **detail,
-                "usage": dict(response.usage),
-                "latency_s": response.latency_s,
+                "usage": {str(name): int(count) for name, count in response.usage.items()},
+                "latency_s": None if response.latency_s is None else float(response.latency_s),
                 "truncated_s": response.truncated_s,
             }
             rows.append((key, outputs, json.dumps(about), self._run, now))
@@ -124,10 +124,7 @@ class Store:
                 "INSERT INTO failure (key, message, permanent, run, created) VALUES (?, ?, ?, ?, ?) "
                 "ON CONFLICT (key) DO UPDATE SET message = excluded.message, permanent = excluded.permanent, "
                 "run = excluded.run, created = excluded.created",
-                [
-                    (key, repaired(message)[0], permanent, self._run, now)
-                    for key, (message, permanent) in failures.items()
-                ],
+                [(key, message, permanent, self._run, now) for key, (message, permanent) in failures.items()],
             )
         return Written(dict(_select(self._connection, list(answers), None)), noise, fixed)
 
@@ -169,9 +166,10 @@ class Store:
 
 
 def _opened(path: Path) -> sqlite3.Connection:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    connection = sqlite3.connect(path, timeout=60.0, isolation_level=None, check_same_thread=False)
+    connection = None
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        connection = sqlite3.connect(path, timeout=60.0, isolation_level=None, check_same_thread=False)
         connection.execute("PRAGMA busy_timeout = 60000")
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
@@ -182,8 +180,9 @@ def _opened(path: Path) -> sqlite3.Connection:
             "INSERT OR IGNORE INTO meta VALUES (?, ?)", [("schema", SCHEMA_VERSION), ("keys", KEY_SCHEME)]
         )
         connection.execute("COMMIT")
-    except sqlite3.DatabaseError as error:
-        connection.close()
+    except (sqlite3.DatabaseError, OSError) as error:
+        if connection is not None:
+            connection.close()
         raise UsageError(
             f"{path} cannot be used as a store ({error}): move it away or choose another with --ab-store"
         ) from error
@@ -229,10 +228,10 @@ def _outputs_json(response: Response) -> tuple[str, int]:
     for output in response.outputs:
         parts = []
         for kind, value in output.parts:
-            text, changed = repaired(value)
+            text, changed = repaired(str(value))
             changes += changed
             parts.append([kind, text])
-        outputs.append([parts, output.finish] if output.score is None else [parts, output.finish, output.score])
+        outputs.append([parts, output.finish] if output.score is None else [parts, output.finish, float(output.score)])
     return json.dumps(outputs, separators=(",", ":")), changes
 
 

@@ -6,6 +6,15 @@ LONGEST_TEXT = 4 * 2**20
 """Characters kept of one output; an answer beyond it is no answer but a runaway."""
 
 
+LONGEST_MESSAGE = 2000
+"""Characters kept of an error's message."""
+
+
+def message(error: object) -> str:
+    """An error's message as one line of valid text of bounded length."""
+    return repaired(" ".join(str(error).split())[:LONGEST_MESSAGE])[0]
+
+
 def repaired(text: str) -> tuple[str, bool]:
     """``text`` as valid Unicode of bounded length, and whether it had to be changed.
 

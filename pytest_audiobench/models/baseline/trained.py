@@ -1,0 +1,120 @@
+"""What training left in ``fixtures/listener``: heads, their labels and weights, and counts of the answers."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pytest_audiobench.errors import FatalError
+from pytest_audiobench.models.baseline.classifier import Network
+from pytest_audiobench.models.baseline.features import VERSION, Array, columns
+
+SCHEMA = "audiobench.listener/1"
+
+
+@dataclass(frozen=True)
+class Head:
+    """One thing the listener can tell. ``cue`` is a pattern for questions that are about it.
+
+    ``counts`` names another head: then the answer is how many of that head's labels are heard, and there is
+    no network. A head with ``only_with_cue`` has labels so common ("yes") that its cue must be in the question.
+    """
+
+    name: str
+    labels: tuple[str, ...]
+    cue: str
+    only_with_cue: bool
+    groups: tuple[str, ...]
+    counts: str | None = None
+
+    def could_answer(self, choices: Sequence[str]) -> bool:
+        return all(normalised(option) in self.labels for option in choices)
+
+    def is_meant(self, question: str) -> bool:
+        return re.search(self.cue, question, re.IGNORECASE) is not None
+
+
+def normalised(option: str) -> str:
+    """An option's text as the labels are written."""
+    return option.strip().strip(".").casefold()
+
+
+def listener_folder() -> Path:
+    """Where the trained listener lies. Raises FatalError when the bundled files are missing."""
+    from pytest_audiobench.datasets.bundled import fixtures_folder
+
+    return fixtures_folder() / "listener"
+
+
+def read_description() -> dict[str, Any]:
+    """``listener.json``. Raises FatalError when it is missing or belongs to other features."""
+    path = listener_folder() / "listener.json"
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise FatalError(f"{path} cannot be read ({error}); install the package again") from None
+    if found.get("schema") != SCHEMA or found.get("features") != VERSION:
+        raise FatalError(
+            f"{path} belongs to {found.get('schema')} and features {found.get('features')}, this package to {SCHEMA} "
+            f"and features {VERSION}; train it again with fixtures/train_listener.py"
+        )
+    return dict(found)
+
+
+def inputs_of(head: Head, vector: Array) -> Array:
+    """The features that a head looks at; ``vector``: shape (…, features)."""
+    return vector[..., columns(head.groups)]
+
+
+@dataclass(frozen=True)
+class Trained:
+    """Heads in the order in which they are considered, and the networks by their heads' names."""
+
+    heads: tuple[Head, ...]
+    networks: Mapping[str, Network]
+
+    @classmethod
+    def read(cls) -> Trained:
+        """The bundled one. Raises FatalError when its files are missing or of another version."""
+        from safetensors.numpy import load_file
+
+        heads = tuple(_head(described) for described in read_description()["heads"])
+        tensors = load_file(listener_folder() / "listener.safetensors")
+        return cls(heads, {head.name: Network.named(tensors, head.name) for head in heads if not head.counts})
+
+    def head_for(self, choices: Sequence[str], question: str) -> Head | None:
+        """The head whose labels hold every option: the first whose cue is in the question, else the first at all."""
+        able = [head for head in self.heads if choices and head.could_answer(choices)]
+        meant = [head for head in able if head.is_meant(question)]
+        return next(iter(meant + [head for head in able if not head.only_with_cue]), None)
+
+    def scores(self, head: Head, vector: Array) -> Array:
+        """One score per label of a head for one clip's features."""
+        if head.counts is None:
+            return self.networks[head.name].scores(inputs_of(head, vector))
+        counted = next(other for other in self.heads if other.name == head.counts)
+        heard = int((self.scores(counted, vector) > 0).sum())
+        closeness: Array = -np.abs(np.arange(1.0, 1 + len(head.labels)) - heard)
+        return closeness
+
+    def choose(self, head: Head, choices: Sequence[str], vector: Array) -> int:
+        """The place of the option with the highest score, the first among equals."""
+        scores = self.scores(head, vector)
+        return int(np.argmax([scores[head.labels.index(normalised(option))] for option in choices]))
+
+
+def _head(described: Mapping[str, Any]) -> Head:
+    return Head(
+        name=described["name"],
+        labels=tuple(described["labels"]),
+        cue=described["cue"],
+        only_with_cue=described["only_with_cue"],
+        groups=tuple(described["groups"]),
+        counts=described["counts"],
+    )
