@@ -4,7 +4,7 @@ import pytest
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.model import Limits
-from pytest_audiobench.models.registry import KINDS, make, register_kind
+from pytest_audiobench.models.registry import make
 from pytest_audiobench.models.spec import check_options, parse_spec
 
 
@@ -34,17 +34,6 @@ def test_a_kind_of_a_plugin_is_made_by_its_factory():
 def test_an_unknown_kind_is_answered_with_the_known_ones():
     with pytest.raises(UsageError, match=r"'gpt:x' names an unknown kind of model; known are baseline, hf, replay"):
         make(parse_spec("gpt:x"))
-
-
-def test_a_kind_is_registered_once():
-    register_kind("test-parrot", Parrot)
-    try:
-        register_kind("test-parrot", Parrot)
-        with pytest.raises(UsageError, match="registered twice"):
-            register_kind("test-parrot", Limits)
-        assert make(parse_spec("test-parrot:polly")).spec == "parrot:polly"
-    finally:
-        del KINDS["test-parrot"]
 
 
 def test_making_a_transformers_model_imports_no_torch(tmp_path):
