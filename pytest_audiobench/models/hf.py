@@ -54,12 +54,15 @@ class HfModel:
     def __init__(
         self, target: str, options: Mapping[str, str] | None = None, digest_of: Callable[[Path], str] = sha256_of
     ) -> None:
-        """Raises UsageError for an unknown option or a value that none can have."""
+        """``digest_of`` hashes a file; a run replaces it by one that remembers, since weights are large.
+
+        Raises UsageError for an unknown option or a value that none can have.
+        """
         self._options = dict(options or {})
         check_options("hf", self._options, OPTIONS)
         self.spec = written("hf", target, self._options)
         self._target = target
-        self._digest_of = digest_of
+        self.digest_of = digest_of
         self._batch = _number(self._options, "batch", 16, whole=True)
         self._max_s = _number(self._options, "max_s", 480.0)
         self._dtype = _one_of(self._options, "dtype", DTYPES)
@@ -93,7 +96,7 @@ class HfModel:
         """
         limits = self.limits
         return {
-            **self._checkpoint.digests(self._digest_of),
+            **self._checkpoint.digests(self.digest_of),
             "adapter": ADAPTER,
             "dtype": self.dtype,
             "attention": self._options.get("attn", "default"),

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.plugin.edge import user_errors
 
 DECLARED = "audiobench_declared"
 """The attribute of a declarative file's test function that counts its thresholds."""
@@ -33,8 +32,10 @@ class DeclarativeFile(pytest.Module):
     """Collected as a module with one test function, so that fixtures, models and ``-k`` work as for any eval."""
 
     def _getobj(self) -> ModuleType:
-        with user_errors():
+        try:
             table = _read(self.path)
+        except UsageError as error:
+            raise self.CollectError(str(error)) from None
         name = self.path.name.split(".")[0]
         module = ModuleType(name)
         setattr(module, f"test_{name}".replace("-", "_"), _test(table))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -10,7 +10,7 @@ import pytest
 
 from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.gate.thresholds import Threshold, check, parse_threshold
+from pytest_audiobench.gate.thresholds import Find, Threshold, check, parse_threshold
 from pytest_audiobench.gate.verdict import Verdict
 from pytest_audiobench.metrics.sanitise import number
 from pytest_audiobench.metrics.value import Metric
@@ -81,7 +81,7 @@ class Evaluator:
     def record(
         self, name: str, value: Any, *, direction: Literal["higher", "lower"] = "higher", unit: str = ""
     ) -> Metric:
-        """Record a number of the test's own beside the eval's metrics; thresholds may name it.
+        """Record a number of the test's own beside the eval's metrics; thresholds may name it once it is registered.
 
         Raises UsageError for a value that is no number. NaN and infinity are kept as "no number", on
         which every threshold fails.
@@ -178,13 +178,22 @@ class Evaluator:
         declared = [*(threshold for rule in rules for threshold in rule.require), *self._required]
         if result.errors > self._session.options.max_errors:
             detail = (
-                f"not comparable: {result.errors} of {result.n * result.record.epochs} samples could not be asked "
+                f"{result.errors} of {result.n * result.record.epochs} samples could not be asked "
                 f"({result.record.errors[0]['sample_id']}: {result.record.errors[0]['message']}); "
                 f"mend them, or allow them with --ab-max-errors {result.errors}"
             )
             texts = [threshold.text for threshold in declared] or ["every sample asked"]
             return [Verdict("not_comparable", text, None, detail) for text in texts]
-        return [check(threshold, result.find) for threshold in declared]
+        return [check(threshold, self._finder(result)) for threshold in declared]
+
+    def _finder(self, result: Result) -> Find:
+        """A result's numbers, and those that the test recorded beside all its results."""
+        own = {metric.name: as_metric(metric, {}) for metric in self._recorded}
+
+        def find(name: str, group: Mapping[str, str]) -> Metric | None:
+            return own[name] if name in own and not group else result.find(name, group)
+
+        return find
 
     def _registered(self, name: str) -> Dataset:
         datasets = self._session.registration.datasets

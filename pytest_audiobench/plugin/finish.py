@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from pytest_audiobench.plugin.collection import session_of
 from pytest_audiobench.plugin.controller import Controller, Expected
 from pytest_audiobench.plugin.options import read_options
 from pytest_audiobench.report import run_files
@@ -42,6 +43,8 @@ def finish(session: pytest.Session, controller: Controller) -> None:
     stopped = session.exitstatus in _STOPPED or bool(session.shouldstop) or bool(session.shouldfail)
     if session.exitstatus == pytest.ExitCode.USAGE_ERROR:
         return
+    # Under xdist nothing was collected here; pooled figures need the metrics that a conftest.py registers.
+    _ = session_of(session.config).registration
     notes = controller.unchecked
     if stopped and controller.lost:
         notes.append(f"stopped early: {len(controller.lost)} evals were not run")

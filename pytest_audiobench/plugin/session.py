@@ -72,7 +72,10 @@ class EvalSession:
             if other.alias != spec.alias:
                 other.close()
         if spec.alias not in self._handles:
-            self._handles[spec.alias] = Handle(spec.alias, make(spec, kinds=self.registration.kinds))
+            model = make(spec, kinds=self.registration.kinds)
+            if hasattr(model, "digest_of"):
+                model.digest_of = lambda path: self.bench.index.digest_of(path)
+            self._handles[spec.alias] = Handle(spec.alias, model)
         return self._handles[spec.alias]
 
     def check_models(self) -> None:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from pytest_audiobench.errors import AudiobenchError
 from pytest_audiobench.gate.table import failure_table
 from pytest_audiobench.plugin.evaluator import Evaluator
 from pytest_audiobench.runs.record import Outcome
@@ -18,8 +19,11 @@ def settled(evaluator: Evaluator) -> Iterator[None]:
 
     A failed check fails the test with its table and no traceback. An interrupted test leaves no record.
     """
+    mistake = ""
     try:
         yield
+    except AudiobenchError as error:
+        mistake = str(error)
     except pytest.skip.Exception as skip:
         # What was measured before the skip is held to its thresholds all the same.
         if not evaluator.results:
@@ -30,6 +34,10 @@ def settled(evaluator: Evaluator) -> Iterator[None]:
         evaluator.settle()
         evaluator.close("failed", str(error))
         raise
+    if mistake:
+        evaluator.settle()
+        evaluator.close("failed", mistake)
+        pytest.fail(mistake, pytrace=False)
     _conclude(evaluator, "passed", "")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,7 @@ class Run:
     """A finished run. ``record`` is run.json; its schema is docs/run.schema.json."""
 
     folder: Path
-    record: Mapping[str, Any]
+    record: Mapping[str, Any] = field(repr=False)
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """One mapping per sample and epoch, in the run's order, with at most one in memory; needs no pandas."""

@@ -31,7 +31,8 @@ def summary_lines(run: Mapping[str, Any], width: int) -> list[Line]:
     Evals first, then suites pooled, failed checks, the protocols' signatures, and the run's notes.
     """
     several = len(view.aliases(run)) > 1
-    evals = [_without_model(entry, several) for one in view.evals(run) for entry in _entries(one)]
+    measured = [one for one in view.evals(run) if one.blocks or one.verdict != "skipped"]
+    evals = [_without_model(entry, several) for one in measured for entry in _entries(one)]
     suites = [
         _without_model(entry, several)
         for suite in run["suites"]
@@ -39,25 +40,39 @@ def summary_lines(run: Mapping[str, Any], width: int) -> list[Line]:
         for entry in _suite(suite, _fields_between(run, suite))
     ]
     if not evals:
-        return [(banner.text, "red") for banner in view.banners(run)]
+        return [(banner.text, "red") for banner in view.banners(run)] + _noted(run)
     lines = _table(_without_model(_Entry(_HEAD, "bold"), several), evals, suites, width)
     lines += list(_failures(run))
     lines += [(f"{name}: {signature}", "light") for name, signature in _signatures(run).items()]
     lines += [(banner.text, _STYLES[banner.tone]) for banner in view.banners(run)]
-    lines += [(f"note: {printable(note)}", "yellow") for note in _notes(run)]
-    return lines
+    return lines + _noted(run)
+
+
+def _noted(run: Mapping[str, Any]) -> list[Line]:
+    return [(f"note: {printable(note)}", "yellow") for note in _notes(run)]
 
 
 def _notes(run: Mapping[str, Any]) -> list[str]:
-    """The run's notes, and the evals' warnings; what several evals warn of is said once."""
-    named: dict[str, list[str]] = {}
+    """What the evals warn of, agreement over epochs, skips and the run's own notes; what several say is said once."""
+    said: dict[str, list[str]] = {}
     for item in run["items"]:
-        for warning in item["warnings"]:
-            named.setdefault(warning, []).append(item["eval"])
-    warned = [
-        f"{evals[0]}: {text}" if len(evals) == 1 else f"{text} ({len(evals)} evals)" for text, evals in named.items()
+        skipped = [f"skipped: {item['message']}"] if item["outcome"] == "skipped" else []
+        for text in (*item["warnings"], *_agreement(item), *skipped):
+            said.setdefault(text, []).append(item["eval"])
+    told = [f"{evals[0]}: {text}" if len(evals) == 1 else f"{len(evals)} evals: {text}" for text, evals in said.items()]
+    return [*told, *run["notes"]]
+
+
+def _agreement(item: Mapping[str, Any]) -> list[str]:
+    found = item["agreement"]
+    if not found or found["mean"] is None:
+        return []
+    low, high = (f"{100 * found[bound]:.1f}" for bound in ("min", "max"))
+    return [
+        f"{found['metric']} over {found['epochs']} epochs: mean {100 * found['mean']:.1f} %, "
+        f"spread {100 * found['spread']:.1f} points ({low} to {high}); "
+        f"the same answer in all epochs for {100 * found['agreement']:.1f} % of {found['n']} samples"
     ]
-    return [*run["notes"], *warned]
 
 
 def _entries(one: view.Eval) -> Iterator[_Entry]:

@@ -7,8 +7,11 @@ from dataclasses import dataclass, field
 
 from pytest_audiobench.audio.index import AudioIndex
 from pytest_audiobench.datasets.dataset import Dataset, Places
+from pytest_audiobench.errors import UsageError
 from pytest_audiobench.metrics.agreement import across_epochs
+from pytest_audiobench.protocols.multiple_choice import multiple_choice
 from pytest_audiobench.protocols.protocol import Protocol, Reading
+from pytest_audiobench.protocols.transcription import transcription
 from pytest_audiobench.runs.answers import Answered, gather
 from pytest_audiobench.runs.ask import Asker
 from pytest_audiobench.runs.claims import Claims
@@ -68,6 +71,8 @@ def evaluate(bench: Bench, handle: Handle, item: Item, dataset: Dataset, protoco
     chosen = [name for name in bench.protocols if name in protocol.available]
     if chosen:
         protocol = protocol.reading_as(*chosen)
+    if len(chosen) < len(bench.protocols):
+        _check_names(bench.protocols, protocol)
     slice_ = take(dataset, item.places, bench.index, handle, bench.limit)
     asker = Asker(handle, bench.store, bench.claims, item.progress)
     answered = gather(slice_, protocol, handle, asker, bench.epochs)
@@ -95,6 +100,14 @@ def evaluate(bench: Bench, handle: Handle, item: Item, dataset: Dataset, protoco
     )
     record.warnings = _warnings(record, slice_, answered)
     return Evaluation(Result(record, rows, protocol.readings, clustered), slice_, protocol, answered, rows)
+
+
+def _check_names(names: Sequence[str], protocol: Protocol) -> None:
+    """Names that belong to other evals' protocols are fine; one that belongs to none is a mistake."""
+    known = {*protocol.available, *multiple_choice().available, *transcription().available}
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise UsageError(f"no protocol is called {unknown[0]!r}; there are {', '.join(sorted(known))}")
 
 
 def _metrics(reading: Reading, rows: Sequence[Scored], slice_: Slice, clustered: bool) -> list[MetricRecord]:

@@ -110,7 +110,10 @@ def test_tones(evaluate, record_property, n):
     )
     result = suite.run("-n2")
     assert result.ret != 0
-    result.stdout.fnmatch_lines(["*collected and never reported*"])
+    run, _ = suite.last()
+    assert run["exit_status"] != 0
+    assert len(run["items"]) == 6
+    result.stdout.fnmatch_lines(["*6 failed*"])
 
 
 def test_two_evals_with_one_name_are_a_usage_error(suite):
@@ -280,10 +283,132 @@ def test_tones(evaluate, n):
     evaluate(manifest("data/tones.jsonl"), multiple_choice())
 """
     )
-    (suite.path / "audiobench.toml").write_text('[[threshold]]\neval = "tones[1]"\nrequire = ["accuracy >= 1.1"]\n')
+    (suite.path / "audiobench.toml").write_text(
+        '[[threshold]]\neval = "tones[1]"\nrequire = ["accuracy.lower >= 0.99"]\n'
+    )
     stopped = suite.run("-x")
     stopped.assert_outcomes(passed=1, failed=1)
     result = suite.pytester.runpytest_subprocess("--ab-model=tone:one")
     result.assert_outcomes(passed=3, failed=1)
     result = suite.pytester.runpytest_subprocess("--ab-model=tone:one", "--lf")
     result.assert_outcomes(failed=1)
+
+
+def test_a_rule_holds_for_every_evaluation_that_a_test_names(suite):
+    suite.tones()
+    suite.write(
+        test_tones="""
+from pytest_audiobench import manifest, multiple_choice
+
+def test_tones(evaluate):
+    evaluate(manifest("data/tones.jsonl"), multiple_choice(), name="noisy")
+"""
+    )
+    (suite.path / "audiobench.toml").write_text(THRESHOLD)
+    suite.run(deaf="yes").assert_outcomes(failed=1)
+    for pattern, outcome in (("tones:noisy", {"failed": 1}), ("tones:clean", {"failed": 1})):
+        (suite.path / "audiobench.toml").write_text(THRESHOLD.replace("tones*", pattern))
+        suite.run(deaf="yes").assert_outcomes(**outcome)
+    result = suite.run()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*made no evaluation that matches 'tones:clean'; it made tones:noisy*"])
+
+
+def test_a_skip_does_not_excuse_what_was_measured_before_it(suite):
+    suite.tones()
+    suite.write(
+        test_tones="""
+from pytest_audiobench import manifest, multiple_choice, sakura
+
+def test_tones(evaluate):
+    evaluate(manifest("data/tones.jsonl"), multiple_choice(), name="a")
+    evaluate(sakura("animal", "single"), multiple_choice(), name="b")
+"""
+    )
+    (suite.path / "audiobench.toml").write_text(THRESHOLD)
+    suite.run(deaf="yes").assert_outcomes(failed=1)
+    suite.run().assert_outcomes(skipped=1)
+
+
+def test_a_number_of_the_tests_own_cannot_pass_for_a_measured_one(suite):
+    suite.tones()
+    suite.write(
+        test_tones="""
+from pytest_audiobench import manifest, multiple_choice
+
+def test_tones(evaluate):
+    evaluate(manifest("data/tones.jsonl"), multiple_choice())
+    evaluate.record("accuracy", 1.0)
+"""
+    )
+    (suite.path / "audiobench.toml").write_text(THRESHOLD)
+    result = suite.run(deaf="yes")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*accuracy is measured by the eval*"])
+
+
+def test_a_declarative_file_without_its_data_fails_when_it_declares_thresholds(suite):
+    (suite.path / "conftest.py").write_text(
+        (suite.path / "conftest.py").read_text()
+        + """
+
+from pytest_audiobench import sakura
+
+_before = pytest_audiobench_register
+
+def pytest_audiobench_register(registration):
+    _before(registration)
+    registration.dataset("animals", sakura("animal", "single"))
+"""
+    )
+    (suite.path / "animals.audiobench.toml").write_text('dataset = "animals"\nrequire = ["accuracy >= 0.5"]\n')
+    result = suite.run("animals.audiobench.toml")
+    result.assert_outcomes(skipped=1)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+
+
+def test_a_folder_that_is_no_run_is_never_removed(tones):
+    precious = tones.path / "reports" / "precious"
+    precious.mkdir(parents=True)
+    (precious / "thesis.txt").write_text("years of work")
+    for workers in ("-n0", "-n2"):
+        assert tones.run("--ab-run=precious", workers).ret == pytest.ExitCode.USAGE_ERROR
+    assert (precious / "thesis.txt").read_text() == "years of work"
+
+
+def test_an_eval_that_breaks_before_it_measures_is_in_the_report(suite):
+    suite.tones()
+    suite.write(
+        test_tones="""
+from pytest_audiobench import manifest, multiple_choice
+
+def test_tones(evaluate):
+    evaluate(manifest("data/tones.jsonl"), multiple_choice())
+
+def test_missing(evaluate):
+    evaluate(manifest("data/nothing.jsonl"), multiple_choice())
+
+def test_prompt(evaluate):
+    evaluate(manifest("data/tones.jsonl"), multiple_choice(prompt="{quest}"))
+"""
+    )
+    result = suite.run()
+    result.assert_outcomes(passed=1, failed=2)
+    result.stdout.no_fnmatch_line("*Traceback*")
+    outcomes = {item["eval"]: item["outcome"] for item in suite.last()[0]["items"]}
+    assert outcomes == {"tones": "passed", "tones/missing": "failed", "tones/prompt": "failed"}
+
+
+def test_a_mistyped_protocol_is_told(tones):
+    result = tones.run("--ab-protocol=letterz")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*no protocol is called 'letterz'*letters*"])
+
+
+def test_a_gpu_for_every_worker_or_a_usage_error(tones, monkeypatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
+    result = tones.run("-n2", model="hf:checkpoint")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: 2 workers would share 1 visible GPU*use -n 1*"])
+    tones.write(test_foreign="def test_foreign():\n    pass\n")
+    assert tones.run("test_foreign.py", "-n2", model="hf:checkpoint").ret == 0

@@ -37,7 +37,7 @@ class Listener:
     def fingerprint(self) -> Mapping[str, str]:
         folder = listener_folder()
         return {
-            "baseline": "listener/1",
+            "baseline": "listener/2",
             "features": VERSION,
             "weights": sha256_of(folder / "listener.safetensors"),
             "description": sha256_of(folder / "listener.json"),
