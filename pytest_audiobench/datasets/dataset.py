@@ -33,7 +33,7 @@ class Places:
         for folder in candidates:
             if any((folder / landmark).exists() for landmark in landmarks):
                 return DataRoot(name, folder.resolve())
-        looked = ", ".join(str(folder / landmarks[0]) for folder in candidates) or "nowhere: no data folder is set"
+        looked = ", ".join(_lacking(folder, landmarks[0]) for folder in candidates) or "nowhere: no data folder is set"
         raise NotHere(f"{name} is not on this machine (looked for {looked}); point to it with --ab-data {name}=FOLDER")
 
 
@@ -49,3 +49,7 @@ class Dataset:
     read: Callable[[Places], Sequence[Sample]]
     cluster: str | None = None
     groups: tuple[str, ...] | None = None
+
+
+def _lacking(folder: Path, landmark: str) -> str:
+    return f"{folder}, which has no {landmark}" if folder.is_dir() else str(folder)

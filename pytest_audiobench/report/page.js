@@ -157,9 +157,16 @@
 
   function drawTroubles() {
     const found = data.notes.map((note) => el("li", {}, tag("warn", "! note"), " ", visible(note)));
+    const skips = new Map();
+    for (const one of data.evals.filter((one) => one.outcome === "skipped" && one.message)) {
+      skips.set(one.message, [...(skips.get(one.message) || []), named(one.name, one.model)]);
+    }
+    for (const [message, names] of skips) {
+      found.push(el("li", {}, tag("warn", "skipped"), " ", el("strong", {}, visible(names.join(", ")), ": "), longText(message, "")));
+    }
     for (const one of data.evals) {
       const name = el("strong", {}, visible(named(one.name, one.model)), ": ");
-      if (one.message) found.push(el("li", {}, tag(one.tone, one.outcome), " ", name.cloneNode(true), longText(one.message, "")));
+      if (one.message && one.outcome !== "skipped") found.push(el("li", {}, tag(one.tone, one.outcome), " ", name.cloneNode(true), longText(one.message, "")));
       for (const error of one.errors) {
         found.push(el("li", {}, tag("bad", "✗ error"), " ", name.cloneNode(true), el("code", {}, visible(error.sample_id)), " ", visible(error.message)));
       }

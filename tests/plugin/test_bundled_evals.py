@@ -1,0 +1,130 @@
+"""The benchmark's own evals: what is collected, from a checkout and from a wheel, and what the default model scores."""
+
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+BUNDLED = ROOT / "fixtures" / "bundled"
+
+
+def run_pytest(folder, *args, **environment):
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *args]
+    environment = {**os.environ, "COLUMNS": "140", **environment}
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+def collected(*args, folder=ROOT, **environment):
+    """The evals that a command selects, by their names in test ids."""
+    done = run_pytest(folder, "--collect-only", "-q", *args, **environment)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return [line.partition("::")[2] for line in done.stdout.splitlines() if "::" in line]
+
+
+# What is collected
+
+
+def test_the_benchmark_has_seventeen_evals():
+    evals = collected("evals")
+    assert len(evals) == len(set(evals)) == 17
+
+
+def test_k_emotion_selects_the_emotion_evals_of_every_data_set():
+    assert collected("evals", "-k", "emotion") == [
+        "test_emotion",
+        "test_sakura[emotion-single]",
+        "test_sakura[emotion-multi]",
+    ]
+
+
+def test_k_sakura_and_multi_selects_one_eval_for_each_track():
+    assert sorted(collected("evals", "-k", "sakura and multi")) == [
+        f"test_sakura[{track}-multi]" for track in ("animal", "emotion", "gender", "language")
+    ]
+
+
+def test_the_listing_says_that_bundled_emotion_is_synthetic_delivery():
+    done = run_pytest(ROOT, "evals/test_bundled.py", "--collect-only", "-v", "-k", "emotion")
+    assert "Synthetic delivery, not felt emotion." in done.stdout
+    assert "Nobody felt anything" in (BUNDLED / "README.md").read_text()
+
+
+# What the default model scores
+
+
+@pytest.fixture(scope="module")
+def scores(tmp_path_factory):
+    """The bundled evals' overall metrics by eval, of a run that names no model."""
+    if importlib.util.find_spec("pocketsphinx") is None:
+        pytest.skip("the default model transcribes with pocketsphinx (pip install 'pytest-audiobench[baseline]')")
+    folder = tmp_path_factory.mktemp("default")
+    (folder / "evals").mkdir()
+    shutil.copy(ROOT / "evals" / "test_bundled.py", folder / "evals")
+    (folder / "pytest.ini").write_text("[pytest]\n")
+    done = run_pytest(folder, "evals", "--ab-run=default")
+    assert done.returncode == 0, done.stdout + done.stderr
+    record = json.loads((folder / "reports" / "default" / "run.json").read_text())
+    assert [model["spec"] for model in record["models"]] == ["baseline:listener"]
+    return {item["dataset"]: {m["name"]: m for m in item["metrics"] if not m["group"]} for item in record["items"]}
+
+
+@pytest.mark.parametrize("task", ["digits", "emotion", "language", "sounds", "mixtures", "speech_presence"])
+def test_the_default_model_is_visibly_better_than_chance(scores, task):
+    rows = [json.loads(line) for line in (BUNDLED / f"{task}.jsonl").read_text().splitlines()]
+    chance = sum(1 / len(row["choices"]) for row in rows) / len(rows)
+    metric = scores[f"bundled/{task}"]["accuracy"]
+    assert metric["n"] == len(rows)
+    assert metric["lower"] > chance + 0.1
+
+
+def test_the_default_model_transcribes_most_words(scores):
+    metric = scores["bundled/transcription"]["wer"]
+    assert metric["n"] == 70
+    assert 0 <= metric["value"] < 0.3
+
+
+# From a wheel
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """The package as its wheel installs it, in a folder of its own."""
+    if importlib.util.find_spec("pip") is None:
+        pytest.skip("needs pip to build the wheel")
+    folder = tmp_path_factory.mktemp("wheel")
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
+    isolation = ["--no-build-isolation"] if importlib.util.find_spec("hatchling") else []
+    command = [*pip, "wheel", "--no-deps", *isolation, "--wheel-dir", str(folder), str(ROOT)]
+    built = subprocess.run(command, capture_output=True, text=True, check=False)
+    if not isolation and built.returncode and "hatchling" in built.stderr:
+        pytest.skip("hatchling is not installed and pip cannot fetch it here, so no wheel can be built")
+    assert built.returncode == 0, built.stderr
+    (wheel,) = folder.glob("*.whl")
+    site = folder / "site"
+    command = [*pip, "install", "--no-deps", "--no-compile", "--quiet", "--target", str(site), str(wheel)]
+    subprocess.run(command, check=True)
+    return site
+
+
+def test_an_installed_wheel_brings_the_evals_along(installed, tmp_path):
+    evals = collected("--pyargs", "pytest_audiobench.evals", folder=tmp_path, PYTHONPATH=str(installed))
+    assert sorted(evals) == sorted(collected("evals"))
+
+
+def test_an_installed_wheel_brings_the_audio_and_the_default_model_along(installed, tmp_path):
+    args = ["--pyargs", "pytest_audiobench.evals", "-k", "digits", "--ab-run=wheel"]
+    done = run_pytest(tmp_path, *args, PYTHONPATH=str(installed))
+    assert done.returncode == 0, done.stdout + done.stderr
+    (item,) = json.loads((tmp_path / "reports" / "wheel" / "run.json").read_text())["items"]
+    assert item["n"] == 80
+    assert str(installed.name) in item["nodeid"]
+
+
+def test_an_installed_wheel_keeps_to_its_own_folder(installed):
+    assert {path.name for path in installed.iterdir() if not path.name.endswith(".dist-info")} == {"pytest_audiobench"}
