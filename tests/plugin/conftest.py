@@ -1,11 +1,23 @@
 """A small suite of its own for every test: forty tones, a model that hears them, and whatever evals are added."""
 
+import importlib.util
 import json
 from pathlib import Path
 
 import pytest
 
 HERE = Path(__file__).parent
+
+
+def _lab():
+    spec = importlib.util.spec_from_file_location("lab", HERE / "lab.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+# Loaded before any test: pytester forgets what a test imports, and numpy cannot be imported twice.
+LAB = _lab()
 EVAL = """
 from pytest_audiobench import manifest, multiple_choice
 
@@ -24,12 +36,7 @@ class Suite:
         (self.path / "pytest.ini").write_text("[pytest]\n")
 
     def tones(self, count=40):
-        import importlib.util
-
-        spec = importlib.util.spec_from_file_location("lab", HERE / "lab.py")
-        lab = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(lab)
-        return lab.make_tones(self.path / "data", count)
+        return LAB.make_tones(self.path / "data", count)
 
     def write(self, **files):
         for name, text in files.items():

@@ -1,5 +1,6 @@
 """One command, many ways to run it: the same hashes, the same lines, every answer asked for once."""
 
+import json
 import signal
 import subprocess
 import sys
@@ -148,3 +149,49 @@ def test_with_one_model_its_name_is_hidden_from_test_ids(tones):
     result = tones.run("--collect-only", "-q", "--ab-model=emotion=tone:one", model=None)
     result.stdout.fnmatch_lines(["test_tones.py::test_tones"])
     assert tones.run("-k", "emotion").ret == pytest.ExitCode.NO_TESTS_COLLECTED
+
+
+def test_an_earlier_run_can_be_scored_again_without_its_model(tones):
+    tones.run("--ab-run=first")
+    first, _ = tones.last()
+    result = tones.run(
+        "--ab-model=replay:reports/first", "--ab-protocol=letters", "--ab-protocol=mmau-string", model=None
+    )
+    assert result.ret == 0
+    again, _ = tones.last()
+    scores = [m for m in again["items"][0]["metrics"] if m["name"] == "accuracy" and not m["group"]]
+    assert [(m["reading"], m["value"]) for m in scores] == [("letters", 1.0), ("mmau-string", 0.0)]
+    assert again["items"][0]["hashes"]["audio"] == first["items"][0]["hashes"]["audio"]
+    assert again["items"][0]["hashes"]["prompts"] == first["items"][0]["hashes"]["prompts"]
+    assert again["items"][0]["hashes"]["model"] != first["items"][0]["hashes"]["model"]
+
+
+TWO_STAGES = """
+from pytest_audiobench import manifest, multiple_choice
+from pytest_audiobench.models.messages import AudioSlot, Message
+from pytest_audiobench.protocols.protocol import Protocol, Stage
+
+def first(sample, earlier):
+    return (Message("user", (AudioSlot(0), "Think about it.")),)
+
+def then(sample, earlier):
+    thought = earlier["think"].text
+    return (Message("user", (AudioSlot(0), f"You thought {thought}. {sample.question}")),)
+
+def test_tones(evaluate):
+    readings = multiple_choice().readings
+    stages = (Stage("think", first, "choice"), Stage("answer", then, "choice"))
+    result = evaluate(manifest("data/tones.jsonl"), Protocol("thinking", stages, readings, {}))
+    assert result["accuracy"] == 1.0
+"""
+
+
+def test_a_later_stage_is_asked_with_the_earlier_answer(suite):
+    suite.tones(8)
+    suite.write(test_tones=TWO_STAGES)
+    suite.run("-n0", log="log").assert_outcomes(passed=1)
+    assert set(asked(suite).values()) == {2}
+    rows = [json.loads(line) for line in (suite.last()[1] / "predictions.jsonl").read_text().splitlines()]
+    assert [row["stage"] for row in rows] == ["think", "answer"] * 8
+    suite.run("-n0", log="log").assert_outcomes(passed=1)
+    assert set(asked(suite).values()) == {2}
