@@ -31,7 +31,7 @@ def asks(heard, ask_about):
     """Makes a bundled task's questions, with the answers."""
 
     def make_asks(task, kind="choice"):
-        lines = [json.loads(line) for line in (bundled_folder() / f"{task}.jsonl").open(encoding="utf-8")]
+        lines = [json.loads(line) for line in (bundled_folder() / f"{task}.jsonl").read_text("utf-8").splitlines()]
         made = []
         for line in lines:
             samples, rate_hz = soundfile.read(bundled_folder() / line["audio"], dtype="float32")
