@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
@@ -12,6 +13,8 @@ from pytest_audiobench.errors import FatalError, UsageError
 Task: TypeAlias = Literal["digits", "emotion", "language", "sounds", "mixtures", "speech_presence", "transcription"]
 
 _GROUPS = {"digits": ("voice",), "emotion": ("delivery",), "language": ("language",), "sounds": ("sound",)}
+
+_NOTES = {"emotion": "synthetic delivery (pitch, rate and energy of a speech synthesiser), not felt emotion"}
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -43,4 +46,5 @@ def bundled(task: Task) -> Dataset:
     if task not in get_args(Task):
         raise UsageError(f"there is no bundled task {task!r}; there are {', '.join(get_args(Task))}")
     groups = _GROUPS.get(task, ())
-    return manifest(bundled_folder() / f"{task}.jsonl", name=f"bundled/{task}", cluster="recording", groups=groups)
+    listed = manifest(bundled_folder() / f"{task}.jsonl", name=f"bundled/{task}", cluster="recording", groups=groups)
+    return replace(listed, note=_NOTES.get(task, ""))

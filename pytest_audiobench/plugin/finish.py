@@ -55,7 +55,7 @@ def finish(session: pytest.Session, controller: Controller) -> None:
     if controller.all_skipped and controller.gated:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
     controller.place.open()
-    _fill_in(controller)
+    _fill_in(controller, stopped)
     heading = _heading(session, controller, notes)
     run = run_files.collect(controller.place.folder, heading)
     session.config.hook.pytest_audiobench_update_run(config=session.config, run=run)
@@ -89,11 +89,14 @@ def summarise(reporter: Any, controller: Controller) -> None:
     reporter.write_line(f"report: {_shown(controller.place.folder / 'report.html')}")
 
 
-def _fill_in(controller: Controller) -> None:
-    """A record for every eval that left none of its own: skipped, failed before it measured anything, or lost."""
+def _fill_in(controller: Controller, stopped: bool) -> None:
+    """A record for every eval that left none: skipped, failed before it measured anything, or lost.
+
+    What a run that was stopped early never began is no loss: a note counts it.
+    """
     recorded = {part.item["nodeid"] for part in whole_parts(controller.place.parts)}
     for one in controller.expected.values():
-        if one.nodeid in recorded:
+        if one.nodeid in recorded or (stopped and one.nodeid not in controller.outcomes):
             continue
         outcome = controller.outcomes.get(one.nodeid, "lost")
         record = ItemRecord.without_result(

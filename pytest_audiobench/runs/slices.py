@@ -77,7 +77,8 @@ def take(dataset: Dataset, places: Places, index: AudioIndex, handle: Handle, li
         taken.append(_identified(sample, plan.window_of(hashes[position], bits), own, handle))
     absent = sum(one.clip_keys is None for one in taken)
     partly = absent and not handle.listens and absent < len(taken)
-    notes = [f"{absent} of {len(taken)} samples have no audio on this machine"] if partly else []
+    notes = [dataset.note] if dataset.note else []
+    notes += [f"{absent} of {len(taken)} samples have no audio on this machine"] if partly else []
     return Slice(dataset, len(samples), taken, _few_valued(chosen) if dataset.groups is None else dataset.groups, notes)
 
 

@@ -412,3 +412,23 @@ def test_a_gpu_for_every_worker_or_a_usage_error(tones, monkeypatch):
     result.stderr.fnmatch_lines(["ERROR: 2 workers would share 1 visible GPU*use -n 1*"])
     tones.write(test_foreign="def test_foreign():\n    pass\n")
     assert tones.run("test_foreign.py", "-n2", model="hf:checkpoint").ret == 0
+
+
+@pytest.mark.parametrize("workers", ["-n0", "-n2"])
+def test_evals_that_x_left_out_are_counted_and_not_lost(suite, workers):
+    suite.tones()
+    suite.write(
+        test_tones="""
+import pytest
+from pytest_audiobench import manifest, multiple_choice
+
+@pytest.mark.parametrize("n", range(12))
+def test_tones(evaluate, n):
+    evaluate.require("accuracy >= 0.9")
+    evaluate(manifest("data/tones.jsonl"), multiple_choice())
+"""
+    )
+    result = suite.run(workers, "-x", deaf="yes")
+    assert result.ret in (pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.INTERRUPTED)
+    result.stdout.fnmatch_lines(["*stopped early: * evals were not run*"])
+    assert {item["outcome"] for item in suite.last()[0]["items"]} == {"failed"}

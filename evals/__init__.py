@@ -1,0 +1,1 @@
+"""The benchmark: every test here is an eval."""
