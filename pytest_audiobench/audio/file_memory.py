@@ -65,8 +65,8 @@ class FileMemory:
                 rows = self._database.execute(_RECALL, (inodes,)).fetchall()
             except sqlite3.Error:
                 rows = self._forgetting().execute(_RECALL, (inodes,)).fetchall()
-        found = {FileKey(*row[:5]): FileFacts(row[5], row[6]) for row in rows}
-        return {key: facts for key, facts in found.items() if key in wanted}
+        found = {row[:5]: row[5:] for row in rows}
+        return {key: FileFacts(*found[key]) for key in wanted if key in found}
 
     def remember(self, facts: Mapping[FileKey, FileFacts]) -> None:
         """Keep ``facts``, in one transaction."""

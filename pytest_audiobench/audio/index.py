@@ -28,7 +28,7 @@ class ClipFacts(NamedTuple):
     duration_s: float | None
 
 
-_Place: TypeAlias = tuple[Path, str]
+_Place: TypeAlias = tuple[str, str]
 
 
 class AudioIndex:
@@ -107,7 +107,7 @@ class AudioIndex:
 
 def _place(source: FileSource) -> _Place:
     """Sources are equal when their roots' names are; files are the same when the folders are."""
-    return source.root.folder, source.path
+    return os.fspath(source.root.folder), source.path
 
 
 def _located(sources: Mapping[_Place, FileSource]) -> tuple[dict[_Place, Located], dict[_Place, AudioError]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-from pathlib import Path
 from typing import NamedTuple
 
 from pytest_audiobench.audio.clip import FileSource
@@ -22,7 +21,7 @@ class Locator:
     """Finds sources' files at the cost of one ``lstat`` each: folders are resolved once, and remembered."""
 
     def __init__(self) -> None:
-        self._folders: dict[tuple[Path, str], str] = {}
+        self._folders: dict[tuple[str, str], str] = {}
 
     def find(self, source: FileSource) -> Located:
         """Raises OutOfReach for a path that leaves its root, and for a file that is missing, empty or none."""
@@ -36,7 +35,7 @@ class Locator:
             raise OutOfReach(f"{source}: cannot be read ({reason}); correct the path or its permissions") from None
 
     def _find(self, source: FileSource) -> Located:
-        root = source.root.folder
+        root = os.fspath(source.root.folder)
         folder, slash, name = source.path.rpartition("/")
         real = self._folders.get((root, folder))
         if real is None:

@@ -42,8 +42,8 @@ class Dataset:
     """A slice of a data set: the unit of planning. ``read`` yields its samples, in any order.
 
     ``cluster`` names the metadata field whose values are the statistical clusters (one recording asked
-    twice, one speaker); ``groups`` the metadata fields reported on; None means the fields with few values. ``note`` is what a
-    reader of its numbers must know; it is printed with them.
+    twice, one speaker); ``groups`` the metadata fields reported on; None means the fields with few values.
+    ``note`` is what a reader of its numbers must know; it is printed with them.
     """
 
     name: str

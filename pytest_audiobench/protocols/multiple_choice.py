@@ -11,7 +11,7 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import AudioSlot, Finish, Message, Response, Settings
 from pytest_audiobench.protocols import faithfulness, letters, mmau
-from pytest_audiobench.protocols.options import LETTERS, letter_of, options_of
+from pytest_audiobench.protocols.options import LETTERS, letter_of, same_text
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Reading, Stage
 
 Parser: TypeAlias = Callable[[str, tuple[str, ...], Finish], Answer]
@@ -124,7 +124,7 @@ _NO_ANSWER = Response()
 
 
 def _same_text(sample: Sample, letter: str) -> bool:
-    return options_of(sample.choices).same(letter, letter_of(sample))
+    return same_text(sample.choices, letter, letter_of(sample))
 
 
 def _same_tokens(sample: Sample, letter: str) -> bool:

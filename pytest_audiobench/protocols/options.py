@@ -15,8 +15,9 @@ from pytest_audiobench.errors import UsageError
 LETTERS = string.ascii_uppercase
 
 _UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+_MARK = re.compile(r"[*`~_$]")
 _EMPHASIS = re.compile(r"\*+|`+|~~+|\$+|(?<!\w)_+|_+(?!\w)")
-_LINE_MARK = re.compile(r"^(?:\s{0,9}(?:#{1,6}(?=\s)|>|[-•](?=\s)))+")
+_LINE_MARK = re.compile(r"(?:\s{0,9}(?:#{1,6}(?=\s)|>|[-•](?=\s)))+")
 _NO_LETTERS = re.compile(r"[\W_]+")
 _WORD = re.compile(r"[^\W_]+")
 _ARTICLES = ("a", "an", "the")
@@ -51,9 +52,10 @@ def letter_of(sample: Sample) -> str:
 def tidy(text: str) -> str:
     """``text`` without invisible characters, emphasis and line marks, its spaces collapsed."""
     shown = text if text.isascii() and text.isprintable() else _UNSEEN.sub("", unicodedata.normalize("NFKC", text))
-    if any(mark in shown for mark in "*`~_$"):
+    if _MARK.search(shown):
         shown = _EMPHASIS.sub("", shown)
-    return " ".join(_LINE_MARK.sub("", shown).split())
+    line_mark = _LINE_MARK.match(shown)
+    return " ".join(shown[line_mark.end() if line_mark else 0 :].split())
 
 
 def tidy_caseless(text: str) -> str:
@@ -65,6 +67,14 @@ def tidy_caseless(text: str) -> str:
 def plain(text: str) -> str:
     """Letters and digits only, without case."""
     return _NO_LETTERS.sub("", unicodedata.normalize("NFKC", text).casefold())
+
+
+def same_text(choices: tuple[str, ...], letter: str, other: str) -> bool:
+    """:meth:`Options.same` at a tenth of the cost of making the options."""
+    own, its = LETTERS.index(letter), LETTERS.index(other)
+    if own == its or max(own, its) >= len(choices):
+        return own == its
+    return tidy_caseless(choices[own]) == tidy_caseless(choices[its])
 
 
 @lru_cache(maxsize=4096)

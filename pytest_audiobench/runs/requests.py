@@ -13,6 +13,8 @@ from pytest_audiobench.runs.handle import Handle
 from pytest_audiobench.runs.slices import Taken
 from pytest_audiobench.runs.store import KEY_SCHEME
 
+_encode = json.JSONEncoder(separators=(",", ":")).encode
+
 
 class Requester:
     """Makes the requests of one stage, data slice, model and epoch.
@@ -38,7 +40,7 @@ class Requester:
         heard: object = taken.clip_keys
         if not self._listens or taken.clip_keys is None:
             heard = [self._dataset, sample.id, self._stage.name]
-        payload = json.dumps([messages_payload(messages), heard, sample.choices], separators=(",", ":"))
+        payload = _encode([messages_payload(messages), heard, sample.choices])
         return Request(
             key=hashlib.sha256(self._context + payload.encode()).hexdigest(),
             dataset=self._dataset,

@@ -11,9 +11,10 @@ import json
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.filesystem import network_file_system
@@ -46,6 +47,10 @@ CREATE TABLE IF NOT EXISTS failure (
 );
 """
 _CHUNK = 500
+
+_Row: TypeAlias = tuple[bytes, str, str, str, float]
+_encode = json.JSONEncoder(separators=(",", ":")).encode
+_decode = json.JSONDecoder().decode
 
 
 class Written(NamedTuple):
@@ -106,29 +111,25 @@ class Store:
     ) -> Written:
         """Write one batch in one transaction: responses with their detail, and failures (message, permanent)."""
         now, fixed = time.time(), 0
-        rows = []
+        rows: list[_Row] = []
+        valid: dict[bytes, Response] = {}
         for key, (response, detail) in answers.items():
-            outputs, changes = _outputs_json(response)
+            valid[key], changes = _valid(response)
             fixed += changes
-            about = {
-                **detail,
-                "usage": {str(name): int(count) for name, count in response.usage.items()},
-                "latency_s": None if response.latency_s is None else float(response.latency_s),
-                "truncated_s": response.truncated_s,
-            }
-            rows.append((key, outputs, json.dumps(about), self._run, now))
+            rows.append((key, *_written(valid[key], detail), self._run, now))
         with self._connection:
             self._connection.execute("BEGIN IMMEDIATE")
-            noise = self._write(rows)
+            held, noise = self._write(rows)
             self._connection.executemany(
                 "INSERT INTO failure (key, message, permanent, run, created) VALUES (?, ?, ?, ?, ?) "
                 "ON CONFLICT (key) DO UPDATE SET message = excluded.message, permanent = excluded.permanent, "
                 "run = excluded.run, created = excluded.created",
                 [(key, message, permanent, self._run, now) for key, (message, permanent) in failures.items()],
             )
-        return Written(dict(_select(self._connection, list(answers), None)), noise, fixed)
+        return Written(valid | dict(_select(self._connection, held, None)), noise, fixed)
 
-    def _write(self, rows: Sequence[tuple[bytes, str, str, str, float]]) -> int:
+    def _write(self, rows: Sequence[_Row]) -> tuple[list[bytes], int]:
+        """The keys that were answered before, and how many of them differently."""
         held = {
             key: (outputs, run)
             for chunk in _chunks([row[0] for row in rows])
@@ -136,13 +137,11 @@ class Store:
                 f"SELECT key, outputs, run FROM answer WHERE key IN ({','.join('?' * len(chunk))})", chunk
             )
         }
+        statement = "INSERT INTO answer (key, outputs, detail, run, created) VALUES (?, ?, ?, ?, ?)"
+        self._connection.executemany(statement, [row for row in rows if row[0] not in held])
         noise = 0
-        for key, outputs, detail, run, now in rows:
-            before = held.get(key)
-            if before is None:
-                statement = "INSERT INTO answer (key, outputs, detail, run, created) VALUES (?, ?, ?, ?, ?)"
-                self._connection.execute(statement, (key, outputs, detail, run, now))
-                continue
+        for key, outputs, detail, run, now in (row for row in rows if row[0] in held):
+            before = held[key]
             replaced = self._refresh and before[1] != run
             if before[0] != outputs:
                 noise += 1
@@ -152,7 +151,7 @@ class Store:
             if replaced:
                 statement = "UPDATE answer SET outputs = ?, detail = ?, run = ?, created = ? WHERE key = ?"
                 self._connection.execute(statement, (outputs, detail, run, now, key))
-        return noise
+        return list(held), noise
 
     def close(self) -> None:
         for connection in (self._connection, *self._extras):
@@ -223,26 +222,53 @@ def _chunks(keys: Sequence[bytes]) -> Iterable[Sequence[bytes]]:
     return (keys[start : start + _CHUNK] for start in range(0, len(keys), _CHUNK))
 
 
-def _outputs_json(response: Response) -> tuple[str, int]:
+def _valid(response: Response) -> tuple[Response, int]:
+    """``response`` as the store will give it back, and how many of its texts had to be repaired."""
     changes, outputs = 0, []
     for output in response.outputs:
         parts = []
         for kind, value in output.parts:
             text, changed = repaired(str(value))
             changes += changed
-            parts.append([kind, text])
-        outputs.append([parts, output.finish] if output.score is None else [parts, output.finish, float(output.score)])
-    return json.dumps(outputs, separators=(",", ":")), changes
+            parts.append(Part(kind, text))
+        outputs.append(Output(tuple(parts), output.finish, None if output.score is None else float(output.score)))
+    usage = {str(name): int(count) for name, count in response.usage.items()}
+    latency_s = None if response.latency_s is None else float(response.latency_s)
+    return Response(tuple(outputs), usage, latency_s, tuple(map(float, response.truncated_s))), changes
+
+
+def _written(response: Response, detail: Mapping[str, object]) -> tuple[str, str]:
+    """The two columns of JSON that :func:`_response` reads."""
+    outputs = [
+        [output.parts, output.finish] if output.score is None else [output.parts, output.finish, output.score]
+        for output in response.outputs
+    ]
+    about = {
+        **detail,
+        "usage": response.usage,
+        "latency_s": response.latency_s,
+        "truncated_s": response.truncated_s,
+    }
+    return _encode(outputs), _encode(about)
 
 
 def _response(outputs: str, detail: str) -> Response:
-    about = json.loads(detail)
+    about = _decode(detail)
     return Response(
-        outputs=tuple(
-            Output(tuple(Part(kind, text) for kind, text in parts), finish, score[0] if score else None)
-            for parts, finish, *score in json.loads(outputs)
-        ),
+        outputs=_short_outputs(outputs) if len(outputs) < _SHORT else _outputs(outputs),
         usage=about["usage"],
         latency_s=about["latency_s"],
         truncated_s=tuple(about["truncated_s"]),
     )
+
+
+def _outputs(written: str) -> tuple[Output, ...]:
+    return tuple(
+        Output(tuple(Part(kind, text) for kind, text in parts), finish, score[0] if score else None)
+        for parts, finish, *score in _decode(written)
+    )
+
+
+_SHORT = 100
+# A short answer, such as a letter, is many samples' answer.
+_short_outputs = lru_cache(maxsize=1024)(_outputs)
