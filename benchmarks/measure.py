@@ -1,0 +1,71 @@
+"""What a command takes, measured the same way by all benchmarks."""
+
+from __future__ import annotations
+
+import os
+import resource
+import statistics
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Spent(NamedTuple):
+    """Seconds by the clock, and of the processor (all threads), which a busy machine distorts less."""
+
+    wall_s: float
+    cpu_s: float
+
+    def beyond(self, *others: Spent) -> Spent:
+        """What is left when ``others`` are taken away."""
+        return Spent(self.wall_s - sum(one.wall_s for one in others), self.cpu_s - sum(one.cpu_s for one in others))
+
+
+def here(action: Callable[[], object]) -> Spent:
+    """What ``action`` takes of this process."""
+    return _spent(action, resource.RUSAGE_SELF)
+
+
+def process(command: Sequence[str], folder: Path, bytecode: Path, **variables: str) -> Spent:
+    """What a process takes. ``bytecode`` keeps what it compiled, as an installed package does from its second start."""
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    environment = {**kept, "PYTHONPYCACHEPREFIX": str(bytecode), **variables}
+    return _spent(
+        lambda: subprocess.run(command, cwd=folder, env=environment, check=True, stdout=subprocess.DEVNULL),
+        resource.RUSAGE_CHILDREN,
+    )
+
+
+def yardstick() -> Spent:
+    """A fixed loop of plain Python: its spread is the machine's, and its median says how slow the machine was."""
+
+    def loop() -> None:
+        total = 0
+        for number in range(2_000_000):
+            total += number
+
+    return here(loop)
+
+
+def table_row(name: str, found: Sequence[Spent], scale: float, unit: str) -> str:
+    """Medians with their range, by the clock and of the processor; ``scale`` turns seconds into ``unit``."""
+    cells = []
+    for field in Spent._fields:
+        values = [scale * getattr(one, field) for one in found]
+        cells.append(f"{statistics.median(values):8.3f} ({min(values):.3f} to {max(values):.3f})")
+    return f"{name:32} {unit:10} {cells[0]:30} {cells[1]:30} n={len(found)}"
+
+
+def ratios(name: str, found: Sequence[Spent], limit_s: float) -> str:
+    """The medians in units of their limit: below 1 is within."""
+    wall, cpu = (statistics.median(getattr(one, field) for one in found) / limit_s for field in Spent._fields)
+    return f"{name}, share of the limit: {wall:.2f} by the clock, {cpu:.2f} of the processor"
+
+
+def _spent(action: Callable[[], object], who: int) -> Spent:
+    before, start = resource.getrusage(who), time.perf_counter()
+    action()
+    wall_s, after = time.perf_counter() - start, resource.getrusage(who)
+    return Spent(wall_s, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
