@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pytest_audiobench.models.messages import Message, Request, Response
 from pytest_audiobench.protocols.protocol import Protocol
@@ -14,8 +14,7 @@ from pytest_audiobench.runs.requests import Requester
 from pytest_audiobench.runs.slices import Slice, Taken
 
 
-@dataclass(frozen=True)
-class Answered:
+class Answered(NamedTuple):
     """One sample in one epoch: its responses by stage, the keys and messages they were asked with, or its error."""
 
     taken: Taken

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.errors import AudioError, FatalError, OutOfReach, PassingError, SampleError
@@ -27,6 +28,7 @@ _FAILED_BATCHES = 3
 """Batches in a row that may fail before the model is taken to be broken."""
 
 Progress = Callable[[int, int], None]
+_Played: TypeAlias = "tuple[Heard, ...] | AudioError"
 
 
 @dataclass
@@ -217,30 +219,31 @@ class _Decoding:
 
     def __init__(self, requests: Sequence[Request], handle: Handle, pool: ThreadPoolExecutor) -> None:
         self._requests, self._handle, self._pool = requests, handle, pool
-        self._futures: dict[str, Future[tuple[Heard, ...]]] = {}
+        self._portions: list[Future[dict[str, _Played]]] = []
+        self._played: dict[str, _Played] = {}
 
     def start(self) -> None:
-        if self._handle.listens and not self._futures:
-            self._futures = {
-                request.key: self._pool.submit(_heard, request, self._handle) for request in self._requests
-            }
+        if self._handle.listens and not self._portions:
+            # A portion for each thread: handing over every clip by itself costs more than a short clip's decoding.
+            portions = [self._requests[start::_DECODERS] for start in range(_DECODERS)]
+            self._portions = [self._pool.submit(_decoded, part, self._handle) for part in portions if part]
 
-    def results(self, requests: Sequence[Request]) -> list[tuple[Heard, ...] | AudioError]:
+    def results(self, requests: Sequence[Request]) -> list[_Played]:
         self.start()
-        return [self._result(request) for request in requests]
-
-    def _result(self, request: Request) -> tuple[Heard, ...] | AudioError:
-        if request.key not in self._futures:
-            return ()
-        try:
-            return self._futures[request.key].result()
-        except AudioError as error:
-            return error
+        for portion in self._portions:
+            self._played |= portion.result()
+        return [self._played.get(request.key, ()) for request in requests]
 
 
-def _heard(request: Request, handle: Handle) -> tuple[Heard, ...]:
+def _decoded(requests: Sequence[Request], handle: Handle) -> dict[str, _Played]:
     limits = handle.limits
-    return tuple(decode(clip, limits.rate_hz, limits.max_clip_s) for clip in request.clips)
+    played: dict[str, _Played] = {}
+    for request in requests:
+        try:
+            played[request.key] = tuple(decode(clip, limits.rate_hz, limits.max_clip_s) for clip in request.clips)
+        except AudioError as error:
+            played[request.key] = error
+    return played
 
 
 def _without(batch: _Batch, known: Mapping[bytes, Response]) -> _Batch:

@@ -15,6 +15,7 @@ from pytest_audiobench.protocols.transcription import transcription
 from pytest_audiobench.runs.answers import Answered, gather
 from pytest_audiobench.runs.ask import Asker
 from pytest_audiobench.runs.claims import Claims
+from pytest_audiobench.runs.collector import patient
 from pytest_audiobench.runs.handle import Handle
 from pytest_audiobench.runs.hashes import ABSENT, item_hashes
 from pytest_audiobench.runs.record import ItemRecord, MetricRecord, ReadingRecord
@@ -68,6 +69,11 @@ def evaluate(bench: Bench, handle: Handle, item: Item, dataset: Dataset, protoco
     Raises NotHere when the data set is absent, UsageError for a mistake in it, FatalError when the model
     cannot be asked at all. A single sample's failure is recorded in the result.
     """
+    with patient():
+        return _evaluated(bench, handle, item, dataset, protocol)
+
+
+def _evaluated(bench: Bench, handle: Handle, item: Item, dataset: Dataset, protocol: Protocol) -> Evaluation:
     chosen = [name for name in bench.protocols if name in protocol.available]
     if chosen:
         protocol = protocol.reading_as(*chosen)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from pytest_audiobench.audio.index import AudioIndex, ClipFacts
 from pytest_audiobench.datasets.dataset import Dataset, Places
@@ -18,8 +19,7 @@ _FEW_VALUES = 12
 """A metadata field with at most this many values (and at least two) is reported by group unasked."""
 
 
-@dataclass(frozen=True)
-class Taken:
+class Taken(NamedTuple):
     """One sample as a run takes it. ``clip_keys`` is None when its audio is not on this machine.
 
     ``durations_s`` are the clips' lengths by their headers, None where unknown.

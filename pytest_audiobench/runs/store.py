@@ -47,6 +47,7 @@ CREATE TABLE IF NOT EXISTS failure (
 );
 """
 _CHUNK = 500
+_PATIENCE_S = 60.0
 
 _Row: TypeAlias = tuple[bytes, str, str, str, float]
 _encode = json.JSONEncoder(separators=(",", ":")).encode
@@ -165,27 +166,38 @@ class Store:
 
 
 def _opened(path: Path) -> sqlite3.Connection:
-    connection = None
+    give_up = time.monotonic() + _PATIENCE_S
+    while True:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            connection = _connected(path)
+            break
+        except (sqlite3.DatabaseError, OSError) as error:
+            # SQLite does not wait for a lock while another process turns the write-ahead log on.
+            if "locked" in str(error) and time.monotonic() < give_up:
+                time.sleep(0.05)
+                continue
+            raise UsageError(
+                f"{path} cannot be used as a store ({error}): move it away or choose another with --ab-store"
+            ) from error
+    _check_versions(connection, path)
+    return connection
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=_PATIENCE_S, isolation_level=None, check_same_thread=False)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        connection = sqlite3.connect(path, timeout=60.0, isolation_level=None, check_same_thread=False)
-        connection.execute("PRAGMA busy_timeout = 60000")
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("BEGIN IMMEDIATE")
         for statement in _SCHEMA.split(";"):
             connection.execute(statement)
-        connection.executemany(
-            "INSERT OR IGNORE INTO meta VALUES (?, ?)", [("schema", SCHEMA_VERSION), ("keys", KEY_SCHEME)]
-        )
+        versions = [("schema", SCHEMA_VERSION), ("keys", KEY_SCHEME)]
+        connection.executemany("INSERT OR IGNORE INTO meta VALUES (?, ?)", versions)
         connection.execute("COMMIT")
-    except (sqlite3.DatabaseError, OSError) as error:
-        if connection is not None:
-            connection.close()
-        raise UsageError(
-            f"{path} cannot be used as a store ({error}): move it away or choose another with --ab-store"
-        ) from error
-    _check_versions(connection, path)
+    except sqlite3.DatabaseError:
+        connection.close()
+        raise
     return connection
 
 

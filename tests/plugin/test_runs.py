@@ -80,7 +80,13 @@ def test_a_fully_answered_run_loads_no_model(tones):
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_a_stopped_run_goes_on_where_it_was(tones, how):
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--ab-model=tone:one,log=log,sleepy=0.2"]
-    process = subprocess.Popen(command, cwd=tones.path, stdout=subprocess.DEVNULL)
+    # A shell's background jobs ignore SIGINT, and children inherit that; a user's terminal does not.
+    process = subprocess.Popen(
+        command,
+        cwd=tones.path,
+        stdout=subprocess.DEVNULL,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     log = tones.path / "log"
     for _ in range(600):
         if log.exists() and len(log.read_text().split()) > 13:
