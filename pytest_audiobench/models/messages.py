@@ -85,6 +85,9 @@ class Response:
     """What a model answered to one request, or the error that this one sample met.
 
     ``truncated_s`` is how much of each clip's end the model's window cut off, in seconds; empty when nothing was.
+    ``latency_s`` and ``first_token_s`` run from the sending of this one request to its whole answer and to its first
+    token, where the model can tell. ``share_s`` is this answer's share of the time that its batch took (the batch's
+    seconds over its answers), set by whoever asks: shares can be added up, latencies of a batch cannot.
     """
 
     outputs: tuple[Output, ...] = ()
@@ -92,6 +95,8 @@ class Response:
     latency_s: float | None = None
     truncated_s: tuple[float, ...] = ()
     error: str | None = None
+    first_token_s: float | None = None
+    share_s: float | None = None
 
     @property
     def text(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from pytest_audiobench.models.messages import Ask, Response
 
@@ -24,12 +24,26 @@ class Limits:
     max_clips: int = 1
 
 
+class Hearing(NamedTuple):
+    """Whether it is known that audio reaches the model, and by what: found once the model is loaded or first asked.
+
+    A model that is known *not* to hear is no status: loading it raises FatalError.
+    """
+
+    status: Literal["proven", "unproven"]
+    evidence: str
+
+
 class Model(Protocol):
     """A handle on a model: cheap to make, no weights until :meth:`load`.
 
     ``batching`` is "planned" where an answer may depend on its batch (in-process generation), "opaque"
     where it may not be known or planned. ``listens`` is False for models that are played no audio
     (chance, replay): nothing is decoded for them.
+
+    A model may also have, each looked for by name: ``hearing`` (a :class:`Hearing`, or None before it is known),
+    ``digest_of`` (set by the run: hashes a file and remembers it), ``budget`` (set by the run: what may still be
+    spent), ``oom_splits`` (batches halved for want of memory so far), ``peak_memory_bytes``.
     """
 
     spec: str

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TypeAlias, cast
 
 from pytest_audiobench.errors import UsageError
@@ -16,8 +17,24 @@ Factory: TypeAlias = Callable[[str, Mapping[str, str]], Model]
 KINDS: dict[str, str | Factory] = {
     "baseline": "pytest_audiobench.models.baseline.named:baseline",
     "hf": "pytest_audiobench.models.hf:HfModel",
+    "http": "pytest_audiobench.models.predictions_v1:PredictionsModel",
+    "openai": "pytest_audiobench.models.openai_api:OpenAIModel",
     "replay": "pytest_audiobench.models.replay:Replay",
 }
+
+
+RUN_WIDE: Mapping[str, tuple[str, ...]] = {
+    "base_url": ("openai",),
+    "url_file": ("http",),
+    "trust": ("hf",),
+}
+"""Options that the run may give to all models of some kinds, where a model's own spec does not say otherwise."""
+
+
+def with_run_wide(spec: ModelSpec, values: Mapping[str, str]) -> ModelSpec:
+    """``spec`` with the run-wide options that its kind takes; its own come first."""
+    given = {name: value for name, value in values.items() if spec.kind in RUN_WIDE[name]}
+    return replace(spec, options={**given, **spec.options})
 
 
 def make(spec: ModelSpec, *, kinds: Mapping[str, str | Factory] = KINDS) -> Model:

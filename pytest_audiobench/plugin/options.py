@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from pathlib import Path
 from typing import NamedTuple
@@ -17,12 +18,26 @@ _LISTS = {
     ),
     "data": ("[NAME=]FOLDER", "a folder that holds data sets by name, or one data set's own folder; repeatable"),
     "protocol": ("NAME", "read the answers by this protocol, or by several: the first is the headline"),
+    "devices": (
+        "DEVICE[,DEVICE…]",
+        "with -n: load an in-process model once on each of these (0, cuda:1, cpu), shared by the workers "
+        "(default: every visible GPU; without one, each worker loads its own)",
+    ),
+    "trust-remote-code": ("OWNER/NAME", "run the code that comes with this one model repository; repeatable"),
     "store": ("FILE", "where answers are kept (default .audiobench/store.sqlite); further ones are only read"),
 }
 _VALUES = {
     "limit": ("N", "take the first N samples in hash order, up to the end of a window where batches are planned"),
     "epochs": ("N", "ask everything N times and report mean, spread and agreement (default 1)"),
     "max-errors": ("N", "samples of an eval whose asking may fail before it is not comparable (default 0)"),
+    "base-url": ("URL", "the server of openai: models, such as http://127.0.0.1:8000/v1"),
+    "predict-url-file": ("FILE", "where http: models find their server's URL, once a batch system has written it"),
+    "serve-command": (
+        "COMMAND",
+        "a server for http: and openai: models, started on {port} and ended with the run",
+    ),
+    "max-cost": ("USD", "what this run may spend on models whose prices are known"),
+    "max-requests": ("N", "how many requests this run may send to servers of others"),
     "config": ("FILE", "thresholds (default audiobench.toml, else [tool.audiobench] in pyproject.toml)"),
     "reports": ("FOLDER", "where runs are written (default reports)"),
     "run": ("NAME", "this run's name under the reports folder (default: date, time and a random end)"),
@@ -59,6 +74,13 @@ class Options(NamedTuple):
     config: Path | None
     reports: Path
     run: str | None
+    devices: tuple[str, ...]
+    trusted: tuple[str, ...]
+    base_url: str
+    url_file: Path | None
+    serve_command: str
+    max_cost_usd: float | None
+    max_requests: int | None
 
 
 def read_options(config: pytest.Config) -> Options:
@@ -67,6 +89,7 @@ def read_options(config: pytest.Config) -> Options:
     stores = _list(config, "store")
     file = _value(config, "config")
     reports = _value(config, "reports")
+    url_file = _value(config, "predict-url-file")
     return Options(
         models=_list(config, "model") or (DEFAULT_MODEL,),
         data=_list(config, "data"),
@@ -79,6 +102,13 @@ def read_options(config: pytest.Config) -> Options:
         config=base(config, "config") / file if file else None,
         reports=base(config, "reports") / reports if reports else root / "reports",
         run=_run_name(_value(config, "run")),
+        devices=tuple(name.strip() for one in _list(config, "devices") for name in one.split(",") if name.strip()),
+        trusted=_list(config, "trust-remote-code"),
+        base_url=_value(config, "base-url"),
+        url_file=base(config, "predict-url-file") / url_file if url_file else None,
+        serve_command=_value(config, "serve-command"),
+        max_cost_usd=_decimal(config, "max-cost"),
+        max_requests=_whole(config, "max-requests", least=1),
     )
 
 
@@ -117,6 +147,19 @@ def _whole(config: pytest.Config, name: str, least: int) -> int | None:
     if not text.isdecimal() or int(text) < least:
         raise pytest.UsageError(f"--ab-{name} takes a whole number from {least} up, not {text!r}")
     return int(text)
+
+
+def _decimal(config: pytest.Config, name: str) -> float | None:
+    text = _value(config, name)
+    if not text:
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value < math.inf:
+        raise pytest.UsageError(f"--ab-{name} takes a number from 0 up, not {text!r}")
+    return value
 
 
 def _refresh(config: pytest.Config) -> bool:

@@ -13,7 +13,7 @@ from pytest_audiobench.audio.index import AudioIndex
 from pytest_audiobench.datasets.dataset import Places
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.gate.config import Rules, find_rules
-from pytest_audiobench.models.registry import make
+from pytest_audiobench.models.registry import make, with_run_wide
 from pytest_audiobench.models.spec import ModelSpec, parse_specs
 from pytest_audiobench.plugin.options import Options, base
 from pytest_audiobench.plugin.place import RunPlace, keep_out_of_git
@@ -72,11 +72,20 @@ class EvalSession:
             if other.alias != spec.alias:
                 other.close()
         if spec.alias not in self._handles:
-            model = make(spec, kinds=self.registration.kinds)
+            model = make(with_run_wide(spec, self._run_wide(spec)), kinds=self.registration.kinds)
             if hasattr(model, "digest_of"):
                 model.digest_of = lambda path: self.bench.index.digest_of(path)
             self._handles[spec.alias] = Handle(spec.alias, model)
         return self._handles[spec.alias]
+
+    def _run_wide(self, spec: ModelSpec) -> Mapping[str, str]:
+        options = self.options
+        found = {
+            "base_url": options.base_url,
+            "url_file": str(options.url_file or ""),
+            "trust": spec.target if spec.target in options.trusted else "",
+        }
+        return {name: value for name, value in found.items() if value}
 
     def check_models(self) -> None:
         """Make every model's handle and read its limits; no weights. Raises UsageError for one that cannot be."""

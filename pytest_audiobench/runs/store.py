@@ -245,8 +245,19 @@ def _valid(response: Response) -> tuple[Response, int]:
             parts.append(Part(kind, text))
         outputs.append(Output(tuple(parts), output.finish, None if output.score is None else float(output.score)))
     usage = {str(name): int(count) for name, count in response.usage.items()}
-    latency_s = None if response.latency_s is None else float(response.latency_s)
-    return Response(tuple(outputs), usage, latency_s, tuple(map(float, response.truncated_s))), changes
+    valid = Response(
+        outputs=tuple(outputs),
+        usage=usage,
+        latency_s=_float(response.latency_s),
+        truncated_s=tuple(map(float, response.truncated_s)),
+        first_token_s=_float(response.first_token_s),
+        share_s=_float(response.share_s),
+    )
+    return valid, changes
+
+
+def _float(value: float | None) -> float | None:
+    return None if value is None else float(value)
 
 
 def _written(response: Response, detail: Mapping[str, object]) -> tuple[str, str]:
@@ -260,6 +271,8 @@ def _written(response: Response, detail: Mapping[str, object]) -> tuple[str, str
         "usage": response.usage,
         "latency_s": response.latency_s,
         "truncated_s": response.truncated_s,
+        "first_token_s": response.first_token_s,
+        "share_s": response.share_s,
     }
     return _encode(outputs), _encode(about)
 
@@ -271,6 +284,8 @@ def _response(outputs: str, detail: str) -> Response:
         usage=about["usage"],
         latency_s=about["latency_s"],
         truncated_s=tuple(about["truncated_s"]),
+        first_token_s=about.get("first_token_s"),
+        share_s=about.get("share_s"),
     )
 
 
