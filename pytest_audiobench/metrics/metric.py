@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
 Statistics: TypeAlias = Mapping[str, float]
+Direction: TypeAlias = Literal["higher", "lower"]
 
 
 class Estimate(NamedTuple):
@@ -27,6 +28,6 @@ class MetricKind:
     """
 
     name: str
-    direction: Literal["higher", "lower"]
+    direction: Direction
     unit: str
     estimate: Callable[[Sequence[Statistics], Sequence[Hashable] | None], Estimate]

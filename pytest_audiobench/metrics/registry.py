@@ -6,11 +6,12 @@ import difflib
 import math
 import re
 from collections.abc import Callable, Hashable, Sequence
+from typing import cast
 
 import numpy as np
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.metrics.metric import Estimate, MetricKind, Statistics
+from pytest_audiobench.metrics.metric import Direction, Estimate, MetricKind, Statistics
 from pytest_audiobench.stats.intervals import mean, none, proportion, ratio
 
 NAME = r"[a-z][A-Za-z0-9_-]*"
@@ -120,8 +121,23 @@ def _nothing() -> Estimate:
     return Estimate(math.nan, None, None, 0, none("no samples").method)
 
 
+def _measured_by_run(statistics: Sequence[Statistics], clusters: Sequence[Hashable] | None) -> Estimate:
+    raise UsageError("the speed of a model is measured by the run, not from samples: leave it out of a reading")
+
+
 register(MetricKind("accuracy", "higher", SHARE, estimate_accuracy))
 register(MetricKind("wer", "lower", WORD_ERRORS, estimate_wer))
 register(MetricKind("coverage", "higher", SHARE, share_of("parsed")))
 for _status in ("unparsed", "refused", "empty", "out_of_range", "truncated", "errors"):
     register(MetricKind(_status, "lower", SHARE, share_of(_status)))
+
+for _name, _direction, _unit in (
+    ("samples_per_s", "higher", "samples/s"),
+    ("rtfx", "higher", "× real time"),
+    ("tokens_per_s", "higher", "tokens/s"),
+    ("first_token_s", "lower", "s"),
+    ("padding_waste", "lower", SHARE),
+    ("model_share", "higher", SHARE),
+    ("peak_memory_mb", "lower", "MB"),
+):
+    register(MetricKind(_name, cast(Direction, _direction), _unit, _measured_by_run))

@@ -14,7 +14,9 @@ class Limits:
     """Constants of an adapter: how much one batch holds, and what one clip may be.
 
     ``rate_hz`` is the rate at which clips are played; ``max_clip_s`` the window beyond which a clip is cut
-    (and the cut counted), None for no window; ``max_clips`` how many clips one request may hold.
+    (and the cut counted), None for no window; ``min_clips`` and ``max_clips`` how many clips one request may
+    hold. ``pads_to_s`` is the length to which the front end fills every clip up, None where it fills up to the
+    longest of a batch.
     """
 
     max_batch: int = 32
@@ -22,6 +24,8 @@ class Limits:
     rate_hz: int = 16_000
     max_clip_s: float | None = None
     max_clips: int = 1
+    min_clips: int = 0
+    pads_to_s: float | None = None
 
 
 class Hearing(NamedTuple):

@@ -24,6 +24,7 @@ from pytest_audiobench.report.junit import properties
 from pytest_audiobench.report.parts import write_part
 from pytest_audiobench.runs.evaluate import Evaluation, Item, evaluate
 from pytest_audiobench.runs.handle import Handle
+from pytest_audiobench.runs.hearing import known_hearing
 from pytest_audiobench.runs.record import MetricRecord, Outcome, VerdictRecord
 from pytest_audiobench.runs.result import Result, as_metric
 from pytest_audiobench.runs.scoring import SHARES
@@ -170,6 +171,7 @@ class Evaluator:
                 "batching": "planned" if handle.planned else "opaque",
                 "device": handle.device,
                 "fingerprint": dict(handle.fingerprint),
+                "hearing": known_hearing(self._session.bench.store, handle)._asdict(),
             },
         )
 

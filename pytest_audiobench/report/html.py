@@ -74,6 +74,7 @@ def _content(record: Mapping[str, Any]) -> dict[str, Any]:
         "exit": view.exit_text(record),
         "failed": record["exit_status"] != 0,
         "several": len(view.aliases(record)) > 1,
+        "facts": [asdict(facts) for facts in view.models(record)],
         "banners": [asdict(banner) for banner in view.banners(record)],
         "evals": [
             {**asdict(one), **{name: item[name] for name in _OF_ITEM}}

@@ -97,7 +97,18 @@ def _frame(rows: list[dict[str, Any]]) -> DataFrame:
 
 
 def _item_row(item: Mapping[str, Any]) -> dict[str, Any]:
-    nested = ("readings", "metrics", "hashes", "asking", "errors", "warnings", "agreement", "verdicts")
+    nested = (
+        "readings",
+        "metrics",
+        "hashes",
+        "asking",
+        "errors",
+        "warnings",
+        "agreement",
+        "verdicts",
+        "taken",
+        "speed",
+    )
     coverage = item["readings"][0]["coverage"] if item["readings"] else {}
     return {
         **{name: value for name, value in item.items() if name not in nested},
@@ -105,6 +116,7 @@ def _item_row(item: Mapping[str, Any]) -> dict[str, Any]:
         **_prefixed("coverage", coverage),
         **_prefixed("asking", item["asking"]),
         **_prefixed("hashes", item["hashes"]),
+        **_prefixed("speed", {figure["name"]: figure["value"] for figure in item.get("speed", ())}),
     }
 
 

@@ -93,6 +93,10 @@ def _bullets(run: Mapping[str, Any]) -> Iterator[str]:
     signatures = {(r["name"], r["signature"]) for item in run["items"] for r in item["readings"]}
     for name, signature in sorted(signatures):
         yield f"- protocol {escaped(name)}: {escaped(signature)}"
+    for facts in view.models(run):
+        for what, text in (("speed", facts.speed), ("hearing", facts.hearing)):
+            if text:
+                yield f"- {what} of {escaped(f'{facts.alias}: {text}')}"
     for note in run["notes"]:
         yield f"- {escaped(note)}"
     yield f"- input hash {str(run['hashes']['input_hash'])[:16]}, run hash {str(run['hashes']['run_hash'])[:16]}"

@@ -18,6 +18,7 @@ from pytest_audiobench.report import parts
 from pytest_audiobench.report.atomic import replacing, write_text
 from pytest_audiobench.report.lines import read_lines
 from pytest_audiobench.report.parts import Part
+from pytest_audiobench.runs import speed
 from pytest_audiobench.runs.record import SCHEMA
 from pytest_audiobench.runs.suites import Pool, pooled_hashes
 
@@ -67,7 +68,7 @@ def collect(folder: Path, heading: Heading) -> dict[str, Any]:
         "schema": SCHEMA,
         **asdict(heading),
         "command": list(heading.command),
-        "models": list(heading.models),
+        "models": [_with_speed(model, items) for model in heading.models],
         "suites": _suites(found),
         "items": items,
         "hashes": pooled_hashes([item for item in items if item["outcome"] != "skipped"]),
@@ -87,6 +88,11 @@ def finish(folder: Path, record: Mapping[str, Any]) -> None:
         where = _unwritable(record, "run") or "run"
         raise FatalError(f"{where} cannot be written as JSON ({error}): make it a plain, finite value") from error
     shutil.rmtree(folder / parts.FOLDER, ignore_errors=True)
+
+
+def _with_speed(model: Mapping[str, Any], items: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    taken = speed.together([item["taken"] for item in items if item["model"] == model["alias"]])
+    return {**model, "speed": [asdict(figure) for figure in speed.figures(taken)]}
 
 
 def _merge(folder: Path, found: Sequence[Part]) -> list[str]:

@@ -44,8 +44,17 @@ def summary_lines(run: Mapping[str, Any], width: int) -> list[Line]:
     lines = _table(_without_model(_Entry(_HEAD, "bold"), several), evals, suites, width)
     lines += list(_failures(run))
     lines += [(f"{name}: {signature}", "light") for name, signature in _signatures(run).items()]
+    lines += list(_models(run))
     lines += [(banner.text, _STYLES[banner.tone]) for banner in view.banners(run)]
     return lines + _noted(run)
+
+
+def _models(run: Mapping[str, Any]) -> Iterator[Line]:
+    for facts in view.models(run):
+        if facts.speed:
+            yield printable(f"speed of {facts.alias}: {facts.speed}"), "light"
+        if facts.hearing:
+            yield printable(f"hearing of {facts.alias}: {facts.hearing}"), "light"
 
 
 def _noted(run: Mapping[str, Any]) -> list[Line]:

@@ -20,6 +20,12 @@ _EXITS = {
     4: "stopped by a usage error",
     5: "nothing was selected",
 }
+_SPEED_WORDS = {
+    "first_token_s": "first token after ",
+    "padding_waste": "padding ",
+    "model_share": "in the model ",
+    "peak_memory_mb": "peak memory ",
+}
 _MARKS = {"pass": "✓", "fail": "✗", "not_comparable": "≠"}
 _CHECK_TONES: Mapping[str, Tone] = {"pass": "good", "fail": "bad", "not_comparable": "warn"}
 
@@ -74,6 +80,15 @@ class Eval:
 
 
 @dataclass(frozen=True)
+class ModelFacts:
+    """What a run found of a model beside its answers; empty texts where it found nothing."""
+
+    alias: str
+    speed: str
+    hearing: str
+
+
+@dataclass(frozen=True)
 class Banner:
     """What must be known before any number is read."""
 
@@ -99,6 +114,21 @@ def blocks(owner: Json) -> tuple[Block, ...]:
 def banners(record: Json) -> list[Banner]:
     """Failed, limited, incomplete, empty: all that bears on whether the numbers may be believed."""
     return list(_banners(record))
+
+
+def models(record: Json) -> list[ModelFacts]:
+    """The models that were asked: how fast they answered, and whether they are known to hear."""
+    return [
+        ModelFacts(
+            alias=model["alias"],
+            speed=", ".join(
+                f"{_SPEED_WORDS.get(figure['name'], '')}{value_text(figure['value'], figure['unit'])}"
+                for figure in model.get("speed", ())
+            ),
+            hearing="{status}: {evidence}".format(**model["hearing"]) if model.get("hearing") else "",
+        )
+        for model in record["models"]
+    ]
 
 
 def exit_text(record: Json) -> str:

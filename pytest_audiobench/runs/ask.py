@@ -18,6 +18,7 @@ from pytest_audiobench.runs.claims import Claims
 from pytest_audiobench.runs.handle import Handle
 from pytest_audiobench.runs.store import Store
 from pytest_audiobench.runs.texts import message
+from pytest_audiobench.runs.timing import Time
 
 _DECODERS = 4
 _AHEAD = 2
@@ -33,7 +34,7 @@ _Played: TypeAlias = "tuple[Heard, ...] | AudioError"
 
 @dataclass
 class Counts:
-    """What asking took. ``noise`` counts answers that differed when asked again."""
+    """How asking went. ``noise`` counts answers that differed when asked again."""
 
     asked: int = 0
     known: int = 0
@@ -57,15 +58,25 @@ class Asker:
     def __init__(self, handle: Handle, store: Store, claims: Claims, progress: Progress) -> None:
         self._handle, self._store, self._claims, self._progress = handle, store, claims, progress
         self.counts = Counts()
+        self.time = Time()
         self._failed_in_a_row = 0
 
-    def responses(self, requests: Sequence[Request], planned: Sequence[plan.Planned]) -> dict[str, Response]:
-        """The response to every request, by request key; those that could not be asked carry an error."""
+    def responses(
+        self,
+        requests: Sequence[Request],
+        planned: Sequence[plan.Planned],
+        batches: Sequence[Sequence[int]] | None = None,
+    ) -> dict[str, Response]:
+        """The response to every request, by request key; those that could not be asked carry an error.
+
+        ``batches`` (positions in ``requests``, each in one of them) takes the place of the plan.
+        """
         keys = [item.key for item in planned]
-        cut: list[list[int]] = []
+        cut = [] if batches is None else [list(batch) for batch in batches]
         if self._handle.planned:
-            cut = plan.batches(planned, self._handle.limits)
+            cut = cut or plan.batches(planned, self._handle.limits)
             for batch in cut:
+                self.time.add_batch([planned[i].duration_s for i in batch], self._handle.limits)
                 whole = plan.batch_key([planned[i].key for i in batch])
                 for i in batch:
                     keys[i] = plan.answer_key(planned[i].key, whole)
@@ -74,9 +85,11 @@ class Asker:
         missing = [keys[i] for i in range(len(keys)) if keys[i] not in held]
         self._progress(len(held), len(keys))
         if missing:
+            started, loading_s = time.perf_counter(), self.time.loading_s
             if not self._handle.planned:
                 cut = plan.filled([i for i in range(len(keys)) if keys[i] not in held], planned, self._handle.limits)
             held |= self._ask_missing([self._batch(requests, keys, batch) for batch in cut], held, len(keys))
+            self.time.asking_s += time.perf_counter() - started - (self.time.loading_s - loading_s)
         return {request.key: held[key] for request, key in zip(requests, keys, strict=True)}
 
     def _known(self, keys: Sequence[bytes]) -> dict[bytes, Response]:
@@ -147,13 +160,14 @@ class Asker:
         }
         asks = [Ask(batch.requests[i], heard[i]) for i in fit]  # type: ignore[arg-type]
         answers = {}
-        for i, (ask, response) in enumerate(zip(asks, self._asked(asks), strict=True)):
+        responses, share_s = self._asked(asks)
+        for i, (ask, response) in enumerate(zip(asks, responses, strict=True)):
             key = batch.keys[fit[i]]
             if response.error is not None:
                 failures[key] = (message(response.error), False)
             else:
                 cut = tuple(played.truncated_s for played in ask.audio)
-                response = replace(response, truncated_s=cut if any(cut) else ())
+                response = replace(response, truncated_s=cut if any(cut) else (), share_s=share_s)
                 answers[key] = (response, {"audio": [_trace(played) for played in ask.audio]})
         written = self._store.put_batch(answers, failures)
         self.counts.asked += len(answers)
@@ -161,30 +175,36 @@ class Asker:
         self.counts.repaired += written.repaired
         return held | written.held | {key: Response(error=text) for key, (text, _) in failures.items()}
 
-    def _asked(self, asks: Sequence[Ask]) -> list[Response]:
+    def _asked(self, asks: Sequence[Ask]) -> tuple[list[Response], float]:
+        """The model's responses, and each one's share of the seconds that the model took for them."""
         if not asks:
-            return []
+            return [], 0.0
+        started = time.perf_counter()
         model = self._handle.ready()
+        self.time.loading_s += time.perf_counter() - started
         splits = self._handle.oom_splits
         for attempt in range(_TRIES):
+            started = time.perf_counter()
             try:
                 responses = model.ask(asks)
                 break
             except PassingError as error:
                 if attempt == _TRIES - 1:
-                    return self._failed(asks, error, f"{error} (asked {_TRIES} times)")
+                    return self._failed(asks, error, f"{error} (asked {_TRIES} times)"), 0.0
                 time.sleep(_FIRST_WAIT_S * 2**attempt)
             except FatalError:
                 raise
             except SampleError as error:
-                return [Response(error=str(error))] * len(asks)
+                return [Response(error=str(error))] * len(asks), 0.0
             except Exception as error:
-                return self._failed(asks, error, f"{type(error).__name__}: {error}")
+                return self._failed(asks, error, f"{type(error).__name__}: {error}"), 0.0
+        took_s = time.perf_counter() - started
+        self.time.model_s += took_s
         self.counts.oom_splits += self._handle.oom_splits - splits
         self._failed_in_a_row = 0
         if len(responses) != len(asks):
             raise FatalError(f"{self._handle.spec} gave {len(responses)} answers to {len(asks)} requests")
-        return responses
+        return responses, took_s / len(asks)
 
     def _failed(self, asks: Sequence[Ask], error: Exception, why: str) -> list[Response]:
         self._failed_in_a_row += 1

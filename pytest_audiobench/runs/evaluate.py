@@ -12,6 +12,7 @@ from pytest_audiobench.metrics.agreement import across_epochs
 from pytest_audiobench.protocols.multiple_choice import multiple_choice
 from pytest_audiobench.protocols.protocol import Protocol, Reading
 from pytest_audiobench.protocols.transcription import transcription
+from pytest_audiobench.runs import speed
 from pytest_audiobench.runs.answers import Answered, gather
 from pytest_audiobench.runs.ask import Asker
 from pytest_audiobench.runs.claims import Claims
@@ -104,6 +105,8 @@ def _evaluated(bench: Bench, handle: Handle, item: Item, dataset: Dataset, proto
         errors=_errors(answered),
         agreement=_agreement(protocol.readings[0], rows, bench.epochs),
     )
+    record.taken = speed.sums(answered, asker.time, handle.peak_memory_bytes)
+    record.speed = speed.figures(record.taken)
     record.warnings = _warnings(record, slice_, answered)
     return Evaluation(Result(record, rows, protocol.readings, clustered), slice_, protocol, answered, rows)
 

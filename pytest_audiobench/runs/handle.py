@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cached_property
 
 from pytest_audiobench.identity import digest
-from pytest_audiobench.models.model import Limits, Model
+from pytest_audiobench.models.model import Hearing, Limits, Model
 
 
 class Handle:
@@ -39,12 +39,18 @@ class Handle:
         return self._model.listens
 
     @property
-    def loaded(self) -> bool:
-        return self._loaded
-
-    @property
     def oom_splits(self) -> int:
         return int(getattr(self._model, "oom_splits", 0))
+
+    @property
+    def hearing(self) -> Hearing | None:
+        """What loading the model showed of its hearing; None before that, and where it shows nothing."""
+        return getattr(self._model, "hearing", None)
+
+    @property
+    def peak_memory_bytes(self) -> int | None:
+        """The most memory that the loaded model has held so far, where it tells."""
+        return getattr(self._model, "peak_memory_bytes", None) if self._loaded else None
 
     @cached_property
     def fingerprint(self) -> Mapping[str, str]:

@@ -59,6 +59,7 @@ class ItemRecord:
     ``hashes`` keys: data, audio, prompts, settings, seeds, model, input_hash, answers, run_hash, protocols, score_hash.
     ``asking`` counts: asked (in this run), known (found in the store), noise (asked again and different),
     repaired (texts with invalid characters), truncated_clips, oom_splits.
+    ``taken`` holds the sums that ``speed`` was drawn from (``runs/speed.py``).
     """
 
     index: int
@@ -78,6 +79,8 @@ class ItemRecord:
     errors: list[dict[str, str]] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     agreement: dict[str, Any] | None = None
+    taken: dict[str, float] = field(default_factory=dict)
+    speed: list[MetricRecord] = field(default_factory=list)
     verdicts: list[VerdictRecord] = field(default_factory=list)
     outcome: Outcome = "passed"
     message: str = ""

@@ -66,7 +66,7 @@ class Result:
         wanted = dict(group)
         reading = next((r for r in self._readings if r.name == wanted.get("protocol", self._readings[0].name)), None)
         wanted.pop("protocol", None)
-        recorded = [m for m in self.record.metrics if m.name == name and m.reading is None]
+        recorded = [m for m in (*self.record.speed, *self.record.metrics) if m.name == name and m.reading is None]
         if recorded and not wanted:
             return as_metric(recorded[-1], {})
         if reading is None or name not in (*reading.metrics, *SHARES):

@@ -154,6 +154,18 @@ class Store:
                 self._connection.execute(statement, (outputs, detail, run, now, key))
         return list(held), noise
 
+    def note(self, name: str) -> str | None:
+        """What was kept under ``name`` by :meth:`keep_note`, here or in the extra stores."""
+        for connection in (self._connection, *self._extras):
+            found = connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
+            if found:
+                return str(found[0])
+        return None
+
+    def keep_note(self, name: str, text: str) -> None:
+        """Keep a short text beside the answers; the last one of a name wins."""
+        self._connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, text))
+
     def close(self) -> None:
         for connection in (self._connection, *self._extras):
             connection.close()

@@ -126,4 +126,6 @@ def test_an_installed_wheel_brings_the_audio_and_the_default_model_along(install
 
 
 def test_an_installed_wheel_keeps_to_its_own_folder(installed):
-    assert {path.name for path in installed.iterdir() if not path.name.endswith(".dist-info")} == {"pytest_audiobench"}
+    assert {path.name for path in installed.iterdir() if not path.name.endswith(".dist-info")} - {"bin"} == {
+        "pytest_audiobench"
+    }
