@@ -20,11 +20,13 @@ if TYPE_CHECKING:
     from pytest_audiobench.protocols.multiple_choice import multiple_choice as multiple_choice
     from pytest_audiobench.protocols.transcription import transcription as transcription
     from pytest_audiobench.report.load import load as load
+    from pytest_audiobench.studies.listening import listening as listening
 
 _HOMES = {
     "Dataset": "datasets.dataset",
     "Sample": "datasets.sample",
     "bundled": "datasets.bundled",
+    "listening": "studies.listening",
     "load": "report.load",
     "manifest": "datasets.manifest",
     "mmar": "datasets.mmar",

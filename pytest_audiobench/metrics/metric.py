@@ -24,10 +24,13 @@ class Estimate(NamedTuple):
 class MetricKind:
     """A metric: which way is better, its unit, and how it is estimated from per-sample statistics.
 
-    ``estimate`` takes the samples' statistics and, where clips repeat, each sample's cluster.
+    ``estimate`` takes the samples' statistics and, where clips repeat, each sample's cluster. ``parts`` gives a
+    sample's numerator and denominator where the metric is a ratio of their sums: such metrics can be compared
+    sample by sample.
     """
 
     name: str
     direction: Direction
     unit: str
     estimate: Callable[[Sequence[Statistics], Sequence[Hashable] | None], Estimate]
+    parts: Callable[[Statistics], tuple[float, float]] | None = None

@@ -23,6 +23,9 @@ SHARE = "share"
 WORD_ERRORS = "errors per word"
 """The unit of error rates, which may exceed 1."""
 
+POINTS = "points"
+"""The unit of differences between shares or error rates, kept as fractions of one like these."""
+
 _kinds: dict[str, MetricKind] = {}
 
 
@@ -121,17 +124,19 @@ def _nothing() -> Estimate:
     return Estimate(math.nan, None, None, 0, none("no samples").method)
 
 
-def _measured_by_run(statistics: Sequence[Statistics], clusters: Sequence[Hashable] | None) -> Estimate:
-    raise UsageError("the speed of a model is measured by the run, not from samples: leave it out of a reading")
+def not_of_samples(statistics: Sequence[Statistics], clusters: Sequence[Hashable] | None) -> Estimate:
+    """The ``estimate`` of a metric that a run or a test records itself. Raises UsageError."""
+    raise UsageError("this metric is recorded by the run, not estimated from samples: leave it out of a reading")
 
 
-register(MetricKind("accuracy", "higher", SHARE, estimate_accuracy))
-register(MetricKind("wer", "lower", WORD_ERRORS, estimate_wer))
+register(MetricKind("accuracy", "higher", SHARE, estimate_accuracy, lambda one: (one["correct"], 1.0)))
+register(MetricKind("wer", "lower", WORD_ERRORS, estimate_wer, lambda one: (one["S"] + one["D"] + one["I"], one["N"])))
 register(MetricKind("coverage", "higher", SHARE, share_of("parsed")))
 for _status in ("unparsed", "refused", "empty", "out_of_range", "truncated", "errors"):
     register(MetricKind(_status, "lower", SHARE, share_of(_status)))
 
 for _name, _direction, _unit in (
+    *((f"adds_over_{control}", "higher", POINTS) for control in ("silence", "swapped", "text")),
     ("samples_per_s", "higher", "samples/s"),
     ("rtfx", "higher", "× real time"),
     ("tokens_per_s", "higher", "tokens/s"),
@@ -140,4 +145,4 @@ for _name, _direction, _unit in (
     ("model_share", "higher", SHARE),
     ("peak_memory_mb", "lower", "MB"),
 ):
-    register(MetricKind(_name, cast(Direction, _direction), _unit, _measured_by_run))
+    register(MetricKind(_name, cast(Direction, _direction), _unit, not_of_samples))

@@ -14,6 +14,7 @@ from pytest_audiobench.gate.thresholds import Find, Threshold, check, parse_thre
 from pytest_audiobench.gate.verdict import Verdict
 from pytest_audiobench.metrics.sanitise import number
 from pytest_audiobench.metrics.value import Metric
+from pytest_audiobench.models.model import Hearing
 from pytest_audiobench.plugin.edge import test_errors
 from pytest_audiobench.plugin.items import EvalItem
 from pytest_audiobench.plugin.keys import REQUIRED
@@ -24,7 +25,7 @@ from pytest_audiobench.report.junit import properties
 from pytest_audiobench.report.parts import write_part
 from pytest_audiobench.runs.evaluate import Evaluation, Item, evaluate
 from pytest_audiobench.runs.handle import Handle
-from pytest_audiobench.runs.hearing import known_hearing
+from pytest_audiobench.runs.hearing import keep_hearing, known_hearing
 from pytest_audiobench.runs.record import MetricRecord, Outcome, VerdictRecord
 from pytest_audiobench.runs.result import Result, as_metric
 from pytest_audiobench.runs.scoring import SHARES
@@ -46,20 +47,35 @@ class Evaluator:
         self.beyond_tables: list[str] = []
 
     @property
+    def model(self) -> Handle:
+        """The model that is evaluated: its alias, device, limits, whether it listens."""
+        return self._handle
+
+    def prove_hearing(self, evidence: str) -> None:
+        """Put on record that the model hears what it is played, and by what that was shown."""
+        keep_hearing(self._session.bench.store, self._handle, Hearing("proven", evidence))
+        self._present()
+
+    @property
     def results(self) -> list[Result]:
         """The results so far, in order."""
         return [evaluation.result for evaluation in self._evaluations]
 
-    def __call__(self, dataset: Dataset | str, protocol: Protocol, *, name: str | None = None) -> Result:
+    def __call__(
+        self, dataset: Dataset | str, protocol: Protocol, *, name: str | None = None, control: bool = False
+    ) -> Result:
         """Evaluate the model on ``dataset`` by ``protocol``.
 
+        A ``control`` only serves a comparison: no threshold holds it unless one names it (``eval = "test:name"``),
+        and it is not pooled with its suite.
         Raises UsageError for a second evaluation without a name of its own, and whatever
         :func:`pytest_audiobench.runs.evaluate.evaluate` raises.
         """
         with test_errors():
-            return self._evaluate(self._registered(dataset) if isinstance(dataset, str) else dataset, protocol, name)
+            found = self._registered(dataset) if isinstance(dataset, str) else dataset
+            return self._evaluate(found, protocol, name, control)
 
-    def _evaluate(self, dataset: Dataset, protocol: Protocol, name: str | None) -> Result:
+    def _evaluate(self, dataset: Dataset, protocol: Protocol, name: str | None, control: bool) -> Result:
         self._check_open("evaluate")
         eval_ = f"{self._named.eval}:{name}" if name else self._named.eval
         if any(result.record.eval == eval_ for result in self.results):
@@ -71,6 +87,8 @@ class Evaluator:
             eval=eval_,
             suite=self._named.suite,
             places=place,
+            part=len(self._evaluations),
+            control=control,
             progress=self._session.progress.of(eval_),
         )
         evaluation = evaluate(self._session.bench, self._handle, item, dataset, protocol)
@@ -84,6 +102,7 @@ class Evaluator:
     ) -> Metric:
         """Record a number of the test's own beside the eval's metrics; thresholds may name it once it is registered.
 
+        A :class:`Metric` (such as ``heard.gain_over(silent)``) keeps its own interval, n, unit, direction and method.
         Raises UsageError for a value that is no number. NaN and infinity are kept as "no number", on
         which every threshold fails.
         """
@@ -91,15 +110,17 @@ class Evaluator:
             self._check_open("record a number")
             found = number(value, name)
         finite = found == found and abs(found) != float("inf")
+        given = value if isinstance(value, Metric) else Metric(found, name=name, n=1, unit=unit, direction=direction)
+        method = given.method or "recorded by the test"
         record = MetricRecord(
             name=name,
             value=found if finite else None,
-            lower=None,
-            upper=None,
-            n=1,
-            unit=unit,
-            direction=direction,
-            method="recorded by the test" if finite else f"recorded by the test as {found}, which is no number",
+            lower=given.lower,
+            upper=given.upper,
+            n=given.n,
+            unit=given.unit,
+            direction=given.direction,
+            method=method if finite else f"recorded by the test as {found}, which is no number",
         )
         self._recorded.append(record)
         metric = as_metric(record, {})
@@ -124,8 +145,9 @@ class Evaluator:
         taken = self._taken_names()
         self.results[0].record.metrics.extend(self._recorded)
         wrong: list[str] = []
+        judged: set[Threshold] = set()
         for result in self.results:
-            verdicts = self._verdicts(result)
+            verdicts = self._verdicts(result, judged)
             result.record.verdicts = [VerdictRecord(*verdict) for verdict in verdicts]
             wrong += [f"{v.threshold}: {v.detail}" for v in verdicts if v.status != "pass"]
         self.beyond_tables = taken + self._unmet_names()
@@ -175,9 +197,16 @@ class Evaluator:
             },
         )
 
-    def _verdicts(self, result: Result) -> Sequence[Verdict]:
+    def _verdicts(self, result: Result, judged: set[Threshold]) -> Sequence[Verdict]:
+        """``judged`` are the thresholds on numbers of the test's own that an earlier result was held to."""
         rules = self._session.rules.for_eval(result.record.eval, self._handle.alias)
-        declared = [*(threshold for rule in rules for threshold in rule.require), *self._required]
+        if result.record.control:
+            rules = [rule for rule in rules if ":" in rule.eval]
+        own = [] if result.record.control else self._required
+        declared = [*(threshold for rule in rules for threshold in rule.require), *own]
+        recorded = {metric.name for metric in self._recorded}
+        declared = [one for one in declared if one.metric not in recorded or one not in judged]
+        judged.update(one for one in declared if one.metric in recorded)
         if result.errors > self._session.options.max_errors:
             detail = (
                 f"{result.errors} of {result.n * result.record.epochs} samples could not be asked "

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-PERCENT_UNITS = frozenset({"share", "errors per word"})
+from pytest_audiobench.metrics.registry import POINTS, SHARE, WORD_ERRORS
+
+PERCENT_UNITS = frozenset({SHARE, WORD_ERRORS})
 """Units of the registry's metrics that are kept as fractions of one and read as percentages."""
 
 _STATUS_TEXTS = {"out_of_range": "out of range", "errors": "not asked"}
@@ -19,6 +21,8 @@ def value_text(value: float | None, unit: str) -> str:
         return "–"
     if unit in PERCENT_UNITS:
         return f"{100 * value:.1f} %"
+    if unit == POINTS:
+        return f"{100 * value:+.1f} points"
     return f"{value:.4g} {unit}".rstrip()
 
 
@@ -27,6 +31,8 @@ def interval_text(metric: Json) -> str:
     lower, upper = metric["lower"], metric["upper"]
     if lower is None or upper is None:
         return ""
+    if metric["unit"] == POINTS:
+        return f"{100 * lower:+.1f} to {100 * upper:+.1f}"
     if metric["unit"] in PERCENT_UNITS:
         return f"{100 * lower:.1f} to {100 * upper:.1f}"
     return f"{lower:.4g} to {upper:.4g}"

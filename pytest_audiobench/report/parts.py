@@ -40,14 +40,14 @@ class Part:
         return self.folder / f"{self.stem}.{kind}.jsonl"
 
 
-def stem(index: int, eval_name: str, model: str) -> str:
-    """The name an item's files begin with: its place in the collection, and a digest of what it is."""
-    return f"{index:06d}-{digest({'eval': eval_name, 'model': model})[:16]}"
+def stem(item: ItemRecord) -> str:
+    """The name an item's files begin with: its place in the collection, in its test, and a digest of what it is."""
+    return f"{item.index:06d}-{item.part:03d}-{digest({'eval': item.eval, 'model': item.model})[:16]}"
 
 
 def write_part(folder: Path, item: ItemRecord, lines: Lines) -> None:
     """Write an item's four files into the parts' ``folder``; its record comes last and marks the part as whole."""
-    own = stem(item.index, item.eval, item.model)
+    own = stem(item)
     for kind, rows in zip(KINDS, lines, strict=True):
         write_lines(folder / f"{own}.{kind}.jsonl", rows)
     write_text(folder / f"{own}.item.json", json.dumps(item.to_json(), allow_nan=False, sort_keys=True))

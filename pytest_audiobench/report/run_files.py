@@ -115,7 +115,7 @@ def _merge(folder: Path, found: Sequence[Part]) -> list[str]:
 def _suites(found: Sequence[Part]) -> list[dict[str, Any]]:
     by_suite: dict[tuple[str, str], list[Part]] = {}
     for part in found:
-        if part.item["readings"] and part.item["outcome"] != "skipped":
+        if part.item["readings"] and part.item["outcome"] != "skipped" and not part.item["control"]:
             by_suite.setdefault((part.item["suite"], part.item["model"]), []).append(part)
     suites = []
     for (name, model), own in by_suite.items():

@@ -180,6 +180,8 @@ def _verdict(item: Json) -> tuple[str, Tone]:
         return "FAIL", "bad"
     if "not_comparable" in statuses:
         return "not comparable", "warn"
+    if item["control"]:
+        return "control", "plain"
     return ("pass", "good") if statuses else ("no check", "plain")
 
 

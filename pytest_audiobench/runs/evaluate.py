@@ -50,6 +50,8 @@ class Item:
     eval: str
     suite: str
     places: Places
+    part: int = 0
+    control: bool = False
     progress: Callable[[int, int], None] = field(default=lambda done, total: None)
 
 
@@ -103,6 +105,8 @@ def _evaluated(bench: Bench, handle: Handle, item: Item, dataset: Dataset, proto
         hashes=item_hashes(slice_, protocol, handle.digest, bench.epochs, answered),
         asking=dict(vars(asker.counts)) | {"truncated_clips": _cut(answered)},
         errors=_errors(answered),
+        part=item.part,
+        control=item.control,
         agreement=_agreement(protocol.readings[0], rows, bench.epochs),
     )
     record.taken = speed.sums(answered, asker.time, handle.peak_memory_bytes)

@@ -59,6 +59,8 @@ class ItemRecord:
     ``hashes`` keys: data, audio, prompts, settings, seeds, model, input_hash, answers, run_hash, protocols, score_hash.
     ``asking`` counts: asked (in this run), known (found in the store), noise (asked again and different),
     repaired (texts with invalid characters), truncated_clips, oom_splits.
+    ``part`` counts the evaluations of one test from 0;
+    ``control`` marks an evaluation that only serves another's comparison: no threshold holds it, no suite pools it.
     ``taken`` holds the sums that ``speed`` was drawn from (``runs/speed.py``).
     """
 
@@ -81,6 +83,8 @@ class ItemRecord:
     agreement: dict[str, Any] | None = None
     taken: dict[str, float] = field(default_factory=dict)
     speed: list[MetricRecord] = field(default_factory=list)
+    part: int = 0
+    control: bool = False
     verdicts: list[VerdictRecord] = field(default_factory=list)
     outcome: Outcome = "passed"
     message: str = ""

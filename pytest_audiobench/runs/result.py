@@ -7,10 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.metrics.registry import POINTS, metric_kind
 from pytest_audiobench.metrics.value import Metric
 from pytest_audiobench.protocols.protocol import Reading
 from pytest_audiobench.runs.record import ItemRecord, MetricRecord
 from pytest_audiobench.runs.scoring import SHARES, Scored, coverage, estimate
+from pytest_audiobench.stats.paired import paired_difference
 
 _KEY = re.compile(r"(?P<name>[a-z][\w-]*)(\[(?P<group>[^\]]*)\])?")
 
@@ -76,9 +78,40 @@ class Result:
             return None
         return as_metric(estimate(name, reading, rows, self._clustered, wanted), coverage(rows))
 
+    def gain_over(self, other: Result, metric: str | None = None) -> Metric:
+        """How much better this result is than ``other`` on the samples that both asked, in points: positive is better.
+
+        ``metric`` is the headline's first metric unless given. Pairs are by sample id and epoch; a sample whose asking
+        failed on either side is left out on both. Raises UsageError for a metric that cannot be compared sample by
+        sample, and for results that have no sample in common.
+        """
+        name = metric or self._readings[0].metrics[0]
+        kind = metric_kind(name)
+        if kind.parts is None:
+            raise UsageError(f"{name} is no ratio of sums over samples, so two results have no paired difference of it")
+        others = {row.identity: row.scores for row in other.headline_rows if row.scores is not None}
+        pairs = [
+            (kind.parts(row.scores), kind.parts(others[row.identity]), row.cluster)
+            for row in self.headline_rows
+            if row.scores is not None and row.identity in others
+        ]
+        if not pairs:
+            raise UsageError(f"{self.record.eval} and {other.record.eval} have no answered sample in common")
+        sign = 1.0 if kind.direction == "higher" else -1.0
+        differences = [sign * (ours[0] - theirs[0]) for ours, theirs, _ in pairs]
+        own = [cluster for _, _, cluster in pairs]
+        found = paired_difference(differences, [ours[1] for ours, _, _ in pairs], own if self._clustered else None)
+        lower, upper, method = found.interval
+        return Metric(found.value, name=name, lower=lower, upper=upper, n=len(pairs), unit=POINTS, method=method)
+
+    @property
+    def headline_rows(self) -> Sequence[Scored]:
+        """Every sample and epoch as the headline protocol read it."""
+        return self._rows[self._readings[0].name]
+
     def samples(self) -> Iterator[dict[str, Any]]:
         """One row per sample and epoch, as the headline protocol read it: id, question, answer, value, scores."""
-        for row in self._rows[self._readings[0].name]:
+        for row in self.headline_rows:
             sample = row.answered.taken.sample
             last = list(row.answered.responses.values())[-1:]
             yield {

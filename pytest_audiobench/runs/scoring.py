@@ -26,6 +26,11 @@ class Scored(NamedTuple):
     scores: Statistics | None
     cluster: Hashable
 
+    @property
+    def identity(self) -> tuple[str, int]:
+        """The sample's id and the epoch: equal for one question asked under two conditions."""
+        return self.answered.sample_id, self.answered.epoch
+
 
 def score(reading: Reading, answered: Sequence[Answered], clusters: Sequence[Hashable]) -> list[Scored]:
     """Parse and score every answer; ``clusters`` gives each row's."""

@@ -86,9 +86,10 @@ def _identified(sample: Sample, window: int, facts: Sequence[ClipFacts | Excepti
     wrong = [message(fact) for fact in facts if isinstance(fact, Exception)]
     if wrong:
         return Taken(sample, window, None, (None,) * len(facts), wrong[0] if handle.listens else None)
-    error = None
-    if handle.listens and len(facts) > handle.limits.max_clips:
-        error = f"{handle.spec} takes {handle.limits.max_clips} clip(s) at once, and the sample has {len(facts)}"
+    error, limits = None, handle.limits
+    if handle.listens and not limits.min_clips <= len(facts) <= limits.max_clips:
+        least = "" if limits.min_clips in (0, limits.max_clips) else f"{limits.min_clips} to "
+        error = f"{handle.spec} takes {least}{limits.max_clips} clip(s) at once, and the sample has {len(facts)}"
     found = [fact for fact in facts if isinstance(fact, ClipFacts)]
     keys = tuple(clip.key_from(fact.digest) for clip, fact in zip(sample.clips, found, strict=True))
     return Taken(sample, window, keys, tuple(fact.duration_s for fact in found), error)

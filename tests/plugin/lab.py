@@ -51,7 +51,7 @@ class ToneModel:
         if request.sample_id == self._options.get("die"):
             {"exit": lambda: os._exit(3), "kill": lambda: os.kill(os.getpid(), signal.SIGKILL)}[self._options["how"]]()
         self._log(request.sample_id)
-        if self._options.get("deaf") == "yes":
+        if self._options.get("deaf") == "yes" or not audio:
             return Response.of("A")
         heard = audio[0]
         spectrum = np.abs(np.fft.rfft(heard.samples))

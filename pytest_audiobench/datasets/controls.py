@@ -1,0 +1,55 @@
+"""The same questions without their sound: with silence, with another sample's clips, with no audio at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from pytest_audiobench.audio import edits
+from pytest_audiobench.datasets.dataset import Dataset
+from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.identity import seed
+
+
+def silenced(dataset: Dataset) -> Dataset:
+    """Every clip as digital silence of its own length."""
+    return _changed(dataset, "silence", lambda samples: [_silent(one) for one in samples])
+
+
+def unheard(dataset: Dataset) -> Dataset:
+    """The text alone."""
+    return _changed(dataset, "text", lambda samples: [replace(one, clips=()) for one in samples])
+
+
+def swapped(dataset: Dataset) -> Dataset:
+    """Every question with the clips of another sample that has as many, by a seeded cycle through all of them.
+
+    The other sample is drawn whatever its answer is, so that what is right by chance stays right by chance.
+    Raises UsageError, when it is read, for a sample that no other can lend its clips to.
+    """
+    return _changed(dataset, "swapped", lambda samples: _cycled(dataset.name, samples))
+
+
+def _changed(dataset: Dataset, how: str, change: Callable[[Sequence[Sample]], Sequence[Sample]]) -> Dataset:
+    return replace(dataset, name=f"{dataset.name}+{how}", read=lambda places: change(dataset.read(places)), note="")
+
+
+def _silent(sample: Sample) -> Sample:
+    return replace(sample, clips=tuple(clip.edited(edits.silence()) for clip in sample.clips))
+
+
+def _cycled(name: str, samples: Sequence[Sample]) -> list[Sample]:
+    lenders: dict[str, Sample] = {}
+    by_number: dict[int, list[Sample]] = {}
+    for sample in samples:
+        by_number.setdefault(len(sample.clips), []).append(sample)
+    for alike in by_number.values():
+        if len(alike) < 2:
+            raise UsageError(
+                f"{alike[0].id!r} of {name} is the only sample with {len(alike[0].clips)} clips, so no other sample's "
+                "can be played instead: leave it out of the slice"
+            )
+        order = sorted(alike, key=lambda one: (seed("swap", name, one.id), one.id))
+        lenders |= {one.id: other for one, other in zip(order, [*order[1:], order[0]], strict=True)}
+    return [replace(one, clips=lenders[one.id].clips) for one in samples]

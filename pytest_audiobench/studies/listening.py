@@ -1,0 +1,43 @@
+"""Was it listening? What the audio adds over silence, over another sample's clip, and over the text alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_audiobench.datasets.controls import silenced, swapped, unheard
+from pytest_audiobench.datasets.dataset import Dataset
+from pytest_audiobench.metrics.value import Metric
+from pytest_audiobench.protocols.protocol import Protocol
+
+if TYPE_CHECKING:
+    from pytest_audiobench.plugin.evaluator import Evaluator
+
+CONTROLS: Mapping[str, Callable[[Dataset], Dataset]] = {"silence": silenced, "swapped": swapped, "text": unheard}
+
+
+def listening(evaluate: Evaluator, dataset: Dataset, protocol: Protocol) -> dict[str, Metric]:
+    """Ask about ``dataset`` as it is and under each control, and record what the real audio adds over each, in points.
+
+    ``adds_over_silence``, ``adds_over_swapped`` and ``adds_over_text`` are paired differences of the headline metric,
+    each with its interval. The test fails where the audio is not shown to add anything: where the interval's
+    lower bound is not above 0. The text alone is left out for a model that cannot be asked without audio. When
+    all hold, the model's hearing is on record as proven. Skips the test for a model that is played no audio.
+    """
+    if not evaluate.model.listens:
+        pytest.skip(f"{evaluate.model.spec} is played no audio, so there is nothing to listen for")
+    heard = evaluate(dataset, protocol, name="heard")
+    adds: dict[str, Metric] = {}
+    for control, changed in CONTROLS.items():
+        if control == "text" and evaluate.model.limits.min_clips:
+            continue
+        result = evaluate(changed(dataset), protocol, name=control, control=True)
+        name = f"adds_over_{control}"
+        adds[control] = evaluate.record(name, heard.gain_over(result))
+        evaluate.require(f"{name}.lower > 0")
+    if all(one.lower is not None and one.lower > 0.0 for one in adds.values()):
+        weakest = min(adds.values(), key=float)
+        evaluate.prove_hearing(f"{dataset.name}: {100 * weakest:+.1f} points over {weakest.name[10:]} (n={weakest.n})")
+    return adds

@@ -1,0 +1,58 @@
+"""The same questions without their sound."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
+from pytest_audiobench.datasets.controls import silenced, swapped, unheard
+from pytest_audiobench.datasets.dataset import Dataset, Places
+from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.errors import UsageError
+
+
+def _dataset(tmp_path, counts):
+    root = DataRoot("set", tmp_path)
+    samples = [
+        Sample(f"s{n}", tuple(Clip(FileSource(root, f"{n}-{k}.wav")) for k in range(count)), f"Question {n}?")
+        for n, count in enumerate(counts)
+    ]
+    return Dataset("set", lambda places: samples), samples, Places(tmp_path)
+
+
+def test_silence_keeps_every_clip_and_its_length(tmp_path):
+    dataset, samples, places = _dataset(tmp_path, [1, 2])
+    found = silenced(dataset)
+    assert found.name == "set+silence"
+    for before, after in zip(samples, found.read(places), strict=True):
+        assert [clip.source for clip in after.clips] == [clip.source for clip in before.clips]
+        assert all(clip.edits[-1].name == "silence" for clip in after.clips)
+        assert after.question == before.question
+
+
+def test_the_text_alone_has_no_clip(tmp_path):
+    dataset, _, places = _dataset(tmp_path, [1, 1])
+    assert [one.clips for one in unheard(dataset).read(places)] == [(), ()]
+
+
+@given(counts=st.lists(st.sampled_from([1, 2]), min_size=4, max_size=40).filter(lambda c: min(map(c.count, c)) > 1))
+def test_swapping_gives_every_sample_the_clips_of_another_with_as_many(tmp_path_factory, counts):
+    dataset, samples, places = _dataset(tmp_path_factory.getbasetemp(), counts)
+    found = swapped(dataset).read(places)
+    assert [one.id for one in found] == [one.id for one in samples]
+    assert all(after.clips != before.clips for before, after in zip(samples, found, strict=True))
+    assert [len(one.clips) for one in found] == counts
+    assert sorted(str(one.clips) for one in found) == sorted(str(one.clips) for one in samples)  # each lent once
+
+
+def test_swapping_does_not_depend_on_the_order_in_which_samples_are_read(tmp_path):
+    dataset, samples, places = _dataset(tmp_path, [1] * 9)
+    backwards = Dataset("set", lambda places: samples[::-1])
+    there, back = ({one.id: one.clips for one in swapped(of).read(places)} for of in (dataset, backwards))
+    assert there == back
+
+
+def test_a_sample_that_no_other_can_lend_to_is_named(tmp_path):
+    dataset, _, places = _dataset(tmp_path, [1, 1, 3])
+    with pytest.raises(UsageError, match="'s2' of set is the only sample with 3 clips"):
+        swapped(dataset).read(places)

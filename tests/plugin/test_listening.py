@@ -1,0 +1,68 @@
+"""Was it listening? A model that hears proves it, a deaf one raises the alarm."""
+
+import pytest
+
+LISTENING = """
+from pytest_audiobench import listening, manifest, multiple_choice
+
+def test_listening(evaluate):
+    listening(evaluate, manifest("data/tones.jsonl"), multiple_choice())
+"""
+
+
+@pytest.fixture
+def asked(suite):
+    suite.tones()
+    suite.write(test_listening=LISTENING)
+    return suite
+
+
+def _items(run):
+    return {item["eval"]: item for item in run["items"]}
+
+
+def test_a_model_that_hears_is_shown_to_and_on_record_as_proven(asked):
+    result = asked.run()
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["*adds_over_silence*points*", "*hearing of one: proven: tones: +* points over *"])
+    run, _ = asked.last()
+    items = _items(run)
+    assert [item["control"] for item in items.values()] == [False, True, True, True]
+    assert list(items) == [f"listening:{name}" for name in ("heard", "silence", "swapped", "text")]
+    assert {verdict["status"] for verdict in items["listening:heard"]["verdicts"]} == {"pass"}
+    assert run["models"][0]["hearing"]["status"] == "proven"
+    assert run["suites"][0]["n"] == 40  # the controls are not pooled
+
+
+def test_a_proof_is_remembered_by_later_runs_of_the_same_model(asked):
+    assert asked.run().ret == 0
+    asked.write(test_other=LISTENING.replace("listening(evaluate,", "evaluate(").replace("test_listening", "test_o"))
+    assert asked.run("-k", "test_o").ret == 0
+    assert asked.last()[0]["models"][0]["hearing"]["status"] == "proven"
+
+
+def test_a_deaf_model_fails_the_eval(asked):
+    result = asked.run(deaf="yes")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*adds_over_silence.lower > 0*"])
+    run, _ = asked.last()
+    assert run["models"][0]["hearing"]["status"] == "unproven"
+    assert (
+        len(_items(run)["listening:heard"]["verdicts"]) == 3
+    )  # each required once, of the eval and not of its controls
+
+
+def test_a_threshold_for_all_evals_does_not_hold_the_controls(asked):
+    (asked.path / "audiobench.toml").write_text('[[threshold]]\neval = "*"\nrequire = ["accuracy >= 0.9"]\n')
+    assert asked.run().ret == 0
+
+
+def test_a_threshold_that_names_a_control_holds_it(asked):
+    rule = '[[threshold]]\neval = "listening:silence"\nrequire = ["accuracy >= 0.9"]\n'
+    (asked.path / "audiobench.toml").write_text(rule)
+    assert asked.run().ret == 1
+
+
+def test_a_model_that_is_played_nothing_is_skipped_with_the_reason(asked):
+    result = asked.run("-rs", model="baseline:chance")
+    result.stdout.fnmatch_lines(["*baseline:chance is played no audio*"])
