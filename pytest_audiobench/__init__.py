@@ -20,12 +20,14 @@ if TYPE_CHECKING:
     from pytest_audiobench.protocols.multiple_choice import multiple_choice as multiple_choice
     from pytest_audiobench.protocols.transcription import transcription as transcription
     from pytest_audiobench.report.load import load as load
+    from pytest_audiobench.studies.determinism import determinism as determinism
     from pytest_audiobench.studies.listening import listening as listening
 
 _HOMES = {
     "Dataset": "datasets.dataset",
     "Sample": "datasets.sample",
     "bundled": "datasets.bundled",
+    "determinism": "studies.determinism",
     "listening": "studies.listening",
     "load": "report.load",
     "manifest": "datasets.manifest",

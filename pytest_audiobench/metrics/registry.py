@@ -137,6 +137,8 @@ for _status in ("unparsed", "refused", "empty", "out_of_range", "truncated", "er
 
 for _name, _direction, _unit in (
     *((f"adds_over_{control}", "higher", POINTS) for control in ("silence", "swapped", "text")),
+    ("same_answers", "higher", SHARE),
+    ("score_shift", "lower", POINTS),
     ("samples_per_s", "higher", "samples/s"),
     ("rtfx", "higher", "× real time"),
     ("tokens_per_s", "higher", "tokens/s"),

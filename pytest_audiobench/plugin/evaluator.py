@@ -23,12 +23,14 @@ from pytest_audiobench.protocols.protocol import Protocol
 from pytest_audiobench.report.item_lines import lines_of
 from pytest_audiobench.report.junit import properties
 from pytest_audiobench.report.parts import write_part
+from pytest_audiobench.runs.ask import Asker
 from pytest_audiobench.runs.evaluate import Evaluation, Item, evaluate
+from pytest_audiobench.runs.findings import keep_hearing, keep_noise, known_hearing, known_noise
 from pytest_audiobench.runs.handle import Handle
-from pytest_audiobench.runs.hearing import keep_hearing, known_hearing
 from pytest_audiobench.runs.record import MetricRecord, Outcome, VerdictRecord
+from pytest_audiobench.runs.repetition import Condition
 from pytest_audiobench.runs.result import Result, as_metric
-from pytest_audiobench.runs.scoring import SHARES
+from pytest_audiobench.runs.scoring import SHARES, Scored, score
 
 
 class Evaluator:
@@ -62,45 +64,85 @@ class Evaluator:
         return [evaluation.result for evaluation in self._evaluations]
 
     def __call__(
-        self, dataset: Dataset | str, protocol: Protocol, *, name: str | None = None, control: bool = False
+        self,
+        dataset: Dataset | str,
+        protocol: Protocol,
+        *,
+        name: str | None = None,
+        samples: int | None = None,
+        control: bool = False,
     ) -> Result:
         """Evaluate the model on ``dataset`` by ``protocol``.
 
-        A ``control`` only serves a comparison: no threshold holds it unless one names it (``eval = "test:name"``),
-        and it is not pooled with its suite.
+        With ``samples`` only the first so many are taken, in the order of their ids' hashes (and up to the end of a
+        window where batches are planned): the same on every machine, and their answers are shared with evals of the
+        whole. A ``control`` only serves a comparison: no threshold holds it unless one names it
+        (``eval = "test:name"``), and it is not pooled with its suite.
         Raises UsageError for a second evaluation without a name of its own, and whatever
         :func:`pytest_audiobench.runs.evaluate.evaluate` raises.
         """
         with test_errors():
             found = self._registered(dataset) if isinstance(dataset, str) else dataset
-            return self._evaluate(found, protocol, name, control)
+            return self._evaluate(found, protocol, self._next(name, samples, control))
 
-    def _evaluate(self, dataset: Dataset, protocol: Protocol, name: str | None, control: bool) -> Result:
+    def _next(self, name: str | None, samples: int | None, control: bool) -> Item:
         self._check_open("evaluate")
         eval_ = f"{self._named.eval}:{name}" if name else self._named.eval
         if any(result.record.eval == eval_ for result in self.results):
             raise UsageError(f"{eval_} was evaluated already in this test: give each evaluation a name=")
-        place = self._session.places(Path(self._item.path).parent)
-        item = Item(
+        return Item(
             index=self._named.number,
             nodeid=self._item.nodeid,
             eval=eval_,
             suite=self._named.suite,
-            places=place,
+            places=self._session.places(Path(self._item.path).parent),
+            samples=samples,
             part=len(self._evaluations),
             control=control,
             progress=self._session.progress.of(eval_),
         )
+
+    def _evaluate(self, dataset: Dataset, protocol: Protocol, item: Item) -> Result:
         evaluation = evaluate(self._session.bench, self._handle, item, dataset, protocol)
         self._present()
         self._evaluations.append(evaluation)
         self._item.config.hook.pytest_audiobench_result_ready(item=self._item, result=evaluation.result)
         return evaluation.result
 
+    def ask_again(
+        self, result: Result, condition: Condition, options: Mapping[str, str] | None = None
+    ) -> list[list[Scored]]:
+        """Ask what ``result`` was made of again, under ``condition``, as its headline protocol reads it.
+
+        With ``options`` (such as ``{"dtype": "bfloat16"}``) the model is made anew with these options in place of its
+        own. Returns one list in hash order for each copy that the condition asks. Answers are kept in the store.
+        """
+        evaluation = next(one for one in self._evaluations if one.result is result)
+        bench, reading = self._session.bench, evaluation.protocol.readings[0]
+        progress = self._session.progress.of(f"{result.record.eval} ({condition.name})")
+        clusters = [row.cluster for row in result.headline_rows][: result.n]
+        with test_errors(), self._session.variant(self._handle, options or {}) as handle:
+            asker = Asker(handle, bench.store, bench.claims, progress)
+            copies = condition.ask(evaluation.slice, evaluation.protocol, handle, asker)
+            return [score(reading, answered, clusters) for answered in copies]
+
+    def note_noise(self, noise: Mapping[str, Any]) -> None:
+        """Put the model's noise floor on record: how far its own repetitions differ."""
+        keep_noise(self._session.bench.store, self._handle, noise)
+        self._present()
+
     def record(
-        self, name: str, value: Any, *, direction: Literal["higher", "lower"] = "higher", unit: str = ""
+        self,
+        name: str,
+        value: Any,
+        *,
+        direction: Literal["higher", "lower"] = "higher",
+        unit: str = "",
+        group: Mapping[str, str] | None = None,
     ) -> Metric:
         """Record a number of the test's own beside the eval's metrics; thresholds may name it once it is registered.
+
+        ``group`` says for which part it holds, such as ``{"condition": "batch-3"}``.
 
         A :class:`Metric` (such as ``heard.gain_over(silent)``) keeps its own interval, n, unit, direction and method.
         Raises UsageError for a value that is no number. NaN and infinity are kept as "no number", on
@@ -121,6 +163,7 @@ class Evaluator:
             unit=given.unit,
             direction=given.direction,
             method=method if finite else f"recorded by the test as {found}, which is no number",
+            group=dict(group or {}),
         )
         self._recorded.append(record)
         metric = as_metric(record, {})
@@ -183,7 +226,7 @@ class Evaluator:
             self._item.user_properties.extend(properties(record))
 
     def _present(self) -> None:
-        handle = self._handle
+        handle, store = self._handle, self._session.bench.store
         self._session.place.open()
         self._session.place.present(
             handle.alias,
@@ -193,7 +236,8 @@ class Evaluator:
                 "batching": "planned" if handle.planned else "opaque",
                 "device": handle.device,
                 "fingerprint": dict(handle.fingerprint),
-                "hearing": known_hearing(self._session.bench.store, handle)._asdict(),
+                "hearing": known_hearing(store, handle)._asdict(),
+                "noise": known_noise(store, handle),
             },
         )
 
@@ -219,10 +263,10 @@ class Evaluator:
 
     def _finder(self, result: Result) -> Find:
         """A result's numbers, and those that the test recorded beside all its results."""
-        own = {metric.name: as_metric(metric, {}) for metric in self._recorded}
+        own = {(metric.name, *sorted(metric.group.items())): as_metric(metric, {}) for metric in self._recorded}
 
         def find(name: str, group: Mapping[str, str]) -> Metric | None:
-            return own[name] if name in own and not group else result.find(name, group)
+            return own.get((name, *sorted(group.items()))) or result.find(name, group)
 
         return find
 

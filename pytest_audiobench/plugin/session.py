@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
@@ -72,11 +74,28 @@ class EvalSession:
             if other.alias != spec.alias:
                 other.close()
         if spec.alias not in self._handles:
-            model = make(with_run_wide(spec, self._run_wide(spec)), kinds=self.registration.kinds)
-            if hasattr(model, "digest_of"):
-                model.digest_of = lambda path: self.bench.index.digest_of(path)
-            self._handles[spec.alias] = Handle(spec.alias, model)
+            self._handles[spec.alias] = self._made(spec)
         return self._handles[spec.alias]
+
+    @contextmanager
+    def variant(self, handle: Handle, options: Mapping[str, str]) -> Iterator[Handle]:
+        """``handle`` itself without ``options``; else its model made anew with them, closed at the block's end."""
+        if not options:
+            yield handle
+            return
+        handle.close()
+        spec = self.specs[handle.alias]
+        other = self._made(replace(spec, options={**spec.options, **options}))
+        try:
+            yield other
+        finally:
+            other.close()
+
+    def _made(self, spec: ModelSpec) -> Handle:
+        model = make(with_run_wide(spec, self._run_wide(spec)), kinds=self.registration.kinds)
+        if hasattr(model, "digest_of"):
+            model.digest_of = lambda path: self.bench.index.digest_of(path)
+        return Handle(spec.alias, model)
 
     def _run_wide(self, spec: ModelSpec) -> Mapping[str, str]:
         options = self.options

@@ -43,13 +43,17 @@ class Bench:
 
 @dataclass(frozen=True)
 class Item:
-    """One eval × model as the run names it; ``index`` is its place in the collection."""
+    """One eval × model as the run names it; ``index`` is its place in the collection.
+
+    ``samples`` is how many it wants, None for all.
+    """
 
     index: int
     nodeid: str
     eval: str
     suite: str
     places: Places
+    samples: int | None = None
     part: int = 0
     control: bool = False
     progress: Callable[[int, int], None] = field(default=lambda done, total: None)
@@ -82,7 +86,7 @@ def _evaluated(bench: Bench, handle: Handle, item: Item, dataset: Dataset, proto
         protocol = protocol.reading_as(*chosen)
     if len(chosen) < len(bench.protocols):
         _check_names(bench.protocols, protocol)
-    slice_ = take(dataset, item.places, bench.index, handle, bench.limit)
+    slice_ = take(dataset, item.places, bench.index, handle, bench.limit, item.samples)
     asker = Asker(handle, bench.store, bench.claims, item.progress)
     answered = gather(slice_, protocol, handle, asker, bench.epochs)
     own = clusters(slice_)

@@ -2,9 +2,10 @@
 
 The unit of planning is an *ask set*: the requests of one stage, one data slice, one model and one
 epoch. A sample's *window* is the top bits of the SHA-256 of its id; within a window, requests sort by
-(duration bucket, key), and batches are cut at the adapter's limits and at bucket edges. Since outputs
+(duration bucket, that hash), and batches are cut at the adapter's limits and at bucket edges. Since outputs
 of real models change with the batch they sit in, this is what makes a run that was selected with
-``-k``, limited, spread over workers, or killed and resumed equal to a whole one.
+``-k``, limited, spread over workers, or killed and resumed equal to a whole one. Nothing of it depends on the
+model or the epoch: two checkpoints, and two epochs, are asked in the same batches.
 """
 
 from __future__ import annotations
@@ -21,12 +22,13 @@ WINDOW_SAMPLES = 32
 
 
 class Planned(NamedTuple):
-    """A request as the plan sees it: its key, its duration bucket, its sample's window, its length in seconds."""
+    """A request as the plan sees it: key, duration bucket, its sample's window, length in seconds, its sample's hash."""
 
     key: bytes
     bucket: int
     window: int
     duration_s: float
+    hashed: bytes
 
 
 def sample_hash(sample_id: str) -> bytes:
@@ -68,7 +70,7 @@ def taken(hashes: Sequence[bytes], limit: int | None, whole_windows: bool) -> li
 
 def batches(requests: Sequence[Planned], limits: Limits) -> list[list[int]]:
     """Positions of ``requests``, cut into batches."""
-    order = sorted(range(len(requests)), key=lambda i: (requests[i].window, requests[i].bucket, requests[i].key))
+    order = sorted(range(len(requests)), key=lambda i: (requests[i].window, requests[i].bucket, requests[i].hashed))
     cut: list[list[int]] = []
     seconds, edge = 0.0, None
     for position in order:

@@ -85,7 +85,7 @@ class Result:
         failed on either side is left out on both. Raises UsageError for a metric that cannot be compared sample by
         sample, and for results that have no sample in common.
         """
-        name = metric or self._readings[0].metrics[0]
+        name = metric or self.headline_metric
         kind = metric_kind(name)
         if kind.parts is None:
             raise UsageError(f"{name} is no ratio of sums over samples, so two results have no paired difference of it")
@@ -103,6 +103,16 @@ class Result:
         found = paired_difference(differences, [ours[1] for ours, _, _ in pairs], own if self._clustered else None)
         lower, upper, method = found.interval
         return Metric(found.value, name=name, lower=lower, upper=upper, n=len(pairs), unit=POINTS, method=method)
+
+    @property
+    def headline_metric(self) -> str:
+        """The first metric of the headline protocol."""
+        return self._readings[0].metrics[0]
+
+    def estimate_of(self, rows: Sequence[Scored]) -> float:
+        """The headline metric over ``rows``; NaN where it is no number."""
+        found = estimate(self.headline_metric, self._readings[0], rows, False).value
+        return float("nan") if found is None else found
 
     @property
     def headline_rows(self) -> Sequence[Scored]:

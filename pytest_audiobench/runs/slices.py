@@ -40,7 +40,7 @@ class Taken(NamedTuple):
 
 @dataclass(frozen=True)
 class Slice:
-    """The samples of one eval, in hash order; ``size`` counts the whole slice before any limit."""
+    """The samples of one eval, in hash order; ``size`` counts those that it would take without the run's limit."""
 
     dataset: Dataset
     size: int
@@ -53,9 +53,18 @@ class Slice:
         return len(self.taken) < self.size
 
 
-def take(dataset: Dataset, places: Places, index: AudioIndex, handle: Handle, limit: int | None = None) -> Slice:
+def take(
+    dataset: Dataset,
+    places: Places,
+    index: AudioIndex,
+    handle: Handle,
+    limit: int | None = None,
+    samples_wanted: int | None = None,
+) -> Slice:
     """Read ``dataset`` and choose the samples that ``handle``'s model is asked about.
 
+    ``limit`` is the run's, ``samples_wanted`` the eval's own: both take the first so many in hash order, and whole
+    windows where batches are planned, so that answers are shared with evals of the whole slice.
     A clip that cannot be found is a sample's error for a model that listens, and no error for one that
     does not (a replay); so is a sample of more clips than the model takes. Raises NotHere when the data
     set is absent, UsageError for an empty one or one whose ids repeat.
@@ -68,7 +77,8 @@ def take(dataset: Dataset, places: Places, index: AudioIndex, handle: Handle, li
         raise UsageError(f"{dataset.name} holds the id {repeated[0]!r} more than once: ids must be unique")
     hashes = [plan.sample_hash(sample.id) for sample in samples]
     bits = plan.window_bits(len(samples))
-    positions = plan.taken(hashes, limit, whole_windows=handle.planned)
+    whole = plan.taken(hashes, samples_wanted, whole_windows=handle.planned)
+    positions = min(whole, plan.taken(hashes, limit, whole_windows=handle.planned), key=len)
     chosen = [samples[i] for i in positions]
     facts = iter(index.facts_of([clip for sample in chosen for clip in sample.clips]))
     taken = []
@@ -79,7 +89,7 @@ def take(dataset: Dataset, places: Places, index: AudioIndex, handle: Handle, li
     partly = absent and not handle.listens and absent < len(taken)
     notes = [dataset.note] if dataset.note else []
     notes += [f"{absent} of {len(taken)} samples have no audio on this machine"] if partly else []
-    return Slice(dataset, len(samples), taken, _few_valued(chosen) if dataset.groups is None else dataset.groups, notes)
+    return Slice(dataset, len(whole), taken, _few_valued(chosen) if dataset.groups is None else dataset.groups, notes)
 
 
 def _identified(sample: Sample, window: int, facts: Sequence[ClipFacts | Exception], handle: Handle) -> Taken:

@@ -18,8 +18,12 @@ if TYPE_CHECKING:
 CONTROLS: Mapping[str, Callable[[Dataset], Dataset]] = {"silence": silenced, "swapped": swapped, "text": unheard}
 
 
-def listening(evaluate: Evaluator, dataset: Dataset, protocol: Protocol) -> dict[str, Metric]:
+def listening(
+    evaluate: Evaluator, dataset: Dataset, protocol: Protocol, samples: int | None = 100
+) -> dict[str, Metric]:
     """Ask about ``dataset`` as it is and under each control, and record what the real audio adds over each, in points.
+
+    ``samples`` of it are asked, None for all.
 
     ``adds_over_silence``, ``adds_over_swapped`` and ``adds_over_text`` are paired differences of the headline metric,
     each with its interval. The test fails where the audio is not shown to add anything: where the interval's
@@ -28,12 +32,12 @@ def listening(evaluate: Evaluator, dataset: Dataset, protocol: Protocol) -> dict
     """
     if not evaluate.model.listens:
         pytest.skip(f"{evaluate.model.spec} is played no audio, so there is nothing to listen for")
-    heard = evaluate(dataset, protocol, name="heard")
+    heard = evaluate(dataset, protocol, name="heard", samples=samples)
     adds: dict[str, Metric] = {}
     for control, changed in CONTROLS.items():
         if control == "text" and evaluate.model.limits.min_clips:
             continue
-        result = evaluate(changed(dataset), protocol, name=control, control=True)
+        result = evaluate(changed(dataset), protocol, name=control, samples=samples, control=True)
         name = f"adds_over_{control}"
         adds[control] = evaluate.record(name, heard.gain_over(result))
         evaluate.require(f"{name}.lower > 0")

@@ -23,6 +23,7 @@ class ToneModel:
     die=ID        the process ends when it is asked about that sample: exit, kill or hang
     sleepy=S      seconds that it takes for a batch
     deaf=yes      always answers A
+    moody=N       answers A in batches of more than N
     """
 
     listens = True
@@ -35,7 +36,12 @@ class ToneModel:
         self.limits = Limits(max_batch=4, max_clip_s=2.0)
 
     def fingerprint(self):
-        return {"tone": "1", "target": self._target, "deaf": self._options.get("deaf", "no")}
+        return {
+            "tone": "1",
+            "target": self._target,
+            "deaf": self._options.get("deaf", "no"),
+            "moody": self._options.get("moody", ""),
+        }
 
     def load(self):
         self._log("load")
@@ -45,6 +51,8 @@ class ToneModel:
 
     def ask(self, batch):
         time.sleep(float(self._options.get("sleepy", 0)))
+        if len(batch) > int(self._options.get("moody", 1000)):
+            return [Response.of("A") for _ in batch]
         return [self._answer(request, audio) for request, audio in batch]
 
     def _answer(self, request, audio):

@@ -21,31 +21,32 @@ def run_pytest(folder, *args, **environment):
 
 
 def collected(*args, folder=ROOT, **environment):
-    """The evals that a command selects, by their names in test ids."""
+    """The evals that a command selects, by their test ids."""
     done = run_pytest(folder, "--collect-only", "-q", *args, **environment)
     assert done.returncode == 0, done.stdout + done.stderr
-    return [line.partition("::")[2] for line in done.stdout.splitlines() if "::" in line]
+    return [line.rpartition("/")[2] for line in done.stdout.splitlines() if "::" in line]
 
 
 # What is collected
 
 
-def test_the_benchmark_has_seventeen_evals():
+def test_the_benchmark_has_twenty_four_evals():
     evals = collected("evals")
-    assert len(evals) == len(set(evals)) == 17
+    assert len(evals) == len(set(evals)) == 24
 
 
 def test_k_emotion_selects_the_emotion_evals_of_every_data_set():
     assert collected("evals", "-k", "emotion") == [
-        "test_emotion",
-        "test_sakura[emotion-single]",
-        "test_sakura[emotion-multi]",
+        "test_bundled.py::test_emotion",
+        "test_listening.py::test_sakura[emotion]",
+        "test_sakura.py::test_sakura[emotion-single]",
+        "test_sakura.py::test_sakura[emotion-multi]",
     ]
 
 
 def test_k_sakura_and_multi_selects_one_eval_for_each_track():
     assert sorted(collected("evals", "-k", "sakura and multi")) == [
-        f"test_sakura[{track}-multi]" for track in ("animal", "emotion", "gender", "language")
+        f"test_sakura.py::test_sakura[{track}-multi]" for track in ("animal", "emotion", "gender", "language")
     ]
 
 
@@ -118,7 +119,7 @@ def test_an_installed_wheel_brings_the_evals_along(installed, tmp_path):
 
 
 def test_an_installed_wheel_brings_the_audio_and_the_default_model_along(installed, tmp_path):
-    args = ["--pyargs", "pytest_audiobench.evals", "-k", "digits", "--ab-run=wheel"]
+    args = ["--pyargs", "pytest_audiobench.evals", "-k", "test_digits", "--ab-run=wheel"]
     done = run_pytest(tmp_path, *args, PYTHONPATH=str(installed))
     assert done.returncode == 0, done.stdout + done.stderr
     (item,) = json.loads((tmp_path / "reports" / "wheel" / "run.json").read_text())["items"]

@@ -55,7 +55,9 @@ def nulls(run, reading):
 
 def test_sakura_with_reasoning(replay):
     run = replay(
-        "sakura", "af3,answers=reas", protocols=["letters", "faithfulness-recovered", "faithfulness-runtime-af3"]
+        "test_sakura.py",
+        "af3,answers=reas",
+        protocols=["letters", "faithfulness-recovered", "faithfulness-runtime-af3"],
     )
     found = accuracies(run)
     recovered = {"animal": 81.30, "language": 79.60, "emotion": 45.70, "gender": 57.20}
@@ -69,7 +71,7 @@ def test_sakura_with_reasoning(replay):
 
 
 def test_sakura_without_reasoning(replay):
-    run = replay("sakura", "af3,answers=no_reas", protocols=["letters", "faithfulness-runtime-af3-direct"])
+    run = replay("test_sakura.py", "af3,answers=no_reas", protocols=["letters", "faithfulness-runtime-af3-direct"])
     found = accuracies(run)
     runtime = {"animal": 76.70, "language": 76.30, "emotion": 47.20, "gender": 49.40}
     assert {track: found[track, "faithfulness-runtime-af3-direct"] for track in runtime} == runtime
@@ -77,7 +79,7 @@ def test_sakura_without_reasoning(replay):
 
 def test_qwen_without_reasoning(replay):
     run = replay(
-        "sakura and (animal or emotion)",
+        "test_sakura.py and (animal or emotion)",
         "qwen2.5-omni,answers=no_reas,crashes=unanswered",
         protocols=["letters", "faithfulness-runtime-qwen"],
     )

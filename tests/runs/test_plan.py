@@ -19,6 +19,7 @@ def plan_of(names, lengths, bits, chosen):
             duration_bucket(lengths[i]),
             window_of(sample_hash(names[i]), bits),
             lengths[i] or 0.0,
+            sample_hash(names[i]),
         )
         for i in chosen
     ]

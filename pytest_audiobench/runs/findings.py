@@ -1,8 +1,13 @@
-"""Whether a model is known to hear what it is played; kept in the store, since a cached run loads no model."""
+"""What runs found of a model beside its answers: whether it hears what it is played, how far it repeats itself.
+
+Kept in the store under the model's digest, since a cached run loads no model and a gate asks about an earlier one.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from typing import Any
 
 from pytest_audiobench.models.model import Hearing
 from pytest_audiobench.runs.handle import Handle
@@ -29,6 +34,18 @@ def known_hearing(store: Store, handle: Handle) -> Hearing:
 def keep_hearing(store: Store, handle: Handle, hearing: Hearing) -> None:
     """Remember what was found of exactly this model (its digest)."""
     store.keep_note(_name(handle), json.dumps(list(hearing)))
+
+
+def known_noise(store: Store, handle: Handle) -> dict[str, Any] | None:
+    """The model's noise floor, where it was measured."""
+    written = store.note(f"noise:{handle.digest}")
+    found: dict[str, Any] | None = json.loads(written) if written else None
+    return found
+
+
+def keep_noise(store: Store, handle: Handle, noise: Mapping[str, Any]) -> None:
+    """Remember how far exactly this model's (its digest's) repetitions differ."""
+    store.keep_note(f"noise:{handle.digest}", json.dumps(noise, allow_nan=False))
 
 
 def _name(handle: Handle) -> str:

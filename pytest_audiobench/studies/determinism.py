@@ -1,0 +1,95 @@
+"""Does a model repeat itself? The same clips in other batches, and what that does to answers and score."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from pytest_audiobench.datasets.dataset import Dataset
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.metrics.registry import POINTS, SHARE
+from pytest_audiobench.metrics.value import Metric
+from pytest_audiobench.protocols.protocol import Protocol
+from pytest_audiobench.runs.repetition import Condition, again, batches_of, of_dtype, repeated, reversed_order
+from pytest_audiobench.runs.result import Result
+from pytest_audiobench.runs.scoring import Scored
+
+if TYPE_CHECKING:
+    from pytest_audiobench.plugin.evaluator import Evaluator
+
+
+def determinism(
+    evaluate: Evaluator,
+    dataset: Dataset,
+    protocol: Protocol,
+    *,
+    samples: int | None = 50,
+    batch_sizes: Sequence[int] = range(1, 11),
+    copies: int = 4,
+    dtypes: Sequence[str] = (),
+) -> Mapping[str, Metric]:
+    """Ask about ``samples`` of ``dataset`` as planned, then again under other conditions, and record what differs.
+
+    The conditions: the same batches again; for models whose batches are planned also batches of each of
+    ``batch_sizes`` in hash order, each clip ``copies`` times in one batch, and the planned batches in reversed order;
+    and the model in each of ``dtypes`` (in-process models only). Recorded are ``same_answers`` (the share of answers
+    that are the same text) and ``score_shift`` (how far the headline metric moves, in points, as a size), by condition
+    and over all: the mean of the former, the largest of the latter. These are the model's noise floor, which is put on
+    record. Nothing is required: thresholds may be. Raises UsageError for dtypes of a model that has none.
+    """
+    model = evaluate.model
+    asked = evaluate(dataset, protocol, samples=samples)
+    conditions = [again()]
+    if model.planned:
+        sizes = [size for size in batch_sizes if size <= model.limits.max_batch]
+        conditions += [reversed_order(), *map(batches_of, sizes)]
+        conditions += [repeated(copies)] if copies <= model.limits.max_batch else []
+    if dtypes and not model.planned:
+        raise UsageError(f"{model.spec} has no dtype to choose: leave dtypes out")
+    found = {one.name: _compared(evaluate, asked, one, {}) for one in conditions}
+    found |= {f"dtype-{dtype}": _compared(evaluate, asked, of_dtype(dtype), {"dtype": dtype}) for dtype in dtypes}
+    shares, shifts = zip(*found.values(), strict=True)
+    same, shift = _recorded(evaluate, asked.n, sum(shares) / len(shares), max(shifts), {})
+    for name, (share, moved) in found.items():
+        _recorded(evaluate, asked.n, share, moved, {"condition": name})
+    evaluate.note_noise(
+        {
+            "dataset": dataset.name,
+            "n": asked.n,
+            "metric": asked.headline_metric,
+            "same_answers": float(same),
+            "score_shift": float(shift),
+            "conditions": {
+                name: {"same_answers": share, "score_shift": moved} for name, (share, moved) in found.items()
+            },
+        }
+    )
+    return {"same_answers": same, "score_shift": shift}
+
+
+def _recorded(
+    evaluate: Evaluator, n: int, share: float, shift: float, group: Mapping[str, str]
+) -> tuple[Metric, Metric]:
+    same = Metric(share, name="same_answers", n=n, unit=SHARE, method="share of answers of the same text as at first")
+    moved = Metric(
+        shift, name="score_shift", n=n, unit=POINTS, direction="lower", method="size of the headline metric's change"
+    )
+    return evaluate.record("same_answers", same, group=group), evaluate.record("score_shift", moved, group=group)
+
+
+def _compared(
+    evaluate: Evaluator, asked: Result, condition: Condition, options: Mapping[str, str]
+) -> tuple[float, float]:
+    """The share of same answers, over all copies, and the largest shift of the headline metric by a copy."""
+    before = asked.headline_rows[: asked.n]
+    copies = evaluate.ask_again(asked, condition, options)
+    same = [_texts(one) == _texts(other) for rows in copies for one, other in zip(before, rows, strict=True)]
+    shifts = [abs(asked.estimate_of(rows) - asked.estimate_of(before)) for rows in copies]
+    return sum(same) / len(same), max(shifts)
+
+
+def _texts(row: Scored) -> list[str]:
+    """What was answered at every stage; an asking that failed is the same as nothing else."""
+    if row.answered.error is not None:
+        return [f"error {id(row)}"]
+    return [output.text for response in row.answered.responses.values() for output in response.outputs]
