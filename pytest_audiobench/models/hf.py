@@ -50,6 +50,7 @@ class HfModel:
 
     batching: Literal["planned", "opaque"] = "planned"
     listens = True
+    in_process = True
 
     def __init__(
         self, target: str, options: Mapping[str, str] | None = None, digest_of: Callable[[Path], str] = sha256_of

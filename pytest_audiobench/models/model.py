@@ -45,7 +45,8 @@ class Model(Protocol):
     where it may not be known or planned. ``listens`` is False for models that are played no audio
     (chance, replay): nothing is decoded for them.
 
-    A model may also have, each looked for by name: ``hearing`` (a :class:`Hearing`, or None before it is known),
+    A model may also have, each looked for by name: ``in_process`` (True where its weights fill a device: with workers
+    it is then loaded once for each device and shared), ``hearing`` (a :class:`Hearing`, or None before it is known),
     ``digest_of`` (set by the run: hashes a file and remembers it), ``budget`` (set by the run: what may still be
     spent), ``oom_splits`` (batches halved for want of memory so far), ``peak_memory_bytes``.
     """

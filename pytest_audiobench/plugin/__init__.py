@@ -11,7 +11,7 @@ import pytest
 
 from pytest_audiobench.plugin import options
 from pytest_audiobench.plugin.items import is_eval
-from pytest_audiobench.plugin.keys import EVALUATOR, ITEM, SESSION
+from pytest_audiobench.plugin.keys import CONTROLLER, EVALUATOR, ITEM, SESSION
 
 if TYPE_CHECKING:
     from pytest_audiobench.audio.kit import AudioKit
@@ -46,10 +46,12 @@ def pytest_configure(config: pytest.Config) -> None:
             from pytest_audiobench.models.spec import parse_specs
 
             parse_specs(models)
-    if hasattr(config, "workerinput"):
+    if hasattr(config, "workerinput") or config.getoption("--ab-devices"):
         from pytest_audiobench.plugin import worker
+        from pytest_audiobench.plugin.edge import user_errors
 
-        worker.place_on_device(config)
+        with user_errors():
+            worker.place_on_device(config)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -154,6 +156,8 @@ def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str]
 def pytest_unconfigure(config: pytest.Config) -> None:
     if SESSION in config.stash:
         config.stash[SESSION].close()
+    if CONTROLLER in config.stash:
+        config.stash[CONTROLLER].close()
 
 
 @pytest.fixture(scope="session")

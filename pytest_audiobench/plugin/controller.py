@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from pytest_audiobench.errors import AudiobenchError
+from pytest_audiobench.errors import AudiobenchError, FatalError
 from pytest_audiobench.plugin.edge import user_errors
 from pytest_audiobench.plugin.keys import CONTROLLER, REQUIRED
-from pytest_audiobench.plugin.worker import RUN, SLOT
+from pytest_audiobench.plugin.worker import DEVICE, RUN
 
 if TYPE_CHECKING:
+    from pytest_audiobench.plugin.device_pool import DevicePool
     from pytest_audiobench.plugin.place import RunPlace
     from pytest_audiobench.plugin.progress import WorkersLine
 
@@ -43,22 +44,36 @@ class Controller:
         self.started = time.time()
         self.run: dict[str, Any] | None = None
         self._line: WorkersLine | None = None
-        self._slots: dict[str, int] = {}
+        self._devices: DevicePool | None = None
+        self._workers = 0
 
     def expect(self, evals: Sequence[Expected], left_out: Sequence[str]) -> None:
         """Every eval that will run; each of them must report."""
         self.expected.update((one.nodeid, one) for one in evals)
         self.left_out = list(left_out)
 
-    def slot(self, worker: str) -> int:
-        """The device slot of a new worker: the first that no living worker holds."""
-        free = min(set(range(len(self._slots) + 1)) - set(self._slots.values()))
-        self._slots[worker] = free
-        return free
+    def device_of_next_worker(self, config: pytest.Config) -> list[str] | None:
+        """The address of the process that a new worker shares; None where workers load their models themselves."""
+        devices = shared_devices(config)
+        if not devices:
+            return None
+        if self._devices is None:
+            from pytest_audiobench.plugin.device_pool import DevicePool
 
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_testnodedown(self, node: Any) -> None:
-        self._slots.pop(str(node.workerinput["workerid"]), None)
+            self._devices = DevicePool(devices, self.place)
+        self._workers += 1
+        return list(self._devices.addresses[(self._workers - 1) % len(devices)])
+
+    def start_devices(self, config: pytest.Config) -> None:
+        """Start the processes that workers share, now that there are evals to run."""
+        if self._devices is not None:
+            self._devices.start(config)
+
+    def close(self) -> None:
+        """End the processes of this run."""
+        if self._devices is not None:
+            self._devices.close()
+            self._devices = None
 
     @property
     def lost(self) -> list[Expected]:
@@ -122,6 +137,18 @@ class Controller:
         finish.summarise(terminalreporter, self)
 
 
+def shared_devices(config: pytest.Config) -> list[str]:
+    """The devices on which in-process models are loaded once for all workers: those asked for, else every GPU."""
+    from pytest_audiobench.plugin.devices import chosen_devices, visible_gpus
+    from pytest_audiobench.plugin.options import read_options
+
+    options = read_options(config)
+    if options.devices:
+        return chosen_devices(options.devices)
+    on_gpu = any("hf:" in model.partition(",")[0] and "device=cpu" not in model for model in options.models)
+    return visible_gpus() if on_gpu else []
+
+
 def _told(report: pytest.TestReport) -> str:
     """A report's reason in one line: a skip's own words, else the last line of what went wrong."""
     if isinstance(report.longrepr, tuple):
@@ -143,7 +170,8 @@ def configure_node(node: Any) -> None:
             with user_errors():
                 stash[CONTROLLER].place.check_free()
     node.workerinput[RUN] = stash[CONTROLLER].place.run
-    node.workerinput[SLOT] = stash[CONTROLLER].slot(str(node.workerinput["workerid"]))
+    with user_errors():
+        node.workerinput[DEVICE] = stash[CONTROLLER].device_of_next_worker(node.config)
 
 
 def node_collected(config: pytest.Config) -> None:
@@ -156,6 +184,11 @@ def node_collected(config: pytest.Config) -> None:
             controller.place.discard()
             raise pytest.UsageError(told["usage_error"])
         controller.expect([Expected(*one) for one in told["expected"]], told["left_out"])
+    if controller.expected:
+        try:
+            controller.start_devices(config)
+        except FatalError as error:
+            raise pytest.UsageError(str(error)) from error
     if controller.expected and not config.pluginmanager.hasplugin("audiobench-controller"):
         config.pluginmanager.register(controller, "audiobench-controller")
         reporter = config.pluginmanager.get_plugin("terminalreporter")

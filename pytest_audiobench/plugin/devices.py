@@ -1,13 +1,17 @@
-"""Which device a worker uses, decided before anything imports torch."""
+"""Which devices a run uses, decided before anything imports torch."""
 
 from __future__ import annotations
 
 import importlib.util
 import os
+import re
+from collections.abc import Sequence
 from pathlib import Path
 
-PLACED = "AUDIOBENCH_PLACED"
-"""Set in a worker that was given its one device."""
+from pytest_audiobench.errors import UsageError
+
+CPU = "cpu"
+_GPU = re.compile(r"(?:cuda:)?(\d+)")
 
 
 def visible_gpus() -> list[str]:
@@ -19,16 +23,31 @@ def visible_gpus() -> list[str]:
     return [str(i) for i in range(len(list(folder.iterdir())))] if folder.is_dir() else []
 
 
-def place_worker(slot: int, workers: int, in_process: bool) -> None:
-    """Give the xdist worker in ``slot`` its device, or its share of the cores. With too few devices it is given none.
+def chosen_devices(named: Sequence[str]) -> list[str]:
+    """The devices that ``--ab-devices`` names: "cpu", or visible GPUs by their places among the caller's.
 
-    Only the worker that runs evals can refuse, and does so when it has collected: a suite without evals is no
-    business of ours.
+    Returned as CUDA_VISIBLE_DEVICES names them. Raises UsageError for a device that is not visible, or named twice.
     """
-    gpus = visible_gpus()
-    if in_process and gpus and workers <= len(gpus):
-        os.environ["CUDA_VISIBLE_DEVICES"] = gpus[slot]
-        os.environ[PLACED] = "1"
+    gpus, found = visible_gpus(), []
+    for name in named:
+        match = _GPU.fullmatch(name)
+        if name != CPU and (match is None or int(match[1]) >= len(gpus)):
+            there = f"{len(gpus)} visible GPU(s), 0 to {len(gpus) - 1}" if gpus else "no visible GPU"
+            raise UsageError(f"--ab-devices names {name!r}, and there is {there}; write 0, cuda:1 or cpu")
+        found.append(CPU if match is None else gpus[int(match[1])])
+    twice = [name for name in found if name != CPU and found.count(name) > 1]
+    if twice:
+        raise UsageError(f"--ab-devices names the GPU {twice[0]} twice: one process for each device is enough")
+    return found
+
+
+def environment_of(device: str) -> dict[str, str]:
+    """The variables under which a process sees this one device."""
+    return {"CUDA_VISIBLE_DEVICES": "" if device == CPU else device}
+
+
+def share_cores(workers: int) -> None:
+    """Tell in-process models of this worker how many threads are its own."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     os.environ.setdefault("AUDIOBENCH_THREADS", str(max(1, cores // workers)))
 

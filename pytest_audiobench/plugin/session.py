@@ -15,8 +15,10 @@ from pytest_audiobench.audio.index import AudioIndex
 from pytest_audiobench.datasets.dataset import Places
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.gate.config import Rules, find_rules
+from pytest_audiobench.models.model import Model
 from pytest_audiobench.models.registry import make, with_run_wide
 from pytest_audiobench.models.spec import ModelSpec, parse_specs
+from pytest_audiobench.plugin import worker
 from pytest_audiobench.plugin.options import Options, base
 from pytest_audiobench.plugin.place import RunPlace, keep_out_of_git
 from pytest_audiobench.plugin.progress import Progress
@@ -74,7 +76,7 @@ class EvalSession:
             if other.alias != spec.alias:
                 other.close()
         if spec.alias not in self._handles:
-            self._handles[spec.alias] = self._made(spec)
+            self._handles[spec.alias] = self._handle_on(spec)
         return self._handles[spec.alias]
 
     @contextmanager
@@ -85,16 +87,26 @@ class EvalSession:
             return
         handle.close()
         spec = self.specs[handle.alias]
-        other = self._made(replace(spec, options={**spec.options, **options}))
+        other = self._handle_on(replace(spec, options={**spec.options, **options}))
         try:
             yield other
         finally:
             other.close()
 
-    def _made(self, spec: ModelSpec) -> Handle:
+    def made(self, spec: ModelSpec) -> Model:
+        """The model of ``spec`` with what the run gives it; not loaded."""
         model = make(with_run_wide(spec, self._run_wide(spec)), kinds=self.registration.kinds)
         if hasattr(model, "digest_of"):
             model.digest_of = lambda path: self.bench.index.digest_of(path)
+        return model
+
+    def _handle_on(self, spec: ModelSpec) -> Handle:
+        """The model of ``spec``, in this process or, where the run shares models, in its device's."""
+        model, address = self.made(spec), worker.device_of(self.config)
+        if address is not None and getattr(model, "in_process", False):
+            from pytest_audiobench.models.shared import Address, SharedModel
+
+            return Handle(spec.alias, SharedModel(model, spec, Address(*address)))
         return Handle(spec.alias, model)
 
     def _run_wide(self, spec: ModelSpec) -> Mapping[str, str]:

@@ -7,14 +7,15 @@ from typing import Any
 
 import pytest
 
-from pytest_audiobench.plugin import options
-from pytest_audiobench.plugin.devices import PLACED, place_worker, visible_gpus
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.plugin.devices import chosen_devices, environment_of, share_cores
+from pytest_audiobench.plugin.options import read_options
 
 RUN = "audiobench_run"
 """The key in ``workerinput`` under which the controller names the run."""
 
-SLOT = "audiobench_slot"
-"""The key under which it gives a worker its device's place among the visible ones."""
+DEVICE = "audiobench_device"
+"""The key under which it gives a worker the address of its device's process."""
 
 
 def run_of(config: pytest.Config) -> str | None:
@@ -23,24 +24,25 @@ def run_of(config: pytest.Config) -> str | None:
     return given.get(RUN)
 
 
-def place_on_device(config: pytest.Config) -> None:
-    given: dict[str, Any] = config.workerinput  # type: ignore[attr-defined]
-    place_worker(int(given[SLOT]), int(given["workercount"]), on_gpu(config))
-
-
-def on_gpu(config: pytest.Config) -> bool:
-    """Whether this run has a model that would be loaded onto a GPU by each worker."""
-    models = options.read_options(config).models
-    return any("hf:" in model.partition(",")[0] and "device=cpu" not in model for model in models)
-
-
-def too_many(config: pytest.Config) -> str | None:
-    """Why this run's workers cannot each have a GPU of their own, or None when they can."""
+def device_of(config: pytest.Config) -> list[str] | None:
+    """The address of the process that holds this worker's models; None where the worker loads its own."""
     given: dict[str, Any] = getattr(config, "workerinput", {})
-    workers, gpus = int(given.get("workercount", 1)), len(visible_gpus())
-    if not on_gpu(config) or not gpus or workers <= gpus or PLACED in os.environ:
-        return None
-    return (
-        f"{workers} workers would share {gpus} visible GPU(s), each with a model of its own: use -n {gpus}, "
-        "add device=cpu to the model, or put it behind a server"
-    )
+    return given.get(DEVICE)
+
+
+def place_on_device(config: pytest.Config) -> None:
+    """See what the device's process sees (a model's dtype follows from its device); else share the cores.
+
+    Without workers the run itself takes the one device of ``--ab-devices``. Raises UsageError for several.
+    """
+    given: dict[str, Any] = getattr(config, "workerinput", {})
+    shared = device_of(config)
+    if shared is not None:
+        os.environ.update(environment_of(shared[2]))
+    elif given:
+        share_cores(int(given["workercount"]))
+    elif config.getoption("dist", "no") == "no":
+        devices = chosen_devices(read_options(config).devices)
+        if len(devices) > 1:
+            raise UsageError(f"--ab-devices names {len(devices)} devices for a run without workers: add -n")
+        os.environ.update(environment_of(devices[0]))

@@ -167,7 +167,8 @@ class Asker:
                 failures[key] = (message(response.error), False)
             else:
                 cut = tuple(played.truncated_s for played in ask.audio)
-                response = replace(response, truncated_s=cut if any(cut) else (), share_s=share_s)
+                own_s = share_s if response.share_s is None else response.share_s
+                response = replace(response, truncated_s=cut if any(cut) else (), share_s=own_s)
                 answers[key] = (response, {"audio": [_trace(played) for played in ask.audio]})
         written = self._store.put_batch(answers, failures)
         self.counts.asked += len(answers)

@@ -22,7 +22,7 @@ WINDOW_SAMPLES = 32
 
 
 class Planned(NamedTuple):
-    """A request as the plan sees it: key, duration bucket, its sample's window, length in seconds, its sample's hash."""
+    """A request as the plan sees it; ``window`` and ``hashed`` are its sample's, ``bucket`` that of its duration."""
 
     key: bytes
     bucket: int

@@ -6,6 +6,7 @@ Copied into test suites of their own, so it imports nothing from this folder.
 import json
 import os
 import signal
+import sys
 import time
 from pathlib import Path
 
@@ -24,6 +25,7 @@ class ToneModel:
     sleepy=S      seconds that it takes for a batch
     deaf=yes      always answers A
     moody=N       answers A in batches of more than N
+    shared=yes    is loaded once for each device
     """
 
     listens = True
@@ -34,6 +36,7 @@ class ToneModel:
         self._target, self._options = target, options
         self.batching = options.get("batching", "planned")
         self.limits = Limits(max_batch=4, max_clip_s=2.0)
+        self.in_process = options.get("shared") == "yes"
 
     def fingerprint(self):
         return {
@@ -57,6 +60,7 @@ class ToneModel:
 
     def _answer(self, request, audio):
         if request.sample_id == self._options.get("die"):
+            print("this is too much for me", file=sys.stderr, flush=True)
             {"exit": lambda: os._exit(3), "kill": lambda: os.kill(os.getpid(), signal.SIGKILL)}[self._options["how"]]()
         self._log(request.sample_id)
         if self._options.get("deaf") == "yes" or not audio:

@@ -1,0 +1,123 @@
+"""The process that holds a device's models for all workers: it loads one at a time and asks it batch by batch."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from multiprocessing import AuthenticationError
+from multiprocessing.connection import Connection, Listener
+from typing import Any
+
+from pytest_audiobench.errors import AudiobenchError
+from pytest_audiobench.models.model import Model
+from pytest_audiobench.models.spec import ModelSpec
+from pytest_audiobench.models.wire import batch_from_bytes, encoded, response_to_json
+
+_BACKLOG = 64
+_STAYS_S = 0.5
+
+
+class Host:
+    """Serves the workers of one run on a listening socket. ``make`` turns a spec into a model that is not loaded."""
+
+    def __init__(self, make: Callable[[ModelSpec], Model]) -> None:
+        self._make = make
+        self._model: Model | None = None
+        self._spec: ModelSpec | None = None
+        self._turn = threading.Condition()
+        self._busy = False
+        self._waiting: Counter[str] = Counter()
+        self._last_used = 0.0
+        self._stays_s = 0.0
+
+    def serve(self, socket: str, key: bytes, ready: Callable[[], None]) -> None:
+        """Accept workers for ever, each on a thread of its own; ``ready`` is called once they may come."""
+        with Listener(socket, family="AF_UNIX", backlog=_BACKLOG, authkey=key) as listener:
+            ready()
+            while True:
+                try:
+                    connection = listener.accept()
+                except (AuthenticationError, EOFError, ConnectionError):
+                    continue
+                threading.Thread(target=self._serve_one, args=(connection,), daemon=True).start()
+
+    def _serve_one(self, connection: Connection[Any, Any]) -> None:
+        with connection:
+            while True:
+                try:
+                    told = json.loads(connection.recv_bytes())
+                    samples = connection.recv_bytes() if told["do"] == "ask" else b""
+                    connection.send_bytes(encoded(self._answer(told, samples)))
+                except (EOFError, OSError):
+                    return
+
+    def _answer(self, told: Mapping[str, Any], samples: bytes) -> dict[str, Any]:
+        spec = ModelSpec(**told["spec"])
+        try:
+            with self._loaded(spec) as model:
+                return _asked(model, told, samples) if told["do"] == "ask" else {"hearing": _hearing(model)}
+        except AudiobenchError as error:
+            kind = next(one.__name__ for one in type(error).__mro__ if one.__name__ in _KINDS)
+            return {"error": str(error), "kind": kind}
+        except Exception as error:
+            return {"error": f"{type(error).__name__}: {error}", "kind": ""}
+
+    @contextmanager
+    def _loaded(self, spec: ModelSpec) -> Iterator[Model]:
+        """The model of ``spec``, to be used by one thread.
+
+        Who wants the one that is loaded goes first, and it stays for as long as loading it took after its last batch:
+        two workers with two models would else have them loaded anew for every batch.
+        """
+        with self._turn:
+            self._waiting[spec.text] += 1
+            while self._busy or not self._may_go(spec):
+                self._turn.wait(None if self._busy else self._stays_s / 4)
+            self._waiting[spec.text] -= 1
+            self._busy = True
+        try:
+            if self._model is None or self._spec != spec:
+                if self._model is not None:
+                    self._model.close()
+                self._model, self._spec = None, None
+                started = time.monotonic()
+                model = self._make(spec)
+                model.load()
+                self._model, self._spec = model, spec
+                self._stays_s = max(_STAYS_S, time.monotonic() - started)
+            yield self._model
+        finally:
+            with self._turn:
+                self._busy, self._last_used = False, time.monotonic()
+                self._turn.notify_all()
+
+    def _may_go(self, spec: ModelSpec) -> bool:
+        if self._spec is None or self._spec == spec:
+            return True
+        return not self._waiting[self._spec.text] and time.monotonic() - self._last_used >= self._stays_s
+
+
+_KINDS = ("UsageError", "PassingError", "FatalError", "AudiobenchError")
+
+
+def _hearing(model: Model) -> list[str] | None:
+    found = getattr(model, "hearing", None)
+    return list(found) if found else None
+
+
+def _asked(model: Model, told: Mapping[str, Any], samples: bytes) -> dict[str, Any]:
+    batch = batch_from_bytes(told, samples)
+    splits, started = getattr(model, "oom_splits", 0), time.perf_counter()
+    responses = model.ask(batch)
+    share_s = (time.perf_counter() - started) / max(1, len(responses))
+    return {
+        # Waiting for other workers' batches is no part of this one's time.
+        "responses": [response_to_json(replace(one, share_s=share_s)) for one in responses],
+        "oom_splits": getattr(model, "oom_splits", 0) - splits,
+        "peak_memory_bytes": getattr(model, "peak_memory_bytes", None),
+    }

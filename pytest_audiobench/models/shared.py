@@ -1,0 +1,97 @@
+"""A model whose weights live in another process of this run: one for each device, shared by the workers.
+
+It is asked like any other: one planned batch is one message and one ``ask`` over there, never merged with another
+worker's. Its identity, limits and batches are those of the model itself, so that a run with workers shares answers and
+hashes with one without.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from multiprocessing.connection import Client, Connection
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pytest_audiobench.errors import FatalError, PassingError, UsageError
+from pytest_audiobench.models.messages import Ask, Response
+from pytest_audiobench.models.model import Hearing, Model
+from pytest_audiobench.models.spec import ModelSpec
+from pytest_audiobench.models.wire import batch_to_bytes, encoded, response_from_json
+
+LARGEST_REPLY = 2**30
+_LOG_LINES = 8
+_ERRORS = {"UsageError": UsageError, "PassingError": PassingError, "FatalError": FatalError}
+
+
+class Address(NamedTuple):
+    """Where a device's process listens: a socket's path, the key of this run in hex, the device, its log."""
+
+    socket: str
+    key: str
+    device: str
+    log: str
+
+
+class SharedModel:
+    """``model`` (never loaded here) as the process at ``address`` holds it."""
+
+    def __init__(self, model: Model, spec: ModelSpec, address: Address) -> None:
+        self._model, self._spec, self._address = model, spec, address
+        self.spec, self.batching, self.limits, self.listens = model.spec, model.batching, model.limits, model.listens
+        self.device = f"{address.device}, shared by the workers"
+        self._connection: Connection[Any, Any] | None = None
+        self.hearing: Hearing | None = None
+        self.oom_splits = 0
+        self.peak_memory_bytes: int | None = None
+
+    def fingerprint(self) -> Mapping[str, str]:
+        return self._model.fingerprint()
+
+    def load(self) -> None:
+        """Have the model loaded over there. Raises what loading it raises, and FatalError when the process is gone."""
+        try:
+            self._connection = Client(self._address.socket, authkey=bytes.fromhex(self._address.key))
+        except (OSError, EOFError) as error:
+            raise self._gone(error) from error
+        told = self._call({"do": "load", "spec": asdict(self._spec)})
+        self.hearing = Hearing(*told["hearing"]) if told["hearing"] else None
+
+    def ask(self, batch: Sequence[Ask]) -> list[Response]:
+        """One batch, one answer of the process. Raises FatalError when it died."""
+        asked, samples = batch_to_bytes(batch)
+        told = self._call({"do": "ask", "spec": asdict(self._spec), **asked}, samples)
+        self.oom_splits += told["oom_splits"]
+        self.peak_memory_bytes = told["peak_memory_bytes"]
+        return [response_from_json(one) for one in told["responses"]]
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _call(self, told: Mapping[str, Any], samples: bytes = b"") -> dict[str, Any]:
+        if self._connection is None:
+            raise FatalError(f"{self.spec} is asked before it was loaded")
+        try:
+            self._connection.send_bytes(encoded(told))
+            if told["do"] == "ask":
+                self._connection.send_bytes(samples)
+            reply: dict[str, Any] = json.loads(self._connection.recv_bytes(LARGEST_REPLY))
+        except (OSError, EOFError) as error:
+            raise self._gone(error) from error
+        if "error" in reply:
+            raise _ERRORS.get(reply["kind"], RuntimeError)(reply["error"])
+        return reply
+
+    def _gone(self, error: BaseException) -> FatalError:
+        try:
+            lines = Path(self._address.log).read_text(encoding="utf-8", errors="replace").splitlines()[-_LOG_LINES:]
+        except OSError:
+            lines = []
+        last = f"; it said last: {' / '.join(line.strip() for line in lines if line.strip())}" if lines else ""
+        return FatalError(
+            f"the process that holds {self.spec} on {self._address.device} is gone ({type(error).__name__}){last}; "
+            f"what it had answered is kept: run again to go on (its log: {self._address.log})"
+        )

@@ -1,0 +1,106 @@
+"""Requests, what is heard and responses as bytes, without loss: between processes of one run, which trust one another.
+
+A batch is one JSON text and, behind it, the float32 samples of all its clips. Clips' sources stay behind: an
+adapter is asked with what is heard.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from pytest_audiobench.models.messages import (
+    Ask,
+    AudioSlot,
+    Heard,
+    Message,
+    Output,
+    Part,
+    Request,
+    Response,
+    Settings,
+)
+
+_FLOAT = np.dtype("<f4")
+
+
+def batch_to_bytes(batch: Sequence[Ask]) -> tuple[dict[str, Any], bytes]:
+    """A batch as a JSON-ready mapping and the samples of its clips, one after the other."""
+    waves = [heard.samples for ask in batch for heard in ask.audio]
+    told = [{"request": _request(ask.request), "audio": [_heard(one) for one in ask.audio]} for ask in batch]
+    samples = np.concatenate(waves).astype(_FLOAT, copy=False) if waves else np.zeros(0, _FLOAT)
+    return {"asks": told}, samples.tobytes()
+
+
+def batch_from_bytes(told: Mapping[str, Any], samples: bytes) -> list[Ask]:
+    """What :func:`batch_to_bytes` wrote."""
+    wave, start, batch = np.frombuffer(samples, _FLOAT), 0, []
+    for one in told["asks"]:
+        audio = []
+        for heard in one["audio"]:
+            end = start + heard.pop("length")
+            audio.append(Heard(samples=wave[start:end].astype(np.float32), **heard))
+            start = end
+        batch.append(Ask(_request_from(one["request"]), tuple(audio)))
+    return batch
+
+
+def response_to_json(response: Response) -> dict[str, Any]:
+    """A response as JSON holds it."""
+    return asdict(response) | {"usage": dict(response.usage)}
+
+
+def response_from_json(told: Mapping[str, Any]) -> Response:
+    """What :func:`response_to_json` wrote."""
+    outputs = tuple(
+        Output(tuple(Part(*part) for part in one["parts"]), one["finish"], one["score"]) for one in told["outputs"]
+    )
+    return Response(**{**told, "outputs": outputs, "truncated_s": tuple(told["truncated_s"])})
+
+
+def _heard(heard: Heard) -> dict[str, Any]:
+    return {
+        "length": len(heard.samples),
+        "rate_hz": heard.rate_hz,
+        "pcm_digest": heard.pcm_digest,
+        "source_rate_hz": heard.source_rate_hz,
+        "frames": heard.frames,
+        "decoder": heard.decoder,
+        "truncated_s": heard.truncated_s,
+    }
+
+
+def _request(request: Request) -> dict[str, Any]:
+    messages = [
+        [role, [{"clip": part.clip} if isinstance(part, AudioSlot) else part for part in parts]]
+        for role, parts in request.messages
+    ]
+    return {
+        "key": request.key,
+        "dataset": request.dataset,
+        "sample_id": request.sample_id,
+        "stage": request.stage,
+        "task": request.task,
+        "messages": messages,
+        "choices": request.choices,
+        "settings": asdict(request.settings),
+        "epoch": request.epoch,
+    }
+
+
+def _request_from(told: Mapping[str, Any]) -> Request:
+    messages = tuple(
+        Message(role, tuple(part if isinstance(part, str) else AudioSlot(part["clip"]) for part in parts))
+        for role, parts in told["messages"]
+    )
+    settings = Settings(**told["settings"])
+    choices = tuple(told["choices"])
+    return Request(**{**told, "messages": messages, "settings": settings, "choices": choices, "clips": ()})
+
+
+def encoded(told: Mapping[str, Any]) -> bytes:
+    return json.dumps(told, separators=(",", ":")).encode()

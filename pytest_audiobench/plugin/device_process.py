@@ -1,0 +1,40 @@
+"""A pytest process that runs no test: it holds one device's models for the workers of another run.
+
+Started by the controller with that run's own arguments, so that every kind of model that a conftest.py or a plugin
+registers is known here too. It ends when its standard input does, that is with the controller, however that dies.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+
+import pytest
+
+from pytest_audiobench.models.host import Host
+from pytest_audiobench.plugin.options import read_options
+from pytest_audiobench.plugin.place import RunPlace
+from pytest_audiobench.plugin.progress import silent
+from pytest_audiobench.plugin.session import EvalSession
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> int:
+    told = json.loads(sys.stdin.readline())
+    threading.Thread(target=_end_with_the_controller, daemon=True).start()
+    options = read_options(config)
+    session = EvalSession(config, options, RunPlace(options.reports, told["run"]), silent())
+    Host(session.made).serve(told["socket"], bytes.fromhex(told["key"]), _say_ready)
+    return 0
+
+
+def _say_ready() -> None:
+    os.write(1, b"ready\n")
+    os.dup2(2, 1)  # nobody reads standard output from now on: what a model prints goes to the log
+
+
+def _end_with_the_controller() -> None:
+    sys.stdin.read()
+    os._exit(0)

@@ -1,0 +1,161 @@
+"""With workers a model that fills a device is loaded once for each device, and shared; nothing else changes."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+
+import pytest
+
+THREE_EVALS = """
+import pytest
+from pytest_audiobench import manifest, multiple_choice
+
+@pytest.mark.parametrize("who", ["one", "two", "three"])
+def test_tones(evaluate, who):
+    evaluate(manifest("data/tones.jsonl"), multiple_choice(prompt=who + " {question} {options}"))
+"""
+
+
+@pytest.fixture
+def evals(suite):
+    suite.tones()
+    suite.write(test_tones=THREE_EVALS)
+    return suite
+
+
+def lines(suite):
+    return Counter((suite.path / "log").read_text().split())
+
+
+@pytest.mark.parametrize(("devices", "loads"), [("cpu", 1), ("cpu,cpu", 2)])
+def test_workers_share_a_model_and_its_answers_with_a_run_that_has_none(evals, devices, loads):
+    assert evals.run("--ab-store=serial.sqlite").ret == 0
+    serial, folder = evals.last()
+    assert evals.run("-n4", f"--ab-devices={devices}", "--ab-store=new.sqlite", shared="yes", log="log").ret == 0
+    run, other = evals.last()
+    assert run["hashes"] == serial["hashes"]
+    assert (other / "scored_predictions.jsonl").read_bytes() == (folder / "scored_predictions.jsonl").read_bytes()
+    counts = lines(evals)
+    assert counts.pop("load") == loads
+    assert counts == {f"tone-{n}": 3 for n in range(40)}
+    assert run["models"][0]["device"] == "cpu, shared by the workers"
+
+
+def test_a_run_whose_answers_are_known_loads_nothing(evals):
+    args = ("-n2", "--ab-devices=cpu")
+    assert evals.run(*args, shared="yes", log="log").ret == 0
+    before = lines(evals)
+    assert evals.run(*args, shared="yes", log="log").ret == 0
+    assert lines(evals) == before
+
+
+@pytest.mark.parametrize("how", ["exit", "kill"])
+def test_a_device_process_that_dies_is_told_with_its_last_words_and_the_run_goes_on_later(evals, how):
+    result = evals.run("-n2", "--ab-devices=cpu", shared="yes", log="log", die="tone-7", how=how)
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*the process that holds tone:one on cpu is gone*it said last: *run again to go on*"])
+    assert evals.run("-n2", "--ab-devices=cpu", shared="yes", log="log").ret == 0
+    asked = lines(evals)
+    assert sum(asked[f"tone-{n}"] for n in range(40)) <= 3 * 40 + 3 * 4  # a batch of each eval at most twice
+
+
+def test_two_models_on_one_device_are_loaded_in_turn(evals):
+    models = [f"--ab-model={name}=tone:{name},shared=yes,log=log" for name in ("one", "two")]
+    result = evals.run("-n2", "--ab-devices=cpu", *models, model=None)
+    assert result.ret == 0
+    run, _ = evals.last()
+    assert {model["alias"] for model in run["models"]} == {"one", "two"}
+    assert lines(evals)["load"] < 7  # not once for every change of hands
+
+
+@pytest.mark.parametrize(
+    ("devices", "says"),
+    [("7", "*--ab-devices names '7', and there is no visible GPU*"), ("tpu", "*names 'tpu'*write 0, cuda:1 or cpu*")],
+)
+@pytest.mark.parametrize("workers", ["-n0", "-n2"])
+def test_a_device_that_is_not_there_is_a_usage_error(evals, devices, says, workers, monkeypatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    result = evals.run(workers, f"--ab-devices={devices}")
+    assert result.ret == 4
+    result.stderr.fnmatch_lines([says])
+
+
+def test_several_devices_need_workers(evals):
+    result = evals.run("--ab-devices=cpu,cpu")
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(["*2 devices for a run without workers: add -n*"])
+
+
+def test_a_suite_without_evals_starts_no_process(suite):
+    suite.write(test_plain="def test_plain(): pass")
+    assert suite.run("-n2", "--ab-devices=cpu", shared="yes").ret == 0
+    assert not (suite.path / "reports").exists()
+
+
+def test_no_process_outlives_a_controller_that_is_killed(evals):
+    command = [sys.executable, "-m", "pytest", "-n2", "--ab-devices=cpu", "-p", "no:cacheprovider"]
+    command += ["--ab-model=tone:one,shared=yes,log=log,sleepy=0.5"]
+    with subprocess.Popen(command, cwd=evals.path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as run:
+        _until(lambda: (evals.path / "log").exists())
+        held = _device_processes(evals.path)
+        assert len(held) == 1
+        os.kill(run.pid, signal.SIGKILL)
+    _until(lambda: not _device_processes(evals.path))
+
+
+def _until(holds):
+    give_up = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < give_up
+        time.sleep(0.05)
+
+
+def _device_processes(folder):
+    found = []
+    for process in os.listdir("/proc"):
+        try:
+            with open(f"/proc/{process}/cmdline", "rb") as file:
+                command = file.read()
+            if b"device_process" in command and os.readlink(f"/proc/{process}/cwd") == str(folder):
+                found.append(process)
+        except OSError:
+            continue
+    return found
+
+
+def test_what_a_batch_is_made_of_travels_without_loss(tmp_path):
+    """Samples to the last bit, messages with their clips in place, settings, and answers with all that is known."""
+    import numpy as np
+
+    from pytest_audiobench.models import wire
+    from pytest_audiobench.models.messages import (
+        Ask,
+        AudioSlot,
+        Heard,
+        Message,
+        Output,
+        Part,
+        Request,
+        Response,
+        Settings,
+    )
+
+    wave = np.random.default_rng(0).normal(size=1000).astype(np.float32)
+    wave[:4] = [np.finfo(np.float32).tiny, -0.0, 1e-45, np.finfo(np.float32).max]
+    heard = [Heard(part, 16000, "d", 8000, 9, "soundfile", 0.5) for part in (wave[:300], wave[300:])]
+    messages = (Message("system", ("Be brief.",)), Message("user", ("a", AudioSlot(1), "b", AudioSlot(0))))
+    request = Request("k", "set", "s😀", "answer", "choice", messages, (), ("x", "y"), Settings(9, "0.7"), 3)
+    told, samples = wire.batch_to_bytes([Ask(request, tuple(heard))])
+    (back,) = wire.batch_from_bytes(json.loads(wire.encoded(told)), samples)
+    assert back.request == request
+    for there, here in zip(back.audio, heard, strict=True):
+        assert there.samples.tobytes() == here.samples.tobytes()
+        assert (there.rate_hz, there.frames, there.truncated_s) == (16000, 9, 0.5)
+    response = Response(
+        (Output((Part("text", "B"),), "length", 0.25),), {"prompt_tokens": 5}, 0.1, (0.5,), None, 0.05, 0.2
+    )
+    assert wire.response_from_json(json.loads(json.dumps(wire.response_to_json(response)))) == response
