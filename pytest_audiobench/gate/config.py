@@ -83,6 +83,10 @@ class Rules:
             if not any(matches(rule.test, one) for one in known)
         ]
 
+    def cautions(self) -> list[str]:
+        """One line for each requirement that is legitimate but unusual, such as one in the lenient direction."""
+        return [f"{rule.place}: {one.caution}" for rule in self.rules for one in rule.require if one.caution]
+
     def left_out(self, selected: Iterable[tuple[str, str]]) -> list[str]:
         """One line for each rule that covers none of the selected (eval id, model alias) pairs."""
         pairs = list(selected)

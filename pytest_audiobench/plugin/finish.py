@@ -44,8 +44,9 @@ def finish(session: pytest.Session, controller: Controller) -> None:
     if session.exitstatus == pytest.ExitCode.USAGE_ERROR:
         return
     # Under xdist nothing was collected here; pooled figures need the metrics that a conftest.py registers.
-    _ = session_of(session.config).registration
-    notes = controller.unchecked
+    ours = session_of(session.config)
+    _ = ours.registration
+    notes = [*controller.unchecked, *ours.rules.cautions()]
     if stopped and controller.lost:
         notes.append(f"stopped early: {len(controller.lost)} evals were not run")
     elif controller.lost:
