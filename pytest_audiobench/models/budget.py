@@ -2,8 +2,8 @@
 
 A request is reserved before it is sent, at the most that it may cost, and settled when its real cost is known.
 Requests are counted exactly, those tried again included. A request is not sent while what is spent, what is on
-its way at its worst, and its own worst together exceed the cap. So a cap can be fallen short of, never passed,
-as long as a server charges what its usage says.
+its way at its worst, and its own worst together exceed the cap. So a cap is passed only where a server charges
+more for the requests on their way than was estimated.
 """
 
 from __future__ import annotations

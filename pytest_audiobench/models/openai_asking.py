@@ -14,8 +14,6 @@ import asyncio
 import random
 import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import NamedTuple
-
 from pytest_audiobench.errors import FatalError, SampleError
 from pytest_audiobench.models.budget import Budget
 from pytest_audiobench.models.messages import Ask, Response
@@ -33,17 +31,24 @@ _HOPELESS = 8
 _POLL_S = 0.1
 
 
-class Spending(NamedTuple):
+class Spending:
     """A budget, and what counts against it; without prices, requests alone."""
 
-    budget: Budget
-    prices: Prices | None
+    def __init__(self, budget: Budget, prices: Prices | None) -> None:
+        self.budget, self._prices = budget, prices
+        self._above = 1.0
 
     def worst_usd(self, ask: Ask) -> float:
-        return self.prices.worst_usd(ask) if self.prices else 0.0
+        """The estimate, raised as far as this server was ever above it: some fill every clip up to 30 s."""
+        return self._prices.worst_usd(ask) * self._above if self._prices else 0.0
 
     def cost_usd(self, ask: Ask, usage: Mapping[str, int]) -> float:
-        return self.prices.cost_usd(ask, usage) if self.prices else 0.0
+        if self._prices is None:
+            return 0.0
+        cost_usd, estimate_usd = self._prices.cost_usd(ask, usage), self._prices.worst_usd(ask)
+        if estimate_usd:
+            self._above = max(self._above, cost_usd / estimate_usd)
+        return cost_usd
 
 
 class Adapted(Exception):

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import email.utils
+import json
+import logging
 import math
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -21,6 +23,7 @@ from pytest_audiobench.models.keys import Key
 LARGEST_REPLY_BYTES = 16_000_000
 _LARGEST_ERROR_BYTES = 65_536
 _NOT_CONNECTED = ("ConnectError", "ConnectTimeout", "ProxyError")
+_TALKATIVE = ("httpcore", "httpcore2")
 _NO_KEY = "none"
 """What a server without a key is sent: the library insists on one."""
 
@@ -69,6 +72,9 @@ class Client:
         import openai
 
         self._endpoint, self._key, self._model, self._timeout_s = endpoint, key, model, timeout_s
+        for name in _TALKATIVE:
+            # Their debug lines repeat a reply's headers, in which a server may repeat the key.
+            logging.getLogger(name).setLevel(logging.INFO)
         http_client = openai.DefaultAsyncHttpxClient(
             # A proxy from the environment is no way to this machine itself.
             trust_env=not endpoint.loopback,
@@ -110,9 +116,9 @@ class Client:
                         raise SampleError("the server's reply is compressed, which was not asked for")
                     pieces = _bounded(response)
                     if body.get("stream"):
-                        return await _streamed(_lines(pieces, self._text), began)
+                        return await _streamed(_lines(pieces), self._parsed, began)
                     whole = b"".join([piece async for piece in pieces])
-            return Reply(wire.parsed(self._text(whole)), time.monotonic() - began, None)
+            return Reply(self._parsed(whole), time.monotonic() - began, None)
         except TimeoutError:
             raise self._slow() from None
         except SampleError as error:
@@ -160,10 +166,15 @@ class Client:
             return Broken(says, paid=False)
         return Rejected(says)
 
-    def _text(self, reply: bytes) -> str:
+    def _parsed(self, reply: bytes) -> object:
         # Bytes that are no UTF-8 come through as lone surrogates, to be repaired and counted where answers are stored.
-        text = reply.decode("utf-8", errors="surrogateescape")
-        return self._key.scrubbed_answer(text) if self._key else text
+        content = wire.parsed(reply.decode("utf-8", errors="surrogateescape"))
+        if self._key is None:
+            return content
+        # Written again, so that no escape hides the key.
+        text = json.dumps(content, ensure_ascii=False)
+        clean = self._key.scrubbed_answer(text)
+        return content if clean == text else wire.parsed(clean)
 
     def _clean(self, text: str) -> str:
         return self._key.scrubbed(text) if self._key else text
@@ -192,25 +203,25 @@ async def _bounded(response: Any) -> AsyncIterator[bytes]:
         yield piece
 
 
-async def _lines(pieces: AsyncIterator[bytes], text: Callable[[bytes], str]) -> AsyncIterator[str]:
+async def _lines(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     rest = b""
     async for piece in pieces:
         *lines, rest = (rest + piece).split(b"\n")
         for line in lines:
-            yield text(line).strip()
+            yield line.strip()
 
 
-async def _streamed(lines: AsyncIterator[str], began: float) -> Reply:
+async def _streamed(lines: AsyncIterator[bytes], parsed: Callable[[bytes], object], began: float) -> Reply:
     """A stream of server-sent events, each ``data: {…}``, ended by ``data: [DONE]``."""
     chunks: list[object] = []
     first_token_s, done = None, False
     async for line in lines:
-        if done or not line.startswith("data:"):
+        if done or not line.startswith(b"data:"):
             continue
-        data = line.removeprefix("data:").strip()
-        done = data == "[DONE]"
+        data = line.removeprefix(b"data:").strip()
+        done = data == b"[DONE]"
         if not done:
-            chunks.append(wire.parsed(data))
+            chunks.append(parsed(data))
             if first_token_s is None and wire.begins(chunks[-1]):
                 first_token_s = time.monotonic() - began
     content = wire.joined_stream(chunks)

@@ -154,7 +154,9 @@ def _call(number, handler, raw):
         body = {name: value.decode() for name, value in body.items()}
     else:
         body = json.loads(raw)
-        content = [part for message in body["messages"] if isinstance(message["content"], list) for part in message["content"]]
+        content = [
+            part for message in body["messages"] if isinstance(message["content"], list) for part in message["content"]
+        ]
         clips = [base64.b64decode(part["input_audio"]["data"]) for part in content if part["type"] == "input_audio"]
     return Call(number, handler.path, headers, body, [_samples(clip) for clip in clips])
 
