@@ -14,6 +14,7 @@ import asyncio
 import random
 import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+
 from pytest_audiobench.errors import FatalError, SampleError
 from pytest_audiobench.models.budget import Budget
 from pytest_audiobench.models.messages import Ask, Response
