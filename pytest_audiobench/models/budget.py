@@ -67,12 +67,13 @@ class Budget:
             _write(descriptor, ledger._replace(requests=ledger.requests + 1, held_usd=ledger.held_usd + worst_usd))
         return True
 
-    def settle(self, worst_usd: float, cost_usd: float) -> None:
-        """A request that was reserved at ``worst_usd`` has cost ``cost_usd``."""
+    def settle(self, worst_usd: float, cost_usd: float, sent: bool = True) -> None:
+        """A request that was reserved at ``worst_usd`` has cost ``cost_usd``; not ``sent``, it does not count."""
         with self._locked() as descriptor:
             ledger = _read(descriptor)
+            requests = ledger.requests - (not sent)
             held_usd = max(0.0, ledger.held_usd - worst_usd)
-            _write(descriptor, ledger._replace(spent_usd=ledger.spent_usd + cost_usd, held_usd=held_usd))
+            _write(descriptor, Ledger(requests, ledger.spent_usd + cost_usd, held_usd))
 
     def refusal(self, worst_usd: float) -> FatalError:
         """The error for a request that waited in vain for others to be settled."""
@@ -109,14 +110,15 @@ def spent_note(folder: Path) -> list[str]:
     except FileNotFoundError:
         return []
     try:
-        return [_spent(_read(descriptor))]
+        ledger = _read(descriptor)
+        return [_spent(ledger)] if ledger.requests else []
     finally:
         os.close(descriptor)
 
 
 def _spent(ledger: Ledger) -> str:
-    requests = f"{ledger.requests} requests were sent to servers"
-    return f"{requests} for {ledger.spent_usd:.6f} USD" if ledger.spent_usd else requests
+    sent = "1 request was" if ledger.requests == 1 else f"{ledger.requests} requests were"
+    return f"{sent} sent to servers" + (f" for {ledger.spent_usd:.6f} USD" if ledger.spent_usd else "")
 
 
 def _read(descriptor: int) -> Ledger:

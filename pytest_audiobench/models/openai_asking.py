@@ -153,16 +153,18 @@ class Questioner:
 
     async def _paid(self, ask: Ask, body: Body, spending: Spending) -> Response:
         worst_usd = cost_usd = spending.worst_usd(ask)
+        sent = True
         await self._reserve(spending.budget, worst_usd)
         try:
             response = self._dialogue.read(await self._dialogue.exchange(body))
             cost_usd = spending.cost_usd(ask, response.usage)
         except (Busy, Broken, Rejected, FatalError) as error:
+            sent = getattr(error, "sent", True)
             cost_usd = worst_usd if getattr(error, "paid", False) else 0.0
             raise
         finally:
             # Whatever else happened, a cancellation or an unreadable answer, the worst is taken to be spent.
-            spending.budget.settle(worst_usd, cost_usd)
+            spending.budget.settle(worst_usd, cost_usd, sent)
         return response
 
     async def _reserve(self, budget: Budget, worst_usd: float) -> None:

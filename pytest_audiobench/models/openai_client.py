@@ -29,11 +29,11 @@ _NO_KEY = "none"
 
 
 class Busy(Exception):
-    """The server refuses for now, or is not there; ``wait_s`` is how long it asks to be left alone."""
+    """The server refuses for now, or is not there to be ``sent`` anything; it asks to be left alone for ``wait_s``."""
 
-    def __init__(self, why: str, wait_s: float = 0.0) -> None:
+    def __init__(self, why: str, wait_s: float = 0.0, sent: bool = True) -> None:
         super().__init__(why)
-        self.wait_s = wait_s
+        self.wait_s, self.sent = wait_s, sent
 
 
 class Broken(Exception):
@@ -133,9 +133,8 @@ class Client:
         if isinstance(cause, _Refusal):
             return self._refused(cause)
         if name in _NOT_CONNECTED:
-            return Busy(
-                f"{self._endpoint.host} cannot be reached ({self._clean(' '.join(str(cause).split()) or name)})"
-            )
+            why = self._clean(" ".join(str(cause).split()) or name)
+            return Busy(f"{self._endpoint.host} cannot be reached ({why})", sent=False)
         if "Timeout" in name:
             return self._slow()
         return Broken(f"the reply of {self._endpoint.host} was cut off ({name})", paid=True)

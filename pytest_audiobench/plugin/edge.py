@@ -29,8 +29,8 @@ def test_errors() -> Iterator[None]:
         skipped = str(error)
     except AudiobenchError as error:
         failed = str(error)
-    # Raised out here, so that pytest does not print our own error as the cause of its own.
+    # Without a context, so that pytest does not print our own error as the cause of its own.
     if skipped:
-        raise pytest.skip.Exception(skipped, _use_item_location=True)
+        raise pytest.skip.Exception(skipped, _use_item_location=True) from None
     if failed:
-        pytest.fail(failed, pytrace=False)
+        raise pytest.fail.Exception(failed, pytrace=False) from None

@@ -137,6 +137,15 @@ def test_refusals_and_what_never_reached_the_server_cost_nothing(peer, model_at,
     assert json.loads((tmp_path / FILE).read_text()) == {"requests": 3, "spent_usd": 0.0, "held_usd": 0.0}
 
 
+def test_a_server_that_is_not_there_was_sent_nothing(peer, model_at, asks, tmp_path):
+    model = model_at(peer, patience_s="0.3")
+    model.budget = Budget(tmp_path, max_requests=1)
+    peer.stop()
+    with pytest.raises(FatalError, match="cannot be reached"):
+        model.ask(asks(1))
+    assert spent_note(tmp_path) == []
+
+
 def test_thoughts_that_only_the_total_tells_are_paid_for(asks):
     usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 115, "audio_tokens": 0}
     assert Prices(1, 1, 2).cost_usd(asks(1)[0], usage) == pytest.approx((10 + 2 * 105) / 1e6)
