@@ -31,7 +31,8 @@ class _Provider(NamedTuple):
 _PROVIDERS = (
     _Provider(("openai.com",), "OPENAI_API_KEY", "openai/cfg"),
     _Provider(("generativelanguage.googleapis.com",), "GEMINI_API_KEY", "gemini/cfg"),
-    _Provider(("huggingface.co", "hf.co", "huggingface.cloud", "hf.space"), "HF_TOKEN", "huggingface/hf_token"),
+    # Not hf.space: what runs there is anyone's.
+    _Provider(("huggingface.co", "hf.co", "huggingface.cloud"), "HF_TOKEN", "huggingface/hf_token"),
 )
 
 
@@ -63,10 +64,10 @@ def find_key(endpoint: Endpoint, variable: str | None, environ: Mapping[str, str
 
     ``variable`` names the environment variable to take it from, and then nothing else is looked at. Otherwise a
     known provider's own variable counts, then its file under ``$XDG_CONFIG_HOME`` (or ``~/.config``); any other
-    server gets OPENAI_API_KEY where that is set, as OpenAI's own client does.
+    server gets OPENAI_API_KEY where that is set, as OpenAI's own client does, over https or on this machine.
 
     Raises UsageError, never with the key in it, when a named or needed key is absent, no key can be read from the
-    file, or the file can be read by others.
+    file, the file can be read by others, or a known provider would get its key unencrypted.
     """
     if variable:
         if not environ.get(variable):
@@ -74,7 +75,10 @@ def find_key(endpoint: Endpoint, variable: str | None, environ: Mapping[str, str
         return _checked(environ[variable], variable)
     provider = next((p for p in _PROVIDERS if any(_below(endpoint.host, host) for host in p.hosts)), None)
     name = provider.variable if provider else "OPENAI_API_KEY"
-    if environ.get(name):
+    readable_by_all = endpoint.url.startswith("http://") and not endpoint.loopback
+    if readable_by_all and provider is not None:
+        raise UsageError(f"{endpoint.host} would get its key unencrypted; write base_url with https://")
+    if environ.get(name) and not readable_by_all:
         return _checked(environ[name], name)
     if provider is None:
         return None

@@ -35,7 +35,7 @@ OPTIONS = (
 
 _BATCH_TURNS = 4
 """Requests in a batch for each that may be on its way: the last ones of a batch leave turns unused."""
-_LONGEST_TYPICAL_S = 60.0
+_TYPICAL_S = 30.0
 _MOST_CLIPS = 64
 _YES_NO = ("yes", "no")
 
@@ -82,7 +82,7 @@ class OpenAIModel:
     @property
     def limits(self) -> Limits:
         batch = _BATCH_TURNS * self._concurrency
-        return Limits(batch, batch * _LONGEST_TYPICAL_S, self._rate_hz, None, _MOST_CLIPS)
+        return Limits(batch, batch * _TYPICAL_S, self._rate_hz, None, _MOST_CLIPS)
 
     @property
     def budget(self) -> Budget | None:

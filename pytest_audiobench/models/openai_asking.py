@@ -30,6 +30,7 @@ _LONGEST_WAIT_S = 8.0
 _HOPELESS = 8
 """Samples in a row whose exchanges broke for good, after which the server is taken to be broken."""
 _POLL_S = 0.1
+_KEPT = "what was answered is kept: run again to go on"
 
 
 class Spending:
@@ -104,7 +105,13 @@ class Questioner:
 
     async def _all(self, batch: Sequence[Ask]) -> list[Response]:
         self._alive_at = self._loop.time()
-        return list(await asyncio.gather(*map(self._answer, batch)))
+        try:
+            async with asyncio.TaskGroup() as group:
+                asked = [group.create_task(self._answer(ask)) for ask in batch]
+        except* Exception as unforeseen:
+            # One bug ends the batch, and the others of it are not asked behind anyone's back.
+            raise unforeseen.exceptions[0] from None
+        return [task.result() for task in asked]
 
     async def _answer(self, ask: Ask) -> Response:
         broken, waits, busy_since = 0, 0, 0.0
@@ -126,7 +133,11 @@ class Questioner:
                     busy_since = busy_since or self._loop.time()
                     silent_s = self._loop.time() - max(busy_since, self._alive_at)
                     if silent_s + error.wait_s > self._patience_s:
-                        return self._stop(FatalError(_silence(error, self._patience_s)))
+                        silence = _silence(error, self._patience_s)
+                        if self._alive_at > busy_since:
+                            # It answered others meanwhile: this one request is what it will not have.
+                            return self._given_up(silence)
+                        return self._stop(FatalError(f"{silence}; {_KEPT}, or be more patient"))
                 except Broken as error:
                     broken += 1
                     if error.slow:
@@ -181,8 +192,7 @@ class Questioner:
     def _given_up(self, why: str) -> Response:
         self._broken_in_a_row += 1
         if self._broken_in_a_row >= _HOPELESS:
-            kept = "what was answered is kept; run again to go on"
-            return self._stop(FatalError(f"{_HOPELESS} requests in a row failed: {why}; {kept}"))
+            return self._stop(FatalError(f"{_HOPELESS} requests in a row failed: {why}; {_KEPT}"))
         return Response(error=why)
 
     def _stop(self, error: FatalError) -> Response:
@@ -197,7 +207,4 @@ async def _awaited(last: Callable[[], Awaitable[None]]) -> None:
 
 def _silence(error: Busy, patience_s: float) -> str:
     asks = f" and asks to wait {error.wait_s:.0f} s" if error.wait_s else ""
-    return (
-        f"{error}{asks}: no answer within patience_s={patience_s:g}; what was answered is kept; run again to go on, "
-        "or be more patient"
-    )
+    return f"{error}{asks}: no answer within patience_s={patience_s:g}"

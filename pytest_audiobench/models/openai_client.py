@@ -23,6 +23,7 @@ from pytest_audiobench.models.keys import Key
 LARGEST_REPLY_BYTES = 16_000_000
 _LARGEST_ERROR_BYTES = 65_536
 _NOT_CONNECTED = ("ConnectError", "ConnectTimeout", "ProxyError")
+_NETWORK = ("openai", "httpx", "httpx2", "httpcore", "httpcore2", "anyio")
 _TALKATIVE = ("httpcore", "httpcore2")
 _NO_KEY = "none"
 """What a server without a key is sent: the library insists on one."""
@@ -137,7 +138,9 @@ class Client:
             return Busy(f"{self._endpoint.host} cannot be reached ({why})", sent=False)
         if "Timeout" in name:
             return self._slow()
-        return Broken(f"the reply of {self._endpoint.host} was cut off ({name})", paid=True)
+        if isinstance(cause, OSError) or type(cause).__module__.partition(".")[0] in _NETWORK:
+            return Broken(f"the reply of {self._endpoint.host} was cut off ({name})", paid=True)
+        return RuntimeError(self._clean(f"{name}: {cause}"))
 
     def _slow(self) -> Broken:
         return Broken(f"{self._endpoint.host} gave no whole answer in {self._timeout_s:g} s", paid=True, slow=True)
@@ -148,7 +151,7 @@ class Client:
         says = f"{host} says {status}" + (f": {told}" if told else "")
         if status == 429 and "insufficient_quota" in refusal.text:
             return FatalError(f"{says}; the account has no quota left")
-        if status in (429, 503, 529):
+        if status in (429, 502, 503, 529):
             return Busy(says, _retry_after_s(refusal.headers))
         if status in (401, 403):
             source = f"the key from {self._key.source}" if self._key else "no key"

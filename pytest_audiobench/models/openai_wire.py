@@ -50,9 +50,11 @@ def wav(heard: Heard, encoding: Format) -> bytes:
 def chat_body(ask: Ask, model: str, encoding: Format, *, stream: bool, limit_name: str) -> Body:
     """The body of a chat completion: text and ``input_audio`` parts in the messages' order.
 
-    ``limit_name`` is what the server calls the limit of new tokens. Raises SampleError for audio outside a user's turn.
+    ``limit_name`` is what the server calls the limit of new tokens. Raises SampleError for audio outside a user's turn,
+    and for texts that cannot be written as UTF-8.
     """
     settings = ask.request.settings
+    _check_texts(ask)
     body: Body = {
         "model": model,
         "messages": [_turn(message, ask, encoding) for message in ask.request.messages],
@@ -163,9 +165,17 @@ def said(reply: object, clean: Callable[[str], str] = str) -> str:
     found = reply
     while isinstance(found, dict) and any(name in found for name in _SAYING):
         found = next(found[name] for name in _SAYING if name in found)
-    text = clean(found if isinstance(found, str) else json.dumps(found, default=str) if found is not None else "")
+    text = clean(found if isinstance(found, str) else json.dumps(found, default=str) if found else "")
     text = " ".join("".join(c if c.isprintable() else " " for c in text[: 4 * _SHOWN]).split())
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+def _check_texts(ask: Ask) -> None:
+    try:
+        for message in ask.request.messages:
+            "".join(part for part in message.parts if isinstance(part, str)).encode()
+    except UnicodeEncodeError:
+        raise SampleError(f"the question of {ask.request.sample_id} holds characters that are none") from None
 
 
 def _turn(message: Message, ask: Ask, encoding: Format) -> Body:

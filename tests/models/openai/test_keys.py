@@ -51,6 +51,14 @@ def test_a_host_that_only_ends_like_a_known_one_is_another(home):
     assert find_key(Endpoint.of("https://api.openai.com.example/v1"), None, environ) is None
 
 
+def test_no_key_travels_unencrypted_unless_it_is_named():
+    environ = {"OPENAI_API_KEY": SECRET}
+    assert find_key(Endpoint.of("http://models.example/v1"), None, environ) is None
+    assert find_key(Endpoint.of("http://models.example/v1"), "OPENAI_API_KEY", environ).reveal() == SECRET
+    with pytest.raises(UsageError, match="https"):
+        find_key(Endpoint.of("http://api.openai.com/v1"), None, environ)
+
+
 def test_a_named_variable_is_the_only_one_that_counts():
     environ = {"OPENAI_API_KEY": "other", "MINE": SECRET}
     assert find_key(OPENAI, "MINE", environ).reveal() == SECRET

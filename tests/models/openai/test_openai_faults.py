@@ -67,6 +67,13 @@ def test_a_wait_that_makes_no_sense_is_no_wait(peer, model_at, asks, talk, after
     assert texts(model_at(peer).ask(asks(1))) == right(1)
 
 
+def test_a_request_that_is_refused_while_others_are_answered_is_an_error_of_its_sample(peer, model_at, asks, talk):
+    peer.behave = lambda call: talk.Reply({}, 502) if call.heard[0] == 1001 else talk.told(call)._replace(wait_s=0.05)
+    responses = model_at(peer, patience_s="0.3", concurrency="2").ask(asks(8))
+    assert texts(responses) == ["1000", "", *right(8)[2:]]
+    assert "says 502: no answer within patience_s=0.3" in errors(responses)[0]
+
+
 def test_an_account_without_quota_ends_the_run_at_once(peer, model_at, asks, talk):
     body = {"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}}
     peer.behave = lambda call: talk.Reply(body, 429)

@@ -37,6 +37,11 @@ def test_audio_outside_a_users_turn_is_an_error_and_is_not_sent(peer, model_at, 
     assert not peer.calls
 
 
+def test_a_question_that_is_no_text_is_an_error_and_is_not_sent(peer, model_at):
+    assert "characters that are none" in model_at(peer).ask([ask_with([Message("user", ("\ud800?",))])])[0].error
+    assert not peer.calls
+
+
 def test_settings_are_sent_as_they_are_and_greedy_asking_has_no_seed(peer, model_at, asks):
     model_at(peer).ask(asks(1, max_new_tokens=7))
     sent = peer.calls[0].body
