@@ -123,7 +123,10 @@ def _spent(ledger: Ledger) -> str:
 
 def _read(descriptor: int) -> Ledger:
     written = os.pread(descriptor, _WIDTH, 0)
-    return Ledger(**json.loads(written)) if written.strip() else Ledger()
+    try:
+        return Ledger(**json.loads(written)) if written else Ledger()
+    except (ValueError, TypeError):
+        raise FatalError(f"the run's {FILE} is damaged, so what was spent is not known: begin another run") from None
 
 
 def _write(descriptor: int, ledger: Ledger) -> None:

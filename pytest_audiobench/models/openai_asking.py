@@ -108,8 +108,8 @@ class Questioner:
         try:
             async with asyncio.TaskGroup() as group:
                 asked = [group.create_task(self._answer(ask)) for ask in batch]
-        except* Exception as unforeseen:
-            # One bug ends the batch, and the others of it are not asked behind anyone's back.
+        except BaseExceptionGroup as unforeseen:
+            # A bug: the group has called off the batch's other requests, so that none is sent behind anyone's back.
             raise unforeseen.exceptions[0] from None
         return [task.result() for task in asked]
 

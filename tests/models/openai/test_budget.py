@@ -70,6 +70,12 @@ def test_two_processes_share_one_budget(tmp_path):
     assert ledger == {"requests": 400, "spent_usd": 100.0, "held_usd": 0.0}
 
 
+def test_a_damaged_budget_allows_nothing(tmp_path):
+    (tmp_path / FILE).write_text("{}}")
+    with pytest.raises(FatalError, match="begin another run"):
+        Budget(tmp_path, max_requests=9).reserve(0)
+
+
 def test_what_a_killed_process_had_on_its_way_stays_counted(tmp_path):
     code = SPENDER.replace("budget.settle(0.5, 0.25)", "import os; os._exit(9)")
     subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=False)

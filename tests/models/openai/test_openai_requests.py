@@ -42,6 +42,15 @@ def test_a_question_that_is_no_text_is_an_error_and_is_not_sent(peer, model_at):
     assert not peer.calls
 
 
+def test_a_mistake_in_a_request_is_raised_as_itself_and_calls_the_batch_off(peer, model_at, asks):
+    impossible = ask_with([Message("user", (AudioSlot(3), "?"))])
+    model = model_at(peer, concurrency="1")
+    with pytest.raises(IndexError):
+        model.ask([impossible, *asks(20)])
+    assert len(peer.calls) <= 1
+    assert model.ask(asks(1))[0].text == "1000"
+
+
 def test_settings_are_sent_as_they_are_and_greedy_asking_has_no_seed(peer, model_at, asks):
     model_at(peer).ask(asks(1, max_new_tokens=7))
     sent = peer.calls[0].body
