@@ -24,7 +24,7 @@ LARGEST_REPLY_BYTES = 16_000_000
 _LARGEST_ERROR_BYTES = 65_536
 _NOT_CONNECTED = ("ConnectError", "ConnectTimeout", "ProxyError")
 _NETWORK = ("openai", "httpx", "httpx2", "httpcore", "httpcore2", "anyio")
-_TALKATIVE = ("httpcore", "httpcore2")
+_TALKATIVE = ("openai", "httpcore", "httpcore2")
 _NO_KEY = "none"
 """What a server without a key is sent: the library insists on one."""
 
@@ -74,8 +74,9 @@ class Client:
 
         self._endpoint, self._key, self._model, self._timeout_s = endpoint, key, model, timeout_s
         for name in _TALKATIVE:
-            # Their debug lines repeat a reply's headers, in which a server may repeat the key.
-            logging.getLogger(name).setLevel(logging.INFO)
+            # Their debug lines repeat whole requests and the headers of replies, in which a server may repeat the key.
+            logger = logging.getLogger(name)
+            logger.setLevel(max(logger.level, logging.INFO))
         http_client = openai.DefaultAsyncHttpxClient(
             # A proxy from the environment is no way to this machine itself.
             trust_env=not endpoint.loopback,
