@@ -77,6 +77,7 @@ class OpenAIModel:
         self._budget: Budget | None = None
         self._client: Client | None = None
         self._questioner: Questioner | None = None
+        self._gone = False
         self.hearing: Hearing | None = None
 
     @property
@@ -134,6 +135,7 @@ class OpenAIModel:
             patience_s=self._patience_s,
             spending=Spending(self._budget, self._prices) if self._budget else None,
         )
+        self._questioner.gone = self._gone
         try:
             self.hearing = self.hearing or self._heard(self._questioner)
         except BaseException:
@@ -155,6 +157,7 @@ class OpenAIModel:
 
     def close(self) -> None:
         if self._questioner is not None and self._client is not None:
+            self._gone = self._questioner.gone
             self._questioner.close(self._client.close)
         self._questioner = self._client = None
 

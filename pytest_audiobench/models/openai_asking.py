@@ -58,7 +58,11 @@ class Adapted(Exception):
 
 
 class Questioner:
-    """Asks a server, at most ``concurrency`` requests at a time. Close it when done."""
+    """Asks a server, at most ``concurrency`` requests at a time. Close it when done.
+
+    ``gone`` says that the server was waited for in vain: until it answers again it gets one try and no patience, so
+    that a server which is down costs a run its patience once and not once for each eval.
+    """
 
     def __init__(
         self, dialogue: Dialogue, *, concurrency: int, timeout_s: float, patience_s: float, spending: Spending | None
@@ -69,6 +73,7 @@ class Questioner:
         self._stopped: FatalError | None = None
         self._broken_in_a_row = 0
         self._alive_at = 0.0
+        self.gone = False
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="audiobench-openai", daemon=True)
         self._thread.start()
@@ -132,11 +137,12 @@ class Questioner:
                     self._pace.refused(began, min(error.wait_s, self._patience_s))
                     busy_since = busy_since or self._loop.time()
                     silent_s = self._loop.time() - max(busy_since, self._alive_at)
-                    if silent_s + error.wait_s > self._patience_s:
+                    if self.gone or silent_s + error.wait_s > self._patience_s:
                         silence = _silence(error, self._patience_s)
                         if self._alive_at > busy_since:
                             # It answered others meanwhile: this one request is what it will not have.
                             return self._given_up(silence)
+                        self.gone = True
                         return self._stop(FatalError(f"{silence}; {_KEPT}, or be more patient"))
                 except Broken as error:
                     broken += 1
@@ -186,7 +192,7 @@ class Questioner:
             await asyncio.sleep(_POLL_S)
 
     def _is_alive(self) -> None:
-        self._alive_at = self._loop.time()
+        self._alive_at, self.gone = self._loop.time(), False
         self._broken_in_a_row = 0
 
     def _given_up(self, why: str) -> Response:

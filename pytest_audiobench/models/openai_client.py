@@ -92,13 +92,14 @@ class Client:
             # A reply is bounded by the bytes that come; compressed ones could grow without bound.
             default_headers={"Accept-Encoding": "identity"},
         )
-        if not endpoint.host.endswith("openai.com"):
+        if not f".{endpoint.host}".endswith(".openai.com"):
             # From the environment, and meant for OpenAI alone.
             self._openai.organization = self._openai.project = None
 
     async def chat(self, body: wire.Body) -> Reply:
-        """One chat completion. Raises Busy, Broken, Rejected or FatalError, and SampleError for a
-        reply that cannot be read.
+        """One chat completion.
+
+        Raises Busy, Broken, Rejected or FatalError, and SampleError for a reply that cannot be read.
         """
         return await self._exchange(self._openai.chat.completions, body)
 

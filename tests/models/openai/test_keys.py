@@ -146,7 +146,7 @@ def test_a_local_server_is_asked_without_a_key(peer, model_at, asks, monkeypatch
     assert "openai-organization" not in peer.calls[0].headers
 
 
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 429, 500, 200])
+@pytest.mark.parametrize("status", [200, 400, 401, 429, 500])
 @pytest.mark.parametrize("place", ["json", "text", "escaped", "long", "answer", "stream"])
 def test_a_key_that_a_server_repeats_is_never_shown(
     peer, model_at, asks, talk, monkeypatch, caplog, capfd, status, place

@@ -42,7 +42,7 @@ def test_no_more_requests_are_on_their_way_than_allowed(peer, model_at, asks, ta
 
 def test_a_storm_of_429_slows_the_asking_down_and_loses_nothing(peer, model_at, asks, talk):
     busy = talk.Reply({"error": {"message": "slow down"}}, 429, {"Retry-After": "0.05"})
-    peer.behave = lambda call: busy if call.number < 30 or call.number % 3 == 0 else None
+    peer.behave = lambda call: busy if call.number < 20 or call.number % 3 == 0 else None
     responses = model_at(peer, patience_s="20").ask(asks(40))
     assert texts(responses) == right(40)
     assert not errors(responses)
@@ -52,6 +52,23 @@ def test_429_without_end_ends_the_asking_with_one_sentence(peer, model_at, asks,
     peer.behave = lambda call: talk.Reply({"error": {"message": "slow down"}}, 429)
     with pytest.raises(FatalError, match=r"127\.0\.0\.1 says 429: slow down.*patience_s=0\.5.*run again to go on"):
         model_at(peer, patience_s="0.5").ask(asks(6))
+
+
+@pytest.mark.parametrize("probe", ["yes", "no"])
+def test_a_server_that_was_waited_for_in_vain_is_not_waited_for_again_until_it_answers(
+    peer, model_at, asks, talk, probe
+):
+    peer.behave = lambda call: talk.Reply({}, 503)
+    model = model_at(peer, patience_s="0.5", probe=probe)
+    with pytest.raises(FatalError, match="says 503"):
+        model.ask(asks(1))
+    asked = len(peer.calls)
+    assert asked > 1
+    with pytest.raises(FatalError, match="says 503"):
+        model.ask(asks(1))
+    assert len(peer.calls) == asked + 1
+    peer.behave = lambda call: talk.Reply({}, 503) if call.number == asked + 5 else None
+    assert texts(model.ask(asks(8))) == right(8)
 
 
 def test_a_server_that_asks_for_more_patience_than_there_is_is_not_waited_for(peer, model_at, asks, talk):
