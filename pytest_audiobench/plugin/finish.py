@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from pytest_audiobench.models.budget import spent_note
 from pytest_audiobench.plugin.collection import session_of
 from pytest_audiobench.plugin.controller import Controller, Expected
 from pytest_audiobench.plugin.options import read_options
@@ -57,6 +58,7 @@ def finish(session: pytest.Session, controller: Controller) -> None:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
     controller.place.open()
     _fill_in(controller, stopped)
+    notes += spent_note(controller.place.folder)
     heading = _heading(session, controller, notes)
     run = run_files.collect(controller.place.folder, heading)
     session.config.hook.pytest_audiobench_update_run(config=session.config, run=run)

@@ -14,6 +14,7 @@ import pytest
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.identity import seed
+from pytest_audiobench.models import budget
 from pytest_audiobench.report.atomic import write_text
 
 
@@ -76,7 +77,7 @@ class RunPlace:
 
     def forget(self) -> None:
         """Remove what was only said between processes."""
-        said = ("progress-*", "model-*.json")
+        said = ("progress-*", "model-*.json", budget.FILE)
         for path in [*self._collected.glob("*"), *(found for kind in said for found in self.folder.glob(kind))]:
             path.unlink(missing_ok=True)
         if self._collected.is_dir():

@@ -15,6 +15,7 @@ from pytest_audiobench.audio.index import AudioIndex
 from pytest_audiobench.datasets.dataset import Places
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.gate.config import Rules, find_rules
+from pytest_audiobench.models.budget import Budget
 from pytest_audiobench.models.model import Model
 from pytest_audiobench.models.registry import make, with_run_wide
 from pytest_audiobench.models.spec import ModelSpec, parse_specs
@@ -98,7 +99,15 @@ class EvalSession:
         model = make(with_run_wide(spec, self._run_wide(spec)), kinds=self.registration.kinds)
         if hasattr(model, "digest_of"):
             model.digest_of = lambda path: self.bench.index.digest_of(path)
+        if hasattr(model, "budget"):
+            model.budget = self.budget
         return model
+
+    @cached_property
+    def budget(self) -> Budget:
+        """What this run may spend on servers of others, shared by all its processes and models."""
+        options = self.options
+        return Budget(self.place.folder, options.max_cost_usd, options.max_requests, prepare=self.place.open)
 
     def _handle_on(self, spec: ModelSpec) -> Handle:
         """The model of ``spec``, in this process or, where the run shares models, in its device's."""

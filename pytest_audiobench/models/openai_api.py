@@ -1,0 +1,227 @@
+"""Models behind OpenAI-compatible servers: chat completions with ``input_audio``, and transcriptions.
+
+The openai library is imported by :meth:`OpenAIModel.load` alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Literal, TypeVar, cast, get_args
+
+import numpy as np
+
+from pytest_audiobench.audio.heard import Heard
+from pytest_audiobench.errors import FatalError, UsageError
+from pytest_audiobench.models.budget import Budget
+from pytest_audiobench.models.endpoint import Endpoint
+from pytest_audiobench.models.keys import find_key
+from pytest_audiobench.models.messages import Ask, AudioSlot, Message, Request, Response, Settings
+from pytest_audiobench.models.model import Hearing, Limits
+from pytest_audiobench.models.openai_dialogue import Api, Dialogue, Prices
+from pytest_audiobench.models.openai_wire import FORMATS, Format
+from pytest_audiobench.models.spec import check_options, written
+
+if TYPE_CHECKING:
+    from pytest_audiobench.models.openai_asking import Questioner
+    from pytest_audiobench.models.openai_client import Client
+
+ADAPTER = "openai/1"
+OPENAI = "https://api.openai.com/v1"
+PRICES = ("price_in", "price_audio", "price_out")
+OPTIONS = (
+    *("api", "base_url", "concurrency", "format", "key_env", "patience_s", *PRICES),
+    *("probe", "rate", "stream", "timeout_s"),
+)
+
+_BATCH_TURNS = 4
+"""Requests in a batch for each that may be on its way: the last ones of a batch leave turns unused."""
+_TYPICAL_S = 30.0
+_MOST_CLIPS = 64
+_YES_NO = ("yes", "no")
+
+C = TypeVar("C", bound=str)
+
+
+class OpenAIModel:
+    """``openai:MODEL``, a model by the name that its server knows it by.
+
+    Options: ``base_url`` (default OpenAI's), ``api`` (chat or transcriptions), ``concurrency`` (most requests at
+    once, 16), ``timeout_s`` (for one request, 120), ``patience_s`` (with a server that refuses or is away, 60),
+    ``rate`` (of the audio in Hz, 16000), ``format`` (wav with 16 bits, or wav-float32), ``stream=yes`` (to measure
+    the time to the first token), ``key_env`` (the variable that holds the key), ``price_in``, ``price_audio``,
+    ``price_out`` (USD per million tokens), ``probe=no`` (no proof of hearing at load).
+    """
+
+    batching: Literal["planned", "opaque"] = "opaque"
+    listens = True
+    device = "server"
+
+    def __init__(self, target: str, options: Mapping[str, str] | None = None) -> None:
+        """Raises UsageError for an unknown option, or a value that none can have."""
+        options = dict(options or {})
+        check_options("openai", options, OPTIONS)
+        self._endpoint = Endpoint.of(options.get("base_url", OPENAI))
+        self.spec = written("openai", target, options)
+        self._target, self._key_env = target, options.get("key_env")
+        self._api: Api = _one_of(options, "api", cast(tuple[Api, ...], get_args(Api)))
+        self._format: Format = _one_of(options, "format", FORMATS)
+        self._stream = _one_of(options, "stream", ("no", "yes")) == "yes"
+        self._probe = _one_of(options, "probe", _YES_NO) == "yes"
+        if self._stream and self._api == "transcriptions":
+            raise UsageError("stream=yes is for api=chat; a transcription comes as a whole")
+        self._concurrency = int(_number(options, "concurrency", 16, least=1, whole=True))
+        self._timeout_s = _number(options, "timeout_s", 120.0, least=0.1)
+        self._patience_s = _number(options, "patience_s", 60.0)
+        self._rate_hz = int(_number(options, "rate", 16_000, least=1_000, whole=True))
+        self._prices = _prices(options)
+        self._budget: Budget | None = None
+        self._client: Client | None = None
+        self._questioner: Questioner | None = None
+        self._gone = False
+        self.hearing: Hearing | None = None
+
+    @property
+    def limits(self) -> Limits:
+        batch = _BATCH_TURNS * self._concurrency
+        return Limits(batch, batch * _TYPICAL_S, self._rate_hz, None, _MOST_CLIPS)
+
+    @property
+    def budget(self) -> Budget | None:
+        """What may be spent, None for no bounds. Raises UsageError when costs are capped and prices unknown."""
+        return self._budget
+
+    @budget.setter
+    def budget(self, budget: Budget | None) -> None:
+        if budget is not None and budget.max_cost_usd is not None and self._prices is None:
+            raise UsageError(
+                f"--ab-max-cost needs the prices of openai:{self._target}: add ,price_in=…,price_audio=…,price_out=… "
+                "to the model, in USD per million tokens (0 for a server of your own)"
+            )
+        self._budget = budget
+
+    def fingerprint(self) -> Mapping[str, str]:
+        """The model's and its server's names, and what is done to the audio; not how it is asked in time."""
+        return {
+            "adapter": ADAPTER,
+            "model": self._target,
+            "endpoint": self._endpoint.identity,
+            "api": self._api,
+            "encoding": "WAV, 16-bit PCM" if self._format == "wav" else "WAV, 32-bit float",
+        }
+
+    def load(self) -> None:
+        """Find the key, and prove that audio arrives where the server tells usage.
+
+        Raises UsageError for a key that is absent or open to others, FatalError when the openai library is absent,
+        the server refuses, or its prompts do not grow with audio.
+        """
+        if self._questioner is not None:
+            return
+        key = find_key(self._endpoint, self._key_env)
+        try:
+            from pytest_audiobench.models.openai_client import Client
+
+            client = Client(self._endpoint, key, self._target, self._timeout_s)
+        except ImportError as error:
+            raise FatalError(f"{self.spec} needs {error.name}: pip install 'pytest-audiobench[openai]'") from None
+        from pytest_audiobench.models.openai_asking import Questioner, Spending
+
+        dialogue = Dialogue(client, key, model=self._target, api=self._api, encoding=self._format, stream=self._stream)
+        self._client = client
+        self._questioner = Questioner(
+            dialogue,
+            concurrency=self._concurrency,
+            timeout_s=self._timeout_s,
+            patience_s=self._patience_s,
+            spending=Spending(self._budget, self._prices) if self._budget else None,
+        )
+        self._questioner.gone = self._gone
+        try:
+            self.hearing = self.hearing or self._heard(self._questioner)
+        except BaseException:
+            self.close()
+            raise
+
+    def ask(self, batch: Sequence[Ask]) -> list[Response]:
+        """One response for each element; what was answered before a server failed is always handed over."""
+        if self._api == "transcriptions":
+            other = next((ask.request for ask in batch if ask.request.task != "transcription"), None)
+            if other is not None:
+                raise FatalError(
+                    f"{self.spec} only transcribes, and {other.dataset} asks for another thing "
+                    f"({other.task}); select transcription evals, or ask a chat model"
+                )
+        self.load()
+        assert self._questioner is not None
+        return self._questioner.ask(batch)
+
+    def close(self) -> None:
+        if self._questioner is not None and self._client is not None:
+            self._gone = self._questioner.gone
+            self._questioner.close(self._client.close)
+        self._questioner = self._client = None
+
+    def _heard(self, questioner: Questioner) -> Hearing:
+        if self._api == "transcriptions":
+            return Hearing("unproven", "a transcription endpoint cannot be asked without audio")
+        if not self._probe:
+            return Hearing("unproven", "probe=no")
+        with_audio = questioner.ask([_trial(self._rate_hz, audio=True)])[0]
+        if with_audio.error is not None:
+            raise FatalError(f"{self.spec} cannot be asked about a second of audio: {with_audio.error}")
+        if heard := with_audio.usage.get("audio_tokens"):
+            return Hearing("proven", f"the server counts {heard} audio tokens for a second of audio")
+        if "prompt_tokens" not in with_audio.usage:
+            return Hearing("unproven", "the server tells no usage")
+        without = questioner.ask([_trial(self._rate_hz, audio=False)])[0]
+        if without.error is not None or "prompt_tokens" not in without.usage:
+            return Hearing("unproven", "the server answers nothing without audio to compare with")
+        tokens, silent = with_audio.usage["prompt_tokens"], without.usage["prompt_tokens"]
+        if tokens <= silent:
+            raise FatalError(
+                f"{self.spec} does not hear: its prompt has {tokens} tokens with a second of audio and {silent} "
+                "without, so the server drops the audio; serve the model with its own processor, or add ,probe=no "
+                "where usage is told wrongly"
+            )
+        return Hearing("proven", f"a second of audio takes {tokens - silent} tokens of the prompt")
+
+
+def _trial(rate_hz: int, *, audio: bool) -> Ask:
+    """A question about a second of a tone, or the same question alone."""
+    time_s = np.arange(rate_hz) / rate_hz
+    tone = (0.1 * np.sin(2 * np.pi * 440 * time_s)).astype(np.float32)
+    clips = (Heard(tone, rate_hz, "", rate_hz, rate_hz, "none"),) if audio else ()
+    parts = (*((AudioSlot(0),) if audio else ()), "What is heard?")
+    request = Request("", "probe", "probe", "", "open", (Message("user", parts),), (), settings=Settings(1))
+    return Ask(request, clips)
+
+
+def _prices(options: Mapping[str, str]) -> Prices | None:
+    given = [name for name in PRICES if name in options]
+    if given and len(given) < len(PRICES):
+        missing = next(name for name in PRICES if name not in options)
+        raise UsageError(f"{given[0]} is given and {missing} is not; give {', '.join(PRICES)} together")
+    if not given:
+        return None
+    text, audio, output = (_number(options, name, 0.0) for name in PRICES)
+    return Prices(text, audio, output)
+
+
+def _number(options: Mapping[str, str], key: str, default: float, least: float = 0.0, whole: bool = False) -> float:
+    text = options.get(key, str(default))
+    try:
+        value = float(int(text) if whole else float(text))
+    except ValueError:
+        value = float("nan")
+    if least <= value < float("inf"):
+        return value
+    kind = "a whole number" if whole else "a number"
+    raise UsageError(f"{key}={text} of an openai model is not {kind} from {least:g} up")
+
+
+def _one_of(options: Mapping[str, str], key: str, values: Sequence[C]) -> C:
+    """The option's value; the first of ``values`` where it is not given."""
+    value = options.get(key, values[0])
+    if value in values:
+        return cast(C, value)
+    raise UsageError(f"{key}={value} of an openai model is unknown; give one of {', '.join(values)}")

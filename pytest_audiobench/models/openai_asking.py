@@ -1,0 +1,216 @@
+"""Asking many things of one server at once: turns, second tries, the budget, and what a server's silence means.
+
+Runs in one private thread with an event loop of its own, so that whoever asks need not be asynchronous.
+
+A failure is one of three. A server that is *busy* or not there is tried again while it still answers anyone, and for
+``patience_s`` after. An exchange that *broke* is tried a few times and then is that sample's error. What the server
+*rejects*, or answers unreadably, is that sample's error at once. When nothing more can be had, nothing more is sent:
+what was answered is handed over, and the reason is raised when there is nothing to hand over.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import threading
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+from pytest_audiobench.errors import FatalError, SampleError
+from pytest_audiobench.models.budget import Budget
+from pytest_audiobench.models.messages import Ask, Response
+from pytest_audiobench.models.openai_client import Broken, Busy, Rejected
+from pytest_audiobench.models.openai_dialogue import Dialogue, Prices
+from pytest_audiobench.models.openai_wire import Body
+from pytest_audiobench.models.pace import Pace
+
+_TRIES = 3
+_TRIES_WHEN_SLOW = 2
+_FIRST_WAIT_S = 0.25
+_LONGEST_WAIT_S = 8.0
+_HOPELESS = 8
+"""Samples in a row whose exchanges broke for good, after which the server is taken to be broken."""
+_POLL_S = 0.1
+_KEPT = "what was answered is kept: run again to go on"
+
+
+class Spending:
+    """A budget, and what counts against it; without prices, requests alone."""
+
+    def __init__(self, budget: Budget, prices: Prices | None) -> None:
+        self.budget, self._prices = budget, prices
+        self._above = 1.0
+
+    def worst_usd(self, ask: Ask) -> float:
+        """The estimate, raised as far as this server was ever above it: some fill every clip up to 30 s."""
+        return self._prices.worst_usd(ask) * self._above if self._prices else 0.0
+
+    def cost_usd(self, ask: Ask, usage: Mapping[str, int]) -> float:
+        if self._prices is None:
+            return 0.0
+        cost_usd, estimate_usd = self._prices.cost_usd(ask, usage), self._prices.worst_usd(ask)
+        if estimate_usd:
+            self._above = max(self._above, cost_usd / estimate_usd)
+        return cost_usd
+
+
+class Adapted(Exception):
+    """The server wanted the request in another form, which is now known."""
+
+
+class Questioner:
+    """Asks a server, at most ``concurrency`` requests at a time. Close it when done.
+
+    ``gone`` says that the server was waited for in vain: until it answers again it gets one try and no patience, so
+    that a server which is down costs a run its patience once and not once for each eval.
+    """
+
+    def __init__(
+        self, dialogue: Dialogue, *, concurrency: int, timeout_s: float, patience_s: float, spending: Spending | None
+    ) -> None:
+        self._dialogue, self._spending = dialogue, spending
+        self._timeout_s, self._patience_s = timeout_s, patience_s
+        self._pace = Pace(concurrency)
+        self._stopped: FatalError | None = None
+        self._broken_in_a_row = 0
+        self._alive_at = 0.0
+        self.gone = False
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="audiobench-openai", daemon=True)
+        self._thread.start()
+
+    def ask(self, batch: Sequence[Ask]) -> list[Response]:
+        """One response for each element, in order; those that could not be asked carry an error.
+
+        Raises FatalError when none could be answered for a reason that goes beyond them.
+        """
+        self._raise_stopped()
+        asked = asyncio.run_coroutine_threadsafe(self._all(batch), self._loop)
+        try:
+            responses = asked.result()
+        except BaseException:
+            asked.cancel()
+            raise
+        if all(response.error is not None for response in responses):
+            self._raise_stopped()
+        return responses
+
+    def close(self, last: Callable[[], Awaitable[None]]) -> None:
+        """Wait for ``last``, then end the thread."""
+        asyncio.run_coroutine_threadsafe(_awaited(last), self._loop).result(timeout=self._timeout_s)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def _raise_stopped(self) -> None:
+        """Raise why nothing more can be had, once: whoever asks again after that is given another chance."""
+        stopped, self._stopped = self._stopped, None
+        if stopped is not None:
+            self._broken_in_a_row = 0
+            raise stopped
+
+    async def _all(self, batch: Sequence[Ask]) -> list[Response]:
+        self._alive_at = self._loop.time()
+        try:
+            async with asyncio.TaskGroup() as group:
+                asked = [group.create_task(self._answer(ask)) for ask in batch]
+        except BaseExceptionGroup as unforeseen:
+            # A bug: the group has called off the batch's other requests, so that none is sent behind anyone's back.
+            raise unforeseen.exceptions[0] from None
+        return [task.result() for task in asked]
+
+    async def _answer(self, ask: Ask) -> Response:
+        broken, waits, busy_since = 0, 0, 0.0
+        while True:
+            async with self._pace.turn() as began:
+                if self._stopped is not None:
+                    return Response(error=f"not asked: {self._stopped}")
+                try:
+                    response = await self._once(ask)
+                except FatalError as error:
+                    return self._stop(error)
+                except SampleError as error:
+                    self._is_alive()
+                    return Response(error=str(error))
+                except Adapted:
+                    continue
+                except Busy as error:
+                    self._pace.refused(began, min(error.wait_s, self._patience_s))
+                    busy_since = busy_since or self._loop.time()
+                    silent_s = self._loop.time() - max(busy_since, self._alive_at)
+                    if self.gone or silent_s + error.wait_s > self._patience_s:
+                        silence = _silence(error, self._patience_s)
+                        if self._alive_at > busy_since:
+                            # It answered others meanwhile: this one request is what it will not have.
+                            return self._given_up(silence)
+                        self.gone = True
+                        return self._stop(FatalError(f"{silence}; {_KEPT}, or be more patient"))
+                except Broken as error:
+                    broken += 1
+                    if error.slow:
+                        self._pace.refused(began)
+                    if broken >= (_TRIES_WHEN_SLOW if error.slow else _TRIES):
+                        return self._given_up(f"{error} (asked {broken} times)")
+                else:
+                    self._is_alive()
+                    self._pace.answered()
+                    return response
+            await asyncio.sleep(min(_LONGEST_WAIT_S, _FIRST_WAIT_S * 2**waits) * random.uniform(0.5, 1.0))
+            waits += 1
+
+    async def _once(self, ask: Ask) -> Response:
+        body = self._dialogue.body(ask)
+        try:
+            if self._spending is None:
+                return self._dialogue.read(await self._dialogue.exchange(body))
+            return await self._paid(ask, body, self._spending)
+        except Rejected as error:
+            if self._dialogue.adapts(str(error), body):
+                raise Adapted from None
+            raise SampleError(str(error)) from None
+
+    async def _paid(self, ask: Ask, body: Body, spending: Spending) -> Response:
+        worst_usd = cost_usd = spending.worst_usd(ask)
+        sent = True
+        await self._reserve(spending.budget, worst_usd)
+        try:
+            response = self._dialogue.read(await self._dialogue.exchange(body))
+            cost_usd = spending.cost_usd(ask, response.usage)
+        except (Busy, Broken, Rejected, FatalError) as error:
+            sent = getattr(error, "sent", True)
+            cost_usd = worst_usd if getattr(error, "paid", False) else 0.0
+            raise
+        finally:
+            # Whatever else happened, a cancellation or an unreadable answer, the worst is taken to be spent.
+            spending.budget.settle(worst_usd, cost_usd, sent)
+        return response
+
+    async def _reserve(self, budget: Budget, worst_usd: float) -> None:
+        give_up = self._loop.time() + self._timeout_s
+        while not budget.reserve(worst_usd):
+            if self._loop.time() > give_up:
+                raise budget.refusal(worst_usd)
+            await asyncio.sleep(_POLL_S)
+
+    def _is_alive(self) -> None:
+        self._alive_at, self.gone = self._loop.time(), False
+        self._broken_in_a_row = 0
+
+    def _given_up(self, why: str) -> Response:
+        self._broken_in_a_row += 1
+        if self._broken_in_a_row >= _HOPELESS:
+            return self._stop(FatalError(f"{_HOPELESS} requests in a row failed: {why}; {_KEPT}"))
+        return Response(error=why)
+
+    def _stop(self, error: FatalError) -> Response:
+        self._stopped = self._stopped or error
+        self._pace.reopen()
+        return Response(error=str(error))
+
+
+async def _awaited(last: Callable[[], Awaitable[None]]) -> None:
+    await last()
+
+
+def _silence(error: Busy, patience_s: float) -> str:
+    asks = f" and asks to wait {error.wait_s:.0f} s" if error.wait_s else ""
+    return f"{error}{asks}: no answer within patience_s={patience_s:g}"

@@ -1,0 +1,88 @@
+"""How one request is put to an OpenAI-compatible server, how its reply is read, and what it costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Literal, NamedTuple, TypeAlias
+
+from pytest_audiobench.models import openai_wire as wire
+from pytest_audiobench.models.keys import Key
+from pytest_audiobench.models.messages import Ask, Output, Part, Response
+from pytest_audiobench.models.openai_client import Client, Reply
+
+Api: TypeAlias = Literal["chat", "transcriptions"]
+
+AUDIO_TOKENS_PER_S = 50
+"""The most tokens that a second of audio is taken to cost before it is known: 10 to 50 are published."""
+_TOKENS_PER_PART = 64
+"""A template's own tokens around a message or a clip, likewise before it is known."""
+_OLD_LIMIT, _NEW_LIMIT = "max_tokens", "max_completion_tokens"
+
+
+class Prices(NamedTuple):
+    """USD per million tokens: of text in the prompt, of audio in the prompt, of output."""
+
+    text_usd: float
+    audio_usd: float
+    output_usd: float
+
+    def worst_usd(self, ask: Ask) -> float:
+        """The most that one request may cost: a token for each byte of text, all new tokens that are allowed."""
+        texts = [part for message in ask.request.messages for part in message.parts if isinstance(part, str)]
+        text = sum(len(text.encode(errors="replace")) for text in texts)
+        text += _TOKENS_PER_PART * len(ask.request.messages)
+        audio = sum(_TOKENS_PER_PART + AUDIO_TOKENS_PER_S * heard.duration_s for heard in ask.audio)
+        output = ask.request.settings.max_new_tokens
+        return (text * self.text_usd + audio * self.audio_usd + output * self.output_usd) / 1e6
+
+    def cost_usd(self, ask: Ask, usage: Mapping[str, int]) -> float:
+        """What a request cost by its usage; the worst where that tells too little.
+
+        Prompt tokens whose kind is not told are taken to be of the dearer kind. Tokens that only the total tells
+        (a model's thoughts) are output.
+        """
+        if "prompt_tokens" not in usage:
+            return self.worst_usd(ask)
+        prompt = usage["prompt_tokens"]
+        output = max(usage.get("completion_tokens", 0), usage.get("total_tokens", 0) - prompt)
+        audio = min(prompt, usage.get("audio_tokens", prompt)) if ask.audio else 0
+        audio_usd = self.audio_usd if "audio_tokens" in usage else max(self.audio_usd, self.text_usd)
+        return (audio * audio_usd + (prompt - audio) * self.text_usd + output * self.output_usd) / 1e6
+
+
+class Dialogue:
+    """One model behind one endpoint of a server."""
+
+    def __init__(
+        self, client: Client, key: Key | None, *, model: str, api: Api, encoding: wire.Format, stream: bool
+    ) -> None:
+        self._client, self._key = client, key
+        self._model, self._api, self._encoding, self._stream = model, api, encoding, stream
+        self._limit_name = _OLD_LIMIT
+
+    def body(self, ask: Ask) -> wire.Body:
+        """What is sent. Raises SampleError for what this endpoint cannot be asked."""
+        if self._api == "transcriptions":
+            return wire.transcription_body(ask, self._model, self._encoding)
+        return wire.chat_body(ask, self._model, self._encoding, stream=self._stream, limit_name=self._limit_name)
+
+    async def exchange(self, body: wire.Body) -> Reply:
+        """Send it once. Raises as :meth:`Client.chat`."""
+        return await (self._client.chat(body) if self._api == "chat" else self._client.transcription(body))
+
+    def read(self, reply: Reply) -> Response:
+        """The answer. Raises SampleError for a reply that holds none."""
+        read = wire.chat_response if self._api == "chat" else wire.transcription_response
+        response = read(reply.content)
+        if self._key and self._key.scrubbed_answer(response.text) != response.text:
+            text = self._key.scrubbed_answer(response.text)
+            response = replace(response, outputs=(Output((Part("text", text),), response.finish),))
+        return replace(response, latency_s=reply.latency_s, first_token_s=reply.first_token_s)
+
+    def adapts(self, rejection: str, body: wire.Body) -> bool:
+        """Whether a rejected request is worth one more try: newer models want another name for the limit of tokens."""
+        if _OLD_LIMIT not in body or _NEW_LIMIT not in rejection:
+            return False
+        self._limit_name = _NEW_LIMIT
+        return True

@@ -1,0 +1,237 @@
+"""What is sent to an OpenAI-compatible server and how its replies are read. Pure: nothing is sent from here.
+
+Replies are hostile until read: every type is checked, and what does not fit is an error of that one sample.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, Literal, TypeAlias
+
+import numpy as np
+import soundfile
+
+from pytest_audiobench.audio.heard import Heard
+from pytest_audiobench.errors import SampleError
+from pytest_audiobench.identity import seed
+from pytest_audiobench.models.messages import Ask, AudioSlot, Finish, Message, Output, Part, Response
+
+Format: TypeAlias = Literal["wav", "wav-float32"]
+Body: TypeAlias = dict[str, Any]
+
+FORMATS: Final = ("wav", "wav-float32")
+LONGEST_TEXT: Final = 1_000_000
+"""Characters of one answer; a longer one is an error of its sample."""
+
+_FINISHES: Mapping[object, Finish] = {"stop": "stop", "length": "length", "content_filter": "refusal"}
+_LARGEST_COUNT = 2**53
+_SHOWN = 300
+_SAYING = ("error", "message", "detail")
+
+
+def wav(heard: Heard, encoding: Format) -> bytes:
+    """A WAV file of what is played. "wav" rounds to 16 bits, and is exact for clips that came from 16 bits.
+
+    Samples beyond full scale are clipped by "wav" and kept by "wav-float32".
+    """
+    samples: Any = heard.samples
+    if encoding == "wav":
+        # By 32768 and not 32767, as decoders divide: what was 16-bit stays bit for bit.
+        samples = np.clip(np.round(heard.samples * 32768.0), -32768, 32767).astype(np.int16)
+    file = io.BytesIO()
+    subtype = "PCM_16" if encoding == "wav" else "FLOAT"
+    soundfile.write(file, samples, heard.rate_hz, format="WAV", subtype=subtype)
+    return file.getvalue()
+
+
+def chat_body(ask: Ask, model: str, encoding: Format, *, stream: bool, limit_name: str) -> Body:
+    """The body of a chat completion: text and ``input_audio`` parts in the messages' order.
+
+    ``limit_name`` is what the server calls the limit of new tokens. Raises SampleError for audio outside a user's turn,
+    and for texts that cannot be written as UTF-8.
+    """
+    settings = ask.request.settings
+    _check_texts(ask)
+    body: Body = {
+        "model": model,
+        "messages": [_turn(message, ask, encoding) for message in ask.request.messages],
+        limit_name: settings.max_new_tokens,
+        "temperature": float(settings.temperature),
+        "top_p": float(settings.top_p),
+    }
+    if settings.temperature != "0":
+        body["seed"] = seed("sampling", ask.request.key) % 2**31
+    if stream:
+        body |= {"stream": True, "stream_options": {"include_usage": True}}
+    return body
+
+
+def transcription_body(ask: Ask, model: str, encoding: Format) -> Body:
+    """The body of a transcription: one clip, and no prompt. Raises SampleError for more clips or none."""
+    if len(ask.audio) != 1:
+        raise SampleError(
+            f"{ask.request.sample_id} plays {len(ask.audio)} clips, and a transcription endpoint takes one"
+        )
+    return {
+        "model": model,
+        "file": ("clip.wav", wav(ask.audio[0], encoding), "audio/wav"),
+        "response_format": "json",
+        "temperature": float(ask.request.settings.temperature),
+    }
+
+
+def chat_response(reply: object) -> Response:
+    """The answer in a chat completion. Raises SampleError for a reply without a readable one."""
+    choices = _field(reply, "choices", list, "the reply")
+    if not choices:
+        raise SampleError("the server's reply holds no choices")
+    message = _field(choices[0], "message", dict, "the choice")
+    text, refused = _text(message.get("content"))
+    finish = _finish(choices[0].get("finish_reason"))
+    refusal = message.get("refusal")
+    if isinstance(refusal, str) and refusal:
+        text, refused = text or refusal, True
+    return _response(text, "refusal" if refused else finish, usage(reply))
+
+
+def transcription_response(reply: object) -> Response:
+    """The transcript in a reply. Raises SampleError where there is none."""
+    return _response(_field(reply, "text", str, "the reply"), "stop", usage(reply))
+
+
+def joined_stream(chunks: Iterable[object]) -> Body:
+    """A whole completion from the chunks of a stream. Raises SampleError for an error told within it."""
+    pieces: dict[str, list[str]] = {"content": [], "refusal": []}
+    finish, told, chosen = None, None, False
+    for chunk in chunks:
+        if not isinstance(chunk, dict):
+            raise SampleError("the server's stream holds something other than objects")
+        if chunk.get("error"):
+            raise SampleError(f"the server broke off its stream: {said(chunk)}")
+        told = chunk.get("usage") or told
+        choices = chunk.get("choices")
+        if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
+            continue
+        chosen = True
+        finish = choices[0].get("finish_reason") or finish
+        delta = choices[0].get("delta")
+        for name, texts in pieces.items():
+            piece = delta.get(name) if isinstance(delta, dict) else None
+            if isinstance(piece, str):
+                texts.append(piece)
+            elif piece is not None:
+                raise SampleError(f"the server's stream holds a {name} that is no text")
+    message = {name: "".join(texts) or None for name, texts in pieces.items()}
+    return {"choices": [{"message": message, "finish_reason": finish}] if chosen else [], "usage": told}
+
+
+def begins(chunk: object) -> bool:
+    """Whether a chunk of a stream holds the first of an answer's text."""
+    try:
+        return bool(chunk["choices"][0]["delta"].get("content"))  # type: ignore[index]
+    except (TypeError, KeyError, IndexError, AttributeError):
+        return False
+
+
+def parsed(text: str) -> object:
+    """JSON as it is defined: NaN and infinities are none. Raises SampleError."""
+    try:
+        return json.loads(text, parse_constant=_no_number)
+    except (ValueError, RecursionError):
+        raise SampleError("the server's reply is not JSON") from None
+
+
+def usage(reply: object) -> dict[str, int]:
+    """Tokens as the reply tells them: prompt_, completion_, total_ and audio_tokens; what is no count is left out."""
+    told = reply.get("usage") if isinstance(reply, dict) else None
+    if not isinstance(told, dict):
+        return {}
+    found = {
+        "prompt_tokens": told.get("prompt_tokens", told.get("input_tokens")),
+        "completion_tokens": told.get("completion_tokens", told.get("output_tokens")),
+        "total_tokens": told.get("total_tokens"),
+    }
+    details = told.get("prompt_tokens_details", told.get("input_token_details"))
+    if isinstance(details, dict):
+        found["audio_tokens"] = details.get("audio_tokens")
+    return {name: n for name, n in found.items() if type(n) is int and 0 <= n < _LARGEST_COUNT}
+
+
+def said(reply: object, clean: Callable[[str], str] = str) -> str:
+    """What an error's body says, in one short line. ``clean`` sees the text before it is cut."""
+    found = reply
+    while isinstance(found, dict) and any(name in found for name in _SAYING):
+        found = next(found[name] for name in _SAYING if name in found)
+    text = clean(found if isinstance(found, str) else json.dumps(found, default=str) if found else "")
+    text = " ".join("".join(c if c.isprintable() else " " for c in text[: 4 * _SHOWN]).split())
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+def _check_texts(ask: Ask) -> None:
+    try:
+        for message in ask.request.messages:
+            "".join(part for part in message.parts if isinstance(part, str)).encode()
+    except UnicodeEncodeError:
+        raise SampleError(f"the question of {ask.request.sample_id} holds characters that are none") from None
+
+
+def _turn(message: Message, ask: Ask, encoding: Format) -> Body:
+    if not any(isinstance(part, AudioSlot) for part in message.parts):
+        return {"role": message.role, "content": "".join(str(part) for part in message.parts)}
+    if message.role != "user":
+        raise SampleError(f"{ask.request.sample_id} plays audio in a {message.role} turn, which no such server takes")
+    content = [_part(part, ask, encoding) for part in message.parts]
+    return {"role": "user", "content": content}
+
+
+def _part(part: str | AudioSlot, ask: Ask, encoding: Format) -> Body:
+    if isinstance(part, str):
+        return {"type": "text", "text": part}
+    data = base64.b64encode(wav(ask.audio[part.clip], encoding)).decode("ascii")
+    return {"type": "input_audio", "input_audio": {"data": data, "format": "wav"}}
+
+
+def _text(content: object) -> tuple[str, bool]:
+    """The text of a message's content, and whether it is a refusal."""
+    if content is None:
+        return "", False
+    if isinstance(content, str):
+        return content, False
+    if not isinstance(content, list):
+        raise SampleError(f"the server's answer is a {type(content).__name__}, not a text")
+    texts, refused = [], False
+    for part in content:
+        kind = part.get("type") if isinstance(part, dict) else None
+        piece = part.get(kind) if kind in ("text", "refusal") else None
+        if not isinstance(piece, str):
+            raise SampleError(f"the server's answer holds a part of type {str(kind)[:40]!r}, not a text")
+        texts.append(piece)
+        refused = refused or kind == "refusal"
+    return "".join(texts), refused
+
+
+def _finish(reason: object) -> Finish:
+    return _FINISHES.get(reason, "unknown") if isinstance(reason, str) else "unknown"
+
+
+def _response(text: str, finish: Finish, told: Mapping[str, int]) -> Response:
+    if len(text) > LONGEST_TEXT:
+        raise SampleError(f"the server's answer has {len(text)} characters, over the {LONGEST_TEXT} that are read")
+    return Response((Output((Part("text", text),), finish),), told)
+
+
+def _field(holder: object, name: str, kind: type, what: str) -> Any:
+    found = holder.get(name) if isinstance(holder, dict) else None
+    if not isinstance(found, kind):
+        raise SampleError(
+            f"{what} of the server holds no {name} of type {kind.__name__}"
+            + (f": {said(holder)}" if isinstance(holder, dict) and holder.get("error") else "")
+        )
+    return found
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(f"{name} is no number in JSON")

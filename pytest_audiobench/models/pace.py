@@ -1,0 +1,65 @@
+"""How many requests may be on their way to a server: one more after a round of answers, half after a refusal."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+_SLICE_S = 0.5
+
+
+class Pace:
+    """Lets requests of one event loop through, at most ``most`` at once, fewer while the server refuses."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._allowed, self._away = most, float(most), 0
+        self._halved_at = self._closed_until = float("-inf")
+        self._freed = asyncio.Event()
+
+    @property
+    def allowed(self) -> int:
+        """How many may be on their way now."""
+        return int(self._allowed)
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[float]:
+        """Wait for a turn and hold it; gives the loop's time at which it began."""
+        loop = asyncio.get_running_loop()
+        while True:
+            wait_s = self._closed_until - loop.time()
+            if wait_s > 0:
+                # In slices, so that a pause which is called off ends at once; and not all at the same moment.
+                await asyncio.sleep(min(wait_s, _SLICE_S) * random.uniform(1.0, 1.2))
+            elif self._away < self.allowed:
+                break
+            else:
+                self._freed.clear()
+                await self._freed.wait()
+        self._away += 1
+        try:
+            yield loop.time()
+        finally:
+            self._away -= 1
+            self._freed.set()
+
+    def answered(self) -> None:
+        """A request was answered: after a full round of these one more may be on its way."""
+        self._allowed = min(self._most, self._allowed + 1 / self._allowed)
+        self._freed.set()
+
+    def reopen(self) -> None:
+        """Call off a pause: whoever waits gets a turn."""
+        self._closed_until = float("-inf")
+
+    def refused(self, began: float, wait_s: float = 0.0) -> None:
+        """The request whose turn began at ``began`` was refused; nothing is sent for ``wait_s``.
+
+        Many requests of one round are refused together, which halves the pace once.
+        """
+        now = asyncio.get_running_loop().time()
+        if began >= self._halved_at:
+            self._allowed = max(1.0, self._allowed / 2)
+            self._halved_at = now
+        self._closed_until = max(self._closed_until, now + wait_s)

@@ -1,0 +1,314 @@
+"""What is asked of a server, how its answers are read, and what tells one model from another."""
+
+import numpy as np
+import pytest
+
+from pytest_audiobench.errors import FatalError, UsageError
+from pytest_audiobench.models.messages import Ask, AudioSlot, Message, Request, Settings
+from pytest_audiobench.models.openai_api import OpenAIModel
+
+
+def ask_with(messages, *audio, task="open", **settings):
+    request = Request("key", "set", "sample", "answer", task, tuple(messages), (), (), Settings(**settings))
+    return Ask(request, audio)
+
+
+def test_parts_stand_in_the_order_of_the_message_and_every_clip_is_sent_whole(peer, model_at, heard):
+    first, second = heard(np.zeros(1500)), heard(np.zeros(2500))
+    turns = [
+        Message("system", ("Be short.",)),
+        Message("user", ("Compare ", AudioSlot(1), " with ", AudioSlot(0))),
+        Message("assistant", ("Gladly.",)),
+        Message("user", ("Now",)),
+    ]
+    assert model_at(peer).ask([ask_with(turns, first, second)])[0].text == "2500 1500"
+    sent = peer.calls[0].body
+    assert [message["role"] for message in sent["messages"]] == ["system", "user", "assistant", "user"]
+    assert [message["content"] for message in sent["messages"] if message["role"] != "user"] == ["Be short.", "Gladly."]
+    assert [part["type"] for part in sent["messages"][1]["content"]] == ["text", "input_audio", "text", "input_audio"]
+    assert sent["messages"][1]["content"][1]["input_audio"]["format"] == "wav"
+    assert sent["messages"][3]["content"] == "Now"
+    assert sent["model"] == "tiny"
+
+
+def test_audio_outside_a_users_turn_is_an_error_and_is_not_sent(peer, model_at, heard):
+    odd = ask_with([Message("system", (AudioSlot(0),))], heard(np.zeros(1000)))
+    assert "system turn" in model_at(peer).ask([odd])[0].error
+    assert not peer.calls
+
+
+def test_a_question_that_is_no_text_is_an_error_and_is_not_sent(peer, model_at):
+    assert "characters that are none" in model_at(peer).ask([ask_with([Message("user", ("\ud800?",))])])[0].error
+    assert not peer.calls
+
+
+def test_a_mistake_in_a_request_is_raised_as_itself_and_calls_the_batch_off(peer, model_at, asks):
+    impossible = ask_with([Message("user", (AudioSlot(3), "?"))])
+    model = model_at(peer, concurrency="1")
+    with pytest.raises(IndexError):
+        model.ask([impossible, *asks(20)])
+    assert len(peer.calls) <= 1
+    assert model.ask(asks(1))[0].text == "1000"
+
+
+def test_settings_are_sent_as_they_are_and_greedy_asking_has_no_seed(peer, model_at, asks):
+    model_at(peer).ask(asks(1, max_new_tokens=7))
+    sent = peer.calls[0].body
+    assert (sent["max_tokens"], sent["temperature"], sent["top_p"]) == (7, 0.0, 1.0)
+    assert "seed" not in sent
+
+
+def test_sampling_is_seeded_by_the_question_and_by_nothing_else(peer, model_at, asks):
+    model = model_at(peer, concurrency="1")
+    for _ in range(2):
+        model.ask(asks(2, temperature="0.7", top_p="0.9"))
+    seeds = [call.body["seed"] for call in peer.calls]
+    assert seeds[:2] == seeds[2:]
+    assert seeds[0] != seeds[1]
+    assert all(0 <= seed < 2**31 for seed in seeds)
+
+
+def test_a_server_that_wants_the_newer_name_of_the_limit_gets_it(peer, model_at, asks, talk):
+    why = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
+    peer.behave = lambda call: talk.Reply({"error": {"message": why}}, 400) if "max_tokens" in call.body else None
+    model = model_at(peer, concurrency="1")
+    assert [response.text for response in model.ask(asks(3, max_new_tokens=9))] == ["1000", "1001", "1002"]
+    assert [call.body.get("max_completion_tokens") for call in peer.calls] == [None, 9, 9, 9]
+
+
+def test_a_server_that_wants_neither_name_is_asked_no_third_time(peer, model_at, asks, talk):
+    peer.behave = lambda call: talk.Reply({"error": "no max_completion_tokens, no max_tokens"}, 400)
+    assert "says 400" in model_at(peer).ask(asks(1))[0].error
+    assert len(peer.calls) == 2
+
+
+ANSWERS = {
+    "a text": ({"content": "B"}, "stop", "B", "stop"),
+    "cut by the limit": ({"content": "B and"}, "length", "B and", "length"),
+    "filtered": ({"content": None}, "content_filter", "", "refusal"),
+    "a refusal of its own": ({"content": None, "refusal": "I cannot"}, "stop", "I cannot", "refusal"),
+    "nothing said": ({"content": None}, "stop", "", "stop"),
+    "thought too long": ({"content": None}, "length", "", "length"),
+    "parts": ({"content": [{"type": "text", "text": "A"}, {"type": "text", "text": "B"}]}, "stop", "AB", "stop"),
+    "a refusing part": ({"content": [{"type": "refusal", "refusal": "No."}]}, "stop", "No.", "refusal"),
+    "a reason of its own": ({"content": "B"}, "tool_calls", "B", "unknown"),
+    "no reason": ({"content": "B"}, None, "B", "unknown"),
+    "a reason of a wrong type": ({"content": "B"}, ["stop"], "B", "unknown"),
+}
+
+
+@pytest.mark.parametrize(("message", "reason", "text", "finish"), ANSWERS.values(), ids=ANSWERS)
+def test_how_an_answer_ended_is_told(peer, model_at, asks, talk, message, reason, text, finish):
+    body = {"choices": [{"message": message, "finish_reason": reason}]}
+    peer.behave = lambda call: talk.Reply(body)
+    response = model_at(peer).ask(asks(1))[0]
+    assert (response.text, response.finish, response.error) == (text, finish, None)
+
+
+def test_usage_is_what_the_server_counts_and_no_more(peer, model_at, asks, talk):
+    told = {"prompt_tokens": 40, "completion_tokens": 2, "prompt_tokens_details": {"audio_tokens": 30}}
+    wrong = {"prompt_tokens": "many", "completion_tokens": -1, "total_tokens": True, "prompt_tokens_details": [3]}
+    for usage, read in ((told, {"prompt_tokens": 40, "completion_tokens": 2, "audio_tokens": 30}), (wrong, {})):
+        peer.behave = lambda call, usage=usage: talk.Reply({**talk.completion("A"), "usage": usage})
+        assert model_at(peer).ask(asks(1))[0].usage == read
+
+
+def test_broken_characters_come_through_to_be_repaired_where_answers_are_kept(peer, model_at, asks, talk):
+    peer.behave = lambda call: talk.Reply(b'{"choices": [{"message": {"content": "A\xff"}}]}')
+    assert model_at(peer).ask(asks(1))[0].text == "A\udcff"
+
+
+# Audio
+
+
+def test_clips_of_16_bits_are_sent_bit_for_bit():
+    import io
+
+    import soundfile
+
+    from pytest_audiobench.audio.heard import Heard
+    from pytest_audiobench.models.openai_wire import wav
+
+    whole = np.arange(-32768, 32768, dtype=np.int16)
+    heard = Heard((whole / 32768).astype(np.float32), 16_000, "", 16_000, len(whole), "test")
+    sent, rate_hz = soundfile.read(io.BytesIO(wav(heard, "wav")), dtype="int16")
+    assert np.array_equal(sent, whole)
+    assert rate_hz == 16_000
+
+
+def test_other_samples_are_rounded_or_sent_as_they_are():
+    import io
+
+    import soundfile
+
+    from pytest_audiobench.audio.heard import Heard
+    from pytest_audiobench.models.openai_wire import wav
+
+    samples = np.array([0.1, -0.2000001, 1.5, -1.5], dtype=np.float32)
+    heard = Heard(samples, 24_000, "", 24_000, 4, "test")
+    rounded, _ = soundfile.read(io.BytesIO(wav(heard, "wav")), dtype="float32")
+    assert np.abs(rounded[:2] - samples[:2]).max() <= 0.5 / 32768
+    assert rounded[2:].tolist() == [32767 / 32768, -1.0]
+    exact, _ = soundfile.read(io.BytesIO(wav(heard, "wav-float32")), dtype="float32")
+    assert np.array_equal(exact, samples)
+
+
+def test_clips_are_played_at_the_rate_that_is_asked_for(peer, model_at):
+    assert model_at(peer).limits.rate_hz == 16_000
+    assert model_at(peer, rate="24000").limits.rate_hz == 24_000
+
+
+# Transcriptions
+
+
+def test_a_transcription_endpoint_gets_one_clip_and_gives_a_text(peer, model_at, asks):
+    model = model_at(peer, api="transcriptions")
+    assert [response.text for response in model.ask(asks(3, task="transcription"))] == ["1000", "1001", "1002"]
+    assert {call.path for call in peer.calls} == {"/v1/audio/transcriptions"}
+    assert peer.calls[0].body == {"model": "tiny", "response_format": "json", "temperature": "0.0"}
+
+
+def test_a_transcription_endpoint_is_asked_nothing_else(peer, model_at, asks):
+    with pytest.raises(FatalError, match=r"only transcribes.*\(choice\)"):
+        model_at(peer, api="transcriptions").ask(asks(2))
+    assert not peer.calls
+
+
+def test_several_clips_for_a_transcriber_are_an_error_and_never_cut_to_one(peer, model_at, ask_about, heard):
+    two = ask_about("Write it down.", heard(np.zeros(1000)), heard(np.zeros(1001)), task="transcription")
+    assert "plays 2 clips" in model_at(peer, api="transcriptions").ask([two])[0].error
+    assert not peer.calls
+
+
+@pytest.mark.parametrize("body", [{"text": None}, {"words": []}, [], "text"])
+def test_a_transcription_without_a_text_is_an_error(peer, model_at, asks, talk, body):
+    peer.behave = lambda call: talk.Reply(body)
+    assert "holds no text" in model_at(peer, api="transcriptions").ask(asks(1, task="transcription"))[0].error
+
+
+# Hearing
+
+
+def test_a_prompt_that_grows_with_audio_proves_hearing_once(peer, model_at, asks):
+    model = model_at(peer, probe="yes")
+    model.ask(asks(2))
+    assert model.hearing.status == "proven"
+    assert "25 tokens" in model.hearing.evidence
+    assert len(peer.calls) == 4
+    model.close()
+    model.ask(asks(1))
+    assert len(peer.calls) == 5
+
+
+def test_a_server_that_drops_the_audio_is_refused(peer, model_at, asks, talk):
+    peer.behave = lambda call: talk.Reply(talk.completion("A", prompt=14))
+    with pytest.raises(FatalError, match=r"does not hear: its prompt has 14 tokens with a second of audio and 14"):
+        model_at(peer, probe="yes").ask(asks(1))
+    assert not peer.asked
+
+
+def test_audio_tokens_prove_hearing_without_a_second_question(peer, model_at, asks, talk):
+    usage = {"prompt_tokens": 14, "completion_tokens": 1, "prompt_tokens_details": {"audio_tokens": 10}}
+    peer.behave = lambda call: talk.Reply({**talk.completion("A"), "usage": usage})
+    model = model_at(peer, probe="yes")
+    model.load()
+    assert model.hearing == ("proven", "the server counts 10 audio tokens for a second of audio")
+    assert len(peer.calls) == 1
+
+
+def test_without_usage_hearing_is_unproven(peer, model_at, talk):
+    peer.behave = lambda call: talk.Reply({"choices": [{"message": {"content": "A"}}]})
+    model = model_at(peer, probe="yes")
+    model.load()
+    assert model.hearing == ("unproven", "the server tells no usage")
+
+
+def test_a_server_that_answers_nothing_without_audio_leaves_hearing_unproven(peer, model_at, talk):
+    why = "This model requires that either input content or output modality contain audio."
+    peer.behave = lambda call: None if call.heard else talk.Reply({"error": {"message": why}}, 400)
+    model = model_at(peer, probe="yes")
+    model.load()
+    assert model.hearing.status == "unproven"
+
+
+def test_a_server_that_takes_no_audio_is_found_out_before_the_first_question(peer, model_at, asks, talk):
+    peer.behave = lambda call: talk.Reply({"error": {"message": "unknown part input_audio"}}, 400)
+    with pytest.raises(FatalError, match=r"cannot be asked about a second of audio: .*unknown part input_audio"):
+        model_at(peer, probe="yes").ask(asks(3))
+    assert len(peer.calls) == 1
+
+
+# Identity and options
+
+
+def test_a_local_server_is_the_same_under_another_port_and_name():
+    def fingerprint(url, target="m", **options):
+        return OpenAIModel(target, {"base_url": url, **options}).fingerprint()
+
+    here = fingerprint("http://127.0.0.1:8000/v1")
+    assert here == fingerprint("http://localhost:9999/v1/") == fingerprint("http://[::1]:1/v1")
+    assert here == fingerprint("http://127.0.0.1:8000/v1", stream="yes", concurrency="3", timeout_s="9", probe="no")
+    assert here != fingerprint("http://127.0.0.1:8000/v2")
+    assert here != fingerprint("http://127.0.0.1:8000/v1", target="other")
+    assert here != fingerprint("http://127.0.0.1:8000/v1", format="wav-float32")
+    assert fingerprint("https://a.example/v1") != fingerprint("https://a.example:8443/v1")
+    assert OpenAIModel("m").fingerprint()["endpoint"] == "api.openai.com/v1"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"api": "completions"},
+        {"concurrency": "0"},
+        {"concurrency": "2.5"},
+        {"timeout_s": "nan"},
+        {"timeout_s": "0"},
+        {"patience_s": "-1"},
+        {"rate": "16k"},
+        {"format": "mp3"},
+        {"stream": "1"},
+        {"probe": "maybe"},
+        {"price_in": "1"},
+        {"price_in": "1", "price_out": "2", "price_audio": "free"},
+        {"api": "transcriptions", "stream": "yes"},
+        {"api_key": "sk-secret-value"},
+        {"base_url": "ftp://127.0.0.1/v1"},
+        {"base_url": "127.0.0.1:8000"},
+        {"base_url": "http:///v1"},
+        {"base_url": "http://127.0.0.1:99999999/v1"},
+        {"base_url": "http://me:sk-secret-value@127.0.0.1/v1"},
+        {"base_url": "http://sk-secret-value@127.0.0.1/v1"},
+        {"base_url": "https://a.example/v1?key=sk-secret-value"},
+    ],
+)
+def test_an_option_that_cannot_be_is_refused_at_once_and_no_secret_is_repeated(options):
+    with pytest.raises(UsageError) as refused:
+        OpenAIModel("m", options)
+    assert "sk-secret-value" not in str(refused.value)
+
+
+def test_making_a_model_costs_no_import():
+    import subprocess
+    import sys
+
+    code = (
+        "import sys; from pytest_audiobench.models.openai_api import OpenAIModel; m = OpenAIModel('m'); "
+        "m.fingerprint(), m.limits; print([n for n in ('openai', 'httpx', 'httpx2', 'asyncio') if n in sys.modules])"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert "openai" not in shown
+    assert "httpx" not in shown
+
+
+def test_without_the_library_the_extra_is_named(peer, model_at, monkeypatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "openai", None)
+    with pytest.raises(FatalError, match=r"pip install 'pytest-audiobench\[openai\]'"):
+        model_at(peer).load()
+
+
+def test_a_proxy_from_the_environment_is_not_used_on_this_machine(peer, model_at, asks, monkeypatch):
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    assert model_at(peer).ask(asks(1))[0].text == "1000"
