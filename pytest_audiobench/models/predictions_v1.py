@@ -1,0 +1,275 @@
+"""``http:``, a model behind a server that follows the predictions_v1 contract of BEANS-Next.
+
+Asking, checking and waiting are those of :mod:`predictions_client`; what is sent that of
+:mod:`predictions_request`; what is believed that of :mod:`predictions_reply`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, Literal
+
+from pytest_audiobench.errors import FatalError, SampleError, UsageError
+from pytest_audiobench.models import predictions_reply as reply
+from pytest_audiobench.models.messages import Ask, Response
+from pytest_audiobench.models.model import Hearing, Limits
+from pytest_audiobench.models.predictions_client import Client, Patience
+from pytest_audiobench.models.predictions_hearing import find_hearing
+from pytest_audiobench.models.predictions_reply import Info
+from pytest_audiobench.models.predictions_request import PAYLOADS, PLACEHOLDER, Form, Item, Payload, body, item
+from pytest_audiobench.models.server_url import checked_url, is_loopback, is_url, url_from
+from pytest_audiobench.models.spec import check_options, written
+
+ADAPTER = "http/1"
+OPTIONS = (
+    "concurrency",
+    "folder",
+    "max_s",
+    "payload",
+    "pcm",
+    "placeholder",
+    "rate",
+    "retry_s",
+    "timeout_s",
+    "token_env",
+    "url_file",
+    "wait_s",
+)
+_BATCH = 64
+"""Requests handed over at once, to be cut by what the server takes: a kill loses at most these."""
+_BATCH_S = 1200.0
+_MOST_CLIPS = 8
+_ARRIVE_S = 30.0
+"""How long a server at a URL that a user wrote may take to appear at all: a mistyped one should not cost minutes."""
+
+
+class PredictionsModel:
+    """``http:URL``, or ``http:NAME`` where ``url_file`` holds the URL or the run starts the server.
+
+    Options: ``concurrency`` (batches in flight, 1), ``timeout_s`` (one exchange, 120), ``retry_s`` (trying again what
+    failed in passing, 120), ``wait_s`` (a server that is loading, or a URL that is not written yet, 900), ``payload``
+    (base64_wav, file_path or file_url; default what the server takes), ``pcm`` (int16 or float32), ``rate`` (Hz, 16000),
+    ``max_s`` (longer clips are cut, and the cut counted), ``placeholder`` (what stands for a clip in a message; empty
+    for nothing), ``folder`` (for files that file payloads have to write), ``token_env`` (the environment variable that
+    holds a bearer token).
+    """
+
+    batching: Literal["planned", "opaque"] = "opaque"
+    listens = True
+    device = "server"
+
+    def __init__(self, target: str, options: Mapping[str, str] | None = None) -> None:
+        """Raises UsageError for an unknown option, a value that none can have, and a target that leads to no URL."""
+        self._options = dict(options or {})
+        check_options("http", self._options, OPTIONS)
+        self._url_file = self._options.get("url_file")
+        # Where a server lies is no part of what it is, and a path on this machine no business of a report's readers.
+        self.spec = written("http", target, {k: v for k, v in self._options.items() if k != "url_file"})
+        if not is_url(target) and not self._url_file:
+            raise UsageError(
+                f"http:{target} names no server: write http:http://HOST:PORT, or say where it is with "
+                "--ab-predict-url-file FILE, or have it started with --ab-serve-command"
+            )
+        self._url = checked_url(target, f"http:{target[:100]}") if is_url(target) else None
+        self._patience = Patience(*(self._seconds(name) for name in Patience._fields))
+        self._concurrency = self._whole("concurrency", 1)
+        window_s = self._seconds("max_s") if "max_s" in self._options else None
+        self._form = Form(
+            payload=self._one_of("payload", PAYLOADS),
+            pcm=self._one_of("pcm", ("int16", "float32")),
+            placeholder=self._options.get("placeholder", PLACEHOLDER),
+            folder=Path(self._options["folder"]).expanduser() if self._options.get("folder") else None,
+            max_s=window_s,
+        )
+        self.limits = Limits(_BATCH, _BATCH_S, self._whole("rate", 16_000), window_s, _MOST_CLIPS)
+        self.hearing: Hearing | None = None
+        self.check_alive: Callable[[], None] = lambda: None
+        self._client: Client | None = None
+        self._most = 0
+        self._broken: FatalError | None = None
+
+    def fingerprint(self) -> Mapping[str, str]:
+        """What the server says it is, and how it is asked. The server must be up.
+
+        Raises FatalError when it cannot be reached or does not say who it is.
+        """
+        rate_hz, form = self.limits.rate_hz, self._sent
+        return {
+            "adapter": ADAPTER,
+            **self._info.identity,
+            "audio": f"{form.payload} {form.pcm} {rate_hz} Hz",
+            "placeholder": form.placeholder,
+            "window": "none" if form.max_s is None else f"{form.max_s:g} s",
+        }
+
+    def load(self) -> None:
+        """Find out whether the server hears. Raises FatalError for one that is known not to."""
+        if self.hearing is None:
+            self.hearing = find_hearing(self._info.name, self._probed, self.limits.rate_hz, self._form.placeholder)
+
+    def ask(self, batch: Sequence[Ask]) -> list[Response]:
+        """One response for each. What was answered is returned even when the server then fails; the next call says so.
+
+        Raises FatalError when patience with the server ends, or it breaks the contract.
+        """
+        if self._broken is not None:
+            raise self._broken
+        _ = self._sent
+        answers = self._connected.run(self._asked(batch))
+        if self._broken is not None:
+            if not any(answers):
+                raise self._broken
+            why = str(self._broken)
+            return [answer or Response(error=why) for answer in answers]
+        return [answer or Response(error="the server was not asked") for answer in answers]
+
+    def close(self) -> None:
+        if self._client is not None:
+            self._client.close()
+            self._client = None
+
+    async def _asked(self, batch: Sequence[Ask]) -> list[Response | None]:
+        answers: list[Response | None] = [None] * len(batch)
+        # One more than may be in flight: the next batch is encoded while the server works on this one.
+        encoding, sending = asyncio.Semaphore(self._concurrency + 1), asyncio.Semaphore(self._concurrency)
+
+        async def put(positions: Sequence[int]) -> None:
+            async with encoding:
+                if self._broken is not None:
+                    return
+                items = await asyncio.to_thread(self._items, batch, positions, answers)
+                if items:
+                    async with sending:
+                        await self._put(items, positions, answers)
+
+        parts = [range(start, min(start + self._most, len(batch))) for start in range(0, len(batch), self._most)]
+        await asyncio.gather(*(put(part) for part in parts))
+        return answers
+
+    def _items(self, batch: Sequence[Ask], positions: Sequence[int], answers: list[Response | None]) -> dict[int, Item]:
+        """The requests as JSON; those that cannot be sent are answered with their error."""
+        found: dict[int, Item] = {}
+        for position in positions:
+            try:
+                # The key tells epochs and stages apart, and unlike a sample's id says nothing about the answer.
+                wire_id = f"{batch[position].request.key[:32]}.{position}"
+                found[position] = item(wire_id, batch[position], self._sent)
+            except SampleError as error:
+                answers[position] = Response(error=str(error))
+        return found
+
+    async def _put(self, items: Mapping[int, Item], positions: Sequence[int], answers: list[Response | None]) -> None:
+        """Ask about ``items``, in halves when the server finds them too many; what breaks is kept for the end."""
+        if self._broken is not None:
+            return
+        if len(items) > self._most:
+            half = (len(items) + 1) // 2
+            first, second = list(items)[:half], list(items)[half:]
+            for part in (first, second):
+                await self._put({position: items[position] for position in part}, part, answers)
+            return
+        try:
+            wire_ids = [one.wire_id for one in items.values()]
+            sent = await asyncio.to_thread(body, list(items.values()))
+            told = await self._connected.predict(sent, partial(reply.responses, wire_ids=wire_ids), self._check_same)
+        except FatalError as error:
+            self._broken = error
+            return
+        if told is not None:
+            for position, response in zip(items, told, strict=True):
+                answers[position] = response
+        elif len(items) == 1:
+            (position,) = items
+            answers[position] = Response(error=f"{self._connected.url} finds this request alone too large (HTTP 413)")
+        else:
+            self._most = min(self._most, (len(items) + 1) // 2)
+            await self._put(items, positions, answers)
+
+    async def _check_same(self) -> None:
+        """A server that was away may have come back as another."""
+        now = await self._connected.info()
+        if now.identity != self._info.identity:
+            raise FatalError(
+                f"{self._connected.url} came back as another model ({_named(now)}, before {_named(self._info)}); "
+                "what the first had answered is kept: run again to ask this one"
+            )
+
+    def _probed(self, ask: Ask) -> Response:
+        try:
+            return self.ask([ask])[0]
+        finally:
+            # A probe that breaks something says so now, and not again at the first real request.
+            self._broken = None
+
+    @cached_property
+    def _info(self) -> Info:
+        arrive_s = self._patience.wait_s if self._url_file else min(_ARRIVE_S, self._patience.retry_s)
+        info = self._connected.run(self._connected.greet(arrive_s))
+        self._most = info.max_batch
+        return info
+
+    @cached_property
+    def _sent(self) -> Form:
+        """How audio is sent to this server. Raises FatalError when it takes none of the ways that are allowed."""
+        info, url = self._info, self._connected.url
+        wanted = self._options.get("payload")
+        if wanted is not None:
+            if wanted not in info.payloads:
+                raise FatalError(
+                    f"{url} takes {', '.join(info.payloads)} and not payload={wanted}; leave the option out"
+                )
+            return self._form
+        if "base64_wav" in info.payloads:
+            return self._form
+        if not is_loopback(url):
+            raise FatalError(
+                f"{url} takes {', '.join(info.payloads)} only, which would tell it paths on this machine; "
+                f"where it shares this machine's files, say so with payload={info.payloads[0]}"
+            )
+        return self._form._replace(payload=info.payloads[0])
+
+    @property
+    def _connected(self) -> Client:
+        if self._client is None:
+            url = self._url or url_from(Path(str(self._url_file)), self._patience.wait_s)
+            self._client = Client(url, self._patience, self._headers(), self._concurrency, lambda: self.check_alive())
+        return self._client
+
+    def _headers(self) -> dict[str, str]:
+        variable = self._options.get("token_env")
+        if variable is None:
+            return {}
+        token = os.environ.get(variable, "")
+        if not token or not token.isascii() or not token.isprintable():
+            raise FatalError(f"token_env={variable}: the environment variable holds no token; set it, or leave it out")
+        return {"authorization": f"Bearer {token}"}
+
+    def _seconds(self, name: str) -> float:
+        text = self._options.get(name, str(Patience._field_defaults.get(name, "")))
+        try:
+            value = float(text)
+        except ValueError:
+            value = float("nan")
+        if not 0 < value < 1e6:
+            raise UsageError(f"{name}={text} of an http model is not a number of seconds above 0")
+        return value
+
+    def _whole(self, name: str, default: int) -> int:
+        text = self._options.get(name, str(default))
+        if not (text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= 10**6):
+            raise UsageError(f"{name}={text} of an http model is not a whole number from 1 up")
+        return int(text)
+
+    def _one_of(self, name: str, values: tuple[Payload, ...] | tuple[str, ...]) -> Any:
+        value = self._options.get(name, values[0])
+        if value not in values:
+            raise UsageError(f"{name}={value} of an http model is unknown; give one of {', '.join(values)}")
+        return value
+
+
+def _named(info: Info) -> str:
+    return " ".join(info.identity.values())
