@@ -46,6 +46,10 @@ class Reply(NamedTuple):
     retry_after_s: float | None = None
 
 
+class Gone(FatalError):
+    """The server is lost to this run: to try it once more for every further eval would only take time."""
+
+
 class _Passing(Exception):
     """One try failed in a way that another may not. ``lost`` when the server itself may have gone."""
 
@@ -124,7 +128,8 @@ class Client:
                 raise FatalError(f"{self._refused('/health', health)}; is it a predictions_v1 server?")
             if time.monotonic() >= deadline:
                 raise FatalError(
-                    f"{self.url} was still loading after {self._patience.wait_s:g} s ({stage}); wait longer with wait_s="
+                    f"{self.url} was still loading after {self._patience.wait_s:g} s ({stage}); "
+                    "wait longer with wait_s="
                 )
             self._check_alive()
             await asyncio.sleep(min(_LOOK_S, max(0.01, deadline - time.monotonic())))
@@ -189,9 +194,9 @@ class Client:
             deadline = now + retry_s if deadline is None else deadline
             wait_s = failure.after_s if failure.after_s is not None else pause_s * (1 + _JITTER * random.uniform(-1, 1))
             if now + wait_s > deadline:
-                raise FatalError(
-                    f"{self.url} cannot be asked: {failure} ({_times(tries)}); what it had answered is kept, so mend the "
-                    "server or the URL and run again, or give it more time with retry_s="
+                raise Gone(
+                    f"{self.url} cannot be asked: {failure} ({_times(tries)}); what it had answered is kept, "
+                    "so mend the server or the URL and run again, or give it more time with retry_s="
                 ) from None
             await self._slept(wait_s)
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)

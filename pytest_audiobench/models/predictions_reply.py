@@ -85,14 +85,15 @@ def info(body: bytes) -> Info:
     told = loads(body)
     if not isinstance(told, dict):
         raise Breach(f"/info is {_kind(told)}, not an object")
-    names = [_name(told, field) for field in ("name", "model", "model_revision")]
+    name, model, revision = (_name(told, field) for field in ("name", "model", "model_revision"))
     versions = told.get("schema_versions")
     if not isinstance(versions, list) or SCHEMA not in versions:
         raise Breach(f"schema_versions of /info is {_shown(versions)}, which does not hold {SCHEMA!r}")
     status = words(told.get("load_status") or "", 40).lower()
     stage, error = words(told.get("loading_stage") or ""), words(told.get("last_error") or "")
     state = "failed" if status in _FAILED else "loading" if status in _LOADING else "ready"
-    return Info(*names, _payloads(told), _most_batch(told), status, state, error if state == "failed" else stage)
+    said = error if state == "failed" else stage
+    return Info(name, model, revision, _payloads(told), _most_batch(told), status, state, said)
 
 
 def responses(body: bytes, wire_ids: Sequence[str]) -> list[Response]:

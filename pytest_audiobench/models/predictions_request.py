@@ -111,8 +111,8 @@ def _file(clip: Clip | None, heard: Heard, form: Form) -> tuple[Path, int]:
         return Path(Locator().find(clip.source).path).resolve(), heard.source_rate_hz
     if form.folder is None:
         raise SampleError(
-            f"{clip or 'this clip'} is not a whole file as it lies on the disk, so payload={form.payload} has to write it: "
-            "name a folder that the server can read with folder=, or use payload=base64_wav"
+            f"{clip or 'this clip'} is not a whole file as it lies on the disk, so payload={form.payload} "
+            "has to write it: name a folder that the server can read with folder=, or use payload=base64_wav"
         )
     return _written(heard, form.folder, form.pcm), heard.rate_hz
 

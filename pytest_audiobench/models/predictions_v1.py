@@ -17,7 +17,7 @@ from pytest_audiobench.errors import FatalError, SampleError, UsageError
 from pytest_audiobench.models import predictions_reply as reply
 from pytest_audiobench.models.messages import Ask, Response
 from pytest_audiobench.models.model import Hearing, Limits
-from pytest_audiobench.models.predictions_client import Client, Patience
+from pytest_audiobench.models.predictions_client import Client, Gone, Patience
 from pytest_audiobench.models.predictions_hearing import find_hearing
 from pytest_audiobench.models.predictions_reply import Info
 from pytest_audiobench.models.predictions_request import PAYLOADS, PLACEHOLDER, Form, Item, Payload, body, item
@@ -52,7 +52,7 @@ class PredictionsModel:
 
     Options: ``concurrency`` (batches in flight, 1), ``timeout_s`` (one exchange, 120), ``retry_s`` (trying again what
     failed in passing, 120), ``wait_s`` (a server that is loading, or a URL that is not written yet, 900), ``payload``
-    (base64_wav, file_path or file_url; default what the server takes), ``pcm`` (int16 or float32), ``rate`` (Hz, 16000),
+    (base64_wav, file_path or file_url; default what the server takes), ``pcm`` (int16 or float32), ``rate`` (16000 Hz),
     ``max_s`` (longer clips are cut, and the cut counted), ``placeholder`` (what stands for a clip in a message; empty
     for nothing), ``folder`` (for files that file payloads have to write), ``token_env`` (the environment variable that
     holds a bearer token).
@@ -66,7 +66,7 @@ class PredictionsModel:
         """Raises UsageError for an unknown option, a value that none can have, and a target that leads to no URL."""
         self._options = dict(options or {})
         check_options("http", self._options, OPTIONS)
-        self._url_file = self._options.get("url_file")
+        self._url_file = None if is_url(target) else self._options.get("url_file")
         # Where a server lies is no part of what it is, and a path on this machine no business of a report's readers.
         self.spec = written("http", target, {k: v for k, v in self._options.items() if k != "url_file"})
         if not is_url(target) and not self._url_file:
@@ -116,16 +116,12 @@ class PredictionsModel:
 
         Raises FatalError when patience with the server ends, or it breaks the contract.
         """
-        if self._broken is not None:
-            raise self._broken
+        self._raise_broken()
         _ = self._sent
         answers = self._connected.run(self._asked(batch))
-        if self._broken is not None:
-            if not any(answers):
-                raise self._broken
-            why = str(self._broken)
-            return [answer or Response(error=why) for answer in answers]
-        return [answer or Response(error="the server was not asked") for answer in answers]
+        if not any(answers):
+            self._raise_broken()
+        return [answer or Response(error=str(self._broken)) for answer in answers]
 
     def close(self) -> None:
         if self._client is not None:
@@ -144,7 +140,7 @@ class PredictionsModel:
                 items = await asyncio.to_thread(self._items, batch, positions, answers)
                 if items:
                     async with sending:
-                        await self._put(items, positions, answers)
+                        await self._put(items, answers)
 
         parts = [range(start, min(start + self._most, len(batch))) for start in range(0, len(batch), self._most)]
         await asyncio.gather(*(put(part) for part in parts))
@@ -162,15 +158,14 @@ class PredictionsModel:
                 answers[position] = Response(error=str(error))
         return found
 
-    async def _put(self, items: Mapping[int, Item], positions: Sequence[int], answers: list[Response | None]) -> None:
+    async def _put(self, items: Mapping[int, Item], answers: list[Response | None]) -> None:
         """Ask about ``items``, in halves when the server finds them too many; what breaks is kept for the end."""
         if self._broken is not None:
             return
         if len(items) > self._most:
             half = (len(items) + 1) // 2
-            first, second = list(items)[:half], list(items)[half:]
-            for part in (first, second):
-                await self._put({position: items[position] for position in part}, part, answers)
+            for part in (list(items)[:half], list(items)[half:]):
+                await self._put({position: items[position] for position in part}, answers)
             return
         try:
             wire_ids = [one.wire_id for one in items.values()]
@@ -187,23 +182,25 @@ class PredictionsModel:
             answers[position] = Response(error=f"{self._connected.url} finds this request alone too large (HTTP 413)")
         else:
             self._most = min(self._most, (len(items) + 1) // 2)
-            await self._put(items, positions, answers)
+            await self._put(items, answers)
 
     async def _check_same(self) -> None:
         """A server that was away may have come back as another."""
         now = await self._connected.info()
         if now.identity != self._info.identity:
-            raise FatalError(
+            raise Gone(
                 f"{self._connected.url} came back as another model ({_named(now)}, before {_named(self._info)}); "
                 "what the first had answered is kept: run again to ask this one"
             )
 
     def _probed(self, ask: Ask) -> Response:
-        try:
-            return self.ask([ask])[0]
-        finally:
-            # A probe that breaks something says so now, and not again at the first real request.
-            self._broken = None
+        return self.ask([ask])[0]
+
+    def _raise_broken(self) -> None:
+        broken = self._broken
+        if broken is not None:
+            self._broken = broken if isinstance(broken, Gone) else None
+            raise broken
 
     @cached_property
     def _info(self) -> Info:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from pytest_audiobench.errors import AudiobenchError
+from pytest_audiobench.plugin import served
 from pytest_audiobench.plugin.edge import user_errors
 from pytest_audiobench.plugin.keys import CONTROLLER, REQUIRED
 from pytest_audiobench.plugin.worker import RUN, SLOT
@@ -144,6 +145,7 @@ def configure_node(node: Any) -> None:
                 stash[CONTROLLER].place.check_free()
     node.workerinput[RUN] = stash[CONTROLLER].place.run
     node.workerinput[SLOT] = stash[CONTROLLER].slot(str(node.workerinput["workerid"]))
+    served.configure_node(node)
 
 
 def node_collected(config: pytest.Config) -> None:
@@ -158,6 +160,7 @@ def node_collected(config: pytest.Config) -> None:
         controller.expect([Expected(*one) for one in told["expected"]], told["left_out"])
     if controller.expected and not config.pluginmanager.hasplugin("audiobench-controller"):
         config.pluginmanager.register(controller, "audiobench-controller")
+        served.start(config, controller.place)
         reporter = config.pluginmanager.get_plugin("terminalreporter")
         if reporter is not None and config.get_verbosity() >= 0:
             from pytest_audiobench.plugin.progress import WorkersLine

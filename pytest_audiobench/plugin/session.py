@@ -15,6 +15,7 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.gate.config import Rules, find_rules
 from pytest_audiobench.models.registry import make, with_run_wide
 from pytest_audiobench.models.spec import ModelSpec, parse_specs
+from pytest_audiobench.plugin import served
 from pytest_audiobench.plugin.options import Options, base
 from pytest_audiobench.plugin.place import RunPlace, keep_out_of_git
 from pytest_audiobench.plugin.progress import Progress
@@ -72,10 +73,11 @@ class EvalSession:
             if other.alias != spec.alias:
                 other.close()
         if spec.alias not in self._handles:
-            model = make(with_run_wide(spec, self._run_wide(spec)), kinds=self.registration.kinds)
+            placed = served.placed(self, with_run_wide(spec, self._run_wide(spec)))
+            model = make(placed, kinds=self.registration.kinds)
             if hasattr(model, "digest_of"):
                 model.digest_of = lambda path: self.bench.index.digest_of(path)
-            self._handles[spec.alias] = Handle(spec.alias, model)
+            self._handles[spec.alias] = Handle(spec.alias, served.behind(self, spec, model))
         return self._handles[spec.alias]
 
     def _run_wide(self, spec: ModelSpec) -> Mapping[str, str]:
