@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -31,6 +30,7 @@ _LONGEST_NAME = 300
 _LONGEST_WORDS = 500
 _MOST_COUNTS = 32
 _LARGEST = 2**53
+_LONGEST_LATENCY_S = 1e9
 
 
 class Garbled(Exception):
@@ -162,7 +162,7 @@ def _usage(told: Mapping[str, Any], place: str) -> dict[str, int]:
 def _latency_s(told: Any, place: str) -> float | None:
     if told is None:
         return None
-    if isinstance(told, bool) or not isinstance(told, (int, float)) or not 0 <= told < math.inf:
+    if isinstance(told, bool) or not isinstance(told, (int, float)) or not 0 <= told < _LONGEST_LATENCY_S:
         raise Breach(f"latency_sec of {place} is {_shown(told)}, not a number of seconds")
     return float(told)
 
