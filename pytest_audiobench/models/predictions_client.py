@@ -27,6 +27,7 @@ _CONNECT_S = 10.0
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S, _JITTER = 0.5, 30.0, 0.25
 _LOOK_S = 5.0
 _GARBLED_TRIES = 3
+_LOSSES = 2
 _UPLOAD_BYTES = 2**18
 
 
@@ -50,8 +51,12 @@ class Gone(FatalError):
     """The server is lost to this run: to try it once more for every further eval would only take time."""
 
 
+class TooLarge(Exception):
+    """The server does not take a batch of this size."""
+
+
 class _Passing(Exception):
-    """One try failed in a way that another may not. ``lost`` when the server itself may have gone."""
+    """One try failed in a way that another may not. ``lost`` when no answer came: the server may have gone."""
 
     def __init__(self, why: str, after_s: float | None = None, lost: bool = False) -> None:
         super().__init__(why)
@@ -146,31 +151,40 @@ class Client:
         return await self._insisted(one)
 
     async def predict(
-        self, body: bytes, read: Callable[[bytes], T], check_same: Callable[[], Awaitable[None]]
-    ) -> T | None:
-        """What ``read`` makes of the reply to one batch; None when the server finds the batch too large.
+        self, body: bytes, read: Callable[[bytes], T], check_same: Callable[[], Awaitable[None]], divisible: bool
+    ) -> T:
+        """What ``read`` makes of the reply to one batch. ``check_same`` is awaited before a lost server is asked again.
 
-        After the server was lost for a while, ``check_same`` is awaited before it is asked again.
-        Raises FatalError when patience ends, for a refusal, and for a reply that breaks the contract.
+        Raises TooLarge for a 413, and for a divisible batch on which a server breaks off twice that is there
+        otherwise: some refuse a long body by hanging up. Raises FatalError when patience ends, for any other
+        refusal, and for a reply that breaks the contract.
         """
+        losses = 0
 
-        async def one() -> T | None:
+        async def one() -> T:
             found = await self._exchange("POST", "/predict", body)
             if found.status == 413:
-                return None
+                raise TooLarge
             if found.status != 200:
                 raise FatalError(self._refused("/predict", found))
             return read(found.body)
 
-        return await self._insisted(one, check_same)
+        async def lost() -> None:
+            nonlocal losses
+            losses += 1
+            await check_same()
+            if divisible and losses == _LOSSES:
+                raise TooLarge
+
+        return await self._insisted(one, lost)
 
     async def _insisted(
         self,
         one: Callable[[], Awaitable[T]],
-        check_same: Callable[[], Awaitable[None]] | None = None,
+        lost: Callable[[], Awaitable[None]] | None = None,
         retry_s: float | None = None,
     ) -> T:
-        """``one``, tried again while it fails in passing and patience lasts."""
+        """``one``, tried again while it fails in passing and patience lasts; ``lost`` is awaited after a lost one."""
         retry_s = self._patience.retry_s if retry_s is None else retry_s
         deadline: float | None = None
         pause_s, tries, garbled = _FIRST_PAUSE_S, 0, 0
@@ -192,7 +206,9 @@ class Client:
             self._check_alive()
             now = time.monotonic()
             deadline = now + retry_s if deadline is None else deadline
-            wait_s = failure.after_s if failure.after_s is not None else pause_s * (1 + _JITTER * random.uniform(-1, 1))
+            wait_s = (
+                failure.after_s if failure.after_s is not None else pause_s * random.uniform(1 - _JITTER, 1 + _JITTER)
+            )
             if now + wait_s > deadline:
                 raise Gone(
                     f"{self.url} cannot be asked: {failure} ({_times(tries)}); what it had answered is kept, "
@@ -200,8 +216,8 @@ class Client:
                 ) from None
             await self._slept(wait_s)
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
-            if failure.lost and check_same is not None:
-                await check_same()
+            if failure.lost and lost is not None:
+                await lost()
 
     async def _slept(self, wait_s: float) -> None:
         """Wait, and notice meanwhile when waiting has lost its sense."""
@@ -225,7 +241,7 @@ class Client:
             raise _Passing(f"{path} could not be reached or broke off ({why})", lost=True) from None
         if found.status in (408, 429) or (found.status >= 500 and (passing_503 or found.status != 503)):
             later = "" if found.retry_after_s is None else f" (to be asked again in {found.retry_after_s:.0f} s)"
-            raise _Passing(self._refused(path, found) + later, found.retry_after_s, lost=found.status >= 500)
+            raise _Passing(self._refused(path, found) + later, found.retry_after_s)
         return found
 
     async def _sent(self, method: str, path: str, body: bytes | None) -> Reply:

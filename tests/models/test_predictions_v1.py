@@ -167,7 +167,7 @@ def test_a_server_that_cannot_be_told_from_others_is_refused_by_the_field(strang
 def test_a_server_that_is_no_predictions_server_is_told_apart(stranger, http_model):
     server = stranger()
     server.health = [404]
-    with pytest.raises(FatalError, match="/health gave HTTP 404.*is it a predictions_v1 server"):
+    with pytest.raises(FatalError, match=r"/health gave HTTP 404.*is it a predictions_v1 server"):
         http_model(server).fingerprint()
 
 
@@ -211,7 +211,7 @@ def test_a_server_that_tells_no_usage_is_unproven(stranger, http_model):
 def test_a_server_whose_prompt_does_not_grow_is_refused(stranger, http_model):
     server = stranger()
     server.deaf, server.strict = True, False
-    with pytest.raises(FatalError, match="stranger does not hear: .* 4 tokens with 4 s of sound, and 4 without"):
+    with pytest.raises(FatalError, match=r"stranger does not hear: .* 4 tokens with 4 s of sound, and 4 without"):
         http_model(server).load()
 
 
@@ -314,5 +314,5 @@ def test_a_url_that_never_comes_is_one_clear_error(http_model, tmp_path):
 def test_a_url_file_that_holds_something_else_is_refused(http_model, tmp_path):
     file = tmp_path / "job.url"
     file.write_text("Submitted batch job 12\n")
-    with pytest.raises(UsageError, match="job.url holds 'Submitted batch job 12', which is no plain URL"):
+    with pytest.raises(UsageError, match=r"job.url holds 'Submitted batch job 12', which is no plain URL"):
         http_model("later", url_file=str(file)).fingerprint()
