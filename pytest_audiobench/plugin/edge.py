@@ -31,6 +31,6 @@ def test_errors() -> Iterator[None]:
         failed = str(error)
     # Raised out here, so that pytest does not print our own error as the cause of its own.
     if skipped:
-        raise pytest.skip.Exception(skipped, _use_item_location=True)
+        raise pytest.skip.Exception(skipped, _use_item_location=True) from None
     if failed:
-        pytest.fail(failed, pytrace=False)
+        raise pytest.fail.Exception(failed, pytrace=False) from None

@@ -154,7 +154,7 @@ class Handler(BaseHTTPRequestHandler):
             server.batches.append(items)
             if server.log:
                 with open(server.log, "a") as file:
-                    file.writelines(f"{one['sample_id'].partition('.')[0]}\n" for one in server.asked[-len(items) :])
+                    file.writelines(f"{one.partition('.')[0]}\n" for one in ids if not one.startswith("probe"))
             if server.die_after is not None and len(server.asked) >= server.die_after:
                 print("loading shard 3 of 4", "RuntimeError: CUDA out of memory", sep="\n", file=sys.stderr, flush=True)
                 os._exit(7)
