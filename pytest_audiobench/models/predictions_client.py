@@ -91,6 +91,7 @@ class Client:
             trust_env=not is_loopback(url),
             follow_redirects=False,
         )
+        self._secret = headers.get("authorization", "").removeprefix("Bearer ").encode()
         self._errors = (httpx.HTTPError, httpx.InvalidURL, OSError)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="audiobench-http", daemon=True)
@@ -256,7 +257,9 @@ class Client:
                     if response.status_code != 200:
                         break
                     raise Breach(f"the reply to {path} is larger than {most // 2**20} MiB")
-            return Reply(response.status_code, bytes(found), _seconds(response.headers.get("retry-after")))
+            # A server may say our own token back to us, in a refusal that ends up in a report.
+            told = bytes(found).replace(self._secret, b"***") if self._secret else bytes(found)
+            return Reply(response.status_code, told, _seconds(response.headers.get("retry-after")))
 
     def _refused(self, path: str, found: Reply) -> str:
         return f"{self.url}{path} gave HTTP {found.status}: {reply.refusal(found.body) or 'no reason given'}"

@@ -25,9 +25,11 @@ def find_hearing(name: str, ask: Callable[[Ask], Response], rate_hz: int, placeh
 
     Raises FatalError when the prompt does not grow.
     """
-    heard = _tokens(ask(_probe(rate_hz, sound=True, placeholder=placeholder)))
+    answer = ask(_probe(rate_hz, sound=True, placeholder=placeholder))
+    heard = _tokens(answer)
     if heard is None:
-        return Hearing("unproven", f"the server tells no prompt_tokens for {_SOUND_S} s of sound")
+        why = f": {answer.error}" if answer.error else ""
+        return Hearing("unproven", f"the server tells no prompt_tokens for {_SOUND_S} s of sound{why}")
     slack, unheard = 0, _tokens(ask(_probe(rate_hz, sound=False, placeholder=placeholder)))
     if unheard is None and placeholder:
         slack, unheard = len(placeholder), _tokens(ask(_probe(rate_hz, sound=False, placeholder="")))

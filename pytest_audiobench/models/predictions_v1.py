@@ -108,7 +108,10 @@ class PredictionsModel:
 
     def load(self) -> None:
         """Find out whether the server hears. Raises FatalError for one that is known not to."""
-        if self.hearing is None:
+        if self.hearing is not None:
+            # Closed and wanted again: the URL may lead somewhere else by now.
+            self._connected.run(self._check_same())
+        else:
             self.hearing = find_hearing(self._info.name, self._probed, self.limits.rate_hz, self._form.placeholder)
 
     def ask(self, batch: Sequence[Ask]) -> list[Response]:

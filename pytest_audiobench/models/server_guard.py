@@ -16,6 +16,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import IO
 
@@ -91,14 +92,22 @@ def _closed(stdin: IO[bytes]) -> bool:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    _signal(process, signal.SIGTERM)
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(GRACE_S)
+    """Ask the whole group to end, and give it its time: a shell ends at once, and the server behind it does not."""
+    deadline = time.monotonic() + GRACE_S
+    left = _signal(process, signal.SIGTERM)
+    while left and time.monotonic() < deadline:
+        time.sleep(_LOOK_S / 2)
+        process.poll()
+        left = _signal(process, 0)
 
 
-def _signal(process: subprocess.Popen[bytes], what: signal.Signals) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
+def _signal(process: subprocess.Popen[bytes], what: int) -> bool:
+    """Whether the server's group had a process to send it to."""
+    try:
         os.killpg(process.pid, what)
+    except (ProcessLookupError, PermissionError):
+        return False
+    return True
 
 
 def _tell(folder: Path, what: object) -> None:

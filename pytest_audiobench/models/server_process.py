@@ -174,4 +174,7 @@ def _obituary(told: Mapping[str, Any], log: Path) -> str:
     if not lines:
         return f"the run's server {how} and said nothing"
     said = "\n".join(f"    {line}" for line in lines)
-    return f"the run's server {how}; its last lines were:\n{said}\nthe run's server {how}: all it said is in {log}"
+    return (
+        f"the run's server {how}; its last lines were:\n{said}\n"
+        f"All that the run's server said until it {how} is in {log}"
+    )

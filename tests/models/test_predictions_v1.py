@@ -275,6 +275,27 @@ def test_a_token_travels_from_the_environment_and_nowhere_else(stranger, http_mo
     assert "s3cret" not in model.spec + str(model.fingerprint())
 
 
+def test_a_token_that_the_server_says_back_is_not_repeated(stranger, http_model, tone_asks, monkeypatch):
+    monkeypatch.setenv("LAB_TOKEN", "s3cret")
+    server = stranger()
+    server.faults += [lambda handler, asked: handler.say(401, {"detail": "s3cret is no token of ours"})]
+    with pytest.raises(FatalError, match=r"HTTP 401: \*\*\* is no token of ours"):
+        http_model(server, token_env="LAB_TOKEN").ask(tone_asks(1))
+
+
+def test_a_closed_model_goes_on_only_with_the_same_server(stranger, http_model, tone_asks):
+    server = stranger()
+    model = http_model(server)
+    model.load()
+    model.close()
+    model.load()
+    assert texts(model.ask(tone_asks(1))) == tones(1)
+    model.close()
+    server.info = {**server.info, "model": "other"}
+    with pytest.raises(FatalError, match="came back as another model"):
+        model.load()
+
+
 @pytest.mark.parametrize(
     ("target", "options", "told"),
     [
