@@ -9,6 +9,7 @@ goes to ``server.stdout.log`` and ``server.stderr.log`` in the folder, of which 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import json
 import os
 import select
@@ -26,6 +27,7 @@ _MOST_LOG_BYTES = 2 * 2**20
 _TAIL_BYTES = 8192
 _TAIL_LINES = 20
 _LOOK_S = 0.1
+_PR_SET_CHILD_SUBREAPER = 36
 GRACE_S = 5.0
 """Between asking a server to end and ending it."""
 
@@ -64,6 +66,7 @@ class Log:
 def guard(folder: Path, command: str) -> None:
     """Start the server and stay until it has ended."""
     parent = os.getppid()
+    _adopt()
     process = subprocess.Popen(
         command,
         shell=True,
@@ -96,9 +99,23 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     deadline = time.monotonic() + GRACE_S
     left = _signal(process, signal.SIGTERM)
     while left and time.monotonic() < deadline:
-        time.sleep(_LOOK_S / 2)
-        process.poll()
+        time.sleep(_LOOK_S / 4)
+        _reap(process)
         left = _signal(process, 0)
+
+
+def _adopt() -> None:
+    """Become the parent of what a shell leaves behind, so that its end is seen at once (Linux has this)."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def _reap(process: subprocess.Popen[bytes]) -> None:
+    # The leader first, whose exit code is wanted.
+    if process.poll() is not None:
+        with contextlib.suppress(ChildProcessError):
+            while os.waitpid(-process.pid, os.WNOHANG)[0]:
+                pass
 
 
 def _signal(process: subprocess.Popen[bytes], what: int) -> bool:

@@ -337,3 +337,8 @@ def test_a_url_file_that_holds_something_else_is_refused(http_model, tmp_path):
     file.write_text("Submitted batch job 12\n")
     with pytest.raises(UsageError, match=r"job.url holds 'Submitted batch job 12', which is no plain URL"):
         http_model("later", url_file=str(file)).fingerprint()
+
+
+def test_a_proxy_is_not_asked_about_the_loopback(stranger, http_model, tone_asks, monkeypatch):
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    assert texts(http_model(stranger()).ask(tone_asks(1))) == tones(1)
