@@ -132,7 +132,7 @@ def test_no_server_is_started_for_nothing(evals, args):
 
 def test_a_server_that_dies_at_its_start_says_its_last_words_in_the_eval(evals):
     script = "import sys; print('loading', file=sys.stderr); sys.exit('no such checkpoint: step-2000')"
-    result = evals.run(f'--ab-serve-command={sys.executable} -c "{script}" {{port}}', *workers, model="http:lab")
+    result = evals.run(f'--ab-serve-command={sys.executable} -c "{script}" {{port}}', model="http:lab")
     result.assert_outcomes(failed=2)
     result.stdout.fnmatch_lines(
         ["*the run's server ended with exit code 1; its last lines were:*", "*no such checkpoint: step-2000*"]
