@@ -53,6 +53,7 @@ class Form(NamedTuple):
 def item(wire_id: str, ask: Ask, form: Form) -> Item:
     """One element of a batch. Raises SampleError where its audio cannot travel in this form."""
     request = ask.request
+    _check_slots(request, form.placeholder)
     opening = {"sample_id": wire_id, "messages": [_message(message, form.placeholder) for message in request.messages]}
     pieces = [_json(opening)[:-1], b',"audio_inputs":[']
     for position, clip in enumerate(slots(request)):
@@ -69,6 +70,14 @@ def body(items: Sequence[Item]) -> bytes:
 def slots(request: Request) -> list[int]:
     """The clips' numbers in the order of their places within the messages: the order in which they are sent."""
     return [part.clip for message in request.messages for part in message.parts if isinstance(part, AudioSlot)]
+
+
+def _check_slots(request: Request, placeholder: str) -> None:
+    texts = [part for message in request.messages for part in message.parts if isinstance(part, str)]
+    if placeholder and slots(request) and any(placeholder in text for text in texts):
+        raise SampleError(
+            f"the question holds {placeholder!r} itself, so its clips cannot be told apart; give another placeholder="
+        )
 
 
 def _joined(items: Sequence[Item]) -> Iterator[bytes]:

@@ -42,7 +42,7 @@ OPTIONS = (
 _BATCH = 64
 """Requests handed over at once, to be cut by what the server takes: a kill loses at most these."""
 _BATCH_S = 1200.0
-_MOST_CLIPS = 8
+_MOST_CLIPS = 64
 _ARRIVE_S = 30.0
 """How long a server at a URL that a user wrote may take to appear at all: a mistyped one should not cost minutes."""
 

@@ -117,6 +117,15 @@ def test_a_placeholder_can_be_another_or_none(stranger, http_model, tone_asks):
     assert contents == ["<sound> What frequency is heard?", "What frequency is heard?"]
 
 
+def test_a_question_that_holds_the_placeholder_is_not_asked(stranger, http_model, tone_asks):
+    server = stranger()
+    asks = [*tone_asks(1), *tone_asks(1, question="What does <Audio><AudioHere></Audio> mean?")]
+    answers = texts(http_model(server).ask(asks))
+    assert answers[0] == "300 Hz"
+    assert "its clips cannot be told apart" in answers[1]
+    assert len(server.asked) == 1
+
+
 def test_ids_on_the_wire_are_unique_and_say_nothing_of_the_sample(stranger, http_model, tone_asks):
     server = stranger()
     (ask,) = tone_asks(1)

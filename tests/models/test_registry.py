@@ -32,7 +32,9 @@ def test_a_kind_of_a_plugin_is_made_by_its_factory():
 
 
 def test_an_unknown_kind_is_answered_with_the_known_ones():
-    with pytest.raises(UsageError, match=r"'gpt:x' names an unknown kind of model; known are baseline, hf, replay"):
+    with pytest.raises(
+        UsageError, match=r"'gpt:x' names an unknown kind of model; known are baseline, hf, http, openai, replay"
+    ):
         make(parse_spec("gpt:x"))
 
 
