@@ -98,7 +98,7 @@ def serve(batch: int) -> None:
 
 def measure(url: str, samples: int, rounds: int, concurrency: int, batch: int) -> None:
     todo = asks(samples)
-    model = PredictionsModel(url, {"concurrency": str(concurrency)})
+    model = PredictionsModel(url, {"concurrency": str(concurrency), "batch": str(batch)})
     model.load()
     spent: list[Spent] = []
     for _ in range(rounds):

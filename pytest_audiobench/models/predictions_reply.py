@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -44,6 +45,7 @@ class Breach(Exception):
 class Info(NamedTuple):
     """``GET /info``: who the server is and what it takes.
 
+    ``proof`` is the digest of a server's own ``fingerprint``, which the contract does not ask for and ours tell.
     ``state`` is "ready", "loading" or "failed"; ``said`` what it tells about that.
     """
 
@@ -52,6 +54,7 @@ class Info(NamedTuple):
     revision: str
     payloads: tuple[Payload, ...]
     max_batch: int
+    proof: str
     load_status: str
     state: str
     said: str
@@ -59,8 +62,9 @@ class Info(NamedTuple):
     @property
     def identity(self) -> dict[str, str]:
         """All that tells this server's answers from another's. A stub of a model is not the model."""
-        stub = {"load_status": "stub"} if self.load_status == "stub" else {}
-        return {"name": self.name, "model": self.model, "model_revision": self.revision, **stub}
+        found = {"name": self.name, "model": self.model, "model_revision": self.revision}
+        found |= {"server_fingerprint": self.proof} if self.proof else {}
+        return found | ({"load_status": "stub"} if self.load_status == "stub" else {})
 
 
 def words(text: object, most: int = _LONGEST_WORDS) -> str:
@@ -93,7 +97,7 @@ def info(body: bytes) -> Info:
     stage, error = words(told.get("loading_stage") or ""), words(told.get("last_error") or "")
     state = "failed" if status in _FAILED else "loading" if status in _LOADING else "ready"
     said = error if state == "failed" else stage
-    return Info(name, model, revision, _payloads(told), _most_batch(told), status, state, said)
+    return Info(name, model, revision, _payloads(told), _most_batch(told), _proof(told), status, state, said)
 
 
 def responses(body: bytes, wire_ids: Sequence[str]) -> list[Response]:
@@ -198,6 +202,11 @@ def _most_batch(told: Mapping[str, Any]) -> int:
         return 1
     most = told.get("max_batch_size")
     return min(most, MOST_BATCH) if _is_count(most) and most else DEFAULT_BATCH
+
+
+def _proof(told: Mapping[str, Any]) -> str:
+    found = told.get("fingerprint")
+    return hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest() if found else ""
 
 
 def _is_count(value: Any) -> bool:

@@ -19,7 +19,7 @@ from pytest_audiobench.audio.heard import Heard
 from pytest_audiobench.audio.location import Locator
 from pytest_audiobench.audio.wav import Pcm, wav_bytes
 from pytest_audiobench.errors import SampleError
-from pytest_audiobench.models.messages import Ask, AudioSlot, Message, Request, Settings
+from pytest_audiobench.models.messages import Ask, AudioSlot, Message, Request
 
 SCHEMA = "predictions_v1"
 PLACEHOLDER = "<Audio><AudioHere></Audio>"
@@ -48,6 +48,7 @@ class Form(NamedTuple):
     placeholder: str = PLACEHOLDER
     folder: Path | None = None
     max_s: float | None = None
+    hints: bool = False
 
 
 def item(wire_id: str, ask: Ask, form: Form) -> Item:
@@ -58,7 +59,7 @@ def item(wire_id: str, ask: Ask, form: Form) -> Item:
     pieces = [_json(opening)[:-1], b',"audio_inputs":[']
     for position, clip in enumerate(slots(request)):
         pieces += [b"," if position else b"", *_audio(ask, clip, form)]
-    pieces += [b'],"generation_config":', _json(_generation(request.settings, form.max_s)), b"}"]
+    pieces += [b'],"generation_config":', _json(_generation(request, form)), b"}"]
     return Item(wire_id, tuple(pieces))
 
 
@@ -94,12 +95,17 @@ def _message(message: Message, placeholder: str) -> dict[str, str]:
     return {"role": message.role, "content": " ".join(text for text in texts if text)}
 
 
-def _generation(settings: Settings, max_s: float | None) -> dict[str, Any]:
+def _generation(request: Request, form: Form) -> dict[str, Any]:
+    settings = request.settings
     found: dict[str, Any] = {"max_tokens": settings.max_new_tokens, "temperature": float(settings.temperature)}
     if settings.top_p != "1":
         found["top_p"] = float(settings.top_p)
-    if max_s is not None:
-        found["max_length_seconds"] = int(max_s) if max_s == int(max_s) else max_s
+    if form.max_s is not None:
+        found["max_length_seconds"] = int(form.max_s) if form.max_s == int(form.max_s) else form.max_s
+    if form.hints:
+        found["task"] = request.task
+        if request.choices:
+            found["choices"] = list(request.choices)
     return found
 
 

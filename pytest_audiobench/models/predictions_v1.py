@@ -26,8 +26,10 @@ from pytest_audiobench.models.spec import check_options, written
 
 ADAPTER = "http/1"
 OPTIONS = (
+    "batch",
     "concurrency",
     "folder",
+    "hints",
     "max_s",
     "payload",
     "pcm",
@@ -39,6 +41,8 @@ OPTIONS = (
     "url_file",
     "wait_s",
 )
+_OURS = "pytest-audiobench"
+"""What a server of ``audiobench serve`` calls itself: behind it may be a listener that reads no messages."""
 _BATCH = 64
 """Requests handed over at once, to be cut by what the server takes: a kill loses at most these."""
 _BATCH_S = 1200.0
@@ -50,11 +54,13 @@ _ARRIVE_S = 30.0
 class PredictionsModel:
     """``http:URL``, or ``http:NAME`` where ``url_file`` holds the URL or the run starts the server.
 
-    Options: ``concurrency`` (batches in flight, 1), ``timeout_s`` (one exchange, 120), ``retry_s`` (trying again what
-    failed in passing, 120), ``wait_s`` (a server that is loading, or a URL that is not written yet, 900), ``payload``
-    (base64_wav, file_path or file_url; default what the server takes), ``pcm`` (int16 or float32), ``rate`` (16000 Hz),
-    ``max_s`` (longer clips are cut, and the cut counted), ``placeholder`` (what stands for a clip in a message; empty
-    for nothing), ``folder`` (for files that file payloads have to write), ``token_env`` (the environment variable that
+    Options: ``batch`` (most requests in a call, where that shall be fewer than the server takes), ``concurrency``
+    (batches in flight, 1), ``timeout_s`` (one exchange, 120), ``retry_s`` (trying again what failed in passing, 120),
+    ``wait_s`` (a server that is loading, or a URL that is not written yet, 900), ``payload`` (base64_wav, file_path or
+    file_url; default what the server takes), ``pcm`` (int16 or float32), ``rate`` (16000 Hz), ``max_s`` (longer clips
+    are cut, and the cut counted), ``placeholder`` (what stands for a clip in a message; empty for nothing), ``folder``
+    (for files that file payloads have to write), ``hints`` (yes or no: tell task and choices in generation_config,
+    which the contract lets grow; default for servers of ours alone), ``token_env`` (the environment variable that
     holds a bearer token).
     """
 
@@ -76,7 +82,7 @@ class PredictionsModel:
             )
         self._url = checked_url(target, f"http:{target[:100]}") if is_url(target) else None
         self._patience = Patience(*(self._seconds(name) for name in Patience._fields))
-        self._concurrency = self._whole("concurrency", 1)
+        self._concurrency, self._batch = self._whole("concurrency", 1), self._whole("batch", reply.MOST_BATCH)
         window_s = self._seconds("max_s") if "max_s" in self._options else None
         self._form = Form(
             payload=self._one_of("payload", PAYLOADS),
@@ -84,6 +90,7 @@ class PredictionsModel:
             placeholder=self._options.get("placeholder", PLACEHOLDER),
             folder=Path(self._options["folder"]).expanduser() if self._options.get("folder") else None,
             max_s=window_s,
+            hints=self._one_of("hints", ("no", "yes")) == "yes",
         )
         self.limits = Limits(_BATCH, _BATCH_S, self._whole("rate", 16_000), window_s, _MOST_CLIPS)
         self.hearing: Hearing | None = None
@@ -103,6 +110,7 @@ class PredictionsModel:
             **self._info.identity,
             "audio": f"{form.payload} {form.pcm} {rate_hz} Hz",
             "placeholder": form.placeholder,
+            **({"hints": "task, choices"} if form.hints else {}),
             "window": "none" if form.max_s is None else f"{form.max_s:g} s",
         }
 
@@ -151,12 +159,11 @@ class PredictionsModel:
 
     def _items(self, batch: Sequence[Ask], positions: Sequence[int], answers: list[Response | None]) -> dict[int, Item]:
         """The requests as JSON; those that cannot be sent are answered with their error."""
+        wire_ids = _wire_ids(batch)
         found: dict[int, Item] = {}
         for position in positions:
             try:
-                # The key tells epochs and stages apart, and unlike a sample's id says nothing about the answer.
-                wire_id = f"{batch[position].request.key[:32]}.{position}"
-                found[position] = item(wire_id, batch[position], self._sent)
+                found[position] = item(wire_ids[position], batch[position], self._sent)
             except SampleError as error:
                 answers[position] = Response(error=str(error))
         return found
@@ -214,28 +221,30 @@ class PredictionsModel:
     def _info(self) -> Info:
         arrive_s = self._patience.wait_s if self._url_file else min(_ARRIVE_S, self._patience.retry_s)
         info = self._connected.run(self._connected.greet(arrive_s))
-        self._most = info.max_batch
+        self._most = min(info.max_batch, self._batch)
         return info
 
     @cached_property
     def _sent(self) -> Form:
         """How audio is sent to this server. Raises FatalError when it takes none of the ways that are allowed."""
-        info, url = self._info, self._connected.url
+        info, url, form = self._info, self._connected.url, self._form
+        if info.name.startswith(_OURS) and "hints" not in self._options:
+            form = form._replace(hints=True)
         wanted = self._options.get("payload")
         if wanted is not None:
             if wanted not in info.payloads:
                 raise FatalError(
                     f"{url} takes {', '.join(info.payloads)} and not payload={wanted}; leave the option out"
                 )
-            return self._form
+            return form
         if "base64_wav" in info.payloads:
-            return self._form
+            return form
         if not is_loopback(url):
             raise FatalError(
                 f"{url} takes {', '.join(info.payloads)} only, which would tell it paths on this machine; "
                 f"where it shares this machine's files, say so with payload={info.payloads[0]}"
             )
-        return self._form._replace(payload=info.payloads[0])
+        return form._replace(payload=info.payloads[0])
 
     @property
     def _connected(self) -> Client:
@@ -274,6 +283,19 @@ class PredictionsModel:
         if value not in values:
             raise UsageError(f"{name}={value} of an http model is unknown; give one of {', '.join(values)}")
         return value
+
+
+def _wire_ids(batch: Sequence[Ask]) -> list[str]:
+    """The beginning of each request's key, which tells epochs and stages apart, is the same in every run (a server may
+    seed its sampling by it), and unlike a sample's id says nothing about the answer.
+    """
+    seen: dict[str, int] = {}
+    found = []
+    for ask in batch:
+        name = ask.request.key[:32]
+        seen[name] = seen.get(name, 0) + 1
+        found.append(name if seen[name] == 1 else f"{name}.{seen[name]}")
+    return found
 
 
 def _named(info: Info) -> str:

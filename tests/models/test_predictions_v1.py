@@ -55,6 +55,12 @@ def test_a_server_that_does_not_say_how_much_it_takes_gets_eight(stranger, http_
     assert sorted(len(batch) for batch in server.batches) == [2, 8]
 
 
+def test_batches_are_smaller_when_asked_for(stranger, http_model, tone_asks):
+    server = stranger()
+    http_model(server, batch="2").ask(tone_asks(5))
+    assert sorted(len(batch) for batch in server.batches) == [1, 2, 2]
+
+
 def test_several_batches_are_in_flight_only_when_asked_for(stranger, http_model, tone_asks):
     server = stranger(max_batch_size=1)
     together = threading.Barrier(3, timeout=5)
@@ -84,6 +90,20 @@ def test_what_is_sent_is_the_contracts_request_and_no_more(stranger, http_model,
     assert rate_hz == 16_000
     # Beyond the range of 16 bits a sample is clipped.
     assert samples.tolist() == [16384, -8192, 32767, -32768, 32767]
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "told"),
+    [("stranger", {}, False), ("stranger", {"hints": "yes"}, True), ("pytest-audiobench 9", {}, True)],
+)
+def test_task_and_choices_are_told_to_our_servers_and_on_demand(
+    stranger, http_model, heard, ask_about, name, options, told
+):
+    server = stranger(name=name)
+    http_model(server, **options).ask([ask_about("Which?", heard(np.zeros(100)), choices=("cat", "dog"))])
+    config = server.asked[0]["generation_config"]
+    hints = {"task": "choice", "choices": ["cat", "dog"]} if told else {}
+    assert config == {"max_tokens": 256, "temperature": 0.0, **hints}
 
 
 def test_floats_lose_nothing(stranger, http_model, heard, ask_about):
@@ -134,6 +154,9 @@ def test_ids_on_the_wire_are_unique_and_say_nothing_of_the_sample(stranger, http
     assert len(set(ids)) == 2
     assert not any(ask.request.sample_id in one for one in ids)
     assert all(one.startswith(ask.request.key[:32]) for one in ids)
+    # Whatever else is asked beside it, a question goes by the same id.
+    http_model(server).ask([*tone_asks(1, question="Another?"), ask])
+    assert server.asked[-1]["sample_id"] in ids or server.asked[-2]["sample_id"] in ids
 
 
 def test_limits_need_no_server():
@@ -151,6 +174,9 @@ def test_the_fingerprint_is_who_the_server_says_it_is_and_how_it_is_asked(strang
     assert http_model(stranger(), timeout_s="9").fingerprint() == found
     assert http_model(other).fingerprint() != found
     assert http_model(one, pcm="float32").fingerprint() != found
+    # A server that tells digests of its weights, as ours do, is known by them.
+    seen = [http_model(stranger(fingerprint={"weights": weights})).fingerprint() for weights in "ab"]
+    assert seen[0] != seen[1]
 
 
 def test_a_stub_of_a_model_is_not_the_model(stranger, http_model):
