@@ -7,40 +7,24 @@ Asking, checking and waiting are those of :mod:`predictions_client`; what is sen
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from pytest_audiobench.errors import FatalError, SampleError, UsageError
+from pytest_audiobench.models import predictions_options
 from pytest_audiobench.models import predictions_reply as reply
 from pytest_audiobench.models.messages import Ask, Response
 from pytest_audiobench.models.model import Hearing, Limits
-from pytest_audiobench.models.predictions_client import Client, Gone, Patience, TooLarge
+from pytest_audiobench.models.predictions_client import Client, Gone, TooLarge
 from pytest_audiobench.models.predictions_hearing import find_hearing
 from pytest_audiobench.models.predictions_reply import Info
-from pytest_audiobench.models.predictions_request import PAYLOADS, PLACEHOLDER, Form, Item, Payload, body, item
+from pytest_audiobench.models.predictions_request import Form, Item, body, item
 from pytest_audiobench.models.server_url import checked_url, is_loopback, is_url, url_from
-from pytest_audiobench.models.spec import check_options, written
+from pytest_audiobench.models.spec import written
 
 ADAPTER = "http/1"
-OPTIONS = (
-    "batch",
-    "concurrency",
-    "folder",
-    "hints",
-    "max_s",
-    "payload",
-    "pcm",
-    "placeholder",
-    "rate",
-    "retry_s",
-    "timeout_s",
-    "token_env",
-    "url_file",
-    "wait_s",
-)
 _OURS = "pytest-audiobench"
 """What a server of ``audiobench serve`` calls itself: behind it may be a listener that reads no messages."""
 _BATCH = 64
@@ -70,29 +54,19 @@ class PredictionsModel:
 
     def __init__(self, target: str, options: Mapping[str, str] | None = None) -> None:
         """Raises UsageError for an unknown option, a value that none can have, and a target that leads to no URL."""
-        self._options = dict(options or {})
-        check_options("http", self._options, OPTIONS)
-        self._url_file = None if is_url(target) else self._options.get("url_file")
+        given = dict(options or {})
+        self._settled = predictions_options.read(given)
+        self._url_file = None if is_url(target) else given.pop("url_file", None)
         # Where a server lies is no part of what it is, and a path on this machine no business of a report's readers.
-        self.spec = written("http", target, {k: v for k, v in self._options.items() if k != "url_file"})
+        self.spec = written("http", target, {name: value for name, value in given.items() if name != "url_file"})
         if not is_url(target) and not self._url_file:
             raise UsageError(
                 f"http:{target} names no server: write http:http://HOST:PORT, or say where it is with "
                 "--ab-predict-url-file FILE, or have it started with --ab-serve-command"
             )
         self._url = checked_url(target, f"http:{target[:100]}") if is_url(target) else None
-        self._patience = Patience(*(self._seconds(name) for name in Patience._fields))
-        self._concurrency, self._batch = self._whole("concurrency", 1), self._whole("batch", reply.MOST_BATCH)
-        window_s = self._seconds("max_s") if "max_s" in self._options else None
-        self._form = Form(
-            payload=self._one_of("payload", PAYLOADS),
-            pcm=self._one_of("pcm", ("int16", "float32")),
-            placeholder=self._options.get("placeholder", PLACEHOLDER),
-            folder=Path(self._options["folder"]).expanduser() if self._options.get("folder") else None,
-            max_s=window_s,
-            hints=self._one_of("hints", ("no", "yes")) == "yes",
-        )
-        self.limits = Limits(_BATCH, _BATCH_S, self._whole("rate", 16_000), window_s, _MOST_CLIPS)
+        self._concurrency = self._settled.concurrency
+        self.limits = Limits(_BATCH, _BATCH_S, self._settled.rate_hz, self._settled.form.max_s, _MOST_CLIPS)
         self.hearing: Hearing | None = None
         self.check_alive: Callable[[], None] = lambda: None
         self._client: Client | None = None
@@ -120,7 +94,9 @@ class PredictionsModel:
             # Closed and wanted again: the URL may lead somewhere else by now.
             self._connected.run(self._check_same())
         else:
-            self.hearing = find_hearing(self._info.name, self._probed, self.limits.rate_hz, self._form.placeholder)
+            self.hearing = find_hearing(
+                self._info.name, self._probed, self.limits.rate_hz, self._settled.form.placeholder
+            )
 
     def ask(self, batch: Sequence[Ask]) -> list[Response]:
         """One response for each. What was answered is returned even when the server then fails; the next call says so.
@@ -219,18 +195,19 @@ class PredictionsModel:
 
     @cached_property
     def _info(self) -> Info:
-        arrive_s = self._patience.wait_s if self._url_file else min(_ARRIVE_S, self._patience.retry_s)
+        patience = self._settled.patience
+        arrive_s = patience.wait_s if self._url_file else min(_ARRIVE_S, patience.retry_s)
         info = self._connected.run(self._connected.greet(arrive_s))
-        self._most = min(info.max_batch, self._batch)
+        self._most = min(info.max_batch, self._settled.batch)
         return info
 
     @cached_property
     def _sent(self) -> Form:
         """How audio is sent to this server. Raises FatalError when it takes none of the ways that are allowed."""
-        info, url, form = self._info, self._connected.url, self._form
-        if info.name.startswith(_OURS) and "hints" not in self._options:
+        info, url, form = self._info, self._connected.url, self._settled.form
+        if info.name.startswith(_OURS) and self._settled.hints is None:
             form = form._replace(hints=True)
-        wanted = self._options.get("payload")
+        wanted = self._settled.payload
         if wanted is not None:
             if wanted not in info.payloads:
                 raise FatalError(
@@ -249,40 +226,11 @@ class PredictionsModel:
     @property
     def _connected(self) -> Client:
         if self._client is None:
-            url = self._url or url_from(Path(str(self._url_file)), self._patience.wait_s)
-            self._client = Client(url, self._patience, self._headers(), self._concurrency, lambda: self.check_alive())
+            patience = self._settled.patience
+            url = self._url or url_from(Path(str(self._url_file)), patience.wait_s)
+            headers = self._settled.headers()
+            self._client = Client(url, patience, headers, self._concurrency, lambda: self.check_alive())
         return self._client
-
-    def _headers(self) -> dict[str, str]:
-        variable = self._options.get("token_env")
-        if variable is None:
-            return {}
-        token = os.environ.get(variable, "")
-        if not token or not token.isascii() or not token.isprintable():
-            raise FatalError(f"token_env={variable}: the environment variable holds no token; set it, or leave it out")
-        return {"authorization": f"Bearer {token}"}
-
-    def _seconds(self, name: str) -> float:
-        text = self._options.get(name, str(Patience._field_defaults.get(name, "")))
-        try:
-            value = float(text)
-        except ValueError:
-            value = float("nan")
-        if not 0 < value < 1e6:
-            raise UsageError(f"{name}={text} of an http model is not a number of seconds above 0")
-        return value
-
-    def _whole(self, name: str, default: int) -> int:
-        text = self._options.get(name, str(default))
-        if not (text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= 10**6):
-            raise UsageError(f"{name}={text} of an http model is not a whole number from 1 up")
-        return int(text)
-
-    def _one_of(self, name: str, values: tuple[Payload, ...] | tuple[str, ...]) -> Any:
-        value = self._options.get(name, values[0])
-        if value not in values:
-            raise UsageError(f"{name}={value} of an http model is unknown; give one of {', '.join(values)}")
-        return value
 
 
 def _wire_ids(batch: Sequence[Ask]) -> list[str]:
