@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.plugin import progress, worker
+from pytest_audiobench.plugin import progress, served, worker
 from pytest_audiobench.plugin.controller import Controller, Expected
 from pytest_audiobench.plugin.declarative import DECLARED
 from pytest_audiobench.plugin.items import EvalItem, name_evals
@@ -88,6 +88,7 @@ def finish(session: pytest.Session) -> None:
     if worker.run_of(config) is None:
         config.stash[CONTROLLER].expect(expected, left_out)
         config.pluginmanager.register(config.stash[CONTROLLER], "audiobench-controller")
+        served.start(config, config.stash[CONTROLLER].place)
     else:
         ours.place.open()
         ours.place.announce(process_name(config), {"expected": [list(one) for one in expected], "left_out": left_out})

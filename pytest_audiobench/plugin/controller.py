@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from pytest_audiobench.errors import AudiobenchError, FatalError
+from pytest_audiobench.plugin import served
 from pytest_audiobench.plugin.edge import user_errors
 from pytest_audiobench.plugin.keys import CONTROLLER, REQUIRED
 from pytest_audiobench.plugin.worker import DEVICE, RUN
@@ -172,6 +173,7 @@ def configure_node(node: Any) -> None:
     node.workerinput[RUN] = stash[CONTROLLER].place.run
     with user_errors():
         node.workerinput[DEVICE] = stash[CONTROLLER].device_of_next_worker(node.config)
+    served.configure_node(node)
 
 
 def node_collected(config: pytest.Config) -> None:
@@ -191,6 +193,7 @@ def node_collected(config: pytest.Config) -> None:
             raise pytest.UsageError(str(error)) from error
     if controller.expected and not config.pluginmanager.hasplugin("audiobench-controller"):
         config.pluginmanager.register(controller, "audiobench-controller")
+        served.start(config, controller.place)
         reporter = config.pluginmanager.get_plugin("terminalreporter")
         if reporter is not None and config.get_verbosity() >= 0:
             from pytest_audiobench.plugin.progress import WorkersLine

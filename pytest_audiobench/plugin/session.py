@@ -19,7 +19,7 @@ from pytest_audiobench.models.budget import Budget
 from pytest_audiobench.models.model import Model
 from pytest_audiobench.models.registry import make, with_run_wide
 from pytest_audiobench.models.spec import ModelSpec, parse_specs
-from pytest_audiobench.plugin import worker
+from pytest_audiobench.plugin import served, worker
 from pytest_audiobench.plugin.options import Options, base
 from pytest_audiobench.plugin.place import RunPlace, keep_out_of_git
 from pytest_audiobench.plugin.progress import Progress
@@ -96,12 +96,12 @@ class EvalSession:
 
     def made(self, spec: ModelSpec) -> Model:
         """The model of ``spec`` with what the run gives it; not loaded."""
-        model = make(with_run_wide(spec, self._run_wide(spec)), kinds=self.registration.kinds)
+        model = make(served.placed(self, with_run_wide(spec, self._run_wide(spec))), kinds=self.registration.kinds)
         if hasattr(model, "digest_of"):
             model.digest_of = lambda path: self.bench.index.digest_of(path)
         if hasattr(model, "budget"):
             model.budget = self.budget
-        return model
+        return served.behind(self, spec, model)
 
     @cached_property
     def budget(self) -> Budget:

@@ -1,4 +1,5 @@
 import hashlib
+import importlib.util
 from pathlib import Path
 
 import numpy as np
@@ -113,3 +114,59 @@ def _build_tiny_qwen2audio(folder: Path) -> None:
     model.generation_config.pad_token_id = 0
     model.save_pretrained(folder)
     processor.save_pretrained(folder)
+
+
+@pytest.fixture(scope="session")
+def stranger_module():
+    spec = importlib.util.spec_from_file_location("stranger", Path(__file__).with_name("stranger.py"))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def stranger(stranger_module):
+    """Starts predictions_v1 servers that share no code with this package; keywords go into their ``/info``."""
+    started = []
+
+    def start(**info):
+        started.append(stranger_module.Stranger(**info).start())
+        return started[-1]
+
+    yield start
+    for server in started:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.fixture
+def http_model():
+    """Makes ``http:`` models with little patience, and closes them."""
+    from pytest_audiobench.models.predictions_v1 import PredictionsModel
+
+    made = []
+
+    def make(target, **options):
+        url = getattr(target, "url", target)
+        made.append(PredictionsModel(url, {"retry_s": "5", "timeout_s": "5", "wait_s": "5", **options}))
+        return made[-1]
+
+    yield make
+    for model in made:
+        model.close()
+
+
+@pytest.fixture(scope="session")
+def tone_asks(heard, ask_about):
+    """``count`` questions about tones of 300 Hz, 400 Hz and so on, 0.2 s each."""
+
+    def make(count, question="What frequency is heard?"):
+        asks = []
+        for number in range(count):
+            time_s = np.arange(3200) / 16_000
+            asks.append(
+                ask_about(question, heard(0.3 * np.sin(2 * np.pi * (300 + 100 * number) * time_s)), task="open")
+            )
+        return asks
+
+    return make

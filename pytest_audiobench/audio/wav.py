@@ -1,0 +1,50 @@
+"""A waveform as the bytes of a WAV file, for servers that take nothing else."""
+
+from __future__ import annotations
+
+import struct
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from pytest_audiobench.audio.clip import Samples
+
+Pcm: TypeAlias = Literal["int16", "float32"]
+
+_INTEGER, _FLOAT = 1, 3
+
+
+def wav_bytes(samples: Samples, rate_hz: int, pcm: Pcm = "int16") -> memoryview:
+    """Mono ``samples`` at ``rate_hz`` as a whole WAV file.
+
+    "int16" is what every reader takes: a 16-bit source comes out as it was, anything finer is rounded, and
+    samples beyond [-1, 1] are clipped. "float32" loses nothing.
+    """
+    header = _header(len(samples), rate_hz, pcm)
+    file = np.empty(len(header) + len(samples) * np.dtype(pcm).itemsize, dtype=np.uint8)
+    file[: len(header)] = np.frombuffer(header, dtype=np.uint8)
+    if pcm == "float32":
+        file[len(header) :].view("<f4")[:] = samples
+    else:
+        scaled = np.rint(samples * np.float32(32768))
+        file[len(header) :].view("<i2")[:] = np.clip(scaled, -32768, 32767, out=scaled)
+    return file.data
+
+
+def _header(frames: int, rate_hz: int, pcm: Pcm) -> bytes:
+    width = np.dtype(pcm).itemsize
+    form = struct.pack(
+        "<4sIHHIIHH",
+        b"fmt ",
+        16,
+        _FLOAT if pcm == "float32" else _INTEGER,
+        1,
+        rate_hz,
+        rate_hz * width,
+        width,
+        8 * width,
+    )
+    if pcm == "float32":  # formats other than integers also say how many frames there are
+        form += struct.pack("<4sII", b"fact", 4, frames)
+    size = frames * width
+    return struct.pack("<4sI4s", b"RIFF", 4 + len(form) + 8 + size, b"WAVE") + form + struct.pack("<4sI", b"data", size)

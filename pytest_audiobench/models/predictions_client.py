@@ -1,0 +1,292 @@
+"""HTTP to one predictions_v1 server: whole replies of bounded size and time, tries repeated with patience.
+
+An asynchronous client in one private thread: only there can a whole exchange, a body that drips included, be
+given one deadline.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import threading
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from email.utils import parsedate_to_datetime
+from typing import Any, NamedTuple, TypeVar
+
+from pytest_audiobench.errors import FatalError
+from pytest_audiobench.models import predictions_reply as reply
+from pytest_audiobench.models.predictions_reply import Breach, Garbled, Info
+from pytest_audiobench.models.server_url import is_loopback
+
+T = TypeVar("T")
+
+MOST_BODY_BYTES = 64 * 2**20
+_MOST_WORDS_BYTES = 64 * 2**10
+_CONNECT_S = 10.0
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S, _JITTER = 0.5, 30.0, 0.25
+_LOOK_S = 5.0
+_GARBLED_TRIES = 3
+_LOSSES = 2
+_UPLOAD_BYTES = 2**18
+
+
+class Patience(NamedTuple):
+    """Seconds: for one exchange, for trying again what failed, and for a server that is still loading."""
+
+    timeout_s: float = 120.0
+    retry_s: float = 120.0
+    wait_s: float = 900.0
+
+
+class Reply(NamedTuple):
+    """A whole reply. ``retry_after_s`` is what the server asked to be given, if it did."""
+
+    status: int
+    body: bytes
+    retry_after_s: float | None = None
+
+
+class Gone(FatalError):
+    """The server is lost to this run: to try it once more for every further eval would only take time."""
+
+
+class TooLarge(Exception):
+    """The server does not take a batch of this size."""
+
+
+class _Passing(Exception):
+    """One try failed in a way that another may not. ``lost`` when no answer came: the server may have gone."""
+
+    def __init__(self, why: str, after_s: float | None = None, lost: bool = False) -> None:
+        super().__init__(why)
+        self.after_s, self.lost = after_s, lost
+
+
+class Client:
+    """Speaks to one server. All coroutines are to be run by :meth:`run`.
+
+    ``check_alive`` is called before every further try; it raises FatalError once trying has no sense.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        patience: Patience,
+        headers: Mapping[str, str],
+        connections: int,
+        check_alive: Callable[[], None],
+    ) -> None:
+        """Raises FatalError when httpx is not installed."""
+        try:
+            import httpx
+        except ImportError:
+            raise FatalError("http: models need httpx: pip install 'pytest-audiobench[http]'") from None
+        self.url, self._patience, self._check_alive = url, patience, check_alive
+        self._http = httpx.AsyncClient(
+            base_url=url,
+            headers={"accept-encoding": "identity", "user-agent": "pytest-audiobench", **headers},
+            timeout=httpx.Timeout(None, connect=min(_CONNECT_S, patience.timeout_s)),
+            limits=httpx.Limits(max_connections=connections + 1),
+            trust_env=not is_loopback(url),
+            follow_redirects=False,
+        )
+        self._secret = headers.get("authorization", "").removeprefix("Bearer ").encode()
+        self._errors = (httpx.HTTPError, httpx.InvalidURL, OSError)
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="audiobench-http", daemon=True)
+        self._thread.start()
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """The result of ``work``, done in the private thread; cancelled when the caller is interrupted."""
+        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        try:
+            return future.result()
+        finally:
+            future.cancel()
+
+    def close(self) -> None:
+        if self._loop.is_closed():
+            return
+        self.run(self._shut())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    async def greet(self, arrive_s: float) -> Info:
+        """``/health`` and ``/info``, once the server is up (within ``arrive_s`` seconds) and has loaded its model.
+
+        Raises FatalError when it does not come, fails to load, or breaks the contract.
+        """
+        deadline, stage = time.monotonic() + self._patience.wait_s, ""
+        while True:
+            health = await self._insisted(lambda: self._get("/health"), retry_s=arrive_s)
+            if health.status == 200:
+                info = await self.info()
+                if info.state == "ready":
+                    return info
+                if info.state == "failed":
+                    raise FatalError(f"{self.url} could not load its model: {info.said or info.load_status}")
+                stage = info.said or info.load_status
+            elif health.status == 503:
+                stage = reply.refusal(health.body)
+            else:
+                raise FatalError(f"{self._refused('/health', health)}; is it a predictions_v1 server?")
+            if time.monotonic() >= deadline:
+                raise FatalError(
+                    f"{self.url} was still loading after {self._patience.wait_s:g} s ({stage}); "
+                    "wait longer with wait_s="
+                )
+            self._check_alive()
+            await asyncio.sleep(min(_LOOK_S, max(0.01, deadline - time.monotonic())))
+
+    async def info(self) -> Info:
+        """``/info`` as it is now. Raises FatalError."""
+
+        async def one() -> Info:
+            found = await self._get("/info")
+            if found.status != 200:
+                raise FatalError(f"{self._refused('/info', found)}; a predictions_v1 server says there what it is")
+            return reply.info(found.body)
+
+        return await self._insisted(one)
+
+    async def predict(
+        self, body: bytes, read: Callable[[bytes], T], check_same: Callable[[], Awaitable[None]], divisible: bool
+    ) -> T:
+        """What ``read`` makes of the reply to one batch. ``check_same`` is awaited before a lost server is asked again.
+
+        Raises TooLarge for a 413, and for a divisible batch on which a server breaks off twice that is there
+        otherwise: some refuse a long body by hanging up. Raises FatalError when patience ends, for any other
+        refusal, and for a reply that breaks the contract.
+        """
+        losses = 0
+
+        async def one() -> T:
+            found = await self._exchange("POST", "/predict", body)
+            if found.status == 413:
+                raise TooLarge
+            if found.status != 200:
+                raise FatalError(self._refused("/predict", found))
+            return read(found.body)
+
+        async def lost() -> None:
+            nonlocal losses
+            losses += 1
+            await check_same()
+            if divisible and losses == _LOSSES:
+                raise TooLarge
+
+        return await self._insisted(one, lost)
+
+    async def _insisted(
+        self,
+        one: Callable[[], Awaitable[T]],
+        lost: Callable[[], Awaitable[None]] | None = None,
+        retry_s: float | None = None,
+    ) -> T:
+        """``one``, tried again while it fails in passing and patience lasts; ``lost`` is awaited after a lost one."""
+        retry_s = self._patience.retry_s if retry_s is None else retry_s
+        deadline: float | None = None
+        pause_s, tries, garbled = _FIRST_PAUSE_S, 0, 0
+        while True:
+            tries += 1
+            try:
+                return await one()
+            except Breach as error:
+                raise FatalError(f"{self.url} breaks the predictions_v1 contract: {error}") from None
+            except Garbled as error:
+                garbled += 1
+                if garbled == _GARBLED_TRIES:
+                    raise FatalError(
+                        f"{self.url} breaks the predictions_v1 contract: it gave {error} ({garbled} times)"
+                    ) from None
+                failure = _Passing(str(error))
+            except _Passing as error:
+                failure = error
+            self._check_alive()
+            now = time.monotonic()
+            deadline = now + retry_s if deadline is None else deadline
+            wait_s = (
+                failure.after_s if failure.after_s is not None else pause_s * random.uniform(1 - _JITTER, 1 + _JITTER)
+            )
+            if now + wait_s > deadline:
+                raise Gone(
+                    f"{self.url} cannot be asked: {failure} ({_times(tries)}); what it had answered is kept, "
+                    "so mend the server or the URL and run again, or give it more time with retry_s="
+                ) from None
+            await self._slept(wait_s)
+            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+            if failure.lost and lost is not None:
+                await lost()
+
+    async def _slept(self, wait_s: float) -> None:
+        """Wait, and notice meanwhile when waiting has lost its sense."""
+        deadline = time.monotonic() + wait_s
+        while (left_s := deadline - time.monotonic()) > 0:
+            await asyncio.sleep(min(1.0, left_s))
+            self._check_alive()
+
+    async def _get(self, path: str) -> Reply:
+        return await self._exchange("GET", path, None, passing_503=path != "/health")
+
+    async def _exchange(self, method: str, path: str, body: bytes | None, passing_503: bool = True) -> Reply:
+        """One try. Raises _Passing for what may pass: a lost connection, no answer in time, 408, 429, 5xx."""
+        try:
+            async with asyncio.timeout(self._patience.timeout_s):
+                found = await self._sent(method, path, body)
+        except TimeoutError:
+            raise _Passing(f"{path} gave no whole answer within {self._patience.timeout_s:g} s", lost=True) from None
+        except self._errors as error:
+            why = reply.words(error, 200) or type(error).__name__
+            raise _Passing(f"{path} could not be reached or broke off ({why})", lost=True) from None
+        if found.status in (408, 429) or (found.status >= 500 and (passing_503 or found.status != 503)):
+            later = "" if found.retry_after_s is None else f" (to be asked again in {found.retry_after_s:.0f} s)"
+            raise _Passing(self._refused(path, found) + later, found.retry_after_s)
+        return found
+
+    async def _sent(self, method: str, path: str, body: bytes | None) -> Reply:
+        headers = {} if body is None else {"content-type": "application/json", "content-length": str(len(body))}
+        content = None if body is None else _in_pieces(body)
+        async with self._http.stream(method, path, content=content, headers=headers) as response:
+            most = MOST_BODY_BYTES if response.status_code == 200 else _MOST_WORDS_BYTES
+            found = bytearray()
+            async for piece in response.aiter_raw():
+                found += piece
+                if len(found) > most:
+                    if response.status_code != 200:
+                        break
+                    raise Breach(f"the reply to {path} is larger than {most // 2**20} MiB")
+            # A server may say our own token back to us, in a refusal that ends up in a report.
+            told = bytes(found).replace(self._secret, b"***") if self._secret else bytes(found)
+            return Reply(response.status_code, told, _seconds(response.headers.get("retry-after")))
+
+    def _refused(self, path: str, found: Reply) -> str:
+        return f"{self.url}{path} gave HTTP {found.status}: {reply.refusal(found.body) or 'no reason given'}"
+
+    async def _shut(self) -> None:
+        await self._http.aclose()
+        await self._loop.shutdown_default_executor()
+
+
+async def _in_pieces(body: bytes) -> Any:
+    """The body in pieces, so that a socket's buffer is not given megabytes to copy at once."""
+    view = memoryview(body)
+    for start in range(0, len(view), _UPLOAD_BYTES):
+        yield bytes(view[start : start + _UPLOAD_BYTES])
+
+
+def _seconds(text: str | None) -> float | None:
+    """Retry-After, which is a number of seconds or a date, in seconds from now; None for anything else."""
+    if text is None or len(text) > 40:
+        return None
+    if text.isascii() and text.isdigit():
+        return float(text)
+    try:
+        return max(0.0, parsedate_to_datetime(text).timestamp() - time.time())
+    except (ValueError, OverflowError):
+        return None
+
+
+def _times(tries: int) -> str:
+    return "tried once" if tries == 1 else f"tried {tries} times"

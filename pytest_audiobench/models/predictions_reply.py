@@ -1,0 +1,225 @@
+"""What a predictions_v1 server says, read with suspicion: every field is checked before it is believed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from pytest_audiobench.models.messages import Finish, Output, Part, Response
+from pytest_audiobench.models.predictions_request import PAYLOADS, SCHEMA, Payload
+
+DEFAULT_BATCH, MOST_BATCH = 8, 512
+"""Requests in one call to a server that does not say how many it takes, and to any server."""
+
+_LOADING = frozenset({"loading", "starting", "initializing", "initialising", "downloading", "pending", "warming_up"})
+_FAILED = frozenset({"failed", "error"})
+_FINISH: Mapping[str, Finish] = {
+    "stop": "stop",
+    "eos": "stop",
+    "eos_token": "stop",
+    "end_turn": "stop",
+    "length": "length",
+    "max_tokens": "length",
+    "max_length": "length",
+    "refusal": "refusal",
+    "content_filter": "refusal",
+}
+_COUNTED = ("prompt_tokens", "completion_tokens")
+_LONGEST_NAME = 300
+_LONGEST_WORDS = 500
+_MOST_COUNTS = 32
+_LARGEST = 2**53
+_LONGEST_LATENCY_S = 1e9
+
+
+class Garbled(Exception):
+    """A reply that is no JSON: it may have been cut on its way, so another try is worth making."""
+
+
+class Breach(Exception):
+    """A reply that breaks the contract; the message names the field."""
+
+
+class Info(NamedTuple):
+    """``GET /info``: who the server is and what it takes.
+
+    ``proof`` is the digest of a server's own ``fingerprint``, which the contract does not ask for and ours tell.
+    ``state`` is "ready", "loading" or "failed"; ``said`` what it tells about that.
+    """
+
+    name: str
+    model: str
+    revision: str
+    payloads: tuple[Payload, ...]
+    max_batch: int
+    proof: str
+    load_status: str
+    state: str
+    said: str
+
+    @property
+    def identity(self) -> dict[str, str]:
+        """All that tells this server's answers from another's. A stub of a model is not the model."""
+        found = {"name": self.name, "model": self.model, "model_revision": self.revision}
+        found |= {"server_fingerprint": self.proof} if self.proof else {}
+        return found | ({"load_status": "stub"} if self.load_status == "stub" else {})
+
+
+def words(text: object, most: int = _LONGEST_WORDS) -> str:
+    """A server's words as one short printable line."""
+    line = " ".join(str(text)[: 4 * most].split())
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)[:most]
+
+
+def loads(body: bytes) -> Any:
+    """JSON of a server. Raises Garbled for what is none, Breach for NaN and infinities, which JSON has not."""
+    try:
+        return json.loads(body, parse_constant=_refuse_constant)
+    except Breach:
+        raise
+    except (ValueError, RecursionError) as error:
+        start = words(body[:200].decode("utf-8", "replace"), 80)
+        raise Garbled(f"no JSON ({words(error, 80)}; it starts with {start!r})") from None
+
+
+def info(body: bytes) -> Info:
+    """Raises Breach, naming the field, when the server cannot be told from another or speaks another schema."""
+    told = loads(body)
+    if not isinstance(told, dict):
+        raise Breach(f"/info is {_kind(told)}, not an object")
+    name, model, revision = (_name(told, field) for field in ("name", "model", "model_revision"))
+    versions = told.get("schema_versions")
+    if not isinstance(versions, list) or SCHEMA not in versions:
+        raise Breach(f"schema_versions of /info is {_shown(versions)}, which does not hold {SCHEMA!r}")
+    status = words(told.get("load_status") or "", 40).lower()
+    stage, error = words(told.get("loading_stage") or ""), words(told.get("last_error") or "")
+    state = "failed" if status in _FAILED else "loading" if status in _LOADING else "ready"
+    said = error if state == "failed" else stage
+    return Info(name, model, revision, _payloads(told), _most_batch(told), _proof(told), status, state, said)
+
+
+def responses(body: bytes, wire_ids: Sequence[str]) -> list[Response]:
+    """The answers to a batch in its own order. Raises Breach when they are not exactly one well-formed one for each."""
+    told = loads(body)
+    if not isinstance(told, dict) or not isinstance(told.get("responses"), list):
+        raise Breach("the reply has no list `responses`")
+    if told.get("schema_version") != SCHEMA:
+        raise Breach(f"schema_version of the reply is {_shown(told.get('schema_version'))}, not {SCHEMA!r}")
+    found: dict[str, Response] = {}
+    expected = set(wire_ids)
+    for number, item in enumerate(told["responses"]):
+        place = f"responses[{number}]"
+        if not isinstance(item, dict):
+            raise Breach(f"{place} is {_kind(item)}, not an object")
+        wire_id = item.get("sample_id")
+        if not isinstance(wire_id, str) or wire_id not in expected:
+            raise Breach(f"sample_id of {place} is {_shown(wire_id)}, which was not asked about")
+        if wire_id in found:
+            raise Breach(f"sample_id of {place} is {_shown(wire_id)}, which was answered before")
+        found[wire_id] = _response(item, place)
+    missing = [wire_id for wire_id in wire_ids if wire_id not in found]
+    if missing:
+        raise Breach(f"{len(missing)} of {len(wire_ids)} requests have no answer, the first {missing[0]!r}")
+    return [found[wire_id] for wire_id in wire_ids]
+
+
+def refusal(body: bytes) -> str:
+    """Why a server refused, in its own words: the usual fields of a JSON error, else the text itself."""
+    try:
+        told = loads(body)
+    except (Breach, Garbled):
+        return words(body[: 4 * _LONGEST_WORDS].decode("utf-8", "replace"))
+    for field in ("detail", "error", "message"):
+        if isinstance(told, dict) and told.get(field):
+            told = told[field]
+    return words(told if isinstance(told, str) else json.dumps(told))
+
+
+def _response(item: Mapping[str, Any], place: str) -> Response:
+    texts = item.get("predictions")
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise Breach(f"predictions of {place} is {_shown(texts)}, not a list of texts")
+    error = _optional(item, "error", str, place)
+    finish = _optional(item, "finish_reason", str, place)
+    usage = _usage(_optional(item, "usage", dict, place) or {}, place)
+    latency_s = _latency_s(item.get("latency_sec"), place)
+    if error and error.strip():
+        return Response(error=words(error), latency_s=latency_s)
+    if not texts:
+        return Response(error="the server gave neither a prediction nor an error", latency_s=latency_s)
+    ended = _FINISH.get((finish or "").lower(), "unknown")
+    outputs = tuple(Output((Part("text", text),), ended) for text in texts)
+    return Response(outputs=outputs, usage=usage, latency_s=latency_s)
+
+
+def _usage(told: Mapping[str, Any], place: str) -> dict[str, int]:
+    for name in _COUNTED:
+        count = told.get(name)
+        if count is not None and not _is_count(count):
+            raise Breach(f"{name} in the usage of {place} is {_shown(count)}, not a count")
+    counts = [(name, count) for name, count in told.items() if _is_count(count) and len(name) <= _LONGEST_NAME]
+    return dict(counts[:_MOST_COUNTS])
+
+
+def _latency_s(told: Any, place: str) -> float | None:
+    if told is None:
+        return None
+    if isinstance(told, bool) or not isinstance(told, (int, float)) or not 0 <= told < _LONGEST_LATENCY_S:
+        raise Breach(f"latency_sec of {place} is {_shown(told)}, not a number of seconds")
+    return float(told)
+
+
+def _optional(item: Mapping[str, Any], field: str, kind: type, place: str) -> Any:
+    value = item.get(field)
+    if value is not None and not isinstance(value, kind):
+        raise Breach(f"{field} of {place} is {_shown(value)}, of the wrong type")
+    return value
+
+
+def _name(told: Mapping[str, Any], field: str) -> str:
+    value = told.get(field)
+    if not isinstance(value, str) or not value.strip() or len(value) > _LONGEST_NAME:
+        raise Breach(
+            f"{field} of /info is {_shown(value)}; without it the server's answers cannot be told from others'"
+        )
+    return words(value, _LONGEST_NAME)
+
+
+def _payloads(told: Mapping[str, Any]) -> tuple[Payload, ...]:
+    declared = told.get("audio_payload_types")
+    if declared is None:
+        return ("base64_wav",)
+    known = tuple(payload for payload in PAYLOADS if isinstance(declared, list) and payload in declared)
+    if not known:
+        raise Breach(f"audio_payload_types of /info is {_shown(declared)}, which holds none of {', '.join(PAYLOADS)}")
+    return known
+
+
+def _most_batch(told: Mapping[str, Any]) -> int:
+    if told.get("supports_batching") is False:
+        return 1
+    most = told.get("max_batch_size")
+    return min(most, MOST_BATCH) if _is_count(most) and most else DEFAULT_BATCH
+
+
+def _proof(told: Mapping[str, Any]) -> str:
+    found = told.get("fingerprint")
+    return hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest() if found else ""
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _LARGEST
+
+
+def _shown(value: Any) -> str:
+    return words(repr(value), 80)
+
+
+def _kind(value: Any) -> str:
+    return {dict: "an object", list: "a list", str: "a text", type(None): "null"}.get(type(value), "a number")
+
+
+def _refuse_constant(name: str) -> None:
+    raise Breach(f"the reply holds {name}, which is no JSON number")

@@ -1,0 +1,250 @@
+"""``http:``, a model behind a server that follows the predictions_v1 contract of BEANS-Next.
+
+Asking, checking and waiting are those of :mod:`predictions_client`; what is sent that of
+:mod:`predictions_request`; what is believed that of :mod:`predictions_reply`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Literal
+
+from pytest_audiobench.errors import FatalError, SampleError, UsageError
+from pytest_audiobench.models import predictions_options
+from pytest_audiobench.models import predictions_reply as reply
+from pytest_audiobench.models.messages import Ask, Response
+from pytest_audiobench.models.model import Hearing, Limits
+from pytest_audiobench.models.predictions_client import Client, Gone, TooLarge
+from pytest_audiobench.models.predictions_hearing import find_hearing
+from pytest_audiobench.models.predictions_reply import Info
+from pytest_audiobench.models.predictions_request import Form, Item, body, item
+from pytest_audiobench.models.server_url import checked_url, is_loopback, is_url, url_from
+from pytest_audiobench.models.spec import written
+
+ADAPTER = "http/1"
+_OURS = "pytest-audiobench"
+"""What a server of ``audiobench serve`` calls itself: behind it may be a listener that reads no messages."""
+_BATCH = 64
+"""Requests handed over at once, to be cut by what the server takes: a kill loses at most these."""
+_BATCH_S = 1200.0
+_MOST_CLIPS = 64
+_ARRIVE_S = 30.0
+"""How long a server at a URL that a user wrote may take to appear at all: a mistyped one should not cost minutes."""
+
+
+class PredictionsModel:
+    """``http:URL``, or ``http:NAME`` where ``url_file`` holds the URL or the run starts the server.
+
+    Options: ``batch`` (most requests in a call, where that shall be fewer than the server takes), ``concurrency``
+    (batches in flight, 1), ``timeout_s`` (one exchange, 120), ``retry_s`` (trying again what failed in passing, 120),
+    ``wait_s`` (a server that is loading, or a URL that is not written yet, 900), ``payload`` (base64_wav, file_path or
+    file_url; default what the server takes), ``pcm`` (int16 or float32), ``rate`` (16000 Hz), ``max_s`` (longer clips
+    are cut, and the cut counted), ``placeholder`` (what stands for a clip in a message; empty for nothing), ``folder``
+    (for files that file payloads have to write), ``hints`` (yes or no: tell task and choices in generation_config,
+    which the contract lets grow; default for servers of ours alone), ``token_env`` (the environment variable that
+    holds a bearer token).
+    """
+
+    batching: Literal["planned", "opaque"] = "opaque"
+    listens = True
+    device = "server"
+
+    def __init__(self, target: str, options: Mapping[str, str] | None = None) -> None:
+        """Raises UsageError for an unknown option, a value that none can have, and a target that leads to no URL."""
+        given = dict(options or {})
+        self._settled = predictions_options.read(given)
+        self._url_file = None if is_url(target) else given.pop("url_file", None)
+        # Where a server lies is no part of what it is, and a path on this machine no business of a report's readers.
+        self.spec = written("http", target, {name: value for name, value in given.items() if name != "url_file"})
+        if not is_url(target) and not self._url_file:
+            raise UsageError(
+                f"http:{target} names no server: write http:http://HOST:PORT, or say where it is with "
+                "--ab-predict-url-file FILE, or have it started with --ab-serve-command"
+            )
+        self._url = checked_url(target, f"http:{target[:100]}") if is_url(target) else None
+        self._concurrency = self._settled.concurrency
+        self.limits = Limits(_BATCH, _BATCH_S, self._settled.rate_hz, self._settled.form.max_s, _MOST_CLIPS)
+        self.hearing: Hearing | None = None
+        self.check_alive: Callable[[], None] = lambda: None
+        self._client: Client | None = None
+        self._most = 0
+        self._broken: FatalError | None = None
+
+    def fingerprint(self) -> Mapping[str, str]:
+        """What the server says it is, and how it is asked. The server must be up.
+
+        Raises FatalError when it cannot be reached or does not say who it is.
+        """
+        rate_hz, form = self.limits.rate_hz, self._sent
+        return {
+            "adapter": ADAPTER,
+            **self._info.identity,
+            "audio": f"{form.payload} {form.pcm} {rate_hz} Hz",
+            "placeholder": form.placeholder,
+            **({"hints": "task, choices"} if form.hints else {}),
+            "window": "none" if form.max_s is None else f"{form.max_s:g} s",
+        }
+
+    def load(self) -> None:
+        """Find out whether the server hears. Raises FatalError for one that is known not to."""
+        if self.hearing is not None:
+            # Closed and wanted again: the URL may lead somewhere else by now.
+            self._connected.run(self._check_same())
+        else:
+            self.hearing = find_hearing(
+                self._info.name, self._probed, self.limits.rate_hz, self._settled.form.placeholder
+            )
+
+    def ask(self, batch: Sequence[Ask]) -> list[Response]:
+        """One response for each. What was answered is returned even when the server then fails; the next call says so.
+
+        Raises FatalError when patience with the server ends, or it breaks the contract.
+        """
+        self._raise_broken()
+        _ = self._sent
+        answers = self._connected.run(self._asked(batch))
+        if not any(answers):
+            self._raise_broken()
+        return [answer or Response(error=str(self._broken)) for answer in answers]
+
+    def close(self) -> None:
+        if self._client is not None:
+            self._client.close()
+            self._client = None
+
+    async def _asked(self, batch: Sequence[Ask]) -> list[Response | None]:
+        answers: list[Response | None] = [None] * len(batch)
+        # One more than may be in flight: the next batch is encoded while the server works on this one.
+        encoding, sending = asyncio.Semaphore(self._concurrency + 1), asyncio.Semaphore(self._concurrency)
+
+        async def put(positions: Sequence[int]) -> None:
+            async with encoding:
+                if self._broken is not None:
+                    return
+                items = await asyncio.to_thread(self._items, batch, positions, answers)
+                if items:
+                    async with sending:
+                        await self._put(items, answers)
+
+        parts = [range(start, min(start + self._most, len(batch))) for start in range(0, len(batch), self._most)]
+        await asyncio.gather(*(put(part) for part in parts))
+        return answers
+
+    def _items(self, batch: Sequence[Ask], positions: Sequence[int], answers: list[Response | None]) -> dict[int, Item]:
+        """The requests as JSON; those that cannot be sent are answered with their error."""
+        wire_ids = _wire_ids(batch)
+        found: dict[int, Item] = {}
+        for position in positions:
+            try:
+                found[position] = item(wire_ids[position], batch[position], self._sent)
+            except SampleError as error:
+                answers[position] = Response(error=str(error))
+        return found
+
+    async def _put(self, items: Mapping[int, Item], answers: list[Response | None]) -> None:
+        """Ask about ``items``, in halves when the server finds them too many; what breaks is kept for the end."""
+        if self._broken is not None:
+            return
+        if len(items) > self._most:
+            await self._put_smaller(items, answers)
+            return
+        wire_ids = [one.wire_id for one in items.values()]
+        sent = await asyncio.to_thread(body, list(items.values()))
+        read = partial(reply.responses, wire_ids=wire_ids)
+        try:
+            told = await self._connected.predict(sent, read, self._check_same, divisible=len(items) > 1)
+        except TooLarge:
+            await self._put_smaller(items, answers)
+        except FatalError as error:
+            self._broken = error
+        else:
+            for position, response in zip(items, told, strict=True):
+                answers[position] = response
+
+    async def _put_smaller(self, items: Mapping[int, Item], answers: list[Response | None]) -> None:
+        positions = list(items)
+        if len(positions) == 1:
+            why = f"{self._connected.url} finds this request alone too large (HTTP 413)"
+            answers[positions[0]] = Response(error=why)
+            return
+        half = (len(positions) + 1) // 2
+        self._most = min(self._most, half)
+        for part in (positions[:half], positions[half:]):
+            await self._put({position: items[position] for position in part}, answers)
+
+    async def _check_same(self) -> None:
+        """A server that was away may have come back as another."""
+        now = await self._connected.info()
+        if now.identity != self._info.identity:
+            raise Gone(
+                f"{self._connected.url} came back as another model ({_named(now)}, before {_named(self._info)}); "
+                "what the first had answered is kept: run again to ask this one"
+            )
+
+    def _probed(self, ask: Ask) -> Response:
+        return self.ask([ask])[0]
+
+    def _raise_broken(self) -> None:
+        broken = self._broken
+        if broken is not None:
+            self._broken = broken if isinstance(broken, Gone) else None
+            raise broken
+
+    @cached_property
+    def _info(self) -> Info:
+        patience = self._settled.patience
+        arrive_s = patience.wait_s if self._url_file else min(_ARRIVE_S, patience.retry_s)
+        info = self._connected.run(self._connected.greet(arrive_s))
+        self._most = min(info.max_batch, self._settled.batch)
+        return info
+
+    @cached_property
+    def _sent(self) -> Form:
+        """How audio is sent to this server. Raises FatalError when it takes none of the ways that are allowed."""
+        info, url, form = self._info, self._connected.url, self._settled.form
+        if info.name.startswith(_OURS) and self._settled.hints is None:
+            form = form._replace(hints=True)
+        wanted = self._settled.payload
+        if wanted is not None:
+            if wanted not in info.payloads:
+                raise FatalError(
+                    f"{url} takes {', '.join(info.payloads)} and not payload={wanted}; leave the option out"
+                )
+            return form
+        if "base64_wav" in info.payloads:
+            return form
+        if not is_loopback(url):
+            raise FatalError(
+                f"{url} takes {', '.join(info.payloads)} only, which would tell it paths on this machine; "
+                f"where it shares this machine's files, say so with payload={info.payloads[0]}"
+            )
+        return form._replace(payload=info.payloads[0])
+
+    @property
+    def _connected(self) -> Client:
+        if self._client is None:
+            patience = self._settled.patience
+            url = self._url or url_from(Path(str(self._url_file)), patience.wait_s)
+            headers = self._settled.headers()
+            self._client = Client(url, patience, headers, self._concurrency, lambda: self.check_alive())
+        return self._client
+
+
+def _wire_ids(batch: Sequence[Ask]) -> list[str]:
+    """The beginning of each request's key, which tells epochs and stages apart, is the same in every run (a server may
+    seed its sampling by it), and unlike a sample's id says nothing about the answer.
+    """
+    seen: dict[str, int] = {}
+    found = []
+    for ask in batch:
+        name = ask.request.key[:32]
+        seen[name] = seen.get(name, 0) + 1
+        found.append(name if seen[name] == 1 else f"{name}.{seen[name]}")
+    return found
+
+
+def _named(info: Info) -> str:
+    return " ".join(info.identity.values())

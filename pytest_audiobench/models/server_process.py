@@ -1,0 +1,180 @@
+"""A server that a run starts for its models: started once, watched by all, ended with the run.
+
+The process that starts it keeps a :class:`ServerProcess`. Every process that asks it, a worker as well, sees it
+as a :class:`Served`: its URL, and the file in which its end is told.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pytest_audiobench.errors import FatalError, PassingError, UsageError
+from pytest_audiobench.models import server_guard
+from pytest_audiobench.models.messages import Ask, Response
+from pytest_audiobench.models.model import Model
+
+PORT = "{port}"
+_READY_S = 1800.0
+"""Loading a large model takes its time; a server that dies is noticed at once, so only one that hangs takes this."""
+_FIRST_LOOK_S, _LAST_LOOK_S = 0.05, 1.0
+_PROBE_S = 5.0
+_END_S = server_guard.GRACE_S + 5.0
+_NEWS_S = 2.0
+"""How long after a lost connection the news of the server's end may take."""
+
+
+def free_port() -> int:
+    """A port of the loopback that nobody uses at the moment."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+def check_command(command: str) -> None:
+    """Raises UsageError for a command that does not say where the port goes."""
+    if PORT not in command:
+        raise UsageError(
+            f"--ab-serve-command {command!r} has no {PORT}: it stands for the port the server must listen on"
+        )
+
+
+class ServerProcess:
+    """A running server, with a guard beside it that ends it should this process be killed."""
+
+    def __init__(self, command: str, port: int, folder: Path) -> None:
+        self._folder = folder
+        (folder / server_guard.STATUS).unlink(missing_ok=True)
+        self._guard = subprocess.Popen(
+            [sys.executable, server_guard.__file__, str(folder), command.replace(PORT, str(port))],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+
+    def end(self) -> None:
+        """Ask the server to end, and end it."""
+        if self._guard.stdin is not None:
+            self._guard.stdin.close()
+        try:
+            self._guard.wait(_END_S)
+        except subprocess.TimeoutExpired:
+            self._guard.kill()
+            self._guard.wait()
+        (self._folder / server_guard.STATUS).unlink(missing_ok=True)
+
+
+class Served(NamedTuple):
+    """The run's server as its users see it. ``folder`` is where it tells its end and keeps its logs."""
+
+    url: str
+    folder: Path
+
+    def check_alive(self) -> None:
+        """Raises FatalError, with the server's last words, once it has ended."""
+        try:
+            told = json.loads((self.folder / server_guard.STATUS).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return
+        raise FatalError(_obituary(told, self.folder / "server.stderr.log"))
+
+    def wait(self, ready_s: float = _READY_S) -> None:
+        """Return once the server answers ``/health``. Raises FatalError when it ends or takes too long."""
+        deadline, pause_s = time.monotonic() + ready_s, _FIRST_LOOK_S
+        while not self._answers():
+            self.check_alive()
+            if time.monotonic() >= deadline:
+                raise FatalError(
+                    f"the run's server did not answer {self.url}/health within {ready_s:g} s; "
+                    f"see what it says in {self.folder / 'server.stderr.log'}"
+                )
+            time.sleep(pause_s)
+            pause_s = min(2 * pause_s, _LAST_LOOK_S)
+
+    def mourn(self) -> None:
+        """After a failure: as :meth:`check_alive`, once the news of its end has had time to come."""
+        deadline = time.monotonic() + _NEWS_S
+        while time.monotonic() < deadline and not self._answers():
+            self.check_alive()
+            time.sleep(_FIRST_LOOK_S)
+
+    def _answers(self) -> bool:
+        """Whether somebody speaks HTTP there and is ready; a server without ``/health`` says 404."""
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        try:
+            with opener.open(f"{self.url}/health", timeout=_PROBE_S):
+                return True
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code < 500
+        except (OSError, ValueError):
+            return False
+
+
+class ServedModel:
+    """A model behind the run's server: waits for it at first need, and tells its end where asking fails."""
+
+    def __init__(self, inner: Model, served: Served, spec: str) -> None:
+        """``spec`` is what the user wrote: the inner model's may name a port, which is another in every run."""
+        self._inner, self._served, self.spec = inner, served, spec
+        self._ready = False
+        if hasattr(inner, "check_alive"):
+            inner.check_alive = served.check_alive
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    def fingerprint(self) -> Mapping[str, str]:
+        self._wait()
+        with _told_of_its_end(self._served):
+            return self._inner.fingerprint()
+
+    def load(self) -> None:
+        self._wait()
+        with _told_of_its_end(self._served):
+            self._inner.load()
+
+    def ask(self, batch: Sequence[Ask]) -> list[Response]:
+        with _told_of_its_end(self._served):
+            return self._inner.ask(batch)
+
+    def close(self) -> None:
+        self._inner.close()
+
+    def _wait(self) -> None:
+        if not self._ready:
+            self._served.wait()
+            self._ready = True
+
+
+@contextmanager
+def _told_of_its_end(served: Served) -> Iterator[None]:
+    """Errors of a model whose server has ended become the one that says so."""
+    try:
+        yield
+    except (FatalError, PassingError):
+        served.mourn()
+        raise
+
+
+def _obituary(told: Mapping[str, Any], log: Path) -> str:
+    code = int(told["code"])
+    how = f"was ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
+    lines = [str(line) for line in told.get("said", [])]
+    if not lines:
+        return f"the run's server {how} and said nothing"
+    said = "\n".join(f"    {line}" for line in lines)
+    return (
+        f"the run's server {how}; its last lines were:\n{said}\n"
+        f"All that the run's server said until it {how} is in {log}"
+    )

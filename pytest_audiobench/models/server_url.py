@@ -1,0 +1,76 @@
+"""Where a server is: the one URL a user gave, or the one that a batch system writes into a file later."""
+
+from __future__ import annotations
+
+import ipaddress
+import time
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from pytest_audiobench.errors import FatalError, UsageError
+
+_LONGEST = 2048
+_FIRST_LOOK_S, _LAST_LOOK_S = 0.05, 2.0
+
+
+def is_url(text: str) -> bool:
+    """Whether ``text`` is meant as a URL."""
+    return text.lower().startswith(("http://", "https://"))
+
+
+def checked_url(text: str, where: str) -> str:
+    """An http(s) URL without a slash at its end, and without ``/predict``, which other clients want there.
+
+    Raises UsageError, naming ``where`` it stood, for anything that is no plain URL, and for one that holds a
+    password: URLs go into reports.
+    """
+    try:
+        parts = urlsplit(text)
+        sound = is_url(text) and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        sound = False
+    if not sound or parts.query or parts.fragment or len(text) > _LONGEST or any(c.isspace() for c in text):
+        raise UsageError(
+            f"{where} holds {text[:100]!r}, which is no plain URL; write one such as http://127.0.0.1:8000"
+        )
+    if parts.username or parts.password:
+        raise UsageError(f"{where} holds a URL with a user or password in it, which would end in reports; leave it out")
+    return text.rstrip("/").removesuffix("/predict").rstrip("/")
+
+
+def is_loopback(url: str) -> bool:
+    """Whether the URL's host is this machine by its own name."""
+    host = urlsplit(url).hostname or ""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+
+
+def url_from(file: Path, wait_s: float) -> str:
+    """The URL in ``file``, waited for at most ``wait_s`` seconds while it is missing or empty.
+
+    Raises FatalError when it never appears, UsageError when it holds anything but one URL.
+    """
+    deadline, pause_s = time.monotonic() + wait_s, _FIRST_LOOK_S
+    while not (text := _text_of(file)):
+        if time.monotonic() >= deadline:
+            raise FatalError(
+                f"{file} did not get a URL within {wait_s:g} s: is the job that writes it running? "
+                "Start it, correct --ab-predict-url-file, or wait longer with wait_s="
+            )
+        time.sleep(min(pause_s, max(0.0, deadline - time.monotonic())))
+        pause_s = min(2 * pause_s, _LAST_LOOK_S)
+    return checked_url(text, str(file))
+
+
+def _text_of(file: Path) -> str:
+    try:
+        with file.open(encoding="utf-8", errors="replace") as opened:
+            return opened.read(2 * _LONGEST).strip()
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        raise UsageError(
+            f"{file} cannot be read ({error.strerror}); name the file that holds the server's URL"
+        ) from None

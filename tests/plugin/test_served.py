@@ -1,0 +1,56 @@
+"""Which models the run's server is for."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from pytest_audiobench.models.server_process import Served, ServedModel
+from pytest_audiobench.models.spec import parse_spec
+from pytest_audiobench.plugin import served
+
+RUN = {"serve_command": "serve {port}", "url_file": None, "base_url": ""}
+
+
+@pytest.fixture
+def session(tmp_path):
+    def make(**options):
+        config = SimpleNamespace(workerinput={served.PORT: 4321})
+        return SimpleNamespace(
+            options=SimpleNamespace(**{**RUN, **options}), config=config, place=SimpleNamespace(folder=tmp_path)
+        )
+
+    return make
+
+
+def test_models_without_a_url_get_the_servers(session):
+    placed = served.placed(session(), parse_spec("http:lab,rate=8000"))
+    assert (placed.target, dict(placed.options)) == ("http://127.0.0.1:4321", {"rate": "8000"})
+    placed = served.placed(session(), parse_spec("openai:tiny"))
+    assert (placed.target, dict(placed.options)) == ("tiny", {"base_url": "http://127.0.0.1:4321/v1"})
+
+
+@pytest.mark.parametrize(
+    ("spec", "options"),
+    [
+        ("http:http://other:1", {}),
+        ("http:lab,url_file=job.url", {}),
+        ("http:lab", {"url_file": "job.url"}),
+        ("http:lab", {"serve_command": ""}),
+        ("openai:tiny,base_url=http://other/v1", {}),
+        ("openai:tiny", {"base_url": "http://other/v1"}),
+        ("hf:folder", {}),
+    ],
+)
+def test_models_with_a_server_of_their_own_keep_it(session, spec, options):
+    given = parse_spec(spec)
+    assert served.placed(session(**options), given) is given
+    assert served.behind(session(**options), given, given) is given
+
+
+def test_a_model_behind_the_server_is_named_as_the_user_named_it(session, tmp_path):
+    inner = SimpleNamespace(limits="limits", hearing=None)
+    model = served.behind(session(), parse_spec("a=http:lab,rate=8000"), inner)
+    assert isinstance(model, ServedModel)
+    assert (model.spec, model.limits) == ("http:lab,rate=8000", "limits")
+    assert not hasattr(model, "oom_splits")
+    assert model._served == Served("http://127.0.0.1:4321", tmp_path)
