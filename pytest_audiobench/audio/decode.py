@@ -53,7 +53,7 @@ def _heard(sound: SourceSound, edited: Samples, length_s: float, rate_hz: int, m
     return Heard(
         samples=np.ascontiguousarray(played),
         rate_hz=rate_hz,
-        pcm_digest=hashlib.sha256(played.astype("<f4").tobytes()).hexdigest(),
+        pcm_digest=hashlib.sha256(np.ascontiguousarray(played, dtype="<f4").data).hexdigest(),
         source_rate_hz=sound.rate_hz,
         frames=sound.frames,
         decoder=decoder(),

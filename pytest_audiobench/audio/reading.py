@@ -13,6 +13,7 @@ import soundfile
 
 from pytest_audiobench.audio.clip import FileSource, Samples
 from pytest_audiobench.audio.location import Locator
+from pytest_audiobench.audio.plain_wav import plain_wav
 from pytest_audiobench.audio.promises import short_mp3_data, short_wav_data
 from pytest_audiobench.errors import AudioError, OutOfReach
 
@@ -45,6 +46,10 @@ def read_file(source: FileSource, reach_s: float | None) -> SourceSound:
 
 def read_bytes(name: str, data: bytes, reach_s: float | None) -> SourceSound:
     """:func:`read_file` for a file's bytes in memory; ``name`` stands for them in messages."""
+    plain = plain_wav(data)
+    if plain is not None and plain.rate_hz >= _LOWEST_RATE_HZ:
+        wanted = plain.frames if reach_s is None else min(plain.frames, ceil(reach_s * plain.rate_hz) + 1)
+        return SourceSound(plain.samples(wanted), plain.rate_hz, plain.frames)
     with _opened(name, BytesIO(data)) as sound:
         return _read(name, sound, BytesIO(data), reach_s)
 

@@ -117,7 +117,7 @@ class _Routes:
 
     def _prepared(self, sent: bytearray, until: float) -> tuple[list[predictions.Item], list[Ask], Mapping[str, str]]:
         """The items of a call, what is to be asked of the model, and the errors of those whose audio is bad."""
-        items = predictions.items(body.parse(sent), self._served.limits.max_batch, self._options)
+        items = predictions.items(*body.parse_with_audio(sent), self._served.limits.max_batch, self._options)
         audio = AudioIn(self._served.limits, self._options, until)
         asks: list[Ask] = []
         refused: dict[str, str] = {}

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any, NoReturn
 
 from starlette.requests import Request as HttpRequest
 
+from pytest_audiobench.serving.lifting import lifted
 from pytest_audiobench.serving.refusal import Refused
 
 
@@ -42,6 +44,12 @@ def parse(body: bytes | bytearray) -> Any:
         return json.loads(body, parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
         raise Refused(422, f"the body is not JSON: {str(error)[:200]}") from None
+
+
+def parse_with_audio(body: bytearray) -> tuple[Any, Mapping[str, bytes]]:
+    """The JSON value, with short texts for long base64 ones, and the bytes that these stand for."""
+    short, audio = lifted(body)
+    return parse(short), audio
 
 
 def _no_number(word: str) -> NoReturn:

@@ -31,8 +31,11 @@ class Item(NamedTuple):
     error: str | None = None
 
 
-def items(body: Any, max_batch: int, options: ServeOptions) -> list[Item]:
-    """The call's items in order. A bad item is its own error; raises Refused where the call as a whole is bad."""
+def items(body: Any, lifted: Mapping[str, bytes], max_batch: int, options: ServeOptions) -> list[Item]:
+    """The call's items in order. A bad item is its own error; raises Refused where the call as a whole is bad.
+
+    ``lifted`` holds the bytes of base64 values that the body names by a short text.
+    """
     if not isinstance(body, dict):
         raise Refused(400, f"the body is {kind(body)}, not an object")
     if body.get("schema_version") != SCHEMA:
@@ -48,7 +51,7 @@ def items(body: Any, max_batch: int, options: ServeOptions) -> list[Item]:
     if len(set(ids)) < len(ids):
         twice = next(sample_id for sample_id in ids if ids.count(sample_id) > 1)
         raise Refused(400, f"sample_id {twice[:80]!r} stands twice in one call")
-    return [_item(sample_id, request, options) for sample_id, request in zip(ids, requests, strict=True)]
+    return [_item(sample_id, request, lifted, options) for sample_id, request in zip(ids, requests, strict=True)]
 
 
 def response(sample_id: str, given: Response, took_s: float) -> dict[str, Any]:
@@ -123,10 +126,10 @@ def _sample_id(position: int, request: Any) -> str:
     return sample_id
 
 
-def _item(sample_id: str, request: dict[str, Any], options: ServeOptions) -> Item:
+def _item(sample_id: str, request: dict[str, Any], lifted: Mapping[str, bytes], options: ServeOptions) -> Item:
     try:
         _only(request, _ITEM, "a request")
-        sounds = [_sound(i, audio, options) for i, audio in enumerate(_list(request, "audio_inputs"))]
+        sounds = [_sound(i, audio, lifted, options) for i, audio in enumerate(_list(request, "audio_inputs"))]
         messages = [_read_message(i, message) for i, message in enumerate(_list(request, "messages"))]
         if not messages:
             raise SampleError("messages is empty; there is nothing to answer")
@@ -172,7 +175,7 @@ def _read_message(position: int, message: Any) -> tuple[str, str]:
     return role, text(message.get("content"), f"messages[{position}].content")
 
 
-def _sound(position: int, audio: Any, options: ServeOptions) -> Sound:
+def _sound(position: int, audio: Any, lifted: Mapping[str, bytes], options: ServeOptions) -> Sound:
     name = f"audio_inputs[{position}]"
     if not isinstance(audio, dict):
         raise SampleError(f"{name} is {kind(audio)}, not an object")
@@ -185,7 +188,8 @@ def _sound(position: int, audio: Any, options: ServeOptions) -> Sound:
     rate = audio.get("sample_rate")
     if not isinstance(rate, int) or isinstance(rate, bool) or rate < 1:
         raise SampleError(f"{name}.sample_rate is {str(rate)[:40]!r}; it is a whole number from 1 up")
-    return Sound(payload, text(audio.get("data"), f"{name}.data"))
+    data = text(audio.get("data"), f"{name}.data")
+    return Sound(payload, lifted.get(data, data) if payload == "base64_wav" else data)
 
 
 def _list(request: Mapping[str, Any], key: str) -> list[Any]:

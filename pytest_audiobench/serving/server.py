@@ -15,6 +15,7 @@ from pytest_audiobench.serving.options import ServeOptions
 from pytest_audiobench.serving.served import ServedModel
 
 _CONNECTIONS = 512
+_BACKLOG = 128
 _IDLE_S = 30
 _STOP_S = 5
 """How long connections may take to close once all calls are answered."""
@@ -85,9 +86,15 @@ def _end(served: ServedModel) -> None:
 
 def _listening(options: ServeOptions) -> socket.socket:
     family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
+    # Named as TCP, or asyncio would leave Nagle's algorithm on: 40 ms between an answer's head and its body.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        return socket.create_server((options.host, options.port), family=family, backlog=128)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((options.host, options.port))
+        listener.listen(_BACKLOG)
+        return listener
     except OSError as error:
+        listener.close()
         raise UsageError(
             f"{options.host}:{options.port} cannot be listened on ({error.strerror}); "
             "give another --port, or 0 for any free one"
