@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib.util
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -145,6 +146,8 @@ class _Routes:
         return str(name)
 
     async def _form(self, request: HttpRequest) -> tuple[bytes, Mapping[str, str]]:
+        if importlib.util.find_spec("python_multipart") is None:
+            raise Refused(501, "forms need python-multipart on the server: pip install 'pytest-audiobench[serve]'")
         bounded = HttpRequest(request.scope, _Bounded(request, self._options.max_body_bytes).receive)
         async with bounded.form(max_files=1, max_fields=20, max_part_size=_PART_BYTES) as form:
             file = form.get("file")

@@ -64,10 +64,13 @@ class Probe:
         connection = kind(self._host, self._port, timeout=self.timeout_s)
         started = time.monotonic()
         # A server that drips a byte at a time never runs into the socket's own timeout.
-        watch = threading.Timer(self.timeout_s, _hang_up, [connection])
+        held: list[socket.socket] = []
+        watch = threading.Timer(self.timeout_s, _hang_up, [connection, held])
         watch.daemon = True
         try:
             watch.start()
+            connection.connect()
+            held.append(connection.sock)
             return self._asked(connection, method, path, body)
         except (OSError, http.client.HTTPException, ValueError) as error:
             if time.monotonic() - started >= 0.99 * self.timeout_s:
@@ -90,10 +93,12 @@ class Probe:
         return Exchange(answer.status, read)
 
 
-def _hang_up(connection: http.client.HTTPConnection) -> None:
-    with suppress(OSError):
-        if connection.sock is not None:
-            connection.sock.shutdown(socket.SHUT_RDWR)
+def _hang_up(connection: http.client.HTTPConnection, held: list[socket.socket]) -> None:
+    """Wake whoever reads. A connection forgets its socket once an answer is to be read to its end; ``held`` does not."""
+    for sock in [*held, connection.sock]:
+        if sock is not None:
+            with suppress(OSError):
+                sock.shutdown(socket.SHUT_RDWR)
 
 
 def _no_number(word: str) -> Any:
