@@ -71,14 +71,15 @@ class Probe:
             watch.start()
             connection.connect()
             held.append(connection.sock)
-            return self._asked(connection, method, path, body)
+            answer = self._asked(connection, method, path, body)
         except (OSError, http.client.HTTPException, ValueError) as error:
-            if time.monotonic() - started >= 0.99 * self.timeout_s:
-                return Exchange(0, b"", f"no whole answer within {self.timeout_s:g} s")
-            return Exchange(0, b"", f"no answer ({type(error).__name__}: {str(error)[:80]})")
+            answer = Exchange(0, b"", f"no answer ({type(error).__name__}: {str(error)[:80]})")
         finally:
             watch.cancel()
             connection.close()
+        if time.monotonic() - started >= self.timeout_s:
+            return Exchange(0, b"", f"no whole answer within {self.timeout_s:g} s")
+        return answer
 
     def _asked(self, connection: http.client.HTTPConnection, method: str, path: str, body: bytes | None) -> Exchange:
         kind = {"Content-Type": "application/json"} if body is not None else {}
@@ -94,7 +95,7 @@ class Probe:
 
 
 def _hang_up(connection: http.client.HTTPConnection, held: list[socket.socket]) -> None:
-    """Wake whoever reads. A connection forgets its socket once an answer is to be read to its end; ``held`` does not."""
+    """Wake whoever reads. A connection forgets its socket when an answer is to be read to its end; ``held`` does not."""
     for sock in [*held, connection.sock]:
         if sock is not None:
             with suppress(OSError):
