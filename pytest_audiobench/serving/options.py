@@ -31,10 +31,9 @@ class ServeOptions:
 
     def __post_init__(self) -> None:
         """Raises UsageError for values that no server can have, and for other machines without a token."""
-        if self.token is not None and (
-            not self.token.isascii() or not self.token.strip() or self.token != self.token.strip()
-        ):
-            raise UsageError("the token is empty, or has spaces around it or characters beyond ASCII; give another")
+        token = self.token
+        if token is not None and not (token.isascii() and token.isprintable() and token.strip() == token != ""):
+            raise UsageError("the token is empty, or has spaces around it or characters that no header can hold")
         if not self.is_loopback and self.token is None:
             raise UsageError(
                 f"{self.host} can be reached from other machines, so the server needs a token: "

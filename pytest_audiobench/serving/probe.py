@@ -33,7 +33,7 @@ class Exchange(NamedTuple):
 
 
 class Probe:
-    """Asks the server at ``url``. Raises UsageError for a URL that is none.
+    """Asks the server at ``url``. Raises UsageError for a URL or token that is none.
 
     ``timeout_s`` bounds a whole exchange, however slowly the server drips.
     """
@@ -46,6 +46,8 @@ class Probe:
             host, port = None, None
         if not host or parts.scheme not in ("http", "https"):
             raise UsageError(f"{url!r} is no URL of a server; write http://HOST:PORT")
+        if token is not None and not (token.isascii() and token.isprintable()):
+            raise UsageError("the token holds characters that no header can; was it copied whole?")
         self._secure, self._host, self._port = parts.scheme == "https", host, port
         self._base = parts.path.rstrip("/").removesuffix("/predict")
         self._headers = {} if token is None else {"Authorization": f"Bearer {token}"}
@@ -95,7 +97,7 @@ class Probe:
 
 
 def _hang_up(connection: http.client.HTTPConnection, held: list[socket.socket]) -> None:
-    """Wake whoever reads. A connection forgets its socket when an answer is to be read to its end; ``held`` does not."""
+    """Wake whoever reads. A connection forgets its socket where an answer has no length; ``held`` does not."""
     for sock in [*held, connection.sock]:
         if sock is not None:
             with suppress(OSError):

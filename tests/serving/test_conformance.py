@@ -280,3 +280,9 @@ def test_nobody_at_home_fails_at_once():
 def test_a_url_that_is_none_is_a_users_mistake(url):
     with pytest.raises(UsageError, match="is no URL of a server"):
         Probe(url, None, 1)
+
+
+def test_a_token_that_no_header_can_hold_is_not_shown():
+    with pytest.raises(UsageError, match="the token holds") as told:
+        Probe("http://x", "sesame\n", 1)
+    assert "sesame" not in str(told.value)
