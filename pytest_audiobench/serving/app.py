@@ -24,11 +24,9 @@ from pytest_audiobench.serving.audio_in import AudioIn
 from pytest_audiobench.serving.guard import Guard
 from pytest_audiobench.serving.options import ServeOptions
 from pytest_audiobench.serving.questions import Question
-from pytest_audiobench.serving.refusal import Refused
+from pytest_audiobench.serving.refusal import Refused, TurnedAway
 from pytest_audiobench.serving.served import Answered, ServedModel
 from pytest_audiobench.serving.turns import Turns
-
-_PART_BYTES = 1 << 16
 
 
 def make_app(served: ServedModel, options: ServeOptions, turns: Turns) -> FastAPI:
@@ -42,6 +40,7 @@ def make_app(served: ServedModel, options: ServeOptions, turns: Turns) -> FastAP
     app.add_route("/v1/models", routes.models, methods=["GET"])
     app.add_route("/v1/chat/completions", routes.chat, methods=["POST"])
     app.add_route("/v1/audio/transcriptions", routes.transcribe, methods=["POST"])
+    app.add_exception_handler(TurnedAway, routes.turned_away)
     app.add_exception_handler(Refused, _refused)
     app.add_exception_handler(ClientDisconnect, _gone)
     app.add_middleware(Guard, options=options)
@@ -97,6 +96,10 @@ class _Routes:
             asked = await self._one(request, lambda: chat.transcription_question(file, form, "transcription"), until)
         return PlainTextResponse(asked.text) if shape == "text" else JSONResponse({"text": asked.text})
 
+    async def turned_away(self, request: HttpRequest, error: Exception) -> HttpResponse:
+        await body.discard(request, self._options.max_body_bytes)
+        return await _refused(request, error)
+
     async def _one(self, request: HttpRequest, question: Callable[[], Question], until: float) -> Response:
         """The response to a single question. Raises Refused (400) with the error that it met."""
         async with self._turns.turn():
@@ -149,7 +152,7 @@ class _Routes:
         if importlib.util.find_spec("python_multipart") is None:
             raise Refused(501, "forms need python-multipart on the server: pip install 'pytest-audiobench[serve]'")
         bounded = HttpRequest(request.scope, _Bounded(request, self._options.max_body_bytes).receive)
-        async with bounded.form(max_files=1, max_fields=20, max_part_size=_PART_BYTES) as form:
+        async with bounded.form(max_files=1, max_fields=20) as form:
             file = form.get("file")
             if not isinstance(file, UploadFile):
                 raise Refused(400, "the form has no file")

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, NoReturn
 
 from starlette.requests import Request as HttpRequest
 
 from pytest_audiobench.serving.lifting import lifted
 from pytest_audiobench.serving.refusal import Refused
+
+_PATIENCE_S = 10
+"""How long a client that was refused may go on sending."""
 
 
 async def read(request: HttpRequest, most_bytes: int) -> bytearray:
@@ -32,10 +37,12 @@ async def discard(request: HttpRequest, most_bytes: int) -> None:
     A client that is still sending would find its connection reset, and never see why it was refused.
     """
     left = 2 * most_bytes
-    async for block in request.stream():
-        left -= len(block)
-        if left < 0:
-            return
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_PATIENCE_S):
+            async for block in request.stream():
+                left -= len(block)
+                if left < 0:
+                    return
 
 
 def parse(body: bytes | bytearray) -> Any:

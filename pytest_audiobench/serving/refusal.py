@@ -9,3 +9,7 @@ class Refused(Exception):
     def __init__(self, status: int, message: str, retry_after_s: int | None = None) -> None:
         super().__init__(message)
         self.status, self.message, self.retry_after_s = status, message, retry_after_s
+
+
+class TurnedAway(Refused):
+    """Refused at the door, before the body was read."""

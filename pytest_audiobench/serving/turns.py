@@ -7,7 +7,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from pytest_audiobench.serving.refusal import Refused
+from pytest_audiobench.serving.refusal import Refused, TurnedAway
 
 _IN_WORK = 2
 """One call is asked while the next is decoded: enough to hide decoding, little enough to hold in memory."""
@@ -27,12 +27,12 @@ class Turns:
     async def place(self) -> AsyncIterator[float]:
         """Hold a place from a call's arrival to its answer; yields when it must be over, on the monotonic clock.
 
-        Raises Refused: 503 when the server is stopping, 429 when too many are waiting, 504 at the deadline.
+        Raises TurnedAway when the server is stopping (503) or too many wait (429), Refused (504) at the deadline.
         """
         if self.is_stopping:
-            raise Refused(503, "the server is stopping", retry_after_s=5)
+            raise TurnedAway(503, "the server is stopping", retry_after_s=5)
         if self.in_hand >= self._most:
-            raise Refused(429, f"{self.in_hand} calls are waiting already; come back later", retry_after_s=1)
+            raise TurnedAway(429, f"{self.in_hand} calls are waiting already; come back later", retry_after_s=1)
         self.in_hand += 1
         try:
             async with asyncio.timeout(self._deadline_s):

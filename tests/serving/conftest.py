@@ -16,9 +16,6 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 
-pytest.importorskip("fastapi")
-pytest.importorskip("uvicorn")
-
 
 class Reply(NamedTuple):
     status: int
@@ -70,6 +67,8 @@ class Server:
 @pytest.fixture(scope="module")
 def start():
     """Starts servers that end with the module: `start("serve", "baseline:listener", …)` or a script's path."""
+    pytest.importorskip("fastapi")
+    pytest.importorskip("uvicorn")
     started = []
 
     def make(*arguments, env=None):

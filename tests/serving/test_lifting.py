@@ -6,8 +6,10 @@ import random
 
 import pytest
 
-from pytest_audiobench.serving.body import parse, parse_with_audio
 from pytest_audiobench.serving.refusal import Refused
+
+pytest.importorskip("starlette")
+from pytest_audiobench.serving.body import parse, parse_with_audio
 
 LONG = base64.b64encode(bytes(range(256)) * 8).decode()
 

@@ -106,6 +106,16 @@ def test_a_full_queue_is_429(start, item, wav):
     assert all(reply.headers["retry-after"] == "1" for reply in replies if reply.status == 429)
 
 
+def test_who_is_turned_away_in_mid_body_reads_why(start, item, wav):
+    server = start(SLOW, "--queue", "0")
+    long = "sleep 1.5 " + "x" * (10 << 20)
+    with ThreadPoolExecutor(3) as pool:
+        calls = [pool.submit(server.predict, item(str(i), wav(), text=long)) for i in range(3)]
+        replies = sorted((call.result() for call in calls), key=lambda reply: reply.status)
+    assert [reply.status for reply in replies] == [200, 200, 429]
+    assert replies[-1].json["detail"] == "2 calls are waiting already; come back later"
+
+
 def test_calls_are_asked_one_after_another_and_never_merged(start, item, wav):
     server = start(SLOW)
     with ThreadPoolExecutor(4) as pool:
