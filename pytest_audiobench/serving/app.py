@@ -77,7 +77,7 @@ class _Routes:
     async def chat(self, request: HttpRequest) -> HttpResponse:
         call = f"chatcmpl-{uuid.uuid4().hex}"
         async with self._turns.place() as until:
-            sent = body.parse(await body.read(request, self._options.max_body_bytes))
+            sent = await self._decoding(body.parse, await body.read(request, self._options.max_body_bytes))
             model = self._known_model(sent.get("model") if isinstance(sent, dict) else None)
             response = await self._one(request, lambda: chat.chat_question(sent, "chat"), until)
         if not sent.get("stream"):
