@@ -18,7 +18,7 @@ import soxr
 from pytest_audiobench.audio import edits, synthesis
 from pytest_audiobench.audio.clip import ArraySource, Clip, Samples, SynthesisSource
 from pytest_audiobench.audio.heard import Heard
-from pytest_audiobench.audio.reading import SourceSound, read_file
+from pytest_audiobench.audio.reading import SourceSound, read_bytes, read_file
 from pytest_audiobench.errors import AudioError
 
 _TAIL_S = 0.1
@@ -35,17 +35,29 @@ def decode(clip: Clip, rate_hz: int, max_s: float | None) -> Heard:
     window_s = None if max_s is None else max_s + _TAIL_S
     sound = _source_sound(clip, rate_hz, None if window_s is None else edits.reach_s(clip.edits, window_s))
     edited = _edited(clip, sound)
+    return _heard(sound, edited, edits.length_s(clip.edits, sound.frames / sound.rate_hz), rate_hz, max_s)
+
+
+def decode_bytes(name: str, data: bytes, rate_hz: int, max_s: float | None) -> Heard:
+    """:func:`decode` for a file's bytes in memory, such as a server receives; ``name`` stands for them in messages."""
+    sound = read_bytes(name, data, None if max_s is None else max_s + _TAIL_S)
+    _check(name, sound.samples)
+    return _heard(sound, sound.samples, sound.frames / sound.rate_hz, rate_hz, max_s)
+
+
+def _heard(sound: SourceSound, edited: Samples, length_s: float, rate_hz: int, max_s: float | None) -> Heard:
+    """What is played of ``edited``, which comes from ``sound`` and lasts ``length_s`` in whole."""
     if sound.rate_hz != rate_hz:
         edited = soxr.resample(edited, sound.rate_hz, rate_hz, quality="HQ")
     played = edited if max_s is None else edited[: max(1, round(max_s * rate_hz))]
     return Heard(
         samples=np.ascontiguousarray(played),
         rate_hz=rate_hz,
-        pcm_digest=hashlib.sha256(played.astype("<f4").tobytes()).hexdigest(),
+        pcm_digest=hashlib.sha256(np.ascontiguousarray(played, dtype="<f4").data).hexdigest(),
         source_rate_hz=sound.rate_hz,
         frames=sound.frames,
         decoder=decoder(),
-        truncated_s=_truncated_s(clip, sound, max_s),
+        truncated_s=_truncated_s(length_s, sound, max_s),
     )
 
 
@@ -94,8 +106,8 @@ def _count_bad(samples: Samples) -> str:
     return f"{nan} of {len(samples)} samples are not a number and {infinite} are infinite"
 
 
-def _truncated_s(clip: Clip, sound: SourceSound, max_s: float | None) -> float:
+def _truncated_s(length_s: float, sound: SourceSound, max_s: float | None) -> float:
     if max_s is None:
         return 0.0
-    cut_s = edits.length_s(clip.edits, sound.frames / sound.rate_hz) - max_s
+    cut_s = length_s - max_s
     return cut_s if cut_s * sound.rate_hz > 1 else 0.0

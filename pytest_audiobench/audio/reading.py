@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 from functools import reduce
+from io import BytesIO
 from math import ceil
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 import soundfile
 
 from pytest_audiobench.audio.clip import FileSource, Samples
 from pytest_audiobench.audio.location import Locator
+from pytest_audiobench.audio.plain_wav import plain_wav
 from pytest_audiobench.audio.promises import short_mp3_data, short_wav_data
 from pytest_audiobench.errors import AudioError, OutOfReach
 
@@ -35,47 +37,59 @@ def read_file(source: FileSource, reach_s: float | None) -> SourceSound:
     except OSError as error:
         raise OutOfReach(f"{source}: cannot be read ({error.strerror}); correct {path} or its permissions") from None
     try:
-        with _opened(source, descriptor) as sound:
-            _check_header(source, path, sound)
-            wanted = sound.frames if reach_s is None else min(sound.frames, ceil(reach_s * sound.samplerate) + 1)
-            samples = _mono(source, sound, wanted)
-            _check_count(source, sound, len(samples), wanted)
-            is_whole = wanted == sound.frames or len(samples) < wanted
-            return SourceSound(samples, sound.samplerate, len(samples) if is_whole else sound.frames)
+        # By descriptor: a name ending in .raw would be taken for headerless samples.
+        with _opened(str(source), descriptor) as sound, open(path, "rb") as file:
+            return _read(str(source), sound, file, reach_s)
     finally:
         os.close(descriptor)
 
 
-def _opened(source: FileSource, descriptor: int) -> soundfile.SoundFile:
-    """By descriptor: a name ending in .raw would be taken for headerless samples."""
+def read_bytes(name: str, data: bytes, reach_s: float | None) -> SourceSound:
+    """:func:`read_file` for a file's bytes in memory; ``name`` stands for them in messages."""
+    plain = plain_wav(data)
+    if plain is not None and plain.rate_hz >= _LOWEST_RATE_HZ:
+        wanted = plain.frames if reach_s is None else min(plain.frames, ceil(reach_s * plain.rate_hz) + 1)
+        return SourceSound(plain.samples(wanted), plain.rate_hz, plain.frames)
+    with _opened(name, BytesIO(data)) as sound:
+        return _read(name, sound, BytesIO(data), reach_s)
+
+
+def _read(name: str, sound: soundfile.SoundFile, file: BinaryIO, reach_s: float | None) -> SourceSound:
+    _check_header(name, file, sound)
+    wanted = sound.frames if reach_s is None else min(sound.frames, ceil(reach_s * sound.samplerate) + 1)
+    samples = _mono(name, sound, wanted)
+    _check_count(name, sound, len(samples), wanted)
+    is_whole = wanted == sound.frames or len(samples) < wanted
+    return SourceSound(samples, sound.samplerate, len(samples) if is_whole else sound.frames)
+
+
+def _opened(name: str, opened: int | BinaryIO) -> soundfile.SoundFile:
     try:
-        return soundfile.SoundFile(descriptor, closefd=False)
+        return soundfile.SoundFile(opened, closefd=False)
     except soundfile.SoundFileError as error:
         reason = str(error).rpartition(": ")[2].rstrip(".").lower()
         if reason.startswith("file does not exist"):  # libsndfile's words for whatever mpg123 refuses
             reason = "an MP3 without a sound frame"
         raise AudioError(
-            f"{source}: not audio that libsndfile can read ({reason}); replace it by a WAV, FLAC, OGG or MP3 file"
+            f"{name}: not audio that libsndfile can read ({reason}); replace it by a WAV, FLAC, OGG or MP3 file"
         ) from None
 
 
-def _check_header(source: FileSource, path: str, sound: soundfile.SoundFile) -> None:
+def _check_header(name: str, file: BinaryIO, sound: soundfile.SoundFile) -> None:
     if sound.samplerate < _LOWEST_RATE_HZ:
-        raise AudioError(f"{source}: its header gives a rate of {sound.samplerate} Hz; correct or replace the file")
+        raise AudioError(f"{name}: its header gives a rate of {sound.samplerate} Hz; correct or replace the file")
     promise = _PROMISES.get(sound.format)
     if promise is None:
         return
-    with open(path, "rb") as file:
-        short = promise(file)
-    if short:
+    if short := promise(file):
         promised, held = short
         raise AudioError(
-            f"{source}: the file is cut off: its header promises {promised} bytes of sound and it holds {held}; "
+            f"{name}: the file is cut off: its header promises {promised} bytes of sound and it holds {held}; "
             "fetch it again"
         )
 
 
-def _mono(source: FileSource, sound: soundfile.SoundFile, wanted: int) -> Samples:
+def _mono(name: str, sound: soundfile.SoundFile, wanted: int) -> Samples:
     blocks: list[Samples] = []
     left = wanted
     try:
@@ -87,7 +101,7 @@ def _mono(source: FileSource, sound: soundfile.SoundFile, wanted: int) -> Sample
             left -= len(block)
     except soundfile.SoundFileError as error:
         reason = str(error).rpartition(": ")[2].rstrip(".")
-        raise AudioError(f"{source}: damaged after {wanted - left} frames ({reason}); fetch it again") from None
+        raise AudioError(f"{name}: damaged after {wanted - left} frames ({reason}); fetch it again") from None
     if len(blocks) == 1:
         return blocks[0]
     return np.concatenate(blocks) if blocks else np.zeros(0, dtype=np.float32)
@@ -101,11 +115,11 @@ def _averaged(block: Samples) -> Samples:
     return total / np.float32(block.shape[1])
 
 
-def _check_count(source: FileSource, sound: soundfile.SoundFile, held: int, wanted: int) -> None:
+def _check_count(name: str, sound: soundfile.SoundFile, held: int, wanted: int) -> None:
     """An MP3's count may be an estimate; the true one wins."""
     if held < wanted and sound.format != "MP3":
         raise AudioError(
-            f"{source}: the file is cut off: its header promises {sound.frames} frames and it holds {held}; "
+            f"{name}: the file is cut off: its header promises {sound.frames} frames and it holds {held}; "
             "fetch it again"
         )
 

@@ -1,0 +1,40 @@
+"""The command ``audiobench``: the verbs that are no test. Each module here is a verb; add one by adding a file.
+
+A verb's module has ``HELP`` (one line), ``arguments(parser)`` and ``run(args)``, which returns the exit code. It
+imports what it needs inside ``run``, so that ``audiobench --help`` starts at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import pkgutil
+import sys
+from collections.abc import Sequence
+
+from pytest_audiobench.errors import AudiobenchError, UsageError
+
+_USAGE, _FAILED, _INTERRUPTED = 4, 1, 130
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one verb. Exit codes: its own, 2 for arguments that are none, 4 for a user's mistake, 1 for other errors."""
+    parser = argparse.ArgumentParser(prog="audiobench", description="Benchmarks for audio-language models.")
+    verbs = parser.add_subparsers(metavar="VERB", required=True)
+    for name in _verbs():
+        verb = importlib.import_module(f"{__name__}.{name}")
+        own = verbs.add_parser(name.replace("_", "-"), help=verb.HELP, description=verb.HELP)
+        verb.arguments(own)
+        own.set_defaults(run=verb.run)
+    args = parser.parse_args(argv)
+    try:
+        return int(args.run(args))
+    except AudiobenchError as error:
+        print(f"audiobench: {error}", file=sys.stderr)
+        return _USAGE if isinstance(error, UsageError) else _FAILED
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+
+
+def _verbs() -> list[str]:
+    return sorted(module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_"))

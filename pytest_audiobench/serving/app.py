@@ -1,0 +1,186 @@
+"""The routes of a served model."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from importlib import metadata
+from typing import Any
+
+from fastapi import FastAPI
+from starlette.datastructures import UploadFile
+from starlette.requests import ClientDisconnect
+from starlette.requests import Request as HttpRequest
+from starlette.responses import JSONResponse, PlainTextResponse, StreamingResponse
+from starlette.responses import Response as HttpResponse
+
+from pytest_audiobench.errors import SampleError
+from pytest_audiobench.models.messages import Ask, Response
+from pytest_audiobench.serving import body, chat, predictions
+from pytest_audiobench.serving.audio_in import AudioIn
+from pytest_audiobench.serving.guard import Guard
+from pytest_audiobench.serving.options import ServeOptions
+from pytest_audiobench.serving.questions import Question
+from pytest_audiobench.serving.refusal import Refused, TurnedAway
+from pytest_audiobench.serving.served import Answered, ServedModel
+from pytest_audiobench.serving.turns import Turns
+
+
+def make_app(served: ServedModel, options: ServeOptions, turns: Turns) -> FastAPI:
+    """The application around a model; the caller starts the model's loading."""
+    app = FastAPI(title="pytest-audiobench", docs_url=None, redoc_url=None, openapi_url=None)
+    routes = _Routes(served, options, turns)
+    # Plain routes: pydantic would validate, and copy, megabytes of base64.
+    app.add_route("/health", routes.health, methods=["GET"])
+    app.add_route("/info", routes.info, methods=["GET"])
+    app.add_route("/predict", routes.predict, methods=["POST"])
+    app.add_route("/v1/models", routes.models, methods=["GET"])
+    app.add_route("/v1/chat/completions", routes.chat, methods=["POST"])
+    app.add_route("/v1/audio/transcriptions", routes.transcribe, methods=["POST"])
+    app.add_exception_handler(TurnedAway, routes.turned_away)
+    app.add_exception_handler(Refused, _refused)
+    app.add_exception_handler(ClientDisconnect, _gone)
+    app.add_middleware(Guard, options=options)
+    return app
+
+
+class _Routes:
+    def __init__(self, served: ServedModel, options: ServeOptions, turns: Turns) -> None:
+        self._served, self._options, self._turns = served, options, turns
+        self._decoders = ThreadPoolExecutor(2, thread_name_prefix="decode")
+        self._name = f"pytest-audiobench {metadata.version('pytest-audiobench')}"
+        self._names = list(dict.fromkeys((served.alias, served.model.spec)))
+
+    async def health(self, request: HttpRequest) -> HttpResponse:
+        if self._turns.is_stopping:
+            raise Refused(503, "the server is stopping")
+        return JSONResponse({"status": "ok"})
+
+    async def info(self, request: HttpRequest) -> HttpResponse:
+        return JSONResponse(predictions.info(self._served, self._options, self._name))
+
+    async def predict(self, request: HttpRequest) -> HttpResponse:
+        async with self._turns.place() as until:
+            sent = await body.read(request, self._options.max_body_bytes)
+            async with self._turns.turn():
+                items, asks, refused = await self._decoding(self._prepared, sent, until)
+                answered = await self._asked(request, asks)
+        rows = predictions.merged(items, answered, refused)
+        return JSONResponse(predictions.envelope(rows))
+
+    async def models(self, request: HttpRequest) -> HttpResponse:
+        return JSONResponse(chat.models(self._names))
+
+    async def chat(self, request: HttpRequest) -> HttpResponse:
+        call = f"chatcmpl-{uuid.uuid4().hex}"
+        async with self._turns.place() as until:
+            sent = await self._decoding(body.parse, await body.read(request, self._options.max_body_bytes))
+            model = self._known_model(sent.get("model") if isinstance(sent, dict) else None)
+            response = await self._one(request, lambda: chat.chat_question(sent, "chat"), until)
+        if not sent.get("stream"):
+            return JSONResponse(chat.completion(response, model, call))
+        wishes = sent.get("stream_options")
+        with_usage = isinstance(wishes, dict) and wishes.get("include_usage") is True
+        return StreamingResponse(chat.chunks(response, model, call, with_usage), media_type="text/event-stream")
+
+    async def transcribe(self, request: HttpRequest) -> HttpResponse:
+        async with self._turns.place() as until:
+            file, form = await self._form(request)
+            self._known_model(form.get("model"))
+            shape = form.get("response_format") or "json"
+            if shape not in ("json", "text"):
+                raise Refused(400, f"response_format is {shape[:40]!r}; this server gives json and text")
+            asked = await self._one(request, lambda: chat.transcription_question(file, form, "transcription"), until)
+        return PlainTextResponse(asked.text) if shape == "text" else JSONResponse({"text": asked.text})
+
+    async def turned_away(self, request: HttpRequest, error: Exception) -> HttpResponse:
+        await body.discard(request, self._options.max_body_bytes)
+        return await _refused(request, error)
+
+    async def _one(self, request: HttpRequest, question: Callable[[], Question], until: float) -> Response:
+        """The response to a single question. Raises Refused (400) with the error that it met."""
+        async with self._turns.turn():
+            ask = await self._decoding(self._ask, question, until)
+            (response,) = (await self._asked(request, [ask])).responses
+        if response.error is not None:
+            raise Refused(400, response.error)
+        return response
+
+    async def _asked(self, request: HttpRequest, asks: Sequence[Ask]) -> Answered:
+        if not asks:
+            return Answered([], 0.0)
+        if await request.is_disconnected():
+            raise ClientDisconnect
+        return await asyncio.wrap_future(self._served.ask(asks))
+
+    async def _decoding(self, work: Callable[..., Any], *given: Any) -> Any:
+        return await asyncio.get_running_loop().run_in_executor(self._decoders, work, *given)
+
+    def _prepared(self, sent: bytearray, until: float) -> tuple[list[predictions.Item], list[Ask], Mapping[str, str]]:
+        """The items of a call, what is to be asked of the model, and the errors of those whose audio is bad."""
+        items = predictions.items(*body.parse_with_audio(sent), self._served.limits.max_batch, self._options)
+        audio = AudioIn(self._served.limits, self._options, until)
+        asks: list[Ask] = []
+        refused: dict[str, str] = {}
+        for item in items:
+            if item.question is not None:
+                try:
+                    asks.append(self._heard(item.question, audio))
+                except SampleError as error:
+                    refused[item.sample_id] = str(error)
+        return items, asks, refused
+
+    def _ask(self, question: Callable[[], Question], until: float) -> Ask:
+        try:
+            return self._heard(question(), AudioIn(self._served.limits, self._options, until))
+        except SampleError as error:
+            raise Refused(400, str(error)) from None
+
+    def _heard(self, question: Question, audio: AudioIn) -> Ask:
+        # A model that does not listen is played nothing, here as in a run.
+        return question.ask(audio.heard(question) if self._served.model.listens else ())
+
+    def _known_model(self, name: Any) -> str:
+        if name not in self._names:
+            raise Refused(404, f"there is no model {str(name)[:80]!r} here; there is {' or '.join(self._names)}")
+        return str(name)
+
+    async def _form(self, request: HttpRequest) -> tuple[bytes, Mapping[str, str]]:
+        if importlib.util.find_spec("python_multipart") is None:
+            raise Refused(501, "forms need python-multipart on the server: pip install 'pytest-audiobench[serve]'")
+        bounded = HttpRequest(request.scope, _Bounded(request, self._options.max_body_bytes).receive)
+        async with bounded.form(max_files=1, max_fields=20) as form:
+            file = form.get("file")
+            if not isinstance(file, UploadFile):
+                raise Refused(400, "the form has no file")
+            texts = {name: value for name, value in form.items() if isinstance(value, str)}
+            return await file.read(), texts
+
+
+class _Bounded:
+    """A request's messages, up to a number of bytes."""
+
+    def __init__(self, request: HttpRequest, most_bytes: int) -> None:
+        self._request, self._most, self._left = request, most_bytes, most_bytes
+
+    async def receive(self) -> Any:
+        message = await self._request.receive()
+        self._left -= len(message.get("body", b""))
+        if self._left < 0:
+            raise Refused(413, f"the body is longer than {self._most} bytes; send a shorter clip")
+        return message
+
+
+async def _refused(request: HttpRequest, error: Exception) -> HttpResponse:
+    assert isinstance(error, Refused)
+    is_openai = request.url.path.startswith("/v1/")
+    shown = chat.failure(error.message, error.status) if is_openai else {"detail": error.message}
+    headers = {} if error.retry_after_s is None else {"Retry-After": str(error.retry_after_s)}
+    return JSONResponse(shown, error.status, headers)
+
+
+async def _gone(request: HttpRequest, error: Exception) -> HttpResponse:
+    return HttpResponse(status_code=499)  # nobody reads it

@@ -1,0 +1,250 @@
+"""Whether a server keeps the predictions_v1 contract: one rule after another, each with a verdict and a reason."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from pytest_audiobench.serving.probe import Exchange, Probe
+from pytest_audiobench.serving.replies import Broken, are_texts, expect, is_number, json_object, must_be_answered, shown
+from pytest_audiobench.serving.samples import SCHEMA, call, item
+
+_LARGEST_BATCH = 4096
+_UNTOLD_BATCH = 8
+_MOST_HANGS = 3
+
+
+class Verdict(NamedTuple):
+    """``is_kept`` is None for a rule that could not be tried; ``why`` is one line."""
+
+    rule: str
+    is_kept: bool | None
+    why: str
+
+
+class Untried(Exception):
+    """A rule cannot be tried here; the message says why."""
+
+
+class Checker:
+    """Tries the rules in order. A server that hangs three times is not asked any more."""
+
+    def __init__(self, probe: Probe) -> None:
+        self._probe = probe
+        self._info: Mapping[str, Any] = {}
+        self._hangs = 0
+
+    def verdicts(self) -> Iterator[Verdict]:
+        """One verdict for each rule, as it is reached."""
+        for name, rule in RULES.items():
+            if self._hangs == _MOST_HANGS:
+                yield Verdict(name, None, f"not tried: the server did not answer {_MOST_HANGS} times")
+                continue
+            try:
+                yield Verdict(name, True, rule(self))
+            except Broken as broken:
+                yield Verdict(name, False, _one_line(str(broken)))
+            except Untried as untried:
+                yield Verdict(name, None, _one_line(str(untried)))
+
+    @property
+    def max_batch(self) -> int:
+        """What /info said, where it was a usable number, else 8."""
+        most = self._info.get("max_batch_size")
+        if not isinstance(most, int) or isinstance(most, bool) or most < 1:
+            return _UNTOLD_BATCH
+        return 1 if self._info.get("supports_batching") is False else most
+
+    def health(self) -> str:
+        expect(self._answer(self._probe.get("/health")), 200)
+        return "GET /health answers 200"
+
+    def info(self) -> str:
+        answer = self._answer(self._probe.get("/info"))
+        expect(answer, 200)
+        info = json_object(answer)
+        self._info = info
+        for key in ("name", "model", "model_revision"):
+            if not isinstance(info.get(key), str) or not info[key].strip():
+                raise Broken(f"{key} is {shown(info.get(key))}, not a text with something in it")
+        kinds, versions, most = (info.get(k) for k in ("audio_payload_types", "schema_versions", "max_batch_size"))
+        if not are_texts(kinds) or not kinds:
+            raise Broken(f"audio_payload_types is {shown(kinds)}, not a list of texts")
+        if not isinstance(most, int) or isinstance(most, bool) or most < 1:
+            raise Broken(f"max_batch_size is {shown(most)}, not a whole number from 1 up")
+        if not isinstance(info.get("supports_batching"), bool):
+            raise Broken(f"supports_batching is {shown(info.get('supports_batching'))}, not true or false")
+        if not are_texts(versions) or SCHEMA not in (versions or ()):
+            raise Broken(f"schema_versions is {shown(versions)}; {SCHEMA} is not among them")
+        return f"{info['name'][:40]} serves {info['model'][:60]}, {most} at once"
+
+    def loaded(self) -> str:
+        """Wait for a server that tells of its loading."""
+        if not self._info:
+            raise Untried("there is no /info")
+        until = time.monotonic() + self._probe.timeout_s
+        info = self._info
+        while info.get("load_status") == "loading" and time.monotonic() < until:
+            time.sleep(0.2)
+            info = json_object(self._answer(self._probe.get("/info")))
+        status = info.get("load_status")
+        elapsed, error = info.get("loading_elapsed_sec"), info.get("last_error")
+        if status is not None and not isinstance(status, str):
+            raise Broken(f"load_status is {shown(status)}, not a text")
+        if elapsed is not None and not is_number(elapsed):
+            raise Broken(f"loading_elapsed_sec is {shown(elapsed)}, not a number")
+        if status in ("loading", "failed", "error"):
+            raise Broken(f"load_status is {status!r} ({shown(error)})")
+        return "load_status is not told" if status is None else f"load_status is {status!r}"
+
+    def two(self) -> str:
+        ids = ["check-b", "check-a"][: self.max_batch]
+        rows = self._rows([item(sample_id) for sample_id in ids])
+        for row in rows:
+            must_be_answered(row)
+        return f"{len(rows)} answers to {len(ids)} requests"
+
+    def ids(self) -> str:
+        ids = ["check/ü 1", "check-2"][: self.max_batch]
+        told = [row["sample_id"] for row in self._rows([item(sample_id) for sample_id in ids])]
+        return f"sample_ids come back as they were sent: {', '.join(sorted(told))}"
+
+    def types(self) -> str:
+        (row,) = self._rows([item("check-types")])
+        finish, usage, latency = row.get("finish_reason"), row.get("usage"), row.get("latency_sec")
+        if finish is not None and not isinstance(finish, str):
+            raise Broken(f"finish_reason is {shown(finish)}, neither a text nor null")
+        if usage is not None and not isinstance(usage, dict):
+            raise Broken(f"usage is {shown(usage)}, neither an object nor null")
+        for key in ("prompt_tokens", "completion_tokens"):
+            count = (usage or {}).get(key)
+            if count is not None and (not isinstance(count, int) or isinstance(count, bool)):
+                raise Broken(f"usage.{key} is {shown(count)}, not a whole number")
+        if latency is not None and (not is_number(latency) or not latency >= 0):
+            raise Broken(f"latency_sec is {shown(latency)}, not a number from 0 up")
+        return f"finish_reason {shown(finish)}, usage {shown(usage)}, latency_sec {shown(latency)}"
+
+    def keys(self) -> str:
+        known = {"sample_id", "predictions", "finish_reason", "usage", "latency_sec", "error"}
+        (row,) = self._rows([item("check-keys")])
+        if unknown := sorted(row.keys() - known):
+            raise Broken(f"a response has the key {unknown[0]!r}, which {SCHEMA} does not know")
+        return "responses hold the contract's keys only"
+
+    def partial(self) -> str:
+        bad = {**item("check-bad"), "messages": []}
+        good = [item("check-good")] if self.max_batch > 1 else []
+        rows = {row["sample_id"]: row for row in self._rows([*good, bad])}
+        error = rows["check-bad"].get("error")
+        if not isinstance(error, str) or not error.strip():
+            raise Broken("an item with empty messages came back without an error")
+        if good:
+            must_be_answered(rows["check-good"])
+        return f"the bad item's error: {error.strip()[:60]}"
+
+    def rate(self) -> str:
+        for rate_hz in (8000, 44100):
+            (row,) = self._rows([item("check-rate", rate_hz=rate_hz)])
+            must_be_answered(row)
+        return "WAVs at 8 and 44.1 kHz are answered"
+
+    def oversized(self) -> str:
+        return self._too_many([f"check-{i}" for i in range(self._beyond)])
+
+    def oversized_first(self) -> str:
+        return self._too_many(["check-same"] * self._beyond)
+
+    def version(self) -> str:
+        return self._refused({"schema_version": "predictions_v0", "requests": [item("check")]}, 400)
+
+    def no_list(self) -> str:
+        return self._refused({"schema_version": SCHEMA, "requests": {"0": item("check")}}, 400)
+
+    def id_missing(self) -> str:
+        nameless = {key: value for key, value in item("check").items() if key != "sample_id"}
+        return self._refused(call([nameless]), 400)
+
+    def id_empty(self) -> str:
+        return self._refused(call([item("")]), 400)
+
+    def id_twice(self) -> str:
+        if self.max_batch < 2:
+            raise Untried("one request at once can hold no duplicate")
+        return self._refused(call([item("check"), item("check")]), 400)
+
+    def no_json(self) -> str:
+        answer = self._answer(self._probe.post("/predict", b'{"schema_version": "predictions_v1", "requests": ['))
+        expect(answer, 422)
+        return "a body that is cut off: 422"
+
+    def still_there(self) -> str:
+        rows = self._rows([item("check-last")])
+        must_be_answered(rows[0])
+        return "after all this a request is answered"
+
+    @property
+    def _beyond(self) -> int:
+        """One request too many. Raises Untried where that is more than a check should send."""
+        told = self._info.get("max_batch_size")
+        if not isinstance(told, int) or isinstance(told, bool) or not 1 <= told <= _LARGEST_BATCH:
+            raise Untried(f"max_batch_size is {shown(told)}; tried up to {_LARGEST_BATCH}")
+        return told + 1
+
+    def _too_many(self, ids: Sequence[str]) -> str:
+        return self._refused(call([item(sample_id) for sample_id in ids]), 413)
+
+    def _refused(self, body: Mapping[str, Any], status: int) -> str:
+        expect(self._answer(self._probe.post("/predict", json.dumps(body).encode())), status)
+        return f"answers {status}"
+
+    def _rows(self, requests: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """The responses to requests that are to be accepted, one for each, matched by id."""
+        answer = self._answer(self._probe.post("/predict", json.dumps(call(requests)).encode()))
+        expect(answer, 200)
+        envelope = json_object(answer)
+        if envelope.get("schema_version") != SCHEMA:
+            raise Broken(f"the answer's schema_version is {shown(envelope.get('schema_version'))}, not {SCHEMA!r}")
+        if unknown := sorted(envelope.keys() - {"schema_version", "responses"}):
+            raise Broken(f"the answer has the key {unknown[0]!r}, which {SCHEMA} does not know")
+        rows = envelope.get("responses")
+        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+            raise Broken(f"responses is {shown(rows)}, not a list of objects")
+        told, sent = [row.get("sample_id") for row in rows], [request["sample_id"] for request in requests]
+        if sorted(map(repr, told)) != sorted(map(repr, sent)):
+            raise Broken(f"sent the sample_ids {shown(sorted(sent))} and got {shown(sorted(map(str, told)))}")
+        return rows
+
+    def _answer(self, answer: Exchange) -> Exchange:
+        if answer.failure is not None:
+            self._hangs += 1 if answer.status == 0 else 0
+            raise Broken(answer.failure)
+        return answer
+
+
+RULES: Mapping[str, Callable[[Checker], str]] = {
+    "health": Checker.health,
+    "info": Checker.info,
+    "loaded": Checker.loaded,
+    "two-ok": Checker.two,
+    "ids-echoed": Checker.ids,
+    "types": Checker.types,
+    "keys": Checker.keys,
+    "partial-batch": Checker.partial,
+    "other-sample-rate": Checker.rate,
+    "oversized-413": Checker.oversized,
+    "413-before-duplicates": Checker.oversized_first,
+    "wrong-schema-400": Checker.version,
+    "requests-no-list-400": Checker.no_list,
+    "sample-id-missing-400": Checker.id_missing,
+    "sample-id-empty-400": Checker.id_empty,
+    "sample-id-twice-400": Checker.id_twice,
+    "no-json-422": Checker.no_json,
+    "still-answers": Checker.still_there,
+}
+"""The rules by name, in the order in which they are tried."""
+
+
+def _one_line(text: str) -> str:
+    return "".join(character if character.isprintable() else " " for character in text)[:400]

@@ -1,0 +1,108 @@
+"""One HTTP exchange with a server that nothing is known of: bounded in time and in size, by the standard library."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+import threading
+import time
+from contextlib import suppress
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+from pytest_audiobench.errors import UsageError
+
+_MOST_BYTES = 8 << 20
+
+
+class Exchange(NamedTuple):
+    """What came back: a status and a body; or, in ``failure``, why nothing did."""
+
+    status: int
+    body: bytes
+    failure: str | None = None
+
+    @property
+    def json(self) -> Any:
+        """The body as JSON in the strict sense. Raises ValueError for anything else."""
+        try:
+            return json.loads(self.body, parse_constant=_no_number)
+        except RecursionError:
+            raise ValueError("it is nested too deeply") from None
+
+
+class Probe:
+    """Asks the server at ``url``. Raises UsageError for a URL or token that is none.
+
+    ``timeout_s`` bounds a whole exchange, however slowly the server drips.
+    """
+
+    def __init__(self, url: str, token: str | None, timeout_s: float) -> None:
+        try:
+            parts = urlsplit(url if "//" in url else f"//{url}", "http")
+            host, port = parts.hostname, parts.port
+        except ValueError:
+            host, port = None, None
+        if not host or parts.scheme not in ("http", "https"):
+            raise UsageError(f"{url!r} is no URL of a server; write http://HOST:PORT")
+        if token is not None and not (token.isascii() and token.isprintable()):
+            raise UsageError("the token holds characters that no header can; was it copied whole?")
+        self._secure, self._host, self._port = parts.scheme == "https", host, port
+        self._base = parts.path.rstrip("/").removesuffix("/predict")
+        self._headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+        self.timeout_s = timeout_s
+
+    def get(self, path: str) -> Exchange:
+        """GET ``path``."""
+        return self._exchange("GET", path, None)
+
+    def post(self, path: str, body: bytes) -> Exchange:
+        """POST ``body`` as JSON."""
+        return self._exchange("POST", path, body)
+
+    def _exchange(self, method: str, path: str, body: bytes | None) -> Exchange:
+        kind = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
+        connection = kind(self._host, self._port, timeout=self.timeout_s)
+        started = time.monotonic()
+        # A server that drips a byte at a time never runs into the socket's own timeout.
+        held: list[socket.socket] = []
+        watch = threading.Timer(self.timeout_s, _hang_up, [connection, held])
+        watch.daemon = True
+        try:
+            watch.start()
+            connection.connect()
+            held.append(connection.sock)
+            answer = self._asked(connection, method, path, body)
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            answer = Exchange(0, b"", f"no answer ({type(error).__name__}: {str(error)[:80]})")
+        finally:
+            watch.cancel()
+            connection.close()
+        if time.monotonic() - started >= self.timeout_s:
+            return Exchange(0, b"", f"no whole answer within {self.timeout_s:g} s")
+        return answer
+
+    def _asked(self, connection: http.client.HTTPConnection, method: str, path: str, body: bytes | None) -> Exchange:
+        kind = {"Content-Type": "application/json"} if body is not None else {}
+        with suppress(BrokenPipeError, ConnectionResetError):  # it may have answered before the body was sent
+            connection.request(method, self._base + path, body, {**self._headers, **kind})
+        answer = connection.getresponse()
+        read = answer.read(_MOST_BYTES + 1)
+        if len(read) > _MOST_BYTES:
+            return Exchange(answer.status, b"", f"an answer of more than {_MOST_BYTES >> 20} MiB")
+        if answer.length:
+            return Exchange(answer.status, b"", "an answer that ends before its Content-Length")
+        return Exchange(answer.status, read)
+
+
+def _hang_up(connection: http.client.HTTPConnection, held: list[socket.socket]) -> None:
+    """Wake whoever reads. A connection forgets its socket where an answer has no length; ``held`` does not."""
+    for sock in [*held, connection.sock]:
+        if sock is not None:
+            with suppress(OSError):
+                sock.shutdown(socket.SHUT_RDWR)
+
+
+def _no_number(word: str) -> Any:
+    raise ValueError(f"{word} is no JSON number")

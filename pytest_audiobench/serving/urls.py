@@ -1,0 +1,58 @@
+"""Fetching audio from the hosts that a server was told it may fetch from, and from no others."""
+
+from __future__ import annotations
+
+import http.client
+import time
+from collections.abc import Collection
+from urllib.parse import urlsplit
+
+from pytest_audiobench.errors import AudioError
+
+_BLOCK = 1 << 16
+_LONGEST_S = 30.0
+
+
+def fetch(url: str, hosts: Collection[str], most_bytes: int, until: float) -> bytes:
+    """The body behind an http or https URL, at most ``most_bytes`` long, before ``until`` (monotonic clock).
+
+    ``hosts`` holds names, or names with ports. No redirect is followed, since it could lead to any host.
+    Raises AudioError.
+    """
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        raise AudioError(f"the URL {url[:80]!r} cannot be read") from None
+    host = (parts.hostname or "").lower()
+    is_allowed = host in hosts or f"{host}:{port}" in hosts
+    if parts.scheme not in ("http", "https") or not is_allowed or parts.username is not None or not url.isprintable():
+        raise AudioError(
+            f"this server may not fetch from {host[:80]!r}; send base64_wav, or allow the host when it is started"
+        )
+    until = min(until, time.monotonic() + _LONGEST_S)
+    secure = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+    connection = secure(host, port, timeout=_LONGEST_S)
+    try:
+        connection.request("GET", f"{parts.path or '/'}{'?' + parts.query if parts.query else ''}")
+        answer = connection.getresponse()
+        if answer.status != 200:
+            raise AudioError(f"{host} answers {answer.status} instead of the audio")
+        return _body(answer, host, most_bytes, until)
+    except (OSError, http.client.HTTPException, UnicodeError, ValueError) as error:
+        raise AudioError(f"the audio cannot be fetched from {host}: {type(error).__name__}") from None
+    finally:
+        connection.close()
+
+
+def _body(answer: http.client.HTTPResponse, host: str, most_bytes: int, until: float) -> bytes:
+    blocks: list[bytes] = []
+    size = 0
+    while block := answer.read1(_BLOCK):
+        size += len(block)
+        if size > most_bytes:
+            raise AudioError(f"{host} sends more than {most_bytes} bytes of audio")
+        if time.monotonic() > until:
+            raise AudioError(f"{host} sends its audio too slowly")
+        blocks.append(block)
+    return b"".join(blocks)

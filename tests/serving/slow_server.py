@@ -1,0 +1,69 @@
+"""Serves a model of one's own from Python: it takes its time, and notes what it is asked."""
+
+import argparse
+import sys
+import time
+
+from pytest_audiobench.errors import FatalError, PassingError
+from pytest_audiobench.models.messages import Response
+from pytest_audiobench.models.model import Limits
+from pytest_audiobench.serving.options import ServeOptions
+from pytest_audiobench.serving.server import serve
+
+
+class Slow:
+    """Answers with the size of its batch and what it was played; a question may ask for trouble."""
+
+    spec, batching, listens, device = "slow:model", "planned", True, "cpu"
+    limits = Limits(max_batch=8, max_batch_s=10.0, rate_hz=16_000, max_clip_s=4.0, max_clips=3)
+
+    def __init__(self, load_s, load_fails):
+        self._load_s, self._load_fails = load_s, load_fails
+
+    def fingerprint(self):
+        return {"slow": "1"}
+
+    def load(self):
+        time.sleep(self._load_s)
+        if self._load_fails:
+            raise FatalError("the weights are torn; fetch them again")
+
+    def ask(self, batch):
+        print("asked", *(ask.request.sample_id for ask in batch), file=sys.stderr, flush=True)
+        words = " ".join(part for m in batch[0].request.messages for part in m.parts if isinstance(part, str))
+        if words.startswith("sleep "):
+            time.sleep(float(words.split()[1]))
+        if words == "crash":
+            raise ZeroDivisionError("the device fell off")
+        if words == "later":
+            raise PassingError("the device is being cooled")
+        return [self._answer(ask, len(batch)) for ask in batch]
+
+    def _answer(self, ask, size):
+        if ask.request.sample_id == "bad":
+            return Response(error="this one is not for me")
+        played = ",".join(f"{heard.duration_s:.2f}" for heard in ask.audio)
+        cut = tuple(heard.truncated_s for heard in ask.audio)
+        response = Response.of(f"{size}|{played}|{ask.request.messages}|{ask.request.settings}", "length")
+        return Response(response.outputs, {"prompt_tokens": 7}, truncated_s=cut if any(cut) else ())
+
+    def close(self):
+        print("closed", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    for name, kind, default in (
+        ("port", int, 0),
+        ("queue", int, 16),
+        ("deadline", float, 60),
+        ("load-s", float, 0),
+        ("body-mb", int, 64),
+    ):
+        parser.add_argument(f"--{name}", type=kind, default=default)
+    parser.add_argument("--load-fails", action="store_true")
+    args = parser.parse_args()
+    options = ServeOptions(
+        port=args.port, max_queue=args.queue, deadline_s=args.deadline, max_body_bytes=args.body_mb << 20
+    )
+    serve(Slow(args.load_s, args.load_fails), options, "slow")

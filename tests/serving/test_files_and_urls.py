@@ -1,0 +1,147 @@
+"""Audio by path or URL: only where it was allowed, and nowhere else."""
+
+import os
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+
+@pytest.fixture(scope="module")
+def web(wav):
+    """A web server with a clip, a redirect, an endless answer and one that drips; it counts its visitors."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            seen.append(self.path)
+            if self.path == "/elsewhere":
+                self.send_response(302)
+                self.send_header("Location", "/clip.wav")
+                self.end_headers()
+                return
+            self.send_response(404 if self.path == "/none.wav" else 200)
+            self.end_headers()
+            try:
+                if self.path == "/endless":
+                    while True:
+                        self.wfile.write(bytes(1 << 20))
+                self.wfile.write(wav(duration_s=0.25))
+            except OSError:
+                pass
+
+        def log_message(self, *args):
+            """Say nothing."""
+
+    seen = []
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    server.seen = seen
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, wav):
+    """A folder that a server may read, beside a secret that it may not."""
+    top = tmp_path_factory.mktemp("top")
+    inside = top / "audio"
+    (inside / "deep").mkdir(parents=True)
+    (inside / "deep" / "clip.wav").write_bytes(wav(duration_s=0.25))
+    (top / "secret.wav").write_bytes(wav())
+    (inside / "out.wav").symlink_to(top / "secret.wav")
+    (inside / "folder-out").symlink_to(top)
+    (inside / "in.wav").symlink_to("deep/clip.wav")
+    (inside / "note.txt").write_text("no audio, but a secret")
+    os.mkfifo(inside / "pipe.wav")
+    return inside
+
+
+@pytest.fixture(scope="module")
+def server(start, folder, web):
+    return start(
+        "serve", "baseline:listener", "--allow-files", folder, "--allow-urls", "127.0.0.1", "--max-body-mb", "2"
+    )
+
+
+def _by(kind, data):
+    return {"payload_type": kind, "data": str(data), "sample_rate": 16_000}
+
+
+def test_info_tells_which_kinds_are_taken(server):
+    assert server.ask("/info").json["audio_payload_types"] == ["base64_wav", "file_path", "file_url"]
+
+
+def test_files_inside_the_folder_are_heard(server, item, folder):
+    paths = ["deep/clip.wav", folder / "deep" / "clip.wav", "in.wav"]
+    rows = server.answer(*(item(str(i), _by("file_path", path)) for i, path in enumerate(paths)))
+    assert [row["error"] for row in rows] == [None] * 3
+
+
+def test_nothing_outside_the_folder_is_heard_or_told_of(server, item, folder):
+    paths = [
+        "../secret.wav",
+        "deep/../../secret.wav",
+        folder.parent / "secret.wav",
+        f"{folder}/../secret.wav",
+        "out.wav",
+        "folder-out/secret.wav",
+        "pipe.wav",
+        "deep",
+        "",
+        "nothing.wav",
+        "/etc/passwd",
+        "deep\\clip.wav",
+        "deep/clip.wav\0",
+    ]
+    rows = server.answer(*(item(str(i), _by("file_path", path)) for i, path in enumerate(paths)))
+    told = {row["error"] for row in rows}
+    assert told == {"audio 0: no readable audio file of that name in the folder that this server reads"}
+
+
+def test_a_file_that_is_no_audio_is_not_shown(server, item):
+    (row,) = server.answer(item("a", _by("file_path", "note.txt")))
+    assert "not audio" in row["error"]
+    assert "secret" not in row["error"]
+
+
+def test_a_clip_on_an_allowed_host_is_heard(server, item, web):
+    (row,) = server.answer(item("a", _by("file_url", f"http://127.0.0.1:{web.server_port}/clip.wav")))
+    assert row["error"] is None
+
+
+def test_other_hosts_schemes_and_redirects_are_refused(server, item, web):
+    port = web.server_port
+    urls = [
+        f"http://localhost:{port}/clip.wav",
+        f"http://[::1]:{port}/clip.wav",
+        f"http://127.0.0.1@localhost:{port}/clip.wav",
+        f"http://user@127.0.0.1:{port}/clip.wav",
+        f"http://127.0.0.1:{port}/clip.wav\r\nX: y",
+        "http://169.254.169.254/latest/meta-data",
+        "file:///etc/passwd",
+        f"ftp://127.0.0.1:{port}/clip.wav",
+        "http://2130706433/clip.wav",
+        "http://127.0.0.1:99999/",
+        "//127.0.0.1/clip.wav",
+        "",
+    ]
+    web.seen.clear()
+    rows = server.answer(*(item(str(i), _by("file_url", url)) for i, url in enumerate(urls)))
+    assert all(row["error"] for row in rows)
+    assert web.seen == []
+    for path, why in (("elsewhere", "302"), ("none.wav", "404"), ("endless", "more than 2097152 bytes")):
+        (row,) = server.answer(item("a", _by("file_url", f"http://127.0.0.1:{port}/{path}")))
+        assert why in row["error"]
+    assert web.seen == ["/elsewhere", "/none.wav", "/endless"]
+
+
+def test_without_leave_neither_files_nor_urls_are_taken(start, item, web, folder):
+    server = start("serve", "baseline:listener")
+    web.seen.clear()
+    rows = server.answer(
+        item("file", _by("file_path", folder / "deep" / "clip.wav")),
+        item("url", _by("file_url", f"http://127.0.0.1:{web.server_port}/clip.wav")),
+    )
+    assert all("this server takes base64_wav" in row["error"] for row in rows)
+    assert web.seen == []

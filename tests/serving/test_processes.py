@@ -1,0 +1,206 @@
+"""A server as a process: whom it answers, how much it takes, how it starts and ends."""
+
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SLOW = Path(__file__).with_name("slow_server.py")
+
+
+def _serve(*arguments, env=None):
+    return subprocess.run(
+        [sys.executable, "-m", "pytest_audiobench.cli", "serve", *arguments],
+        env={**os.environ, "PYTHONPATH": str(ROOT), **(env or {})},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_other_machines_need_a_token():
+    done = _serve("baseline:chance", "--host", "0.0.0.0", "--port", "0")
+    assert done.returncode == 4
+    assert done.stderr.count("\n") == 1
+    assert "AUDIOBENCH_SERVE_TOKEN" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (["baseline:parrot"], "there is no baseline 'parrot'"),
+        (["parrot"], "names no model"),
+        (["hf:/nowhere/at/all"], "/nowhere/at/all does not exist"),
+        (["baseline:chance", "--token", ""], "the token is empty"),
+        (["baseline:chance", "--port", "70000"], "is no port"),
+        (["baseline:chance", "--allow-files", "/nowhere"], "/nowhere is no folder"),
+        (["baseline:chance", "--max-queue", "-1"], "--max-queue at 0"),
+    ],
+)
+def test_a_users_mistake_is_one_sentence(arguments, why):
+    done = _serve(*arguments)
+    assert done.returncode == 4
+    assert why in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_port_that_is_taken_is_named():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        done = _serve("baseline:chance", "--port", str(taken.getsockname()[1]))
+    assert done.returncode == 4
+    assert "Address already in use" in done.stderr
+
+
+def test_the_token_opens_and_never_shows(start):
+    secret = "open-sesame-123"
+    server = start("serve", "baseline:chance", "--host", "0.0.0.0", env={"AUDIOBENCH_SERVE_TOKEN": secret})
+    server.url = server.url.replace("0.0.0.0", "127.0.0.1")
+    assert server.ask("/health").status == 200
+    for headers in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": secret}, {"Authorization": "Bearer \xe9"}):
+        for path in ("/info", "/v1/models"):
+            assert server.ask(path, headers=headers).status == 401
+        assert server.predict(headers=headers).status == 401
+    assert server.ask("/info", headers={"Authorization": f"Bearer {secret}"}).status == 200
+    code, said = server.stop()
+    assert code == 0
+    assert secret not in said
+
+
+def test_a_web_page_cannot_reach_a_loopback_server_by_a_name_of_its_own(start):
+    server = start("serve", "baseline:chance")
+    assert server.ask("/info", headers={"Host": "evil.example.org:8000"}).status == 421
+    assert server.ask("/info", headers={"Host": "localhost:8000"}).status == 200
+
+
+def test_a_long_body_is_413(start, item):
+    server = start(SLOW, "--body-mb", "1")
+    for size in (1 << 20, 2 << 20):
+        assert server.ask("/predict", b" " * size + b" ").status == 413
+    assert server.ask("/predict", b" " * (1 << 20)).status == 422
+
+
+def test_a_body_without_a_length_is_bounded_too(start):
+    server = start(SLOW, "--body-mb", "1")
+    connection = http.client.HTTPConnection(server.url.removeprefix("http://"))
+    connection.request("POST", "/predict", (b" " * 65_536 for _ in range(20)), encode_chunked=True)
+    assert connection.getresponse().status == 413
+
+
+def test_a_full_queue_is_429(start, item, wav):
+    server = start(SLOW, "--queue", "1")
+    with ThreadPoolExecutor(8) as pool:
+        calls = [pool.submit(server.predict, item(str(i), wav(), text="sleep 1.5")) for i in range(6)]
+        replies = [call.result() for call in calls]
+    statuses = sorted(reply.status for reply in replies)
+    assert statuses == [200, 200, 200, 429, 429, 429]
+    assert all(reply.headers["retry-after"] == "1" for reply in replies if reply.status == 429)
+
+
+def test_who_is_turned_away_in_mid_body_reads_why(start, item, wav):
+    server = start(SLOW, "--queue", "0")
+    long = "sleep 1.5 " + "x" * (10 << 20)
+    with ThreadPoolExecutor(3) as pool:
+        calls = [pool.submit(server.predict, item(str(i), wav(), text=long)) for i in range(3)]
+        replies = sorted((call.result() for call in calls), key=lambda reply: reply.status)
+    assert [reply.status for reply in replies] == [200, 200, 429]
+    assert replies[-1].json["detail"] == "2 calls are waiting already; come back later"
+
+
+def test_calls_are_asked_one_after_another_and_never_merged(start, item, wav):
+    server = start(SLOW)
+    with ThreadPoolExecutor(4) as pool:
+        calls = [
+            pool.submit(server.answer, *(item(f"{call}-{i}", wav(), text="sleep 0.1") for i in range(call + 1)))
+            for call in range(4)
+        ]
+        for size, call in enumerate(calls, 1):
+            assert all(row["predictions"][0].startswith(f"{size}|") for row in call.result())
+
+
+def test_the_deadline_is_504(start, item, wav):
+    server = start(SLOW, "--deadline", "0.5")
+    assert server.predict(item("a", wav(), text="sleep 1.5")).status == 504
+    assert server.ask("/health").status == 200
+
+
+def test_health_answers_while_the_model_loads_and_calls_wait_for_it(start, item, wav):
+    server = start(SLOW, "--load-s", "1")
+    assert server.ask("/health").status == 200
+    info = server.ask("/info").json
+    assert info["load_status"] == "loading"
+    assert info["loading_stage"] == "weights"
+    assert server.answer(item("a", wav()))[0]["error"] is None
+    info = server.ask("/info").json
+    assert info["load_status"] == "ready"
+    assert info["loading_elapsed_sec"] >= 1
+
+
+def test_a_model_that_cannot_be_loaded_ends_the_server_with_its_sentence(start):
+    server = start(SLOW, "--load-s", "0.3", "--load-fails")
+    server.process.wait(30)
+    _, said = server.stop()
+    assert server.process.returncode != 0
+    assert "the weights are torn; fetch them again" in said
+
+
+@pytest.mark.parametrize("sig", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_lets_calls_in_hand_finish_and_refuses_new_ones(start, item, wav, wait_for, sig):
+    server = start(SLOW)
+    with ThreadPoolExecutor(1) as pool:
+        call = pool.submit(server.predict, item("a", wav(), text="sleep 1.5"))
+        seen = threading.Event()
+        threading.Thread(target=lambda: (server.process.stderr.readline(), seen.set())).start()
+        assert seen.wait(20)
+        server.process.send_signal(sig)
+        wait_for(lambda: server.ask("/health").status == 503)
+        refused = server.predict(item("b", wav()))
+        assert (refused.status, refused.json["detail"]) == (503, "the server is stopping")
+        assert call.result().json["responses"][0]["error"] is None
+    code, said = server.stop()
+    assert code == 0
+    assert said == "closed\n"
+
+
+def test_an_impatient_second_signal_ends_at_once(start, item, wav, wait_for):
+    server = start(SLOW)
+    thread = threading.Thread(target=lambda: _ignoring(server.predict, item("a", wav(), text="sleep 60")), daemon=True)
+    thread.start()
+    assert "asked" in server.process.stderr.readline()
+    server.process.send_signal(signal.SIGINT)
+    wait_for(lambda: server.ask("/health").status == 503)
+    server.process.send_signal(signal.SIGINT)
+    server.process.wait(20)
+
+
+def test_a_client_that_leaves_in_mid_body_harms_nobody(start, item, wav):
+    server = start(SLOW)
+    host, _, port = server.url.removeprefix("http://").partition(":")
+    with socket.create_connection((host, int(port))) as connection:
+        connection.sendall(b"POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{")
+    assert server.answer(item("a", wav()))[0]["error"] is None
+    assert "Traceback" not in server.stop()[1]
+
+
+def test_what_travels_is_json_without_surprises(start, item, wav):
+    server = start("serve", "baseline:chance")
+    rows = server.answer(item("é", wav(), choices=["rain", "wind"]))
+    assert rows[0]["sample_id"] == "é"
+    assert rows[0]["predictions"][0] in "AB"
+    json.dumps(rows, allow_nan=False)
+
+
+def _ignoring(work, *given):
+    try:
+        work(*given)
+    except Exception:
+        return
