@@ -96,6 +96,21 @@ def test_a_suite_without_evals_starts_no_process(suite):
     assert not (suite.path / "reports").exists()
 
 
+def test_every_visible_gpu_has_its_process_and_more_workers_than_gpus_share(evals, monkeypatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "GPU-8932f937,5")
+    told = """
+import os
+def pytest_sessionstart(session):
+    if hasattr(session.config, "workerinput"):
+        seen = os.environ["CUDA_VISIBLE_DEVICES"]
+        open(f"seen-{session.config.workerinput['workerid']}", "w").write(seen)
+"""
+    (evals.path / "conftest.py").write_text((evals.path / "conftest.py").read_text() + told)
+    evals.run("-n3", model="hf:no-such-folder")
+    seen = [(evals.path / f"seen-gw{n}").read_text() for n in range(3)]
+    assert seen == ["GPU-8932f937", "5", "GPU-8932f937"]
+
+
 def test_no_process_outlives_a_controller_that_is_killed(evals):
     command = [sys.executable, "-m", "pytest", "-n2", "--ab-devices=cpu", "-p", "no:cacheprovider"]
     command += ["--ab-model=tone:one,shared=yes,log=log,sleepy=0.5"]

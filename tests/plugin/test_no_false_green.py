@@ -405,15 +405,6 @@ def test_a_mistyped_protocol_is_told(tones):
     result.stdout.fnmatch_lines(["*no protocol is called 'letterz'*letters*"])
 
 
-def test_a_gpu_for_every_worker_or_a_usage_error(tones, monkeypatch):
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
-    result = tones.run("-n2", model="hf:checkpoint")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["ERROR: 2 workers would share 1 visible GPU*use -n 1*"])
-    tones.write(test_foreign="def test_foreign():\n    pass\n")
-    assert tones.run("test_foreign.py", "-n2", model="hf:checkpoint").ret == 0
-
-
 @pytest.mark.parametrize("workers", ["-n0", "-n2"])
 def test_evals_that_x_left_out_are_counted_and_not_lost(suite, workers):
     suite.tones()
