@@ -15,6 +15,7 @@ class Limits:
 
     ``rate_hz`` is the rate at which clips are played; ``max_clip_s`` the window beyond which a clip is cut
     (and the cut counted), None for no window; ``max_clips`` how many clips one request may hold.
+    For ``chunked_tasks`` clips are not cut: the adapter takes them whole and asks piece by piece.
     """
 
     max_batch: int = 32
@@ -22,6 +23,11 @@ class Limits:
     rate_hz: int = 16_000
     max_clip_s: float | None = None
     max_clips: int = 1
+    chunked_tasks: tuple[str, ...] = ()
+
+    def window_s(self, task: str) -> float | None:
+        """The length beyond which a clip is cut before it is played for ``task``; None for no limit."""
+        return None if task in self.chunked_tasks else self.max_clip_s
 
 
 class Hearing(NamedTuple):

@@ -145,7 +145,10 @@ def test_a_checkpoint_without_a_processor_would_drop_the_audio_and_is_refused(co
 
 
 def test_a_processor_that_comes_back_as_a_bare_tokenizer_is_refused(copied):
+    from pytest_audiobench.models.engine import Setup
+    from pytest_audiobench.models.families import Family
     from pytest_audiobench.models.generation import Generator
+    from pytest_audiobench.models.loading import Load
 
     (copied / "processor_config.json").unlink()
     (copied / "config.json").write_text('{"model_type": "qwen2"}')
@@ -153,7 +156,7 @@ def test_a_processor_that_comes_back_as_a_bare_tokenizer_is_refused(copied):
     del tokenizer["processor_class"]
     (copied / "tokenizer_config.json").write_text(json.dumps(tokenizer))
     with pytest.raises(FatalError, match="would drop the audio"):
-        Generator(copied, device="cpu", dtype="float32", rate_hz=16_000)
+        Generator(Setup(Load(copied, Family()), 16_000))
 
 
 def test_a_template_that_forgets_the_audio_is_refused(copied):
@@ -216,7 +219,7 @@ def test_a_device_that_is_not_there_is_named(tiny_checkpoint):
 
 def test_a_batch_too_large_for_memory_is_halved_until_it_fits():
     pytest.importorskip("torch")
-    from pytest_audiobench.models.generation import OutOfMemory, halving
+    from pytest_audiobench.models.engine import OutOfMemory, halving
 
     def holds_three(part):
         if len(part) > 3 or "huge" in part:
