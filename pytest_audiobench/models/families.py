@@ -5,12 +5,16 @@ Nothing here imports torch or transformers: hooks that do are named as ``module:
 
 from __future__ import annotations
 
-import importlib
+import hashlib
+import importlib.util
+import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.identity import digest
 
 Hook: TypeAlias = "str | Callable[..., Any]"
 """A callable, or where it lies (``module:attribute``), so that a table of hooks costs no import."""
@@ -56,12 +60,15 @@ class Family:
     inputs: Hook | None = None
 
     def hook(self, name: str) -> Callable[..., Any] | None:
-        """The hook ``name``, imported; None where the family has none."""
+        """The hook ``name``, imported; None where the family has none. Raises UsageError when it is not there."""
         found: Hook | None = getattr(self, name)
         if not isinstance(found, str):
             return found
         module, _, attribute = found.partition(":")
-        loaded: Callable[..., Any] = getattr(importlib.import_module(module), attribute)
+        try:
+            loaded: Callable[..., Any] = getattr(importlib.import_module(module), attribute)
+        except (ImportError, AttributeError) as error:
+            raise UsageError(f"the {name} of a model family, {found}, cannot be imported: {error}") from error
         return loaded
 
 
@@ -97,7 +104,13 @@ FAMILIES: Mapping[str, Family] = {
     "qwen2_5_omni_thinker": replace(_QWEN_OMNI, status="proven", part=""),
     "qwen3_omni_moe": replace(_QWEN_OMNI, processor=f"{_HERE}.hf_processors:qwen3_omni"),
     # Its processor cuts a clip into windows of 30 s by itself, up to ten minutes.
-    "audioflamingo3": Family(status="proven", window_s=600.0, even=True, classes=("AutoModelForSeq2SeqLM",)),
+    "audioflamingo3": Family(
+        status="proven",
+        window_s=600.0,
+        even=True,
+        classes=("AutoModelForSeq2SeqLM",),
+        inputs=f"{_HERE}.hf_processors:padded_as_it_likes",
+    ),
     # Clips are padded to multiples of 30 s; half an hour is what its makers name for transcription.
     "voxtral": Family(
         status="proven",
@@ -150,9 +163,31 @@ def register_family(name: str, family: Family) -> None:
     To be called from a conftest.py or a plugin. An added family is found before those of this package.
     Raises UsageError when another was added under the same name.
     """
-    if _ADDED.get(name, family) != family:
+    # A conftest.py that is loaded again, by a second session in one process, brings the same family anew.
+    if name in _ADDED and definition(_ADDED[name]) != definition(family):
         raise UsageError(f"two families of models are registered as {name!r}; register one of them")
     _ADDED[name] = family
+
+
+def definition(family: Family) -> str:
+    """A digest of everything that the row says, with the source of its hooks."""
+    return digest({field.name: _said(getattr(family, field.name)) for field in fields(family)})
+
+
+def is_added(family: Family) -> bool:
+    """Whether the row is a stranger's, so that this adapter's version says nothing about it."""
+    return any(family is added for added in _ADDED.values())
+
+
+def _said(value: Any) -> str:
+    if isinstance(value, str) and ":" in value:
+        return f"{value} {_source_of(value.partition(':')[0])}"
+    if not callable(value):
+        return repr(value)
+    try:
+        return inspect.getsource(value)
+    except (OSError, TypeError):
+        return f"{value.__module__}:{value.__qualname__}"
 
 
 def family_of(config: Mapping[str, Any]) -> Family:
@@ -167,3 +202,12 @@ def family_of(config: Mapping[str, Any]) -> Family:
             if architecture.endswith(head):
                 return family
     return FAMILIES.get(model_type, Family())
+
+
+def _source_of(module: str) -> str:
+    """The digest of a module's file, found without importing it."""
+    try:
+        found = importlib.util.find_spec(module)
+        return hashlib.sha256(Path(str(found and found.origin)).read_bytes()).hexdigest()
+    except (ImportError, OSError, ValueError):
+        return ""

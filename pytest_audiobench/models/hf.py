@@ -19,7 +19,7 @@ from typing import Any, Literal
 from pytest_audiobench.errors import FatalError, UsageError
 from pytest_audiobench.models import chunks, lora
 from pytest_audiobench.models.checkpoint import Checkpoint, FrontEnd, sha256_of
-from pytest_audiobench.models.families import ALL_TASKS, Family, family_of
+from pytest_audiobench.models.families import ALL_TASKS, Family, definition, family_of, is_added
 from pytest_audiobench.models.messages import Ask, AudioSlot, Response, Settings
 from pytest_audiobench.models.model import Hearing, Limits
 from pytest_audiobench.models.spec import check_options, written
@@ -122,6 +122,7 @@ class HfModel:
             "front_end": f"{limits.rate_hz} Hz|window {limits.max_clip_s} s|pad {self.pad_s} s",
             "batch": f"{limits.max_batch} items|{limits.max_batch_s} s",
             **({"chosen": written("", "", chosen)[2:]} if chosen else {}),
+            **({"family": definition(self._family)} if is_added(self._family) else {}),
         }
 
     @property

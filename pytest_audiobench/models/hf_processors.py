@@ -112,6 +112,13 @@ def voxtral_inputs(processor: Any, prompts: Sequence[Any], rate_hz: int) -> Any:
     return processor.apply_chat_template(conversations)
 
 
+def padded_as_it_likes(processor: Any, prompts: Sequence[Any], rate_hz: int) -> Any:
+    """For processors that have to pad audio to their own window, and do unless told how to pad texts."""
+    audio = [clip for prompt in prompts for clip in prompt.audio]
+    played = {"audio": audio, "sampling_rate": rate_hz} if audio else {}
+    return processor(text=[prompt.text for prompt in prompts], **played)
+
+
 def flat(processor: Any, turns: Sequence[Any]) -> str:
     """For templates that take a turn's content as one text, with the audio token in it (Granite Speech)."""
     token = str(processor.audio_token)

@@ -14,9 +14,6 @@ from pytest_audiobench.models.families import Family
 
 transformers: Any = untyped_transformers  # parts of it are typed and parts are not
 
-LOADING_FAILS = (OSError, ValueError, ImportError, RuntimeError, KeyError, AttributeError, TypeError)
-"""What transformers raises for checkpoints, their configurations and their processors that are amiss."""
-
 _OF_AUDIO = ("feature_extractor", "audio_processor")
 
 
@@ -57,7 +54,9 @@ def load_processor(load: Load, auto: str) -> Any:
         else:
             kind = getattr(transformers, auto)
             processor = kind.from_pretrained(load.folder, local_files_only=True, trust_remote_code=load.trust)
-    except LOADING_FAILS as error:
+    except FatalError:
+        raise
+    except Exception as error:  # a checkpoint's files say what is called, and how: it may raise anything
         raise load.failed("processor", error) from error
     if auto == "AutoProcessor" and not _takes_audio(processor):
         raise FatalError(
@@ -92,7 +91,9 @@ def load_model(load: Load) -> Any:
             **placed,
             **chosen,
         )
-    except LOADING_FAILS as error:
+    except FatalError:
+        raise
+    except Exception as error:  # as above
         raise load.failed("model", error) from error
     if absent := sorted(found["missing_keys"]) + sorted(map(str, found["mismatched_keys"])):
         raise FatalError(

@@ -40,8 +40,8 @@ class WhisperTranscriber(Engine):
         room = self.model.config.max_target_positions - _START_TOKENS
         decoding = how(settings, self.setup.options)
         decoding["max_new_tokens"] = min(decoding["max_new_tokens"], room)
-        if not settings.temperature == "0":
-            raise FatalError("whisper is asked greedily here; leave the temperature at 0")
+        if settings.temperature != "0":
+            raise FatalError(f"{self.setup.folder} is a Whisper, which is asked greedily: leave the temperature at 0")
         for sampling in ("temperature", "top_p", "top_k"):
             decoding.pop(sampling)
         if getattr(self.model.generation_config, "is_multilingual", False):
@@ -57,16 +57,15 @@ class WhisperTranscriber(Engine):
         return made.sequences
 
     def _response(self, row: list[int]) -> Response:
-        special = set(self.processor.tokenizer.all_special_ids)
-        end = self.model.generation_config.eos_token_id
-        ends = {end} if isinstance(end, int) else set(end or ())
-        start = next((i for i, token in enumerate(row) if token not in special), len(row))
-        stop = next((i for i in range(start, len(row)) if row[i] in ends), None)
-        if stop is None and start == len(row):
-            stop = start  # nothing but special tokens: no words, and an end
+        config = self.model.generation_config
+        before = row[: _START_TOKENS + 1]
+        given = before.index(config.no_timestamps_token_id) + 1 if config.no_timestamps_token_id in before else 1
+        said = row[given:]
+        ends = {config.eos_token_id} if isinstance(config.eos_token_id, int) else set(config.eos_token_id or ())
+        stop = next((i for i, token in enumerate(said) if token in ends), None)
+        text = self.processor.tokenizer.decode(said[:stop], skip_special_tokens=True).strip()
         finish: Finish = "length" if stop is None else "stop"
-        text = self.processor.tokenizer.decode(row[start:stop], skip_special_tokens=True).strip()
-        usage = {"completion_tokens": len(row[start:stop]) + (stop is not None)}
+        usage = {"completion_tokens": len(said) if stop is None else stop + 1}
         return Response(outputs=(Output((Part("text", text),), finish),), usage=usage)
 
 
@@ -94,7 +93,10 @@ class CtcTranscriber(Engine):
             heard = inputs["attention_mask"].sum(dim=-1)
             lengths = self.model._get_feat_extract_output_lengths(heard).tolist()
         decode = self.processor.tokenizer.decode
-        return [str(decode(row[:n])).strip() for row, n in zip(best.tolist(), lengths, strict=True)]
+        return [
+            str(decode(row[:n], skip_special_tokens=True)).strip()
+            for row, n in zip(best.tolist(), lengths, strict=True)
+        ]
 
 
 def masked(extractor: Any) -> bool:
