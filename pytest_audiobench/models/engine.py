@@ -91,7 +91,8 @@ class Engine:
 
     def filled_up(self, clip: Samples) -> Samples:
         """The clip, with silence at its end where it is shorter than the model can take."""
-        return np.pad(clip, (0, max(0, self.setup.shortest - len(clip))))
+        missing = self.setup.shortest - len(clip)
+        return np.pad(clip, (0, missing)) if missing > 0 else clip
 
     def on_device(self, inputs: Any) -> dict[str, Any]:
         """Tensors by name where the model is, floats in its dtype."""

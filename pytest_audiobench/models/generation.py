@@ -30,6 +30,9 @@ from pytest_audiobench.models.model import Hearing
 
 _SMUGGLED = Response(error="the question holds the model's own audio token, so its clips cannot be told apart")
 
+_RENDERED = 256
+"""Prompts remembered: evals often ask one question about every clip, and a template takes longer than a short clip."""
+
 
 class Prompt(NamedTuple):
     """A conversation as the template wants it and as text, with its audio in the order of its slots.
@@ -49,6 +52,7 @@ class Generator(Engine):
     def __init__(self, setup: Setup) -> None:
         self._render = setup.family.hook("render") or _by_template
         self._inputs_of = setup.family.hook("inputs") or _by_processor
+        self._rendered: dict[tuple[Message, ...], str] = {}
         super().__init__(setup)
 
     def prove(self) -> Hearing:
@@ -112,12 +116,19 @@ class Generator(Engine):
     def _prompt(self, ask: Ask) -> Prompt:
         messages = ask.request.messages
         turns = [{"role": m.role, "content": [_content(part) for part in m.parts]} for m in messages]
-        try:
-            text = self._render(self.processor, turns)
-        except Exception as error:  # a template is a program of the checkpoint's: it may raise anything
-            raise FatalError(f"the chat template of {self.setup.folder} fails: {first_line(error)}") from error
+        text = self._rendered.get(messages)
+        if text is None:
+            text = self._rendered[messages] = self._text(turns)
+            if len(self._rendered) > _RENDERED:
+                self._rendered.pop(next(iter(self._rendered)))
         slots = [part.clip for m in messages for part in m.parts if isinstance(part, AudioSlot)]
         return Prompt(ask.request.key, turns, text, [self.filled_up(ask.audio[clip].samples) for clip in slots])
+
+    def _text(self, turns: list[dict[str, Any]]) -> str:
+        try:
+            return str(self._render(self.processor, turns))
+        except Exception as error:  # a template is a program of the checkpoint's: it may raise anything
+            raise FatalError(f"the chat template of {self.setup.folder} fails: {first_line(error)}") from error
 
     def _is_sound(self, prompt: Prompt) -> bool:
         """Whether the prompt has one audio token per clip: a question may hold the token's own text."""

@@ -229,3 +229,24 @@ def test_a_batch_too_large_for_memory_is_halved_until_it_fits():
     assert halving(["a", "b"], holds_three) == (["A", "B"], 0)
     assert halving([*"abcdefgh"], holds_three) == ([*"ABCDEFGH"], 3)
     assert halving(["a", "huge"], holds_three) == (["A", None], 1)
+
+
+def test_answers_of_a_batch_that_was_halved_say_so(model, ask_about, noises, monkeypatch):
+    import torch
+
+    asks = [ask_about("Which digit?", noise, max_new_tokens=8) for noise in noises]
+    whole = model.ask(asks)
+    reply = model._engine.reply
+
+    def holds_two(batch, settings):
+        if len(batch) > 2:
+            raise torch.OutOfMemoryError
+        return reply(batch, settings)
+
+    monkeypatch.setattr(model._engine, "reply", holds_two)
+    before = model.oom_splits
+    halved = model.ask(asks)
+    assert [response.text for response in halved] == [response.text for response in whole]
+    assert {response.usage["oom_splits"] for response in halved} == {2}
+    assert model.oom_splits == before + 2
+    assert "oom_splits" not in model.ask(asks[:2])[0].usage
