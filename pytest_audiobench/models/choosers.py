@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from string import ascii_uppercase
 from typing import Any
@@ -13,6 +13,7 @@ import torch
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.engine import Engine, Setup
+from pytest_audiobench.models.labels import label_map, tidy
 from pytest_audiobench.models.messages import Ask, Request, Response, Settings
 from pytest_audiobench.models.model import Hearing
 from pytest_audiobench.models.transcribers import features_of, masked, side_by_side
@@ -30,7 +31,7 @@ class LabelChooser(Engine):
     processor_class = "AutoFeatureExtractor"
 
     def __init__(self, setup: Setup) -> None:
-        self._meant = _label_map(setup.options.get("labels", ""))
+        self._meant = label_map(setup.options.get("labels", ""))
         super().__init__(setup)
 
     def prove(self) -> Hearing:
@@ -60,7 +61,7 @@ class LabelChooser(Engine):
         for choice, position in zip(request.choices, positions, strict=True):
             if position is None:
                 return Response(
-                    error=f"{request.sample_id} offers {choice!r}, for which the classifier has no label; "
+                    error=f"the classifier has no label for the option {choice!r}; "
                     f"it has {_listed(self._label_at)}: say which is meant by labels=LABEL:OPTION|…"
                 )
         return chosen(request.choices, [float(scores[position]) for position in positions])
@@ -78,8 +79,6 @@ class ClapChooser(Engine):
 
     def __init__(self, setup: Setup) -> None:
         self._template = setup.options.get("template", TEMPLATE)
-        if self._template.count("{}") != 1:
-            raise UsageError(f"template={self._template} of a CLAP model has to hold {{}} once, for the option")
         self._texts: dict[str, Any] = {}
         super().__init__(setup)
 
@@ -118,11 +117,6 @@ def chosen(choices: Sequence[str], scores: Sequence[float]) -> Response:
     return replace(answer, outputs=(replace(answer.outputs[0], score=scores[best]),))
 
 
-def tidy(name: str) -> str:
-    """A label or option without case, punctuation and underscores, as two spellings of it are compared."""
-    return " ".join(re.sub(r"[\W_]+", " ", name.casefold()).split())
-
-
 def _named(request: Request) -> list[str]:
     """What CLAP is to compare the clip with, one text for each option."""
     tidied = [tidy(choice) for choice in request.choices]
@@ -131,16 +125,6 @@ def _named(request: Request) -> list[str]:
     texts = [part for message in request.messages for part in message.parts if isinstance(part, str)]
     question = _FIRST_OPTION.split(texts[-1], maxsplit=1)[0].strip() if texts else ""
     return [question if choice == "yes" else SOMETHING_ELSE for choice in tidied]
-
-
-def _label_map(text: str) -> Mapping[str, str]:
-    meant = {}
-    for pair in filter(None, text.split("|")):
-        label, colon, option = pair.partition(":")
-        if not (colon and tidy(label) and tidy(option)):
-            raise UsageError(f"labels={text} of an hf model cannot be read; write LABEL:OPTION|LABEL:OPTION")
-        meant[tidy(label)] = tidy(option)
-    return meant
 
 
 def _listed(names: Any) -> str:

@@ -20,6 +20,7 @@ from pytest_audiobench.errors import FatalError, UsageError
 from pytest_audiobench.models import chunks, lora
 from pytest_audiobench.models.checkpoint import Checkpoint, FrontEnd, sha256_of
 from pytest_audiobench.models.families import ALL_TASKS, Family, definition, family_of, is_added
+from pytest_audiobench.models.labels import check_template, label_map
 from pytest_audiobench.models.messages import Ask, AudioSlot, Response, Settings
 from pytest_audiobench.models.model import Hearing, Limits
 from pytest_audiobench.models.spec import check_options, written
@@ -74,6 +75,9 @@ class HfModel:
         self._download = _one_of(self._options, "download", ("yes", "no")) == "yes"
         _number(self._options, "beams", 1, whole=True)
         _number(self._options, "repetition_penalty", 1.0, least=0.01)
+        label_map(self._options.get("labels", ""))
+        if "template" in self._options:
+            check_template(self._options["template"])
         self._trusted = self._trust(self._options.get("trust"))
         self._engine: Any = None
 

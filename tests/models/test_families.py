@@ -277,16 +277,21 @@ def test_labels_can_be_said_to_mean_options(model_of, ask_about, recordings):
     heard = recordings()[2]
     spoken = ("Happy", "Sad", "Angry", "Neutral")
     unknown = model_of("classifier").ask([ask_about("?", heard, choices=spoken)])[0]
-    assert "offers 'Happy', for which the classifier has no label; it has ang, hap, neu, sad" in unknown.error
+    assert "no label for the option 'Happy'; it has ang, hap, neu, sad" in unknown.error
     told = model_of("classifier", labels="hap:happy|ang:angry|neu:neutral")
     plain = model_of("classifier").ask([ask_about("?", heard, choices=CHOICES)])[0]
     assert told.ask([ask_about("?", heard, choices=spoken)])[0] == plain
 
 
-@pytest.mark.parametrize("labels", ["hap", "hap:", ":happy", "joy:happy"])
-def test_labels_that_cannot_be_are_refused(model_of, labels):
-    with pytest.raises(UsageError, match="labels="):
-        model_of("classifier", labels=labels)
+@pytest.mark.parametrize("labels", ["hap", "hap:", ":happy"])
+def test_labels_that_cannot_be_read_are_refused_at_once(labels):
+    with pytest.raises(UsageError, match="write LABEL:OPTION"):
+        HfModel("anything", {"labels": labels})
+
+
+def test_a_label_that_the_classifier_has_not_is_refused_at_load(model_of):
+    with pytest.raises(UsageError, match=r"names 'joy'; .* has ang, hap, neu, sad"):
+        model_of("classifier", labels="joy:happy")
 
 
 @pytest.mark.parametrize("fusion", [False, True])
@@ -311,9 +316,10 @@ def test_clap_answers_yes_or_no_by_the_questions_own_text(model_of, ask_about, r
     assert {yes.text, turned.text} == {"A", "B"}
 
 
-def test_a_template_for_clap_has_one_place_for_the_option(model_of):
+@pytest.mark.parametrize("template", ["a sound", "{} and {}", "{0}"])
+def test_a_template_for_clap_has_one_place_for_the_option(template):
     with pytest.raises(UsageError, match="once, for the option"):
-        model_of("clap", template="a sound")
+        HfModel("anything", {"template": template})
 
 
 # The table
