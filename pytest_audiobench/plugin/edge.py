@@ -33,4 +33,4 @@ def test_errors() -> Iterator[None]:
     if skipped:
         raise pytest.skip.Exception(skipped, _use_item_location=True)
     if failed:
-        pytest.fail(failed, pytrace=False)
+        raise pytest.fail.Exception(failed, pytrace=False) from None
