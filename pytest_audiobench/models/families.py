@@ -102,7 +102,11 @@ FAMILIES: Mapping[str, Family] = {
     "qwen2_audio": Family(status="proven", max_clips=8),
     "qwen2_5_omni": replace(_QWEN_OMNI, status="proven"),
     "qwen2_5_omni_thinker": replace(_QWEN_OMNI, status="proven", part=""),
-    "qwen3_omni_moe": replace(_QWEN_OMNI, processor=f"{_HERE}.hf_processors:qwen3_omni"),
+    # Its encoder works on seconds, and fills up the last one of each clip only where another clip has a longer one:
+    # what reaches into the last frames would depend on the neighbours of a clip shorter than a second.
+    "qwen3_omni_moe": replace(
+        _QWEN_OMNI, status="proven", shortest_s=1.0, processor=f"{_HERE}.hf_processors:qwen3_omni"
+    ),
     # Its processor cuts a clip into windows of 30 s by itself, up to ten minutes.
     "audioflamingo3": Family(
         status="proven",

@@ -10,7 +10,7 @@ from pytest_audiobench.errors import FatalError, UsageError
 from pytest_audiobench.models.families import FAMILIES, HEADS
 from pytest_audiobench.models.hf import HfModel
 
-CHAT = ("audioflamingo3", "qwen25_omni", "qwen25_omni_thinker", "voxtral")
+CHAT = ("audioflamingo3", "qwen25_omni", "qwen25_omni_thinker", "qwen3_omni", "voxtral")
 TRANSCRIBERS = ("ctc", "whisper")
 CHOOSERS = ("clap", "classifier")
 CHOICES = ("hap", "sad", "ang", "neu")
@@ -54,6 +54,13 @@ def test_batches_and_single_requests_give_the_same_answers(model_of, asks_of, na
     assert all(one.text and one.error is None for one in together)
     if TASKS[name] != "choice":
         assert len({one.text for one in together}) > 1
+
+
+def test_clips_of_less_than_a_second_are_no_exception(model_of, ask_about, recordings, heard):
+    model = model_of("qwen3_omni")
+    clips = [heard(one.samples[: 4_000 * (i + 1)]) for i, one in enumerate(recordings()[:5])]
+    asks = [ask_about("What is it?", clip, task="open", max_new_tokens=8) for clip in clips]
+    assert [one.text for one in model.ask(asks)] == [model.ask([ask])[0].text for ask in asks]
 
 
 @pytest.mark.parametrize("kind", ["Wav2Vec2", "Hubert"])

@@ -185,6 +185,82 @@ def _omni_front(folder: Path):
     return model
 
 
+def qwen3_omni(folder: Path) -> None:
+    """As published: the thinker, a mixture of experts, is a part of the configuration and of the weights."""
+    from safetensors.torch import load_file, save_file
+    from transformers import (
+        Qwen3OmniMoeThinkerConfig,
+        Qwen3OmniMoeThinkerForConditionalGeneration,
+        WhisperFeatureExtractor,
+    )
+
+    torch.manual_seed(0)
+    named = {
+        "audio_token": "<|audio_pad|>",
+        "audio_bos_token": "<|audio_start|>",
+        "audio_eos_token": "<|audio_end|>",
+        "image_token": "<|image_pad|>",
+        "video_token": "<|video_pad|>",
+        "vision_bos_token": "<|vision_start|>",
+        "vision_eos_token": "<|vision_end|>",
+    }
+    tokenizer = chat_tokenizer((*QWEN[:3], *named.values()), extra_special_tokens=named)
+    tokenizer.chat_template = CHATML.replace("AUDIO", "<|audio_start|><|audio_pad|><|audio_end|>")
+    tokens = dict(zip(named, tokenizer.convert_tokens_to_ids(list(named.values())), strict=True))
+    config = Qwen3OmniMoeThinkerConfig(
+        audio_config={
+            "d_model": 32,
+            "encoder_layers": 1,
+            "encoder_attention_heads": 2,
+            "encoder_ffn_dim": 64,
+            "num_mel_bins": 128,
+            "output_dim": 32,
+            "downsample_hidden_size": 16,
+            "initializer_range": 0.3,
+        },
+        vision_config={
+            "depth": 1,
+            "hidden_size": 32,
+            "intermediate_size": 32,
+            "num_heads": 2,
+            "out_hidden_size": 32,
+            "deepstack_visual_indexes": [0],
+        },
+        text_config={
+            **TEXT,
+            "vocab_size": len(tokenizer),
+            "head_dim": 16,
+            "moe_intermediate_size": 32,
+            "num_experts": 4,
+            "num_experts_per_tok": 2,
+            "rope_parameters": {"rope_type": "default", "rope_theta": 1e6, "mrope_section": [2, 3, 3]},
+            "bos_token_id": 0,
+            "eos_token_id": 2,
+            "pad_token_id": 0,
+        },
+        audio_token_id=tokens["audio_token"],
+        audio_start_token_id=tokens["audio_bos_token"],
+        audio_end_token_id=tokens["audio_eos_token"],
+        image_token_id=tokens["image_token"],
+        video_token_id=tokens["video_token"],
+        vision_start_token_id=tokens["vision_bos_token"],
+        vision_end_token_id=tokens["vision_eos_token"],
+        user_token_id=5,
+        initializer_range=0.3,
+    )
+    model = Qwen3OmniMoeThinkerForConditionalGeneration(config)
+    model.save_pretrained(folder)
+    weights = {f"thinker.{name}": weight for name, weight in load_file(folder / "model.safetensors").items()}
+    save_file(weights, folder / "model.safetensors", {"format": "pt"})
+    own = json.loads((folder / "config.json").read_text())
+    whole = {"model_type": "qwen3_omni_moe", "thinker_config": own, "enable_audio_output": False}
+    (folder / "config.json").write_text(json.dumps(whole))
+    model.generation_config.eos_token_id, model.generation_config.pad_token_id = 2, 0
+    model.generation_config.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    WhisperFeatureExtractor(feature_size=128, chunk_length=10).save_pretrained(folder)
+
+
 def voxtral(folder: Path) -> None:
     """Its tokenizer is mistral_common's: 256 bytes, some merges, and the special tokens where it expects them."""
     from transformers import VoxtralConfig, VoxtralForConditionalGeneration, VoxtralProcessor, WhisperFeatureExtractor

@@ -29,14 +29,17 @@ def example(name):
     return next(block for block in blocks if block.startswith(f"# {name}\n"))
 
 
-@pytest.fixture(scope="module")
-def checkpoint(tmp_path_factory):
+def _built(name, folder):
     spec = importlib.util.spec_from_file_location("tiny", ROOT / "tests" / "models" / "tiny.py")
     tiny = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(tiny)
-    folder = tmp_path_factory.mktemp("moonshine")
-    tiny.moonshine(folder)
+    getattr(tiny, name)(folder)
     return folder
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory):
+    return _built("moonshine", tmp_path_factory.mktemp("moonshine"))
 
 
 @pytest.fixture
@@ -77,3 +80,33 @@ def test_without_its_row_the_checkpoint_is_refused_in_one_sentence(clips, checkp
     assert "holds a 'moonshine' model, which transformers cannot ask with audio and text" in " ".join(
         result.stdout.str().split()
     )
+
+
+LONG = """
+from pytest_audiobench import manifest, multiple_choice, transcription
+
+def test_written(evaluate):
+    evaluate(manifest("long.jsonl"), transcription(max_new_tokens=5))
+
+def test_chosen(evaluate):
+    evaluate(manifest("long.jsonl"), multiple_choice(max_new_tokens=5))
+"""
+
+
+def test_a_long_clip_is_written_whole_and_cut_for_any_other_task(suite):
+    import numpy as np
+    import soundfile
+
+    wave = np.random.default_rng(0).normal(0, 0.1, 16_000 * 7)
+    soundfile.write(suite.path / "long.wav", wave, 16_000)
+    row = {"id": "long", "audio": "long.wav", "question": "Which?", "choices": ["a", "b"], "answer": "a"}
+    (suite.path / "long.jsonl").write_text(json.dumps(row) + "\n")
+    suite.write(test_long=LONG)
+    folder = ROOT / "fixtures" / "checkpoints" / "poor"
+    suite.run(model=f"hf:{folder},device=cpu").assert_outcomes(passed=2)
+    record, reports = suite.last()
+    cut = {item["eval"]: item["asking"]["truncated_clips"] for item in record["items"]}
+    assert cut == {"long/written": 0, "long/chosen": 1}
+    rows = [json.loads(line) for line in (reports / "predictions.jsonl").read_text().splitlines()]
+    pieces = {row["eval"]: row["usage"].get("pieces") for row in rows}
+    assert pieces == {"long/written": 3, "long/chosen": None}
