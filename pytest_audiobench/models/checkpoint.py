@@ -19,6 +19,8 @@ from pytest_audiobench.identity import digest
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
 _NEEDED = ["*.json", "*.safetensors", "*.txt", "*.model", "*.jinja"]
 _CODE = "*.py"
+_FRAMES_OF_10_MS = "ASTFeatureExtractor"
+"""Its window, ``max_length``, counts frames; for other extractors that name means something else."""
 _INDEX = "model.safetensors.index.json"
 
 _PARTS = {
@@ -88,6 +90,8 @@ class Checkpoint:
             if rate_hz:
                 samples = extractor.get("n_samples") or extractor.get("chunk_length", 0) * rate_hz
                 window_s = samples / rate_hz if samples else extractor.get("max_length_s")
+                if extractor.get("feature_extractor_type") == _FRAMES_OF_10_MS:
+                    window_s = extractor.get("max_length", 1024) / 100
                 return FrontEnd(int(rate_hz), None if window_s is None else float(window_s))
         raise FatalError(
             f"{self.folder} has no processor configuration with a sampling rate ({' or '.join(_PARTS['processor'])}), "

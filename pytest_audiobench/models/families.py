@@ -31,11 +31,12 @@ class Family:
     ``engine`` makes the loaded model (a subclass of :class:`~pytest_audiobench.models.engine.Engine`).
     ``tasks`` are those it can do, ``chunked`` those whose audio may be cut at the window, answered piece by piece and
     joined. ``max_clips`` is how many clips one request may hold; ``shortest_s`` the length up to which shorter clips
-    are filled with silence; ``window_s`` the longest clip where the checkpoint's front end does not say it (or says
-    less than the model takes), ``rate_hz`` likewise. ``even`` is True where all requests of one call must hold
-    equally many clips. ``classes`` are the auto classes of transformers that may load the model, in order, and
-    ``part`` the part of a nested configuration that is loaded. ``options`` are the options of a spec that it takes
-    beside those of every ``hf:`` model. ``status`` is "proven" where this project's tests run the family.
+    are filled with silence; ``window_s`` the longest clip where the checkpoint's front end does not say it,
+    ``rate_hz`` likewise; with ``many_windows`` a clip may fill several windows of the front end, ``window_s`` in all.
+    ``even`` is True where all requests of one call must hold equally many clips. ``classes`` are the auto classes of
+    transformers that may load the model, in order, and ``part`` the part of a nested configuration that is loaded.
+    ``options`` are the options of a spec that it takes beside those of every ``hf:`` model. ``status`` is "proven"
+    where this project's tests run the family.
 
     Three hooks serve what is no matter of data. ``processor(folder, trust)`` returns the processor, where
     ``AutoProcessor`` will not do. ``render(processor, turns)`` returns the prompt of one conversation as text; turns
@@ -50,6 +51,7 @@ class Family:
     max_clips: int = 1
     shortest_s: float = 0.1
     window_s: float | None = None
+    many_windows: bool = False
     rate_hz: int | None = None
     even: bool = False
     classes: tuple[str, ...] = ("AutoModelForMultimodalLM", "AutoModelForSeq2SeqLM")
@@ -111,6 +113,7 @@ FAMILIES: Mapping[str, Family] = {
     "audioflamingo3": Family(
         status="proven",
         window_s=600.0,
+        many_windows=True,
         even=True,
         classes=("AutoModelForSeq2SeqLM",),
         inputs=f"{_HERE}.hf_processors:padded_as_it_likes",
@@ -120,6 +123,7 @@ FAMILIES: Mapping[str, Family] = {
         status="proven",
         max_clips=8,
         window_s=1800.0,
+        many_windows=True,
         processor=f"{_HERE}.hf_processors:voxtral",
         render=f"{_HERE}.hf_processors:no_text",
         inputs=f"{_HERE}.hf_processors:voxtral_inputs",

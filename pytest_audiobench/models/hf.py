@@ -12,7 +12,6 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from importlib import metadata
-from math import isinf
 from pathlib import Path
 from typing import Any, Literal
 
@@ -39,6 +38,7 @@ OPTIONS = (
     "trust",
 )
 FAMILY_OPTIONS = ("beams", "labels", "language", "repetition_penalty", "template")
+DEVICE_MAPS = ("auto", "balanced", "sequential")
 DTYPES = ("float32", "bfloat16", "float16")
 
 
@@ -73,6 +73,8 @@ class HfModel:
         self._max_s = _number(self._options, "max_s", 480.0)
         self._dtype = _one_of(self._options, "dtype", DTYPES)
         self._download = _one_of(self._options, "download", ("yes", "no")) == "yes"
+        if _one_of(self._options, "device_map", DEVICE_MAPS) and "device" in self._options:
+            raise UsageError("device=… and device_map=… of an hf model both say where it runs; give one")
         _number(self._options, "beams", 1, whole=True)
         _number(self._options, "repetition_penalty", 1.0, least=0.01)
         label_map(self._options.get("labels", ""))
@@ -276,8 +278,9 @@ class HfModel:
     def _front_end(self) -> FrontEnd:
         family = self._family
         found = self._checkpoint.front_end(family.rate_hz)
-        window_s = found.window_s if family.window_s is None else family.window_s
-        return FrontEnd(found.rate_hz, None if window_s is None or isinf(window_s) else window_s)
+        if found.window_s is None or family.many_windows:
+            return found._replace(window_s=family.window_s)
+        return found
 
     @cached_property
     def _family(self) -> Family:

@@ -44,8 +44,11 @@ class WhisperTranscriber(Engine):
             raise FatalError(f"{self.setup.folder} is a Whisper, which is asked greedily: leave the temperature at 0")
         for sampling in ("temperature", "top_p", "top_k"):
             decoding.pop(sampling)
+        language = self.setup.options.get("language")
         if getattr(self.model.generation_config, "is_multilingual", False):
-            decoding |= {"task": "transcribe", "language": self.setup.options.get("language")}
+            decoding |= {"task": "transcribe", "language": language}
+        elif language is not None:
+            raise ValueError("it is no multilingual checkpoint; leave the language out")
         # One plain call: the many-segment way would hide whether a text ended or was cut.
         made = self.model.generate(
             **self.on_device(features),
@@ -105,9 +108,11 @@ def masked(extractor: Any) -> bool:
 
 
 def features_of(extractor: Any, clips: Sequence[Any], rate_hz: int) -> Any:
-    """The tensors of a batch of clips, padded to the longest."""
+    """The tensors of a batch of clips, padded to the longest, or to the window where the extractor has one."""
     options: dict[str, Any] = {"return_attention_mask": True} if masked(extractor) else {}
-    return extractor(list(clips), sampling_rate=rate_hz, return_tensors="pt", padding=True, **options)
+    if not hasattr(extractor, "n_samples"):
+        options["padding"] = True
+    return extractor(list(clips), sampling_rate=rate_hz, return_tensors="pt", **options)
 
 
 def side_by_side(clips: Sequence[Any], padded: bool) -> list[list[int]]:

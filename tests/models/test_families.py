@@ -12,7 +12,7 @@ from pytest_audiobench.models.hf import HfModel
 
 CHAT = ("audioflamingo3", "qwen25_omni", "qwen25_omni_thinker", "qwen3_omni", "voxtral")
 TRANSCRIBERS = ("ctc", "whisper")
-CHOOSERS = ("clap", "classifier")
+CHOOSERS = ("ast", "clap", "classifier", "whisper_classifier")
 CHOICES = ("hap", "sad", "ang", "neu")
 TASKS = dict.fromkeys(CHAT, "open") | dict.fromkeys(TRANSCRIBERS, "transcription") | dict.fromkeys(CHOOSERS, "choice")
 
@@ -219,6 +219,21 @@ def test_a_chat_model_transcribes_in_pieces_and_hears_no_other_task_beyond_its_w
     assert "only a single clip can be taken piece by piece" in several.error
 
 
+@pytest.mark.parametrize(
+    ("name", "window_s"),
+    [
+        ("whisper", 2.0),
+        ("whisper_classifier", 2.0),
+        ("ast", 1.0),
+        ("clap", 10.0),
+        ("ctc", 60.0),
+        ("audioflamingo3", 600),
+    ],
+)
+def test_the_window_is_what_the_front_end_says_or_else_the_familys(built, name, window_s):
+    assert HfModel(str(built(name))).limits.max_clip_s == window_s
+
+
 def test_limits_say_which_task_is_cut_to_the_window(built):
     limits = HfModel(str(built("whisper"))).limits
     assert (limits.window_s("transcription"), limits.window_s("choice")) == (None, 2.0)
@@ -242,6 +257,14 @@ def test_whisper_is_told_its_language_or_guesses_it(model_of, asks_of, built):
 def test_a_language_that_whisper_has_not_is_refused_at_load(model_of):
     with pytest.raises(FatalError, match="cannot transcribe with language=xx"):
         model_of("whisper", language="xx")
+
+
+def test_a_language_for_a_whisper_that_knows_one_is_refused(built, tmp_path):
+    folder = shutil.copytree(built("whisper"), tmp_path / "english")
+    said = json.loads((folder / "generation_config.json").read_text())
+    (folder / "generation_config.json").write_text(json.dumps(said | {"is_multilingual": False}))
+    with pytest.raises(FatalError, match="no multilingual checkpoint"):
+        HfModel(str(folder), {"device": "cpu", "language": "en"}).load()
 
 
 def test_an_answer_cannot_be_longer_than_whispers_decoder(model_of, asks_of):

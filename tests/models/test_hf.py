@@ -201,7 +201,18 @@ def test_a_name_that_is_not_in_the_local_cache_says_so():
 
 @pytest.mark.parametrize(
     "options",
-    [{"batch": "0"}, {"batch": "1.5"}, {"max_s": "nan"}, {"dtype": "int8"}, {"download": "1"}, {"colour": "red"}],
+    [
+        {"device": "cpu", "device_map": "auto"},
+        {"device_map": "gpu"},
+        {"beams": "0"},
+        {"repetition_penalty": "x"},
+        {"batch": "0"},
+        {"batch": "1.5"},
+        {"max_s": "nan"},
+        {"dtype": "int8"},
+        {"download": "1"},
+        {"colour": "red"},
+    ],
 )
 def test_an_option_that_cannot_be_is_refused_at_once(options):
     with pytest.raises(UsageError):

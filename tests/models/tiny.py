@@ -435,6 +435,46 @@ def classifier(folder: Path, labels=("hap", "sad", "ang", "neu")) -> None:
     Wav2Vec2FeatureExtractor(return_attention_mask=True, do_normalize=True).save_pretrained(folder)
 
 
+def ast(folder: Path, labels=("hap", "sad", "ang", "neu")) -> None:
+    """A classifier of spectrograms of a fixed number of frames: a second of them, where published ones have ten."""
+    from transformers import ASTConfig, ASTFeatureExtractor, ASTForAudioClassification
+
+    torch.manual_seed(0)
+    config = ASTConfig(
+        hidden_size=32,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=64,
+        max_length=100,
+        num_mel_bins=32,
+        initializer_range=0.5,
+        id2label=dict(enumerate(labels)),
+        label2id={label: i for i, label in enumerate(labels)},
+    )
+    ASTForAudioClassification(config).save_pretrained(folder)
+    ASTFeatureExtractor(num_mel_bins=32, max_length=100).save_pretrained(folder)
+
+
+def whisper_classifier(folder: Path, labels=("hap", "sad", "ang", "neu")) -> None:
+    from transformers import WhisperConfig, WhisperFeatureExtractor, WhisperForAudioClassification
+
+    torch.manual_seed(0)
+    config = WhisperConfig(
+        num_mel_bins=32,
+        d_model=32,
+        encoder_layers=1,
+        encoder_attention_heads=2,
+        encoder_ffn_dim=64,
+        max_source_positions=100,
+        init_std=0.3,
+        classifier_proj_size=16,
+        id2label=dict(enumerate(labels)),
+        label2id={label: i for i, label in enumerate(labels)},
+    )
+    WhisperForAudioClassification(config).save_pretrained(folder)
+    WhisperFeatureExtractor(feature_size=32, chunk_length=2).save_pretrained(folder)
+
+
 def clap(folder: Path, fusion: bool = False) -> None:
     from transformers import ClapConfig, ClapFeatureExtractor, ClapModel, ClapProcessor, PreTrainedTokenizerFast
 
