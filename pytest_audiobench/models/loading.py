@@ -35,7 +35,8 @@ class Load:
     trust_hint: str = ""
 
     def failed(self, what: str, error: BaseException) -> FatalError:
-        return FatalError(f"the {what} in {self.folder} cannot be loaded: {first_line(error)}{self.trust_hint}")
+        why = "" if self.trust_hint and "trust_remote_code" in str(error) else f": {first_line(error)}"
+        return FatalError(f"the {what} in {self.folder} cannot be loaded{why}{self.trust_hint}")
 
 
 def first_line(error: BaseException) -> str:

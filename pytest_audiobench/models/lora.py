@@ -36,6 +36,8 @@ class Lora:
         kind = found.get("peft_type") if isinstance(found, dict) else None
         if kind != "LORA":
             raise UsageError(f"{folder} holds an adapter of type {kind!r}; only LoRA is put on a model here")
+        if found.get("megatron_config"):
+            raise UsageError(f"{folder} names a library to be imported (megatron_config), which is not done here")
         if not (folder / WEIGHTS).is_file():
             raise UsageError(
                 f"{folder} has no {WEIGHTS}; a pickled adapter (.bin) could run any code when read: "

@@ -90,6 +90,15 @@ def test_a_folder_that_is_no_lora_adapter_is_refused(base, adapter, config, said
         _told(base, adapter).fingerprint()
 
 
+def test_an_adapter_that_would_import_a_library_is_refused(base, adapter):
+    config = json.loads((adapter / "adapter_config.json").read_text())
+    (adapter / "adapter_config.json").write_text(json.dumps(config | {"megatron_config": {}, "megatron_core": "this"}))
+    assert "lora" in _told(base, adapter).fingerprint()
+    (adapter / "adapter_config.json").write_text(json.dumps(config | {"megatron_config": {"a": 1}}))
+    with pytest.raises(UsageError, match="names a library to be imported"):
+        _told(base, adapter).fingerprint()
+
+
 def test_an_adapter_that_does_not_fit_is_refused(base, adapter):
     from safetensors.numpy import load_file, save_file
 
