@@ -7,11 +7,9 @@ torch and transformers are imported by :meth:`HfModel.load` alone.
 from __future__ import annotations
 
 import os
-import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from importlib import metadata
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,27 +17,22 @@ from pytest_audiobench.errors import FatalError, UsageError
 from pytest_audiobench.models import chunks, lora
 from pytest_audiobench.models.checkpoint import Checkpoint, FrontEnd, sha256_of
 from pytest_audiobench.models.families import ALL_TASKS, Family, definition, family_of, is_added
+from pytest_audiobench.models.hf_options import (
+    DEVICE_MAPS,
+    DTYPES,
+    FAMILY_OPTIONS,
+    OPTIONS,
+    has_cuda,
+    number,
+    one_of,
+    split_target,
+)
 from pytest_audiobench.models.labels import check_template, label_map
 from pytest_audiobench.models.messages import Ask, AudioSlot, Response, Settings
 from pytest_audiobench.models.model import Hearing, Limits
 from pytest_audiobench.models.spec import check_options, written
 
 ADAPTER = "hf/2"
-OPTIONS = (
-    "attn",
-    "batch",
-    "device",
-    "device_map",
-    "download",
-    "dtype",
-    "max_s",
-    "pad_s",
-    "revision",
-    "trust",
-)
-FAMILY_OPTIONS = ("beams", "labels", "language", "repetition_penalty", "template")
-DEVICE_MAPS = ("auto", "balanced", "sequential")
-DTYPES = ("float32", "bfloat16", "float16")
 
 
 class HfModel:
@@ -67,16 +60,16 @@ class HfModel:
         check_options("hf", self._options, (*OPTIONS, *FAMILY_OPTIONS))
         self.spec = written("hf", target, self._options)
         self._target = target
-        self._base, self._adapter = _split(target)
+        self._base, self._adapter = split_target(target)
         self.digest_of = digest_of
-        self._batch = _number(self._options, "batch", 16, whole=True)
-        self._max_s = _number(self._options, "max_s", 480.0)
-        self._dtype = _one_of(self._options, "dtype", DTYPES)
-        self._download = _one_of(self._options, "download", ("yes", "no")) == "yes"
-        if _one_of(self._options, "device_map", DEVICE_MAPS) and "device" in self._options:
+        self._batch = number(self._options, "batch", 16, whole=True)
+        self._max_s = number(self._options, "max_s", 480.0)
+        self._dtype = one_of(self._options, "dtype", DTYPES)
+        self._download = one_of(self._options, "download", ("yes", "no")) == "yes"
+        if one_of(self._options, "device_map", DEVICE_MAPS) and "device" in self._options:
             raise UsageError("device=… and device_map=… of an hf model both say where it runs; give one")
-        _number(self._options, "beams", 1, whole=True)
-        _number(self._options, "repetition_penalty", 1.0, least=0.01)
+        number(self._options, "beams", 1, whole=True)
+        number(self._options, "repetition_penalty", 1.0, least=0.01)
         label_map(self._options.get("labels", ""))
         if "template" in self._options:
             check_template(self._options["template"])
@@ -86,7 +79,7 @@ class HfModel:
     @cached_property
     def device(self) -> str:
         """Where the model runs, told from the machine without importing torch."""
-        return self._options.get("device") or ("cuda" if _has_cuda() else "cpu")
+        return self._options.get("device") or ("cuda" if has_cuda() else "cpu")
 
     @property
     def dtype(self) -> str:
@@ -110,7 +103,7 @@ class HfModel:
     @cached_property
     def pad_s(self) -> float:
         """Shorter clips are filled up with silence at their end to this length."""
-        return max(_number(self._options, "pad_s", 0.0, least=0.0), self._family.shortest_s)
+        return max(number(self._options, "pad_s", 0.0, least=0.0), self._family.shortest_s)
 
     def fingerprint(self) -> Mapping[str, str]:
         """Digests of the checkpoint's parts, and everything of this adapter that may change an answer.
@@ -300,43 +293,3 @@ class HfModel:
             f"; it comes with code of its own, which is run for those who trust it: --ab-trust-remote-code "
             f"{self._target}"
         )
-
-
-def _split(target: str) -> tuple[str, str | None]:
-    """Base and adapter of ``base+adapter``. A folder whose name holds a plus sign is no such pair."""
-    base, plus, adapter = target.rpartition("+")
-    if not (plus and base and adapter) or Path(target).expanduser().is_dir():
-        return target, None
-    return base, adapter
-
-
-def _has_cuda() -> bool:
-    """A CUDA build of torch and a visible NVIDIA device; :meth:`HfModel.load` finds out whether they work."""
-    if os.environ.get("CUDA_VISIBLE_DEVICES") in ("", "-1") or sys.platform == "darwin":
-        return False
-    try:
-        build = metadata.version("torch")
-    except metadata.PackageNotFoundError:
-        return False
-    devices = (Path("/dev/nvidia0"), Path("/dev/nvidiactl"), Path("/dev/dxg"))
-    return not build.endswith("+cpu") and (sys.platform == "win32" or any(device.exists() for device in devices))
-
-
-def _number(options: Mapping[str, str], key: str, default: float, least: float = 1.0, whole: bool = False) -> float:
-    text = options.get(key, str(default))
-    try:
-        value = float(int(text) if whole else float(text))
-    except ValueError:
-        value = float("nan")
-    if least <= value < float("inf"):
-        return value
-    raise UsageError(
-        f"{key}={text} of an hf model is not {'a whole number' if whole else 'a number'} from {least:g} up"
-    )
-
-
-def _one_of(options: Mapping[str, str], key: str, values: Sequence[str]) -> str | None:
-    value = options.get(key)
-    if value is None or value in values:
-        return value
-    raise UsageError(f"{key}={value} of an hf model is unknown; give one of {', '.join(values)}")
