@@ -95,7 +95,7 @@ class ClapChooser(Engine):
         inputs = extractor(list(clips), sampling_rate=self.setup.rate_hz, return_tensors="pt")
         # No clip is longer than the window here, yet a fusing extractor calls one of them long, at random.
         inputs["is_longer"] = torch.zeros_like(inputs["is_longer"])
-        return self.model.get_audio_features(**self.on_device(inputs)).pooler_output
+        return _pooled(self.model.get_audio_features(**self.on_device(inputs)))
 
     def _chosen(self, request: Request, sound: Any) -> Response:
         near = torch.stack([self._text(self._template.format(name)) for name in _named(request)]) @ sound
@@ -106,8 +106,13 @@ class ClapChooser(Engine):
         if text not in self._texts:
             inputs = self.processor.tokenizer(text, return_tensors="pt", truncation=True)
             inputs.pop("token_type_ids", None)
-            self._texts[text] = self.model.get_text_features(**self.on_device(inputs)).pooler_output[0]
+            self._texts[text] = _pooled(self.model.get_text_features(**self.on_device(inputs)))[0]
         return self._texts[text]
+
+
+def _pooled(features: Any) -> Any:
+    """Embeddings of length one: transformers 5 wraps them, 4 returns them as they are."""
+    return getattr(features, "pooler_output", features)
 
 
 def chosen(choices: Sequence[str], scores: Sequence[float]) -> Response:

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from pytest_audiobench.errors import FatalError, UsageError
-from pytest_audiobench.models.families import FAMILIES, HEADS
+from pytest_audiobench.models import families
+from pytest_audiobench.models.families import FAMILIES, HEADS, Family
 from pytest_audiobench.models.hf import HfModel
 
 CHAT = ("audioflamingo3", "qwen25_omni", "qwen25_omni_thinker", "qwen3_omni", "voxtral")
@@ -372,3 +373,33 @@ def test_an_unproven_family_warns_when_it_is_loaded(built, tmp_path):
     unproven = "of type 'gemma3n', which the tests of pytest-audiobench have not run"
     with pytest.raises(FatalError), pytest.warns(UserWarning, match=unproven):
         model.load()
+
+
+@pytest.fixture
+def own_families(monkeypatch):
+    monkeypatch.setattr(families, "_ADDED", {})
+
+
+def test_an_added_family_goes_before_the_packages_own(own_families):
+    mine = Family(window_s=7.0)
+    families.register_family("whisper", mine)
+    assert families.family_of({"model_type": "whisper"}) is mine
+    assert families.family_of({"model_type": "voxtral"}) is FAMILIES["voxtral"]
+    named = Family(window_s=8.0)
+    families.register_family("LabForCTC", named)
+    assert families.family_of({"model_type": "whisper", "architectures": ["LabForCTC"]}) is named
+    assert families.family_of({"model_type": "hubert", "architectures": ["HubertForCTC"]}) is HEADS["ForCTC"]
+
+
+def test_one_family_may_be_added_twice_and_two_under_one_name_may_not(own_families):
+    families.register_family("lab", Family(window_s=7.0))
+    families.register_family("lab", Family(window_s=7.0))
+    with pytest.raises(UsageError, match="two families of models are registered as 'lab'"):
+        families.register_family("lab", Family(window_s=8.0))
+
+
+def test_a_hook_that_cannot_be_imported_is_named():
+    with pytest.raises(UsageError, match="the engine of a model family, nowhere:Nothing, cannot be imported"):
+        Family(engine="nowhere:Nothing").hook("engine")
+    with pytest.raises(UsageError, match="cannot be imported"):
+        Family(engine="json:Nothing").hook("engine")
