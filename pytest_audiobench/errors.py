@@ -3,7 +3,8 @@
 AudiobenchError
 ├── FatalError        the run cannot go on: one sentence that says what to do
 │   ├── UsageError    a user's mistake, found before the first request (pytest exit code 4)
-│   └── NotHere       a data set or file is not on this machine: the eval is skipped
+│   ├── NotHere       a data set or file is not on this machine: the eval is skipped
+│   └── CannotDo      the model cannot do what the eval asks for: the eval is skipped
 ├── SampleError       one sample failed: recorded and counted, the run goes on
 │   └── AudioError    this sample's audio cannot be read; the same bytes will fail again
 │       └── OutOfReach    its file cannot be reached: missing, forbidden, misplaced; another try may succeed
@@ -29,6 +30,10 @@ class UsageError(FatalError):
 
 class NotHere(FatalError):
     """Something an eval needs is not on this machine; the message says where it was looked for."""
+
+
+class CannotDo(FatalError):
+    """The model is of another kind than the eval needs, such as a transcriber asked for a choice."""
 
 
 class SampleError(AudiobenchError):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,6 +18,9 @@ from pytest_audiobench.identity import digest
 
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
 _NEEDED = ["*.json", "*.safetensors", "*.txt", "*.model", "*.jinja"]
+_CODE = "*.py"
+_FRAMES_OF_10_MS = "ASTFeatureExtractor"
+"""Its window, ``max_length``, counts frames; for other extractors that name means something else."""
 _INDEX = "model.safetensors.index.json"
 
 _PARTS = {
@@ -58,37 +61,38 @@ class Checkpoint:
     folder: Path
 
     @classmethod
-    def find(cls, target: str, revision: str | None = None, download: bool = False) -> Checkpoint:
+    def find(
+        cls, target: str, revision: str | None = None, download: bool = False, with_code: bool = False
+    ) -> Checkpoint:
         """A local folder, or a name on the Hugging Face hub as the local cache holds it.
 
-        With ``download`` a name is fetched when the cache lacks it. Raises UsageError when it is nowhere.
+        With ``download`` a name is fetched when the cache lacks it, its code only ``with_code``.
+        Raises UsageError when it is nowhere.
         """
-        folder = Path(target).expanduser()
-        if folder.is_dir():
-            return cls(folder.resolve())
-        if not _HUB_NAME.fullmatch(target):
-            raise UsageError(
-                f"the model folder {target} does not exist; give a folder, or a name on the hub (owner/name)"
-            )
-        return cls(_from_hub(target, revision, download))
+        return cls(folder_of(target, revision, download, [*_NEEDED, _CODE] if with_code else _NEEDED))
 
     def config(self) -> dict[str, Any]:
         """``config.json``. Raises UsageError when it is absent or no JSON."""
         return self._json("config.json", "is this a transformers checkpoint?")
 
-    def front_end(self) -> FrontEnd:
+    def front_end(self, usual_rate_hz: int | None = None) -> FrontEnd:
         """Rate and window from the feature extractor's own configuration.
 
-        Raises FatalError when there is none: transformers would load a bare tokenizer instead and drop the audio.
+        ``usual_rate_hz`` is that of a family whose configurations do not tell it. Raises FatalError when there is
+        no configuration: transformers would load a bare tokenizer instead and drop the audio.
         """
         for name in _PARTS["processor"]:
             if not (self.folder / name).is_file():
                 continue
             found = self._json(name)
-            extractor = found.get("feature_extractor", found)
-            if rate_hz := extractor.get("sampling_rate"):
+            extractor = found.get("feature_extractor") or found.get("audio_processor") or found
+            rate_hz = extractor.get("sampling_rate", usual_rate_hz)
+            if rate_hz:
                 samples = extractor.get("n_samples") or extractor.get("chunk_length", 0) * rate_hz
-                return FrontEnd(int(rate_hz), samples / rate_hz if samples else None)
+                window_s = samples / rate_hz if samples else extractor.get("max_length_s")
+                if extractor.get("feature_extractor_type") == _FRAMES_OF_10_MS:
+                    window_s = extractor.get("max_length", 1024) / 100
+                return FrontEnd(int(rate_hz), None if window_s is None else float(window_s))
         raise FatalError(
             f"{self.folder} has no processor configuration with a sampling rate ({' or '.join(_PARTS['processor'])}), "
             "so the model would be asked without its audio; save the processor beside the weights"
@@ -112,12 +116,31 @@ class Checkpoint:
             f"{self.folder} lacks {sorted(names)[0] if names else single.name}; is the checkpoint complete?"
         )
 
-    def digests(self, digest_of: Callable[[Path], str] = sha256_of) -> dict[str, str]:
-        """One digest for the weights and one for each other part of the checkpoint that has files."""
+    def digests(self, digest_of: Callable[[Path], str] = sha256_of, code: bool = False) -> dict[str, str]:
+        """One digest for the weights and one for each other part of the checkpoint that has files.
+
+        ``code``: that of its Python files too, where they are run.
+        """
         parts = {"weights": self.weights()}
         for part, names in _PARTS.items():
             parts[part] = [self.folder / name for name in names if (self.folder / name).is_file()]
+        if code:
+            parts["code"] = sorted(self.folder.glob(_CODE))
         return {part: digest({f.name: digest_of(f) for f in files}) for part, files in parts.items() if files}
+
+    def has_code(self) -> bool:
+        """Whether its configurations name classes of its own, for transformers to run."""
+        return bool(self._own_classes())
+
+    def code_repositories(self) -> list[str]:
+        """The repositories on the hub, other than its own folder, whose code its configurations name."""
+        return sorted({name.partition("--")[0] for name in self._own_classes() if "--" in name})
+
+    def _own_classes(self) -> list[str]:
+        files = ("config.json", "tokenizer_config.json", *_PARTS["processor"])
+        maps = [self._json(name).get("auto_map") for name in files if (self.folder / name).is_file()]
+        named = [value for found in maps if isinstance(found, dict) for value in found.values()]
+        return [str(one) for value in named for one in (value if isinstance(value, list) else [value]) if one]
 
     def _json(self, name: str, hint: str = "save the checkpoint again") -> dict[str, Any]:
         try:
@@ -131,7 +154,20 @@ class Checkpoint:
         return found
 
 
-def _from_hub(name: str, revision: str | None, download: bool) -> Path:
+def folder_of(target: str, revision: str | None, download: bool, patterns: Sequence[str]) -> Path:
+    """The folder that ``target`` is, or in which the local cache holds that name on the hub.
+
+    With ``download`` the files that match ``patterns`` are fetched. Raises UsageError when it is nowhere.
+    """
+    folder = Path(target).expanduser()
+    if folder.is_dir():
+        return folder.resolve()
+    if not _HUB_NAME.fullmatch(target):
+        raise UsageError(f"the model folder {target} does not exist; give a folder, or a name on the hub (owner/name)")
+    return _from_hub(target, revision, download, patterns)
+
+
+def _from_hub(name: str, revision: str | None, download: bool, patterns: Sequence[str]) -> Path:
     try:
         from huggingface_hub import snapshot_download
     except ImportError:
@@ -139,7 +175,7 @@ def _from_hub(name: str, revision: str | None, download: bool) -> Path:
             f"{name} is no folder, and names on the hub need huggingface_hub: pip install 'pytest-audiobench[hf]'"
         ) from None
     try:
-        found = snapshot_download(name, revision=revision, local_files_only=not download, allow_patterns=_NEEDED)
+        found = snapshot_download(name, revision=revision, local_files_only=not download, allow_patterns=list(patterns))
     except (OSError, ValueError) as error:
         if download:
             raise UsageError(f"{name} could not be fetched from the hub: {_first_line(error)}") from error

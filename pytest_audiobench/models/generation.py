@@ -1,20 +1,20 @@
-"""A loaded transformers model: prompts and audio in, generated texts out. Imports torch and transformers."""
+"""Chat models that hear: prompts and audio in, generated texts out. Imports torch and transformers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
-from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-import transformers as untyped_transformers
 
 from pytest_audiobench.audio.clip import Samples
 from pytest_audiobench.audio.heard import Heard
 from pytest_audiobench.errors import FatalError
 from pytest_audiobench.identity import seed
+from pytest_audiobench.models.engine import Engine, Setup
+from pytest_audiobench.models.loading import first_line
 from pytest_audiobench.models.messages import (
     Ask,
     AudioSlot,
@@ -26,88 +26,81 @@ from pytest_audiobench.models.messages import (
     Response,
     Settings,
 )
+from pytest_audiobench.models.model import Hearing
 
-transformers: Any = untyped_transformers  # parts of it are typed and parts are not
+_SMUGGLED = Response(error="the question holds the model's own audio token, so its clips cannot be told apart")
 
-S = TypeVar("S")
-T = TypeVar("T")
-
-_CLASSES = ("AutoModelForMultimodalLM", "AutoModelForSeq2SeqLM")
-_LOADING_FAILS = (OSError, ValueError, ImportError, RuntimeError, KeyError)
+_RENDERED = 256
+"""Prompts remembered: evals often ask one question about every clip, and a template takes longer than a short clip."""
 
 
 class Prompt(NamedTuple):
-    """A rendered conversation and its audio, in the order of its slots; ``key`` is the request's."""
+    """A conversation as the template wants it and as text, with its audio in the order of its slots.
+
+    ``key`` is the request's. ``text`` is empty where a family's processor renders and encodes at once.
+    """
 
     key: str
+    turns: list[dict[str, Any]]
     text: str
     audio: list[Samples]
 
 
-class OutOfMemory(Exception):
-    """The device or the machine could not hold a batch."""
+class Generator(Engine):
+    """A chat model and its processor."""
 
+    def __init__(self, setup: Setup) -> None:
+        self._render = setup.family.hook("render") or _by_template
+        self._inputs_of = setup.family.hook("inputs") or _by_processor
+        self._rendered: dict[tuple[Message, ...], str] = {}
+        super().__init__(setup)
 
-class Generator:
-    """Model and processor, ready to answer. ``shortest`` is the least number of samples a clip is filled up to."""
+    def prove(self) -> Hearing:
+        """A processor that is none drops the audio, and generation runs happily without it."""
+        self._prepare_tokenizer()
+        heard, unheard = self._prompt(_trial(self.setup.rate_hz, 1)), self._prompt(_trial(self.setup.rate_hz, 0))
+        deaf = FatalError(
+            f"the prompt of {self.setup.folder} does not grow with the audio: its chat template or processor drops it; "
+            "save the model's own processor beside the weights"
+        )
+        if not self._is_sound(heard):
+            raise deaf
+        played, plain = self._inputs([heard]), self._inputs([unheard])
+        marked = len(self._tokenizer(heard.text)["input_ids"]) if heard.text else 0
+        grown = played["input_ids"].shape[1] - max(plain["input_ids"].shape[1], marked)
+        features = [name for name in played if name not in plain]
+        if grown <= 0 or not any(played[name].is_floating_point() for name in features):
+            raise deaf
+        return Hearing("proven", f"one second of audio adds {grown} tokens to the prompt, and {' and '.join(features)}")
 
-    def __init__(
-        self,
-        folder: Path,
-        *,
-        device: str,
-        dtype: str,
-        rate_hz: int,
-        attention: str | None = None,
-        shortest: int = 0,
-        threads: str | None = None,
-    ) -> None:
-        if threads:
-            torch.set_num_threads(int(threads))
-        if device.startswith("cuda") and not torch.cuda.is_available():
-            raise FatalError(f"torch finds no usable device {device!r} on this machine; add ,device=cpu to the model")
-        self._folder = folder
-        self._device = device
-        self._rate_hz = rate_hz
-        self._shortest = shortest
-        self.oom_splits = 0
-        self._processor = _load_processor(folder)
-        self._tokenizer = self._processor.tokenizer
+    def reply(self, batch: Sequence[Ask], settings: Settings) -> list[Response]:
+        prompts = [self._prompt(ask) for ask in batch]
+        answers = [None if self._is_sound(prompt) else _SMUGGLED for prompt in prompts]
+        for positions in self._calls(prompts, answers):
+            replies = self._generate([prompts[i] for i in positions], settings)
+            for i, reply in zip(positions, replies, strict=True):
+                answers[i] = reply
+        return [answer for answer in answers if answer is not None]
+
+    def _calls(self, prompts: Sequence[Prompt], answers: Sequence[Response | None]) -> list[list[int]]:
+        """Positions that are asked in one call: all, or those with equally many clips."""
+        calls: dict[int, list[int]] = {}
+        for i, prompt in enumerate(prompts):
+            if answers[i] is None:
+                calls.setdefault(len(prompt.audio) if self.setup.family.even else 0, []).append(i)
+        return list(calls.values())
+
+    def _prepare_tokenizer(self) -> None:
+        self._tokenizer = self.processor.tokenizer
         self._tokenizer.padding_side = "left"
         if self._tokenizer.pad_token_id is None:
             self._tokenizer.pad_token = self._tokenizer.eos_token
-        self._model = _load_model(folder, getattr(torch, dtype), attention).eval().to(device)
-        self._ends = _end_tokens(self._model.generation_config.eos_token_id)
-        self._check_that_audio_arrives()
-
-    def answer(self, batch: Sequence[Ask], settings: Settings) -> list[Response]:
-        """One response per element. The batch is halved as often as memory demands."""
-        prompts = [self._prompt(ask) for ask in batch]
-        sound = [prompt for prompt in prompts if self._is_sound(prompt)]
-        replies, splits = halving(sound, lambda part: self._generate(part, settings))
-        self.oom_splits += splits
-        told = dict(zip((prompt.key for prompt in sound), replies, strict=True))
-        return [self._told(prompt, told) for prompt in prompts]
-
-    def close(self) -> None:
-        del self._model, self._processor
-        if self._device.startswith("cuda"):
-            torch.cuda.empty_cache()
-
-    def _told(self, prompt: Prompt, told: Mapping[str, Response | None]) -> Response:
-        if prompt.key not in told:
-            return Response(error="the question holds the model's own audio token, so its clips cannot be told apart")
-        return told[prompt.key] or Response(error=f"{self._device} runs out of memory on this request alone")
+        self._ends = _end_tokens(self.model.generation_config.eos_token_id)
 
     def _generate(self, prompts: Sequence[Prompt], settings: Settings) -> list[Response]:
-        try:
-            inputs = self._inputs(prompts).to(self._device, self._model.dtype)
-            with torch.inference_mode(), self._seeded([prompt.key for prompt in prompts], settings):
-                tokens = self._model.generate(**inputs, **_how(settings))
-        except RuntimeError as error:
-            if isinstance(error, torch.OutOfMemoryError) or "can't allocate memory" in str(error):
-                raise OutOfMemory from None
-            raise
+        inputs = self.on_device(self._inputs(prompts))
+        with self._seeded([prompt.key for prompt in prompts], settings):
+            tokens = self.model.generate(**inputs, **how(settings, self.setup.options))
         new = tokens[:, inputs["input_ids"].shape[1] :].tolist()
         asked = inputs["attention_mask"].sum(dim=1).tolist()
         return [self._response(row, n, settings) for row, n in zip(new, asked, strict=True)]
@@ -123,47 +116,56 @@ class Generator:
     def _prompt(self, ask: Ask) -> Prompt:
         messages = ask.request.messages
         turns = [{"role": m.role, "content": [_content(part) for part in m.parts]} for m in messages]
-        try:
-            text = self._processor.apply_chat_template(turns, tokenize=False, add_generation_prompt=True)
-        except Exception as error:  # a template is a program of the checkpoint's: it may raise anything
-            raise FatalError(f"the chat template of {self._folder} fails: {_first_line(error)}") from error
+        text = self._rendered.get(messages)
+        if text is None:
+            text = self._rendered[messages] = self._text(turns)
+            if len(self._rendered) > _RENDERED:
+                self._rendered.pop(next(iter(self._rendered)))
         slots = [part.clip for m in messages for part in m.parts if isinstance(part, AudioSlot)]
-        return Prompt(ask.request.key, text, [self._filled_up(ask.audio[clip].samples) for clip in slots])
+        return Prompt(ask.request.key, turns, text, [self.filled_up(ask.audio[clip].samples) for clip in slots])
+
+    def _text(self, turns: list[dict[str, Any]]) -> str:
+        try:
+            return str(self._render(self.processor, turns))
+        except Exception as error:  # a template is a program of the checkpoint's: it may raise anything
+            raise FatalError(f"the chat template of {self.setup.folder} fails: {first_line(error)}") from error
 
     def _is_sound(self, prompt: Prompt) -> bool:
         """Whether the prompt has one audio token per clip: a question may hold the token's own text."""
-        token = getattr(self._processor, "audio_token", None)
-        return token is None or prompt.text.count(str(token)) == len(prompt.audio)
+        token = getattr(self.processor, "audio_token", None)
+        return token is None or not prompt.text or prompt.text.count(str(token)) == len(prompt.audio)
 
     def _inputs(self, prompts: Sequence[Prompt]) -> Any:
-        audio = [clip for prompt in prompts for clip in prompt.audio]
-        played = {"audio": audio, "sampling_rate": self._rate_hz} if audio else {}
-        return self._processor(text=[p.text for p in prompts], return_tensors="pt", padding=True, **played)
-
-    def _filled_up(self, clip: Samples) -> Samples:
-        return np.pad(clip, (0, max(0, self._shortest - len(clip))))
+        inputs = self._inputs_of(self.processor, prompts, self.setup.rate_hz)
+        if not inputs["attention_mask"][:, -1].all():
+            raise FatalError(
+                f"the processor of {self.setup.folder} pads on the right, behind which a model goes on with "
+                "nonsense; give its family an inputs hook that pads on the left"
+            )
+        return inputs
 
     def _seeded(self, keys: Sequence[str], settings: Settings) -> Any:
         if settings.temperature == "0":
             return nullcontext()
-        return _Seeded(seed("sampling", *keys), self._device)
-
-    def _check_that_audio_arrives(self) -> None:
-        """A processor that is none drops the audio, and generation runs happily without it."""
-        prompt = self._prompt(_trial(self._rate_hz))
-        unheard = len(self._tokenizer(prompt.text)["input_ids"])
-        if not self._is_sound(prompt) or self._inputs([prompt])["input_ids"].shape[1] <= unheard:
-            raise FatalError(
-                f"the prompt of {self._folder} does not grow with the audio: its chat template or processor drops it; "
-                "save the model's own processor beside the weights"
-            )
+        return _Seeded(seed("sampling", *keys), self.setup.load.device)
 
 
-def _trial(rate_hz: int) -> Ask:
-    """A second of silence to be asked about."""
-    messages = (Message("user", (AudioSlot(0), "What is heard?")),)
-    request = Request("", "", "", "", "open", messages, clips=())
-    return Ask(request, (Heard(np.zeros(rate_hz, dtype=np.float32), rate_hz, "", rate_hz, rate_hz, "none"),))
+def _by_template(processor: Any, turns: list[dict[str, Any]]) -> str:
+    return str(processor.apply_chat_template(turns, tokenize=False, add_generation_prompt=True))
+
+
+def _by_processor(processor: Any, prompts: Sequence[Prompt], rate_hz: int) -> Any:
+    audio = [clip for prompt in prompts for clip in prompt.audio]
+    played = {"audio": audio, "sampling_rate": rate_hz} if audio else {}
+    return processor(text=[prompt.text for prompt in prompts], return_tensors="pt", padding=True, **played)
+
+
+def _trial(rate_hz: int, clips: int) -> Ask:
+    """A question about a second of silence, or about nothing."""
+    parts: tuple[str | AudioSlot, ...] = (*(AudioSlot(i) for i in range(clips)), "What is heard?")
+    request = Request("", "", "", "", "open", (Message("user", parts),), clips=())
+    silence = Heard(np.zeros(rate_hz, dtype=np.float32), rate_hz, "", rate_hz, rate_hz, "none")
+    return Ask(request, (silence,) * clips)
 
 
 class _Seeded:
@@ -181,89 +183,22 @@ class _Seeded:
         self._fork.__exit__(*error)
 
 
-def halving(batch: Sequence[S], ask: Callable[[Sequence[S]], list[T]]) -> tuple[list[T | None], int]:
-    """``ask`` the batch, or its halves when it raises OutOfMemory, and so on down to single elements.
-
-    Returns one reply per element, None where it did not fit alone, and how many times a batch was split.
-    """
-    if not batch:
-        return [], 0
-    try:
-        return list(ask(batch)), 0
-    except OutOfMemory:
-        if torch.cuda.is_available():
-            torch.cuda.empty_cache()
-    if len(batch) == 1:
-        return [None], 0
-    middle = (len(batch) + 1) // 2
-    (first, splits), (second, more) = halving(batch[:middle], ask), halving(batch[middle:], ask)
-    return first + second, 1 + splits + more
-
-
-def _content(part: str | AudioSlot) -> dict[str, str]:
-    return {"type": "audio"} if isinstance(part, AudioSlot) else {"type": "text", "text": part}
-
-
-def _how(settings: Settings) -> dict[str, Any]:
-    """Decoding is what the settings say; of the checkpoint's own generation config only its penalties remain."""
-    common: dict[str, Any] = {"max_new_tokens": settings.max_new_tokens, "num_beams": 1}
+def how(settings: Settings, options: Any) -> dict[str, Any]:
+    """Decoding is what the settings and the spec say; of the checkpoint's own generation config penalties remain."""
+    common: dict[str, Any] = {"max_new_tokens": settings.max_new_tokens, "num_beams": int(options.get("beams", 1))}
+    if "repetition_penalty" in options:
+        common["repetition_penalty"] = float(options["repetition_penalty"])
     if settings.temperature == "0":
         return {**common, "do_sample": False, "temperature": None, "top_p": None, "top_k": None}
     sampling = {"temperature": float(settings.temperature), "top_p": float(settings.top_p), "top_k": 0}
     return {**common, "do_sample": True, **sampling}
 
 
+def _content(part: str | AudioSlot) -> dict[str, str]:
+    return {"type": "audio"} if isinstance(part, AudioSlot) else {"type": "text", "text": part}
+
+
 def _end_tokens(configured: int | list[int] | None) -> frozenset[int]:
     if configured is None:
         return frozenset()
     return frozenset([configured] if isinstance(configured, int) else configured)
-
-
-def _load_processor(folder: Path) -> Any:
-    try:
-        processor = transformers.AutoProcessor.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-    except _LOADING_FAILS as error:
-        raise FatalError(f"the processor in {folder} cannot be loaded: {_first_line(error)}") from error
-    if getattr(processor, "feature_extractor", None) is None or getattr(processor, "tokenizer", None) is None:
-        raise FatalError(
-            f"transformers makes a bare {type(processor).__name__} of {folder}, which would drop the audio; "
-            "save the whole processor beside the weights"
-        )
-    return processor
-
-
-def _load_model(folder: Path, dtype: Any, attention: str | None) -> Any:
-    transformers.utils.logging.disable_progress_bar()
-    config = transformers.AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-    kind = _class_for(config, folder)
-    chosen = {"attn_implementation": attention} if attention else {}
-    try:
-        model, found = kind.from_pretrained(
-            folder,
-            config=config,
-            dtype=dtype,
-            use_safetensors=True,
-            local_files_only=True,
-            trust_remote_code=False,
-            output_loading_info=True,
-            **chosen,
-        )
-    except _LOADING_FAILS as error:
-        raise FatalError(f"the model in {folder} cannot be loaded: {_first_line(error)}") from error
-    if absent := sorted(found["missing_keys"]) + sorted(map(str, found["mismatched_keys"])):
-        raise FatalError(
-            f"{len(absent)} weights of {folder} are missing or misshapen ({absent[0]}, …); they would be random"
-        )
-    return model
-
-
-def _class_for(config: Any, folder: Path) -> Any:
-    for name in _CLASSES:
-        kind = getattr(transformers, name, None)
-        if kind is not None and type(config) in kind._model_mapping:
-            return kind
-    raise FatalError(f"{folder} holds a {config.model_type!r} model, which transformers cannot ask with audio and text")
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0]

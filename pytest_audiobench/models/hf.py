@@ -1,51 +1,52 @@
-"""In-process audio language models of the transformers library.
+"""In-process audio models of the transformers library, of the families in :mod:`pytest_audiobench.models.families`.
 
-Weights come from safetensors only and no code of a checkpoint is ever run. torch and transformers are
-imported by :meth:`HfModel.load` alone.
+Weights come from safetensors only, and no code of a checkpoint is run unless its repository is trusted by name.
+torch and transformers are imported by :meth:`HfModel.load` alone.
 """
 
 from __future__ import annotations
 
 import os
-import sys
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from importlib import metadata
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from pytest_audiobench.errors import FatalError, UsageError
+from pytest_audiobench.models import chunks, lora
 from pytest_audiobench.models.checkpoint import Checkpoint, FrontEnd, sha256_of
+from pytest_audiobench.models.families import ALL_TASKS, Family, definition, family_of, is_added
+from pytest_audiobench.models.hf_options import (
+    DEVICE_MAPS,
+    DTYPES,
+    FAMILY_OPTIONS,
+    OPTIONS,
+    has_cuda,
+    number,
+    one_of,
+    split_target,
+)
+from pytest_audiobench.models.labels import check_template, label_map
 from pytest_audiobench.models.messages import Ask, AudioSlot, Response, Settings
-from pytest_audiobench.models.model import Limits
+from pytest_audiobench.models.model import Hearing, Limits
 from pytest_audiobench.models.spec import check_options, written
 
-ADAPTER = "hf/1"
-OPTIONS = ("attn", "batch", "device", "download", "dtype", "max_s", "pad_s", "revision")
-DTYPES = ("float32", "bfloat16", "float16")
+ADAPTER = "hf/2"
 
-
-class Family(NamedTuple):
-    """What differs between model types: clips in one request, and the shortest clip that yields audio tokens."""
-
-    max_clips: int = 1
-    shortest_s: float = 0.1
-
-
-FAMILIES = {
-    # 750 audio tokens per 30 s window and a context of 8192. A clip under 0.07 s becomes one audio token
-    # or none, which transformers 5 mistakes for an unexpanded prompt and fails on.
-    "qwen2_audio": Family(max_clips=8, shortest_s=0.1),
-}
+_WINDOW_S = 30.0
+"""The window of Whisper's feature extractor, which families of many windows fill one after the other."""
 
 
 class HfModel:
-    """``hf:FOLDER`` or ``hf:owner/name``.
+    """``hf:FOLDER`` or ``hf:owner/name``, and ``hf:BASE+ADAPTER`` for a LoRA adapter on top of one.
 
-    Options: ``device`` (default cuda where there is one, else cpu), ``dtype`` (bfloat16 on cuda, float32 on
-    cpu), ``batch`` (most requests in a batch, 16), ``max_s`` (most audio in a batch, 480 s), ``attn`` (attention
-    implementation), ``pad_s`` (shorter clips are filled up with silence to this length, as some models
-    were trained), ``revision`` and ``download=yes`` for names on the hub.
+    Options: ``device`` (default cuda where there is one, else cpu), ``device_map=auto`` (over several devices, by
+    accelerate), ``dtype`` (bfloat16 on cuda, float32 on cpu), ``batch`` (most requests in a batch, 16), ``max_s``
+    (most audio in a batch, 480 s), ``attn`` (attention implementation), ``pad_s`` (shorter clips are filled up with
+    silence to this length, as some models were trained), ``revision`` and ``download=yes`` for names on the hub,
+    ``trust=OWNER/NAME`` (run the code that comes with this very checkpoint).
+    Some families take ``beams``, ``repetition_penalty``, ``language``, ``labels`` or ``template``.
     """
 
     batching: Literal["planned", "opaque"] = "planned"
@@ -60,20 +61,29 @@ class HfModel:
         Raises UsageError for an unknown option or a value that none can have.
         """
         self._options = dict(options or {})
-        check_options("hf", self._options, OPTIONS)
+        check_options("hf", self._options, (*OPTIONS, *FAMILY_OPTIONS))
         self.spec = written("hf", target, self._options)
         self._target = target
+        self._base, self._adapter = split_target(target)
         self.digest_of = digest_of
-        self._batch = _number(self._options, "batch", 16, whole=True)
-        self._max_s = _number(self._options, "max_s", 480.0)
-        self._dtype = _one_of(self._options, "dtype", DTYPES)
-        self._download = _one_of(self._options, "download", ("yes", "no")) == "yes"
-        self._generator: Any = None
+        self._batch = number(self._options, "batch", 16, whole=True)
+        self._max_s = number(self._options, "max_s", 480.0)
+        self._dtype = one_of(self._options, "dtype", DTYPES)
+        self._download = one_of(self._options, "download", ("yes", "no")) == "yes"
+        if one_of(self._options, "device_map", DEVICE_MAPS) and "device" in self._options:
+            raise UsageError("device=… and device_map=… of an hf model both say where it runs; give one")
+        number(self._options, "beams", 1, whole=True)
+        number(self._options, "repetition_penalty", 1.0, least=0.01)
+        label_map(self._options.get("labels", ""))
+        if "template" in self._options:
+            check_template(self._options["template"])
+        self._trusted = self._trust(self._options.get("trust"))
+        self._engine: Any = None
 
     @cached_property
     def device(self) -> str:
         """Where the model runs, told from the machine without importing torch."""
-        return self._options.get("device") or ("cuda" if _has_cuda() else "cpu")
+        return self._options.get("device") or ("cuda" if has_cuda() else "cpu")
 
     @property
     def dtype(self) -> str:
@@ -81,14 +91,32 @@ class HfModel:
 
     @cached_property
     def limits(self) -> Limits:
-        """Rate and window of the checkpoint's front end, and the batch limits."""
-        front_end = self._front_end
-        return Limits(int(self._batch), self._max_s, front_end.rate_hz, front_end.window_s, self._family.max_clips)
+        """Rate and window of the checkpoint's front end, the batch limits, and what the family takes.
+
+        Raises UsageError for an option that the checkpoint's family has not, FatalError for a missing front end.
+        """
+        family, front_end = self._family, self._front_end
+        for option in FAMILY_OPTIONS:
+            if option in self._options and option not in family.options:
+                takes = ", ".join(family.options) or "none of its own"
+                raise UsageError(f"{option}=… does not apply to {self._target}, whose family's options are: {takes}")
+        window_s = _WINDOW_S if family.many_windows else front_end.window_s
+        return Limits(
+            max_batch=int(self._batch),
+            max_batch_s=self._max_s,
+            rate_hz=front_end.rate_hz,
+            max_clip_s=front_end.window_s,
+            min_clips=0 if family.tasks == ALL_TASKS else 1,
+            max_clips=family.max_clips,
+            pads_to_s=window_s if family.fills_window else None,
+            tasks=family.tasks,
+            chunked_tasks=family.chunked,
+        )
 
     @cached_property
     def pad_s(self) -> float:
         """Shorter clips are filled up with silence at their end to this length."""
-        return max(_number(self._options, "pad_s", 0.0, least=0.0), self._family.shortest_s)
+        return max(number(self._options, "pad_s", 0.0, least=0.0), self._family.shortest_s)
 
     def fingerprint(self) -> Mapping[str, str]:
         """Digests of the checkpoint's parts, and everything of this adapter that may change an answer.
@@ -96,38 +124,77 @@ class HfModel:
         Raises UsageError when the checkpoint is missing, incomplete or pickled, FatalError when it has no processor.
         """
         limits = self.limits
+        chosen = {name: self._options[name] for name in FAMILY_OPTIONS if name in self._options}
         return {
-            **self._checkpoint.digests(self.digest_of),
+            **self._checkpoint.digests(self.digest_of, code=self._trusted),
+            **({} if self._lora is None else {"lora": self._lora.digest(self.digest_of)}),
             "adapter": ADAPTER,
             "dtype": self.dtype,
             "attention": self._options.get("attn", "default"),
             "front_end": f"{limits.rate_hz} Hz|window {limits.max_clip_s} s|pad {self.pad_s} s",
             "batch": f"{limits.max_batch} items|{limits.max_batch_s} s",
+            **({"chosen": written("", "", chosen)[2:]} if chosen else {}),
+            **({"family": definition(self._family)} if is_added(self._family) else {}),
         }
+
+    @property
+    def hearing(self) -> Hearing | None:
+        """Whether audio reaches the model, found when it was loaded."""
+        found: Hearing | None = self._engine.hearing if self._engine else None
+        return found
 
     @property
     def oom_splits(self) -> int:
         """How often a batch was halved because memory ran out."""
-        return self._generator.oom_splits if self._generator else 0
+        return self._engine.oom_splits if self._engine else 0
+
+    @property
+    def peak_memory_bytes(self) -> int | None:
+        """The most memory in use so far: on CUDA what torch took there, else the whole process; None before loading."""
+        if self._engine is None:
+            return None
+        from pytest_audiobench.models.engine import peak_memory_bytes
+
+        return peak_memory_bytes(self.device)
 
     def load(self) -> None:
-        """Raises FatalError when the library, the device or the checkpoint will not do."""
-        if self._generator is not None:
+        """Raises FatalError when the library, the device or the checkpoint will not do, or no audio arrives."""
+        if self._engine is not None:
             return
         self._checkpoint.weights()
+        family = self._family
+        if family.status == "unproven":
+            warnings.warn(
+                f"{self._target} is of type {self._checkpoint.config().get('model_type')!r}, "
+                "which the tests of pytest-audiobench have not run: look at its answers",
+                stacklevel=2,
+            )
         try:
-            from pytest_audiobench.models.generation import Generator
+            from pytest_audiobench.models.engine import Setup
+            from pytest_audiobench.models.loading import Load
         except ImportError as error:
             raise FatalError(f"{self.spec} needs {error.name}: pip install 'pytest-audiobench[hf]'") from None
-        self._generator = Generator(
+        load = Load(
             self._checkpoint.folder,
+            family,
             device=self.device,
             dtype=self.dtype,
             attention=self._options.get("attn"),
-            rate_hz=self.limits.rate_hz,
+            device_map=self._options.get("device_map"),
+            lora=self._lora.folder if self._lora else None,
+            trust=self._trusted,
+            trust_hint=self._trust_hint(),
+        )
+        setup = Setup(
+            load,
+            self.limits.rate_hz,
             shortest=round(self.pad_s * self.limits.rate_hz),
+            options={name: self._options[name] for name in FAMILY_OPTIONS if name in self._options},
             threads=os.environ.get("AUDIOBENCH_THREADS"),
         )
+        engine = family.hook("engine")
+        assert engine is not None
+        self._engine = engine(setup)
 
     def ask(self, batch: Sequence[Ask]) -> list[Response]:
         """Greedy unless a request's temperature is not "0"; then seeded by the keys of the batch."""
@@ -138,71 +205,97 @@ class HfModel:
             if answers[position] is None:
                 groups.setdefault(ask.request.settings, []).append(position)
         for settings, positions in groups.items():
-            replies = self._generator.answer([batch[position] for position in positions], settings)
+            replies = self._answered([batch[position] for position in positions], settings)
             for position, reply in zip(positions, replies, strict=True):
                 answers[position] = reply
         return [answer for answer in answers if answer is not None]
 
     def close(self) -> None:
-        if self._generator is not None:
-            self._generator.close()
-            self._generator = None
+        if self._engine is not None:
+            self._engine.close()
+            self._engine = None
+
+    def _answered(self, asks: Sequence[Ask], settings: Settings) -> list[Response]:
+        """Asked as they are where all fit into the window; else in pieces, a batch's worth at a time."""
+        pieces, counts = chunks.cut(asks, self.limits.max_clip_s)
+        width = len(pieces) if len(pieces) == len(asks) else self._pieces_at_once
+        replies: list[Response] = []
+        for start in range(0, len(pieces), width):
+            replies += self._engine.answer(pieces[start : start + width], settings)
+        return chunks.joined(replies, counts)
+
+    @property
+    def _pieces_at_once(self) -> int:
+        window_s = self.limits.max_clip_s or self.limits.max_batch_s
+        return max(1, min(self.limits.max_batch, int(self.limits.max_batch_s / window_s)))
 
     def _refusal(self, ask: Ask) -> str | None:
         """Why this element cannot be asked; clips are never dropped and never cut here."""
-        slots = sum(isinstance(part, AudioSlot) for message in ask.request.messages for part in message.parts)
-        if slots > self.limits.max_clips:
-            return f"{ask.request.sample_id} plays {slots} clips, and {self.spec} takes {self.limits.max_clips} at most"
-        window_s = self.limits.max_clip_s
+        request, limits = ask.request, self.limits
+        if request.task not in limits.tasks:
+            return f"{self.spec} can do {' and '.join(limits.tasks)} and nothing else, and is asked for {request.task}"
+        slots = sum(isinstance(part, AudioSlot) for message in request.messages for part in message.parts)
+        if slots > limits.max_clips:
+            return f"{request.sample_id} plays {slots} clips, and {self.spec} takes {limits.max_clips} at most"
+        if not slots and self._family.tasks != ALL_TASKS:
+            return f"{request.sample_id} plays no clip, and {self.spec} can do nothing without one"
         for heard in ask.audio:
-            if heard.rate_hz != self.limits.rate_hz:
+            if heard.rate_hz != limits.rate_hz:
+                return f"{request.sample_id} is at {heard.rate_hz} Hz, and {self.spec} hears {limits.rate_hz} Hz"
+            window_s = limits.max_clip_s
+            if window_s is None or heard.duration_s <= window_s:
+                continue
+            if request.task not in limits.chunked_tasks:
+                return f"{request.sample_id} lasts {heard.duration_s:.2f} s, and {self.spec} hears {window_s:g} s"
+            if len(ask.audio) > 1:
                 return (
-                    f"{ask.request.sample_id} is at {heard.rate_hz} Hz, and {self.spec} hears {self.limits.rate_hz} Hz"
+                    f"{request.sample_id} plays several clips, one of them {heard.duration_s:.2f} s long, and "
+                    f"{self.spec} hears {window_s:g} s: only a single clip can be taken piece by piece"
                 )
-            if window_s is not None and heard.duration_s > window_s:
-                return f"{ask.request.sample_id} lasts {heard.duration_s:.2f} s, and {self.spec} hears {window_s:g} s"
         return None
 
     @cached_property
     def _checkpoint(self) -> Checkpoint:
-        return Checkpoint.find(self._target, self._options.get("revision"), self._download)
+        found = Checkpoint.find(self._base, self._options.get("revision"), self._download, self._trusted)
+        foreign = [name for name in found.code_repositories() if name != self._base] if self._trusted else []
+        if foreign:
+            raise FatalError(
+                f"{self._base} would run code of another repository, {foreign[0]}, which nobody trusted; "
+                "keep the code beside the weights"
+            )
+        return found
+
+    @cached_property
+    def _lora(self) -> lora.Lora | None:
+        if self._adapter is None:
+            return None
+        found = lora.Lora.find(self._adapter, self._download)
+        found.note_other_base(self._base)
+        return found
 
     @cached_property
     def _front_end(self) -> FrontEnd:
-        return self._checkpoint.front_end()
+        family = self._family
+        found = self._checkpoint.front_end(family.rate_hz)
+        if found.window_s is None or family.many_windows:
+            return found._replace(window_s=family.window_s)
+        return found
 
     @cached_property
     def _family(self) -> Family:
-        return FAMILIES.get(str(self._checkpoint.config().get("model_type")), Family())
+        return family_of(self._checkpoint.config())
 
+    def _trust(self, named: str | None) -> bool:
+        if named is None:
+            return False
+        if named not in (self._target, self._base):
+            raise UsageError(f"trust={named} names another repository than the model's own, {self._base}")
+        return True
 
-def _has_cuda() -> bool:
-    """A CUDA build of torch and a visible NVIDIA device; :meth:`HfModel.load` finds out whether they work."""
-    if os.environ.get("CUDA_VISIBLE_DEVICES") in ("", "-1") or sys.platform == "darwin":
-        return False
-    try:
-        build = metadata.version("torch")
-    except metadata.PackageNotFoundError:
-        return False
-    devices = (Path("/dev/nvidia0"), Path("/dev/nvidiactl"), Path("/dev/dxg"))
-    return not build.endswith("+cpu") and (sys.platform == "win32" or any(device.exists() for device in devices))
-
-
-def _number(options: Mapping[str, str], key: str, default: float, least: float = 1.0, whole: bool = False) -> float:
-    text = options.get(key, str(default))
-    try:
-        value = float(int(text) if whole else float(text))
-    except ValueError:
-        value = float("nan")
-    if least <= value < float("inf"):
-        return value
-    raise UsageError(
-        f"{key}={text} of an hf model is not {'a whole number' if whole else 'a number'} from {least:g} up"
-    )
-
-
-def _one_of(options: Mapping[str, str], key: str, values: Sequence[str]) -> str | None:
-    value = options.get(key)
-    if value is None or value in values:
-        return value
-    raise UsageError(f"{key}={value} of an hf model is unknown; give one of {', '.join(values)}")
+    def _trust_hint(self) -> str:
+        if self._trusted or not self._checkpoint.has_code():
+            return ""
+        return (
+            f"; it comes with code of its own, which is run for those who trust it: --ab-trust-remote-code "
+            f"{self._target}"
+        )

@@ -16,7 +16,8 @@ class Limits:
     ``rate_hz`` is the rate at which clips are played; ``max_clip_s`` the window beyond which a clip is cut
     (and the cut counted), None for no window; ``min_clips`` and ``max_clips`` how many clips one request may
     hold. ``pads_to_s`` is the length to which the front end fills every clip up, None where it fills up to the
-    longest of a batch.
+    longest of a batch. ``tasks`` are those that the model can do: evals of others are skipped. For ``chunked_tasks``
+    clips are not cut: the adapter takes them whole and asks piece by piece.
     """
 
     max_batch: int = 32
@@ -26,6 +27,12 @@ class Limits:
     max_clips: int = 1
     min_clips: int = 0
     pads_to_s: float | None = None
+    tasks: tuple[str, ...] = ("choice", "transcription", "open")
+    chunked_tasks: tuple[str, ...] = ()
+
+    def window_s(self, task: str) -> float | None:
+        """The length beyond which a clip is cut before it is played for ``task``; None for no limit."""
+        return None if task in self.chunked_tasks else self.max_clip_s
 
 
 class Hearing(NamedTuple):

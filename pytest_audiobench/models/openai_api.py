@@ -83,7 +83,15 @@ class OpenAIModel:
     @property
     def limits(self) -> Limits:
         batch = _BATCH_TURNS * self._concurrency
-        return Limits(batch, batch * _TYPICAL_S, self._rate_hz, None, _MOST_CLIPS)
+        typed = self._api == "transcriptions"
+        return Limits(
+            max_batch=batch,
+            max_batch_s=batch * _TYPICAL_S,
+            rate_hz=self._rate_hz,
+            min_clips=1 if typed else 0,
+            max_clips=1 if typed else _MOST_CLIPS,
+            tasks=("transcription",) if typed else ("choice", "transcription", "open"),
+        )
 
     @property
     def budget(self) -> Budget | None:

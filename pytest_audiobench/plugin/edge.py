@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from pytest_audiobench.errors import AudiobenchError, NotHere, UsageError
+from pytest_audiobench.errors import AudiobenchError, CannotDo, NotHere, UsageError
 
 
 @contextmanager
@@ -21,11 +21,11 @@ def user_errors() -> Iterator[None]:
 
 @contextmanager
 def test_errors() -> Iterator[None]:
-    """Within a test: what is not on this machine skips it, everything else fails it with its one sentence."""
+    """Within a test: what is not on this machine, or cannot be asked of this model, skips it; all else fails it."""
     skipped = failed = ""
     try:
         yield
-    except NotHere as error:
+    except (NotHere, CannotDo) as error:
         skipped = str(error)
     except AudiobenchError as error:
         failed = str(error)

@@ -13,12 +13,13 @@ if TYPE_CHECKING:
 
 
 def pytest_audiobench_register(registration: Registration) -> None:
-    """Add kinds of models, data sets and metrics, before any eval runs.
+    """Add kinds of models, families of transformers models, data sets and metrics, before any eval runs.
 
     Called once in every process that runs evals, after collection and before the first request::
 
         def pytest_audiobench_register(registration):
             registration.model("lab", LabModel)              # --ab-model lab:checkpoint-7
+            registration.family("lab_audio", Family(window_s=20.0))   # hf: checkpoints of that model_type
             registration.dataset("lab-calls", lab_calls())   # evaluate("lab-calls", …)
             registration.metric(MetricKind("latency", "lower", "s", estimate_latency))
     """

@@ -9,11 +9,12 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.metrics import registry as metrics
 from pytest_audiobench.metrics.metric import MetricKind
 from pytest_audiobench.models import registry as models
+from pytest_audiobench.models.families import Family, register_family
 from pytest_audiobench.models.model import Model
 
 
 class Registration:
-    """Adds kinds of models, data sets by name, and metrics."""
+    """Adds kinds of models, families of ``hf:`` models, data sets by name, and metrics."""
 
     def __init__(self) -> None:
         self.datasets: dict[str, Dataset] = {}
@@ -24,6 +25,10 @@ class Registration:
         if kind in self.kinds:
             raise UsageError(f"the kind of model {kind!r} is there already: register yours under another name")
         self.kinds[kind] = factory
+
+    def family(self, name: str, family: Family) -> None:
+        """Make ``hf:`` load checkpoints of the model type or architecture ``name`` as ``family`` says."""
+        register_family(name, family)
 
     def dataset(self, name: str, dataset: Dataset) -> None:
         """Make ``evaluate("NAME", …)`` and ``dataset = "NAME"`` in a declarative file mean ``dataset``."""

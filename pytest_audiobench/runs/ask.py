@@ -261,7 +261,8 @@ def _decoded(requests: Sequence[Request], handle: Handle) -> dict[str, _Played]:
     played: dict[str, _Played] = {}
     for request in requests:
         try:
-            played[request.key] = tuple(decode(clip, limits.rate_hz, limits.max_clip_s) for clip in request.clips)
+            window_s = limits.window_s(request.task)
+            played[request.key] = tuple(decode(clip, limits.rate_hz, window_s) for clip in request.clips)
         except AudioError as error:
             played[request.key] = error
     return played

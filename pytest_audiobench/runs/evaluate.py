@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from pytest_audiobench.audio.index import AudioIndex
 from pytest_audiobench.datasets.dataset import Dataset, Places
-from pytest_audiobench.errors import UsageError
+from pytest_audiobench.errors import CannotDo, UsageError
 from pytest_audiobench.metrics.agreement import across_epochs
 from pytest_audiobench.protocols.multiple_choice import multiple_choice
 from pytest_audiobench.protocols.protocol import Protocol, Reading
@@ -73,8 +73,8 @@ class Evaluation:
 def evaluate(bench: Bench, handle: Handle, item: Item, dataset: Dataset, protocol: Protocol) -> Evaluation:
     """Evaluate a model on a data set slice by a protocol.
 
-    Raises NotHere when the data set is absent, UsageError for a mistake in it, FatalError when the model
-    cannot be asked at all. A single sample's failure is recorded in the result.
+    Raises NotHere when the data set is absent, CannotDo when the model is of another kind, UsageError for a mistake
+    in either, FatalError when the model cannot be asked at all. A single sample's failure is recorded in the result.
     """
     with patient():
         return _evaluated(bench, handle, item, dataset, protocol)
@@ -86,6 +86,7 @@ def _evaluated(bench: Bench, handle: Handle, item: Item, dataset: Dataset, proto
         protocol = protocol.reading_as(*chosen)
     if len(chosen) < len(bench.protocols):
         _check_names(bench.protocols, protocol)
+    _check_tasks(handle, dataset, protocol)
     slice_ = take(dataset, item.places, bench.index, handle, bench.limit, item.samples)
     asker = Asker(handle, bench.store, bench.claims, item.progress)
     answered = gather(slice_, protocol, handle, asker, bench.epochs)
@@ -125,6 +126,13 @@ def _check_names(names: Sequence[str], protocol: Protocol) -> None:
     unknown = [name for name in names if name not in known]
     if unknown:
         raise UsageError(f"no protocol is called {unknown[0]!r}; there are {', '.join(sorted(known))}")
+
+
+def _check_tasks(handle: Handle, dataset: Dataset, protocol: Protocol) -> None:
+    for stage in protocol.stages:
+        if stage.task not in handle.limits.tasks:
+            can = " and ".join(handle.limits.tasks)
+            raise CannotDo(f"{handle.spec} can do {can} and nothing else, and {dataset.name} asks it for {stage.task}")
 
 
 def _metrics(reading: Reading, rows: Sequence[Scored], slice_: Slice, clustered: bool) -> list[MetricRecord]:

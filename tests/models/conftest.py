@@ -5,6 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
+from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.audio.heard import Heard
 from pytest_audiobench.models.messages import Ask, AudioSlot, Message, Request, Settings
 
@@ -42,6 +44,41 @@ def ask_about():
         return Ask(request, tuple(audio))
 
     return make
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory):
+    """Makes a tiny checkpoint of a family (a function of tiny.py), once a session; it is not to be changed."""
+    pytest.importorskip("torch")
+    pytest.importorskip("transformers")
+    spec = importlib.util.spec_from_file_location("tiny", Path(__file__).with_name("tiny.py"))
+    tiny = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tiny)
+    made = {}
+
+    def build(name, **options):
+        key = (name, *sorted(options.items()))
+        if key not in made:
+            if name == "voxtral":
+                pytest.importorskip("mistral_common")
+            made[key] = tmp_path_factory.mktemp(name)
+            getattr(tiny, name)(made[key], **options)
+        return made[key]
+
+    return build
+
+
+@pytest.fixture(scope="session")
+def recordings():
+    """The first bundled clips of several kinds, decoded at a rate and cut to a window, as a run would play them."""
+    root = DataRoot("bundled", Path(__file__).parents[2] / "fixtures" / "bundled" / "audio")
+    kinds = ("delivery", "digit", "language", "sound")
+    names = sorted(path.name for kind in kinds for path in sorted(root.folder.glob(f"{kind}-*.flac"))[:2])
+
+    def play(rate_hz=16_000, window_s=None):
+        return [decode(Clip(FileSource(root, name)), rate_hz, window_s) for name in names]
+
+    return play
 
 
 @pytest.fixture(scope="session")

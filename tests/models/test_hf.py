@@ -145,7 +145,10 @@ def test_a_checkpoint_without_a_processor_would_drop_the_audio_and_is_refused(co
 
 
 def test_a_processor_that_comes_back_as_a_bare_tokenizer_is_refused(copied):
+    from pytest_audiobench.models.engine import Setup
+    from pytest_audiobench.models.families import Family
     from pytest_audiobench.models.generation import Generator
+    from pytest_audiobench.models.loading import Load
 
     (copied / "processor_config.json").unlink()
     (copied / "config.json").write_text('{"model_type": "qwen2"}')
@@ -153,7 +156,7 @@ def test_a_processor_that_comes_back_as_a_bare_tokenizer_is_refused(copied):
     del tokenizer["processor_class"]
     (copied / "tokenizer_config.json").write_text(json.dumps(tokenizer))
     with pytest.raises(FatalError, match="would drop the audio"):
-        Generator(copied, device="cpu", dtype="float32", rate_hz=16_000)
+        Generator(Setup(Load(copied, Family()), 16_000))
 
 
 def test_a_template_that_forgets_the_audio_is_refused(copied):
@@ -198,7 +201,18 @@ def test_a_name_that_is_not_in_the_local_cache_says_so():
 
 @pytest.mark.parametrize(
     "options",
-    [{"batch": "0"}, {"batch": "1.5"}, {"max_s": "nan"}, {"dtype": "int8"}, {"download": "1"}, {"colour": "red"}],
+    [
+        {"device": "cpu", "device_map": "auto"},
+        {"device_map": "gpu"},
+        {"beams": "0"},
+        {"repetition_penalty": "x"},
+        {"batch": "0"},
+        {"batch": "1.5"},
+        {"max_s": "nan"},
+        {"dtype": "int8"},
+        {"download": "1"},
+        {"colour": "red"},
+    ],
 )
 def test_an_option_that_cannot_be_is_refused_at_once(options):
     with pytest.raises(UsageError):
@@ -216,7 +230,7 @@ def test_a_device_that_is_not_there_is_named(tiny_checkpoint):
 
 def test_a_batch_too_large_for_memory_is_halved_until_it_fits():
     pytest.importorskip("torch")
-    from pytest_audiobench.models.generation import OutOfMemory, halving
+    from pytest_audiobench.models.engine import OutOfMemory, halving
 
     def holds_three(part):
         if len(part) > 3 or "huge" in part:
@@ -226,3 +240,24 @@ def test_a_batch_too_large_for_memory_is_halved_until_it_fits():
     assert halving(["a", "b"], holds_three) == (["A", "B"], 0)
     assert halving([*"abcdefgh"], holds_three) == ([*"ABCDEFGH"], 3)
     assert halving(["a", "huge"], holds_three) == (["A", None], 1)
+
+
+def test_answers_of_a_batch_that_was_halved_say_so(model, ask_about, noises, monkeypatch):
+    import torch
+
+    asks = [ask_about("Which digit?", noise, max_new_tokens=8) for noise in noises]
+    whole = model.ask(asks)
+    reply = model._engine.reply
+
+    def holds_two(batch, settings):
+        if len(batch) > 2:
+            raise torch.OutOfMemoryError
+        return reply(batch, settings)
+
+    monkeypatch.setattr(model._engine, "reply", holds_two)
+    before = model.oom_splits
+    halved = model.ask(asks)
+    assert [response.text for response in halved] == [response.text for response in whole]
+    assert {response.usage["oom_splits"] for response in halved} == {2}
+    assert model.oom_splits == before + 2
+    assert "oom_splits" not in model.ask(asks[:2])[0].usage

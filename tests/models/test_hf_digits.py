@@ -6,6 +6,7 @@ import pytest
 
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.audio.decode import decode
+from pytest_audiobench.errors import FatalError
 from pytest_audiobench.models.hf import HfModel
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data"
@@ -61,3 +62,27 @@ def test_texts_do_not_depend_on_the_batch(model_after, ask_about, takes):
 def test_without_the_padding_of_its_training_the_model_hears_worse(model_after, ask_about, takes):
     texts = _texts(model_after(20, pad_s="0"), ask_about, takes, 16)
     assert _right(texts, takes) < 0.8 * 300
+
+
+def test_padding_on_the_wrong_side_would_ruin_the_answers_and_is_refused(model_after, ask_about, takes):
+    import torch
+
+    model = model_after(20)
+    model.load()
+    engine = model._engine
+    engine.processor.tokenizer.padding_side = "right"
+    asks = [ask_about("Which digit?", heard, task="open", max_new_tokens=6) for heard, _ in takes]
+    with pytest.raises(FatalError, match="pads on the right"):
+        model.ask(asks[:16])
+
+    # What would have come of it, by the same model and processor without the adapter's guard.
+    text = engine._prompt(asks[0]).text
+    padded = [engine.filled_up(ask.audio[0].samples) for ask in asks]
+    inputs = engine.processor(
+        text=[text] * len(asks), audio=padded, sampling_rate=16_000, return_tensors="pt", padding=True
+    )
+    with torch.inference_mode():
+        tokens = engine.model.generate(**inputs, max_new_tokens=6, do_sample=False)[:, inputs["input_ids"].shape[1] :]
+    texts = [text.strip() for text in engine.processor.batch_decode(tokens, skip_special_tokens=True)]
+    assert _right(texts, takes) < 0.5 * 300
+    model.close()

@@ -329,7 +329,7 @@ def no_torch(tmp_path):
     """An environment in which torch and transformers cannot be imported."""
     for name in ("torch", "transformers"):
         (tmp_path / f"{name}.py").write_text(f"raise ImportError('{name} was imported', name='{name}')\n")
-    return {"PYTHONPATH": str(tmp_path)}
+    return {"PYTHONPATH": os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")]))}
 
 
 def test_a_run_whose_answers_are_known_never_imports_torch(suite, serial, no_torch):

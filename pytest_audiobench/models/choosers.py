@@ -1,0 +1,137 @@
+"""Models that choose one of a question's options: audio classifiers, and CLAP by texts. Imports torch."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from string import ascii_uppercase
+from typing import Any
+
+import numpy as np
+import torch
+
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.models.engine import Engine, Setup
+from pytest_audiobench.models.labels import label_map, tidy
+from pytest_audiobench.models.messages import Ask, Request, Response, Settings
+from pytest_audiobench.models.model import Hearing
+from pytest_audiobench.models.transcribers import features_of, masked, side_by_side
+
+TEMPLATE = "This is a sound of {}."
+SOMETHING_ELSE = "something else"
+"""What CLAP compares a yes/no question's own text with."""
+
+_FIRST_OPTION = re.compile(r"\n?\s*\(?A[).]\s")
+
+
+class LabelChooser(Engine):
+    """A classifier: the option whose label scores highest. ``labels=hap:happy|neu:neutral`` says what labels mean."""
+
+    processor_class = "AutoFeatureExtractor"
+
+    def __init__(self, setup: Setup) -> None:
+        self._meant = label_map(setup.options.get("labels", ""))
+        super().__init__(setup)
+
+    def prove(self) -> Hearing:
+        named = self.model.config.id2label
+        if unknown := set(self._meant) - {tidy(name) for name in named.values()}:
+            raise UsageError(
+                f"labels=… names {sorted(unknown)[0]!r}; {self.setup.folder} has {_listed(named.values())}"
+            )
+        self._label_at = {self._meaning(name): int(position) for position, name in named.items()}
+        self._scores([np.zeros(self.setup.rate_hz, dtype=np.float32)])
+        return Hearing("unproven", "a classifier's input and answer are of one length, with sound or without")
+
+    def reply(self, batch: Sequence[Ask], settings: Settings) -> list[Response]:
+        clips = [self.filled_up(ask.audio[0].samples) for ask in batch]
+        answers = [Response()] * len(batch)
+        for positions in side_by_side(clips, masked(self.processor)):
+            for i, scores in zip(positions, self._scores([clips[i] for i in positions]), strict=True):
+                answers[i] = self._chosen(batch[i].request, scores)
+        return answers
+
+    def _scores(self, clips: Sequence[Any]) -> Any:
+        inputs = self.on_device(features_of(self.processor, clips, self.setup.rate_hz))
+        return self.model(**inputs).logits.float().softmax(dim=-1)
+
+    def _chosen(self, request: Request, scores: Any) -> Response:
+        positions = [self._label_at.get(tidy(choice)) for choice in request.choices]
+        for choice, position in zip(request.choices, positions, strict=True):
+            if position is None:
+                return Response(
+                    error=f"the classifier has no label for the option {choice!r}; "
+                    f"it has {_listed(self._label_at)}: say which is meant by labels=LABEL:OPTION|…"
+                )
+        return chosen(request.choices, [float(scores[position]) for position in positions])
+
+    def _meaning(self, label: str) -> str:
+        return self._meant.get(tidy(label), tidy(label))
+
+
+class ClapChooser(Engine):
+    """CLAP without training: the option whose text lies nearest to the clip.
+
+    Each option is put into the option ``template`` (:data:`TEMPLATE`). A yes/no question is asked as its own text
+    against :data:`SOMETHING_ELSE`. A text is encoded alone and once, so that no other can change it.
+    """
+
+    def __init__(self, setup: Setup) -> None:
+        self._template = setup.options.get("template", TEMPLATE)
+        self._texts: dict[str, Any] = {}
+        super().__init__(setup)
+
+    def prove(self) -> Hearing:
+        self._sounds([np.zeros(self.setup.rate_hz, dtype=np.float32)])
+        return Hearing("unproven", "an encoder of fixed length: a clip is repeated or filled up to its window")
+
+    def reply(self, batch: Sequence[Ask], settings: Settings) -> list[Response]:
+        sounds = self._sounds([self.filled_up(ask.audio[0].samples) for ask in batch])
+        return [self._chosen(ask.request, sound) for ask, sound in zip(batch, sounds, strict=True)]
+
+    def _sounds(self, clips: Sequence[Any]) -> Any:
+        extractor = self.processor.feature_extractor
+        inputs = extractor(list(clips), sampling_rate=self.setup.rate_hz, return_tensors="pt")
+        # No clip is longer than the window here, yet a fusing extractor calls one of them long, at random.
+        inputs["is_longer"] = torch.zeros_like(inputs["is_longer"])
+        return _pooled(self.model.get_audio_features(**self.on_device(inputs)))
+
+    def _chosen(self, request: Request, sound: Any) -> Response:
+        near = torch.stack([self._text(self._template.format(name)) for name in _named(request)]) @ sound
+        scale = self.model.logit_scale_a.exp()
+        return chosen(request.choices, (near * scale).float().softmax(dim=-1).tolist())
+
+    def _text(self, text: str) -> Any:
+        if text not in self._texts:
+            inputs = self.processor.tokenizer(text, return_tensors="pt", truncation=True)
+            inputs.pop("token_type_ids", None)
+            self._texts[text] = _pooled(self.model.get_text_features(**self.on_device(inputs)))[0]
+        return self._texts[text]
+
+
+def _pooled(features: Any) -> Any:
+    """Embeddings of length one: transformers 5 wraps them, 4 returns them as they are."""
+    return getattr(features, "pooler_output", features)
+
+
+def chosen(choices: Sequence[str], scores: Sequence[float]) -> Response:
+    """The letter of the option with the highest score (beyond Z its text), and that score."""
+    best = max(range(len(scores)), key=scores.__getitem__)
+    answer = Response.of(ascii_uppercase[best] if best < len(ascii_uppercase) else choices[best])
+    return replace(answer, outputs=(replace(answer.outputs[0], score=scores[best]),))
+
+
+def _named(request: Request) -> list[str]:
+    """What CLAP is to compare the clip with, one text for each option."""
+    tidied = [tidy(choice) for choice in request.choices]
+    if sorted(tidied) != ["no", "yes"]:
+        return list(request.choices)
+    texts = [part for message in request.messages for part in message.parts if isinstance(part, str)]
+    question = _FIRST_OPTION.split(texts[-1], maxsplit=1)[0].strip() if texts else ""
+    return [question if choice == "yes" else SOMETHING_ELSE for choice in tidied]
+
+
+def _listed(names: Any) -> str:
+    every = sorted(map(str, names))
+    return ", ".join(every[:12]) + (f" and {len(every) - 12} more" if len(every) > 12 else "")

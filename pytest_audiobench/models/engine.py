@@ -1,0 +1,144 @@
+"""A loaded transformers model of any family: what all engines share. Imports torch and transformers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import torch
+
+from pytest_audiobench.audio.clip import Samples
+from pytest_audiobench.errors import FatalError
+from pytest_audiobench.models.families import Family
+from pytest_audiobench.models.loading import Load, load_model, load_processor
+from pytest_audiobench.models.messages import Ask, Response, Settings
+from pytest_audiobench.models.model import Hearing
+
+S = TypeVar("S")
+T = TypeVar("T")
+
+
+class OutOfMemory(Exception):
+    """The device or the machine could not hold a batch."""
+
+
+@dataclass(frozen=True)
+class Setup:
+    """How a checkpoint is made an engine of. ``shortest`` is the least number of samples a clip is filled up to.
+
+    ``options`` are those of the spec that the family takes, as written.
+    """
+
+    load: Load
+    rate_hz: int
+    shortest: int = 0
+    options: Mapping[str, str] = field(default_factory=dict)
+    threads: str | None = None
+
+    @property
+    def family(self) -> Family:
+        return self.load.family
+
+    @property
+    def folder(self) -> Path:
+        return self.load.folder
+
+
+class Engine:
+    """Model and processor, ready to answer. A family's engine says how in :meth:`reply` and :meth:`prove`."""
+
+    processor_class = "AutoProcessor"
+
+    def __init__(self, setup: Setup) -> None:
+        """Raises FatalError when the device, the processor or the weights will not do, or no audio arrives."""
+        if setup.threads:
+            torch.set_num_threads(int(setup.threads))
+        if setup.load.device.startswith("cuda") and not torch.cuda.is_available():
+            device = setup.load.device
+            raise FatalError(f"torch finds no usable device {device!r} on this machine; add ,device=cpu to the model")
+        self.setup = setup
+        self.oom_splits = 0
+        self.processor = load_processor(setup.load, self.processor_class)
+        self.model = load_model(setup.load)
+        with torch.inference_mode():
+            self.hearing = self.prove()
+
+    def answer(self, batch: Sequence[Ask], settings: Settings) -> list[Response]:
+        """One response per element. The batch is halved as often as memory demands; its answers then say so."""
+        replies, splits = halving(batch, lambda part: self._tried(part, settings))
+        self.oom_splits += splits
+        alone = Response(error=f"{self.setup.load.device} runs out of memory on this request alone")
+        answers = [alone if reply is None else reply for reply in replies]
+        if not splits:
+            return answers
+        return [replace(answer, usage={**answer.usage, "oom_splits": splits}) for answer in answers]
+
+    def reply(self, batch: Sequence[Ask], settings: Settings) -> list[Response]:
+        """One response per element, asked together."""
+        raise NotImplementedError
+
+    def prove(self) -> Hearing:
+        """Ask with audio and without, and tell whether audio arrives. Raises FatalError when it does not."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        del self.model, self.processor
+        if self.setup.load.device.startswith("cuda"):
+            torch.cuda.empty_cache()
+
+    def filled_up(self, clip: Samples) -> Samples:
+        """The clip, with silence at its end where it is shorter than the model can take."""
+        missing = self.setup.shortest - len(clip)
+        return np.pad(clip, (0, missing)) if missing > 0 else clip
+
+    def on_device(self, inputs: Any) -> dict[str, Any]:
+        """Tensors by name where the model is, floats in its dtype."""
+        device, dtype = self.model.device, self.model.dtype
+        moved = {}
+        for name, value in inputs.items():
+            if isinstance(value, torch.Tensor):
+                value = value.to(device, dtype if value.is_floating_point() else None)
+            moved[name] = value
+        return moved
+
+    def _tried(self, part: Sequence[Ask], settings: Settings) -> list[Response]:
+        try:
+            with torch.inference_mode():
+                return self.reply(part, settings)
+        except RuntimeError as error:
+            if isinstance(error, torch.OutOfMemoryError) or "can't allocate memory" in str(error):
+                raise OutOfMemory from None
+            raise
+
+
+def halving(batch: Sequence[S], ask: Callable[[Sequence[S]], list[T]]) -> tuple[list[T | None], int]:
+    """``ask`` the batch, or its halves when it raises OutOfMemory, and so on down to single elements.
+
+    Returns one reply per element, None where it did not fit alone, and how many times a batch was split.
+    """
+    if not batch:
+        return [], 0
+    try:
+        return list(ask(batch)), 0
+    except OutOfMemory:
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+    if len(batch) == 1:
+        return [None], 0
+    middle = (len(batch) + 1) // 2
+    (first, splits), (second, more) = halving(batch[:middle], ask), halving(batch[middle:], ask)
+    return first + second, 1 + splits + more
+
+
+def peak_memory_bytes(device: str) -> int:
+    """The most memory that was in use so far: of the CUDA devices by torch, else of this process."""
+    if device.startswith("cuda"):
+        return sum(torch.cuda.max_memory_allocated(index) for index in range(torch.cuda.device_count()))
+    import resource
+    import sys
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024

@@ -1,0 +1,135 @@
+"""Processors and prompts of families whose own will not do here. Imports transformers."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import soundfile
+import transformers as untyped_transformers
+
+from pytest_audiobench.errors import FatalError
+
+transformers: Any = untyped_transformers  # parts of it are typed and parts are not
+
+_TAIL = 1600
+"""Samples of silence behind the longest clip: more than the spectrogram's frames reach, so that a clip's features
+do not depend on its neighbours and are those of the whole window."""
+
+
+class AudioOnlyProcessor:
+    """Stands in for the processors of Qwen's omni models, whose video part needs torchvision.
+
+    Text and audio become the tensors that the real one makes of them; the window is not filled up to its five
+    minutes, which the model would skip anyway. ``tokens_of`` tells a clip's audio tokens from its frames.
+    """
+
+    def __init__(self, folder: Path, trust: bool, tokens_of: Callable[[int], int]) -> None:
+        self.tokenizer = transformers.AutoTokenizer.from_pretrained(
+            folder, local_files_only=True, trust_remote_code=trust
+        )
+        self.feature_extractor = transformers.WhisperFeatureExtractor.from_pretrained(folder, local_files_only=True)
+        self.audio_token = self.tokenizer.audio_token
+        self._tokens_of = tokens_of
+        if self.tokenizer.chat_template is None and (template := folder / "chat_template.json").is_file():
+            self.tokenizer.chat_template = json.loads(template.read_text(encoding="utf-8"))["chat_template"]
+
+    def apply_chat_template(self, turns: Any, **options: Any) -> str:
+        return str(self.tokenizer.apply_chat_template(turns, **options))
+
+    def __call__(self, text: Sequence[str], audio: Sequence[Any] = (), **options: Any) -> dict[str, Any]:
+        features: dict[str, Any] = {}
+        if audio:
+            extractor = self.feature_extractor
+            longest = min(max(map(len, audio)) + _TAIL, extractor.n_samples)
+            frame = extractor.hop_length
+            made = extractor(
+                list(audio),
+                sampling_rate=extractor.sampling_rate,
+                padding="max_length",
+                max_length=-(-longest // frame) * frame,
+                return_attention_mask=True,
+                return_tensors="pt",
+            )
+            features = {
+                "input_features": made["input_features"],
+                "feature_attention_mask": made["attention_mask"],
+            }
+            counts = iter([self._tokens_of(n) for n in made["attention_mask"].sum(dim=-1).tolist()])
+            text = [self._expanded(one, counts) for one in text]
+        encoded = self.tokenizer(list(text), padding=True, return_tensors="pt")
+        return {"input_ids": encoded["input_ids"], "attention_mask": encoded["attention_mask"], **features}
+
+    def _expanded(self, text: str, counts: Any) -> str:
+        pieces = text.split(self.audio_token)
+        return pieces[0] + "".join(self.audio_token * next(counts) + piece for piece in pieces[1:])
+
+
+def qwen25_omni(folder: Path, trust: bool) -> AudioOnlyProcessor:
+    return AudioOnlyProcessor(folder, trust, lambda frames: ((frames - 1) // 2 + 1 - 2) // 2 + 1)
+
+
+def qwen3_omni(folder: Path, trust: bool) -> AudioOnlyProcessor:
+    """Thirteen tokens for each whole second, and those of the rest by three halvings."""
+
+    def tokens_of(frames: int) -> int:
+        halved = (frames % 100 - 1) // 2 + 1
+        return ((halved - 1) // 2 + 1 - 1) // 2 + 1 + frames // 100 * 13
+
+    return AudioOnlyProcessor(folder, trust, tokens_of)
+
+
+def voxtral(folder: Path, trust: bool) -> Any:
+    """Voxtral's processor, whose tokenizer is mistral_common's. Raises FatalError where that is not installed."""
+    try:
+        import mistral_common  # noqa: F401
+    except ImportError:
+        raise FatalError("Voxtral's tokenizer needs mistral-common: pip install 'pytest-audiobench[voxtral]'") from None
+    return transformers.AutoProcessor.from_pretrained(folder, local_files_only=True, trust_remote_code=trust)
+
+
+def no_text(processor: Any, turns: Any) -> str:
+    """Voxtral's prompt never is text: its tokenizer encodes the conversation at once."""
+    return ""
+
+
+def voxtral_inputs(processor: Any, prompts: Sequence[Any], rate_hz: int) -> Any:
+    """Clips travel as float32 WAV in base64, which mistral_common decodes without loss."""
+    conversations = []
+    for prompt in prompts:
+        clips = iter(prompt.audio)
+        conversations.append(
+            [
+                {"role": turn["role"], "content": [_with_sound(part, clips, rate_hz) for part in turn["content"]]}
+                for turn in prompt.turns
+            ]
+        )
+    return processor.apply_chat_template(conversations)
+
+
+def padded_as_it_likes(processor: Any, prompts: Sequence[Any], rate_hz: int) -> Any:
+    """For processors that have to pad audio to their own window, and do unless told how to pad texts."""
+    audio = [clip for prompt in prompts for clip in prompt.audio]
+    played = {"audio": audio, "sampling_rate": rate_hz} if audio else {}
+    return processor(text=[prompt.text for prompt in prompts], **played)
+
+
+def flat(processor: Any, turns: Sequence[Any]) -> str:
+    """For templates that take a turn's content as one text, with the audio token in it (Granite Speech)."""
+    token = str(processor.audio_token)
+    joined = [{**turn, "content": "".join(part.get("text", token) for part in turn["content"])} for turn in turns]
+    tokenizer = processor.tokenizer
+    return str(tokenizer.apply_chat_template(joined, tokenize=False, add_generation_prompt=True))
+
+
+def _with_sound(part: dict[str, Any], clips: Any, rate_hz: int) -> dict[str, Any]:
+    if part["type"] != "audio":
+        return part
+    wav = io.BytesIO()
+    soundfile.write(wav, np.asarray(next(clips), dtype=np.float32), rate_hz, format="WAV", subtype="FLOAT")
+    return {"type": "audio", "base64": base64.b64encode(wav.getvalue()).decode()}

@@ -1,0 +1,128 @@
+"""Processor and weights of a transformers checkpoint, loaded without running code that nobody trusted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers as untyped_transformers
+
+from pytest_audiobench.errors import FatalError
+from pytest_audiobench.models.families import Family
+
+transformers: Any = untyped_transformers  # parts of it are typed and parts are not
+
+_OF_AUDIO = ("feature_extractor", "audio_processor")
+
+
+@dataclass(frozen=True)
+class Load:
+    """What to load and where to. ``trust`` runs the checkpoint's own code; ``lora`` is a folder with an adapter.
+
+    ``trust_hint`` is what to say when a checkpoint that has code of its own cannot be loaded without it.
+    """
+
+    folder: Path
+    family: Family
+    device: str = "cpu"
+    dtype: str = "float32"
+    attention: str | None = None
+    device_map: str | None = None
+    lora: Path | None = None
+    trust: bool = False
+    trust_hint: str = ""
+
+    def failed(self, what: str, error: BaseException) -> FatalError:
+        why = "" if self.trust_hint and "trust_remote_code" in str(error) else f": {first_line(error)}"
+        return FatalError(f"the {what} in {self.folder} cannot be loaded{why}{self.trust_hint}")
+
+
+def first_line(error: BaseException) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
+
+
+def load_processor(load: Load, auto: str) -> Any:
+    """The family's own processor, or what the auto class named ``auto`` makes of the folder.
+
+    Raises FatalError when there is none, or when it would take no audio.
+    """
+    own = load.family.hook("processor")
+    try:
+        if own is not None:
+            processor = own(load.folder, load.trust)
+        else:
+            kind = getattr(transformers, auto)
+            processor = kind.from_pretrained(load.folder, local_files_only=True, trust_remote_code=load.trust)
+    except FatalError:
+        raise
+    except Exception as error:  # a checkpoint's files say what is called, and how: it may raise anything
+        raise load.failed("processor", error) from error
+    if auto == "AutoProcessor" and not _takes_audio(processor):
+        raise FatalError(
+            f"transformers makes a bare {type(processor).__name__} of {load.folder}, which would drop the audio; "
+            "save the whole processor beside the weights"
+        )
+    return processor
+
+
+def load_model(load: Load) -> Any:
+    """The model with all its weights, from safetensors, in evaluation mode and where it shall run.
+
+    Raises FatalError when it cannot be loaded or a weight is missing, which transformers would make up.
+    """
+    transformers.utils.logging.disable_progress_bar()
+    placed = {"device_map": load.device_map} if load.device_map else {}
+    chosen = {"attn_implementation": load.attention} if load.attention else {}
+    try:
+        config = transformers.AutoConfig.from_pretrained(
+            load.folder, local_files_only=True, trust_remote_code=load.trust
+        )
+        if load.family.part:
+            config = getattr(config, load.family.part)
+        model, found = _class_for(config, load).from_pretrained(
+            load.folder,
+            config=config,
+            dtype=getattr(torch, load.dtype),
+            use_safetensors=True,
+            local_files_only=True,
+            trust_remote_code=load.trust,
+            output_loading_info=True,
+            **placed,
+            **chosen,
+        )
+    except FatalError:
+        raise
+    except Exception as error:  # as above
+        raise load.failed("model", error) from error
+    if absent := sorted(found["missing_keys"]) + sorted(map(str, found["mismatched_keys"])):
+        raise FatalError(
+            f"{len(absent)} weights of {load.folder} are missing or misshapen ({absent[0]}, …); they would be random"
+        )
+    if load.lora is not None:
+        from pytest_audiobench.models.lora import add_lora
+
+        add_lora(model, load.lora)
+    return model.eval() if load.device_map else model.eval().to(load.device)
+
+
+def _takes_audio(processor: Any) -> bool:
+    hears = any(getattr(processor, name, None) is not None for name in _OF_AUDIO)
+    return hears and getattr(processor, "tokenizer", None) is not None
+
+
+def _class_for(config: Any, load: Load) -> Any:
+    own = getattr(config, "auto_map", None) or {}
+    for name in load.family.classes:
+        kind = getattr(transformers, name, None)
+        if kind is not None and type(config) in kind._model_mapping:
+            return kind
+    if load.trust:
+        for name in (*load.family.classes, "AutoModelForCausalLM", "AutoModel"):
+            if name in own:
+                return getattr(transformers, name)
+    raise FatalError(
+        f"{load.folder} holds a {config.model_type!r} model, which transformers cannot ask with audio and text"
+        f"{load.trust_hint}"
+    )

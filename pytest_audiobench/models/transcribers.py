@@ -1,0 +1,125 @@
+"""Models that do nothing but transcribe: Whisper, and encoders with a CTC head. Imports torch and transformers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pytest_audiobench.errors import FatalError
+from pytest_audiobench.models.engine import Engine
+from pytest_audiobench.models.generation import how
+from pytest_audiobench.models.loading import first_line
+from pytest_audiobench.models.messages import Ask, Finish, Output, Part, Response, Settings
+from pytest_audiobench.models.model import Hearing
+
+_START_TOKENS = 4
+"""Before its first word Whisper's decoder is given start, language, task and "no timestamps"."""
+
+
+class WhisperTranscriber(Engine):
+    """Whisper, for clips within its window. The option ``language`` spares it guessing the language of each clip."""
+
+    def prove(self) -> Hearing:
+        try:
+            self._generate([np.zeros(self.setup.rate_hz, dtype=np.float32)], Settings(max_new_tokens=1))
+        except ValueError as error:
+            wanted = f" with language={language}" if (language := self.setup.options.get("language")) else ""
+            raise FatalError(f"{self.setup.folder} cannot transcribe{wanted}: {first_line(error)}") from error
+        return Hearing("unproven", "an encoder of fixed length: its input is as long without sound as with it")
+
+    def reply(self, batch: Sequence[Ask], settings: Settings) -> list[Response]:
+        tokens = self._generate([self.filled_up(ask.audio[0].samples) for ask in batch], settings)
+        return [self._response(row) for row in tokens.tolist()]
+
+    def _generate(self, clips: Sequence[Any], settings: Settings) -> Any:
+        features = self.processor.feature_extractor(
+            list(clips), sampling_rate=self.setup.rate_hz, return_attention_mask=True, return_tensors="pt"
+        )
+        room = self.model.config.max_target_positions - _START_TOKENS
+        decoding = how(settings, self.setup.options)
+        decoding["max_new_tokens"] = min(decoding["max_new_tokens"], room)
+        if settings.temperature != "0":
+            raise FatalError(f"{self.setup.folder} is a Whisper, which is asked greedily: leave the temperature at 0")
+        for sampling in ("temperature", "top_p", "top_k"):
+            decoding.pop(sampling)
+        language = self.setup.options.get("language")
+        if getattr(self.model.generation_config, "is_multilingual", False):
+            decoding |= {"task": "transcribe", "language": language}
+        elif language is not None:
+            raise ValueError("it is no multilingual checkpoint; leave the language out")
+        # One plain call: the many-segment way would hide whether a text ended or was cut.
+        made = self.model.generate(
+            **self.on_device(features),
+            **decoding,
+            return_timestamps=False,
+            return_dict_in_generate=True,
+            force_unique_generate_call=True,
+        )
+        return made.sequences
+
+    def _response(self, row: list[int]) -> Response:
+        config = self.model.generation_config
+        before = row[: _START_TOKENS + 1]
+        given = before.index(config.no_timestamps_token_id) + 1 if config.no_timestamps_token_id in before else 1
+        said = row[given:]
+        ends = {config.eos_token_id} if isinstance(config.eos_token_id, int) else set(config.eos_token_id or ())
+        stop = next((i for i, token in enumerate(said) if token in ends), None)
+        text = self.processor.tokenizer.decode(said[:stop], skip_special_tokens=True).strip()
+        finish: Finish = "length" if stop is None else "stop"
+        usage = {"completion_tokens": len(said) if stop is None else stop + 1}
+        return Response(outputs=(Output((Part("text", text),), finish),), usage=usage)
+
+
+class CtcTranscriber(Engine):
+    """An encoder with a CTC head: the best token of each frame, repetitions and blanks taken out."""
+
+    def prove(self) -> Hearing:
+        self._texts([np.zeros(self.setup.rate_hz, dtype=np.float32)])
+        return Hearing("unproven", "a transcriber by frames: its answer is as long as the clip, heard or not")
+
+    def reply(self, batch: Sequence[Ask], settings: Settings) -> list[Response]:
+        clips = [self.filled_up(ask.audio[0].samples) for ask in batch]
+        texts = [""] * len(clips)
+        for positions in side_by_side(clips, masked(self.processor.feature_extractor)):
+            for i, text in zip(positions, self._texts([clips[i] for i in positions]), strict=True):
+                texts[i] = text
+        return [Response.of(text) for text in texts]
+
+    def _texts(self, clips: Sequence[Any]) -> list[str]:
+        inputs = self.on_device(features_of(self.processor.feature_extractor, clips, self.setup.rate_hz))
+        best = self.model(**inputs).logits.argmax(dim=-1)
+        lengths = [best.shape[1]] * len(clips)
+        if "attention_mask" in inputs:
+            # Frames beyond a clip's own length are padding, whose tokens would stand behind its words.
+            heard = inputs["attention_mask"].sum(dim=-1)
+            lengths = self.model._get_feat_extract_output_lengths(heard).tolist()
+        decode = self.processor.tokenizer.decode
+        return [
+            str(decode(row[:n], skip_special_tokens=True)).strip()
+            for row, n in zip(best.tolist(), lengths, strict=True)
+        ]
+
+
+def masked(extractor: Any) -> bool:
+    """Whether an encoder is told where a clip ends. Those that are not would hear a neighbour's padding as silence."""
+    return bool(getattr(extractor, "return_attention_mask", False))
+
+
+def features_of(extractor: Any, clips: Sequence[Any], rate_hz: int) -> Any:
+    """The tensors of a batch of clips, padded to the longest, or to the window where the extractor has one."""
+    options: dict[str, Any] = {"return_attention_mask": True} if masked(extractor) else {}
+    if not hasattr(extractor, "n_samples"):
+        options["padding"] = True
+    return extractor(list(clips), sampling_rate=rate_hz, return_tensors="pt", **options)
+
+
+def side_by_side(clips: Sequence[Any], padded: bool) -> list[list[int]]:
+    """Positions of clips that may be asked in one call: all, or where padding is heard those of one length."""
+    if padded:
+        return [list(range(len(clips)))]
+    calls: dict[int, list[int]] = {}
+    for i, clip in enumerate(clips):
+        calls.setdefault(len(clip), []).append(i)
+    return list(calls.values())
