@@ -99,6 +99,7 @@ def ours(work: Work, batch: int) -> tuple[Callable[[], list[str]], str]:
             plan.duration_bucket(ask.audio[0].duration_s),
             plan.window_of(plan.sample_hash(ask.request.sample_id), bits),
             ask.audio[0].duration_s,
+            plan.sample_hash(ask.request.sample_id),
         )
         for ask in work.asks
     ]
