@@ -11,7 +11,7 @@ from typing import TypeAlias
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.gate.grammar import FORM, Bound, Group, Operator, group_text, read
 from pytest_audiobench.gate.verdict import Verdict
-from pytest_audiobench.metrics.registry import SHARE, WORD_ERRORS, metric_kind
+from pytest_audiobench.metrics.registry import POINTS, SHARE, WORD_ERRORS, metric_kind
 from pytest_audiobench.metrics.value import Metric, interval_text, value_text
 
 Find: TypeAlias = Callable[[str, Mapping[str, str]], Metric | None]
@@ -71,7 +71,8 @@ def parse_threshold(text: str) -> Threshold:
     """A threshold from its text (the grammar is in :mod:`pytest_audiobench.gate.grammar`).
 
     Raises UsageError for text that is no threshold, for a metric that nobody registered, and for a limit
-    outside 0 to 1 of a metric that is a share: ``accuracy >= 55`` cannot pass and ``refused <= 5`` cannot fail.
+    outside 0 to 1 of a metric that is a share: ``accuracy >= 55`` cannot pass and ``refused <= 5`` cannot fail; or
+    from 1 up in size of one in points.
     """
     if not isinstance(text, str):
         raise UsageError(f"a threshold is text, not {type(text).__name__}; {FORM}")
@@ -83,6 +84,11 @@ def parse_threshold(text: str) -> Threshold:
     if kind.unit == SHARE and not 0.0 <= parts.limit <= 1.0:
         percent = f"; write {parts.limit:g}% for a percentage" if 1.0 < parts.limit <= 100.0 else ""
         raise UsageError(f"the threshold {text[:80]!r} has a limit outside 0 to 1, where {kind.name} lies{percent}")
+    if kind.unit == POINTS and not -1.0 < parts.limit < 1.0:
+        raise UsageError(
+            f"the threshold {text[:80]!r} has a limit beyond 100 points, between which {kind.name} lies: points are "
+            f"fractions of one; write {parts.limit:g}% for {parts.limit:g} points"
+        )
     return Threshold(*parts, text=text)
 
 

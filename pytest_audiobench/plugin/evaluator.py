@@ -87,6 +87,8 @@ class Evaluator:
 
     def _next(self, name: str | None, samples: int | None, control: bool) -> Item:
         self._check_open("evaluate")
+        if samples is not None and samples < 1:
+            raise UsageError(f"{self._named.eval} wants samples={samples}: ask for one or more, or None for all")
         eval_ = f"{self._named.eval}:{name}" if name else self._named.eval
         if any(result.record.eval == eval_ for result in self.results):
             raise UsageError(f"{eval_} was evaluated already in this test: give each evaluation a name=")
@@ -193,7 +195,7 @@ class Evaluator:
             verdicts = self._verdicts(result, judged)
             result.record.verdicts = [VerdictRecord(*verdict) for verdict in verdicts]
             wrong += [f"{v.threshold}: {v.detail}" for v in verdicts if v.status != "pass"]
-        self.beyond_tables = taken + self._unmet_names()
+        self.beyond_tables = taken + self._unmet_names() + self._controls_only()
         return wrong + self.beyond_tables
 
     def _taken_names(self) -> list[str]:
@@ -211,6 +213,17 @@ class Evaluator:
             f"{rule.place}: {self._named.eval} made no evaluation that matches {rule.eval!r}; it made {', '.join(made)}"
             for rule in rules
             if not any(rule.covers(one, self._handle.alias) for one in made)
+        ]
+
+    def _controls_only(self) -> list[str]:
+        """What was declared for a test that made nothing but controls, which no threshold holds."""
+        if not all(result.record.control for result in self.results):
+            return []
+        rules = self._session.rules.for_test(self._named.eval, self._handle.alias)
+        declared = [one.text for rule in rules if ":" not in rule.eval for one in rule.require]
+        return [
+            f"{text} holds nothing: {self._named.eval} made controls only; make one evaluation without control=True"
+            for text in [*declared, *(one.text for one in self._required)]
         ]
 
     def _check_open(self, what: str) -> None:
@@ -266,7 +279,8 @@ class Evaluator:
         own = {(metric.name, *sorted(metric.group.items())): as_metric(metric, {}) for metric in self._recorded}
 
         def find(name: str, group: Mapping[str, str]) -> Metric | None:
-            return own.get((name, *sorted(group.items()))) or result.find(name, group)
+            recorded = own.get((name, *sorted(group.items())))
+            return result.find(name, group) if recorded is None else recorded
 
         return find
 

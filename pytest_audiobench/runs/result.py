@@ -68,8 +68,9 @@ class Result:
         wanted = dict(group)
         reading = next((r for r in self._readings if r.name == wanted.get("protocol", self._readings[0].name)), None)
         wanted.pop("protocol", None)
-        recorded = [m for m in (*self.record.speed, *self.record.metrics) if m.name == name and m.reading is None]
-        if recorded and not wanted:
+        own = [one for one in (*self.record.speed, *self.record.metrics) if one.reading is None]
+        recorded = [one for one in own if one.name == name and dict(one.group) == dict(group)]
+        if recorded:
             return as_metric(recorded[-1], {})
         if reading is None or name not in (*reading.metrics, *SHARES):
             return None

@@ -30,8 +30,9 @@ def paired_difference(
 
     ``differences`` are the samples' differences of numerators and ``denominators`` their common denominators, both
     of shape (n,). Value ± t × standard error. Where no pair of 0-or-1 scores differs, or all differ alike, the
-    standard error is 0, which would claim certainty: the bounds are then Wilson's for as many trials as there are
-    clusters. For other scores without any spread there is no interval.
+    standard error is 0, which would claim certainty. An unseen share of the pairs, up to Wilson's bound for none in as
+    many trials as there are clusters, may then be otherwise: 1 or -1 where none differs, and the contrary where all
+    differ alike. For other scores without any spread there is no interval.
     """
     tops, whole = np.asarray(differences, dtype=np.float64), np.asarray(denominators, dtype=np.float64)
     total = float(whole.sum())
@@ -45,5 +46,6 @@ def paired_difference(
 
 def _unanimous(value: float, count: int, confidence: float) -> Interval:
     unseen = wilson(0, count, confidence).upper or 0.0
-    lower, upper = max(-1.0, value - unseen), min(1.0, value + unseen)
+    reach = unseen if value == 0.0 else 2.0 * unseen
+    lower, upper = max(-1.0, value - reach), min(1.0, value + reach)
     return Interval(lower, upper, f"Wilson {100 * confidence:g} % on {count} pairs that all agree")

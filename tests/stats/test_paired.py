@@ -35,6 +35,11 @@ def test_pairs_that_all_agree_do_not_claim_certainty(every):
     assert found.interval.upper <= 1.0
 
 
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_a_few_pairs_that_all_improved_prove_nothing(count):
+    assert paired_difference([1.0] * count, [1.0] * count).interval.lower <= 0.0
+
+
 def test_word_errors_without_any_spread_have_no_interval():
     found = paired_difference([0.0] * 9, [7.0] * 9)
     assert (found.value, found.interval.lower) == (0.0, None)
