@@ -45,6 +45,10 @@ def _definition(kind: MetricKind) -> tuple[str, ...]:
     return kind.direction, kind.unit, getattr(code, "__module__", ""), getattr(code, "__qualname__", repr(code))
 
 
+def is_known(name: str) -> bool:
+    return name in _kinds
+
+
 def metric_kind(name: str) -> MetricKind:
     """The metric called ``name``. Raises UsageError that names the nearest, when there is none."""
     if name not in _kinds:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 from pytest_audiobench.models.messages import Ask, Response
 
@@ -35,13 +35,16 @@ class Limits:
         return None if task in self.chunked_tasks else self.max_clip_s
 
 
+HearingStatus: TypeAlias = Literal["proven", "unproven"]
+
+
 class Hearing(NamedTuple):
     """Whether it is known that audio reaches the model, and by what: found once the model is loaded or first asked.
 
     A model that is known *not* to hear is no status: loading it raises FatalError.
     """
 
-    status: Literal["proven", "unproven"]
+    status: HearingStatus
     evidence: str
 
 

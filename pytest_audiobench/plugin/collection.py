@@ -85,13 +85,15 @@ def finish(session: pytest.Session) -> None:
         return
     expected = [_expected(ours, item) for item in session.items if ITEM in item.stash]
     left_out = ours.rules.left_out([(one.eval, one.alias) for one in expected])
+    cautions = ours.rules.cautions()
     if worker.run_of(config) is None:
-        config.stash[CONTROLLER].expect(expected, left_out)
+        config.stash[CONTROLLER].expect(expected, left_out, cautions)
         config.pluginmanager.register(config.stash[CONTROLLER], "audiobench-controller")
         served.start(config, config.stash[CONTROLLER].place)
     else:
         ours.place.open()
-        ours.place.announce(process_name(config), {"expected": [list(one) for one in expected], "left_out": left_out})
+        told = {"expected": [list(one) for one in expected], "left_out": left_out, "cautions": cautions}
+        ours.place.announce(process_name(config), told)
 
 
 def _expected(ours: EvalSession, item: pytest.Item) -> Expected:

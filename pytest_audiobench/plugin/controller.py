@@ -38,6 +38,7 @@ class Controller:
         self.place = place
         self.expected: dict[str, Expected] = {}
         self.left_out: list[str] = []
+        self.cautions: list[str] = []
         self.outcomes: dict[str, str] = {}
         self.messages: dict[str, str] = {}
         self.required: dict[str, int] = {}
@@ -48,10 +49,10 @@ class Controller:
         self._devices: DevicePool | None = None
         self._workers = 0
 
-    def expect(self, evals: Sequence[Expected], left_out: Sequence[str]) -> None:
-        """Every eval that will run; each of them must report."""
+    def expect(self, evals: Sequence[Expected], left_out: Sequence[str], cautions: Sequence[str]) -> None:
+        """Every eval that will run; each of them must report. ``cautions`` are remarks on the declared thresholds."""
         self.expected.update((one.nodeid, one) for one in evals)
-        self.left_out = list(left_out)
+        self.left_out, self.cautions = list(left_out), list(cautions)
 
     def device_of_next_worker(self, config: pytest.Config) -> list[str] | None:
         """The address of the process that a new worker shares; None where workers load their models themselves."""
@@ -126,7 +127,7 @@ class Controller:
             self._line.stop()
         try:
             finish.finish(session, self)
-        except (AudiobenchError, OSError) as error:
+        except (AudiobenchError, OSError, ValueError) as error:
             # pytest's own summary must still be printed, whatever becomes of ours.
             self.trouble = f"the report could not be written: {error}"
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
@@ -185,7 +186,7 @@ def node_collected(config: pytest.Config) -> None:
         if "usage_error" in told:
             controller.place.discard()
             raise pytest.UsageError(told["usage_error"])
-        controller.expect([Expected(*one) for one in told["expected"]], told["left_out"])
+        controller.expect([Expected(*one) for one in told["expected"]], told["left_out"], told["cautions"])
     if controller.expected:
         try:
             controller.start_devices(config)

@@ -53,9 +53,9 @@ class Evaluator:
         """The model that is evaluated: its alias, device, limits, whether it listens."""
         return self._handle
 
-    def prove_hearing(self, evidence: str) -> None:
-        """Put on record that the model hears what it is played, and by what that was shown."""
-        keep_hearing(self._session.bench.store, self._handle, Hearing("proven", evidence))
+    def note_hearing(self, dataset: Dataset, hearing: Hearing) -> None:
+        """Put on record what a listening eval on ``dataset`` showed of the model's hearing."""
+        keep_hearing(self._session.bench.store, self._handle, dataset.name, hearing)
         self._present()
 
     @property
@@ -117,7 +117,8 @@ class Evaluator:
         """Ask what ``result`` was made of again, under ``condition``, as its headline protocol reads it.
 
         With ``options`` (such as ``{"dtype": "bfloat16"}``) the model is made anew with these options in place of its
-        own. Returns one list in hash order for each copy that the condition asks. Answers are kept in the store.
+        own. Returns one list in hash order for each copy that the condition asks. Answers are kept in the store;
+        askings that fail count towards ``--ab-max-errors``.
         """
         evaluation = next(one for one in self._evaluations if one.result is result)
         bench, reading = self._session.bench, evaluation.protocol.readings[0]
@@ -126,7 +127,11 @@ class Evaluator:
         with test_errors(), self._session.variant(self._handle, options or {}) as handle:
             asker = Asker(handle, bench.store, bench.claims, progress)
             copies = condition.ask(evaluation.slice, evaluation.protocol, handle, asker)
-            return [score(reading, answered, clusters) for answered in copies]
+        failed = [one for answered in copies for one in answered if one.error is not None]
+        asking, errors = result.record.asking, result.record.errors
+        asking["failed_again"] = asking.get("failed_again", 0) + len(failed)
+        errors += [{"sample_id": one.sample_id, "message": f"{condition.name}: {one.error}"} for one in failed[:3]]
+        return [score(reading, answered, clusters) for answered in copies]
 
     def note_noise(self, noise: Mapping[str, Any]) -> None:
         """Put the model's noise floor on record: how far its own repetitions differ."""
@@ -264,11 +269,13 @@ class Evaluator:
         recorded = {metric.name for metric in self._recorded}
         declared = [one for one in declared if one.metric not in recorded or one not in judged]
         judged.update(one for one in declared if one.metric in recorded)
-        if result.errors > self._session.options.max_errors:
+        failed_again = result.record.asking.get("failed_again", 0)
+        if result.errors + failed_again > self._session.options.max_errors:
+            again = f", and {failed_again} more when asked again," if failed_again else ""
             detail = (
-                f"{result.errors} of {result.n * result.record.epochs} samples could not be asked "
+                f"{result.errors} of {result.n * result.record.epochs} samples{again} could not be asked "
                 f"({result.record.errors[0]['sample_id']}: {result.record.errors[0]['message']}); "
-                f"mend them, or allow them with --ab-max-errors {result.errors}"
+                f"mend them, or allow them with --ab-max-errors {result.errors + failed_again}"
             )
             texts = [threshold.text for threshold in declared] or ["every sample asked"]
             return [Verdict("not_comparable", text, None, detail) for text in texts]

@@ -45,9 +45,8 @@ def finish(session: pytest.Session, controller: Controller) -> None:
     if session.exitstatus == pytest.ExitCode.USAGE_ERROR:
         return
     # Under xdist nothing was collected here; pooled figures need the metrics that a conftest.py registers.
-    ours = session_of(session.config)
-    _ = ours.registration
-    notes = [*controller.unchecked, *ours.rules.cautions()]
+    _ = session_of(session.config).registration
+    notes = [*controller.unchecked, *controller.cautions]
     if stopped and controller.lost:
         notes.append(f"stopped early: {len(controller.lost)} evals were not run")
     elif controller.lost:

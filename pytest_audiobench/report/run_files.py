@@ -91,7 +91,7 @@ def finish(folder: Path, record: Mapping[str, Any]) -> None:
 
 
 def _with_speed(model: Mapping[str, Any], items: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    taken = speed.together([item["taken"] for item in items if item["model"] == model["alias"]])
+    taken = speed.together([item["taken"] for item in items if item["model"] == model["alias"] and not item["control"]])
     return {**model, "speed": [asdict(figure) for figure in speed.figures(taken)]}
 
 

@@ -66,14 +66,16 @@ def of_dtype(dtype: str) -> Condition:
 
 def repeated(copies: int) -> Condition:
     """Each question ``copies`` times in a batch of nothing else (2 to 100)."""
-    return Condition(f"repeated-{copies}", 3, lambda planned, limits: _copies(planned, copies), copies)
+    return Condition(f"repeated-{copies}", 3, lambda planned, limits: _alike(planned), copies)
 
 
 def _chunks(positions: Sequence[int], size: int) -> list[list[int]]:
     return [list(positions[start : start + size]) for start in range(0, len(positions), size)]
 
 
-def _copies(planned: Sequence[Planned], copies: int) -> list[list[int]]:
-    # An ask set of several epochs holds them one after the other, each with the same questions.
-    each = len(planned) // copies
-    return [[copy * each + question for copy in range(copies)] for question in range(each)]
+def _alike(planned: Sequence[Planned]) -> list[list[int]]:
+    """The copies of a question together: as many as are still asked, since one may have failed at an earlier stage."""
+    found: dict[bytes, list[int]] = {}
+    for position, one in enumerate(planned):
+        found.setdefault(one.hashed, []).append(position)
+    return list(found.values())

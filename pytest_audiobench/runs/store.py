@@ -154,13 +154,16 @@ class Store:
                 self._connection.execute(statement, (outputs, detail, run, now, key))
         return list(held), noise
 
-    def note(self, name: str) -> str | None:
-        """What was kept under ``name`` by :meth:`keep_note`, here or in the extra stores."""
-        for connection in (self._connection, *self._extras):
-            found = connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
-            if found:
-                return str(found[0])
-        return None
+    def notes(self, prefix: str) -> list[tuple[str, str]]:
+        """The names and texts that :meth:`keep_note` kept under names that begin so, here and in the extra stores.
+
+        What stands here wins over the same name there; texts beyond 64 KiB are left out.
+        """
+        found: dict[str, str] = {}
+        wanted = "SELECT name, value FROM meta WHERE substr(name, 1, ?) = ? AND length(value) <= 65536 ORDER BY rowid"
+        for connection in (*self._extras, self._connection):
+            found.update(connection.execute(wanted, (len(prefix), prefix)))
+        return list(found.items())
 
     def keep_note(self, name: str, text: str) -> None:
         """Keep a short text beside the answers; the last one of a name wins."""

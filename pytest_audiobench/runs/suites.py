@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from pytest_audiobench.identity import digest
 from pytest_audiobench.metrics.metric import Statistics
-from pytest_audiobench.metrics.registry import metric_kind
+from pytest_audiobench.metrics.registry import is_known, metric_kind
 from pytest_audiobench.runs.record import MetricRecord, ReadingRecord
 from pytest_audiobench.runs.scoring import SHARES
 
@@ -106,6 +106,8 @@ class Pool:
             for m in item["metrics"]
             if (m["reading"], m["signature"]) == (reading, signature) and not m["group"]
         )
+        # A metric that a conftest.py of the workers registered is not known to the process that pools.
+        names = {name: None for name in names if is_known(name)}
         for name in names:
             yield _pooled(name, (reading, signature), rows, epochs)
         for group, members in _grouped(rows):

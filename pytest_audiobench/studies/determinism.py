@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import pytest
+
 from pytest_audiobench.datasets.dataset import Dataset
-from pytest_audiobench.errors import UsageError
+from pytest_audiobench.errors import FatalError, UsageError
 from pytest_audiobench.metrics.registry import POINTS, SHARE
 from pytest_audiobench.metrics.value import Metric
 from pytest_audiobench.protocols.protocol import Protocol
@@ -35,9 +38,12 @@ def determinism(
     and the model in each of ``dtypes`` (in-process models only). Recorded are ``same_answers`` (the share of answers
     that are the same text) and ``score_shift`` (how far the headline metric moves, in points, as a size), by condition
     and over all: the mean of the former, the largest of the latter. These are the model's noise floor, which is put on
-    record. Nothing is required: thresholds may be. Raises UsageError for dtypes of a model that has none.
+    record. Nothing is required: thresholds may be. Skips the test for a model that is played no audio (a replay has
+    answers to one asking only). Raises UsageError for dtypes of a model that has none.
     """
     model = evaluate.model
+    if not model.listens:
+        pytest.skip(f"{model.spec} is played no audio: there is nothing that it could repeat")
     asked = evaluate(dataset, protocol, samples=samples)
     conditions = [again()]
     if model.planned:
@@ -85,6 +91,11 @@ def _compared(
     copies = evaluate.ask_again(asked, condition, options)
     same = [_texts(one) == _texts(other) for rows in copies for one, other in zip(before, rows, strict=True)]
     shifts = [abs(asked.estimate_of(rows) - asked.estimate_of(before)) for rows in copies]
+    if not all(map(math.isfinite, shifts)):
+        first = next((row.answered.error for rows in [before, *copies] for row in rows if row.answered.error), "")
+        raise FatalError(
+            f"{asked.headline_metric} is no number under {condition.name}, so nothing can be said ({first})"
+        )
     return sum(same) / len(same), max(shifts)
 
 

@@ -26,6 +26,7 @@ class ToneModel:
     deaf=yes      always answers A
     moody=N       answers A in batches of more than N
     shared=yes    is loaded once for each device
+    choosy=ID     fails about that sample, except in a batch of four
     """
 
     listens = True
@@ -54,6 +55,7 @@ class ToneModel:
 
     def ask(self, batch):
         time.sleep(float(self._options.get("sleepy", 0)))
+        self._size = len(batch)
         if len(batch) > int(self._options.get("moody", 1000)):
             return [Response.of("A") for _ in batch]
         return [self._answer(request, audio) for request, audio in batch]
@@ -63,6 +65,8 @@ class ToneModel:
             print("this is too much for me", file=sys.stderr, flush=True)
             {"exit": lambda: os._exit(3), "kill": lambda: os.kill(os.getpid(), signal.SIGKILL)}[self._options["how"]]()
         self._log(request.sample_id)
+        if request.sample_id == self._options.get("choosy") and self._size != 4:
+            return Response(error="not in this company")
         if self._options.get("deaf") == "yes" or not audio:
             return Response.of("A")
         heard = audio[0]

@@ -42,7 +42,7 @@ def test_a_model_that_depends_on_its_batch_is_found_out_and_the_score_moves_with
     assert shift["all"] == max(shift.values())
     noise = run["models"][0]["noise"]
     assert noise["score_shift"] == shift["all"]
-    assert noise["conditions"]["batch-1"]["same_answers"] == same["batch-1"]
+    assert noise["measured"][0]["conditions"]["batch-1"]["same_answers"] == same["batch-1"]
 
 
 def test_every_condition_is_asked_of_the_model_and_not_of_the_store(asked):
@@ -70,3 +70,30 @@ def test_the_noise_floor_is_remembered_for_later_runs_of_the_same_model(asked):
 def test_an_opaque_model_is_asked_again_and_nothing_more(asked):
     assert asked.run(batching="opaque").ret == 0
     assert list(_by_condition(asked.last()[0], "same_answers")) == ["all", "again"]
+
+
+def test_askings_that_fail_under_a_condition_make_the_eval_not_comparable(asked):
+    result = asked.run(choosy="tone-5")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*more when asked again, could not be asked*"])
+    assert any("batch-1: not in this company" in error["message"] for error in asked.last()[0]["items"][0]["errors"])
+    assert asked.run("--ab-max-errors=50", choosy="tone-5").ret == 0
+
+
+def test_the_worst_of_several_measurements_is_the_noise_floor(asked):
+    asked.write(test_short=DETERMINISM.replace("test_again", "test_s").replace("()", "(), batch_sizes=[4]"))
+    assert asked.run(moody="2").ret == 0
+    assert asked.last()[0]["models"][0]["noise"]["score_shift"] > 0.5
+
+
+def test_what_no_longer_asks_cannot_be_asked_again(asked):
+    assert asked.run().ret == 0
+    _, folder = asked.last()
+    result = asked.run("-rs", model=f"replay:{folder}")
+    result.stdout.fnmatch_lines(["*is played no audio: there is nothing that it could repeat*"])
+
+
+def test_a_condition_may_be_held_to_no_shift_at_all(asked):
+    rule = '[[threshold]]\neval = "again"\nrequire = ["score_shift[condition=again] <= 0.01"]\n'
+    (asked.path / "audiobench.toml").write_text(rule)
+    assert asked.run().ret == 0

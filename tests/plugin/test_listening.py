@@ -66,3 +66,31 @@ def test_a_threshold_that_names_a_control_holds_it(asked):
 def test_a_model_that_is_played_nothing_is_skipped_with_the_reason(asked):
     result = asked.run("-rs", model="baseline:chance")
     result.stdout.fnmatch_lines(["*baseline:chance is played no audio*"])
+
+
+def test_a_doubt_stands_beside_an_earlier_proof(asked):
+    assert asked.run().ret == 0
+    asked.write(test_few=LISTENING.replace("test_listening", "test_few").replace("tones.jsonl", "few.jsonl"))
+    lines = (asked.path / "data" / "tones.jsonl").read_text().splitlines()
+    (asked.path / "data" / "few.jsonl").write_text("\n".join(lines[:2]) + "\n")
+    asked.run("-k", "few")
+    hearing = asked.last()[0]["models"][0]["hearing"]
+    assert hearing["status"] == "proven"
+    assert "not shown on few" in hearing["evidence"]
+
+
+@pytest.mark.parametrize("note", ["NaN", '["proven", "a", "b"]', '["maybe", "x"]', "[" * 9000, "{}"])
+def test_a_note_that_is_none_counts_as_none(asked, note):
+    import sqlite3
+
+    assert asked.run("--ab-store=theirs.sqlite").ret == 0
+    with sqlite3.connect(asked.path / "theirs.sqlite") as store:
+        store.execute("UPDATE meta SET value = ? WHERE name LIKE 'hearing:%'", (note,))
+        names = [name for (name,) in store.execute("SELECT name FROM meta WHERE name LIKE 'hearing:%'")]
+        store.execute("INSERT INTO meta VALUES (?, ?)", (names[0].replace("hearing", "noise"), note))
+    store.close()
+    asked.write(test_other=LISTENING.replace("listening(evaluate,", "evaluate(").replace("test_listening", "test_o"))
+    assert asked.run("-k", "test_o", "--ab-store=own.sqlite", "--ab-store=theirs.sqlite").ret == 0
+    model = asked.last()[0]["models"][0]
+    assert model["hearing"]["status"] == "unproven"
+    assert model["noise"] is None

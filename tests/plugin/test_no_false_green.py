@@ -423,3 +423,71 @@ def test_tones(evaluate, n):
     assert result.ret in (pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.INTERRUPTED)
     result.stdout.fnmatch_lines(["*stopped early: * evals were not run*"])
     assert {item["outcome"] for item in suite.last()[0]["items"]} == {"failed"}
+
+
+def test_thresholds_hold_nothing_where_a_test_makes_controls_only(suite):
+    suite.tones()
+    suite.write(
+        test_c="""
+from pytest_audiobench import manifest, multiple_choice
+
+def test_c(evaluate):
+    evaluate.require("accuracy >= 0.99")
+    evaluate(manifest("data/tones.jsonl"), multiple_choice(), control=True)
+"""
+    )
+    (suite.path / "audiobench.toml").write_text('[[threshold]]\neval = "c"\nrequire = ["accuracy >= 0.98"]\n')
+    result = suite.run(deaf="yes")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*accuracy >= 0.98 holds nothing: c made controls only*", "*accuracy >= 0.99 holds*"])
+
+
+@pytest.mark.parametrize("samples", [0, -35])
+def test_an_eval_that_wants_no_sample_is_a_mistake(suite, samples):
+    suite.tones()
+    call = f'evaluate(manifest("data/tones.jsonl"), multiple_choice(), samples={samples})'
+    suite.write(test_c=f"from pytest_audiobench import manifest, multiple_choice\ndef test_c(evaluate):\n    {call}\n")
+    result = suite.run()
+    assert result.ret == 1
+    result.stdout.fnmatch_lines([f"*wants samples={samples}: ask for one or more*"])
+
+
+@pytest.mark.parametrize("limit", ["score_shift <= 1", "adds_over_silence.lower > -5"])
+def test_a_limit_in_points_that_nothing_could_miss_is_a_usage_error(tones, limit):
+    (tones.path / "audiobench.toml").write_text(f'[[threshold]]\neval = "tones"\nrequire = ["{limit}"]\n')
+    result = tones.run()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*points are fractions of one*"])
+
+
+def test_one_worker_is_enough_for_the_controller_to_know_the_evals(tones):
+    """The worker announces its evals before xdist tells the controller that it has collected."""
+    tones.write(test_tones="import pytest\ndef test_tones(evaluate):\n    pytest.skip('not today')\n")
+    (tones.path / "audiobench.toml").write_text('[[threshold]]\neval = "tones"\nrequire = ["accuracy >= 0.9"]\n')
+    assert [tones.run("-n1").ret for _ in range(5)] == [1] * 5
+
+
+def test_a_metric_that_only_the_workers_know_does_not_cost_the_report(suite):
+    suite.tones()
+    (suite.path / "evals").mkdir()
+    (suite.path / "evals" / "conftest.py").write_text(
+        """
+from pytest_audiobench.metrics.metric import MetricKind
+from pytest_audiobench.metrics.registry import not_of_samples
+
+def pytest_audiobench_register(registration):
+    registration.metric(MetricKind("mine", "higher", "", not_of_samples))
+"""
+    )
+    (suite.path / "evals" / "test_m.py").write_text(
+        """
+from pytest_audiobench import manifest, multiple_choice
+
+def test_m(evaluate):
+    evaluate(manifest("../data/tones.jsonl"), multiple_choice())
+    evaluate.record("mine", 3)
+"""
+    )
+    (suite.path / "audiobench.toml").write_text('[[threshold]]\neval = "m"\nrequire = ["mine >= 2"]\n')
+    assert suite.run("-n2").ret == 0
+    assert suite.last()[0]["items"][0]["verdicts"][0]["status"] == "pass"
