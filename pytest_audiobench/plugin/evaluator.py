@@ -254,7 +254,7 @@ class Evaluator:
                 "batching": "planned" if handle.planned else "opaque",
                 "device": handle.device,
                 "fingerprint": dict(handle.fingerprint),
-                "hearing": known_hearing(store, handle)._asdict(),
+                "hearing": known_hearing(store, handle)._asdict() if handle.listens else None,
                 "noise": known_noise(store, handle),
             },
         )

@@ -31,7 +31,8 @@ def summary_lines(run: Mapping[str, Any], width: int) -> list[Line]:
     Evals first, then suites pooled, failed checks, the protocols' signatures, and the run's notes.
     """
     several = len(view.aliases(run)) > 1
-    measured = [one for one in view.evals(run) if one.blocks or one.verdict != "skipped"]
+    # What a control measured is in the differences that were recorded against it; the page shows it in full.
+    measured = [one for one in view.evals(run) if (one.blocks or one.verdict != "skipped") and one.verdict != "control"]
     evals = [_without_model(entry, several) for one in measured for entry in _entries(one)]
     suites = [
         _without_model(entry, several)

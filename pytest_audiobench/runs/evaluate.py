@@ -114,7 +114,8 @@ def _evaluated(bench: Bench, handle: Handle, item: Item, dataset: Dataset, proto
         control=item.control,
         agreement=_agreement(protocol.readings[0], rows, bench.epochs),
     )
-    record.taken = speed.sums(answered, asker.time, handle.peak_memory_bytes)
+    # A replay or a guess is no model at work: how fast it is would only be misread.
+    record.taken = speed.sums(answered, asker.time, handle.peak_memory_bytes) if handle.listens else {}
     record.speed = speed.figures(record.taken)
     record.warnings = _warnings(record, slice_, answered)
     return Evaluation(Result(record, rows, protocol.readings, clustered), slice_, protocol, answered, rows)

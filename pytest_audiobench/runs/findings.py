@@ -16,7 +16,6 @@ from pytest_audiobench.models.model import Hearing, HearingStatus
 from pytest_audiobench.runs.handle import Handle
 from pytest_audiobench.runs.store import Store
 
-_NOT_PLAYED = Hearing("unproven", "it is played no audio")
 _NOT_TOLD = Hearing("unproven", "it tells nothing of what it is played: run a listening eval")
 _LOADING = "loading"
 _LONGEST = 500
@@ -28,8 +27,6 @@ def known_hearing(store: Store, handle: Handle) -> Hearing:
 
     One proof is enough; where a listening eval failed to show it, the evidence says so.
     """
-    if not handle.listens:
-        return _NOT_PLAYED
     if handle.hearing is not None:
         keep_hearing(store, handle, _LOADING, handle.hearing)
     found = list(_hearings(store, handle))
