@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Mapping
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.models.model import Model
 
 
 class Endpoint(NamedTuple):
-    """A server's base URL. ``identity`` is what enters a fingerprint: host and path, and the port unless on loopback.
+    """A server's base URL. ``identity`` is what enters a fingerprint: host, port and path.
 
-    A server on this machine gets another port with every start, and stays the same server.
+    All names of this machine are one host there. Its port counts like any other: two servers may run side by side.
     """
 
     url: str
@@ -43,8 +45,28 @@ class Endpoint(NamedTuple):
             raise UsageError(f"base_url of {host} ends in a query or fragment; give the plain address, up to /v1")
         path = parts.path.rstrip("/")
         loopback = _is_loopback(host)
-        named = "loopback" if loopback else host if port is None else f"{host}:{port}"
-        return cls(f"{parts.scheme}://{parts.netloc}{path}", host, loopback, named + path)
+        named = "loopback" if loopback else host
+        at = "" if port is None else f":{port}"
+        return cls(f"{parts.scheme}://{parts.netloc}{path}", host, loopback, named + at + path)
+
+
+def check_apart(models: Mapping[str, Model]) -> None:
+    """Raises UsageError when two models, by alias, would be given each other's answers and are asked in two places.
+
+    A model tells its place by ``endpoint``; one without, or None, is asked nowhere that could be mistaken.
+    """
+    seen: dict[tuple[tuple[str, str], ...], tuple[str, Endpoint]] = {}
+    for alias, model in models.items():
+        here: Endpoint | None = getattr(model, "endpoint", None)
+        if here is None:
+            continue
+        first, there = seen.setdefault(tuple(sorted(model.fingerprint().items())), (alias, here))
+        if there.url != here.url:
+            raise UsageError(
+                f"{first} and {alias} are one model by name and server ({here.identity}) and would share their "
+                f"answers, but are asked at {there.url} and {here.url}; write one address for both, or ask them "
+                "in two runs with a --ab-store each"
+            )
 
 
 def _is_loopback(host: str) -> bool:

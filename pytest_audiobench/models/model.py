@@ -55,7 +55,8 @@ class Model(Protocol):
     A model may also have, each looked for by name: ``in_process`` (True where its weights fill a device: with workers
     it is then loaded once for each device and shared), ``hearing`` (a :class:`Hearing`, or None before it is known),
     ``digest_of`` (set by the run: hashes a file and remembers it), ``budget`` (set by the run: what may still be
-    spent), ``oom_splits`` (batches halved for want of memory so far), ``peak_memory_bytes``.
+    spent), ``endpoint`` (where it is asked, if its fingerprint can be had without asking), ``oom_splits`` (batches
+    halved for want of memory so far), ``peak_memory_bytes``.
     """
 
     spec: str

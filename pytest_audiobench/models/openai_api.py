@@ -94,6 +94,11 @@ class OpenAIModel:
         )
 
     @property
+    def endpoint(self) -> Endpoint:
+        """Where the server is."""
+        return self._endpoint
+
+    @property
     def budget(self) -> Budget | None:
         """What may be spent, None for no bounds. Raises UsageError when costs are capped and prices unknown."""
         return self._budget

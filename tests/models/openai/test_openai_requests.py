@@ -241,12 +241,13 @@ def test_a_server_that_takes_no_audio_is_found_out_before_the_first_question(pee
 # Identity and options
 
 
-def test_a_local_server_is_the_same_under_another_port_and_name():
+def test_a_model_is_told_from_others_by_its_name_server_and_audio():
     def fingerprint(url, target="m", **options):
         return OpenAIModel(target, {"base_url": url, **options}).fingerprint()
 
     here = fingerprint("http://127.0.0.1:8000/v1")
-    assert here == fingerprint("http://localhost:9999/v1/") == fingerprint("http://[::1]:1/v1")
+    assert here == fingerprint("http://localhost:8000/v1/") == fingerprint("http://[::1]:8000/v1")
+    assert here != fingerprint("http://127.0.0.1:8001/v1")
     assert here == fingerprint("http://127.0.0.1:8000/v1", stream="yes", concurrency="3", timeout_s="9", probe="no")
     assert here != fingerprint("http://127.0.0.1:8000/v2")
     assert here != fingerprint("http://127.0.0.1:8000/v1", target="other")
