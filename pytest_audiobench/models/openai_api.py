@@ -79,6 +79,8 @@ class OpenAIModel:
         self._questioner: Questioner | None = None
         self._gone = False
         self.hearing: Hearing | None = None
+        self.served_by: str | None = None
+        """The digest of the command by which the run starts the server, None for a server of others."""
 
     @property
     def limits(self) -> Limits:
@@ -94,9 +96,9 @@ class OpenAIModel:
         )
 
     @property
-    def endpoint(self) -> Endpoint:
-        """Where the server is."""
-        return self._endpoint
+    def endpoint(self) -> Endpoint | None:
+        """Where the server is, None for the run's own."""
+        return self._endpoint if self.served_by is None else None
 
     @property
     def budget(self) -> Budget | None:
@@ -113,11 +115,14 @@ class OpenAIModel:
         self._budget = budget
 
     def fingerprint(self) -> Mapping[str, str]:
-        """The model's and its server's names, and what is done to the audio; not how it is asked in time."""
+        """The model's and its server's names, and what is done to the audio; not how it is asked in time.
+
+        A server that the run starts is named by its command, since its port is another in every run.
+        """
         return {
             "adapter": ADAPTER,
             "model": self._target,
-            "endpoint": self._endpoint.identity,
+            "endpoint": self._endpoint.identity if self.served_by is None else f"served by {self.served_by}",
             "api": self._api,
             "encoding": "WAV, 16-bit PCM" if self._format == "wav" else "WAV, 32-bit float",
         }
