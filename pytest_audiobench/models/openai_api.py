@@ -8,17 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, TypeVar, cast, get_args
 
-import numpy as np
-
-from pytest_audiobench.audio.heard import Heard
 from pytest_audiobench.errors import FatalError, UsageError
 from pytest_audiobench.models.budget import Budget
 from pytest_audiobench.models.endpoint import Endpoint
 from pytest_audiobench.models.keys import find_key
-from pytest_audiobench.models.messages import Ask, AudioSlot, Message, Request, Response, Settings
+from pytest_audiobench.models.messages import Ask, Response
 from pytest_audiobench.models.model import Hearing, Limits
 from pytest_audiobench.models.openai_dialogue import Api, Dialogue, Prices
 from pytest_audiobench.models.openai_wire import FORMATS, Format
+from pytest_audiobench.models.predictions_hearing import find_hearing
 from pytest_audiobench.models.spec import check_options, written
 
 if TYPE_CHECKING:
@@ -184,34 +182,22 @@ class OpenAIModel:
             return Hearing("unproven", "a transcription endpoint cannot be asked without audio")
         if not self._probe:
             return Hearing("unproven", "probe=no")
-        with_audio = questioner.ask([_trial(self._rate_hz, audio=True)])[0]
-        if with_audio.error is not None:
-            raise FatalError(f"{self.spec} cannot be asked about a second of audio: {with_audio.error}")
-        if heard := with_audio.usage.get("audio_tokens"):
-            return Hearing("proven", f"the server counts {heard} audio tokens for a second of audio")
-        if "prompt_tokens" not in with_audio.usage:
-            return Hearing("unproven", "the server tells no usage")
-        without = questioner.ask([_trial(self._rate_hz, audio=False)])[0]
-        if without.error is not None or "prompt_tokens" not in without.usage:
-            return Hearing("unproven", "the server answers nothing without audio to compare with")
-        tokens, silent = with_audio.usage["prompt_tokens"], without.usage["prompt_tokens"]
-        if tokens <= silent:
-            raise FatalError(
-                f"{self.spec} does not hear: its prompt has {tokens} tokens with a second of audio and {silent} "
-                "without, so the server drops the audio; serve the model with its own processor, or add ,probe=no "
-                "where usage is told wrongly"
-            )
-        return Hearing("proven", f"a second of audio takes {tokens - silent} tokens of the prompt")
+        counted = 0
 
+        def answer(probe: Ask) -> Response:
+            nonlocal counted
+            if counted:
+                return Response(error="not asked: enough is known")
+            response = questioner.ask([probe])[0]
+            if probe.audio and response.error is not None:
+                raise FatalError(f"{self.spec} cannot be asked about a few seconds of sound: {response.error}")
+            counted = response.usage.get("audio_tokens", 0) if probe.audio else 0
+            return response
 
-def _trial(rate_hz: int, *, audio: bool) -> Ask:
-    """A question about a second of a tone, or the same question alone."""
-    time_s = np.arange(rate_hz) / rate_hz
-    tone = (0.1 * np.sin(2 * np.pi * 440 * time_s)).astype(np.float32)
-    clips = (Heard(tone, rate_hz, "", rate_hz, rate_hz, "none"),) if audio else ()
-    parts = (*((AudioSlot(0),) if audio else ()), "What is heard?")
-    request = Request("", "probe", "probe", "", "open", (Message("user", parts),), (), settings=Settings(1))
-    return Ask(request, clips)
+        hearing = find_hearing(self.spec, answer, self._rate_hz, placeholder="")
+        if counted:
+            return Hearing("proven", f"the server counts {counted} audio tokens for a few seconds of sound")
+        return hearing
 
 
 def _prices(options: Mapping[str, str]) -> Prices | None:

@@ -109,7 +109,8 @@ def test_costs_follow_the_usage_that_the_server_tells(peer, model_at, asks, talk
 
 def test_the_cap_on_costs_is_never_passed(peer, model_at, asks, talk, tmp_path):
     def behave(call):
-        usage = {"prompt_tokens": 100 if call.heard else 20, "completion_tokens": 10}
+        prompt = (300 if call.is_probe else 100) if call.heard else 20
+        usage = {"prompt_tokens": prompt, "completion_tokens": 10}
         return talk.Reply({**talk.completion("A"), "usage": usage}, wait_s=0.01)
 
     peer.behave = behave

@@ -193,7 +193,7 @@ def test_a_prompt_that_grows_with_audio_proves_hearing_once(peer, model_at, asks
     model = model_at(peer, probe="yes")
     model.ask(asks(2))
     assert model.hearing.status == "proven"
-    assert "25 tokens" in model.hearing.evidence
+    assert model.hearing.evidence == "prompt_tokens 110 with 4 s of sound, 10 without"
     assert len(peer.calls) == 4
     model.close()
     model.ask(asks(1))
@@ -202,7 +202,7 @@ def test_a_prompt_that_grows_with_audio_proves_hearing_once(peer, model_at, asks
 
 def test_a_server_that_drops_the_audio_is_refused(peer, model_at, asks, talk):
     peer.behave = lambda call: talk.Reply(talk.completion("A", prompt=14))
-    with pytest.raises(FatalError, match=r"does not hear: its prompt has 14 tokens with a second of audio and 14"):
+    with pytest.raises(FatalError, match=r"does not hear: .*its prompt has 14 tokens with 4 s of sound, and 14 without"):
         model_at(peer, probe="yes").ask(asks(1))
     assert not peer.asked
 
@@ -212,15 +212,23 @@ def test_audio_tokens_prove_hearing_without_a_second_question(peer, model_at, as
     peer.behave = lambda call: talk.Reply({**talk.completion("A"), "usage": usage})
     model = model_at(peer, probe="yes")
     model.load()
-    assert model.hearing == ("proven", "the server counts 10 audio tokens for a second of audio")
+    assert model.hearing == ("proven", "the server counts 10 audio tokens for a few seconds of sound")
     assert len(peer.calls) == 1
 
 
-def test_without_usage_hearing_is_unproven(peer, model_at, talk):
-    peer.behave = lambda call: talk.Reply({"choices": [{"message": {"content": "A"}}]})
+@pytest.mark.parametrize("usage", [None, {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}])
+def test_without_usage_or_with_zeros_for_it_hearing_is_unproven(peer, model_at, talk, usage):
+    peer.behave = lambda call: talk.Reply({"choices": [{"message": {"content": "A"}}], "usage": usage})
     model = model_at(peer, probe="yes")
     model.load()
-    assert model.hearing == ("unproven", "the server tells no usage")
+    assert model.hearing == ("unproven", "the server tells no prompt_tokens for 4 s of sound")
+
+
+def test_a_server_that_counts_prompts_with_audio_only_leaves_hearing_unproven(peer, model_at, talk):
+    peer.behave = lambda call: None if call.heard else talk.Reply(talk.completion("A", prompt=0))
+    model = model_at(peer, probe="yes")
+    model.load()
+    assert model.hearing.status == "unproven"
 
 
 def test_a_server_that_answers_nothing_without_audio_leaves_hearing_unproven(peer, model_at, talk):
@@ -233,7 +241,7 @@ def test_a_server_that_answers_nothing_without_audio_leaves_hearing_unproven(pee
 
 def test_a_server_that_takes_no_audio_is_found_out_before_the_first_question(peer, model_at, asks, talk):
     peer.behave = lambda call: talk.Reply({"error": {"message": "unknown part input_audio"}}, 400)
-    with pytest.raises(FatalError, match=r"cannot be asked about a second of audio: .*unknown part input_audio"):
+    with pytest.raises(FatalError, match=r"cannot be asked about a few seconds of sound: .*unknown part input_audio"):
         model_at(peer, probe="yes").ask(asks(3))
     assert len(peer.calls) == 1
 
