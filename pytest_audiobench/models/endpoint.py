@@ -10,9 +10,11 @@ from urllib.parse import urlsplit
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.model import Model
 
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+
 
 class Endpoint(NamedTuple):
-    """A server's base URL. ``identity`` is what enters a fingerprint: host, port and path.
+    """A server's base URL. ``identity`` is what enters a fingerprint: host, port unless it is the usual one, and path.
 
     All names of this machine are one host there. Its port counts like any other: two servers may run side by side.
     """
@@ -39,15 +41,16 @@ class Endpoint(NamedTuple):
                 f"base_url holds credentials for {host}; leave them out, and name the variable that holds the key: "
                 "key_env=NAME"
             )
-        if parts.scheme not in ("http", "https") or not host or any(c.isspace() for c in url.strip()):
+        if parts.scheme not in _DEFAULT_PORTS or not host or any(c.isspace() for c in url.strip()):
             raise UsageError("base_url needs http:// or https:// and a host, as in http://127.0.0.1:8000/v1")
         if parts.query or parts.fragment:
             raise UsageError(f"base_url of {host} ends in a query or fragment; give the plain address, up to /v1")
         path = parts.path.rstrip("/")
         loopback = _is_loopback(host)
-        named = "loopback" if loopback else host
-        at = "" if port is None else f":{port}"
-        return cls(f"{parts.scheme}://{parts.netloc}{path}", host, loopback, named + at + path)
+        at = "" if port in (None, _DEFAULT_PORTS[parts.scheme]) else f":{port}"
+        authority = f"[{host}]" if ":" in host else host
+        named = "loopback" if loopback else authority
+        return cls(f"{parts.scheme}://{authority}{at}{path}", host, loopback, named + at + path)
 
 
 def check_apart(models: Mapping[str, Model]) -> None:

@@ -275,6 +275,20 @@ def test_a_model_is_told_from_others_by_its_name_server_and_audio():
 
 
 @pytest.mark.parametrize(
+    ("short", "long"),
+    [
+        ("https://a.example/v1", "https://A.example:443/v1/"),
+        ("http://a.example/v1", "http://a.example:80/v1"),
+        ("http://[fd00::1]/v1", "http://[FD00::1]:80/v1"),
+    ],
+)
+def test_a_usual_port_may_be_written_or_left_out(short, long):
+    first, second = (OpenAIModel("m", {"base_url": url}) for url in (short, long))
+    assert first.fingerprint() == second.fingerprint()
+    assert first.endpoint.url == second.endpoint.url == short
+
+
+@pytest.mark.parametrize(
     "options",
     [
         {"api": "completions"},
