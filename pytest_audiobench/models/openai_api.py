@@ -129,19 +129,20 @@ class OpenAIModel:
         """Find the key, and prove that audio arrives where the server tells usage.
 
         Raises UsageError for a key that is absent or open to others, FatalError when the openai library is absent,
-        the server refuses, or its prompts do not grow with audio.
+        the environment's proxy is of no use, the server refuses, or its prompts do not grow with audio.
         """
         if self._questioner is not None:
             return
         key = find_key(self._endpoint, self._key_env)
         try:
-            from pytest_audiobench.models.openai_client import Client
-
-            client = Client(self._endpoint, key, self._target, self._timeout_s)
+            import openai  # noqa: F401
         except ImportError as error:
-            raise FatalError(f"{self.spec} needs {error.name}: pip install 'pytest-audiobench[openai]'") from None
+            needed = error.name or "the openai library"
+            raise FatalError(f"{self.spec} needs {needed}: pip install 'pytest-audiobench[openai]'") from None
         from pytest_audiobench.models.openai_asking import Questioner, Spending
+        from pytest_audiobench.models.openai_client import Client
 
+        client = Client(self._endpoint, key, self._target, self._timeout_s)
         dialogue = Dialogue(client, key, model=self._target, api=self._api, encoding=self._format, stream=self._stream)
         self._client = client
         self._questioner = Questioner(

@@ -125,7 +125,9 @@ def test_two_servers_on_this_machine_are_two_models_and_both_are_asked(tones, pe
     other = PEER.Peer(lambda call: PEER.Reply(PEER.completion("B", prompt=10 + sum(call.heard) // 640)))
     try:
         ran = tones.run(
-            f"--ab-model=a=openai:tiny,base_url={peer.url}", f"--ab-model=b=openai:tiny,base_url={other.url}", model=None
+            f"--ab-model=a=openai:tiny,base_url={peer.url}",
+            f"--ab-model=b=openai:tiny,base_url={other.url}",
+            model=None,
         )
     finally:
         other.stop()

@@ -1,5 +1,7 @@
 """What is asked of a server, how its answers are read, and what tells one model from another."""
 
+import importlib.util
+
 import numpy as np
 import pytest
 
@@ -212,7 +214,7 @@ def test_a_prompt_that_grows_with_audio_proves_hearing_once(peer, model_at, asks
 
 def test_a_server_that_drops_the_audio_is_refused(peer, model_at, asks, talk):
     peer.behave = lambda call: talk.Reply(talk.completion("A", prompt=14))
-    with pytest.raises(FatalError, match=r"does not hear: .*its prompt has 14 tokens with 4 s of sound, and 14 without"):
+    with pytest.raises(FatalError, match="its prompt has 14 tokens with 4 s of sound, and 14 without"):
         model_at(peer, probe="yes").ask(asks(1))
     assert not peer.asked
 
@@ -345,3 +347,23 @@ def test_a_proxy_from_the_environment_is_not_used_on_this_machine(peer, model_at
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     assert model_at(peer).ask(asks(1))[0].text == "1000"
+
+
+@pytest.mark.parametrize(
+    ("proxy", "why"),
+    [
+        ("socks5://127.0.0.1:9", "socksio"),
+        ("gopher://me:secret-word@127.0.0.1:9", "it is no URL such as http://HOST:PORT"),
+        ("http://me:secret-word@127.0.0.1:port", "it is no URL such as http://HOST:PORT"),
+    ],
+)
+def test_a_proxy_that_cannot_be_used_is_named_as_what_is_wrong(monkeypatch, proxy, why):
+    pytest.importorskip("openai", reason="needs the openai library (pip install 'pytest-audiobench[openai]')")
+    if why == "socksio" and importlib.util.find_spec("socksio"):
+        pytest.skip("needs a library for SOCKS to be absent")
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("all_proxy", proxy)
+    with pytest.raises(FatalError, match=rf"the proxy in the environment cannot be used: .*{why}.*ALL_PROXY") as raised:
+        OpenAIModel("m", {"base_url": "https://a.example/v1"}).load()
+    assert "secret-word" not in str(raised.value)
