@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Mapping
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.models.model import Model
+
+_DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 class Endpoint(NamedTuple):
-    """A server's base URL. ``identity`` is what enters a fingerprint: host and path, and the port unless on loopback.
+    """A server's base URL. ``identity`` is what enters a fingerprint: host, port unless it is the usual one, and path.
 
-    A server on this machine gets another port with every start, and stays the same server.
+    All names of this machine are one host there. Its port counts like any other: two servers may run side by side.
     """
 
     url: str
@@ -37,14 +41,35 @@ class Endpoint(NamedTuple):
                 f"base_url holds credentials for {host}; leave them out, and name the variable that holds the key: "
                 "key_env=NAME"
             )
-        if parts.scheme not in ("http", "https") or not host or any(c.isspace() for c in url.strip()):
+        if parts.scheme not in _DEFAULT_PORTS or not host or any(c.isspace() for c in url.strip()):
             raise UsageError("base_url needs http:// or https:// and a host, as in http://127.0.0.1:8000/v1")
         if parts.query or parts.fragment:
             raise UsageError(f"base_url of {host} ends in a query or fragment; give the plain address, up to /v1")
         path = parts.path.rstrip("/")
         loopback = _is_loopback(host)
-        named = "loopback" if loopback else host if port is None else f"{host}:{port}"
-        return cls(f"{parts.scheme}://{parts.netloc}{path}", host, loopback, named + path)
+        at = "" if port in (None, _DEFAULT_PORTS[parts.scheme]) else f":{port}"
+        authority = f"[{host}]" if ":" in host else host
+        named = "loopback" if loopback else authority
+        return cls(f"{parts.scheme}://{authority}{at}{path}", host, loopback, named + at + path)
+
+
+def check_apart(models: Mapping[str, Model]) -> None:
+    """Raises UsageError when two models, by alias, would be given each other's answers and are asked in two places.
+
+    A model tells its place by ``endpoint``; one without, or None, is asked nowhere that could be mistaken.
+    """
+    seen: dict[tuple[tuple[str, str], ...], tuple[str, Endpoint]] = {}
+    for alias, model in models.items():
+        here: Endpoint | None = getattr(model, "endpoint", None)
+        if here is None:
+            continue
+        first, there = seen.setdefault(tuple(sorted(model.fingerprint().items())), (alias, here))
+        if there.url != here.url:
+            raise UsageError(
+                f"{first} and {alias} are one model by name and server ({here.identity}) and would share their "
+                f"answers, but are asked at {there.url} and {here.url}; write one address for both, or ask them "
+                "in two runs with a --ab-store each"
+            )
 
 
 def _is_loopback(host: str) -> bool:

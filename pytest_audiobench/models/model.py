@@ -58,7 +58,9 @@ class Model(Protocol):
     A model may also have, each looked for by name: ``in_process`` (True where its weights fill a device: with workers
     it is then loaded once for each device and shared), ``hearing`` (a :class:`Hearing`, or None before it is known),
     ``digest_of`` (set by the run: hashes a file and remembers it), ``budget`` (set by the run: what may still be
-    spent), ``oom_splits`` (batches halved for want of memory so far), ``peak_memory_bytes``.
+    spent), ``served_by`` (set by the run, where it starts the model's server: the digest of its command), ``endpoint``
+    (where it is asked, if its fingerprint can be had without asking), ``oom_splits`` (batches halved for want of
+    memory so far), ``peak_memory_bytes``.
     """
 
     spec: str

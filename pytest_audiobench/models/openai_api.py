@@ -8,17 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, TypeVar, cast, get_args
 
-import numpy as np
-
-from pytest_audiobench.audio.heard import Heard
 from pytest_audiobench.errors import FatalError, UsageError
 from pytest_audiobench.models.budget import Budget
 from pytest_audiobench.models.endpoint import Endpoint
 from pytest_audiobench.models.keys import find_key
-from pytest_audiobench.models.messages import Ask, AudioSlot, Message, Request, Response, Settings
+from pytest_audiobench.models.messages import Ask, Response
 from pytest_audiobench.models.model import Hearing, Limits
 from pytest_audiobench.models.openai_dialogue import Api, Dialogue, Prices
 from pytest_audiobench.models.openai_wire import FORMATS, Format
+from pytest_audiobench.models.predictions_hearing import find_hearing
 from pytest_audiobench.models.spec import check_options, written
 
 if TYPE_CHECKING:
@@ -79,6 +77,8 @@ class OpenAIModel:
         self._questioner: Questioner | None = None
         self._gone = False
         self.hearing: Hearing | None = None
+        self.served_by: str | None = None
+        """The digest of the command by which the run starts the server, None for a server of others."""
 
     @property
     def limits(self) -> Limits:
@@ -92,6 +92,11 @@ class OpenAIModel:
             max_clips=1 if typed else _MOST_CLIPS,
             tasks=("transcription",) if typed else ("choice", "transcription", "open"),
         )
+
+    @property
+    def endpoint(self) -> Endpoint | None:
+        """Where the server is, None for the run's own."""
+        return self._endpoint if self.served_by is None else None
 
     @property
     def budget(self) -> Budget | None:
@@ -108,11 +113,14 @@ class OpenAIModel:
         self._budget = budget
 
     def fingerprint(self) -> Mapping[str, str]:
-        """The model's and its server's names, and what is done to the audio; not how it is asked in time."""
+        """The model's and its server's names, and what is done to the audio; not how it is asked in time.
+
+        A server that the run starts is named by its command, since its port is another in every run.
+        """
         return {
             "adapter": ADAPTER,
             "model": self._target,
-            "endpoint": self._endpoint.identity,
+            "endpoint": self._endpoint.identity if self.served_by is None else f"served by {self.served_by}",
             "api": self._api,
             "encoding": "WAV, 16-bit PCM" if self._format == "wav" else "WAV, 32-bit float",
         }
@@ -121,19 +129,20 @@ class OpenAIModel:
         """Find the key, and prove that audio arrives where the server tells usage.
 
         Raises UsageError for a key that is absent or open to others, FatalError when the openai library is absent,
-        the server refuses, or its prompts do not grow with audio.
+        the environment's proxy is of no use, the server refuses, or its prompts do not grow with audio.
         """
         if self._questioner is not None:
             return
         key = find_key(self._endpoint, self._key_env)
         try:
-            from pytest_audiobench.models.openai_client import Client
-
-            client = Client(self._endpoint, key, self._target, self._timeout_s)
+            import openai  # noqa: F401
         except ImportError as error:
-            raise FatalError(f"{self.spec} needs {error.name}: pip install 'pytest-audiobench[openai]'") from None
+            needed = error.name or "the openai library"
+            raise FatalError(f"{self.spec} needs {needed}: pip install 'pytest-audiobench[openai]'") from None
         from pytest_audiobench.models.openai_asking import Questioner, Spending
+        from pytest_audiobench.models.openai_client import Client
 
+        client = Client(self._endpoint, key, self._target, self._timeout_s)
         dialogue = Dialogue(client, key, model=self._target, api=self._api, encoding=self._format, stream=self._stream)
         self._client = client
         self._questioner = Questioner(
@@ -174,34 +183,22 @@ class OpenAIModel:
             return Hearing("unproven", "a transcription endpoint cannot be asked without audio")
         if not self._probe:
             return Hearing("unproven", "probe=no")
-        with_audio = questioner.ask([_trial(self._rate_hz, audio=True)])[0]
-        if with_audio.error is not None:
-            raise FatalError(f"{self.spec} cannot be asked about a second of audio: {with_audio.error}")
-        if heard := with_audio.usage.get("audio_tokens"):
-            return Hearing("proven", f"the server counts {heard} audio tokens for a second of audio")
-        if "prompt_tokens" not in with_audio.usage:
-            return Hearing("unproven", "the server tells no usage")
-        without = questioner.ask([_trial(self._rate_hz, audio=False)])[0]
-        if without.error is not None or "prompt_tokens" not in without.usage:
-            return Hearing("unproven", "the server answers nothing without audio to compare with")
-        tokens, silent = with_audio.usage["prompt_tokens"], without.usage["prompt_tokens"]
-        if tokens <= silent:
-            raise FatalError(
-                f"{self.spec} does not hear: its prompt has {tokens} tokens with a second of audio and {silent} "
-                "without, so the server drops the audio; serve the model with its own processor, or add ,probe=no "
-                "where usage is told wrongly"
-            )
-        return Hearing("proven", f"a second of audio takes {tokens - silent} tokens of the prompt")
+        counted = 0
 
+        def answer(probe: Ask) -> Response:
+            nonlocal counted
+            if counted:
+                return Response(error="not asked: enough is known")
+            response = questioner.ask([probe])[0]
+            if probe.audio and response.error is not None:
+                raise FatalError(f"{self.spec} cannot be asked about a few seconds of sound: {response.error}")
+            counted = response.usage.get("audio_tokens", 0) if probe.audio else 0
+            return response
 
-def _trial(rate_hz: int, *, audio: bool) -> Ask:
-    """A question about a second of a tone, or the same question alone."""
-    time_s = np.arange(rate_hz) / rate_hz
-    tone = (0.1 * np.sin(2 * np.pi * 440 * time_s)).astype(np.float32)
-    clips = (Heard(tone, rate_hz, "", rate_hz, rate_hz, "none"),) if audio else ()
-    parts = (*((AudioSlot(0),) if audio else ()), "What is heard?")
-    request = Request("", "probe", "probe", "", "open", (Message("user", parts),), (), settings=Settings(1))
-    return Ask(request, clips)
+        hearing = find_hearing(self.spec, answer, self._rate_hz, placeholder="")
+        if counted:
+            return Hearing("proven", f"the server counts {counted} audio tokens for a few seconds of sound")
+        return hearing
 
 
 def _prices(options: Mapping[str, str]) -> Prices | None:

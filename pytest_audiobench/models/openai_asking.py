@@ -71,6 +71,7 @@ class Questioner:
         self._timeout_s, self._patience_s = timeout_s, patience_s
         self._pace = Pace(concurrency)
         self._stopped: FatalError | None = None
+        self._lasting = False
         self._broken_in_a_row = 0
         self._alive_at = 0.0
         self.gone = False
@@ -92,6 +93,8 @@ class Questioner:
             raise
         if all(response.error is not None for response in responses):
             self._raise_stopped()
+        if not self._lasting:
+            self._taken_stopped()
         return responses
 
     def close(self, last: Callable[[], Awaitable[None]]) -> None:
@@ -103,10 +106,15 @@ class Questioner:
 
     def _raise_stopped(self) -> None:
         """Raise why nothing more can be had, once: whoever asks again after that is given another chance."""
+        stopped = self._taken_stopped()
+        if stopped is not None:
+            raise stopped
+
+    def _taken_stopped(self) -> FatalError | None:
         stopped, self._stopped = self._stopped, None
         if stopped is not None:
             self._broken_in_a_row = 0
-            raise stopped
+        return stopped
 
     async def _all(self, batch: Sequence[Ask]) -> list[Response]:
         self._alive_at = self._loop.time()
@@ -127,7 +135,7 @@ class Questioner:
                 try:
                     response = await self._once(ask)
                 except FatalError as error:
-                    return self._stop(error)
+                    return self._stop(error, lasting=True)
                 except SampleError as error:
                     self._is_alive()
                     return Response(error=str(error))
@@ -143,7 +151,7 @@ class Questioner:
                             # It answered others meanwhile: this one request is what it will not have.
                             return self._given_up(silence)
                         self.gone = True
-                        return self._stop(FatalError(f"{silence}; {_KEPT}, or be more patient"))
+                        return self._stop(FatalError(f"{silence}; {_KEPT}, or be more patient"), lasting=False)
                 except Broken as error:
                     broken += 1
                     if error.slow:
@@ -198,11 +206,17 @@ class Questioner:
     def _given_up(self, why: str) -> Response:
         self._broken_in_a_row += 1
         if self._broken_in_a_row >= _HOPELESS:
-            return self._stop(FatalError(f"{_HOPELESS} requests in a row failed: {why}; {_KEPT}"))
+            return self._stop(FatalError(f"{_HOPELESS} requests in a row failed: {why}; {_KEPT}"), lasting=False)
         return Response(error=why)
 
-    def _stop(self, error: FatalError) -> Response:
-        self._stopped = self._stopped or error
+    def _stop(self, error: FatalError, lasting: bool) -> Response:
+        """Send nothing more of this batch, nor of the next if that is ``lasting``: a key, an address, a budget.
+
+        What may have passed by then, a server that broke or was away, does not fail an eval that it has not been
+        asked anything for; ``gone`` bounds what asking anew costs.
+        """
+        if self._stopped is None:
+            self._stopped, self._lasting = error, lasting
         self._pace.reopen()
         return Response(error=str(error))
 

@@ -14,6 +14,7 @@ import math
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any, NamedTuple
+from urllib.request import getproxies
 
 from pytest_audiobench.errors import FatalError, SampleError
 from pytest_audiobench.models import openai_wire as wire
@@ -69,7 +70,7 @@ class Client:
     """A server, asked for one model. For use within one event loop."""
 
     def __init__(self, endpoint: Endpoint, key: Key | None, model: str, timeout_s: float) -> None:
-        """Raises ImportError when the openai library is absent."""
+        """Raises ImportError without the openai library, FatalError for a proxy of the environment that is no use."""
         import openai
 
         self._endpoint, self._key, self._model, self._timeout_s = endpoint, key, model, timeout_s
@@ -77,18 +78,11 @@ class Client:
             # Their debug lines repeat whole requests and the headers of replies, in which a server may repeat the key.
             logger = logging.getLogger(name)
             logger.setLevel(max(logger.level, logging.INFO))
-        http_client = openai.DefaultAsyncHttpxClient(
-            # A proxy from the environment is no way to this machine itself.
-            trust_env=not endpoint.loopback,
-            follow_redirects=False,
-            event_hooks={"response": [_stop_at_refusals]},
-            timeout=timeout_s,
-        )
         self._openai = openai.AsyncOpenAI(
             api_key=key.reveal() if key else _NO_KEY,
             base_url=endpoint.url,
             max_retries=0,
-            http_client=http_client,
+            http_client=_network(endpoint, timeout_s),
             # A reply is bounded by the bytes that come; compressed ones could grow without bound.
             default_headers={"Accept-Encoding": "identity"},
         )
@@ -182,6 +176,27 @@ class Client:
 
     def _clean(self, text: str) -> str:
         return self._key.scrubbed(text) if self._key else text
+
+
+def _network(endpoint: Endpoint, timeout_s: float) -> Any:
+    import openai
+
+    # A proxy from the environment is no way to this machine itself.
+    proxies = {} if endpoint.loopback else getproxies()
+    try:
+        return openai.DefaultAsyncHttpxClient(
+            trust_env=not endpoint.loopback,
+            follow_redirects=False,
+            event_hooks={"response": [_stop_at_refusals]},
+            timeout=timeout_s,
+        )
+    except Exception as error:
+        if not proxies or isinstance(error, OSError):
+            raise
+        # Only what is missing is repeated: the rest may hold the proxy's address, and a password in it.
+        why = error if isinstance(error, ImportError) else "it is no URL such as http://HOST:PORT"
+        names = ", ".join(f"{name.upper()}_PROXY" for name in sorted(proxies))
+        raise FatalError(f"the proxy in the environment cannot be used: {why} (see {names})") from None
 
 
 async def _stop_at_refusals(response: Any) -> None:

@@ -39,15 +39,17 @@ class Prices(NamedTuple):
     def cost_usd(self, ask: Ask, usage: Mapping[str, int]) -> float:
         """What a request cost by its usage; the worst where that tells too little.
 
-        Prompt tokens whose kind is not told are taken to be of the dearer kind. Tokens that only the total tells
-        (a model's thoughts) are output.
+        A zero tells nothing: servers write it that do not count. Prompt tokens whose kind is not told are taken to be
+        of the dearer kind. Tokens that only the total tells (a model's thoughts) are output; where nothing tells the
+        output, it is all that was allowed.
         """
-        if "prompt_tokens" not in usage:
+        prompt, audio = usage.get("prompt_tokens", 0), usage.get("audio_tokens", 0)
+        if not prompt:
             return self.worst_usd(ask)
-        prompt = usage["prompt_tokens"]
         output = max(usage.get("completion_tokens", 0), usage.get("total_tokens", 0) - prompt)
-        audio = min(prompt, usage.get("audio_tokens", prompt)) if ask.audio else 0
-        audio_usd = self.audio_usd if "audio_tokens" in usage else max(self.audio_usd, self.text_usd)
+        output = output if output > 0 else ask.request.settings.max_new_tokens
+        audio_usd = self.audio_usd if audio else max(self.audio_usd, self.text_usd)
+        audio = min(prompt, audio or prompt) if ask.audio else 0
         return (audio * audio_usd + (prompt - audio) * self.text_usd + output * self.output_usd) / 1e6
 
 

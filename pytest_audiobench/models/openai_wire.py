@@ -6,15 +6,12 @@ Replies are hostile until read: every type is checked, and what does not fit is 
 from __future__ import annotations
 
 import base64
-import io
 import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, Literal, TypeAlias
 
-import numpy as np
-import soundfile
-
 from pytest_audiobench.audio.heard import Heard
+from pytest_audiobench.audio.wav import Pcm, wav_bytes
 from pytest_audiobench.errors import SampleError
 from pytest_audiobench.identity import seed
 from pytest_audiobench.models.messages import Ask, AudioSlot, Finish, Message, Output, Part, Response
@@ -26,25 +23,19 @@ FORMATS: Final = ("wav", "wav-float32")
 LONGEST_TEXT: Final = 1_000_000
 """Characters of one answer; a longer one is an error of its sample."""
 
+_PCM: Mapping[Format, Pcm] = {"wav": "int16", "wav-float32": "float32"}
 _FINISHES: Mapping[object, Finish] = {"stop": "stop", "length": "length", "content_filter": "refusal"}
 _LARGEST_COUNT = 2**53
 _SHOWN = 300
 _SAYING = ("error", "message", "detail")
 
 
-def wav(heard: Heard, encoding: Format) -> bytes:
+def wav(heard: Heard, encoding: Format) -> memoryview:
     """A WAV file of what is played. "wav" rounds to 16 bits, and is exact for clips that came from 16 bits.
 
     Samples beyond full scale are clipped by "wav" and kept by "wav-float32".
     """
-    samples: Any = heard.samples
-    if encoding == "wav":
-        # By 32768 and not 32767, as decoders divide: what was 16-bit stays bit for bit.
-        samples = np.clip(np.round(heard.samples * 32768.0), -32768, 32767).astype(np.int16)
-    file = io.BytesIO()
-    subtype = "PCM_16" if encoding == "wav" else "FLOAT"
-    soundfile.write(file, samples, heard.rate_hz, format="WAV", subtype=subtype)
-    return file.getvalue()
+    return wav_bytes(heard.samples, heard.rate_hz, _PCM[encoding])
 
 
 def chat_body(ask: Ask, model: str, encoding: Format, *, stream: bool, limit_name: str) -> Body:
@@ -77,7 +68,7 @@ def transcription_body(ask: Ask, model: str, encoding: Format) -> Body:
         )
     return {
         "model": model,
-        "file": ("clip.wav", wav(ask.audio[0], encoding), "audio/wav"),
+        "file": ("clip.wav", bytes(wav(ask.audio[0], encoding)), "audio/wav"),
         "response_format": "json",
         "temperature": float(ask.request.settings.temperature),
     }

@@ -63,12 +63,18 @@ def placed(session: EvalSession, spec: ModelSpec) -> ModelSpec:
 
 
 def behind(session: EvalSession, spec: ModelSpec, model: Model) -> Model:
-    """``model``, which waits for the run's server and tells its end where it asks that one."""
+    """``model``, which waits for the run's server and tells its end where it asks that one.
+
+    A model that cannot ask what its server is made of is told the digest of the command, as the user wrote it.
+    """
+    from pytest_audiobench.identity import digest
     from pytest_audiobench.models.server_process import ServedModel
     from pytest_audiobench.models.spec import written
 
     if not _wanted(session.options, spec):
         return model
+    if hasattr(model, "served_by"):
+        model.served_by = digest(session.options.serve_command)
     return cast("Model", ServedModel(model, _served(session), written(spec.kind, spec.target, spec.options)))
 
 

@@ -16,6 +16,7 @@ from pytest_audiobench.datasets.dataset import Places
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.gate.config import Rules, find_rules
 from pytest_audiobench.models.budget import Budget
+from pytest_audiobench.models.endpoint import check_apart
 from pytest_audiobench.models.model import Model
 from pytest_audiobench.models.registry import make, with_run_wide
 from pytest_audiobench.models.spec import ModelSpec, parse_specs
@@ -128,9 +129,13 @@ class EvalSession:
         return {name: value for name, value in found.items() if value}
 
     def check_models(self) -> None:
-        """Make every model's handle and read its limits; no weights. Raises UsageError for one that cannot be."""
+        """Make every model's handle and read its limits; no weights.
+
+        Raises UsageError for one that cannot be, and for two that would be taken for one.
+        """
         for alias in self.specs:
             _ = self.handle(alias).limits
+        check_apart({alias: self.made(spec) for alias, spec in self.specs.items() if spec.kind == "openai"})
 
     def places(self, here: Path) -> Places:
         """Where data may lie, for a test file in the folder ``here``."""

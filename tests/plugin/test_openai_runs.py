@@ -119,3 +119,29 @@ def test_credentials_in_a_url_are_a_usage_error_that_does_not_repeat_them(tones,
     assert ran.ret == pytest.ExitCode.USAGE_ERROR
     assert SECRET not in ran.stdout.str() + ran.stderr.str()
     ran.stderr.fnmatch_lines(["*base_url holds credentials for 127.0.0.1*key_env=NAME*"])
+
+
+def test_two_servers_on_this_machine_are_two_models_and_both_are_asked(tones, peer):
+    other = PEER.Peer(lambda call: PEER.Reply(PEER.completion("B", prompt=10 + sum(call.heard) // 640)))
+    try:
+        ran = tones.run(
+            f"--ab-model=a=openai:tiny,base_url={peer.url}",
+            f"--ab-model=b=openai:tiny,base_url={other.url}",
+            model=None,
+        )
+    finally:
+        other.stop()
+    ran.assert_outcomes(passed=2)
+    assert len(peer.asked) == len(other.asked) == 40
+    record, _ = tones.last()
+    assert len({model["fingerprint"]["endpoint"] for model in record["models"]}) == 2
+
+
+def test_two_addresses_that_cannot_be_told_apart_are_a_usage_error(tones, peer):
+    named = peer.url.replace("127.0.0.1", "localhost")
+    ran = tones.run(
+        f"--ab-model=a=openai:tiny,base_url={peer.url}", f"--ab-model=b=openai:tiny,base_url={named}", model=None
+    )
+    assert ran.ret == pytest.ExitCode.USAGE_ERROR
+    ran.stderr.fnmatch_lines([f"*a and b are one model*asked at {peer.url} and {named}; write one address for both*"])
+    assert not peer.calls

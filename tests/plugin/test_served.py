@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from pytest_audiobench.models.openai_api import OpenAIModel
 from pytest_audiobench.models.server_process import Served, ServedModel
 from pytest_audiobench.models.spec import parse_spec
 from pytest_audiobench.plugin import served
@@ -14,7 +15,7 @@ RUN = {"serve_command": "serve {port}", "url_file": None, "base_url": ""}
 @pytest.fixture
 def session(tmp_path):
     def make(**options):
-        config = SimpleNamespace(workerinput={served.PORT: 4321})
+        config = SimpleNamespace(workerinput={served.PORT: options.pop("port", 4321)})
         return SimpleNamespace(
             options=SimpleNamespace(**{**RUN, **options}), config=config, place=SimpleNamespace(folder=tmp_path)
         )
@@ -54,3 +55,16 @@ def test_a_model_behind_the_server_is_named_as_the_user_named_it(session, tmp_pa
     assert (model.spec, model.limits) == ("http:lab,rate=8000", "limits")
     assert not hasattr(model, "oom_splits")
     assert model._served == Served("http://127.0.0.1:4321", tmp_path)
+
+
+def test_a_model_behind_the_server_is_known_by_the_servers_command_and_not_by_its_port(session):
+    def fingerprint(**options):
+        run, given = session(**options), parse_spec("openai:tiny")
+        placed = served.placed(run, given)
+        model = served.behind(run, given, OpenAIModel(placed.target, placed.options))
+        return model._inner.fingerprint()
+
+    first = fingerprint(serve_command="serve --weights one --port {port}", port=4321)
+    assert first == fingerprint(serve_command="serve --weights one --port {port}", port=5432)
+    assert first != fingerprint(serve_command="serve --weights two --port {port}")
+    assert "4321" not in str(first)

@@ -109,7 +109,8 @@ def test_costs_follow_the_usage_that_the_server_tells(peer, model_at, asks, talk
 
 def test_the_cap_on_costs_is_never_passed(peer, model_at, asks, talk, tmp_path):
     def behave(call):
-        usage = {"prompt_tokens": 100 if call.heard else 20, "completion_tokens": 10}
+        prompt = (300 if call.is_probe else 100) if call.heard else 20
+        usage = {"prompt_tokens": prompt, "completion_tokens": 10}
         return talk.Reply({**talk.completion("A"), "usage": usage}, wait_s=0.01)
 
     peer.behave = behave
@@ -155,6 +156,31 @@ def test_a_server_that_is_not_there_was_sent_nothing(peer, model_at, asks, tmp_p
 def test_thoughts_that_only_the_total_tells_are_paid_for(asks):
     usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 115, "audio_tokens": 0}
     assert Prices(1, 1, 2).cost_usd(asks(1)[0], usage) == pytest.approx((10 + 2 * 105) / 1e6)
+
+
+@pytest.mark.parametrize(
+    ("usage", "tokens"),
+    [
+        ({"prompt_tokens": 50}, (50, 7)),
+        ({"prompt_tokens": 50, "completion_tokens": 0, "total_tokens": 50}, (50, 7)),
+        ({"prompt_tokens": 50, "completion_tokens": 2, "audio_tokens": 0}, (50, 2)),
+        ({"prompt_tokens": 50, "total_tokens": 53}, (50, 3)),
+    ],
+)
+def test_what_a_usage_leaves_open_or_zero_is_taken_at_its_worst(asks, usage, tokens):
+    prompt, output = tokens
+    cost_usd = Prices(1, 10, 100).cost_usd(asks(1, max_new_tokens=7)[0], usage)
+    assert cost_usd == pytest.approx((10 * prompt + 100 * output) / 1e6)
+
+
+def test_a_cap_on_costs_binds_where_a_server_writes_zeros_for_its_usage(peer, model_at, asks, talk, tmp_path):
+    usage = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
+    peer.behave = lambda call: talk.Reply({**talk.completion("A"), "usage": usage})
+    model = model_at(peer, **DEAR)
+    worst_usd = Prices(1, 10, 100).worst_usd(asks(1)[0])
+    model.budget = Budget(tmp_path, max_cost_usd=3.5 * worst_usd)
+    responses = model.ask(asks(10))
+    assert len([response for response in responses if response.error is None]) == len(peer.calls) == 3
 
 
 def test_costs_of_unknown_prices_cannot_be_capped(tmp_path):

@@ -230,6 +230,15 @@ def test_what_was_answered_before_the_end_is_handed_over(peer, model_at, asks, t
         model.ask(asks(1))
 
 
+@pytest.mark.parametrize(("status", "concurrency"), [(500, "12"), (503, "1")])
+def test_a_server_that_has_recovered_by_the_next_batch_is_asked_it(peer, model_at, asks, talk, status, concurrency):
+    peer.behave = lambda call: talk.Reply({}, status) if call.number >= 2 else None
+    model = model_at(peer, concurrency=concurrency, patience_s="0.3")
+    assert len(errors(model.ask(asks(12)))) == 10
+    peer.behave = lambda call: None
+    assert texts(model.ask(asks(12))) == right(12)
+
+
 def test_a_server_that_is_not_there_ends_the_asking_in_bounded_time(peer, model_at, asks):
     model = model_at(peer, patience_s="0.5")
     peer.stop()

@@ -1,5 +1,7 @@
 """What is asked of a server, how its answers are read, and what tells one model from another."""
 
+import importlib.util
+
 import numpy as np
 import pytest
 
@@ -153,6 +155,16 @@ def test_other_samples_are_rounded_or_sent_as_they_are():
     assert np.array_equal(exact, samples)
 
 
+@pytest.mark.parametrize("encoding", ["wav", "wav-float32"])
+def test_what_is_sent_of_a_clip_depends_on_the_clip_alone(heard, encoding):
+    from pytest_audiobench.models.openai_wire import wav
+
+    sent = bytes(wav(heard(np.zeros(1000)), encoding))
+    # Some writers put the time of day into a chunk of peaks.
+    assert b"PEAK" not in sent
+    assert sent == bytes(wav(heard(np.zeros(1000)), encoding))
+
+
 def test_clips_are_played_at_the_rate_that_is_asked_for(peer, model_at):
     assert model_at(peer).limits.rate_hz == 16_000
     assert model_at(peer, rate="24000").limits.rate_hz == 24_000
@@ -193,7 +205,7 @@ def test_a_prompt_that_grows_with_audio_proves_hearing_once(peer, model_at, asks
     model = model_at(peer, probe="yes")
     model.ask(asks(2))
     assert model.hearing.status == "proven"
-    assert "25 tokens" in model.hearing.evidence
+    assert model.hearing.evidence == "prompt_tokens 110 with 4 s of sound, 10 without"
     assert len(peer.calls) == 4
     model.close()
     model.ask(asks(1))
@@ -202,7 +214,7 @@ def test_a_prompt_that_grows_with_audio_proves_hearing_once(peer, model_at, asks
 
 def test_a_server_that_drops_the_audio_is_refused(peer, model_at, asks, talk):
     peer.behave = lambda call: talk.Reply(talk.completion("A", prompt=14))
-    with pytest.raises(FatalError, match=r"does not hear: its prompt has 14 tokens with a second of audio and 14"):
+    with pytest.raises(FatalError, match="its prompt has 14 tokens with 4 s of sound, and 14 without"):
         model_at(peer, probe="yes").ask(asks(1))
     assert not peer.asked
 
@@ -212,15 +224,23 @@ def test_audio_tokens_prove_hearing_without_a_second_question(peer, model_at, as
     peer.behave = lambda call: talk.Reply({**talk.completion("A"), "usage": usage})
     model = model_at(peer, probe="yes")
     model.load()
-    assert model.hearing == ("proven", "the server counts 10 audio tokens for a second of audio")
+    assert model.hearing == ("proven", "the server counts 10 audio tokens for a few seconds of sound")
     assert len(peer.calls) == 1
 
 
-def test_without_usage_hearing_is_unproven(peer, model_at, talk):
-    peer.behave = lambda call: talk.Reply({"choices": [{"message": {"content": "A"}}]})
+@pytest.mark.parametrize("usage", [None, {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}])
+def test_without_usage_or_with_zeros_for_it_hearing_is_unproven(peer, model_at, talk, usage):
+    peer.behave = lambda call: talk.Reply({"choices": [{"message": {"content": "A"}}], "usage": usage})
     model = model_at(peer, probe="yes")
     model.load()
-    assert model.hearing == ("unproven", "the server tells no usage")
+    assert model.hearing == ("unproven", "the server tells no prompt_tokens for 4 s of sound")
+
+
+def test_a_server_that_counts_prompts_with_audio_only_leaves_hearing_unproven(peer, model_at, talk):
+    peer.behave = lambda call: None if call.heard else talk.Reply(talk.completion("A", prompt=0))
+    model = model_at(peer, probe="yes")
+    model.load()
+    assert model.hearing.status == "unproven"
 
 
 def test_a_server_that_answers_nothing_without_audio_leaves_hearing_unproven(peer, model_at, talk):
@@ -233,7 +253,7 @@ def test_a_server_that_answers_nothing_without_audio_leaves_hearing_unproven(pee
 
 def test_a_server_that_takes_no_audio_is_found_out_before_the_first_question(peer, model_at, asks, talk):
     peer.behave = lambda call: talk.Reply({"error": {"message": "unknown part input_audio"}}, 400)
-    with pytest.raises(FatalError, match=r"cannot be asked about a second of audio: .*unknown part input_audio"):
+    with pytest.raises(FatalError, match=r"cannot be asked about a few seconds of sound: .*unknown part input_audio"):
         model_at(peer, probe="yes").ask(asks(3))
     assert len(peer.calls) == 1
 
@@ -241,18 +261,33 @@ def test_a_server_that_takes_no_audio_is_found_out_before_the_first_question(pee
 # Identity and options
 
 
-def test_a_local_server_is_the_same_under_another_port_and_name():
+def test_a_model_is_told_from_others_by_its_name_server_and_audio():
     def fingerprint(url, target="m", **options):
         return OpenAIModel(target, {"base_url": url, **options}).fingerprint()
 
     here = fingerprint("http://127.0.0.1:8000/v1")
-    assert here == fingerprint("http://localhost:9999/v1/") == fingerprint("http://[::1]:1/v1")
+    assert here == fingerprint("http://localhost:8000/v1/") == fingerprint("http://[::1]:8000/v1")
+    assert here != fingerprint("http://127.0.0.1:8001/v1")
     assert here == fingerprint("http://127.0.0.1:8000/v1", stream="yes", concurrency="3", timeout_s="9", probe="no")
     assert here != fingerprint("http://127.0.0.1:8000/v2")
     assert here != fingerprint("http://127.0.0.1:8000/v1", target="other")
     assert here != fingerprint("http://127.0.0.1:8000/v1", format="wav-float32")
     assert fingerprint("https://a.example/v1") != fingerprint("https://a.example:8443/v1")
     assert OpenAIModel("m").fingerprint()["endpoint"] == "api.openai.com/v1"
+
+
+@pytest.mark.parametrize(
+    ("short", "long"),
+    [
+        ("https://a.example/v1", "https://A.example:443/v1/"),
+        ("http://a.example/v1", "http://a.example:80/v1"),
+        ("http://[fd00::1]/v1", "http://[FD00::1]:80/v1"),
+    ],
+)
+def test_a_usual_port_may_be_written_or_left_out(short, long):
+    first, second = (OpenAIModel("m", {"base_url": url}) for url in (short, long))
+    assert first.fingerprint() == second.fingerprint()
+    assert first.endpoint.url == second.endpoint.url == short
 
 
 @pytest.mark.parametrize(
@@ -312,3 +347,23 @@ def test_a_proxy_from_the_environment_is_not_used_on_this_machine(peer, model_at
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     assert model_at(peer).ask(asks(1))[0].text == "1000"
+
+
+@pytest.mark.parametrize(
+    ("proxy", "why"),
+    [
+        ("socks5://127.0.0.1:9", "socksio"),
+        ("gopher://me:secret-word@127.0.0.1:9", "it is no URL such as http://HOST:PORT"),
+        ("http://me:secret-word@127.0.0.1:port", "it is no URL such as http://HOST:PORT"),
+    ],
+)
+def test_a_proxy_that_cannot_be_used_is_named_as_what_is_wrong(monkeypatch, proxy, why):
+    pytest.importorskip("openai", reason="needs the openai library (pip install 'pytest-audiobench[openai]')")
+    if why == "socksio" and importlib.util.find_spec("socksio"):
+        pytest.skip("needs a library for SOCKS to be absent")
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("all_proxy", proxy)
+    with pytest.raises(FatalError, match=rf"the proxy in the environment cannot be used: .*{why}.*ALL_PROXY") as raised:
+        OpenAIModel("m", {"base_url": "https://a.example/v1"}).load()
+    assert "secret-word" not in str(raised.value)
