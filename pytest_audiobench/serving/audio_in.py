@@ -17,6 +17,9 @@ from pytest_audiobench.serving.urls import fetch
 LONGEST_CALL_S = 7200.0
 """Audio that one call may hold once decoded: a kilobyte of compressed silence can promise hours."""
 
+_VALUES_A_SECOND = 2 * 48_000
+"""What one second may hold, in the mean over a call: a clip may have a higher rate, or more channels, for less time."""
+
 
 class AudioIn:
     """Decodes one call's audio: clips are cut at the model's window, and all of them together are bounded.
@@ -46,18 +49,19 @@ class AudioIn:
         return heard
 
     def _decoded(self, name: str, sound: Sound, window_s: float) -> Heard:
-        rate_hz = self._limits.rate_hz
+        # Somewhat more than what is left, so that a clip which is only too long is refused for its length.
+        rate_hz, most_values = self._limits.rate_hz, round((self._left_s + 2) * _VALUES_A_SECOND)
         if isinstance(sound.data, bytes):
-            return decode_bytes(name, sound.data, rate_hz, window_s)
+            return decode_bytes(name, sound.data, rate_hz, window_s, most_values)
         if sound.kind == "base64_wav":
-            return decode_bytes(name, unpacked(name, sound.data), rate_hz, window_s)
+            return decode_bytes(name, unpacked(name, sound.data), rate_hz, window_s, most_values)
         if sound.kind == "file_url":
             if not self._options.url_hosts:
                 raise AudioError(f"{name}: this server fetches no URLs; send base64_wav")
             data = fetch(sound.data, self._options.url_hosts, self._options.max_body_bytes, self._until)
-            return decode_bytes(name, data, rate_hz, window_s)
+            return decode_bytes(name, data, rate_hz, window_s, most_values)
         try:
-            return decode(Clip(self._file(name, sound.data)), rate_hz, window_s)
+            return decode(Clip(self._file(name, sound.data)), rate_hz, window_s, most_values)
         except OutOfReach:  # its message tells where the folder lies, and what is beside it
             raise AudioError(
                 f"{name}: no readable audio file of that name in the folder that this server reads"

@@ -17,9 +17,9 @@ from pytest_audiobench.serving.questions import Sound, question
 WINDOWLESS = Limits(max_clips=4)
 
 
-def _silence(duration_s):
+def _silence(duration_s, rate_hz=8000, channels=1):
     file = io.BytesIO()
-    soundfile.write(file, np.zeros(int(8000 * duration_s), dtype=np.int16), 8000, format="FLAC")
+    soundfile.write(file, np.zeros((int(rate_hz * duration_s), channels), dtype=np.int16), rate_hz, format="FLAC")
     return Sound("bytes", file.getvalue())
 
 
@@ -38,6 +38,21 @@ def test_a_little_file_that_promises_hours_is_refused(audio):
     assert len(bomb.data) < 200_000
     with pytest.raises(SampleError, match="more than 3 s of audio; send it in several calls"):
         audio.heard(_asked(bomb))
+
+
+@pytest.mark.parametrize(("rate_hz", "channels"), [(384_000, 1), (96_000, 8)])
+def test_a_little_file_of_many_samples_a_second_is_refused_before_it_is_read(audio, rate_hz, channels):
+    with pytest.raises(SampleError, match=f"audio 0: .* frames of {channels} channels at {rate_hz} Hz are more than"):
+        audio.heard(_asked(_silence(2.9, rate_hz, channels)))
+    (heard,) = audio.heard(_asked(_silence(0.25, rate_hz, channels)))
+    assert heard.duration_s == 0.25
+
+
+def test_a_file_in_the_servers_folder_is_bounded_too(audio, tmp_path):
+    (tmp_path / "dense.flac").write_bytes(_silence(2.9, 384_000).data)
+    audio = audio_in.AudioIn(WINDOWLESS, ServeOptions(files=tmp_path), time.monotonic() + 60)
+    with pytest.raises(SampleError, match="are more than may be read"):
+        audio.heard(_asked(Sound("file_path", "dense.flac")))
 
 
 def test_the_clips_of_a_call_share_one_bound(audio):
