@@ -38,7 +38,7 @@ def decode(clip: Clip, rate_hz: int, max_s: float | None, most_values: int | Non
     reach_s = None if window_s is None else edits.reach_s(clip.edits, window_s)
     sound = _source_sound(clip, rate_hz, reach_s, most_values)
     edited = _edited(clip, sound)
-    return _heard(sound, edited, edits.length_s(clip.edits, sound.frames / sound.rate_hz), rate_hz, max_s)
+    return _heard(str(clip), sound, edited, edits.length_s(clip.edits, sound.frames / sound.rate_hz), rate_hz, max_s)
 
 
 def decode_bytes(
@@ -47,14 +47,21 @@ def decode_bytes(
     """:func:`decode` for a file's bytes in memory, such as a server receives; ``name`` stands for them in messages."""
     sound = read_bytes(name, data, None if max_s is None else max_s + _TAIL_S, most_values)
     _check(name, sound.samples)
-    return _heard(sound, sound.samples, sound.frames / sound.rate_hz, rate_hz, max_s)
+    return _heard(name, sound, sound.samples, sound.frames / sound.rate_hz, rate_hz, max_s)
 
 
-def _heard(sound: SourceSound, edited: Samples, length_s: float, rate_hz: int, max_s: float | None) -> Heard:
+def _heard(
+    name: str, sound: SourceSound, edited: Samples, length_s: float, rate_hz: int, max_s: float | None
+) -> Heard:
     """What is played of ``edited``, which comes from ``sound`` and lasts ``length_s`` in whole."""
     if sound.rate_hz != rate_hz:
         edited = soxr.resample(edited, sound.rate_hz, rate_hz, quality="HQ")
     played = edited if max_s is None else edited[: max(1, round(max_s * rate_hz))]
+    if not len(played):
+        raise AudioError(
+            f"{name}: too short to be played ({sound.frames} frames at {sound.rate_hz} Hz are none at {rate_hz} Hz); "
+            "leave it out"
+        )
     return Heard(
         samples=np.ascontiguousarray(played),
         rate_hz=rate_hz,
