@@ -59,14 +59,13 @@ def response(sample_id: str, given: Response, took_s: float) -> dict[str, Any]:
     usage: dict[str, int] = dict(given.usage)
     if given.truncated_s:
         usage["audio_truncated_ms"] = round(1000 * sum(given.truncated_s))
-    error = given.error if given.error is not None or given.outputs else "the model gave no answer"
     return {
         "sample_id": sample_id,
-        "predictions": [] if error is not None else [output.text for output in given.outputs],
-        "finish_reason": None if error is not None or given.finish == "unknown" else given.finish,
+        "predictions": [output.text for output in given.outputs],
+        "finish_reason": None if given.finish == "unknown" else given.finish,
         "usage": usage or None,
         "latency_sec": round(took_s if given.latency_s is None else given.latency_s, 6),
-        "error": None if error is None else error.strip() or "unknown error",
+        "error": given.error,
     }
 
 

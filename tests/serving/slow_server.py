@@ -42,6 +42,8 @@ class Slow:
     def _answer(self, ask, size):
         if ask.request.sample_id == "bad":
             return Response(error="this one is not for me")
+        if "mute" in str(ask.request.messages):
+            return Response()
         played = ",".join(f"{heard.duration_s:.2f}" for heard in ask.audio)
         cut = tuple(heard.truncated_s for heard in ask.audio)
         response = Response.of(f"{size}|{played}|{ask.request.messages}|{ask.request.settings}", "length")

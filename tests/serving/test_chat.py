@@ -145,6 +145,11 @@ def test_a_models_own_refusal_is_400(slow):
         slow.chat.completions.create(model="slow", messages=_user("crash"))
 
 
+def test_a_model_that_gives_no_answer_has_not_answered_with_nothing(slow):
+    with pytest.raises(openai.BadRequestError, match="the model gave no answer"):
+        slow.chat.completions.create(model="slow", messages=_user("mute"))
+
+
 def test_a_key_is_needed_where_there_is_a_token(start):
     server = start("serve", "baseline:chance", env={"AUDIOBENCH_SERVE_TOKEN": "sesame"})
     assert _client(server, "sesame").models.list().data

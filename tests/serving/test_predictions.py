@@ -189,6 +189,11 @@ def test_a_model_that_refuses_one_question_answers_the_others(slow, item, wav):
     assert [row["error"] for row in told] == ["this one is not for me", None]
 
 
+def test_a_model_that_gives_no_answer_is_its_items_error(slow, item, wav):
+    (row,) = slow.answer(item("a", wav(), text="mute"))
+    assert (row["predictions"], row["finish_reason"], row["error"]) == ([], None, "the model gave no answer")
+
+
 BAD_CALLS = {
     "no json": (b'{"schema_version": ', 422),
     "not a number": (b'{"schema_version": "predictions_v1", "requests": [NaN]}', 422),
