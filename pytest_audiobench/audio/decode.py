@@ -41,18 +41,14 @@ def decode(clip: Clip, rate_hz: int, max_s: float | None, most_values: int | Non
     return _heard(str(clip), sound, edited, edits.length_s(clip.edits, sound.frames / sound.rate_hz), rate_hz, max_s)
 
 
-def decode_bytes(
-    name: str, data: bytes, rate_hz: int, max_s: float | None, most_values: int | None = None
-) -> Heard:
+def decode_bytes(name: str, data: bytes, rate_hz: int, max_s: float | None, most_values: int | None = None) -> Heard:
     """:func:`decode` for a file's bytes in memory, such as a server receives; ``name`` stands for them in messages."""
     sound = read_bytes(name, data, None if max_s is None else max_s + _TAIL_S, most_values)
     _check(name, sound.samples)
     return _heard(name, sound, sound.samples, sound.frames / sound.rate_hz, rate_hz, max_s)
 
 
-def _heard(
-    name: str, sound: SourceSound, edited: Samples, length_s: float, rate_hz: int, max_s: float | None
-) -> Heard:
+def _heard(name: str, sound: SourceSound, edited: Samples, length_s: float, rate_hz: int, max_s: float | None) -> Heard:
     """What is played of ``edited``, which comes from ``sound`` and lasts ``length_s`` in whole."""
     if sound.rate_hz != rate_hz:
         edited = soxr.resample(edited, sound.rate_hz, rate_hz, quality="HQ")

@@ -47,7 +47,12 @@ class Slow:
         played = ",".join(f"{heard.duration_s:.2f}" for heard in ask.audio)
         cut = tuple(heard.truncated_s for heard in ask.audio)
         response = Response.of(f"{size}|{played}|{ask.request.messages}|{ask.request.settings}", "length")
-        return Response(response.outputs, {"prompt_tokens": 7}, truncated_s=cut if any(cut) else ())
+        counts = (
+            {"prompt_tokens": 7}
+            if "half counted" in str(ask.request.messages)
+            else {"prompt_tokens": 7, "completion_tokens": 3}
+        )
+        return Response(response.outputs, counts, truncated_s=cut if any(cut) else ())
 
     def close(self):
         print("closed", file=sys.stderr, flush=True)

@@ -109,7 +109,7 @@ def test_audio_is_resampled_and_cut_at_the_window_and_the_cut_is_told(slow, item
         item("asked", wav(duration_s=3), max_length_seconds=2),
     )
     assert short["predictions"][0].startswith("3|1.00|")
-    assert short["usage"] == {"prompt_tokens": 7}
+    assert short["usage"] == {"prompt_tokens": 7, "completion_tokens": 3}
     assert long["predictions"][0].startswith("3|4.00|")
     assert long["usage"]["audio_truncated_ms"] == 1000
     assert asked["usage"]["audio_truncated_ms"] == 1000
