@@ -256,6 +256,22 @@ def test_a_server_that_takes_one_at_a_time_is_not_asked_two():
     assert [verdict.rule for verdict in checked if verdict.is_kept is not True] == ["sample-id-twice-400"]
 
 
+def test_a_server_that_takes_files_only_is_not_sent_base64(monkeypatch):
+    monkeypatch.setitem(FAULTS, "files only", (_info(audio_payload_types=["file_path"]),))
+    server = template.Server(("127.0.0.1", 0), template.Dummy(), None, 64 << 20)
+    server.RequestHandlerClass = type("FilesOnly", (Broken,), {"fault": "files only"})
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+    checked = {v.rule: v for v in Checker(Probe(f"127.0.0.1:{server.server_port}", None, 5)).verdicts()}
+    done = _check(f"http://127.0.0.1:{server.server_port}")
+    server.shutdown()
+    server.server_close()
+    assert done.returncode == 0
+    assert done.stdout.endswith("the server keeps the contract, as far as it was tried (14 skipped)\n")
+    assert {rule for rule, verdict in checked.items() if verdict.is_kept} == {"health", "info", "loaded", "no-json-422"}
+    assert not any(verdict.is_kept is False for verdict in checked.values())
+    assert "the server takes ['file_path']" in checked["two-ok"].why
+
+
 def test_a_batch_too_large_to_try_is_not_tried():
     class Vast(template.Dummy):
         max_batch = 10**9
