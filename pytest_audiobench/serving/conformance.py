@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from pytest_audiobench.models import predictions_reply
 from pytest_audiobench.serving.probe import Exchange, Probe
 from pytest_audiobench.serving.replies import Broken, are_texts, expect, is_number, json_object, must_be_answered, shown
 from pytest_audiobench.serving.samples import SCHEMA, call, item
@@ -85,17 +86,20 @@ class Checker:
         if not self._info:
             raise Untried("there is no /info")
         until = time.monotonic() + self._probe.timeout_s
-        info = self._info
-        while info.get("load_status") == "loading" and time.monotonic() < until:
+        while True:
+            answer = self._answer(self._probe.get("/info"))
+            expect(answer, 200)
+            info, state = json_object(answer), _state(answer)
+            if state != "loading" or time.monotonic() >= until:
+                break
             time.sleep(0.2)
-            info = json_object(self._answer(self._probe.get("/info")))
         status = info.get("load_status")
         elapsed, error = info.get("loading_elapsed_sec"), info.get("last_error")
         if status is not None and not isinstance(status, str):
             raise Broken(f"load_status is {shown(status)}, not a text")
         if elapsed is not None and not is_number(elapsed):
             raise Broken(f"loading_elapsed_sec is {shown(elapsed)}, not a number")
-        if status in ("loading", "failed", "error"):
+        if state != "ready":
             raise Broken(f"load_status is {status!r} ({shown(error)})")
         return "load_status is not told" if status is None else f"load_status is {status!r}"
 
@@ -251,6 +255,14 @@ RULES: Mapping[str, Callable[[Checker], str]] = {
     "still-answers": Checker.still_there,
 }
 """The rules by name, in the order in which they are tried."""
+
+
+def _state(answer: Exchange) -> str:
+    """How far loading is, as our client understands it. Raises Untried for an /info that it would not take."""
+    try:
+        return predictions_reply.info(answer.body).state
+    except (predictions_reply.Breach, predictions_reply.Garbled) as breach:
+        raise Untried(str(breach)) from None
 
 
 def _one_line(text: str) -> str:

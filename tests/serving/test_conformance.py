@@ -101,6 +101,14 @@ def _info(**changes):
     return _on("/info", lambda status, payload: (status, {**payload, **changes}))
 
 
+def _goes_while_it_loads(handler, status, payload):
+    """Tells twice that it loads, and then nothing that a client could use."""
+    if handler.path != "/info":
+        return status, payload
+    handler.server.told = getattr(handler.server, "told", 0) + 1
+    return (status, {**payload, "load_status": "loading"}) if handler.server.told < 3 else (500, payload)
+
+
 def _status(wrong, instead):
     return _on("/predict", lambda status, payload: (instead, payload) if status == wrong else (status, payload))
 
@@ -151,6 +159,9 @@ FAULTS = {
     "info no object": (_on("/info", lambda s, p: (s, [p])), {"info"}, "not an object"),
     "failed to load": (_info(load_status="failed", last_error="torn"), {"loaded"}, "torn"),
     "loads for ever": (_info(load_status="loading"), {"loaded"}, "load_status is 'loading'"),
+    "downloads for ever": (_info(load_status="Downloading"), {"loaded"}, "load_status is 'Downloading'"),
+    "failed in capitals": (_info(load_status="FAILED", last_error="torn"), {"loaded"}, "torn"),
+    "goes while it loads": (_goes_while_it_loads, {"loaded"}, "expected 200, got 500"),
     "elapsed as text": (_info(loading_elapsed_sec="1 s"), {"loaded"}, "not a number"),
     "no 413": (_status(413, 200), {"oversized-413", "413-before-duplicates"}, "expected 413, got 200"),
     "duplicates before 413": (None, {"413-before-duplicates"}, "expected 413, got 400"),
