@@ -1,7 +1,11 @@
 """check-server: good servers pass, and each broken one fails for its own reason, whatever it does."""
 
+import contextlib
+import http.client
 import importlib.util
+import json
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -281,6 +285,54 @@ def test_a_server_that_takes_files_only_is_not_sent_base64(monkeypatch):
     assert {rule for rule, verdict in checked.items() if verdict.is_kept} == {"health", "info", "loaded", "no-json-422"}
     assert not any(verdict.is_kept is False for verdict in checked.values())
     assert "the server takes ['file_path']" in checked["two-ok"].why
+
+
+def _post(url, body, **headers):
+    """The status and the JSON of an answer to a body that is not sent whole."""
+    connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=10)
+    with contextlib.closing(connection):
+        connection.request("POST", "/predict", body, headers)
+        answer = connection.getresponse()
+        return answer.status, json.loads(answer.read())
+
+
+def test_a_template_that_answers_with_plain_texts_is_told_so(item):
+    class Plain(template.Dummy):
+        def answer(self, questions):
+            return ["yes", ("yes", "stop", None), ValueError("not this one"), ("yes", 1, None)]
+
+    server = template.Server(("127.0.0.1", 0), Plain(), None, 64 << 20)
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+    requests = [item(sample_id) for sample_id in ("plain", "good", "failed", "odd")]
+    body = json.dumps({"schema_version": "predictions_v1", "requests": requests})
+    status, told = _post(f"127.0.0.1:{server.server_port}", body)
+    server.shutdown()
+    server.server_close()
+    assert status == 200
+    plain, good, failed, odd = told["responses"]
+    assert (plain["predictions"], good["predictions"]) == ([], ["yes"])
+    assert plain["error"] == "Model.answer gave 'yes' instead of (text, finish_reason, usage)"
+    assert (good["error"], failed["error"]) == (None, "not this one")
+    assert "gave ('yes', 1, None) instead of" in odd["error"]
+
+
+def test_a_template_asks_for_the_token_before_it_takes_the_body(start):
+    server = start(TEMPLATE, "--dummy", env={"SERVER_TOKEN": "sesame"})
+    promised = {"Content-Length": str(40 << 20)}
+    assert _post(server.url, None, Authorization="Bearer wrong", **promised)[0] == 401
+    long = b" " * (20 << 20)
+    assert _post(server.url, long, Authorization="Bearer wrong")[0] == 401
+    assert _post(server.url, long, Authorization="Bearer sesame")[0] == 422
+
+
+def test_a_template_does_not_wait_for_ever_for_calls_in_hand(start):
+    server = start(TEMPLATE, "--dummy", "--stop-s", "0.2")
+    host, _, port = server.url.removeprefix("http://").partition(":")
+    with socket.create_connection((host, int(port))) as connection:
+        connection.sendall(b"POST /predict HTTP/1.1\r\nContent-Length: 1000\r\nExpect: 100-continue\r\n\r\n")
+        assert connection.recv(100).startswith(b"HTTP/1.1 100")  # it is in hand now
+        code, _ = server.stop()
+    assert code == 1
 
 
 def test_a_batch_too_large_to_try_is_not_tried():
