@@ -43,8 +43,13 @@ class Probe:
             host, port = parts.hostname, parts.port
         except ValueError:
             host, port = None, None
-        if not host or parts.scheme not in ("http", "https"):
-            raise UsageError(f"{url!r} is no URL of a server; write http://HOST:PORT")
+        # None of these repeats the URL, which may hold a password or a key.
+        if not host or parts.scheme not in ("http", "https") or not url.isprintable() or " " in url:
+            raise UsageError("this is no URL of a server; write http://HOST:PORT")
+        if parts.username is not None or parts.query or parts.fragment:
+            raise UsageError(
+                f"the URL of {host} holds a name, a password or a query; leave it out, and give a token apart"
+            )
         if token is not None and not (token.isascii() and token.isprintable()):
             raise UsageError("the token holds characters that no header can; was it copied whole?")
         self._secure, self._host, self._port = parts.scheme == "https", host, port

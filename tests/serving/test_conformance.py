@@ -355,10 +355,19 @@ def test_nobody_at_home_fails_at_once():
     assert "not tried: the server did not answer 3 times" in done.stdout
 
 
-@pytest.mark.parametrize("url", ["", "ftp://x", "http://", "http://x:port", "http://[::1"])
+@pytest.mark.parametrize("url", ["", "ftp://x", "http://", "http://x:port", "http://[::1", "http://x/a b"])
 def test_a_url_that_is_none_is_a_users_mistake(url):
     with pytest.raises(UsageError, match="is no URL of a server"):
         Probe(url, None, 1)
+
+
+@pytest.mark.parametrize(
+    "url", ["ftp://me:sesame@x", "http://me:sesame@x:port", "http://me:sesame@x", "http://x/?key=sesame", "sesame@x"]
+)
+def test_a_url_that_may_hold_a_secret_is_refused_and_not_shown(url):
+    with pytest.raises(UsageError) as told:
+        Probe(url, None, 1)
+    assert "sesame" not in str(told.value)
 
 
 def test_a_token_that_no_header_can_hold_is_not_shown():
