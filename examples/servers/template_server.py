@@ -208,7 +208,7 @@ class Server(ThreadingHTTPServer):
 
 
 def _checked(answer):
-    """The answer, or an exception where it is not what Model.answer is to give: a text of three letters unpacks, too."""
+    """The answer, or an exception where Model.answer gave something else: a text of three letters unpacks, too."""
     if isinstance(answer, Exception):
         return answer
     if isinstance(answer, (tuple, list)) and len(answer) == 3:

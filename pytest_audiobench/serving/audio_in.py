@@ -22,7 +22,7 @@ _VALUES_A_SECOND = 2 * 48_000
 
 
 class AudioIn:
-    """Decodes one call's audio: clips are cut at the model's window, and all of them together are bounded.
+    """Decodes one call's audio: clips are cut at the model's window for their task, and all of them together are bounded.
 
     ``until`` is when fetching must have ended, on the monotonic clock.
     """
@@ -35,10 +35,12 @@ class AudioIn:
         """The question's clips. Raises SampleError, naming the clip by its place."""
         if len(question.sounds) > self._limits.max_clips:
             raise SampleError(f"{len(question.sounds)} clips, and the model takes {self._limits.max_clips} at most")
+        if len(question.sounds) < self._limits.min_clips:
+            raise SampleError(f"{len(question.sounds)} clips, and the model needs {self._limits.min_clips} at least")
         return tuple(self._heard(f"audio {i}", sound, question) for i, sound in enumerate(question.sounds))
 
     def _heard(self, name: str, sound: Sound, question: Question) -> Heard:
-        windows_s = (self._limits.max_clip_s, question.longest_s, self._left_s)
+        windows_s = (self._limits.window_s(question.task), question.longest_s, self._left_s)
         window_s = min(window for window in windows_s if window is not None)
         heard = self._decoded(name, sound, window_s)
         if heard.truncated_s and window_s == self._left_s:

@@ -10,7 +10,7 @@ from typing import Any
 from pytest_audiobench.errors import SampleError
 from pytest_audiobench.models.messages import AudioSlot, Finish, Message, Response
 from pytest_audiobench.serving.audio_in import unpacked
-from pytest_audiobench.serving.questions import Question, Sound, kind, question, text
+from pytest_audiobench.serving.questions import Question, Sound, Tasks, kind, question, text
 
 INSTRUCTION = "Transcribe the speech."
 """What a language model is told when it is sent a clip to transcribe; the words of our own transcription evals."""
@@ -35,7 +35,7 @@ _IDLE: Mapping[str, Sequence[Any]] = {
 """Parameters that would change the answer, with the values at which they do not."""
 
 
-def chat_question(body: Any, call: str) -> Question:
+def chat_question(body: Any, call: str, tasks: Tasks) -> Question:
     """The question of a chat completion. Raises SampleError for what cannot be asked as it stands."""
     if not isinstance(body, dict):
         raise SampleError(f"the body is {kind(body)}, not an object")
@@ -49,10 +49,10 @@ def chat_question(body: Any, call: str) -> Question:
     messages = [_turn(i, turn, sounds) for i, turn in enumerate(turns)]
     tokens = body.get("max_completion_tokens")
     config = {**body, "max_tokens": body.get("max_tokens") if tokens is None else tokens, "max_length_seconds": None}
-    return question(call, messages, sounds, config)
+    return question(call, messages, sounds, config, tasks)
 
 
-def transcription_question(file: bytes, form: Mapping[str, str], call: str) -> Question:
+def transcription_question(file: bytes, form: Mapping[str, str], call: str, tasks: Tasks) -> Question:
     """The question of a transcription. Raises SampleError for settings that are none."""
     try:
         temperature = float(form.get("temperature") or 0)
@@ -60,7 +60,7 @@ def transcription_question(file: bytes, form: Mapping[str, str], call: str) -> Q
         raise SampleError(f"temperature is {form['temperature'][:40]!r}, not a number") from None
     words = (AudioSlot(0), text(form.get("prompt") or INSTRUCTION, "prompt"))
     config = {"task": "transcription", "temperature": temperature}
-    return question(call, [Message("user", words)], [Sound("bytes", file)], config)
+    return question(call, [Message("user", words)], [Sound("bytes", file)], config, tasks)
 
 
 def completion(response: Response, model: str, call: str) -> dict[str, Any]:

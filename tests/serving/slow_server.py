@@ -15,10 +15,10 @@ class Slow:
     """Answers with the size of its batch and what it was played; a question may ask for trouble."""
 
     spec, batching, listens, device = "slow:model", "planned", True, "cpu"
-    limits = Limits(max_batch=8, max_batch_s=10.0, rate_hz=16_000, max_clip_s=4.0, max_clips=3)
 
-    def __init__(self, load_s, load_fails):
+    def __init__(self, load_s, load_fails, tasks):
         self._load_s, self._load_fails = load_s, load_fails
+        self.limits = Limits(max_batch=8, max_batch_s=10.0, rate_hz=16_000, max_clip_s=4.0, max_clips=3, tasks=tasks)
 
     def fingerprint(self):
         return {"slow": "1"}
@@ -69,8 +69,9 @@ if __name__ == "__main__":
     ):
         parser.add_argument(f"--{name}", type=kind, default=default)
     parser.add_argument("--load-fails", action="store_true")
+    parser.add_argument("--tasks", nargs="+", default=Limits().tasks)
     args = parser.parse_args()
     options = ServeOptions(
         port=args.port, max_queue=args.queue, deadline_s=args.deadline, max_body_bytes=args.body_mb << 20
     )
-    serve(Slow(args.load_s, args.load_fails), options, "slow")
+    serve(Slow(args.load_s, args.load_fails, tuple(args.tasks)), options, "slow")

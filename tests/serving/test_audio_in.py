@@ -24,7 +24,7 @@ def _silence(duration_s, rate_hz=8000, channels=1):
 
 
 def _asked(*sounds, **config):
-    return question("a", [Message("user", ("?",))], sounds, config)
+    return question("a", [Message("user", ("?",))], sounds, config, WINDOWLESS.tasks)
 
 
 @pytest.fixture
@@ -64,6 +64,20 @@ def test_the_clips_of_a_call_share_one_bound(audio):
 def test_a_clip_is_cut_where_the_question_says(audio):
     (heard,) = audio.heard(_asked(_silence(60), max_length_seconds=0.5))
     assert (heard.duration_s, heard.truncated_s) == (0.5, 59.5)
+
+
+def test_a_clip_is_not_cut_at_the_window_for_a_task_that_is_done_piece_by_piece():
+    limits = Limits(max_clip_s=2, chunked_tasks=("transcription",))
+    audio = audio_in.AudioIn(limits, ServeOptions(), time.monotonic() + 60)
+    (whole,) = audio.heard(_asked(_silence(5), task="transcription"))
+    (cut,) = audio.heard(_asked(_silence(5), task="open"))
+    assert [(heard.duration_s, heard.truncated_s) for heard in (whole, cut)] == [(5, 0), (2, 3)]
+
+
+def test_a_model_that_needs_a_clip_is_not_asked_without_one():
+    audio = audio_in.AudioIn(Limits(min_clips=1), ServeOptions(), time.monotonic() + 60)
+    with pytest.raises(SampleError, match="0 clips, and the model needs 1 at least"):
+        audio.heard(_asked())
 
 
 def test_too_many_clips_are_not_even_decoded(audio):
