@@ -22,7 +22,7 @@ _VALUES_A_SECOND = 2 * 48_000
 
 
 class AudioIn:
-    """Decodes one call's audio: clips are cut at the model's window for their task, and all of them together are bounded.
+    """Decodes one call's audio: clips are cut at the model's window for their task, and all together are bounded.
 
     ``until`` is when fetching must have ended, on the monotonic clock.
     """

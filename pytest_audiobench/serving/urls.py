@@ -23,7 +23,7 @@ def fetch(url: str, hosts: Collection[str], most_bytes: int, until: float) -> by
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        raise AudioError(f"the URL {url[:80]!r} cannot be read") from None
+        raise AudioError("the URL of the audio cannot be read") from None
     host = (parts.hostname or "").lower()
     is_allowed = host in hosts or f"{host}:{port}" in hosts
     if parts.scheme not in ("http", "https") or not is_allowed or parts.username is not None or not url.isprintable():

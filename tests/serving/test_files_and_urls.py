@@ -164,6 +164,13 @@ def test_a_host_that_drips_is_hung_up_on(web, path):
         fetch(f"http://127.0.0.1:{web.server_port}/{path}", ["127.0.0.1"], 1 << 20, time.monotonic() + 0.3)
 
 
+@pytest.mark.parametrize("url", ["http://me:sesame@[x", "http://me:sesame@x:port", "http://me:sesame@127.0.0.1/"])
+def test_a_url_that_is_refused_is_not_repeated(url):
+    with pytest.raises(AudioError) as told:
+        fetch(url, ["127.0.0.1"], 1 << 20, time.monotonic() + 1)
+    assert "sesame" not in str(told.value)
+
+
 def test_a_clip_that_is_cut_off_on_its_way_is_not_heard_as_whole(web):
     with pytest.raises(AudioError, match=r"127\.0\.0\.1 sends \d+ bytes less than it promises"):
         fetch(f"http://127.0.0.1:{web.server_port}/cut", ["127.0.0.1"], 1 << 20, time.monotonic() + 5)
