@@ -24,6 +24,7 @@ from array import array
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 SCHEMA = "predictions_v1"
+DISCARD_S = 10
 PLACEHOLDER = "<Audio><AudioHere></Audio>"
 
 
@@ -196,6 +197,7 @@ class Server(ThreadingHTTPServer):
                 answers = list(self.model.answer(sound)) if sound else []
                 if len(answers) != len(sound):
                     raise RuntimeError(f"{len(answers)} answers to {len(sound)} questions")
+                answers = [_checked(answer) for answer in answers]
             except Exception as error:
                 self.error = f"{type(error).__name__}: {error}"
                 answers = [error] * len(sound)
@@ -203,6 +205,17 @@ class Server(ThreadingHTTPServer):
         replies = iter(answers)
         rows = [(i, q if isinstance(q, Exception) else next(replies)) for i, q in questions]
         return {"schema_version": SCHEMA, "responses": [_response(i, reply, took_s) for i, reply in rows]}
+
+
+def _checked(answer):
+    """The answer, or an exception where Model.answer gave something else: a text of three letters unpacks, too."""
+    if isinstance(answer, Exception):
+        return answer
+    if isinstance(answer, (tuple, list)) and len(answer) == 3:
+        text, finish, usage = answer
+        if isinstance(text, str) and isinstance(finish, (str, type(None))) and isinstance(usage, (dict, type(None))):
+            return answer
+    return TypeError(f"Model.answer gave {repr(answer)[:80]} instead of (text, finish_reason, usage)")
 
 
 def _response(sample_id, reply, took_s):
@@ -249,24 +262,38 @@ class Handler(BaseHTTPRequestHandler):
 
     def _answer(self):
         try:
-            body = self._body()
-            if not self._may():
-                raise Refused(401, "send the header Authorization: Bearer ...")
-            if self.path != "/predict":
-                raise Refused(404, "GET /health, GET /info, POST /predict")
-            self._send(200, self.server.predict(body))
+            self._check()
+        except Refused as refused:
+            self.close_connection = True
+            self._send(refused.status, {"detail": str(refused)})
+            self._discard()
+            return
+        try:
+            self._send(200, self.server.predict(self.rfile.read(self._length())))
         except Refused as refused:
             self._send(refused.status, {"detail": str(refused)})
 
-    def _body(self):
-        length = self.headers.get("Content-Length", "")
-        if not (length.isascii() and length.isdigit()):
-            self.close_connection = True
+    def _check(self):
+        """Raises Refused for a call whose body is not to be read."""
+        if not self._may():
+            raise Refused(401, "send the header Authorization: Bearer ...")
+        if self.path != "/predict":
+            raise Refused(404, "GET /health, GET /info, POST /predict")
+        if self._length() < 0:
             raise Refused(411, "Content-Length is needed")
-        if int(length) > self.server.max_body_bytes:
-            self.close_connection = True
+        if self._length() > self.server.max_body_bytes:
             raise Refused(413, f"the body is longer than {self.server.max_body_bytes} bytes")
-        return self.rfile.read(int(length))
+
+    def _length(self):
+        length = self.headers.get("Content-Length", "")
+        return int(length) if length.isascii() and length.isdigit() else -1
+
+    def _discard(self):
+        """Let a client send on for a while: cut off in its body, it would never see why it was refused."""
+        left, until = min(self._length(), 2 * self.server.max_body_bytes), time.monotonic() + DISCARD_S
+        while left > 0 and time.monotonic() < until:
+            block = self.rfile.read1(min(left, 65536))
+            left -= len(block) or left
 
     def _may(self):
         if self.server.token is None:
@@ -293,6 +320,7 @@ def main():
     parser.add_argument("--host", default="127.0.0.1", help="other machines need a token: set SERVER_TOKEN")
     parser.add_argument("--port", type=int, default=8000, help="0 takes a free one")
     parser.add_argument("--max-body-mb", type=int, default=64)
+    parser.add_argument("--stop-s", type=float, default=60, help="longest wait for the calls in hand at SIGTERM")
     parser.add_argument("--dummy", action="store_true", help="answer without a model")
     args = parser.parse_args()
     token = os.environ.get("SERVER_TOKEN") or None
@@ -306,8 +334,11 @@ def main():
     with contextlib.suppress(KeyboardInterrupt):
         server.serve_forever()
     server.server_close()
-    while server.in_hand:  # the calls in hand are answered first
+    until = time.monotonic() + args.stop_s
+    while server.in_hand and time.monotonic() < until:  # the calls in hand are answered first
         time.sleep(0.05)
+    if server.in_hand:
+        os._exit(1)  # ending beneath a model at work could crash
 
 
 if __name__ == "__main__":

@@ -25,31 +25,39 @@ _TAIL_S = 0.1
 """Read beyond the window, so that the resampler's filter ends on sound; far more than half its length."""
 
 
-def decode(clip: Clip, rate_hz: int, max_s: float | None) -> Heard:
+def decode(clip: Clip, rate_hz: int, max_s: float | None, most_values: int | None = None) -> Heard:
     """The clip as mono float32 at ``rate_hz``, its first ``max_s`` seconds where that is given.
+
+    ``most_values`` bounds what may be read of a file for it: frames times channels, of which there are two at least.
 
     Resampling is soxr's HQ. Raises AudioError, naming the clip and the remedy, for a file that is missing,
     empty, no audio, or shorter than its header promises, and for samples that are NaN or infinite;
     UsageError for an edit or recipe that does not exist.
     """
     window_s = None if max_s is None else max_s + _TAIL_S
-    sound = _source_sound(clip, rate_hz, None if window_s is None else edits.reach_s(clip.edits, window_s))
+    reach_s = None if window_s is None else edits.reach_s(clip.edits, window_s)
+    sound = _source_sound(clip, rate_hz, reach_s, most_values)
     edited = _edited(clip, sound)
-    return _heard(sound, edited, edits.length_s(clip.edits, sound.frames / sound.rate_hz), rate_hz, max_s)
+    return _heard(str(clip), sound, edited, edits.length_s(clip.edits, sound.frames / sound.rate_hz), rate_hz, max_s)
 
 
-def decode_bytes(name: str, data: bytes, rate_hz: int, max_s: float | None) -> Heard:
+def decode_bytes(name: str, data: bytes, rate_hz: int, max_s: float | None, most_values: int | None = None) -> Heard:
     """:func:`decode` for a file's bytes in memory, such as a server receives; ``name`` stands for them in messages."""
-    sound = read_bytes(name, data, None if max_s is None else max_s + _TAIL_S)
+    sound = read_bytes(name, data, None if max_s is None else max_s + _TAIL_S, most_values)
     _check(name, sound.samples)
-    return _heard(sound, sound.samples, sound.frames / sound.rate_hz, rate_hz, max_s)
+    return _heard(name, sound, sound.samples, sound.frames / sound.rate_hz, rate_hz, max_s)
 
 
-def _heard(sound: SourceSound, edited: Samples, length_s: float, rate_hz: int, max_s: float | None) -> Heard:
+def _heard(name: str, sound: SourceSound, edited: Samples, length_s: float, rate_hz: int, max_s: float | None) -> Heard:
     """What is played of ``edited``, which comes from ``sound`` and lasts ``length_s`` in whole."""
     if sound.rate_hz != rate_hz:
         edited = soxr.resample(edited, sound.rate_hz, rate_hz, quality="HQ")
     played = edited if max_s is None else edited[: max(1, round(max_s * rate_hz))]
+    if not len(played):
+        raise AudioError(
+            f"{name}: too short to be played ({sound.frames} frames at {sound.rate_hz} Hz are none at {rate_hz} Hz); "
+            "leave it out"
+        )
     return Heard(
         samples=np.ascontiguousarray(played),
         rate_hz=rate_hz,
@@ -67,7 +75,7 @@ def decoder() -> str:
     return f"soundfile {soundfile.__version__} libsndfile {soundfile.__libsndfile_version__} soxr {soxr.__version__}"
 
 
-def _source_sound(clip: Clip, rate_hz: int, reach_s: float | None) -> SourceSound:
+def _source_sound(clip: Clip, rate_hz: int, reach_s: float | None, most_values: int | None) -> SourceSound:
     source = clip.source
     if isinstance(source, ArraySource):
         return SourceSound(source.samples.copy(), source.rate_hz, len(source.samples))
@@ -77,7 +85,7 @@ def _source_sound(clip: Clip, rate_hz: int, reach_s: float | None) -> SourceSoun
         except ValueError as error:
             raise AudioError(f"{clip}: {error}") from None
         return SourceSound(samples, rate_hz, len(samples))
-    return read_file(source, reach_s)
+    return read_file(source, reach_s, most_values)
 
 
 def _edited(clip: Clip, sound: SourceSound) -> Samples:

@@ -26,10 +26,11 @@ class SourceSound(NamedTuple):
     frames: int
 
 
-def read_file(source: FileSource, reach_s: float | None) -> SourceSound:
+def read_file(source: FileSource, reach_s: float | None, most_values: int | None = None) -> SourceSound:
     """The first ``reach_s`` seconds of a file, all of it when None; channels averaged.
 
-    ``frames`` is counted when the end was reached, else it is the header's. Raises AudioError.
+    ``frames`` is counted when the end was reached, else it is the header's. Raises AudioError, before anything is
+    read, when more than ``most_values`` would have to be: frames times channels, of which there are two at least.
     """
     path = Locator().find(source).path
     try:
@@ -39,24 +40,31 @@ def read_file(source: FileSource, reach_s: float | None) -> SourceSound:
     try:
         # By descriptor: a name ending in .raw would be taken for headerless samples.
         with _opened(str(source), descriptor) as sound, open(path, "rb") as file:
-            return _read(str(source), sound, file, reach_s)
+            return _read(str(source), sound, file, reach_s, most_values)
     finally:
         os.close(descriptor)
 
 
-def read_bytes(name: str, data: bytes, reach_s: float | None) -> SourceSound:
+def read_bytes(name: str, data: bytes, reach_s: float | None, most_values: int | None = None) -> SourceSound:
     """:func:`read_file` for a file's bytes in memory; ``name`` stands for them in messages."""
     plain = plain_wav(data)
-    if plain is not None and plain.rate_hz >= _LOWEST_RATE_HZ:
+    if plain is not None and _LOWEST_RATE_HZ <= plain.rate_hz <= _HIGHEST_RATE_HZ:
         wanted = plain.frames if reach_s is None else min(plain.frames, ceil(reach_s * plain.rate_hz) + 1)
         return SourceSound(plain.samples(wanted), plain.rate_hz, plain.frames)
     with _opened(name, BytesIO(data)) as sound:
-        return _read(name, sound, BytesIO(data), reach_s)
+        return _read(name, sound, BytesIO(data), reach_s, most_values)
 
 
-def _read(name: str, sound: soundfile.SoundFile, file: BinaryIO, reach_s: float | None) -> SourceSound:
+def _read(
+    name: str, sound: soundfile.SoundFile, file: BinaryIO, reach_s: float | None, most_values: int | None
+) -> SourceSound:
     _check_header(name, file, sound)
     wanted = sound.frames if reach_s is None else min(sound.frames, ceil(reach_s * sound.samplerate) + 1)
+    if most_values is not None and wanted * max(2, sound.channels) > most_values:
+        raise AudioError(
+            f"{name}: {wanted} frames of {sound.channels} channels at {sound.samplerate} Hz are more than may be read "
+            "here; send a shorter clip, at a lower rate or with fewer channels"
+        )
     samples = _mono(name, sound, wanted)
     _check_count(name, sound, len(samples), wanted)
     is_whole = wanted == sound.frames or len(samples) < wanted
@@ -76,7 +84,7 @@ def _opened(name: str, opened: int | BinaryIO) -> soundfile.SoundFile:
 
 
 def _check_header(name: str, file: BinaryIO, sound: soundfile.SoundFile) -> None:
-    if sound.samplerate < _LOWEST_RATE_HZ:
+    if not _LOWEST_RATE_HZ <= sound.samplerate <= _HIGHEST_RATE_HZ:
         raise AudioError(f"{name}: its header gives a rate of {sound.samplerate} Hz; correct or replace the file")
     promise = _PROMISES.get(sound.format)
     if promise is None:
@@ -126,5 +134,7 @@ def _check_count(name: str, sound: soundfile.SoundFile, held: int, wanted: int) 
 
 _LOWEST_RATE_HZ = 1000
 """Below it nothing is sound, and resampling a hostile header's 1 Hz would fill the memory."""
+_HIGHEST_RATE_HZ = 384_000
+"""The highest at which sound is recorded; a compressed second at more would be a weapon."""
 _BLOCK_VALUES = 1 << 20
 _PROMISES = {"WAV": short_wav_data, "WAVEX": short_wav_data, "MP3": short_mp3_data}

@@ -79,7 +79,9 @@ class _Routes:
         async with self._turns.place() as until:
             sent = await self._decoding(body.parse, await body.read(request, self._options.max_body_bytes))
             model = self._known_model(sent.get("model") if isinstance(sent, dict) else None)
-            response = await self._one(request, lambda: chat.chat_question(sent, "chat"), until)
+            response = await self._one(
+                request, lambda: chat.chat_question(sent, "chat", self._served.limits.tasks), until
+            )
         if not sent.get("stream"):
             return JSONResponse(chat.completion(response, model, call))
         wishes = sent.get("stream_options")
@@ -93,7 +95,10 @@ class _Routes:
             shape = form.get("response_format") or "json"
             if shape not in ("json", "text"):
                 raise Refused(400, f"response_format is {shape[:40]!r}; this server gives json and text")
-            asked = await self._one(request, lambda: chat.transcription_question(file, form, "transcription"), until)
+            tasks = self._served.limits.tasks
+            asked = await self._one(
+                request, lambda: chat.transcription_question(file, form, "transcription", tasks), until
+            )
         return PlainTextResponse(asked.text) if shape == "text" else JSONResponse({"text": asked.text})
 
     async def turned_away(self, request: HttpRequest, error: Exception) -> HttpResponse:
@@ -121,7 +126,7 @@ class _Routes:
 
     def _prepared(self, sent: bytearray, until: float) -> tuple[list[predictions.Item], list[Ask], Mapping[str, str]]:
         """The items of a call, what is to be asked of the model, and the errors of those whose audio is bad."""
-        items = predictions.items(*body.parse_with_audio(sent), self._served.limits.max_batch, self._options)
+        items = predictions.items(*body.parse_with_audio(sent), self._served.limits, self._options)
         audio = AudioIn(self._served.limits, self._options, until)
         asks: list[Ask] = []
         refused: dict[str, str] = {}

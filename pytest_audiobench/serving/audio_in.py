@@ -17,9 +17,12 @@ from pytest_audiobench.serving.urls import fetch
 LONGEST_CALL_S = 7200.0
 """Audio that one call may hold once decoded: a kilobyte of compressed silence can promise hours."""
 
+_VALUES_A_SECOND = 2 * 48_000
+"""What one second may hold, in the mean over a call: a clip may have a higher rate, or more channels, for less time."""
+
 
 class AudioIn:
-    """Decodes one call's audio: clips are cut at the model's window, and all of them together are bounded.
+    """Decodes one call's audio: clips are cut at the model's window for their task, and all together are bounded.
 
     ``until`` is when fetching must have ended, on the monotonic clock.
     """
@@ -32,10 +35,12 @@ class AudioIn:
         """The question's clips. Raises SampleError, naming the clip by its place."""
         if len(question.sounds) > self._limits.max_clips:
             raise SampleError(f"{len(question.sounds)} clips, and the model takes {self._limits.max_clips} at most")
+        if len(question.sounds) < self._limits.min_clips:
+            raise SampleError(f"{len(question.sounds)} clips, and the model needs {self._limits.min_clips} at least")
         return tuple(self._heard(f"audio {i}", sound, question) for i, sound in enumerate(question.sounds))
 
     def _heard(self, name: str, sound: Sound, question: Question) -> Heard:
-        windows_s = (self._limits.max_clip_s, question.longest_s, self._left_s)
+        windows_s = (self._limits.window_s(question.task), question.longest_s, self._left_s)
         window_s = min(window for window in windows_s if window is not None)
         heard = self._decoded(name, sound, window_s)
         if heard.truncated_s and window_s == self._left_s:
@@ -46,18 +51,19 @@ class AudioIn:
         return heard
 
     def _decoded(self, name: str, sound: Sound, window_s: float) -> Heard:
-        rate_hz = self._limits.rate_hz
+        # Somewhat more than what is left, so that a clip which is only too long is refused for its length.
+        rate_hz, most_values = self._limits.rate_hz, round((self._left_s + 2) * _VALUES_A_SECOND)
         if isinstance(sound.data, bytes):
-            return decode_bytes(name, sound.data, rate_hz, window_s)
+            return decode_bytes(name, sound.data, rate_hz, window_s, most_values)
         if sound.kind == "base64_wav":
-            return decode_bytes(name, unpacked(name, sound.data), rate_hz, window_s)
+            return decode_bytes(name, unpacked(name, sound.data), rate_hz, window_s, most_values)
         if sound.kind == "file_url":
             if not self._options.url_hosts:
                 raise AudioError(f"{name}: this server fetches no URLs; send base64_wav")
             data = fetch(sound.data, self._options.url_hosts, self._options.max_body_bytes, self._until)
-            return decode_bytes(name, data, rate_hz, window_s)
+            return decode_bytes(name, data, rate_hz, window_s, most_values)
         try:
-            return decode(Clip(self._file(name, sound.data)), rate_hz, window_s)
+            return decode(Clip(self._file(name, sound.data)), rate_hz, window_s, most_values)
         except OutOfReach:  # its message tells where the folder lies, and what is beside it
             raise AudioError(
                 f"{name}: no readable audio file of that name in the folder that this server reads"

@@ -10,7 +10,7 @@ from typing import Any
 from pytest_audiobench.errors import SampleError
 from pytest_audiobench.models.messages import AudioSlot, Finish, Message, Response
 from pytest_audiobench.serving.audio_in import unpacked
-from pytest_audiobench.serving.questions import Question, Sound, kind, question, text
+from pytest_audiobench.serving.questions import Question, Sound, Tasks, kind, question, text
 
 INSTRUCTION = "Transcribe the speech."
 """What a language model is told when it is sent a clip to transcribe; the words of our own transcription evals."""
@@ -35,7 +35,7 @@ _IDLE: Mapping[str, Sequence[Any]] = {
 """Parameters that would change the answer, with the values at which they do not."""
 
 
-def chat_question(body: Any, call: str) -> Question:
+def chat_question(body: Any, call: str, tasks: Tasks) -> Question:
     """The question of a chat completion. Raises SampleError for what cannot be asked as it stands."""
     if not isinstance(body, dict):
         raise SampleError(f"the body is {kind(body)}, not an object")
@@ -49,10 +49,10 @@ def chat_question(body: Any, call: str) -> Question:
     messages = [_turn(i, turn, sounds) for i, turn in enumerate(turns)]
     tokens = body.get("max_completion_tokens")
     config = {**body, "max_tokens": body.get("max_tokens") if tokens is None else tokens, "max_length_seconds": None}
-    return question(call, messages, sounds, config)
+    return question(call, messages, sounds, config, tasks)
 
 
-def transcription_question(file: bytes, form: Mapping[str, str], call: str) -> Question:
+def transcription_question(file: bytes, form: Mapping[str, str], call: str, tasks: Tasks) -> Question:
     """The question of a transcription. Raises SampleError for settings that are none."""
     try:
         temperature = float(form.get("temperature") or 0)
@@ -60,20 +60,20 @@ def transcription_question(file: bytes, form: Mapping[str, str], call: str) -> Q
         raise SampleError(f"temperature is {form['temperature'][:40]!r}, not a number") from None
     words = (AudioSlot(0), text(form.get("prompt") or INSTRUCTION, "prompt"))
     config = {"task": "transcription", "temperature": temperature}
-    return question(call, [Message("user", words)], [Sound("bytes", file)], config)
+    return question(call, [Message("user", words)], [Sound("bytes", file)], config, tasks)
 
 
 def completion(response: Response, model: str, call: str) -> dict[str, Any]:
     """The answer to a chat completion."""
     message = {"role": "assistant", "content": response.text, "refusal": None}
     choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": _FINISH[response.finish]}
-    head = {"id": call, "object": "chat.completion", "created": int(time.time()), "model": model}
+    head = _head("chat.completion", response, model, call)
     return {**head, "choices": [choice], "usage": usage(response)}
 
 
 def chunks(response: Response, model: str, call: str, with_usage: bool) -> Iterator[str]:
     """The same as server-sent events: the whole answer in one, its end in another."""
-    head = {"id": call, "object": "chat.completion.chunk", "created": int(time.time()), "model": model}
+    head = _head("chat.completion.chunk", response, model, call)
     deltas = [({"role": "assistant", "content": response.text}, None), ({}, _FINISH[response.finish])]
     for delta, finish in deltas:
         yield _event({**head, "choices": [{"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}]})
@@ -83,14 +83,9 @@ def chunks(response: Response, model: str, call: str, with_usage: bool) -> Itera
 
 
 def usage(response: Response) -> dict[str, int] | None:
-    """Tokens as the model counts them; None where it does not."""
-    if not response.usage and not response.truncated_s:
-        return None
-    asked, given = (response.usage.get(key, 0) for key in ("prompt_tokens", "completion_tokens"))
-    counts = {**response.usage, "prompt_tokens": asked, "completion_tokens": given, "total_tokens": asked + given}
-    if response.truncated_s:
-        counts["audio_truncated_ms"] = round(1000 * sum(response.truncated_s))
-    return counts
+    """Tokens as the model counts them; None where it does not count both: OpenAI's shape knows no unknown count."""
+    asked, given = (response.usage.get(key) for key in ("prompt_tokens", "completion_tokens"))
+    return None if asked is None or given is None else {**response.usage, "total_tokens": asked + given}
 
 
 def models(names: Sequence[str]) -> dict[str, Any]:
@@ -104,6 +99,11 @@ def failure(message: str, status: int) -> dict[str, Any]:
     kinds = {401: "authentication_error", 404: "not_found_error", 429: "rate_limit_error"}
     what = kinds.get(status, "server_error" if status >= 500 else "invalid_request_error")
     return {"error": {"message": message, "type": what, "param": None, "code": status}}
+
+
+def _head(what: str, response: Response, model: str, call: str) -> dict[str, Any]:
+    cut = {"audio_truncated_ms": round(1000 * sum(response.truncated_s))} if response.truncated_s else {}
+    return {"id": call, "object": what, "created": int(time.time()), "model": model, **cut}
 
 
 def _turn(position: int, turn: Any, sounds: list[Sound]) -> Message:

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 
 from pytest_audiobench.errors import SampleError
 from pytest_audiobench.models.messages import AudioSlot, Message, Response
+from pytest_audiobench.models.model import Limits
 from pytest_audiobench.serving.audio_in import payload_types
 from pytest_audiobench.serving.options import ServeOptions
-from pytest_audiobench.serving.questions import Question, Sound, kind, question, text
+from pytest_audiobench.serving.questions import Question, Sound, Tasks, kind, question, text
 from pytest_audiobench.serving.refusal import Refused
 from pytest_audiobench.serving.served import Answered, ServedModel
 
@@ -31,7 +32,7 @@ class Item(NamedTuple):
     error: str | None = None
 
 
-def items(body: Any, lifted: Mapping[str, bytes], max_batch: int, options: ServeOptions) -> list[Item]:
+def items(body: Any, lifted: Mapping[str, bytes], limits: Limits, options: ServeOptions) -> list[Item]:
     """The call's items in order. A bad item is its own error; raises Refused where the call as a whole is bad.
 
     ``lifted`` holds the bytes of base64 values that the body names by a short text.
@@ -45,13 +46,14 @@ def items(body: Any, lifted: Mapping[str, bytes], max_batch: int, options: Serve
     requests = body.get("requests")
     if not isinstance(requests, list):
         raise Refused(400, f"requests is {kind(requests)}, not a list")
-    if len(requests) > max_batch:
-        raise Refused(413, f"{len(requests)} requests in one call; max_batch_size is {max_batch}")
+    if len(requests) > limits.max_batch:
+        raise Refused(413, f"{len(requests)} requests in one call; max_batch_size is {limits.max_batch}")
     ids = [_sample_id(position, request) for position, request in enumerate(requests)]
     if len(set(ids)) < len(ids):
         twice = next(sample_id for sample_id in ids if ids.count(sample_id) > 1)
         raise Refused(400, f"sample_id {twice[:80]!r} stands twice in one call")
-    return [_item(sample_id, request, lifted, options) for sample_id, request in zip(ids, requests, strict=True)]
+    asked = zip(ids, requests, strict=True)
+    return [_item(sample_id, request, lifted, options, limits.tasks) for sample_id, request in asked]
 
 
 def response(sample_id: str, given: Response, took_s: float) -> dict[str, Any]:
@@ -59,14 +61,13 @@ def response(sample_id: str, given: Response, took_s: float) -> dict[str, Any]:
     usage: dict[str, int] = dict(given.usage)
     if given.truncated_s:
         usage["audio_truncated_ms"] = round(1000 * sum(given.truncated_s))
-    error = given.error if given.error is not None or given.outputs else "the model gave no answer"
     return {
         "sample_id": sample_id,
-        "predictions": [] if error is not None else [output.text for output in given.outputs],
-        "finish_reason": None if error is not None or given.finish == "unknown" else given.finish,
+        "predictions": [output.text for output in given.outputs],
+        "finish_reason": None if given.finish == "unknown" else given.finish,
         "usage": usage or None,
         "latency_sec": round(took_s if given.latency_s is None else given.latency_s, 6),
-        "error": None if error is None else error.strip() or "unknown error",
+        "error": given.error,
     }
 
 
@@ -97,7 +98,10 @@ def info(served: ServedModel, options: ServeOptions, name: str) -> dict[str, Any
             "max_batch_s": limits.max_batch_s,
             "rate_hz": limits.rate_hz,
             "max_clip_s": limits.max_clip_s,
+            "min_clips": limits.min_clips,
             "max_clips": limits.max_clips,
+            "tasks": list(limits.tasks),
+            "chunked_tasks": list(limits.chunked_tasks),
         },
         "hearing": None if hearing is None else {"status": hearing.status, "evidence": hearing.evidence},
     }
@@ -126,7 +130,9 @@ def _sample_id(position: int, request: Any) -> str:
     return sample_id
 
 
-def _item(sample_id: str, request: dict[str, Any], lifted: Mapping[str, bytes], options: ServeOptions) -> Item:
+def _item(
+    sample_id: str, request: dict[str, Any], lifted: Mapping[str, bytes], options: ServeOptions, tasks: Tasks
+) -> Item:
     try:
         _only(request, _ITEM, "a request")
         sounds = [_sound(i, audio, lifted, options) for i, audio in enumerate(_list(request, "audio_inputs"))]
@@ -136,7 +142,7 @@ def _item(sample_id: str, request: dict[str, Any], lifted: Mapping[str, bytes], 
         config = request.get("generation_config")
         if not isinstance(config, dict):
             raise SampleError(f"generation_config is {kind(config)}, not an object")
-        return Item(sample_id, question(sample_id, placed(messages, len(sounds)), sounds, config))
+        return Item(sample_id, question(sample_id, placed(messages, len(sounds)), sounds, config, tasks))
     except SampleError as error:
         return Item(sample_id, None, str(error))
 

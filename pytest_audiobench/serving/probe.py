@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import http.client
 import json
-import socket
-import threading
 import time
 from contextlib import suppress
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.serving.hanging_up import connected
 
 _MOST_BYTES = 8 << 20
 
@@ -44,8 +43,13 @@ class Probe:
             host, port = parts.hostname, parts.port
         except ValueError:
             host, port = None, None
-        if not host or parts.scheme not in ("http", "https"):
-            raise UsageError(f"{url!r} is no URL of a server; write http://HOST:PORT")
+        # None of these repeats the URL, which may hold a password or a key.
+        if not host or parts.scheme not in ("http", "https") or not url.isprintable() or " " in url:
+            raise UsageError("this is no URL of a server; write http://HOST:PORT")
+        if parts.username is not None or parts.query or parts.fragment:
+            raise UsageError(
+                f"the URL of {host} holds a name, a password or a query; leave it out, and give a token apart"
+            )
         if token is not None and not (token.isascii() and token.isprintable()):
             raise UsageError("the token holds characters that no header can; was it copied whole?")
         self._secure, self._host, self._port = parts.scheme == "https", host, port
@@ -63,23 +67,14 @@ class Probe:
 
     def _exchange(self, method: str, path: str, body: bytes | None) -> Exchange:
         kind = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
-        connection = kind(self._host, self._port, timeout=self.timeout_s)
-        started = time.monotonic()
-        # A server that drips a byte at a time never runs into the socket's own timeout.
-        held: list[socket.socket] = []
-        watch = threading.Timer(self.timeout_s, _hang_up, [connection, held])
-        watch.daemon = True
+        connection = kind(self._host, self._port)
+        until = time.monotonic() + self.timeout_s
         try:
-            watch.start()
-            connection.connect()
-            held.append(connection.sock)
-            answer = self._asked(connection, method, path, body)
+            with connected(connection, until):
+                answer = self._asked(connection, method, path, body)
         except (OSError, http.client.HTTPException, ValueError) as error:
             answer = Exchange(0, b"", f"no answer ({type(error).__name__}: {str(error)[:80]})")
-        finally:
-            watch.cancel()
-            connection.close()
-        if time.monotonic() - started >= self.timeout_s:
+        if time.monotonic() >= until:
             return Exchange(0, b"", f"no whole answer within {self.timeout_s:g} s")
         return answer
 
@@ -94,14 +89,6 @@ class Probe:
         if answer.length:
             return Exchange(answer.status, b"", "an answer that ends before its Content-Length")
         return Exchange(answer.status, read)
-
-
-def _hang_up(connection: http.client.HTTPConnection, held: list[socket.socket]) -> None:
-    """Wake whoever reads. A connection forgets its socket where an answer has no length; ``held`` does not."""
-    for sock in [*held, connection.sock]:
-        if sock is not None:
-            with suppress(OSError):
-                sock.shutdown(socket.SHUT_RDWR)
 
 
 def _no_number(word: str) -> Any:

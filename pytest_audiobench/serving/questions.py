@@ -14,6 +14,9 @@ from pytest_audiobench.models.messages import Ask, AudioSlot, Heard, Message, Re
 Task: TypeAlias = Literal["choice", "transcription", "open"]
 PayloadType: TypeAlias = Literal["base64_wav", "file_path", "file_url"]
 
+Tasks: TypeAlias = Sequence[str]
+"""What a model can do, as its limits tell."""
+
 TASKS: tuple[Task, ...] = ("choice", "transcription", "open")
 
 _MOST_TOKENS = 65_536
@@ -62,18 +65,16 @@ class Question:
 
 
 def question(
-    sample_id: str, messages: Sequence[Message], sounds: Sequence[Sound], config: Mapping[str, Any]
+    sample_id: str, messages: Sequence[Message], sounds: Sequence[Sound], config: Mapping[str, Any], tasks: Tasks
 ) -> Question:
     """A question whose settings come from ``config``: max_tokens, temperature, top_p, seed, max_length_seconds, task
     and choices; None and an absent key mean the default, other keys are not ours.
 
-    Raises SampleError for a value of the wrong type or beyond its range, and for a choice without choices.
+    Raises SampleError for a value of the wrong type or beyond its range, for a task that is not among ``tasks``, those
+    that the model can do, and for a choice without choices.
     """
     choices = _choices(config.get("choices"))
-    wanted = config.get("task") or ("choice" if choices else "open")
-    task = next((task for task in TASKS if task == wanted), None)
-    if task is None:
-        raise SampleError(f"task is {str(wanted)[:40]!r}; it may be {', '.join(TASKS)}")
+    task = _task(config.get("task"), bool(choices), tasks)
     if task == "choice" and not choices:
         raise SampleError("task is choice and there are no choices; give the options as a list of texts in choices")
     default = Settings()
@@ -102,6 +103,17 @@ def kind(value: Any) -> str:
     """What JSON calls the type of ``value``, for messages."""
     kinds = {type(None): "null", bool: "a boolean", int: "a number", float: "a number", str: "a text", list: "a list"}
     return kinds.get(type(value), "an object")
+
+
+def _task(told: Any, has_choices: bool, tasks: Tasks) -> Task:
+    """The task that is told; else choice where there are choices, open where the model does that, or what it does."""
+    wanted = told or ("choice" if has_choices else "open" if "open" in tasks else tasks[0])
+    task = next((task for task in TASKS if task == wanted), None)
+    if task is None:
+        raise SampleError(f"task is {str(wanted)[:40]!r}; it may be {', '.join(TASKS)}")
+    if task not in tasks:
+        raise SampleError(f"the model can do {' and '.join(tasks)} and nothing else, and is asked for {task}")
+    return task
 
 
 def _choices(value: Any) -> tuple[str, ...]:

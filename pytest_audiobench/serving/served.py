@@ -8,6 +8,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from pytest_audiobench.errors import AudiobenchError, PassingError, SampleError
@@ -100,7 +101,7 @@ class ServedModel:
             responses = self.model.ask(asks)
             if len(responses) != len(asks):
                 raise RuntimeError(f"{self.model.spec} gave {len(responses)} answers to {len(asks)} questions")
-            return responses
+            return [_answered(response) for response in responses]
         except PassingError as error:
             self.last_error = sentence(error)
             raise Refused(503, self.last_error, retry_after_s=1) from error
@@ -110,6 +111,14 @@ class ServedModel:
             if not isinstance(error, AudiobenchError):
                 traceback.print_exc()
             return [Response(error=sentence(error))] * len(asks)
+
+
+def _answered(response: Response) -> Response:
+    """A response without an output is no empty answer."""
+    if response.error is None and response.outputs:
+        return response
+    error = "the model gave no answer" if response.error is None else response.error.strip() or "unknown error"
+    return replace(response, outputs=(), error=error)
 
 
 def sentence(error: BaseException) -> str:

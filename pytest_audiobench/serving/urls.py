@@ -8,8 +8,8 @@ from collections.abc import Collection
 from urllib.parse import urlsplit
 
 from pytest_audiobench.errors import AudioError
+from pytest_audiobench.serving.hanging_up import connected
 
-_BLOCK = 1 << 16
 _LONGEST_S = 30.0
 
 
@@ -23,7 +23,7 @@ def fetch(url: str, hosts: Collection[str], most_bytes: int, until: float) -> by
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        raise AudioError(f"the URL {url[:80]!r} cannot be read") from None
+        raise AudioError("the URL of the audio cannot be read") from None
     host = (parts.hostname or "").lower()
     is_allowed = host in hosts or f"{host}:{port}" in hosts
     if parts.scheme not in ("http", "https") or not is_allowed or parts.username is not None or not url.isprintable():
@@ -32,27 +32,25 @@ def fetch(url: str, hosts: Collection[str], most_bytes: int, until: float) -> by
         )
     until = min(until, time.monotonic() + _LONGEST_S)
     secure = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-    connection = secure(host, port, timeout=_LONGEST_S)
+    connection = secure(host, port)
     try:
-        connection.request("GET", f"{parts.path or '/'}{'?' + parts.query if parts.query else ''}")
-        answer = connection.getresponse()
-        if answer.status != 200:
-            raise AudioError(f"{host} answers {answer.status} instead of the audio")
-        return _body(answer, host, most_bytes, until)
+        with connected(connection, until):
+            connection.request("GET", f"{parts.path or '/'}{'?' + parts.query if parts.query else ''}")
+            data = _body(connection.getresponse(), host, most_bytes)
     except (OSError, http.client.HTTPException, UnicodeError, ValueError) as error:
-        raise AudioError(f"the audio cannot be fetched from {host}: {type(error).__name__}") from None
-    finally:
-        connection.close()
+        if time.monotonic() < until:
+            raise AudioError(f"the audio cannot be fetched from {host}: {type(error).__name__}") from None
+    if time.monotonic() >= until:  # what was cut off then looks like a whole answer
+        raise AudioError(f"{host} sends its audio too slowly")
+    return data
 
 
-def _body(answer: http.client.HTTPResponse, host: str, most_bytes: int, until: float) -> bytes:
-    blocks: list[bytes] = []
-    size = 0
-    while block := answer.read1(_BLOCK):
-        size += len(block)
-        if size > most_bytes:
-            raise AudioError(f"{host} sends more than {most_bytes} bytes of audio")
-        if time.monotonic() > until:
-            raise AudioError(f"{host} sends its audio too slowly")
-        blocks.append(block)
-    return b"".join(blocks)
+def _body(answer: http.client.HTTPResponse, host: str, most_bytes: int) -> bytes:
+    if answer.status != 200:
+        raise AudioError(f"{host} answers {answer.status} instead of the audio")
+    data = answer.read(most_bytes + 1)
+    if len(data) > most_bytes:
+        raise AudioError(f"{host} sends more than {most_bytes} bytes of audio")
+    if answer.length:
+        raise AudioError(f"{host} sends {answer.length} bytes less than it promises")
+    return data

@@ -199,6 +199,14 @@ def test_samples_that_are_no_numbers_are_refused(tmp_path: Path, value: float, s
     assert said in refusal(clip_of(tmp_path, "nan.wav"))
 
 
-def test_a_header_with_a_senseless_rate_is_refused_before_it_fills_the_memory(tmp_path: Path) -> None:
-    soundfile.write(tmp_path / "slow.wav", hiss(), 1)
-    assert "a rate of 1 Hz" in refusal(clip_of(tmp_path, "slow.wav"))
+@pytest.mark.parametrize("rate_hz", [1, 384_001])
+def test_a_header_with_a_senseless_rate_is_refused_before_it_fills_the_memory(tmp_path: Path, rate_hz: int) -> None:
+    soundfile.write(tmp_path / "odd.wav", hiss(), rate_hz)
+    assert f"a rate of {rate_hz} Hz" in refusal(clip_of(tmp_path, "odd.wav"))
+
+
+def test_a_clip_of_which_nothing_is_left_at_the_models_rate_is_refused(tmp_path: Path) -> None:
+    soundfile.write(tmp_path / "blip.wav", hiss()[:2], 192_000)
+    assert "too short to be played (2 frames at 192000 Hz are none at 16000 Hz)" in refusal(
+        clip_of(tmp_path, "blip.wav")
+    )

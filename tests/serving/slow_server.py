@@ -15,10 +15,10 @@ class Slow:
     """Answers with the size of its batch and what it was played; a question may ask for trouble."""
 
     spec, batching, listens, device = "slow:model", "planned", True, "cpu"
-    limits = Limits(max_batch=8, max_batch_s=10.0, rate_hz=16_000, max_clip_s=4.0, max_clips=3)
 
-    def __init__(self, load_s, load_fails):
+    def __init__(self, load_s, load_fails, tasks):
         self._load_s, self._load_fails = load_s, load_fails
+        self.limits = Limits(max_batch=8, max_batch_s=10.0, rate_hz=16_000, max_clip_s=4.0, max_clips=3, tasks=tasks)
 
     def fingerprint(self):
         return {"slow": "1"}
@@ -42,10 +42,17 @@ class Slow:
     def _answer(self, ask, size):
         if ask.request.sample_id == "bad":
             return Response(error="this one is not for me")
+        if "mute" in str(ask.request.messages):
+            return Response()
         played = ",".join(f"{heard.duration_s:.2f}" for heard in ask.audio)
         cut = tuple(heard.truncated_s for heard in ask.audio)
         response = Response.of(f"{size}|{played}|{ask.request.messages}|{ask.request.settings}", "length")
-        return Response(response.outputs, {"prompt_tokens": 7}, truncated_s=cut if any(cut) else ())
+        counts = (
+            {"prompt_tokens": 7}
+            if "half counted" in str(ask.request.messages)
+            else {"prompt_tokens": 7, "completion_tokens": 3}
+        )
+        return Response(response.outputs, counts, truncated_s=cut if any(cut) else ())
 
     def close(self):
         print("closed", file=sys.stderr, flush=True)
@@ -62,8 +69,9 @@ if __name__ == "__main__":
     ):
         parser.add_argument(f"--{name}", type=kind, default=default)
     parser.add_argument("--load-fails", action="store_true")
+    parser.add_argument("--tasks", nargs="+", default=Limits().tasks)
     args = parser.parse_args()
     options = ServeOptions(
         port=args.port, max_queue=args.queue, deadline_s=args.deadline, max_body_bytes=args.body_mb << 20
     )
-    serve(Slow(args.load_s, args.load_fails), options, "slow")
+    serve(Slow(args.load_s, args.load_fails, tuple(args.tasks)), options, "slow")

@@ -109,7 +109,20 @@ def test_a_stream_says_the_same(slow, wav):
     text = "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices)
     assert text == whole.choices[0].message.content
     assert [chunk.choices[0].finish_reason for chunk in chunks if chunk.choices][-1] == "length"
-    assert chunks[-1].usage.prompt_tokens == 7
+    assert chunks[-1].usage == whole.usage
+
+
+def test_tokens_that_nobody_counted_are_not_told_as_zero(slow, wav):
+    counted, half = (
+        slow.chat.completions.create(model="slow", messages=_user(words)) for words in ("?", "half counted")
+    )
+    assert (counted.usage.prompt_tokens, counted.usage.completion_tokens, counted.usage.total_tokens) == (7, 3, 10)
+    assert half.usage is None
+
+
+def test_what_was_cut_off_is_told_beside_the_answer(slow, wav):
+    messages = _user(_clip(wav(duration_s=5)), "half counted")
+    assert slow.chat.completions.create(model="slow", messages=messages).audio_truncated_ms == 1000
 
 
 def test_models_are_listed_and_others_are_unknown(slow):
@@ -143,6 +156,11 @@ def test_a_models_own_refusal_is_400(slow):
         slow.chat.completions.create(model="slow", messages=_user("later"))
     with pytest.raises(openai.BadRequestError, match="the device fell off"):
         slow.chat.completions.create(model="slow", messages=_user("crash"))
+
+
+def test_a_model_that_gives_no_answer_has_not_answered_with_nothing(slow):
+    with pytest.raises(openai.BadRequestError, match="the model gave no answer"):
+        slow.chat.completions.create(model="slow", messages=_user("mute"))
 
 
 def test_a_key_is_needed_where_there_is_a_token(start):

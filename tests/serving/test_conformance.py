@@ -1,7 +1,11 @@
 """check-server: good servers pass, and each broken one fails for its own reason, whatever it does."""
 
+import contextlib
+import http.client
 import importlib.util
+import json
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -101,6 +105,14 @@ def _info(**changes):
     return _on("/info", lambda status, payload: (status, {**payload, **changes}))
 
 
+def _goes_while_it_loads(handler, status, payload):
+    """Tells twice that it loads, and then nothing that a client could use."""
+    if handler.path != "/info":
+        return status, payload
+    handler.server.told = getattr(handler.server, "told", 0) + 1
+    return (status, {**payload, "load_status": "loading"}) if handler.server.told < 3 else (500, payload)
+
+
 def _status(wrong, instead):
     return _on("/predict", lambda status, payload: (instead, payload) if status == wrong else (status, payload))
 
@@ -151,6 +163,9 @@ FAULTS = {
     "info no object": (_on("/info", lambda s, p: (s, [p])), {"info"}, "not an object"),
     "failed to load": (_info(load_status="failed", last_error="torn"), {"loaded"}, "torn"),
     "loads for ever": (_info(load_status="loading"), {"loaded"}, "load_status is 'loading'"),
+    "downloads for ever": (_info(load_status="Downloading"), {"loaded"}, "load_status is 'Downloading'"),
+    "failed in capitals": (_info(load_status="FAILED", last_error="torn"), {"loaded"}, "torn"),
+    "goes while it loads": (_goes_while_it_loads, {"loaded"}, "expected 200, got 500"),
     "elapsed as text": (_info(loading_elapsed_sec="1 s"), {"loaded"}, "not a number"),
     "no 413": (_status(413, 200), {"oversized-413", "413-before-duplicates"}, "expected 413, got 200"),
     "duplicates before 413": (None, {"413-before-duplicates"}, "expected 413, got 400"),
@@ -256,6 +271,70 @@ def test_a_server_that_takes_one_at_a_time_is_not_asked_two():
     assert [verdict.rule for verdict in checked if verdict.is_kept is not True] == ["sample-id-twice-400"]
 
 
+def test_a_server_that_takes_files_only_is_not_sent_base64(monkeypatch):
+    monkeypatch.setitem(FAULTS, "files only", (_info(audio_payload_types=["file_path"]),))
+    server = template.Server(("127.0.0.1", 0), template.Dummy(), None, 64 << 20)
+    server.RequestHandlerClass = type("FilesOnly", (Broken,), {"fault": "files only"})
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+    checked = {v.rule: v for v in Checker(Probe(f"127.0.0.1:{server.server_port}", None, 5)).verdicts()}
+    done = _check(f"http://127.0.0.1:{server.server_port}")
+    server.shutdown()
+    server.server_close()
+    assert done.returncode == 0
+    assert done.stdout.endswith("the server keeps the contract, as far as it was tried (14 skipped)\n")
+    assert {rule for rule, verdict in checked.items() if verdict.is_kept} == {"health", "info", "loaded", "no-json-422"}
+    assert not any(verdict.is_kept is False for verdict in checked.values())
+    assert "the server takes ['file_path']" in checked["two-ok"].why
+
+
+def _post(url, body, **headers):
+    """The status and the JSON of an answer to a body that is not sent whole."""
+    connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=10)
+    with contextlib.closing(connection):
+        connection.request("POST", "/predict", body, headers)
+        answer = connection.getresponse()
+        return answer.status, json.loads(answer.read())
+
+
+def test_a_template_that_answers_with_plain_texts_is_told_so(item):
+    class Plain(template.Dummy):
+        def answer(self, questions):
+            return ["yes", ("yes", "stop", None), ValueError("not this one"), ("yes", 1, None)]
+
+    server = template.Server(("127.0.0.1", 0), Plain(), None, 64 << 20)
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+    requests = [item(sample_id) for sample_id in ("plain", "good", "failed", "odd")]
+    body = json.dumps({"schema_version": "predictions_v1", "requests": requests})
+    status, told = _post(f"127.0.0.1:{server.server_port}", body)
+    server.shutdown()
+    server.server_close()
+    assert status == 200
+    plain, good, failed, odd = told["responses"]
+    assert (plain["predictions"], good["predictions"]) == ([], ["yes"])
+    assert plain["error"] == "Model.answer gave 'yes' instead of (text, finish_reason, usage)"
+    assert (good["error"], failed["error"]) == (None, "not this one")
+    assert "gave ('yes', 1, None) instead of" in odd["error"]
+
+
+def test_a_template_asks_for_the_token_before_it_takes_the_body(start):
+    server = start(TEMPLATE, "--dummy", env={"SERVER_TOKEN": "sesame"})
+    promised = {"Content-Length": str(40 << 20)}
+    assert _post(server.url, None, Authorization="Bearer wrong", **promised)[0] == 401
+    long = b" " * (20 << 20)
+    assert _post(server.url, long, Authorization="Bearer wrong")[0] == 401
+    assert _post(server.url, long, Authorization="Bearer sesame")[0] == 422
+
+
+def test_a_template_does_not_wait_for_ever_for_calls_in_hand(start):
+    server = start(TEMPLATE, "--dummy", "--stop-s", "0.2")
+    host, _, port = server.url.removeprefix("http://").partition(":")
+    with socket.create_connection((host, int(port))) as connection:
+        connection.sendall(b"POST /predict HTTP/1.1\r\nContent-Length: 1000\r\nExpect: 100-continue\r\n\r\n")
+        assert connection.recv(100).startswith(b"HTTP/1.1 100")  # it is in hand now
+        code, _ = server.stop()
+    assert code == 1
+
+
 def test_a_batch_too_large_to_try_is_not_tried():
     class Vast(template.Dummy):
         max_batch = 10**9
@@ -276,10 +355,19 @@ def test_nobody_at_home_fails_at_once():
     assert "not tried: the server did not answer 3 times" in done.stdout
 
 
-@pytest.mark.parametrize("url", ["", "ftp://x", "http://", "http://x:port", "http://[::1"])
+@pytest.mark.parametrize("url", ["", "ftp://x", "http://", "http://x:port", "http://[::1", "http://x/a b"])
 def test_a_url_that_is_none_is_a_users_mistake(url):
     with pytest.raises(UsageError, match="is no URL of a server"):
         Probe(url, None, 1)
+
+
+@pytest.mark.parametrize(
+    "url", ["ftp://me:sesame@x", "http://me:sesame@x:port", "http://me:sesame@x", "http://x/?key=sesame", "sesame@x"]
+)
+def test_a_url_that_may_hold_a_secret_is_refused_and_not_shown(url):
+    with pytest.raises(UsageError) as told:
+        Probe(url, None, 1)
+    assert "sesame" not in str(told.value)
 
 
 def test_a_token_that_no_header_can_hold_is_not_shown():

@@ -2,14 +2,18 @@
 
 import os
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+from pytest_audiobench.errors import AudioError
+from pytest_audiobench.serving.urls import fetch
+
 
 @pytest.fixture(scope="module")
 def web(wav):
-    """A web server with a clip, a redirect, an endless answer and one that drips; it counts its visitors."""
+    """A web server with a clip, a redirect, answers that are endless, cut off or dripped; it counts its visitors."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self):
@@ -19,8 +23,17 @@ def web(wav):
                 self.send_header("Location", "/clip.wav")
                 self.end_headers()
                 return
+            if self.path == "/slow-head":
+                self.wfile.write(b"HTTP/1.1 200 OK\r\n")
+                drip(self.wfile)
+                return
             self.send_response(404 if self.path == "/none.wav" else 200)
+            if self.path == "/cut":
+                self.send_header("Content-Length", "100000")
             self.end_headers()
+            if self.path == "/slow-body":
+                drip(self.wfile)
+                return
             try:
                 if self.path == "/endless":
                     while True:
@@ -31,6 +44,15 @@ def web(wav):
 
         def log_message(self, *args):
             """Say nothing."""
+
+    def drip(file):
+        until = time.monotonic() + 5
+        while time.monotonic() < until:
+            try:
+                file.write(b"x")
+            except OSError:
+                return
+            time.sleep(0.02)
 
     seen = []
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
@@ -134,6 +156,24 @@ def test_other_hosts_schemes_and_redirects_are_refused(server, item, web):
         (row,) = server.answer(item("a", _by("file_url", f"http://127.0.0.1:{port}/{path}")))
         assert why in row["error"]
     assert web.seen == ["/elsewhere", "/none.wav", "/endless"]
+
+
+@pytest.mark.parametrize("path", ["slow-head", "slow-body"])
+def test_a_host_that_drips_is_hung_up_on(web, path):
+    with pytest.raises(AudioError, match=r"127\.0\.0\.1 sends its audio too slowly"):
+        fetch(f"http://127.0.0.1:{web.server_port}/{path}", ["127.0.0.1"], 1 << 20, time.monotonic() + 0.3)
+
+
+@pytest.mark.parametrize("url", ["http://me:sesame@[x", "http://me:sesame@x:port", "http://me:sesame@127.0.0.1/"])
+def test_a_url_that_is_refused_is_not_repeated(url):
+    with pytest.raises(AudioError) as told:
+        fetch(url, ["127.0.0.1"], 1 << 20, time.monotonic() + 1)
+    assert "sesame" not in str(told.value)
+
+
+def test_a_clip_that_is_cut_off_on_its_way_is_not_heard_as_whole(web):
+    with pytest.raises(AudioError, match=r"127\.0\.0\.1 sends \d+ bytes less than it promises"):
+        fetch(f"http://127.0.0.1:{web.server_port}/cut", ["127.0.0.1"], 1 << 20, time.monotonic() + 5)
 
 
 def test_without_leave_neither_files_nor_urls_are_taken(start, item, web, folder):

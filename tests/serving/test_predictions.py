@@ -92,6 +92,20 @@ def test_a_choice_without_choices_is_its_items_error(listener, item, wav):
     assert bad["predictions"] == []
 
 
+def test_a_task_that_the_model_cannot_do_is_its_items_error(start, item, wav):
+    writer = start(SLOW, "--tasks", "transcription")
+    told, untold, other, choice = writer.answer(
+        item("told", wav(), task="transcription"),
+        item("untold", wav()),
+        item("other", wav(), task="open"),
+        item("choice", wav(), choices=["rain", "wind"]),
+    )
+    assert [row["error"] for row in (told, untold)] == [None, None]
+    assert other["error"] == "the model can do transcription and nothing else, and is asked for open"
+    assert choice["error"] == "the model can do transcription and nothing else, and is asked for choice"
+    assert writer.ask("/info").json["limits"]["tasks"] == ["transcription"]
+
+
 def test_a_call_is_one_batch_in_order(slow, item, wav):
     told = slow.answer(*(item(str(i), wav(duration_s=0.1 * (i + 1))) for i in range(5)))
     assert [row["predictions"][0].split("|")[:2] for row in told] == [["5", f"0.{i + 1}0"] for i in range(5)]
@@ -109,7 +123,7 @@ def test_audio_is_resampled_and_cut_at_the_window_and_the_cut_is_told(slow, item
         item("asked", wav(duration_s=3), max_length_seconds=2),
     )
     assert short["predictions"][0].startswith("3|1.00|")
-    assert short["usage"] == {"prompt_tokens": 7}
+    assert short["usage"] == {"prompt_tokens": 7, "completion_tokens": 3}
     assert long["predictions"][0].startswith("3|4.00|")
     assert long["usage"]["audio_truncated_ms"] == 1000
     assert asked["usage"]["audio_truncated_ms"] == 1000
@@ -189,6 +203,11 @@ def test_a_model_that_refuses_one_question_answers_the_others(slow, item, wav):
     assert [row["error"] for row in told] == ["this one is not for me", None]
 
 
+def test_a_model_that_gives_no_answer_is_its_items_error(slow, item, wav):
+    (row,) = slow.answer(item("a", wav(), text="mute"))
+    assert (row["predictions"], row["finish_reason"], row["error"]) == ([], None, "the model gave no answer")
+
+
 BAD_CALLS = {
     "no json": (b'{"schema_version": ', 422),
     "not a number": (b'{"schema_version": "predictions_v1", "requests": [NaN]}', 422),
@@ -233,7 +252,15 @@ def test_info_tells_what_a_client_needs(slow):
     assert info["audio_payload_types"] == ["base64_wav"]
     assert info["schema_versions"] == ["predictions_v1"]
     assert info["load_status"] == "ready"
-    assert info["limits"]["rate_hz"] == 16_000
+    assert info["limits"] == {
+        "max_batch_s": 10.0,
+        "rate_hz": 16_000,
+        "max_clip_s": 4.0,
+        "min_clips": 0,
+        "max_clips": 3,
+        "tasks": ["choice", "transcription", "open"],
+        "chunked_tasks": [],
+    }
 
 
 def test_a_models_crash_is_its_samples_error_and_is_told(start, item, wav):
