@@ -52,7 +52,7 @@ class Host:
                 try:
                     told = json.loads(connection.recv_bytes())
                     samples = connection.recv_bytes() if told["do"] == "ask" else b""
-                    connection.send_bytes(encoded(self._answer(told, samples)))
+                    connection.send_bytes(encoded({**self._answer(told, samples), "number": told["number"]}))
                 except (EOFError, OSError):
                     return
 

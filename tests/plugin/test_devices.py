@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 
@@ -174,3 +175,88 @@ def test_what_a_batch_is_made_of_travels_without_loss(tmp_path):
         (Output((Part("text", "B"),), "length", 0.25),), {"prompt_tokens": 5}, 0.1, (0.5,), None, 0.05, 0.2
     )
     assert wire.response_from_json(json.loads(json.dumps(wire.response_to_json(response)))) == response
+
+
+class Echo:
+    """A model that says each request's sample back; ``act`` is called with the sample's name first."""
+
+    spec, batching, listens, device = "echo:one", "planned", True, "cpu"
+
+    def __init__(self, act=lambda name: None):
+        from pytest_audiobench.models.model import Limits
+
+        self._act, self.limits, self.closed = act, Limits(), False
+
+    def fingerprint(self):
+        return {"echo": "1"}
+
+    def load(self):
+        self._act("load")
+
+    def ask(self, batch):
+        return [self._act(ask.request.sample_id) or _said(ask.request.sample_id) for ask in batch]
+
+    def close(self):
+        self.closed = True
+
+
+def _said(name):
+    from pytest_audiobench.models.messages import Response
+
+    return Response.of(name)
+
+
+def _asks(*names):
+    from pytest_audiobench.models.messages import Ask, Request
+
+    return [Ask(Request(name, "set", name, "answer", "open", (), ()), ()) for name in names]
+
+
+@pytest.fixture
+def share(tmp_path_factory):
+    """A model as a worker sees it that shares ``model``, held by a host on a thread of this process."""
+    from pytest_audiobench.models.host import Host
+    from pytest_audiobench.models.shared import Address, SharedModel
+    from pytest_audiobench.models.spec import ModelSpec
+
+    shared = []
+
+    def started(make, *specs):
+        address = Address(str(tmp_path_factory.mktemp("host") / "s"), "00" * 32, "cpu", os.devnull)
+        ready, host = threading.Event(), Host(make)
+        told = (address.socket, bytes.fromhex(address.key), ready.set)
+        threading.Thread(target=host.serve, args=told, daemon=True).start()
+        assert ready.wait(10)
+        specs = specs or (ModelSpec("echo", "echo", "one", {}, "echo:one"),)
+        shared.extend(SharedModel(make(spec), spec, address) for spec in specs)
+        return shared if len(specs) > 1 else shared[0]
+
+    yield started
+    for model in shared:
+        model.close()
+
+
+def test_an_interrupted_batch_never_answers_the_next_one(share):
+    """A time limit's signal leaves a reply on its way; it must not be taken for the next batch's."""
+    asked = threading.Event()
+
+    def slow(name):
+        if name == "first" and not asked.is_set():
+            asked.set()
+            time.sleep(0.3)
+
+    model = share(lambda spec: Echo(slow))
+    model.load()
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        threading.Thread(target=lambda: asked.wait() and os.kill(os.getpid(), signal.SIGALRM)).start()
+        with pytest.raises(KeyboardInterrupt):
+            model.ask(_asks("first"))
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert [one.text for one in model.ask(_asks("second"))] == ["second"]
+    assert [one.text for one in model.ask(_asks("first"))] == ["first"]
