@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Connection, Listener
 from typing import Any
@@ -75,10 +75,10 @@ class Host:
         two workers with two models would else have them loaded anew for every batch.
         """
         with self._turn:
-            self._waiting[spec.text] += 1
+            self._waiting[_name(spec)] += 1
             while self._busy or not self._may_go(spec):
                 self._turn.wait(None if self._busy else self._stays_s / 4)
-            self._waiting[spec.text] -= 1
+            self._waiting[_name(spec)] -= 1
             self._busy = True
         try:
             if self._model is None or self._spec != spec:
@@ -99,7 +99,11 @@ class Host:
     def _may_go(self, spec: ModelSpec) -> bool:
         if self._spec is None or self._spec == spec:
             return True
-        return not self._waiting[self._spec.text] and time.monotonic() - self._last_used >= self._stays_s
+        return not self._waiting[_name(self._spec)] and time.monotonic() - self._last_used >= self._stays_s
+
+
+def _name(spec: ModelSpec) -> str:
+    return json.dumps(asdict(spec), sort_keys=True)
 
 
 _KINDS = ("UsageError", "PassingError", "FatalError", "AudiobenchError")

@@ -99,6 +99,7 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
         collection.check(session, config, items)
 
 
+@pytest.hookimpl(tryfirst=True)  # before an xdist worker tells the controller, which then reads what we announce
 def pytest_collection_finish(session: pytest.Session) -> None:
     if SESSION in session.config.stash:
         from pytest_audiobench.plugin import collection

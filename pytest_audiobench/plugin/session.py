@@ -18,7 +18,7 @@ from pytest_audiobench.gate.config import Rules, find_rules
 from pytest_audiobench.models.budget import Budget
 from pytest_audiobench.models.model import Model
 from pytest_audiobench.models.registry import make, with_run_wide
-from pytest_audiobench.models.spec import ModelSpec, parse_specs
+from pytest_audiobench.models.spec import ModelSpec, parse_specs, written
 from pytest_audiobench.plugin import served, worker
 from pytest_audiobench.plugin.options import Options, base
 from pytest_audiobench.plugin.place import RunPlace, keep_out_of_git
@@ -88,7 +88,9 @@ class EvalSession:
             return
         handle.close()
         spec = self.specs[handle.alias]
-        other = self._handle_on(replace(spec, options={**spec.options, **options}))
+        options = {**spec.options, **options}
+        text = f"{spec.alias}={written(spec.kind, spec.target, options)}"
+        other = self._handle_on(replace(spec, options=options, text=text))
         try:
             yield other
         finally:

@@ -260,3 +260,28 @@ def test_an_interrupted_batch_never_answers_the_next_one(share):
         signal.signal(signal.SIGALRM, before)
     assert [one.text for one in model.ask(_asks("second"))] == ["second"]
     assert [one.text for one in model.ask(_asks("first"))] == ["first"]
+
+
+def test_a_model_made_anew_with_other_options_takes_its_turn(evals):
+    """As determinism does with a dtype: the loaded model is no one's, so the other one need not wait for ever."""
+    again = """
+from pytest_audiobench import determinism, manifest, multiple_choice
+
+def test_tones(evaluate):
+    determinism(evaluate, manifest("data/tones.jsonl"), multiple_choice(), dtypes=["float16"])
+"""
+    evals.write(test_tones=again)
+    assert evals.run("-n1", "--ab-devices=cpu", shared="yes", log="log").ret == 0
+    assert lines(evals)["load"] == 2
+
+
+def test_two_models_of_one_text_and_other_options_take_turns(share):
+    from pytest_audiobench.models.spec import ModelSpec
+
+    specs = [ModelSpec("echo", "echo", "one", options, "echo:one") for options in ({}, {"dtype": "float16"})]
+    one, other = share(lambda spec: Echo(), *specs)
+    for model in (one, other, one):
+        asking = threading.Thread(target=model.load, daemon=True)
+        asking.start()
+        asking.join(10)
+        assert not asking.is_alive()
