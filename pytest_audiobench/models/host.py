@@ -52,20 +52,21 @@ class Host:
                 try:
                     told = json.loads(connection.recv_bytes())
                     samples = connection.recv_bytes() if told["do"] == "ask" else b""
-                    connection.send_bytes(encoded({**self._answer(told, samples), "number": told["number"]}))
+                    connection.send_bytes(self._answer(told, samples))
                 except (EOFError, OSError):
                     return
 
-    def _answer(self, told: Mapping[str, Any], samples: bytes) -> dict[str, Any]:
-        spec = ModelSpec(**told["spec"])
+    def _answer(self, told: Mapping[str, Any], samples: bytes) -> bytes:
+        spec, number = ModelSpec(**told["spec"]), {"number": told["number"]}
         try:
             with self._loaded(spec) as model:
-                return _asked(model, told, samples) if told["do"] == "ask" else {"hearing": _hearing(model)}
+                found = _asked(model, told, samples) if told["do"] == "ask" else {"hearing": _hearing(model)}
+            return encoded({**found, **number})
         except AudiobenchError as error:
             kind = next(one.__name__ for one in type(error).__mro__ if one.__name__ in _KINDS)
-            return {"error": str(error), "kind": kind}
+            return encoded({"error": str(error), "kind": kind, **number})
         except Exception as error:
-            return {"error": f"{type(error).__name__}: {error}", "kind": ""}
+            return encoded({"error": f"{type(error).__name__}: {error}", "kind": "", **number})
 
     @contextmanager
     def _loaded(self, spec: ModelSpec) -> Iterator[Model]:

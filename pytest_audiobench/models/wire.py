@@ -50,8 +50,24 @@ def batch_from_bytes(told: Mapping[str, Any], samples: bytes) -> list[Ask]:
 
 
 def response_to_json(response: Response) -> dict[str, Any]:
-    """A response as JSON holds it."""
-    return asdict(response) | {"usage": dict(response.usage)}
+    """A response as JSON holds it, whatever kind of number (numpy's too) the model gave."""
+    outputs = [
+        {
+            "parts": [[part.kind, str(part.value)] for part in output.parts],
+            "finish": output.finish,
+            "score": _float(output.score),
+        }
+        for output in response.outputs
+    ]
+    return {
+        "outputs": outputs,
+        "usage": {str(name): int(count) for name, count in response.usage.items()},
+        "latency_s": _float(response.latency_s),
+        "truncated_s": [float(one) for one in response.truncated_s],
+        "error": None if response.error is None else str(response.error),
+        "first_token_s": _float(response.first_token_s),
+        "share_s": _float(response.share_s),
+    }
 
 
 def response_from_json(told: Mapping[str, Any]) -> Response:
@@ -60,6 +76,10 @@ def response_from_json(told: Mapping[str, Any]) -> Response:
         Output(tuple(Part(*part) for part in one["parts"]), one["finish"], one["score"]) for one in told["outputs"]
     )
     return Response(**{**told, "outputs": outputs, "truncated_s": tuple(told["truncated_s"])})
+
+
+def _float(value: float | None) -> float | None:
+    return None if value is None else float(value)
 
 
 def _heard(heard: Heard) -> dict[str, Any]:

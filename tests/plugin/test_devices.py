@@ -285,3 +285,21 @@ def test_two_models_of_one_text_and_other_options_take_turns(share):
         asking.start()
         asking.join(10)
         assert not asking.is_alive()
+
+
+def test_numbers_of_numpy_travel_and_what_cannot_travel_is_told(share):
+    import numpy as np
+
+    from pytest_audiobench.models.messages import Output, Part, Response
+
+    def act(name):
+        count = np.int64(5) if name == "counted" else object()
+        output = Output((Part("text", "B"),), "stop", np.float32(0.25))
+        return Response((output,), {"prompt_tokens": count}, latency_s=np.float64(0.5))
+
+    model = share(lambda spec: Echo(lambda name: act(name) if name != "load" else None))
+    (response,) = model.ask(_asks("counted"))
+    assert (response.usage, response.latency_s, response.outputs[0].score) == ({"prompt_tokens": 5}, 0.5, 0.25)
+    with pytest.raises(RuntimeError, match="TypeError"):
+        model.ask(_asks("odd"))
+    assert model.ask(_asks("counted"))[0].text == "B"
