@@ -13,10 +13,9 @@ from multiprocessing import AuthenticationError
 from multiprocessing.connection import Connection, Listener
 from typing import Any
 
-from pytest_audiobench.errors import AudiobenchError
 from pytest_audiobench.models.model import Model
 from pytest_audiobench.models.spec import ModelSpec
-from pytest_audiobench.models.wire import batch_from_bytes, encoded, response_to_json
+from pytest_audiobench.models.wire import batch_from_bytes, encoded, error_to_json, response_to_json
 
 _BACKLOG = 64
 _STAYS_S = 0.5
@@ -62,11 +61,8 @@ class Host:
             with self._loaded(spec) as model:
                 found = _asked(model, told, samples) if told["do"] == "ask" else {"hearing": _hearing(model)}
             return encoded({**found, **number})
-        except AudiobenchError as error:
-            kind = next(one.__name__ for one in type(error).__mro__ if one.__name__ in _KINDS)
-            return encoded({"error": str(error), "kind": kind, **number})
         except Exception as error:
-            return encoded({"error": f"{type(error).__name__}: {error}", "kind": "", **number})
+            return encoded({**error_to_json(error), **number})
 
     @contextmanager
     def _loaded(self, spec: ModelSpec) -> Iterator[Model]:
@@ -105,9 +101,6 @@ class Host:
 
 def _name(spec: ModelSpec) -> str:
     return json.dumps(asdict(spec), sort_keys=True)
-
-
-_KINDS = ("UsageError", "PassingError", "FatalError", "AudiobenchError")
 
 
 def _hearing(model: Model) -> list[str] | None:

@@ -14,15 +14,14 @@ from multiprocessing.connection import Client, Connection
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pytest_audiobench.errors import FatalError, PassingError, UsageError
+from pytest_audiobench.errors import FatalError
 from pytest_audiobench.models.messages import Ask, Response
 from pytest_audiobench.models.model import Hearing, Model
 from pytest_audiobench.models.spec import ModelSpec
-from pytest_audiobench.models.wire import batch_to_bytes, encoded, response_from_json
+from pytest_audiobench.models.wire import batch_to_bytes, encoded, error_from_json, response_from_json
 
 LARGEST_REPLY = 2**30
 _LOG_LINES = 8
-_ERRORS = {"UsageError": UsageError, "PassingError": PassingError, "FatalError": FatalError}
 
 
 class Address(NamedTuple):
@@ -78,7 +77,7 @@ class SharedModel:
                 raise self._gone(error) from error
             raise
         if "error" in reply:
-            raise _ERRORS.get(reply["kind"], RuntimeError)(reply["error"])
+            raise error_from_json(reply)
         return reply
 
     def _exchanged(self, told: Mapping[str, Any], samples: bytes) -> dict[str, Any]:

@@ -303,3 +303,22 @@ def test_numbers_of_numpy_travel_and_what_cannot_travel_is_told(share):
     with pytest.raises(RuntimeError, match="TypeError"):
         model.ask(_asks("odd"))
     assert model.ask(_asks("counted"))[0].text == "B"
+
+
+def test_an_error_keeps_its_kind_on_the_way(share):
+    """A sample's error fails a sample, what is not here skips an eval, and a stranger's kind counts as its base."""
+    from pytest_audiobench import errors
+
+    class Own(errors.PassingError):
+        pass
+
+    kinds = {name: kind for name, kind in vars(errors).items() if isinstance(kind, type)} | {"Own": Own}
+
+    def act(name):
+        raise kinds[name]("no")
+
+    model = share(lambda spec: Echo(lambda name: act(name) if name != "load" else None))
+    for name, kind in kinds.items():
+        with pytest.raises(errors.AudiobenchError, match="^no$") as raised:
+            model.ask(_asks(name))
+        assert raised.type is (errors.PassingError if kind is Own else kind)
