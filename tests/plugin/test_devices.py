@@ -8,8 +8,11 @@ import sys
 import threading
 import time
 from collections import Counter
+from types import SimpleNamespace
 
 import pytest
+
+from pytest_audiobench.errors import FatalError
 
 THREE_EVALS = """
 import pytest
@@ -89,6 +92,36 @@ def test_several_devices_need_workers(evals):
     result = evals.run("--ab-devices=cpu,cpu")
     assert result.ret == 4
     result.stderr.fnmatch_lines(["*2 devices for a run without workers: add -n*"])
+
+
+def test_what_a_conftest_prints_is_no_word_of_the_process(evals):
+    conftest = evals.path / "conftest.py"
+    conftest.write_text(conftest.read_text() + "print('loading the laboratory', end='', flush=True)\n")
+    assert evals.run("-n1", "--ab-devices=cpu", shared="yes").ret == 0
+    _, folder = evals.last()
+    assert "loading the laboratory" in (folder / "devices" / "0.log").read_text()
+
+
+def test_a_device_process_that_never_gets_ready_is_told_and_ended(evals, monkeypatch):
+    pool = _pool(evals, monkeypatch, starts_within_s=1.5)
+    (evals.path / "conftest.py").write_text("import time; print('waiting', flush=True); time.sleep(600)\n")
+    with pytest.raises(FatalError, match=r"the process for device cpu did not start within 1.5 s: waiting"):
+        pool.start(_config(evals))
+    assert not _device_processes(evals.path)
+
+
+def _pool(suite, monkeypatch, starts_within_s=60.0):
+    from pytest_audiobench.plugin import device_pool
+    from pytest_audiobench.plugin.place import RunPlace
+
+    monkeypatch.setattr(device_pool, "_STARTS_WITHIN_S", starts_within_s)
+    return device_pool.DevicePool(["cpu"], RunPlace(suite.path / "reports", "run"))
+
+
+def _config(suite, *args):
+    """A controller's configuration as the pool reads it, without the controller."""
+    called = pytest.Config.InvocationParams(args=args, plugins=None, dir=suite.path)
+    return SimpleNamespace(invocation_params=called)
 
 
 def test_a_suite_without_evals_starts_no_process(suite):
