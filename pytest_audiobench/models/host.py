@@ -45,6 +45,15 @@ class Host:
                     continue
                 threading.Thread(target=self._serve_one, args=(connection,), daemon=True).start()
 
+    def close(self) -> None:
+        """Close the model that is loaded, unless a batch is in hand; nothing is answered from then on."""
+        with self._turn:
+            if self._busy:
+                return
+            self._busy = True
+        if self._model is not None:
+            self._model.close()
+
     def _serve_one(self, connection: Connection[Any, Any]) -> None:
         with connection:
             while True:

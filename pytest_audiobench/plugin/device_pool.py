@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import secrets
 import select
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -93,16 +95,24 @@ class DevicePool:
         return self._place.folder / "devices" / f"{number}.log"
 
     def close(self, patience_s: float = _PATIENCE_S) -> None:
-        """End all of them: by the end of their standard input, after ``patience_s`` by force."""
+        """End all of them and what they started: by the end of standard input, after ``patience_s`` by force."""
         for process, _ in self._processes:
             if process.stdin is not None:
                 process.stdin.close()
         for process, ready in self._processes:
-            try:
-                process.wait(patience_s)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            _wait_for_end(process, patience_s)
+            # Before the process is reaped: its group's number cannot have gone to another's by then.
+            with contextlib.suppress(OSError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
             os.close(ready)
         self._processes.clear()
         shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _wait_for_end(process: subprocess.Popen[bytes], patience_s: float) -> None:
+    give_up = time.monotonic() + patience_s
+    while time.monotonic() < give_up:
+        if os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG):
+            return
+        time.sleep(0.01)

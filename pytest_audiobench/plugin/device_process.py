@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 import threading
 
@@ -19,14 +20,17 @@ from pytest_audiobench.plugin.place import RunPlace
 from pytest_audiobench.plugin.progress import silent
 from pytest_audiobench.plugin.session import EvalSession
 
+CLOSES_WITHIN_S = 5.0
+
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> int:
     told = json.loads(sys.stdin.readline())
-    threading.Thread(target=_end_with_the_controller, daemon=True).start()
     options = read_options(config)
     session = EvalSession(config, options, RunPlace(options.reports, told["run"]), silent())
-    Host(session.made).serve(told["socket"], bytes.fromhex(told["key"]), lambda: _say_ready(told["ready"]))
+    host = Host(session.made)
+    threading.Thread(target=_end_with_the_controller, args=(host,), daemon=True).start()
+    host.serve(told["socket"], bytes.fromhex(told["key"]), lambda: _say_ready(told["ready"]))
     return 0
 
 
@@ -35,6 +39,12 @@ def _say_ready(pipe: int) -> None:
     os.close(pipe)
 
 
-def _end_with_the_controller() -> None:
+def _end_with_the_controller(host: Host) -> None:
     sys.stdin.read()
+    closing = threading.Thread(target=host.close, daemon=True)
+    closing.start()
+    closing.join(CLOSES_WITHIN_S)
+    # The processes that a model started (the controller gave this one a group of its own) must not outlive the run.
+    if os.getpgrp() == os.getpid():
+        os.killpg(os.getpid(), signal.SIGKILL)
     os._exit(0)

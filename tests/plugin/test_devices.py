@@ -156,6 +156,54 @@ def test_no_process_outlives_a_controller_that_is_killed(evals):
     _until(lambda: not _device_processes(evals.path))
 
 
+KEEPER = """
+
+class Keeper(ToneModel):
+    in_process = True
+
+    def load(self):
+        import subprocess
+        child = subprocess.Popen(["sleep", "600"])
+        self._log(f"child {child.pid}")
+
+    def close(self):
+        self._log("closed")
+
+
+class Mortal(Keeper):
+    def ask(self, batch):
+        os._exit(3)
+
+
+_first_kinds = pytest_audiobench_register
+
+
+def pytest_audiobench_register(registration):
+    _first_kinds(registration)
+    registration.model("keeper", Keeper)
+    registration.model("mortal", Mortal)
+"""
+
+
+@pytest.mark.parametrize(("kind", "ret"), [("keeper", 0), ("mortal", 1)])
+def test_at_the_end_the_model_is_closed_and_its_processes_end(evals, kind, ret):
+    conftest = evals.path / "conftest.py"
+    conftest.write_text(conftest.read_text().replace("self.in_process = ", "self.shared = ") + KEEPER)
+    assert evals.run("-n1", "--ab-devices=cpu", "-k", "two", model=f"{kind}:one", log="log").ret == ret
+    counts = (evals.path / "log").read_text().split("\n")
+    assert counts.count("closed") == (kind == "keeper")
+    (child,) = [line.split()[1] for line in counts if line.startswith("child ")]
+    _until(lambda: not _lives(child))
+
+
+def _lives(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"  # a zombie waits for this container's init
+    except OSError:
+        return False
+
+
 def _until(holds):
     give_up = time.monotonic() + 60
     while not holds():
