@@ -70,7 +70,10 @@ class DevicePool:
 
     def _started(self, config: pytest.Config, address: Address) -> _Started:
         given = [str(one) for one in config.invocation_params.args]
-        command = [sys.executable, "-m", "pytest", "-p", "pytest_audiobench.plugin.device_process", *given, "-n0", "-s"]
+        # Behind a "--" all are names of files.
+        end = given.index("--") if "--" in given else len(given)
+        own = ["-p", "pytest_audiobench.plugin.device_process"]
+        command = [sys.executable, "-m", "pytest", *own, *given[:end], "-n0", "-s", *given[end:]]
         # Standard output is everyone's, also a conftest.py's: "ready" has a pipe of its own.
         ready, tell = os.pipe()
         with open(address.log, "wb") as said:

@@ -102,6 +102,10 @@ def test_what_a_conftest_prints_is_no_word_of_the_process(evals):
     assert "loading the laboratory" in (folder / "devices" / "0.log").read_text()
 
 
+def test_files_may_be_named_behind_two_dashes(evals):
+    assert evals.run("-n1", "--ab-devices=cpu", "--", "test_tones.py", shared="yes").ret == 0
+
+
 def test_a_device_process_that_never_gets_ready_is_told_and_ended(evals, monkeypatch):
     pool = _pool(evals, monkeypatch, starts_within_s=1.5)
     (evals.path / "conftest.py").write_text("import time; print('waiting', flush=True); time.sleep(600)\n")
