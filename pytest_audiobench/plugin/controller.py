@@ -68,7 +68,8 @@ class Controller:
     def start_devices(self, config: pytest.Config) -> None:
         """Start the processes that workers share, now that there are evals to run."""
         if self._devices is not None:
-            self._devices.start(config)
+            named = {one.nodeid.partition("::")[0] for one in self.expected.values()}
+            self._devices.start(config, [config.rootpath / name for name in sorted(named)])
 
     def close(self) -> None:
         """End the processes of this run."""

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -49,14 +49,18 @@ class DevicePool:
             for number, device in enumerate(devices)
         ]
 
-    def start(self, config: pytest.Config) -> None:
-        """Start all of them, once; none loads a model before it is asked to. Raises FatalError for one that fails."""
+    def start(self, config: pytest.Config, files: Iterable[Path]) -> None:
+        """Start all of them, once; none loads a model before it is asked to. Raises FatalError for one that fails.
+
+        ``files`` are the evals': kinds of models may be registered in the conftest.py of any of their folders.
+        """
         if self._processes:
             return
         self._log(0).parent.mkdir(parents=True, exist_ok=True)
+        command = _command(config, files)
         give_up = time.monotonic() + _STARTS_WITHIN_S
         for address in self.addresses:
-            self._processes.append(self._started(config, address))
+            self._processes.append(self._started(command, config.invocation_params.dir, address))
         for (_, ready), address in zip(self._processes, self.addresses, strict=True):
             told, _, _ = select.select([ready], [], [], max(0.0, give_up - time.monotonic()))
             if not (told and os.read(ready, 1)):
@@ -68,18 +72,13 @@ class DevicePool:
                     f"{' / '.join(said) or 'it said nothing'}"
                 )
 
-    def _started(self, config: pytest.Config, address: Address) -> _Started:
-        given = [str(one) for one in config.invocation_params.args]
-        # Behind a "--" all are names of files.
-        end = given.index("--") if "--" in given else len(given)
-        own = ["-p", "pytest_audiobench.plugin.device_process"]
-        command = [sys.executable, "-m", "pytest", *own, *given[:end], "-n0", "-s", *given[end:]]
+    def _started(self, command: Sequence[str], folder: Path, address: Address) -> _Started:
         # Standard output is everyone's, also a conftest.py's: "ready" has a pipe of its own.
         ready, tell = os.pipe()
         with open(address.log, "wb") as said:
             process = subprocess.Popen(
                 command,
-                cwd=config.invocation_params.dir,
+                cwd=folder,
                 env={**os.environ, **environment_of(address.device)},
                 stdin=subprocess.PIPE,
                 stdout=said,
@@ -111,6 +110,22 @@ class DevicePool:
             os.close(ready)
         self._processes.clear()
         shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _command(config: pytest.Config, files: Iterable[Path]) -> list[str]:
+    """This run's own command line, with all that pytest would find out from it said outright.
+
+    pytest reads the conftest.py of every named file's folder before anything is collected. Files that are named in
+    addition must change neither its root nor its ini file.
+    """
+    given = [str(one) for one in config.invocation_params.args]
+    end = given.index("--") if "--" in given else len(given)  # behind it all are names of files
+    own = ["-n0", "-s", f"--rootdir={config.rootpath}", "-c", str(config.inipath or os.devnull)]
+    if config.getoption("confcutdir") is None:
+        own.append(f"--confcutdir={config.inipath.parent if config.inipath else config.rootpath}")
+    named = {path.parent: str(path) for path in files if path.exists()}
+    process = ["-p", "pytest_audiobench.plugin.device_process"]
+    return [sys.executable, "-m", "pytest", *process, *given[:end], *own, *given[end:], *named.values()]
 
 
 def _wait_for_end(process: subprocess.Popen[bytes], patience_s: float) -> None:

@@ -106,11 +106,25 @@ def test_files_may_be_named_behind_two_dashes(evals):
     assert evals.run("-n1", "--ab-devices=cpu", "--", "test_tones.py", shared="yes").ret == 0
 
 
+@pytest.mark.parametrize("ini", ["here", "none"])
+def test_a_kind_of_model_may_be_registered_in_the_folder_of_the_evals(evals, ini):
+    """pytest is called from the root, so that this conftest.py is read when evals are collected, and no sooner."""
+    (evals.path / "evals").mkdir()
+    for name in ("conftest.py", "test_tones.py", "data"):
+        (evals.path / name).rename(evals.path / "evals" / name)
+    (evals.path / "evals" / "pytest.ini").write_text("[pytest]\nab_reports = elsewhere\n")
+    if ini == "none":
+        (evals.path / "pytest.ini").unlink()
+    assert evals.run("-n1", "--ab-devices=cpu", shared="yes", log="log").ret == 0
+    assert lines(evals)["load"] == 1
+    assert evals.runs()
+
+
 def test_a_device_process_that_never_gets_ready_is_told_and_ended(evals, monkeypatch):
     pool = _pool(evals, monkeypatch, starts_within_s=1.5)
     (evals.path / "conftest.py").write_text("import time; print('waiting', flush=True); time.sleep(600)\n")
     with pytest.raises(FatalError, match=r"the process for device cpu did not start within 1.5 s: waiting"):
-        pool.start(_config(evals))
+        pool.start(_config(evals), [])
     assert not _device_processes(evals.path)
 
 
@@ -125,7 +139,9 @@ def _pool(suite, monkeypatch, starts_within_s=60.0):
 def _config(suite, *args):
     """A controller's configuration as the pool reads it, without the controller."""
     called = pytest.Config.InvocationParams(args=args, plugins=None, dir=suite.path)
-    return SimpleNamespace(invocation_params=called)
+    return SimpleNamespace(
+        invocation_params=called, rootpath=suite.path, inipath=suite.path / "pytest.ini", getoption=lambda name: None
+    )
 
 
 def test_a_suite_without_evals_starts_no_process(suite):
