@@ -88,6 +88,24 @@ def test_a_device_that_is_not_there_is_a_usage_error(evals, devices, says, worke
     result.stderr.fnmatch_lines([says])
 
 
+@pytest.mark.parametrize("by", ["variable", "ini"])
+def test_devices_of_the_environment_and_of_the_ini_file_hold_without_workers_too(suite, by, monkeypatch):
+    suite.write(test_plain="def test_plain(): pass")
+    if by == "ini":
+        (suite.path / "pytest.ini").write_text("[pytest]\nab_devices = tpu\n")
+    else:
+        monkeypatch.setenv("AUDIOBENCH_DEVICES", "tpu")
+    result = suite.run()
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(["*names 'tpu'*write 0, cuda:1 or cpu*"])
+
+
+@pytest.mark.parametrize("workers", ["-n0", "-n1"])
+def test_an_empty_list_of_devices_names_none(suite, workers):
+    suite.write(test_plain="def test_plain(): pass")
+    assert suite.run(workers, "--ab-devices=,").ret == 0
+
+
 def test_several_devices_need_workers(evals):
     result = evals.run("--ab-devices=cpu,cpu")
     assert result.ret == 4
