@@ -168,19 +168,43 @@ def test_a_suite_without_evals_starts_no_process(suite):
     assert not (suite.path / "reports").exists()
 
 
-def test_every_visible_gpu_has_its_process_and_more_workers_than_gpus_share(evals, monkeypatch):
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "GPU-8932f937,5")
-    told = """
+SEEN = """
 import os
 def pytest_sessionstart(session):
     if hasattr(session.config, "workerinput"):
         seen = os.environ["CUDA_VISIBLE_DEVICES"]
         open(f"seen-{session.config.workerinput['workerid']}", "w").write(seen)
 """
-    (evals.path / "conftest.py").write_text((evals.path / "conftest.py").read_text() + told)
-    evals.run("-n3", model="hf:no-such-folder")
-    seen = [(evals.path / f"seen-gw{n}").read_text() for n in range(3)]
-    assert seen == ["GPU-8932f937", "5", "GPU-8932f937"]
+
+
+def test_every_visible_gpu_has_its_process_and_more_workers_than_gpus_share(evals, monkeypatch):
+    assert _seen(evals, monkeypatch, 3, "hf:no-such-folder") == ["GPU-8932f937", "5", "GPU-8932f937"]
+
+
+@pytest.mark.parametrize(
+    ("model", "shared"),
+    [
+        ("openai:hf:whisper", False),
+        ("name=hf:no-such-folder,device=cpu", False),
+        ("hf:no,such,folder,device=cuda", True),
+        ("keeper:one", True),
+        ("tone:one", False),
+    ],
+)
+def test_the_kind_of_a_model_says_whether_it_fills_a_gpu(suite, monkeypatch, model, shared):
+    suite.write(test_plain="def test_plain(): pass")
+    conftest = suite.path / "conftest.py"
+    conftest.write_text(conftest.read_text() + KEEPER)
+    assert _seen(suite, monkeypatch, 1, model) == ["GPU-8932f937" if shared else "GPU-8932f937,5"]
+
+
+def _seen(suite, monkeypatch, workers, model):
+    """The GPUs that each of the workers sees, of two."""
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "GPU-8932f937,5")
+    conftest = suite.path / "conftest.py"
+    conftest.write_text(conftest.read_text() + SEEN)
+    suite.run(f"-n{workers}", model=model)
+    return [(suite.path / f"seen-gw{n}").read_text() for n in range(workers)]
 
 
 def test_no_process_outlives_a_controller_that_is_killed(evals):
