@@ -39,12 +39,16 @@ class SharedModel:
     def __init__(self, model: Model, spec: ModelSpec, address: Address) -> None:
         self._model, self._spec, self._address = model, spec, address
         self.spec, self.batching, self.limits, self.listens = model.spec, model.batching, model.limits, model.listens
-        self.device = f"{address.device}, shared by the workers"
         self._connection: Connection[Any, Any] | None = None
         self._sent = 0
         self.hearing: Hearing | None = None
         self.oom_splits = 0
         self.peak_memory_bytes: int | None = None
+
+    @property
+    def device(self) -> str:
+        """As the model itself tells it: what runs on a shared device runs on the same without workers."""
+        return self._model.device
 
     def fingerprint(self) -> Mapping[str, str]:
         return self._model.fingerprint()

@@ -117,6 +117,7 @@ class EvalSession:
         if address is not None and getattr(model, "in_process", False):
             from pytest_audiobench.models.shared import Address, SharedModel
 
+            self.place.shared.add(spec.alias)
             return Handle(spec.alias, SharedModel(model, spec, Address(*address)))
         return Handle(spec.alias, model)
 

@@ -39,14 +39,18 @@ def lines(suite):
 def test_workers_share_a_model_and_its_answers_with_a_run_that_has_none(evals, devices, loads):
     assert evals.run("--ab-store=serial.sqlite").ret == 0
     serial, folder = evals.last()
-    assert evals.run("-n4", f"--ab-devices={devices}", "--ab-store=new.sqlite", shared="yes", log="log").ret == 0
+    result = evals.run("-n4", f"--ab-devices={devices}", "--ab-store=new.sqlite", shared="yes", log="log")
+    assert result.ret == 0
     run, other = evals.last()
     assert run["hashes"] == serial["hashes"]
     assert (other / "scored_predictions.jsonl").read_bytes() == (folder / "scored_predictions.jsonl").read_bytes()
     counts = lines(evals)
     assert counts.pop("load") == loads
     assert counts == {f"tone-{n}": 3 for n in range(40)}
-    assert run["models"][0]["device"] == "cpu, shared by the workers"
+    (model,), (alone,) = run["models"], serial["models"]
+    assert model["device"] == alone["device"] == "cpu"
+    assert model["shared"] is True and "shared" not in alone
+    result.stdout.fnmatch_lines(["device of one: cpu, shared by the workers"])
 
 
 def test_a_run_whose_answers_are_known_loads_nothing(evals):
