@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from functools import cached_property
 from multiprocessing.connection import Client, Connection
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -45,7 +46,7 @@ class SharedModel:
         self.oom_splits = 0
         self.peak_memory_bytes: int | None = None
 
-    @property
+    @cached_property
     def device(self) -> str:
         """As the model itself tells it: what runs on a shared device runs on the same without workers."""
         return self._model.device

@@ -2,7 +2,8 @@
 
 Started by the controller with that run's own arguments and a file of every folder that holds evals, so that every kind
 of model that a conftest.py or a plugin registers is known here too. Of their hooks only ``pytest_audiobench_register``
-is called besides those of pytest's start: no ``pytest_configure``, which may set up what only a run of tests needs. It ends when its standard input does, that is with the controller, however that dies.
+is called besides those of pytest's start: no ``pytest_configure``, which may set up what only a run of tests needs.
+It ends when its standard input does, that is with the controller, however that dies.
 """
 
 from __future__ import annotations

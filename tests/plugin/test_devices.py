@@ -49,7 +49,8 @@ def test_workers_share_a_model_and_its_answers_with_a_run_that_has_none(evals, d
     assert counts == {f"tone-{n}": 3 for n in range(40)}
     (model,), (alone,) = run["models"], serial["models"]
     assert model["device"] == alone["device"] == "cpu"
-    assert model["shared"] is True and "shared" not in alone
+    assert model["shared"] is True
+    assert "shared" not in alone
     result.stdout.fnmatch_lines(["device of one: cpu, shared by the workers"])
 
 
@@ -130,7 +131,7 @@ def test_files_may_be_named_behind_two_dashes(evals):
 
 @pytest.mark.parametrize("ini", ["here", "none"])
 def test_a_kind_of_model_may_be_registered_in_the_folder_of_the_evals(evals, ini):
-    """pytest is called from the root, so that this conftest.py is read when evals are collected, and no sooner."""
+    """The command is called from the root, so that this conftest.py is read when evals are collected, and no sooner."""
     (evals.path / "evals").mkdir()
     for name in ("conftest.py", "test_tones.py", "data"):
         (evals.path / name).rename(evals.path / "evals" / name)
@@ -288,6 +289,30 @@ def _device_processes(folder):
         except OSError:
             continue
     return found
+
+
+@pytest.mark.parametrize("shares_s", [(100.0, 50.0), (100.0, None)])
+def test_the_time_within_a_shared_model_is_that_of_its_answers(tmp_path, shares_s):
+    """Waiting for other workers' batches is none of it; where not every answer tells its share, the clock does."""
+    from pytest_audiobench.models.messages import Response
+    from pytest_audiobench.runs.ask import Asker
+    from pytest_audiobench.runs.claims import Claims
+    from pytest_audiobench.runs.handle import Handle
+    from pytest_audiobench.runs.plan import Planned
+    from pytest_audiobench.runs.store import Store
+
+    requests = [ask.request for ask in _asks("0", "1")]
+    planned = [Planned(request.key.encode() * 32, 0, 0, 1.0, b"") for request in requests]
+    model = Echo(lambda name: None if name == "load" else Response(share_s=shares_s[int(name)]))
+    with Claims(tmp_path / "claims") as claims:
+        store = Store(tmp_path / "store.sqlite", "run")
+        asker = Asker(Handle("echo", model), store, claims, lambda done, total: None)
+        asker.responses(requests, planned)
+        store.close()
+    if None in shares_s:
+        assert 0 < asker.time.model_s <= asker.time.asking_s
+    else:
+        assert asker.time.model_s == 150.0
 
 
 def test_what_a_batch_is_made_of_travels_without_loss(tmp_path):
@@ -466,6 +491,6 @@ def test_an_error_keeps_its_kind_on_the_way(share):
 
     model = share(lambda spec: Echo(lambda name: act(name) if name != "load" else None))
     for name, kind in kinds.items():
-        with pytest.raises(errors.AudiobenchError, match="^no$") as raised:
+        with pytest.raises(errors.AudiobenchError, match=r"^no$") as raised:
             model.ask(_asks(name))
         assert raised.type is (errors.PassingError if kind is Own else kind)
