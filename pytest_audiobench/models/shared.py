@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from functools import cached_property
 from multiprocessing.connection import Client, Connection
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -40,16 +39,13 @@ class SharedModel:
     def __init__(self, model: Model, spec: ModelSpec, address: Address) -> None:
         self._model, self._spec, self._address = model, spec, address
         self.spec, self.batching, self.limits, self.listens = model.spec, model.batching, model.limits, model.listens
+        # As the model tells it itself: a worker sees its device's process's device only, and nothing else of the machine.
+        self.device = model.device
         self._connection: Connection[Any, Any] | None = None
         self._sent = 0
         self.hearing: Hearing | None = None
         self.oom_splits = 0
         self.peak_memory_bytes: int | None = None
-
-    @cached_property
-    def device(self) -> str:
-        """As the model itself tells it: what runs on a shared device runs on the same without workers."""
-        return self._model.device
 
     def fingerprint(self) -> Mapping[str, str]:
         return self._model.fingerprint()
