@@ -39,7 +39,7 @@ class SharedModel:
     def __init__(self, model: Model, spec: ModelSpec, address: Address) -> None:
         self._model, self._spec, self._address = model, spec, address
         self.spec, self.batching, self.limits, self.listens = model.spec, model.batching, model.limits, model.listens
-        # As the model tells it itself: a worker sees its device's process's device only, and nothing else of the machine.
+        # As the model itself tells it: a worker sees the device of its device's process and no other.
         self.device = model.device
         self._connection: Connection[Any, Any] | None = None
         self._sent = 0

@@ -102,8 +102,9 @@ class DevicePool:
             if process.stdin is not None:
                 process.stdin.close()
         for process, ready in self._processes:
-            _wait_for_end(process, patience_s)
-            # Before the process is reaped: its group's number cannot have gone to another's by then.
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(patience_s)
+            # Also when it has ended: one that crashed leaves what its model started in its group.
             with contextlib.suppress(OSError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
@@ -126,11 +127,3 @@ def _command(config: pytest.Config, files: Iterable[Path]) -> list[str]:
     named = {path.parent: str(path) for path in files if path.exists()}
     process = ["-p", "pytest_audiobench.plugin.device_process"]
     return [sys.executable, "-m", "pytest", *process, *given[:end], *own, *given[end:], *named.values()]
-
-
-def _wait_for_end(process: subprocess.Popen[bytes], patience_s: float) -> None:
-    give_up = time.monotonic() + patience_s
-    while time.monotonic() < give_up:
-        if os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG):
-            return
-        time.sleep(0.01)
