@@ -8,15 +8,14 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Connection, Listener
 from typing import Any
 
-from pytest_audiobench.errors import AudiobenchError
 from pytest_audiobench.models.model import Model
 from pytest_audiobench.models.spec import ModelSpec
-from pytest_audiobench.models.wire import batch_from_bytes, encoded, response_to_json
+from pytest_audiobench.models.wire import batch_from_bytes, encoded, error_to_json, response_to_json
 
 _BACKLOG = 64
 _STAYS_S = 0.5
@@ -46,26 +45,33 @@ class Host:
                     continue
                 threading.Thread(target=self._serve_one, args=(connection,), daemon=True).start()
 
+    def close(self) -> None:
+        """Close the model that is loaded, unless a batch is in hand; nothing is answered from then on."""
+        with self._turn:
+            if self._busy:
+                return
+            self._busy = True
+        if self._model is not None:
+            self._model.close()
+
     def _serve_one(self, connection: Connection[Any, Any]) -> None:
         with connection:
             while True:
                 try:
                     told = json.loads(connection.recv_bytes())
                     samples = connection.recv_bytes() if told["do"] == "ask" else b""
-                    connection.send_bytes(encoded(self._answer(told, samples)))
+                    connection.send_bytes(self._answer(told, samples))
                 except (EOFError, OSError):
                     return
 
-    def _answer(self, told: Mapping[str, Any], samples: bytes) -> dict[str, Any]:
-        spec = ModelSpec(**told["spec"])
+    def _answer(self, told: Mapping[str, Any], samples: bytes) -> bytes:
+        spec, number = ModelSpec(**told["spec"]), {"number": told["number"]}
         try:
             with self._loaded(spec) as model:
-                return _asked(model, told, samples) if told["do"] == "ask" else {"hearing": _hearing(model)}
-        except AudiobenchError as error:
-            kind = next(one.__name__ for one in type(error).__mro__ if one.__name__ in _KINDS)
-            return {"error": str(error), "kind": kind}
+                found = _asked(model, told, samples) if told["do"] == "ask" else {"hearing": _hearing(model)}
+            return encoded({**found, **number})
         except Exception as error:
-            return {"error": f"{type(error).__name__}: {error}", "kind": ""}
+            return encoded({**error_to_json(error), **number})
 
     @contextmanager
     def _loaded(self, spec: ModelSpec) -> Iterator[Model]:
@@ -75,10 +81,10 @@ class Host:
         two workers with two models would else have them loaded anew for every batch.
         """
         with self._turn:
-            self._waiting[spec.text] += 1
+            self._waiting[_name(spec)] += 1
             while self._busy or not self._may_go(spec):
                 self._turn.wait(None if self._busy else self._stays_s / 4)
-            self._waiting[spec.text] -= 1
+            self._waiting[_name(spec)] -= 1
             self._busy = True
         try:
             if self._model is None or self._spec != spec:
@@ -99,10 +105,11 @@ class Host:
     def _may_go(self, spec: ModelSpec) -> bool:
         if self._spec is None or self._spec == spec:
             return True
-        return not self._waiting[self._spec.text] and time.monotonic() - self._last_used >= self._stays_s
+        return not self._waiting[_name(self._spec)] and time.monotonic() - self._last_used >= self._stays_s
 
 
-_KINDS = ("UsageError", "PassingError", "FatalError", "AudiobenchError")
+def _name(spec: ModelSpec) -> str:
+    return json.dumps(asdict(spec), sort_keys=True)
 
 
 def _hearing(model: Model) -> list[str] | None:

@@ -47,6 +47,11 @@ def make(spec: ModelSpec, *, kinds: Mapping[str, str | Factory] = KINDS) -> Mode
     return _imported(kinds[spec.kind])(spec.target, spec.options)
 
 
+def fills_a_device(spec: ModelSpec, *, kinds: Mapping[str, str | Factory] = KINDS) -> bool:
+    """Whether the kind's class says so of its models (``in_process = True``), told without making one."""
+    return spec.kind in kinds and getattr(_imported(kinds[spec.kind]), "in_process", False) is True
+
+
 def _imported(factory: str | Factory) -> Factory:
     if not isinstance(factory, str):
         return factory

@@ -14,15 +14,14 @@ from multiprocessing.connection import Client, Connection
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pytest_audiobench.errors import FatalError, PassingError, UsageError
+from pytest_audiobench.errors import FatalError
 from pytest_audiobench.models.messages import Ask, Response
 from pytest_audiobench.models.model import Hearing, Model
 from pytest_audiobench.models.spec import ModelSpec
-from pytest_audiobench.models.wire import batch_to_bytes, encoded, response_from_json
+from pytest_audiobench.models.wire import batch_to_bytes, encoded, error_from_json, response_from_json
 
 LARGEST_REPLY = 2**30
 _LOG_LINES = 8
-_ERRORS = {"UsageError": UsageError, "PassingError": PassingError, "FatalError": FatalError}
 
 
 class Address(NamedTuple):
@@ -40,8 +39,10 @@ class SharedModel:
     def __init__(self, model: Model, spec: ModelSpec, address: Address) -> None:
         self._model, self._spec, self._address = model, spec, address
         self.spec, self.batching, self.limits, self.listens = model.spec, model.batching, model.limits, model.listens
-        self.device = f"{address.device}, shared by the workers"
+        # As the model itself tells it: a worker sees the device of its device's process and no other.
+        self.device = model.device
         self._connection: Connection[Any, Any] | None = None
+        self._sent = 0
         self.hearing: Hearing | None = None
         self.oom_splits = 0
         self.peak_memory_bytes: int | None = None
@@ -51,10 +52,6 @@ class SharedModel:
 
     def load(self) -> None:
         """Have the model loaded over there. Raises what loading it raises, and FatalError when the process is gone."""
-        try:
-            self._connection = Client(self._address.socket, authkey=bytes.fromhex(self._address.key))
-        except (OSError, EOFError) as error:
-            raise self._gone(error) from error
         told = self._call({"do": "load", "spec": asdict(self._spec)})
         self.hearing = Hearing(*told["hearing"]) if told["hearing"] else None
 
@@ -72,17 +69,31 @@ class SharedModel:
             self._connection = None
 
     def _call(self, told: Mapping[str, Any], samples: bytes = b"") -> dict[str, Any]:
-        if self._connection is None:
-            raise FatalError(f"{self.spec} is asked before it was loaded")
         try:
-            self._connection.send_bytes(encoded(told))
-            if told["do"] == "ask":
-                self._connection.send_bytes(samples)
-            reply: dict[str, Any] = json.loads(self._connection.recv_bytes(LARGEST_REPLY))
-        except (OSError, EOFError) as error:
-            raise self._gone(error) from error
+            reply = self._exchanged(told, samples)
+        except BaseException as error:
+            # A reply that is still to come must never be taken for that to the next message: begin anew.
+            self.close()
+            if isinstance(error, (OSError, EOFError)):
+                raise self._gone(error) from error
+            raise
         if "error" in reply:
-            raise _ERRORS.get(reply["kind"], RuntimeError)(reply["error"])
+            raise error_from_json(reply)
+        return reply
+
+    def _exchanged(self, told: Mapping[str, Any], samples: bytes) -> dict[str, Any]:
+        if self._connection is None:
+            self._connection = Client(self._address.socket, authkey=bytes.fromhex(self._address.key))
+        self._sent += 1
+        self._connection.send_bytes(encoded({**told, "number": self._sent}))
+        if told["do"] == "ask":
+            self._connection.send_bytes(samples)
+        reply: dict[str, Any] = json.loads(self._connection.recv_bytes(LARGEST_REPLY))
+        if reply.get("number") != self._sent:
+            raise FatalError(
+                f"the process that holds {self.spec} on {self._address.device} answered another message "
+                f"({reply.get('number')}, not {self._sent}): run again to go on"
+            )
         return reply
 
     def _gone(self, error: BaseException) -> FatalError:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from pytest_audiobench import errors
 from pytest_audiobench.models.messages import (
     Ask,
     AudioSlot,
@@ -26,6 +27,11 @@ from pytest_audiobench.models.messages import (
 )
 
 _FLOAT = np.dtype("<f4")
+_KINDS = {
+    name: kind
+    for name, kind in vars(errors).items()
+    if isinstance(kind, type) and issubclass(kind, errors.AudiobenchError)
+}
 
 
 def batch_to_bytes(batch: Sequence[Ask]) -> tuple[dict[str, Any], bytes]:
@@ -50,8 +56,24 @@ def batch_from_bytes(told: Mapping[str, Any], samples: bytes) -> list[Ask]:
 
 
 def response_to_json(response: Response) -> dict[str, Any]:
-    """A response as JSON holds it."""
-    return asdict(response) | {"usage": dict(response.usage)}
+    """A response as JSON holds it, whatever kind of number (numpy's too) the model gave."""
+    outputs = [
+        {
+            "parts": [[part.kind, str(part.value)] for part in output.parts],
+            "finish": output.finish,
+            "score": _float(output.score),
+        }
+        for output in response.outputs
+    ]
+    return {
+        "outputs": outputs,
+        "usage": {str(name): int(count) for name, count in response.usage.items()},
+        "latency_s": _float(response.latency_s),
+        "truncated_s": [float(one) for one in response.truncated_s],
+        "error": None if response.error is None else str(response.error),
+        "first_token_s": _float(response.first_token_s),
+        "share_s": _float(response.share_s),
+    }
 
 
 def response_from_json(told: Mapping[str, Any]) -> Response:
@@ -60,6 +82,23 @@ def response_from_json(told: Mapping[str, Any]) -> Response:
         Output(tuple(Part(*part) for part in one["parts"]), one["finish"], one["score"]) for one in told["outputs"]
     )
     return Response(**{**told, "outputs": outputs, "truncated_s": tuple(told["truncated_s"])})
+
+
+def error_to_json(error: Exception) -> dict[str, str]:
+    """An error as JSON holds it: its own kind, else the nearest of its bases that every process knows."""
+    for base in type(error).__mro__:
+        if _KINDS.get(base.__name__) is base:
+            return {"error": str(error), "kind": base.__name__}
+    return {"error": f"{type(error).__name__}: {error}", "kind": ""}
+
+
+def error_from_json(told: Mapping[str, Any]) -> Exception:
+    """What :func:`error_to_json` wrote; a RuntimeError for one that is none of this package's."""
+    return _KINDS.get(told["kind"], RuntimeError)(told["error"])
+
+
+def _float(value: float | None) -> float | None:
+    return None if value is None else float(value)
 
 
 def _heard(heard: Heard) -> dict[str, Any]:

@@ -38,15 +38,15 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers",
         "audiobench(suite=NAME, gpu=True): name the suite that an eval belongs to; skip it where there is no GPU",
     )
-    models = options.read_options(config).models
-    if models != (options.DEFAULT_MODEL,):
+    given = options.read_options(config)
+    if given.models != (options.DEFAULT_MODEL,):
         from pytest_audiobench.plugin.edge import user_errors
 
         with user_errors():
             from pytest_audiobench.models.spec import parse_specs
 
-            parse_specs(models)
-    if hasattr(config, "workerinput") or config.getoption("--ab-devices"):
+            parse_specs(given.models)
+    if hasattr(config, "workerinput") or given.devices:
         from pytest_audiobench.plugin import worker
         from pytest_audiobench.plugin.edge import user_errors
 

@@ -56,20 +56,20 @@ class Controller:
 
     def device_of_next_worker(self, config: pytest.Config) -> list[str] | None:
         """The address of the process that a new worker shares; None where workers load their models themselves."""
-        devices = shared_devices(config)
-        if not devices:
-            return None
-        if self._devices is None:
+        self._workers += 1
+        if self._workers == 1 and (devices := shared_devices(config)):
             from pytest_audiobench.plugin.device_pool import DevicePool
 
             self._devices = DevicePool(devices, self.place)
-        self._workers += 1
-        return list(self._devices.addresses[(self._workers - 1) % len(devices)])
+        if self._devices is None:
+            return None
+        return list(self._devices.addresses[(self._workers - 1) % len(self._devices.addresses)])
 
     def start_devices(self, config: pytest.Config) -> None:
         """Start the processes that workers share, now that there are evals to run."""
         if self._devices is not None:
-            self._devices.start(config)
+            named = {one.nodeid.partition("::")[0] for one in self.expected.values()}
+            self._devices.start(config, [config.rootpath / name for name in sorted(named)])
 
     def close(self) -> None:
         """End the processes of this run."""
@@ -140,15 +140,27 @@ class Controller:
 
 
 def shared_devices(config: pytest.Config) -> list[str]:
-    """The devices on which in-process models are loaded once for all workers: those asked for, else every GPU."""
+    """The devices on which in-process models are loaded once for all workers: those asked for, else every GPU.
+
+    A kind of model that only a conftest.py of the evals' folders registers is not known here yet.
+    """
     from pytest_audiobench.plugin.devices import chosen_devices, visible_gpus
-    from pytest_audiobench.plugin.options import read_options
+    from pytest_audiobench.plugin.options import DEFAULT_MODEL, read_options
 
     options = read_options(config)
     if options.devices:
         return chosen_devices(options.devices)
-    on_gpu = any("hf:" in model.partition(",")[0] and "device=cpu" not in model for model in options.models)
-    return visible_gpus() if on_gpu else []
+    gpus = visible_gpus()
+    if not gpus or options.models == (DEFAULT_MODEL,):
+        return []
+    from pytest_audiobench.models.registry import fills_a_device
+    from pytest_audiobench.models.spec import parse_specs
+    from pytest_audiobench.plugin.registration import Registration
+
+    registration = Registration()
+    config.hook.pytest_audiobench_register(registration=registration)
+    specs = [spec for spec in parse_specs(options.models) if spec.options.get("device") != "cpu"]
+    return gpus if any(fills_a_device(spec, kinds=registration.kinds) for spec in specs) else []
 
 
 def _told(report: pytest.TestReport) -> str:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import secrets
+import select
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+import time
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -20,6 +25,14 @@ from pytest_audiobench.plugin.devices import environment_of
 from pytest_audiobench.plugin.place import RunPlace
 
 _PATIENCE_S = 10.0
+_STARTS_WITHIN_S = 60.0
+
+
+class _Started(NamedTuple):
+    """A device's process, and the end of a pipe on which it says that it is ready."""
+
+    process: subprocess.Popen[bytes]
+    ready: int
 
 
 class DevicePool:
@@ -30,60 +43,87 @@ class DevicePool:
         # A socket's path may hold about 100 bytes, which a run's folder can exceed.
         self._folder = Path(tempfile.mkdtemp(prefix="audiobench-"))
         self._place = place
-        self._processes: list[subprocess.Popen[bytes]] = []
+        self._processes: list[_Started] = []
         self.addresses = [
             Address(str(self._folder / str(number)), secrets.token_hex(32), device, str(self._log(number)))
             for number, device in enumerate(devices)
         ]
 
-    def start(self, config: pytest.Config) -> None:
-        """Start all of them, once; none loads a model before it is asked to. Raises FatalError for one that fails."""
+    def start(self, config: pytest.Config, files: Iterable[Path]) -> None:
+        """Start all of them, once; none loads a model before it is asked to. Raises FatalError for one that fails.
+
+        ``files`` are the evals': kinds of models may be registered in the conftest.py of any of their folders.
+        """
         if self._processes:
             return
         self._log(0).parent.mkdir(parents=True, exist_ok=True)
-        self._processes = [self._started(config, address) for address in self.addresses]
-        for process, address in zip(self._processes, self.addresses, strict=True):
-            assert process.stdout is not None
-            if b"ready\n" not in process.stdout:
+        command = _command(config, files)
+        give_up = time.monotonic() + _STARTS_WITHIN_S
+        for address in self.addresses:
+            self._processes.append(self._started(command, config.invocation_params.dir, address))
+        for (_, ready), address in zip(self._processes, self.addresses, strict=True):
+            told, _, _ = select.select([ready], [], [], max(0.0, give_up - time.monotonic()))
+            if not (told and os.read(ready, 1)):
                 said = Path(address.log).read_text(encoding="utf-8", errors="replace").strip().splitlines()[-5:]
-                self.close()
+                self.close(patience_s=0.0)
+                when = "" if told else f" within {_STARTS_WITHIN_S:g} s"
                 raise FatalError(
-                    f"the process for device {address.device} did not start: {' / '.join(said) or 'it said nothing'}"
+                    f"the process for device {address.device} did not start{when}: "
+                    f"{' / '.join(said) or 'it said nothing'}"
                 )
 
-    def _started(self, config: pytest.Config, address: Address) -> subprocess.Popen[bytes]:
-        given = [str(one) for one in config.invocation_params.args]
-        command = [sys.executable, "-m", "pytest", "-p", "pytest_audiobench.plugin.device_process", *given, "-n0", "-s"]
+    def _started(self, command: Sequence[str], folder: Path, address: Address) -> _Started:
+        # Standard output is everyone's, also a conftest.py's: "ready" has a pipe of its own.
+        ready, tell = os.pipe()
         with open(address.log, "wb") as said:
             process = subprocess.Popen(
                 command,
-                cwd=config.invocation_params.dir,
+                cwd=folder,
                 env={**os.environ, **environment_of(address.device)},
                 stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
+                stdout=said,
                 stderr=said,
+                pass_fds=[tell],
                 start_new_session=True,  # Ctrl-C is the controller's; this one ends by its standard input
             )
+        os.close(tell)
         assert process.stdin is not None
-        told = {"socket": address.socket, "key": address.key, "run": self._place.run}
+        told = {"socket": address.socket, "key": address.key, "run": self._place.run, "ready": tell}
         process.stdin.write(json.dumps(told).encode() + b"\n")
         process.stdin.flush()
-        return process
+        return _Started(process, ready)
 
     def _log(self, number: int) -> Path:
         return self._place.folder / "devices" / f"{number}.log"
 
-    def close(self) -> None:
-        for process in self._processes:
+    def close(self, patience_s: float = _PATIENCE_S) -> None:
+        """End all of them and what they started: by the end of standard input, after ``patience_s`` by force."""
+        for process, _ in self._processes:
             if process.stdin is not None:
                 process.stdin.close()
-        for process in self._processes:
-            try:
-                process.wait(_PATIENCE_S)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-            if process.stdout is not None:
-                process.stdout.close()
+        for process, ready in self._processes:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(patience_s)
+            # Also when it has ended: one that crashed leaves what its model started in its group.
+            with contextlib.suppress(OSError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            os.close(ready)
         self._processes.clear()
         shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _command(config: pytest.Config, files: Iterable[Path]) -> list[str]:
+    """This run's own command line, with all that pytest would find out from it said outright.
+
+    pytest reads the conftest.py of every named file's folder before anything is collected. Files that are named in
+    addition must change neither its root nor its ini file.
+    """
+    given = [str(one) for one in config.invocation_params.args]
+    end = given.index("--") if "--" in given else len(given)  # behind it all are names of files
+    own = ["-n0", "-s", f"--rootdir={config.rootpath}", "-c", str(config.inipath or os.devnull)]
+    if config.getoption("confcutdir") is None:
+        own.append(f"--confcutdir={config.inipath.parent if config.inipath else config.rootpath}")
+    named = {path.parent: str(path) for path in files if path.exists()}
+    process = ["-p", "pytest_audiobench.plugin.device_process"]
+    return [sys.executable, "-m", "pytest", *process, *given[:end], *own, *given[end:], *named.values()]

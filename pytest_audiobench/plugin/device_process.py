@@ -1,13 +1,16 @@
 """A pytest process that runs no test: it holds one device's models for the workers of another run.
 
-Started by the controller with that run's own arguments, so that every kind of model that a conftest.py or a plugin
-registers is known here too. It ends when its standard input does, that is with the controller, however that dies.
+Started by the controller with that run's own arguments and a file of every folder that holds evals, so that every kind
+of model that a conftest.py or a plugin registers is known here too. Of their hooks only ``pytest_audiobench_register``
+is called besides those of pytest's start: no ``pytest_configure``, which may set up what only a run of tests needs.
+It ends when its standard input does, that is with the controller, however that dies.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 import threading
 
@@ -19,22 +22,31 @@ from pytest_audiobench.plugin.place import RunPlace
 from pytest_audiobench.plugin.progress import silent
 from pytest_audiobench.plugin.session import EvalSession
 
+CLOSES_WITHIN_S = 5.0
+
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> int:
     told = json.loads(sys.stdin.readline())
-    threading.Thread(target=_end_with_the_controller, daemon=True).start()
     options = read_options(config)
     session = EvalSession(config, options, RunPlace(options.reports, told["run"]), silent())
-    Host(session.made).serve(told["socket"], bytes.fromhex(told["key"]), _say_ready)
+    host = Host(session.made)
+    threading.Thread(target=_end_with_the_controller, args=(host,), daemon=True).start()
+    host.serve(told["socket"], bytes.fromhex(told["key"]), lambda: _say_ready(told["ready"]))
     return 0
 
 
-def _say_ready() -> None:
-    os.write(1, b"ready\n")
-    os.dup2(2, 1)  # nobody reads standard output from now on: what a model prints goes to the log
+def _say_ready(pipe: int) -> None:
+    os.write(pipe, b"r")
+    os.close(pipe)
 
 
-def _end_with_the_controller() -> None:
+def _end_with_the_controller(host: Host) -> None:
     sys.stdin.read()
+    closing = threading.Thread(target=host.close, daemon=True)
+    closing.start()
+    closing.join(CLOSES_WITHIN_S)
+    # The processes that a model started (the controller gave this one a group of its own) must not outlive the run.
+    if os.getpgrp() == os.getpid():
+        os.killpg(os.getpid(), signal.SIGKILL)
     os._exit(0)

@@ -31,6 +31,8 @@ class RunPlace:
         self.folder = reports / run
         self.parts = self.folder / "parts"
         self._collected = self.folder / "collected"
+        self.shared: set[str] = set()
+        """The aliases of models that this process shares with others of the run, by a device's process."""
 
     def check_free(self) -> None:
         """Make way for this run: what a crashed run of the same name left is removed.
@@ -63,8 +65,9 @@ class RunPlace:
         write_text(self._collected / f"{process}.json", json.dumps(what))
 
     def present(self, alias: str, what: Mapping[str, Any]) -> None:
-        """Say what a model of this run is; every process that uses it says the same."""
-        write_text(self.folder / f"model-{seed(alias):x}.json", json.dumps(what))
+        """Say what a model of this run is, and whether the workers share it; all processes that use it say the same."""
+        told = {**what, "shared": True} if alias in self.shared else what
+        write_text(self.folder / f"model-{seed(alias):x}.json", json.dumps(told))
 
     def models(self) -> list[dict[str, Any]]:
         """The models that were used, by alias."""

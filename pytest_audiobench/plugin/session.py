@@ -19,7 +19,7 @@ from pytest_audiobench.models.budget import Budget
 from pytest_audiobench.models.endpoint import check_apart
 from pytest_audiobench.models.model import Model
 from pytest_audiobench.models.registry import make, with_run_wide
-from pytest_audiobench.models.spec import ModelSpec, parse_specs
+from pytest_audiobench.models.spec import ModelSpec, parse_specs, written
 from pytest_audiobench.plugin import served, worker
 from pytest_audiobench.plugin.options import Options, base
 from pytest_audiobench.plugin.place import RunPlace, keep_out_of_git
@@ -89,7 +89,9 @@ class EvalSession:
             return
         handle.close()
         spec = self.specs[handle.alias]
-        other = self._handle_on(replace(spec, options={**spec.options, **options}))
+        options = {**spec.options, **options}
+        text = f"{spec.alias}={written(spec.kind, spec.target, options)}"
+        other = self._handle_on(replace(spec, options=options, text=text))
         try:
             yield other
         finally:
@@ -116,6 +118,7 @@ class EvalSession:
         if address is not None and getattr(model, "in_process", False):
             from pytest_audiobench.models.shared import Address, SharedModel
 
+            self.place.shared.add(spec.alias)
             return Handle(spec.alias, SharedModel(model, spec, Address(*address)))
         return Handle(spec.alias, model)
 

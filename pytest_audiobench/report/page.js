@@ -70,7 +70,7 @@
   function drawHeading() {
     const models = data.models.map((model, number) =>
       el("div", {}, el("strong", {}, visible(model.alias)), model.spec === model.alias ? "" : ` ${visible(model.spec)}`,
-        el("span", { class: "soft" }, [model.device, model.batching].filter(Boolean).map((text) => ` · ${visible(text)}`).join("")),
+        el("span", { class: "soft" }, [data.facts[number].device || model.device, model.batching].filter(Boolean).map((text) => ` · ${visible(text)}`).join("")),
         ["speed", "hearing"].filter((name) => data.facts[number][name]).map((name) =>
           el("div", { class: "small soft" }, `${name}: `, visible(data.facts[number][name])))));
     byId("heading").append(

@@ -54,6 +54,8 @@ def _models(run: Mapping[str, Any]) -> Iterator[Line]:
     for facts in view.models(run):
         if facts.speed:
             yield printable(f"speed of {facts.alias}: {facts.speed}"), "light"
+        if facts.device:
+            yield printable(f"device of {facts.alias}: {facts.device}"), "light"
         if facts.hearing:
             yield printable(f"hearing of {facts.alias}: {facts.hearing}"), "light"
 

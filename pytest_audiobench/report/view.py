@@ -86,6 +86,7 @@ class ModelFacts:
     alias: str
     speed: str
     hearing: str
+    device: str
 
 
 @dataclass(frozen=True)
@@ -126,6 +127,7 @@ def models(record: Json) -> list[ModelFacts]:
                 for figure in model.get("speed", ())
             ),
             hearing="{status}: {evidence}".format(**model["hearing"]) if model.get("hearing") else "",
+            device=f"{model['device']}, shared by the workers" if model.get("shared") else "",
         )
         for model in record["models"]
     ]

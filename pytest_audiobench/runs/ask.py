@@ -200,7 +200,9 @@ class Asker:
             except Exception as error:
                 return self._failed(asks, error, f"{type(error).__name__}: {error}"), 0.0
         took_s = time.perf_counter() - started
-        self.time.model_s += took_s
+        # A model that workers share tells each answer's share: the clock counts waiting for other workers' batches too.
+        told_s = [response.share_s for response in responses if response.share_s is not None]
+        self.time.model_s += sum(told_s) if len(told_s) == len(asks) else took_s
         self.counts.oom_splits += self._handle.oom_splits - splits
         self._failed_in_a_row = 0
         if len(responses) != len(asks):

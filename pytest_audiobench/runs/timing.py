@@ -10,8 +10,9 @@ from pytest_audiobench.models.model import Limits
 
 @dataclass
 class Time:
-    """Seconds by the clock: ``loading_s`` within ``Model.load``, ``model_s`` within ``Model.ask``, ``asking_s``
-    from the first to the last missing answer, without the loading.
+    """Seconds by the clock: ``loading_s`` within ``Model.load``, ``model_s`` within ``Model.ask``
+    (without waiting for other workers where they share it), ``asking_s`` from the first to the last missing
+    answer, without the loading.
 
     ``planned_s`` adds up the clips of all planned batches, ``filled_s`` what the front end makes of them.
     """

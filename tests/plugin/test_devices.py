@@ -5,10 +5,14 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
+from types import SimpleNamespace
 
 import pytest
+
+from pytest_audiobench.errors import FatalError
 
 THREE_EVALS = """
 import pytest
@@ -35,14 +39,19 @@ def lines(suite):
 def test_workers_share_a_model_and_its_answers_with_a_run_that_has_none(evals, devices, loads):
     assert evals.run("--ab-store=serial.sqlite").ret == 0
     serial, folder = evals.last()
-    assert evals.run("-n4", f"--ab-devices={devices}", "--ab-store=new.sqlite", shared="yes", log="log").ret == 0
+    result = evals.run("-n4", f"--ab-devices={devices}", "--ab-store=new.sqlite", shared="yes", log="log")
+    assert result.ret == 0
     run, other = evals.last()
     assert run["hashes"] == serial["hashes"]
     assert (other / "scored_predictions.jsonl").read_bytes() == (folder / "scored_predictions.jsonl").read_bytes()
     counts = lines(evals)
     assert counts.pop("load") == loads
     assert counts == {f"tone-{n}": 3 for n in range(40)}
-    assert run["models"][0]["device"] == "cpu, shared by the workers"
+    (model,), (alone,) = run["models"], serial["models"]
+    assert model["device"] == alone["device"] == "cpu"
+    assert model["shared"] is True
+    assert "shared" not in alone
+    result.stdout.fnmatch_lines(["device of one: cpu, shared by the workers"])
 
 
 def test_a_run_whose_answers_are_known_loads_nothing(evals):
@@ -84,10 +93,78 @@ def test_a_device_that_is_not_there_is_a_usage_error(evals, devices, says, worke
     result.stderr.fnmatch_lines([says])
 
 
+@pytest.mark.parametrize("by", ["variable", "ini"])
+def test_devices_of_the_environment_and_of_the_ini_file_hold_without_workers_too(suite, by, monkeypatch):
+    suite.write(test_plain="def test_plain(): pass")
+    if by == "ini":
+        (suite.path / "pytest.ini").write_text("[pytest]\nab_devices = tpu\n")
+    else:
+        monkeypatch.setenv("AUDIOBENCH_DEVICES", "tpu")
+    result = suite.run()
+    assert result.ret == 4
+    result.stderr.fnmatch_lines(["*names 'tpu'*write 0, cuda:1 or cpu*"])
+
+
+@pytest.mark.parametrize("workers", ["-n0", "-n1"])
+def test_an_empty_list_of_devices_names_none(suite, workers):
+    suite.write(test_plain="def test_plain(): pass")
+    assert suite.run(workers, "--ab-devices=,").ret == 0
+
+
 def test_several_devices_need_workers(evals):
     result = evals.run("--ab-devices=cpu,cpu")
     assert result.ret == 4
     result.stderr.fnmatch_lines(["*2 devices for a run without workers: add -n*"])
+
+
+def test_what_a_conftest_prints_is_no_word_of_the_process(evals):
+    conftest = evals.path / "conftest.py"
+    conftest.write_text(conftest.read_text() + "print('loading the laboratory', end='', flush=True)\n")
+    assert evals.run("-n1", "--ab-devices=cpu", shared="yes").ret == 0
+    _, folder = evals.last()
+    assert "loading the laboratory" in (folder / "devices" / "0.log").read_text()
+
+
+def test_files_may_be_named_behind_two_dashes(evals):
+    assert evals.run("-n1", "--ab-devices=cpu", "--", "test_tones.py", shared="yes").ret == 0
+
+
+@pytest.mark.parametrize("ini", ["here", "none"])
+def test_a_kind_of_model_may_be_registered_in_the_folder_of_the_evals(evals, ini):
+    """The command is called from the root, so that this conftest.py is read when evals are collected, and no sooner."""
+    (evals.path / "evals").mkdir()
+    for name in ("conftest.py", "test_tones.py", "data"):
+        (evals.path / name).rename(evals.path / "evals" / name)
+    (evals.path / "evals" / "pytest.ini").write_text("[pytest]\nab_reports = elsewhere\n")
+    if ini == "none":
+        (evals.path / "pytest.ini").unlink()
+    assert evals.run("-n1", "--ab-devices=cpu", shared="yes", log="log").ret == 0
+    assert lines(evals)["load"] == 1
+    assert evals.runs()
+
+
+def test_a_device_process_that_never_gets_ready_is_told_and_ended(evals, monkeypatch):
+    pool = _pool(evals, monkeypatch, starts_within_s=1.5)
+    (evals.path / "conftest.py").write_text("import time; print('waiting', flush=True); time.sleep(600)\n")
+    with pytest.raises(FatalError, match=r"the process for device cpu did not start within 1.5 s: waiting"):
+        pool.start(_config(evals), [])
+    assert not _device_processes(evals.path)
+
+
+def _pool(suite, monkeypatch, starts_within_s=60.0):
+    from pytest_audiobench.plugin import device_pool
+    from pytest_audiobench.plugin.place import RunPlace
+
+    monkeypatch.setattr(device_pool, "_STARTS_WITHIN_S", starts_within_s)
+    return device_pool.DevicePool(["cpu"], RunPlace(suite.path / "reports", "run"))
+
+
+def _config(suite, *args):
+    """A controller's configuration as the pool reads it, without the controller."""
+    called = pytest.Config.InvocationParams(args=args, plugins=None, dir=suite.path)
+    return SimpleNamespace(
+        invocation_params=called, rootpath=suite.path, inipath=suite.path / "pytest.ini", getoption=lambda name: None
+    )
 
 
 def test_a_suite_without_evals_starts_no_process(suite):
@@ -96,19 +173,43 @@ def test_a_suite_without_evals_starts_no_process(suite):
     assert not (suite.path / "reports").exists()
 
 
-def test_every_visible_gpu_has_its_process_and_more_workers_than_gpus_share(evals, monkeypatch):
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "GPU-8932f937,5")
-    told = """
+SEEN = """
 import os
 def pytest_sessionstart(session):
     if hasattr(session.config, "workerinput"):
         seen = os.environ["CUDA_VISIBLE_DEVICES"]
         open(f"seen-{session.config.workerinput['workerid']}", "w").write(seen)
 """
-    (evals.path / "conftest.py").write_text((evals.path / "conftest.py").read_text() + told)
-    evals.run("-n3", model="hf:no-such-folder")
-    seen = [(evals.path / f"seen-gw{n}").read_text() for n in range(3)]
-    assert seen == ["GPU-8932f937", "5", "GPU-8932f937"]
+
+
+def test_every_visible_gpu_has_its_process_and_more_workers_than_gpus_share(evals, monkeypatch):
+    assert _seen(evals, monkeypatch, 3, "hf:no-such-folder") == ["GPU-8932f937", "5", "GPU-8932f937"]
+
+
+@pytest.mark.parametrize(
+    ("model", "shared"),
+    [
+        ("openai:hf:whisper", False),
+        ("name=hf:no-such-folder,device=cpu", False),
+        ("hf:no,such,folder,device=cuda", True),
+        ("keeper:one", True),
+        ("tone:one", False),
+    ],
+)
+def test_the_kind_of_a_model_says_whether_it_fills_a_gpu(suite, monkeypatch, model, shared):
+    suite.write(test_plain="def test_plain(): pass")
+    conftest = suite.path / "conftest.py"
+    conftest.write_text(conftest.read_text() + KEEPER)
+    assert _seen(suite, monkeypatch, 1, model) == ["GPU-8932f937" if shared else "GPU-8932f937,5"]
+
+
+def _seen(suite, monkeypatch, workers, model):
+    """The GPUs that each of the workers sees, of two."""
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "GPU-8932f937,5")
+    conftest = suite.path / "conftest.py"
+    conftest.write_text(conftest.read_text() + SEEN)
+    suite.run(f"-n{workers}", model=model)
+    return [(suite.path / f"seen-gw{n}").read_text() for n in range(workers)]
 
 
 def test_no_process_outlives_a_controller_that_is_killed(evals):
@@ -120,6 +221,54 @@ def test_no_process_outlives_a_controller_that_is_killed(evals):
         assert len(held) == 1
         os.kill(run.pid, signal.SIGKILL)
     _until(lambda: not _device_processes(evals.path))
+
+
+KEEPER = """
+
+class Keeper(ToneModel):
+    in_process = True
+
+    def load(self):
+        import subprocess
+        child = subprocess.Popen(["sleep", "600"])
+        self._log(f"child {child.pid}")
+
+    def close(self):
+        self._log("closed")
+
+
+class Mortal(Keeper):
+    def ask(self, batch):
+        os._exit(3)
+
+
+_first_kinds = pytest_audiobench_register
+
+
+def pytest_audiobench_register(registration):
+    _first_kinds(registration)
+    registration.model("keeper", Keeper)
+    registration.model("mortal", Mortal)
+"""
+
+
+@pytest.mark.parametrize(("kind", "ret"), [("keeper", 0), ("mortal", 1)])
+def test_at_the_end_the_model_is_closed_and_its_processes_end(evals, kind, ret):
+    conftest = evals.path / "conftest.py"
+    conftest.write_text(conftest.read_text().replace("self.in_process = ", "self.shared = ") + KEEPER)
+    assert evals.run("-n1", "--ab-devices=cpu", "-k", "two", model=f"{kind}:one", log="log").ret == ret
+    counts = (evals.path / "log").read_text().split("\n")
+    assert counts.count("closed") == (kind == "keeper")
+    (child,) = [line.split()[1] for line in counts if line.startswith("child ")]
+    _until(lambda: not _lives(child))
+
+
+def _lives(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"  # a zombie waits for this container's init
+    except OSError:
+        return False
 
 
 def _until(holds):
@@ -140,6 +289,30 @@ def _device_processes(folder):
         except OSError:
             continue
     return found
+
+
+@pytest.mark.parametrize("shares_s", [(100.0, 50.0), (100.0, None)])
+def test_the_time_within_a_shared_model_is_that_of_its_answers(tmp_path, shares_s):
+    """Waiting for other workers' batches is none of it; where not every answer tells its share, the clock does."""
+    from pytest_audiobench.models.messages import Response
+    from pytest_audiobench.runs.ask import Asker
+    from pytest_audiobench.runs.claims import Claims
+    from pytest_audiobench.runs.handle import Handle
+    from pytest_audiobench.runs.plan import Planned
+    from pytest_audiobench.runs.store import Store
+
+    requests = [ask.request for ask in _asks("0", "1")]
+    planned = [Planned(request.key.encode() * 32, 0, 0, 1.0, b"") for request in requests]
+    model = Echo(lambda name: None if name == "load" else Response(share_s=shares_s[int(name)]))
+    with Claims(tmp_path / "claims") as claims:
+        store = Store(tmp_path / "store.sqlite", "run")
+        asker = Asker(Handle("echo", model), store, claims, lambda done, total: None)
+        asker.responses(requests, planned)
+        store.close()
+    if None in shares_s:
+        assert 0 < asker.time.model_s <= asker.time.asking_s
+    else:
+        assert asker.time.model_s == 150.0
 
 
 def test_what_a_batch_is_made_of_travels_without_loss(tmp_path):
@@ -174,3 +347,150 @@ def test_what_a_batch_is_made_of_travels_without_loss(tmp_path):
         (Output((Part("text", "B"),), "length", 0.25),), {"prompt_tokens": 5}, 0.1, (0.5,), None, 0.05, 0.2
     )
     assert wire.response_from_json(json.loads(json.dumps(wire.response_to_json(response)))) == response
+
+
+class Echo:
+    """A model that says each request's sample back; ``act`` is called with the sample's name first."""
+
+    spec, batching, listens, device = "echo:one", "planned", True, "cpu"
+
+    def __init__(self, act=lambda name: None):
+        from pytest_audiobench.models.model import Limits
+
+        self._act, self.limits, self.closed = act, Limits(), False
+
+    def fingerprint(self):
+        return {"echo": "1"}
+
+    def load(self):
+        self._act("load")
+
+    def ask(self, batch):
+        return [self._act(ask.request.sample_id) or _said(ask.request.sample_id) for ask in batch]
+
+    def close(self):
+        self.closed = True
+
+
+def _said(name):
+    from pytest_audiobench.models.messages import Response
+
+    return Response.of(name)
+
+
+def _asks(*names):
+    from pytest_audiobench.models.messages import Ask, Request
+
+    return [Ask(Request(name, "set", name, "answer", "open", (), ()), ()) for name in names]
+
+
+@pytest.fixture
+def share(tmp_path_factory):
+    """A model as a worker sees it that shares ``model``, held by a host on a thread of this process."""
+    from pytest_audiobench.models.host import Host
+    from pytest_audiobench.models.shared import Address, SharedModel
+    from pytest_audiobench.models.spec import ModelSpec
+
+    shared = []
+
+    def started(make, *specs):
+        address = Address(str(tmp_path_factory.mktemp("host") / "s"), "00" * 32, "cpu", os.devnull)
+        ready, host = threading.Event(), Host(make)
+        told = (address.socket, bytes.fromhex(address.key), ready.set)
+        threading.Thread(target=host.serve, args=told, daemon=True).start()
+        assert ready.wait(10)
+        specs = specs or (ModelSpec("echo", "echo", "one", {}, "echo:one"),)
+        shared.extend(SharedModel(make(spec), spec, address) for spec in specs)
+        return shared if len(specs) > 1 else shared[0]
+
+    yield started
+    for model in shared:
+        model.close()
+
+
+def test_an_interrupted_batch_never_answers_the_next_one(share):
+    """A time limit's signal leaves a reply on its way; it must not be taken for the next batch's."""
+    asked = threading.Event()
+
+    def slow(name):
+        if name == "first" and not asked.is_set():
+            asked.set()
+            time.sleep(0.3)
+
+    model = share(lambda spec: Echo(slow))
+    model.load()
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        threading.Thread(target=lambda: asked.wait() and os.kill(os.getpid(), signal.SIGALRM)).start()
+        with pytest.raises(KeyboardInterrupt):
+            model.ask(_asks("first"))
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert [one.text for one in model.ask(_asks("second"))] == ["second"]
+    assert [one.text for one in model.ask(_asks("first"))] == ["first"]
+
+
+def test_a_model_made_anew_with_other_options_takes_its_turn(evals):
+    """As determinism does with a dtype: the loaded model is no one's, so the other one need not wait for ever."""
+    again = """
+from pytest_audiobench import determinism, manifest, multiple_choice
+
+def test_tones(evaluate):
+    determinism(evaluate, manifest("data/tones.jsonl"), multiple_choice(), dtypes=["float16"])
+"""
+    evals.write(test_tones=again)
+    assert evals.run("-n1", "--ab-devices=cpu", shared="yes", log="log").ret == 0
+    assert lines(evals)["load"] == 2
+
+
+def test_two_models_of_one_text_and_other_options_take_turns(share):
+    from pytest_audiobench.models.spec import ModelSpec
+
+    specs = [ModelSpec("echo", "echo", "one", options, "echo:one") for options in ({}, {"dtype": "float16"})]
+    one, other = share(lambda spec: Echo(), *specs)
+    for model in (one, other, one):
+        asking = threading.Thread(target=model.load, daemon=True)
+        asking.start()
+        asking.join(10)
+        assert not asking.is_alive()
+
+
+def test_numbers_of_numpy_travel_and_what_cannot_travel_is_told(share):
+    import numpy as np
+
+    from pytest_audiobench.models.messages import Output, Part, Response
+
+    def act(name):
+        count = np.int64(5) if name == "counted" else object()
+        output = Output((Part("text", "B"),), "stop", np.float32(0.25))
+        return Response((output,), {"prompt_tokens": count}, latency_s=np.float64(0.5))
+
+    model = share(lambda spec: Echo(lambda name: act(name) if name != "load" else None))
+    (response,) = model.ask(_asks("counted"))
+    assert (response.usage, response.latency_s, response.outputs[0].score) == ({"prompt_tokens": 5}, 0.5, 0.25)
+    with pytest.raises(RuntimeError, match="TypeError"):
+        model.ask(_asks("odd"))
+    assert model.ask(_asks("counted"))[0].text == "B"
+
+
+def test_an_error_keeps_its_kind_on_the_way(share):
+    """A sample's error fails a sample, what is not here skips an eval, and a stranger's kind counts as its base."""
+    from pytest_audiobench import errors
+
+    class Own(errors.PassingError):
+        pass
+
+    kinds = {name: kind for name, kind in vars(errors).items() if isinstance(kind, type)} | {"Own": Own}
+
+    def act(name):
+        raise kinds[name]("no")
+
+    model = share(lambda spec: Echo(lambda name: act(name) if name != "load" else None))
+    for name, kind in kinds.items():
+        with pytest.raises(errors.AudiobenchError, match=r"^no$") as raised:
+            model.ask(_asks(name))
+        assert raised.type is (errors.PassingError if kind is Own else kind)
