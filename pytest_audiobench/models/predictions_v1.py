@@ -7,7 +7,7 @@ Asking, checking and waiting are those of :mod:`predictions_client`; what is sen
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Literal
@@ -33,6 +33,10 @@ _BATCH_S = 1200.0
 _MOST_CLIPS = 64
 _ARRIVE_S = 30.0
 """How long a server at a URL that a user wrote may take to appear at all: a mistyped one should not cost minutes."""
+
+
+class Replaced(Gone):
+    """Another model answers where the one was that the run asks."""
 
 
 class PredictionsModel:
@@ -101,7 +105,8 @@ class PredictionsModel:
     def ask(self, batch: Sequence[Ask]) -> list[Response]:
         """One response for each. What was answered is returned even when the server then fails; the next call says so.
 
-        Raises FatalError when patience with the server ends, or it breaks the contract.
+        Raises FatalError when patience with the server ends, when it breaks the contract, and when another model is
+        found in its place before the answers are returned.
         """
         self._raise_broken()
         _ = self._sent
@@ -116,7 +121,26 @@ class PredictionsModel:
             self._client = None
 
     async def _asked(self, batch: Sequence[Ask]) -> list[Response | None]:
+        """The answers of one and the same server, as far as there are any."""
         answers: list[Response | None] = [None] * len(batch)
+        await self._kept(self._check_same)
+        await self._fill(answers, batch)
+        # One that is lost cannot be asked; it answered as the one it was.
+        if not isinstance(self._broken, Gone):
+            await self._kept(self._check_same)
+        if isinstance(self._broken, Replaced):
+            # Nobody can tell which of the answers are the other's.
+            return [None] * len(batch)
+        return answers
+
+    async def _kept(self, work: Callable[[], Awaitable[None]]) -> None:
+        """``work``, whose error is kept for the end."""
+        try:
+            await work()
+        except FatalError as error:
+            self._broken = error
+
+    async def _fill(self, answers: list[Response | None], batch: Sequence[Ask]) -> None:
         # One more than may be in flight: the next batch is encoded while the server works on this one.
         encoding, sending = asyncio.Semaphore(self._concurrency + 1), asyncio.Semaphore(self._concurrency)
 
@@ -131,7 +155,6 @@ class PredictionsModel:
 
         parts = [range(start, min(start + self._most, len(batch))) for start in range(0, len(batch), self._most)]
         await asyncio.gather(*(put(part) for part in parts))
-        return answers
 
     def _items(self, batch: Sequence[Ask], positions: Sequence[int], answers: list[Response | None]) -> dict[int, Item]:
         """The requests as JSON; those that cannot be sent are answered with their error."""
@@ -176,10 +199,12 @@ class PredictionsModel:
             await self._put({position: items[position] for position in part}, answers)
 
     async def _check_same(self) -> None:
-        """A server that was away may have come back as another."""
+        """Raises Replaced when another model answers by now, after waiting for one that is loading."""
         now = await self._connected.info()
+        if now.state != "ready":
+            now = await self._connected.greet(self._settled.patience.retry_s)
         if now.identity != self._info.identity:
-            raise Gone(
+            raise Replaced(
                 f"{self._connected.url} came back as another model ({_named(now)}, before {_named(self._info)}); "
                 "what the first had answered is kept: run again to ask this one"
             )

@@ -3,6 +3,7 @@
 import json
 import os
 import socket
+import threading
 import time
 
 import pytest
@@ -315,6 +316,43 @@ def test_a_server_that_comes_back_as_another_model_is_not_asked(stranger, http_m
     # Its answers would go by the first one's name, so the rest of the run does not ask it either.
     with pytest.raises(FatalError, match="came back as another model"):
         model.ask(tone_asks(1))
+
+
+def test_a_server_that_was_replaced_unnoticed_is_not_asked(stranger, http_model, tone_asks):
+    server = stranger()
+    model = http_model(server)
+    assert texts(model.ask(tone_asks(1))) == tones(1)
+    server.info = {**server.info, "model_revision": "2"}
+    server.batches.clear()
+    with pytest.raises(FatalError, match="came back as another model"):
+        model.ask(tone_asks(2))
+    assert server.asked == []
+
+
+def test_answers_during_which_the_server_was_replaced_are_nobodys(stranger, http_model, tone_asks):
+    server = stranger()
+    model = http_model(server)
+    assert model.fingerprint()
+
+    def replaced(handler, asked):
+        server.info = {**server.info, "model_revision": "2"}
+        handler.reply(asked)
+
+    server.faults += [lambda handler, asked: handler.reply(asked), replaced]
+    with pytest.raises(FatalError, match="came back as another model"):
+        model.ask(tone_asks(10))
+
+
+def test_a_server_that_loads_its_model_again_is_waited_for(stranger, http_model, tone_asks, monkeypatch):
+    monkeypatch.setattr(predictions_client, "_LOOK_S", 0.02)
+    server = stranger()
+    model = http_model(server)
+    assert model.fingerprint()
+    ready = server.info
+    loading = {**ready, "model_revision": "unknown", "load_status": "loading"}
+    server.info = loading
+    threading.Timer(0.1, setattr, [server, "info", ready]).start()
+    assert texts(model.ask(tone_asks(1))) == tones(1)
 
 
 def test_nobody_there_is_said_soon(http_model):
