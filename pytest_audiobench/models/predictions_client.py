@@ -10,12 +10,13 @@ import asyncio
 import random
 import threading
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine
 from email.utils import parsedate_to_datetime
 from typing import Any, NamedTuple, TypeVar
 
 from pytest_audiobench.errors import FatalError
 from pytest_audiobench.models import predictions_reply as reply
+from pytest_audiobench.models.keys import Key
 from pytest_audiobench.models.predictions_reply import Breach, Garbled, Info
 from pytest_audiobench.models.server_url import is_loopback
 
@@ -73,7 +74,7 @@ class Client:
         self,
         url: str,
         patience: Patience,
-        headers: Mapping[str, str],
+        key: Key | None,
         connections: int,
         check_alive: Callable[[], None],
     ) -> None:
@@ -82,16 +83,18 @@ class Client:
             import httpx
         except ImportError:
             raise FatalError("http: models need httpx: pip install 'pytest-audiobench[http]'") from None
-        self.url, self._patience, self._check_alive = url, patience, check_alive
+        self.url, self._patience, self._key, self._check_alive = url, patience, key, check_alive
+        headers = {"accept-encoding": "identity", "user-agent": "pytest-audiobench"}
+        if key is not None:
+            headers["authorization"] = f"Bearer {key.reveal()}"
         self._http = httpx.AsyncClient(
             base_url=url,
-            headers={"accept-encoding": "identity", "user-agent": "pytest-audiobench", **headers},
+            headers=headers,
             timeout=httpx.Timeout(None, connect=min(_CONNECT_S, patience.timeout_s)),
             limits=httpx.Limits(max_connections=connections + 1),
             trust_env=not is_loopback(url),
             follow_redirects=False,
         )
-        self._secret = headers.get("authorization", "").removeprefix("Bearer ").encode()
         self._errors = (httpx.HTTPError, httpx.InvalidURL, OSError)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="audiobench-http", daemon=True)
@@ -125,11 +128,11 @@ class Client:
                 info = await self.info()
                 if info.state == "ready":
                     return info
+                stage = self._clean(info.said or info.load_status)
                 if info.state == "failed":
-                    raise FatalError(f"{self.url} could not load its model: {info.said or info.load_status}")
-                stage = info.said or info.load_status
+                    raise FatalError(f"{self.url} could not load its model: {stage}")
             elif health.status == 503:
-                stage = reply.refusal(health.body)
+                stage = self._clean(reply.refusal(health.body))
             else:
                 raise FatalError(f"{self._refused('/health', health)}; is it a predictions_v1 server?")
             if time.monotonic() >= deadline:
@@ -194,14 +197,14 @@ class Client:
             try:
                 return await one()
             except Breach as error:
-                raise FatalError(f"{self.url} breaks the predictions_v1 contract: {error}") from None
+                raise FatalError(f"{self.url} breaks the predictions_v1 contract: {self._clean(str(error))}") from None
             except Garbled as error:
                 garbled += 1
+                failure = _Passing(self._clean(str(error)))
                 if garbled == _GARBLED_TRIES:
                     raise FatalError(
-                        f"{self.url} breaks the predictions_v1 contract: it gave {error} ({garbled} times)"
+                        f"{self.url} breaks the predictions_v1 contract: it gave {failure} ({garbled} times)"
                     ) from None
-                failure = _Passing(str(error))
             except _Passing as error:
                 failure = error
             self._check_alive()
@@ -238,7 +241,7 @@ class Client:
         except TimeoutError:
             raise _Passing(f"{path} gave no whole answer within {self._patience.timeout_s:g} s", lost=True) from None
         except self._errors as error:
-            why = reply.words(error, 200) or type(error).__name__
+            why = self._clean(reply.words(error, 200)) or type(error).__name__
             raise _Passing(f"{path} could not be reached or broke off ({why})", lost=True) from None
         if found.status in (408, 429) or (found.status >= 500 and (passing_503 or found.status != 503)):
             later = "" if found.retry_after_s is None else f" (to be asked again in {found.retry_after_s:.0f} s)"
@@ -257,12 +260,19 @@ class Client:
                     if response.status_code != 200:
                         break
                     raise Breach(f"the reply to {path} is larger than {most // 2**20} MiB")
-            # A server may say our own token back to us, in a refusal that ends up in a report.
-            told = bytes(found).replace(self._secret, b"***") if self._secret else bytes(found)
+            told = bytes(found)
+            if self._key is not None:
+                answered = response.status_code == 200
+                told = reply.changed(told, self._key.scrubbed_answer if answered else self._key.scrubbed)
             return Reply(response.status_code, told, _seconds(response.headers.get("retry-after")))
 
     def _refused(self, path: str, found: Reply) -> str:
-        return f"{self.url}{path} gave HTTP {found.status}: {reply.refusal(found.body) or 'no reason given'}"
+        why = self._clean(reply.refusal(found.body)) or "no reason given"
+        return f"{self.url}{path} gave HTTP {found.status}: {why}"
+
+    def _clean(self, text: str) -> str:
+        """``text`` for people, without the token, which a server may say back to us."""
+        return self._key.scrubbed(text) if self._key else text
 
     async def _shut(self) -> None:
         await self._http.aclose()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pytest_audiobench.models.messages import Finish, Output, Part, Response
@@ -82,6 +82,24 @@ def loads(body: bytes) -> Any:
     except (ValueError, RecursionError) as error:
         start = words(body[:200].decode("utf-8", "replace"), 80)
         raise Garbled(f"no JSON ({words(error, 80)}; it starts with {start!r})") from None
+
+
+def changed(body: bytes, change: Callable[[str], str]) -> bytes:
+    """JSON with ``change`` done to its texts, however they are escaped; what is no JSON is one text."""
+
+    def walked(value: Any) -> Any:
+        if isinstance(value, str):
+            return change(value)
+        if isinstance(value, list):
+            return [walked(one) for one in value]
+        return {change(name): walked(one) for name, one in value.items()} if isinstance(value, dict) else value
+
+    try:
+        told = json.loads(body)
+        done = walked(told)
+    except (ValueError, RecursionError):
+        return change(body.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+    return body if done == told else json.dumps(done).encode()
 
 
 def info(body: bytes) -> Info:

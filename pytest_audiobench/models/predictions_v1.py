@@ -253,8 +253,7 @@ class PredictionsModel:
         if self._client is None:
             patience = self._settled.patience
             url = self._url or url_from(Path(str(self._url_file)), patience.wait_s)
-            headers = self._settled.headers()
-            self._client = Client(url, patience, headers, self._concurrency, lambda: self.check_alive())
+            self._client = Client(url, patience, self._settled.token(), self._concurrency, lambda: self.check_alive())
         return self._client
 
 

@@ -2,6 +2,7 @@
 
 import base64
 import io
+import json
 import threading
 
 import numpy as np
@@ -313,8 +314,57 @@ def test_a_token_travels_from_the_environment_and_nowhere_else(stranger, http_mo
 def test_a_token_that_the_server_says_back_is_not_repeated(stranger, http_model, tone_asks, monkeypatch):
     monkeypatch.setenv("LAB_TOKEN", "s3cret")
     server = stranger()
+    # The longest words of a server are cut, here amidst the token.
     server.faults += [lambda handler, asked: handler.say(401, {"detail": "s3cret is no token of ours"})]
-    with pytest.raises(FatalError, match=r"HTTP 401: \*\*\* is no token of ours"):
+    server.faults += [lambda handler, asked: handler.say(401, {"detail": "x" * 495 + "s3cret"})]
+    model = http_model(server, token_env="LAB_TOKEN")
+    with pytest.raises(FatalError, match=r"HTTP 401: \[key\] is no token of ours"):
+        model.ask(tone_asks(1))
+    with pytest.raises(FatalError, match=r"HTTP 401: x+\[key\]$"):
+        model.ask(tone_asks(1))
+
+
+def test_a_token_may_end_in_a_newline_as_files_do(stranger, http_model, tone_asks, monkeypatch):
+    monkeypatch.setenv("LAB_TOKEN", "s3cret-s3cret \n")
+    server = stranger()
+    assert texts(http_model(server, token_env="LAB_TOKEN").ask(tone_asks(1))) == tones(1)
+    assert server.headers[0]["authorization"] == "Bearer s3cret-s3cret"
+
+
+@pytest.mark.parametrize("token", ["", "s3cret s3cret", "s3cret\x1bs3cret", "s3crét"])
+def test_what_can_be_no_token_is_refused_by_its_name_alone(http_model, monkeypatch, token):
+    monkeypatch.setenv("LAB_TOKEN", token)
+    with pytest.raises(UsageError, match="the key from token_env=LAB_TOKEN is empty or holds") as caught:
+        http_model("http://127.0.0.1:9", token_env="LAB_TOKEN").fingerprint()
+    assert "s3cr" not in str(caught.value)
+
+
+def test_a_short_token_is_not_cut_out_of_answers(stranger, http_model, tone_asks, monkeypatch):
+    monkeypatch.setenv("LAB_TOKEN", "Hz")
+    assert texts(http_model(stranger(), token_env="LAB_TOKEN").ask(tone_asks(3))) == tones(3)
+
+
+def test_a_long_token_is_cut_out_of_answers_however_it_is_escaped(stranger, http_model, tone_asks, monkeypatch):
+    token = 's3cret"s3cret'
+    monkeypatch.setenv("LAB_TOKEN", token)
+
+    def tell(handler, asked):
+        answer = handler.server.answer(asked["requests"][0]) | {"predictions": [f"my key is {token}"]}
+        body = json.dumps({"schema_version": "predictions_v1", "responses": [answer]})
+        handler.say(200, body.replace("s3", "\\u0073\\u0033").encode())
+
+    server = stranger()
+    model = http_model(server, token_env="LAB_TOKEN")
+    assert model.fingerprint()
+    server.faults += [tell]
+    assert texts(model.ask(tone_asks(1))) == ["my key is [key]"]
+
+
+def test_a_breach_that_repeats_the_token_is_told_without_it(stranger, http_model, tone_asks, monkeypatch):
+    monkeypatch.setenv("LAB_TOKEN", "s3cret")
+    server = stranger()
+    server.faults += [lambda handler, asked: handler.say(200, b"<html>s3cret</html>")] * 3
+    with pytest.raises(FatalError, match=r"no JSON .*<html>\[key\]</html>"):
         http_model(server, token_env="LAB_TOKEN").ask(tone_asks(1))
 
 
