@@ -16,9 +16,9 @@ from typing import Any, NamedTuple, TypeVar
 
 from pytest_audiobench.errors import FatalError
 from pytest_audiobench.models import predictions_reply as reply
+from pytest_audiobench.models.endpoint import Endpoint
 from pytest_audiobench.models.keys import Key
 from pytest_audiobench.models.predictions_reply import Breach, Garbled, Info
-from pytest_audiobench.models.server_url import is_loopback
 
 T = TypeVar("T")
 
@@ -92,7 +92,7 @@ class Client:
             headers=headers,
             timeout=httpx.Timeout(None, connect=min(_CONNECT_S, patience.timeout_s)),
             limits=httpx.Limits(max_connections=connections + 1),
-            trust_env=not is_loopback(url),
+            trust_env=not Endpoint.of(url).loopback,
             follow_redirects=False,
         )
         self._errors = (httpx.HTTPError, httpx.InvalidURL, OSError)

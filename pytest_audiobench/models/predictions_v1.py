@@ -7,6 +7,7 @@ Asking, checking and waiting are those of :mod:`predictions_client`; what is sen
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
@@ -15,13 +16,14 @@ from typing import Literal
 from pytest_audiobench.errors import FatalError, SampleError, UsageError
 from pytest_audiobench.models import predictions_options
 from pytest_audiobench.models import predictions_reply as reply
+from pytest_audiobench.models.endpoint import Endpoint
 from pytest_audiobench.models.messages import Ask, Response
 from pytest_audiobench.models.model import Hearing, Limits
 from pytest_audiobench.models.predictions_client import Client, Gone, TooLarge
 from pytest_audiobench.models.predictions_hearing import find_hearing
 from pytest_audiobench.models.predictions_reply import Info
 from pytest_audiobench.models.predictions_request import Form, Item, body, item
-from pytest_audiobench.models.server_url import checked_url, is_loopback, is_url, url_from
+from pytest_audiobench.models.server_url import checked_url, is_url, url_from
 from pytest_audiobench.models.spec import written
 
 ADAPTER = "http/1"
@@ -31,6 +33,8 @@ _BATCH = 64
 """Requests handed over at once, to be cut by what the server takes: a kill loses at most these."""
 _BATCH_S = 1200.0
 _MOST_CLIPS = 64
+_NAME = re.compile(r"[\w.-]{1,100}")
+"""What may be repeated to the user: not a URL without its beginning, which may hold a password."""
 _ARRIVE_S = 30.0
 """How long a server at a URL that a user wrote may take to appear at all: a mistyped one should not cost minutes."""
 
@@ -64,11 +68,12 @@ class PredictionsModel:
         # Where a server lies is no part of what it is, and a path on this machine no business of a report's readers.
         self.spec = written("http", target, {name: value for name, value in given.items() if name != "url_file"})
         if not is_url(target) and not self._url_file:
+            named = f"http:{target}" if _NAME.fullmatch(target) else "an http: model"
             raise UsageError(
-                f"http:{target} names no server: write http:http://HOST:PORT, or say where it is with "
+                f"{named} names no server: write http:http://HOST:PORT, or say where it is with "
                 "--ab-predict-url-file FILE, or have it started with --ab-serve-command"
             )
-        self._url = checked_url(target, f"http:{target[:100]}") if is_url(target) else None
+        self._url = checked_url(target, "an http: model") if is_url(target) else None
         self._concurrency = self._settled.concurrency
         self.limits = Limits(_BATCH, _BATCH_S, self._settled.rate_hz, self._settled.form.max_s, _MOST_CLIPS)
         self.hearing: Hearing | None = None
@@ -241,7 +246,7 @@ class PredictionsModel:
             return form
         if "base64_wav" in info.payloads:
             return form
-        if not is_loopback(url):
+        if not Endpoint.of(url).loopback:
             raise FatalError(
                 f"{url} takes {', '.join(info.payloads)} only, which would tell it paths on this machine; "
                 f"where it shares this machine's files, say so with payload={info.payloads[0]}"

@@ -388,7 +388,7 @@ def test_a_closed_model_goes_on_only_with_the_same_server(stranger, http_model, 
         ("http://user:pass@host", {}, "user or password"),
         ("http://", {}, "no plain URL"),
         ("http://host:99999", {}, "no plain URL"),
-        ("http://host/?q=1", {}, "no plain URL"),
+        ("http://host/?q=1", {}, "a URL of host with a query"),
         ("http://host", {"colour": "red"}, "no option 'colour'"),
         ("http://host", {"payload": "mp3"}, "payload=mp3"),
         ("http://host", {"timeout_s": "nan"}, "timeout_s=nan"),
@@ -399,6 +399,29 @@ def test_a_users_mistake_is_found_without_a_server(target, options, told):
     with pytest.raises(UsageError) as caught:
         PredictionsModel(target, options)
     assert told in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "http://user:s3cret@host",
+        "http://s3cret@host",
+        "http://user:s3cret@host:99999",
+        "http://user:s3cret @host",
+        "http://user:12/s3cret@host",
+        "http://host/predict?api_key=s3cret",
+        "http://host/#s3cret",
+        "//user:s3cret@host",
+        "user:s3cret@host",
+    ],
+)
+def test_a_refused_url_is_not_repeated(http_model, tmp_path, target):
+    file = tmp_path / "job.url"
+    file.write_text(target)
+    for refused in (lambda: PredictionsModel(target), lambda: http_model("lab", url_file=str(file)).fingerprint()):
+        with pytest.raises(UsageError) as caught:
+            refused()
+        assert "s3cret" not in str(caught.value)
 
 
 def test_the_predict_url_of_other_clients_means_the_same_server(stranger, http_model, tone_asks):
@@ -420,7 +443,7 @@ def test_a_url_that_never_comes_is_one_clear_error(http_model, tmp_path):
 def test_a_url_file_that_holds_something_else_is_refused(http_model, tmp_path):
     file = tmp_path / "job.url"
     file.write_text("Submitted batch job 12\n")
-    with pytest.raises(UsageError, match=r"job.url holds 'Submitted batch job 12', which is no plain URL"):
+    with pytest.raises(UsageError, match=r"job.url holds no plain URL"):
         http_model("later", url_file=str(file)).fingerprint()
 
 
