@@ -108,16 +108,20 @@ class PredictionsModel:
             )
 
     def ask(self, batch: Sequence[Ask]) -> list[Response]:
-        """One response for each. What was answered is returned even when the server then fails; the next call says so.
+        """One response for each. What was answered is returned even when the server then fails, with the others' error.
 
-        Raises FatalError when patience with the server ends, when it breaks the contract, and when another model is
-        found in its place before the answers are returned.
+        Raises FatalError when nothing was answered because patience with the server ended or it broke the contract,
+        and when another model is found in its place before the answers are returned. A server that is gone for good
+        is not asked again: the same error is raised.
         """
-        self._raise_broken()
+        if isinstance(self._broken, Gone):
+            raise self._broken
+        # Anything else was the earlier questions' affair.
+        self._broken = None
         _ = self._sent
         answers = self._connected.run(self._asked(batch))
-        if not any(answers):
-            self._raise_broken()
+        if self._broken is not None and not any(answers):
+            raise self._broken
         return [answer or Response(error=str(self._broken)) for answer in answers]
 
     def close(self) -> None:
@@ -216,12 +220,6 @@ class PredictionsModel:
 
     def _probed(self, ask: Ask) -> Response:
         return self.ask([ask])[0]
-
-    def _raise_broken(self) -> None:
-        broken = self._broken
-        if broken is not None:
-            self._broken = broken if isinstance(broken, Gone) else None
-            raise broken
 
     @cached_property
     def _info(self) -> Info:

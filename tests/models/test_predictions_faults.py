@@ -277,10 +277,18 @@ def test_what_was_answered_is_kept_when_the_rest_breaks(stranger, http_model, to
     assert {(answer, tone) for answer, tone in zip(answers, tones(12), strict=True) if "enough" not in answer} == {
         (tone, tone) for tone in tones(12) if tone in answers
     }
-    # The next question says what is wrong, instead of asking on.
+    # A question that is not answered at all says what is wrong.
     with pytest.raises(FatalError, match="enough"):
         model.ask(asks)
-    assert len(seen) == 2
+    assert len(seen) == 3
+
+
+def test_an_eval_is_not_failed_by_the_last_error_of_the_one_before(stranger, http_model, tone_asks):
+    server = stranger()
+    model = http_model(server)
+    server.faults += [lambda handler, asked: handler.reply(asked), said(400)]
+    assert sum("HTTP 400" in answer for answer in texts(model.ask(tone_asks(8)))) == 4
+    assert texts(model.ask(tone_asks(2))) == tones(2)
 
 
 def test_a_server_that_dies_and_comes_back_is_asked_on(stranger, stranger_module, http_model, tone_asks):
