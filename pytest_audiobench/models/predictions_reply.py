@@ -45,7 +45,8 @@ class Breach(Exception):
 class Info(NamedTuple):
     """``GET /info``: who the server is and what it takes.
 
-    ``proof`` is the digest of a server's own ``fingerprint``, which the contract does not ask for and ours tell.
+    ``proof`` is the digest of a server's own ``fingerprint``, an object which the contract does not ask for and ours
+    tell: it holds digests of all that answers depend on.
     ``state`` is "ready", "loading" or "failed"; ``said`` what it tells about that.
     """
 
@@ -61,10 +62,19 @@ class Info(NamedTuple):
 
     @property
     def identity(self) -> dict[str, str]:
-        """All that tells this server's answers from another's. A stub of a model is not the model."""
-        found = {"name": self.name, "model": self.model, "model_revision": self.revision}
-        found |= {"server_fingerprint": self.proof} if self.proof else {}
+        """All that tells this server's answers from another's. A stub of a model is not the model.
+
+        Names count only where there is no better: equal weights in another folder are the same model.
+        """
+        names = {"name": self.name, "model": self.model, "model_revision": self.revision}
+        found = {"server_fingerprint": self.proof} if self.proof else names
         return found | ({"load_status": "stub"} if self.load_status == "stub" else {})
+
+    @property
+    def named(self) -> str:
+        """The server's names, for people."""
+        told = (self.name, self.model, self.revision, f"fingerprint {self.proof[:12]}" if self.proof else "")
+        return " ".join(one for one in (*told, "stub" if self.load_status == "stub" else "") if one)
 
 
 def words(text: object, most: int = _LONGEST_WORDS) -> str:
@@ -224,7 +234,9 @@ def _most_batch(told: Mapping[str, Any]) -> int:
 
 def _proof(told: Mapping[str, Any]) -> str:
     found = told.get("fingerprint")
-    return hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest() if found else ""
+    if not isinstance(found, dict) or not found:
+        return ""
+    return hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()
 
 
 def _is_count(value: Any) -> bool:

@@ -214,7 +214,7 @@ class PredictionsModel:
             now = await self._connected.greet(self._settled.patience.retry_s)
         if now.identity != self._info.identity:
             raise Replaced(
-                f"{self._connected.url} came back as another model ({_named(now)}, before {_named(self._info)}); "
+                f"{self._connected.url} came back as another model ({now.named}, before {self._info.named}); "
                 "what the first had answered is kept: run again to ask this one"
             )
 
@@ -271,7 +271,3 @@ def _wire_ids(batch: Sequence[Ask]) -> list[str]:
         seen[name] = seen.get(name, 0) + 1
         found.append(name if seen[name] == 1 else f"{name}.{seen[name]}")
     return found
-
-
-def _named(info: Info) -> str:
-    return " ".join(info.identity.values())

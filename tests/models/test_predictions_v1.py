@@ -175,9 +175,27 @@ def test_the_fingerprint_is_who_the_server_says_it_is_and_how_it_is_asked(strang
     assert http_model(stranger(), timeout_s="9").fingerprint() == found
     assert http_model(other).fingerprint() != found
     assert http_model(one, pcm="float32").fingerprint() != found
-    # A server that tells digests of its weights, as ours do, is known by them.
-    seen = [http_model(stranger(fingerprint={"weights": weights})).fingerprint() for weights in "ab"]
-    assert seen[0] != seen[1]
+
+
+def test_a_server_that_tells_digests_of_its_weights_is_known_by_them_alone(stranger, http_model):
+    def seen(weights, **names):
+        return http_model(stranger(fingerprint={"weights": weights}, **names)).fingerprint()
+
+    assert seen("a") != seen("b")
+    assert seen("a", model="hf:/scratch/copy", name="ours 2", model_revision="2") == seen("a", model="hf:/data/tones")
+    assert seen("a", load_status="stub") != seen("a")
+    # What is no object is no digest of anything.
+    assert seen("a") != http_model(stranger(fingerprint="a")).fingerprint() == http_model(stranger()).fingerprint()
+
+
+def test_a_replaced_server_is_told_from_the_first_by_its_weights(stranger, http_model, tone_asks):
+    server = stranger(fingerprint={"weights": "a"})
+    model = http_model(server)
+    assert model.fingerprint()
+    server.info = {**server.info, "fingerprint": {"weights": "b"}}
+    told = r"another model \(stranger tones 1 fingerprint \w{12}, before stranger tones 1 fingerprint \w{12}\)"
+    with pytest.raises(FatalError, match=told):
+        model.ask(tone_asks(1))
 
 
 def test_a_stub_of_a_model_is_not_the_model(stranger, http_model):
