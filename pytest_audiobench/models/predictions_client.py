@@ -210,9 +210,8 @@ class Client:
             self._check_alive()
             now = time.monotonic()
             deadline = now + retry_s if deadline is None else deadline
-            wait_s = (
-                failure.after_s if failure.after_s is not None else pause_s * random.uniform(1 - _JITTER, 1 + _JITTER)
-            )
+            # Zero, or a date that is past, is no leave to ask without a pause.
+            wait_s = max(failure.after_s or 0.0, pause_s * random.uniform(1 - _JITTER, 1 + _JITTER))
             if now + wait_s > deadline:
                 raise Gone(
                     f"{self.url} cannot be asked: {failure} ({_times(tries)}); what it had answered is kept, "

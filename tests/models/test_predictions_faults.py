@@ -15,6 +15,7 @@ from pytest_audiobench.models import predictions_client, predictions_reply
 @pytest.fixture(autouse=True)
 def short_pauses(monkeypatch):
     monkeypatch.setattr(predictions_client, "_FIRST_PAUSE_S", 0.01)
+    monkeypatch.setattr(predictions_client, "_LONGEST_PAUSE_S", 0.02)
 
 
 def texts(responses):
@@ -91,6 +92,18 @@ def test_a_storm_of_429_is_sat_out(stranger, http_model, tone_asks):
     server.faults += [said(429, Retry_After="0")] * 40
     assert texts(http_model(server, concurrency="3").ask(asks)) == tones(10)
     assert asked_once(server, asks)
+
+
+@pytest.mark.parametrize("after", ["0", "Wed, 21 Oct 2015 07:28:00 GMT"])
+def test_a_retry_after_of_no_time_is_no_leave_to_hammer(stranger, http_model, tone_asks, monkeypatch, after):
+    monkeypatch.setattr(predictions_client, "_FIRST_PAUSE_S", 0.05)
+    monkeypatch.setattr(predictions_client, "_LONGEST_PAUSE_S", 0.05)
+    server = stranger()
+    model = http_model(server, retry_s="0.2")
+    server.faults += [said(429, Retry_After=after)] * 1000
+    with pytest.raises(FatalError, match="HTTP 429"):
+        model.ask(tone_asks(1))
+    assert len(server.faults) >= 990
 
 
 def test_a_storm_that_does_not_end_is_given_up_in_the_servers_words(stranger, http_model, tone_asks):
