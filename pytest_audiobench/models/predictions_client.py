@@ -163,32 +163,33 @@ class Client:
         otherwise: some refuse a long body by hanging up. Raises FatalError when patience ends, for any other
         refusal, and for a reply that breaks the contract.
         """
-        losses = 0
+        losses, away = 0, False
 
         async def one() -> T:
-            found = await self._exchange("POST", "/predict", body)
+            nonlocal losses, away
+            if away:
+                await check_same()
+            try:
+                found = await self._exchange("POST", "/predict", body)
+            except _Passing as error:
+                away = error.lost
+                losses += error.lost
+                if away and divisible and losses == _LOSSES:
+                    # Before patience is looked at, which two timeouts may have used up.
+                    await check_same()
+                    raise TooLarge from None
+                raise
+            away = False
             if found.status == 413:
                 raise TooLarge
             if found.status != 200:
                 raise FatalError(self._refused("/predict", found))
             return read(found.body)
 
-        async def lost() -> None:
-            nonlocal losses
-            losses += 1
-            await check_same()
-            if divisible and losses == _LOSSES:
-                raise TooLarge
+        return await self._insisted(one)
 
-        return await self._insisted(one, lost)
-
-    async def _insisted(
-        self,
-        one: Callable[[], Awaitable[T]],
-        lost: Callable[[], Awaitable[None]] | None = None,
-        retry_s: float | None = None,
-    ) -> T:
-        """``one``, tried again while it fails in passing and patience lasts; ``lost`` is awaited after a lost one."""
+    async def _insisted(self, one: Callable[[], Awaitable[T]], retry_s: float | None = None) -> T:
+        """``one``, tried again while it fails in passing and patience lasts."""
         retry_s = self._patience.retry_s if retry_s is None else retry_s
         deadline: float | None = None
         pause_s, tries, garbled = _FIRST_PAUSE_S, 0, 0
@@ -219,8 +220,6 @@ class Client:
                 ) from None
             await self._slept(wait_s)
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
-            if failure.lost and lost is not None:
-                await lost()
 
     async def _slept(self, wait_s: float) -> None:
         """Wait, and notice meanwhile when waiting has lost its sense."""

@@ -166,6 +166,21 @@ def test_a_server_that_hangs_up_on_a_long_body_gets_shorter_ones(stranger, http_
     assert asked_once(server, asks)
 
 
+def test_a_server_that_hangs_on_a_long_body_gets_shorter_ones(stranger, http_model, tone_asks):
+    def hang(handler, asked):
+        if len(asked["requests"]) < 3:
+            handler.reply(asked)
+        else:
+            time.sleep(0.5)
+            handler.close_connection = True
+
+    server, asks = stranger(), tone_asks(10)
+    server.faults += [hang] * 20
+    # As by default, one exchange may take as long as all further tries together.
+    assert texts(http_model(server, timeout_s="0.3", retry_s="0.3").ask(asks)) == tones(10)
+    assert asked_once(server, asks)
+
+
 def test_an_error_of_one_item_is_that_samples_alone(stranger, http_model, tone_asks):
     def spoil(told):
         told["responses"][1] = {
