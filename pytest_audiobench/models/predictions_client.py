@@ -18,6 +18,7 @@ from pytest_audiobench.errors import FatalError
 from pytest_audiobench.models import predictions_reply as reply
 from pytest_audiobench.models.endpoint import Endpoint
 from pytest_audiobench.models.keys import Key
+from pytest_audiobench.models.network import hush, proxies_judged
 from pytest_audiobench.models.predictions_reply import Breach, Garbled, Info
 
 T = TypeVar("T")
@@ -78,7 +79,7 @@ class Client:
         connections: int,
         check_alive: Callable[[], None],
     ) -> None:
-        """Raises FatalError when httpx is not installed."""
+        """Raises FatalError when httpx is not installed, or the environment's proxy cannot be used."""
         try:
             import httpx
         except ImportError:
@@ -87,14 +88,17 @@ class Client:
         headers = {"accept-encoding": "identity", "user-agent": "pytest-audiobench"}
         if key is not None:
             headers["authorization"] = f"Bearer {key.reveal()}"
-        self._http = httpx.AsyncClient(
-            base_url=url,
-            headers=headers,
-            timeout=httpx.Timeout(None, connect=min(_CONNECT_S, patience.timeout_s)),
-            limits=httpx.Limits(max_connections=connections + 1),
-            trust_env=not Endpoint.of(url).loopback,
-            follow_redirects=False,
-        )
+        hush("httpcore")
+        elsewhere = not Endpoint.of(url).loopback
+        with proxies_judged(used=elsewhere):
+            self._http = httpx.AsyncClient(
+                base_url=url,
+                headers=headers,
+                timeout=httpx.Timeout(None, connect=min(_CONNECT_S, patience.timeout_s)),
+                limits=httpx.Limits(max_connections=connections + 1),
+                trust_env=elsewhere,
+                follow_redirects=False,
+            )
         self._errors = (httpx.HTTPError, httpx.InvalidURL, OSError)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="audiobench-http", daemon=True)

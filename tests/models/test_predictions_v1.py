@@ -3,6 +3,8 @@
 import base64
 import io
 import json
+import logging
+import sys
 import threading
 
 import numpy as np
@@ -468,3 +470,26 @@ def test_a_url_file_that_holds_something_else_is_refused(http_model, tmp_path):
 def test_a_proxy_is_not_asked_about_the_loopback(stranger, http_model, tone_asks, monkeypatch):
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
     assert texts(http_model(stranger()).ask(tone_asks(1))) == tones(1)
+
+
+@pytest.mark.parametrize("proxy", ["socks5://u:s3cret@127.0.0.1:9", "ftp://u:s3cret@127.0.0.1:9", "nonsense:s3cret"])
+def test_a_proxy_that_cannot_be_used_is_said_to_be_the_reason(http_model, monkeypatch, proxy):
+    monkeypatch.setitem(sys.modules, "socksio", None)
+    for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("ALL_PROXY", proxy)
+    with pytest.raises(
+        FatalError, match=r"the proxy in the environment cannot be used: .* \(see ALL_PROXY\)"
+    ) as caught:
+        http_model("http://192.0.2.1:8000").fingerprint()
+    assert "s3cret" not in str(caught.value)
+
+
+def test_no_debug_line_repeats_the_token(stranger, http_model, tone_asks, monkeypatch, caplog):
+    monkeypatch.setenv("LAB_TOKEN", "s3cret-s3cret")
+    for name in ("", "httpx", "httpcore"):
+        caplog.set_level(logging.DEBUG, logger=name)
+    server = stranger()
+    server.faults += [lambda handler, asked: handler.say(503, {}, {"X-Echo": handler.headers["Authorization"]})]
+    assert texts(http_model(server, token_env="LAB_TOKEN").ask(tone_asks(1))) == tones(1)
+    assert "s3cret" not in caplog.text
