@@ -14,6 +14,7 @@ import soundfile
 from pytest_audiobench.audio.clip import Clip, DataRoot, Edit, FileSource
 from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.errors import FatalError, UsageError
+from pytest_audiobench.models import predictions_client
 from pytest_audiobench.models.messages import Ask, AudioSlot, Message, Request
 from pytest_audiobench.models.predictions_v1 import PredictionsModel
 
@@ -381,6 +382,7 @@ def test_a_long_token_is_cut_out_of_answers_however_it_is_escaped(stranger, http
 
 
 def test_a_breach_that_repeats_the_token_is_told_without_it(stranger, http_model, tone_asks, monkeypatch):
+    monkeypatch.setattr(predictions_client, "_FIRST_PAUSE_S", 0.01)
     monkeypatch.setenv("LAB_TOKEN", "s3cret")
     server = stranger()
     server.faults += [lambda handler, asked: handler.say(200, b"<html>s3cret</html>")] * 3
@@ -486,6 +488,7 @@ def test_a_proxy_that_cannot_be_used_is_said_to_be_the_reason(http_model, monkey
 
 
 def test_no_debug_line_repeats_the_token(stranger, http_model, tone_asks, monkeypatch, caplog):
+    monkeypatch.setattr(predictions_client, "_FIRST_PAUSE_S", 0.01)
     monkeypatch.setenv("LAB_TOKEN", "s3cret-s3cret")
     for name in ("", "httpx", "httpcore"):
         caplog.set_level(logging.DEBUG, logger=name)
