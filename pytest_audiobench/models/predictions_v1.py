@@ -143,11 +143,12 @@ class PredictionsModel:
         return answers
 
     async def _kept(self, work: Callable[[], Awaitable[None]]) -> None:
-        """``work``, whose error is kept for the end."""
+        """``work``, whose error is kept for the end; that of a replaced server before any other."""
         try:
             await work()
         except FatalError as error:
-            self._broken = error
+            if not isinstance(self._broken, Replaced):
+                self._broken = error
 
     async def _fill(self, answers: list[Response | None], batch: Sequence[Ask]) -> None:
         # One more than may be in flight: the next batch is encoded while the server works on this one.
@@ -186,15 +187,16 @@ class PredictionsModel:
         wire_ids = [one.wire_id for one in items.values()]
         sent = await asyncio.to_thread(body, list(items.values()))
         read = partial(reply.responses, wire_ids=wire_ids)
-        try:
+
+        async def answered() -> None:
             told = await self._connected.predict(sent, read, self._check_same, divisible=len(items) > 1)
-        except TooLarge:
-            await self._put_smaller(items, answers)
-        except FatalError as error:
-            self._broken = error
-        else:
             for position, response in zip(items, told, strict=True):
                 answers[position] = response
+
+        try:
+            await self._kept(answered)
+        except TooLarge:
+            await self._put_smaller(items, answers)
 
     async def _put_smaller(self, items: Mapping[int, Item], answers: list[Response | None]) -> None:
         positions = list(items)

@@ -379,6 +379,23 @@ def test_answers_during_which_the_server_was_replaced_are_nobodys(stranger, http
         model.ask(tone_asks(10))
 
 
+def test_that_the_server_was_replaced_is_told_before_all_that_breaks_after(stranger, http_model, tone_asks):
+    server, asks = stranger(), tone_asks(8)
+    model = http_model(server, concurrency="2", retry_s="0.2")
+    assert model.fingerprint()
+
+    def either(handler, asked):
+        if asked["requests"][0]["sample_id"] == asks[0].request.key[:32]:
+            server.info = {**server.info, "model_revision": "2"}
+            slam(handler, asked)
+        else:
+            handler.say(500, {})
+
+    server.faults += [either] * 100
+    with pytest.raises(FatalError, match="came back as another model"):
+        model.ask(asks)
+
+
 def test_a_server_that_loads_its_model_again_is_waited_for(stranger, http_model, tone_asks, monkeypatch):
     monkeypatch.setattr(predictions_client, "_LOOK_S", 0.02)
     server = stranger()
