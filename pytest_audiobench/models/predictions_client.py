@@ -10,14 +10,16 @@ import asyncio
 import random
 import threading
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine
 from email.utils import parsedate_to_datetime
 from typing import Any, NamedTuple, TypeVar
 
 from pytest_audiobench.errors import FatalError
 from pytest_audiobench.models import predictions_reply as reply
+from pytest_audiobench.models.endpoint import Endpoint
+from pytest_audiobench.models.keys import Key
+from pytest_audiobench.models.network import hush, proxies_judged
 from pytest_audiobench.models.predictions_reply import Breach, Garbled, Info
-from pytest_audiobench.models.server_url import is_loopback
 
 T = TypeVar("T")
 
@@ -73,25 +75,30 @@ class Client:
         self,
         url: str,
         patience: Patience,
-        headers: Mapping[str, str],
+        key: Key | None,
         connections: int,
         check_alive: Callable[[], None],
     ) -> None:
-        """Raises FatalError when httpx is not installed."""
+        """Raises FatalError when httpx is not installed, or the environment's proxy cannot be used."""
         try:
             import httpx
         except ImportError:
             raise FatalError("http: models need httpx: pip install 'pytest-audiobench[http]'") from None
-        self.url, self._patience, self._check_alive = url, patience, check_alive
-        self._http = httpx.AsyncClient(
-            base_url=url,
-            headers={"accept-encoding": "identity", "user-agent": "pytest-audiobench", **headers},
-            timeout=httpx.Timeout(None, connect=min(_CONNECT_S, patience.timeout_s)),
-            limits=httpx.Limits(max_connections=connections + 1),
-            trust_env=not is_loopback(url),
-            follow_redirects=False,
-        )
-        self._secret = headers.get("authorization", "").removeprefix("Bearer ").encode()
+        self.url, self._patience, self._key, self._check_alive = url, patience, key, check_alive
+        headers = {"accept-encoding": "identity", "user-agent": "pytest-audiobench"}
+        if key is not None:
+            headers["authorization"] = f"Bearer {key.reveal()}"
+        hush("httpcore")
+        elsewhere = not Endpoint.of(url).loopback
+        with proxies_judged(used=elsewhere):
+            self._http = httpx.AsyncClient(
+                base_url=url,
+                headers=headers,
+                timeout=httpx.Timeout(None, connect=min(_CONNECT_S, patience.timeout_s)),
+                limits=httpx.Limits(max_connections=connections + 1),
+                trust_env=elsewhere,
+                follow_redirects=False,
+            )
         self._errors = (httpx.HTTPError, httpx.InvalidURL, OSError)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="audiobench-http", daemon=True)
@@ -125,11 +132,11 @@ class Client:
                 info = await self.info()
                 if info.state == "ready":
                     return info
+                stage = self._clean(info.said or info.load_status)
                 if info.state == "failed":
-                    raise FatalError(f"{self.url} could not load its model: {info.said or info.load_status}")
-                stage = info.said or info.load_status
+                    raise FatalError(f"{self.url} could not load its model: {stage}")
             elif health.status == 503:
-                stage = reply.refusal(health.body)
+                stage = self._clean(reply.refusal(health.body))
             else:
                 raise FatalError(f"{self._refused('/health', health)}; is it a predictions_v1 server?")
             if time.monotonic() >= deadline:
@@ -160,32 +167,33 @@ class Client:
         otherwise: some refuse a long body by hanging up. Raises FatalError when patience ends, for any other
         refusal, and for a reply that breaks the contract.
         """
-        losses = 0
+        losses, away = 0, False
 
         async def one() -> T:
-            found = await self._exchange("POST", "/predict", body)
+            nonlocal losses, away
+            if away:
+                await check_same()
+            try:
+                found = await self._exchange("POST", "/predict", body)
+            except _Passing as error:
+                away = error.lost
+                losses += error.lost
+                if away and divisible and losses == _LOSSES:
+                    # Before patience is looked at, which two timeouts may have used up.
+                    await check_same()
+                    raise TooLarge from None
+                raise
+            away = False
             if found.status == 413:
                 raise TooLarge
             if found.status != 200:
                 raise FatalError(self._refused("/predict", found))
             return read(found.body)
 
-        async def lost() -> None:
-            nonlocal losses
-            losses += 1
-            await check_same()
-            if divisible and losses == _LOSSES:
-                raise TooLarge
+        return await self._insisted(one)
 
-        return await self._insisted(one, lost)
-
-    async def _insisted(
-        self,
-        one: Callable[[], Awaitable[T]],
-        lost: Callable[[], Awaitable[None]] | None = None,
-        retry_s: float | None = None,
-    ) -> T:
-        """``one``, tried again while it fails in passing and patience lasts; ``lost`` is awaited after a lost one."""
+    async def _insisted(self, one: Callable[[], Awaitable[T]], retry_s: float | None = None) -> T:
+        """``one``, tried again while it fails in passing and patience lasts."""
         retry_s = self._patience.retry_s if retry_s is None else retry_s
         deadline: float | None = None
         pause_s, tries, garbled = _FIRST_PAUSE_S, 0, 0
@@ -194,22 +202,21 @@ class Client:
             try:
                 return await one()
             except Breach as error:
-                raise FatalError(f"{self.url} breaks the predictions_v1 contract: {error}") from None
+                raise FatalError(f"{self.url} breaks the predictions_v1 contract: {self._clean(str(error))}") from None
             except Garbled as error:
                 garbled += 1
+                failure = _Passing(self._clean(str(error)))
                 if garbled == _GARBLED_TRIES:
                     raise FatalError(
-                        f"{self.url} breaks the predictions_v1 contract: it gave {error} ({garbled} times)"
+                        f"{self.url} breaks the predictions_v1 contract: it gave {failure} ({garbled} times)"
                     ) from None
-                failure = _Passing(str(error))
             except _Passing as error:
                 failure = error
             self._check_alive()
             now = time.monotonic()
             deadline = now + retry_s if deadline is None else deadline
-            wait_s = (
-                failure.after_s if failure.after_s is not None else pause_s * random.uniform(1 - _JITTER, 1 + _JITTER)
-            )
+            # Zero, or a date that is past, is no leave to ask without a pause.
+            wait_s = max(failure.after_s or 0.0, pause_s * random.uniform(1 - _JITTER, 1 + _JITTER))
             if now + wait_s > deadline:
                 raise Gone(
                     f"{self.url} cannot be asked: {failure} ({_times(tries)}); what it had answered is kept, "
@@ -217,8 +224,6 @@ class Client:
                 ) from None
             await self._slept(wait_s)
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
-            if failure.lost and lost is not None:
-                await lost()
 
     async def _slept(self, wait_s: float) -> None:
         """Wait, and notice meanwhile when waiting has lost its sense."""
@@ -238,7 +243,7 @@ class Client:
         except TimeoutError:
             raise _Passing(f"{path} gave no whole answer within {self._patience.timeout_s:g} s", lost=True) from None
         except self._errors as error:
-            why = reply.words(error, 200) or type(error).__name__
+            why = self._clean(reply.words(error, 200)) or type(error).__name__
             raise _Passing(f"{path} could not be reached or broke off ({why})", lost=True) from None
         if found.status in (408, 429) or (found.status >= 500 and (passing_503 or found.status != 503)):
             later = "" if found.retry_after_s is None else f" (to be asked again in {found.retry_after_s:.0f} s)"
@@ -257,12 +262,19 @@ class Client:
                     if response.status_code != 200:
                         break
                     raise Breach(f"the reply to {path} is larger than {most // 2**20} MiB")
-            # A server may say our own token back to us, in a refusal that ends up in a report.
-            told = bytes(found).replace(self._secret, b"***") if self._secret else bytes(found)
+            told = bytes(found)
+            if self._key is not None:
+                answered = response.status_code == 200
+                told = reply.changed(told, self._key.scrubbed_answer if answered else self._key.scrubbed)
             return Reply(response.status_code, told, _seconds(response.headers.get("retry-after")))
 
     def _refused(self, path: str, found: Reply) -> str:
-        return f"{self.url}{path} gave HTTP {found.status}: {reply.refusal(found.body) or 'no reason given'}"
+        why = self._clean(reply.refusal(found.body)) or "no reason given"
+        return f"{self.url}{path} gave HTTP {found.status}: {why}"
+
+    def _clean(self, text: str) -> str:
+        """``text`` for people, without the token, which a server may say back to us."""
+        return self._key.scrubbed(text) if self._key else text
 
     async def _shut(self) -> None:
         await self._http.aclose()

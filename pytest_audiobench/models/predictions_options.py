@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pytest_audiobench.errors import FatalError, UsageError
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.models.keys import Key
+from pytest_audiobench.models.keys import _checked as checked_key
 from pytest_audiobench.models.predictions_client import Patience
 from pytest_audiobench.models.predictions_reply import MOST_BATCH
 from pytest_audiobench.models.predictions_request import PAYLOADS, PLACEHOLDER, Form, Payload
@@ -43,16 +45,11 @@ class Settled(NamedTuple):
     concurrency: int
     token_env: str | None
 
-    def headers(self) -> dict[str, str]:
-        """The bearer token's header, if there is to be one. Raises FatalError when its variable holds none."""
+    def token(self) -> Key | None:
+        """The bearer token, if there is to be one. Raises UsageError when its variable holds none."""
         if self.token_env is None:
-            return {}
-        token = os.environ.get(self.token_env, "")
-        if not token or not token.isascii() or not token.isprintable():
-            raise FatalError(
-                f"token_env={self.token_env}: that environment variable holds no token; set it, or leave it out"
-            )
-        return {"authorization": f"Bearer {token}"}
+            return None
+        return checked_key(os.environ.get(self.token_env, ""), f"token_env={self.token_env}")
 
 
 def read(options: Mapping[str, str]) -> Settled:

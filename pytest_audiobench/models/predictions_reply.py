@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pytest_audiobench.models.messages import Finish, Output, Part, Response
@@ -45,7 +45,8 @@ class Breach(Exception):
 class Info(NamedTuple):
     """``GET /info``: who the server is and what it takes.
 
-    ``proof`` is the digest of a server's own ``fingerprint``, which the contract does not ask for and ours tell.
+    ``proof`` is the digest of a server's own ``fingerprint``, an object which the contract does not ask for and ours
+    tell: it holds digests of all that answers depend on.
     ``state`` is "ready", "loading" or "failed"; ``said`` what it tells about that.
     """
 
@@ -61,10 +62,19 @@ class Info(NamedTuple):
 
     @property
     def identity(self) -> dict[str, str]:
-        """All that tells this server's answers from another's. A stub of a model is not the model."""
-        found = {"name": self.name, "model": self.model, "model_revision": self.revision}
-        found |= {"server_fingerprint": self.proof} if self.proof else {}
+        """All that tells this server's answers from another's. A stub of a model is not the model.
+
+        Names count only where there is no better: equal weights in another folder are the same model.
+        """
+        names = {"name": self.name, "model": self.model, "model_revision": self.revision}
+        found = {"server_fingerprint": self.proof} if self.proof else names
         return found | ({"load_status": "stub"} if self.load_status == "stub" else {})
+
+    @property
+    def named(self) -> str:
+        """The server's names, for people."""
+        told = (self.name, self.model, self.revision, f"fingerprint {self.proof[:12]}" if self.proof else "")
+        return " ".join(one for one in (*told, "stub" if self.load_status == "stub" else "") if one)
 
 
 def words(text: object, most: int = _LONGEST_WORDS) -> str:
@@ -82,6 +92,24 @@ def loads(body: bytes) -> Any:
     except (ValueError, RecursionError) as error:
         start = words(body[:200].decode("utf-8", "replace"), 80)
         raise Garbled(f"no JSON ({words(error, 80)}; it starts with {start!r})") from None
+
+
+def changed(body: bytes, change: Callable[[str], str]) -> bytes:
+    """JSON with ``change`` done to its texts, however they are escaped; what is no JSON is one text."""
+
+    def walked(value: Any) -> Any:
+        if isinstance(value, str):
+            return change(value)
+        if isinstance(value, list):
+            return [walked(one) for one in value]
+        return {change(name): walked(one) for name, one in value.items()} if isinstance(value, dict) else value
+
+    try:
+        told = json.loads(body)
+        done = walked(told)
+    except (ValueError, RecursionError):
+        return change(body.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+    return body if done == told else json.dumps(done).encode()
 
 
 def info(body: bytes) -> Info:
@@ -206,7 +234,9 @@ def _most_batch(told: Mapping[str, Any]) -> int:
 
 def _proof(told: Mapping[str, Any]) -> str:
     found = told.get("fingerprint")
-    return hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest() if found else ""
+    if not isinstance(found, dict) or not found:
+        return ""
+    return hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()
 
 
 def _is_count(value: Any) -> bool:

@@ -7,7 +7,8 @@ Asking, checking and waiting are those of :mod:`predictions_client`; what is sen
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Literal
@@ -15,13 +16,14 @@ from typing import Literal
 from pytest_audiobench.errors import FatalError, SampleError, UsageError
 from pytest_audiobench.models import predictions_options
 from pytest_audiobench.models import predictions_reply as reply
+from pytest_audiobench.models.endpoint import Endpoint
 from pytest_audiobench.models.messages import Ask, Response
 from pytest_audiobench.models.model import Hearing, Limits
 from pytest_audiobench.models.predictions_client import Client, Gone, TooLarge
 from pytest_audiobench.models.predictions_hearing import find_hearing
 from pytest_audiobench.models.predictions_reply import Info
 from pytest_audiobench.models.predictions_request import Form, Item, body, item
-from pytest_audiobench.models.server_url import checked_url, is_loopback, is_url, url_from
+from pytest_audiobench.models.server_url import checked_url, is_url, url_from
 from pytest_audiobench.models.spec import written
 
 ADAPTER = "http/1"
@@ -31,8 +33,14 @@ _BATCH = 64
 """Requests handed over at once, to be cut by what the server takes: a kill loses at most these."""
 _BATCH_S = 1200.0
 _MOST_CLIPS = 64
+_NAME = re.compile(r"[\w.-]{1,100}")
+"""What may be repeated to the user: not a URL without its beginning, which may hold a password."""
 _ARRIVE_S = 30.0
 """How long a server at a URL that a user wrote may take to appear at all: a mistyped one should not cost minutes."""
+
+
+class Replaced(Gone):
+    """Another model answers where the one was that the run asks."""
 
 
 class PredictionsModel:
@@ -60,11 +68,12 @@ class PredictionsModel:
         # Where a server lies is no part of what it is, and a path on this machine no business of a report's readers.
         self.spec = written("http", target, {name: value for name, value in given.items() if name != "url_file"})
         if not is_url(target) and not self._url_file:
+            named = f"http:{target}" if _NAME.fullmatch(target) else "an http: model"
             raise UsageError(
-                f"http:{target} names no server: write http:http://HOST:PORT, or say where it is with "
+                f"{named} names no server: write http:http://HOST:PORT, or say where it is with "
                 "--ab-predict-url-file FILE, or have it started with --ab-serve-command"
             )
-        self._url = checked_url(target, f"http:{target[:100]}") if is_url(target) else None
+        self._url = checked_url(target, "an http: model") if is_url(target) else None
         self._concurrency = self._settled.concurrency
         self.limits = Limits(_BATCH, _BATCH_S, self._settled.rate_hz, self._settled.form.max_s, _MOST_CLIPS)
         self.hearing: Hearing | None = None
@@ -99,15 +108,20 @@ class PredictionsModel:
             )
 
     def ask(self, batch: Sequence[Ask]) -> list[Response]:
-        """One response for each. What was answered is returned even when the server then fails; the next call says so.
+        """One response for each. What was answered is returned even when the server then fails, with the others' error.
 
-        Raises FatalError when patience with the server ends, or it breaks the contract.
+        Raises FatalError when nothing was answered because patience with the server ended or it broke the contract,
+        and when another model is found in its place before the answers are returned. A server that is gone for good
+        is not asked again: the same error is raised.
         """
-        self._raise_broken()
+        if isinstance(self._broken, Gone):
+            raise self._broken
+        # Anything else was the earlier questions' affair.
+        self._broken = None
         _ = self._sent
         answers = self._connected.run(self._asked(batch))
-        if not any(answers):
-            self._raise_broken()
+        if self._broken is not None and not any(answers):
+            raise self._broken
         return [answer or Response(error=str(self._broken)) for answer in answers]
 
     def close(self) -> None:
@@ -116,7 +130,27 @@ class PredictionsModel:
             self._client = None
 
     async def _asked(self, batch: Sequence[Ask]) -> list[Response | None]:
+        """The answers of one and the same server, as far as there are any."""
         answers: list[Response | None] = [None] * len(batch)
+        await self._kept(self._check_same)
+        await self._fill(answers, batch)
+        # One that is lost cannot be asked; it answered as the one it was.
+        if not isinstance(self._broken, Gone):
+            await self._kept(self._check_same)
+        if isinstance(self._broken, Replaced):
+            # Nobody can tell which of the answers are the other's.
+            return [None] * len(batch)
+        return answers
+
+    async def _kept(self, work: Callable[[], Awaitable[None]]) -> None:
+        """``work``, whose error is kept for the end; that of a replaced server before any other."""
+        try:
+            await work()
+        except FatalError as error:
+            if not isinstance(self._broken, Replaced):
+                self._broken = error
+
+    async def _fill(self, answers: list[Response | None], batch: Sequence[Ask]) -> None:
         # One more than may be in flight: the next batch is encoded while the server works on this one.
         encoding, sending = asyncio.Semaphore(self._concurrency + 1), asyncio.Semaphore(self._concurrency)
 
@@ -131,7 +165,6 @@ class PredictionsModel:
 
         parts = [range(start, min(start + self._most, len(batch))) for start in range(0, len(batch), self._most)]
         await asyncio.gather(*(put(part) for part in parts))
-        return answers
 
     def _items(self, batch: Sequence[Ask], positions: Sequence[int], answers: list[Response | None]) -> dict[int, Item]:
         """The requests as JSON; those that cannot be sent are answered with their error."""
@@ -154,15 +187,16 @@ class PredictionsModel:
         wire_ids = [one.wire_id for one in items.values()]
         sent = await asyncio.to_thread(body, list(items.values()))
         read = partial(reply.responses, wire_ids=wire_ids)
-        try:
+
+        async def answered() -> None:
             told = await self._connected.predict(sent, read, self._check_same, divisible=len(items) > 1)
-        except TooLarge:
-            await self._put_smaller(items, answers)
-        except FatalError as error:
-            self._broken = error
-        else:
             for position, response in zip(items, told, strict=True):
                 answers[position] = response
+
+        try:
+            await self._kept(answered)
+        except TooLarge:
+            await self._put_smaller(items, answers)
 
     async def _put_smaller(self, items: Mapping[int, Item], answers: list[Response | None]) -> None:
         positions = list(items)
@@ -176,22 +210,18 @@ class PredictionsModel:
             await self._put({position: items[position] for position in part}, answers)
 
     async def _check_same(self) -> None:
-        """A server that was away may have come back as another."""
+        """Raises Replaced when another model answers by now, after waiting for one that is loading."""
         now = await self._connected.info()
+        if now.state != "ready":
+            now = await self._connected.greet(self._settled.patience.retry_s)
         if now.identity != self._info.identity:
-            raise Gone(
-                f"{self._connected.url} came back as another model ({_named(now)}, before {_named(self._info)}); "
+            raise Replaced(
+                f"{self._connected.url} came back as another model ({now.named}, before {self._info.named}); "
                 "what the first had answered is kept: run again to ask this one"
             )
 
     def _probed(self, ask: Ask) -> Response:
         return self.ask([ask])[0]
-
-    def _raise_broken(self) -> None:
-        broken = self._broken
-        if broken is not None:
-            self._broken = broken if isinstance(broken, Gone) else None
-            raise broken
 
     @cached_property
     def _info(self) -> Info:
@@ -216,7 +246,7 @@ class PredictionsModel:
             return form
         if "base64_wav" in info.payloads:
             return form
-        if not is_loopback(url):
+        if not Endpoint.of(url).loopback:
             raise FatalError(
                 f"{url} takes {', '.join(info.payloads)} only, which would tell it paths on this machine; "
                 f"where it shares this machine's files, say so with payload={info.payloads[0]}"
@@ -228,8 +258,7 @@ class PredictionsModel:
         if self._client is None:
             patience = self._settled.patience
             url = self._url or url_from(Path(str(self._url_file)), patience.wait_s)
-            headers = self._settled.headers()
-            self._client = Client(url, patience, headers, self._concurrency, lambda: self.check_alive())
+            self._client = Client(url, patience, self._settled.token(), self._concurrency, lambda: self.check_alive())
         return self._client
 
 
@@ -244,7 +273,3 @@ def _wire_ids(batch: Sequence[Ask]) -> list[str]:
         seen[name] = seen.get(name, 0) + 1
         found.append(name if seen[name] == 1 else f"{name}.{seen[name]}")
     return found
-
-
-def _named(info: Info) -> str:
-    return " ".join(info.identity.values())

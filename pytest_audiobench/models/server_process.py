@@ -7,16 +7,16 @@ as a :class:`Served`: its URL, and the file in which its end is told.
 from __future__ import annotations
 
 import json
+import re
 import socket
 import subprocess
 import sys
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 from pytest_audiobench.errors import FatalError, PassingError, UsageError
 from pytest_audiobench.models import server_guard
@@ -28,6 +28,7 @@ _READY_S = 1800.0
 """Loading a large model takes its time; a server that dies is noticed at once, so only one that hangs takes this."""
 _FIRST_LOOK_S, _LAST_LOOK_S = 0.05, 1.0
 _PROBE_S = 5.0
+_STATUS_LINE, _STATUS_BYTES = re.compile(rb"HTTP/1\.[01] ([1-5]\d\d)\b"), 1024
 _END_S = server_guard.GRACE_S + 5.0
 _NEWS_S = 2.0
 """How long after a lost connection the news of the server's end may take."""
@@ -91,7 +92,7 @@ class Served(NamedTuple):
     def wait(self, ready_s: float = _READY_S) -> None:
         """Return once the server answers ``/health``. Raises FatalError when it ends or takes too long."""
         deadline, pause_s = time.monotonic() + ready_s, _FIRST_LOOK_S
-        while not self._answers():
+        while not self._answers(deadline):
             self.check_alive()
             if time.monotonic() >= deadline:
                 raise FatalError(
@@ -100,25 +101,46 @@ class Served(NamedTuple):
                 )
             time.sleep(pause_s)
             pause_s = min(2 * pause_s, _LAST_LOOK_S)
+        # Where somebody else has the port, the run's server has ended by itself.
+        self.check_alive()
 
     def mourn(self) -> None:
         """After a failure: as :meth:`check_alive`, once the news of its end has had time to come."""
         deadline = time.monotonic() + _NEWS_S
-        while time.monotonic() < deadline and not self._answers():
+        while time.monotonic() < deadline and not self._answers(deadline):
             self.check_alive()
             time.sleep(_FIRST_LOOK_S)
+        self.check_alive()
 
-    def _answers(self) -> bool:
-        """Whether somebody speaks HTTP there and is ready; a server without ``/health`` says 404."""
-        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    def _answers(self, deadline: float) -> bool:
+        """Whether somebody speaks HTTP there and is ready; a server without ``/health`` says 404.
+
+        The first line of the answer tells it, within a time and a length: nobody knows yet who is there.
+        """
+        deadline = min(deadline, time.monotonic() + _PROBE_S)
+        place = urlsplit(self.url)
+        ask = f"GET {place.path}/health HTTP/1.1\r\nHost: {place.netloc}\r\nConnection: close\r\n\r\n"
+        told = b""
         try:
-            with opener.open(f"{self.url}/health", timeout=_PROBE_S):
-                return True
-        except urllib.error.HTTPError as error:
-            with error:
-                return error.code < 500
-        except (OSError, ValueError):
+            with socket.create_connection((place.hostname or "", place.port or 80), _left_s(deadline)) as one:
+                one.sendall(ask.encode())
+                while b"\n" not in told and len(told) < _STATUS_BYTES:
+                    one.settimeout(_left_s(deadline))
+                    piece = one.recv(_STATUS_BYTES)
+                    if not piece:
+                        break
+                    told += piece
+        except OSError:
             return False
+        status = _STATUS_LINE.match(told)
+        return status is not None and int(status[1]) < 500
+
+
+def _left_s(deadline: float) -> float:
+    left_s = deadline - time.monotonic()
+    if left_s <= 0:
+        raise TimeoutError
+    return left_s
 
 
 class ServedModel:

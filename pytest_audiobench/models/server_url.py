@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import time
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -22,29 +21,23 @@ def checked_url(text: str, where: str) -> str:
     """An http(s) URL without a slash at its end, and without ``/predict``, which other clients want there.
 
     Raises UsageError, naming ``where`` it stood, for anything that is no plain URL, and for one that holds a
-    password: URLs go into reports.
+    password or a query: URLs go into reports. What is refused is not repeated, but for the host.
     """
     try:
         parts = urlsplit(text)
-        sound = is_url(text) and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+        host, port = parts.hostname, parts.port
     except ValueError:
-        sound = False
-    if not sound or parts.query or parts.fragment or len(text) > _LONGEST or any(c.isspace() for c in text):
+        host, port = None, 0
+    if not is_url(text) or not host or port == 0 or len(text) > _LONGEST or any(c.isspace() for c in text):
+        raise UsageError(f"{where} holds no plain URL; write one such as http://127.0.0.1:8000")
+    if "@" in text:
         raise UsageError(
-            f"{where} holds {text[:100]!r}, which is no plain URL; write one such as http://127.0.0.1:8000"
+            f"{where} holds a URL with a user or password in it, which would end in reports; leave it out, "
+            "and name the variable that holds a token: token_env=NAME"
         )
-    if parts.username or parts.password:
-        raise UsageError(f"{where} holds a URL with a user or password in it, which would end in reports; leave it out")
+    if parts.query or parts.fragment:
+        raise UsageError(f"{where} holds a URL of {host[:100]} with a query or fragment; give the plain address")
     return text.rstrip("/").removesuffix("/predict").rstrip("/")
-
-
-def is_loopback(url: str) -> bool:
-    """Whether the URL's host is this machine by its own name."""
-    host = urlsplit(url).hostname or ""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost" or host.endswith(".localhost")
 
 
 def url_from(file: Path, wait_s: float) -> str:

@@ -3,6 +3,7 @@
 import json
 import os
 import socket
+import threading
 import time
 
 import pytest
@@ -14,6 +15,7 @@ from pytest_audiobench.models import predictions_client, predictions_reply
 @pytest.fixture(autouse=True)
 def short_pauses(monkeypatch):
     monkeypatch.setattr(predictions_client, "_FIRST_PAUSE_S", 0.01)
+    monkeypatch.setattr(predictions_client, "_LONGEST_PAUSE_S", 0.02)
 
 
 def texts(responses):
@@ -92,6 +94,18 @@ def test_a_storm_of_429_is_sat_out(stranger, http_model, tone_asks):
     assert asked_once(server, asks)
 
 
+@pytest.mark.parametrize("after", ["0", "Wed, 21 Oct 2015 07:28:00 GMT"])
+def test_a_retry_after_of_no_time_is_no_leave_to_hammer(stranger, http_model, tone_asks, monkeypatch, after):
+    monkeypatch.setattr(predictions_client, "_FIRST_PAUSE_S", 0.05)
+    monkeypatch.setattr(predictions_client, "_LONGEST_PAUSE_S", 0.05)
+    server = stranger()
+    model = http_model(server, retry_s="0.2")
+    server.faults += [said(429, Retry_After=after)] * 1000
+    with pytest.raises(FatalError, match="HTTP 429"):
+        model.ask(tone_asks(1))
+    assert len(server.faults) >= 990
+
+
 def test_a_storm_that_does_not_end_is_given_up_in_the_servers_words(stranger, http_model, tone_asks):
     server = stranger()
     server.faults += [said(429, {"error": {"message": "quota\nused up"}}, Retry_After="30")] * 9
@@ -149,6 +163,21 @@ def test_a_server_that_hangs_up_on_a_long_body_gets_shorter_ones(stranger, http_
     server, asks = stranger(), tone_asks(10)
     server.faults += [hang_up] * 20
     assert texts(http_model(server).ask(asks)) == tones(10)
+    assert asked_once(server, asks)
+
+
+def test_a_server_that_hangs_on_a_long_body_gets_shorter_ones(stranger, http_model, tone_asks):
+    def hang(handler, asked):
+        if len(asked["requests"]) < 3:
+            handler.reply(asked)
+        else:
+            time.sleep(0.5)
+            handler.close_connection = True
+
+    server, asks = stranger(), tone_asks(10)
+    server.faults += [hang] * 20
+    # As by default, one exchange may take as long as all further tries together.
+    assert texts(http_model(server, timeout_s="0.3", retry_s="0.3").ask(asks)) == tones(10)
     assert asked_once(server, asks)
 
 
@@ -276,10 +305,18 @@ def test_what_was_answered_is_kept_when_the_rest_breaks(stranger, http_model, to
     assert {(answer, tone) for answer, tone in zip(answers, tones(12), strict=True) if "enough" not in answer} == {
         (tone, tone) for tone in tones(12) if tone in answers
     }
-    # The next question says what is wrong, instead of asking on.
+    # A question that is not answered at all says what is wrong.
     with pytest.raises(FatalError, match="enough"):
         model.ask(asks)
-    assert len(seen) == 2
+    assert len(seen) == 3
+
+
+def test_an_eval_is_not_failed_by_the_last_error_of_the_one_before(stranger, http_model, tone_asks):
+    server = stranger()
+    model = http_model(server)
+    server.faults += [lambda handler, asked: handler.reply(asked), said(400)]
+    assert sum("HTTP 400" in answer for answer in texts(model.ask(tone_asks(8)))) == 4
+    assert texts(model.ask(tone_asks(2))) == tones(2)
 
 
 def test_a_server_that_dies_and_comes_back_is_asked_on(stranger, stranger_module, http_model, tone_asks):
@@ -315,6 +352,60 @@ def test_a_server_that_comes_back_as_another_model_is_not_asked(stranger, http_m
     # Its answers would go by the first one's name, so the rest of the run does not ask it either.
     with pytest.raises(FatalError, match="came back as another model"):
         model.ask(tone_asks(1))
+
+
+def test_a_server_that_was_replaced_unnoticed_is_not_asked(stranger, http_model, tone_asks):
+    server = stranger()
+    model = http_model(server)
+    assert texts(model.ask(tone_asks(1))) == tones(1)
+    server.info = {**server.info, "model_revision": "2"}
+    server.batches.clear()
+    with pytest.raises(FatalError, match="came back as another model"):
+        model.ask(tone_asks(2))
+    assert server.asked == []
+
+
+def test_answers_during_which_the_server_was_replaced_are_nobodys(stranger, http_model, tone_asks):
+    server = stranger()
+    model = http_model(server)
+    assert model.fingerprint()
+
+    def replaced(handler, asked):
+        server.info = {**server.info, "model_revision": "2"}
+        handler.reply(asked)
+
+    server.faults += [lambda handler, asked: handler.reply(asked), replaced]
+    with pytest.raises(FatalError, match="came back as another model"):
+        model.ask(tone_asks(10))
+
+
+def test_that_the_server_was_replaced_is_told_before_all_that_breaks_after(stranger, http_model, tone_asks):
+    server, asks = stranger(), tone_asks(8)
+    model = http_model(server, concurrency="2", retry_s="0.2")
+    assert model.fingerprint()
+
+    def either(handler, asked):
+        if asked["requests"][0]["sample_id"] == asks[0].request.key[:32]:
+            server.info = {**server.info, "model_revision": "2"}
+            slam(handler, asked)
+        else:
+            handler.say(500, {})
+
+    server.faults += [either] * 100
+    with pytest.raises(FatalError, match="came back as another model"):
+        model.ask(asks)
+
+
+def test_a_server_that_loads_its_model_again_is_waited_for(stranger, http_model, tone_asks, monkeypatch):
+    monkeypatch.setattr(predictions_client, "_LOOK_S", 0.02)
+    server = stranger()
+    model = http_model(server)
+    assert model.fingerprint()
+    ready = server.info
+    loading = {**ready, "model_revision": "unknown", "load_status": "loading"}
+    server.info = loading
+    threading.Timer(0.1, setattr, [server, "info", ready]).start()
+    assert texts(model.ask(tone_asks(1))) == tones(1)
 
 
 def test_nobody_there_is_said_soon(http_model):

@@ -2,6 +2,9 @@
 
 import base64
 import io
+import json
+import logging
+import sys
 import threading
 
 import numpy as np
@@ -11,6 +14,7 @@ import soundfile
 from pytest_audiobench.audio.clip import Clip, DataRoot, Edit, FileSource
 from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.errors import FatalError, UsageError
+from pytest_audiobench.models import predictions_client
 from pytest_audiobench.models.messages import Ask, AudioSlot, Message, Request
 from pytest_audiobench.models.predictions_v1 import PredictionsModel
 
@@ -174,9 +178,27 @@ def test_the_fingerprint_is_who_the_server_says_it_is_and_how_it_is_asked(strang
     assert http_model(stranger(), timeout_s="9").fingerprint() == found
     assert http_model(other).fingerprint() != found
     assert http_model(one, pcm="float32").fingerprint() != found
-    # A server that tells digests of its weights, as ours do, is known by them.
-    seen = [http_model(stranger(fingerprint={"weights": weights})).fingerprint() for weights in "ab"]
-    assert seen[0] != seen[1]
+
+
+def test_a_server_that_tells_digests_of_its_weights_is_known_by_them_alone(stranger, http_model):
+    def seen(weights, **names):
+        return http_model(stranger(fingerprint={"weights": weights}, **names)).fingerprint()
+
+    assert seen("a") != seen("b")
+    assert seen("a", model="hf:/scratch/copy", name="ours 2", model_revision="2") == seen("a", model="hf:/data/tones")
+    assert seen("a", load_status="stub") != seen("a")
+    # What is no object is no digest of anything.
+    assert seen("a") != http_model(stranger(fingerprint="a")).fingerprint() == http_model(stranger()).fingerprint()
+
+
+def test_a_replaced_server_is_told_from_the_first_by_its_weights(stranger, http_model, tone_asks):
+    server = stranger(fingerprint={"weights": "a"})
+    model = http_model(server)
+    assert model.fingerprint()
+    server.info = {**server.info, "fingerprint": {"weights": "b"}}
+    told = r"another model \(stranger tones 1 fingerprint \w{12}, before stranger tones 1 fingerprint \w{12}\)"
+    with pytest.raises(FatalError, match=told):
+        model.ask(tone_asks(1))
 
 
 def test_a_stub_of_a_model_is_not_the_model(stranger, http_model):
@@ -313,8 +335,58 @@ def test_a_token_travels_from_the_environment_and_nowhere_else(stranger, http_mo
 def test_a_token_that_the_server_says_back_is_not_repeated(stranger, http_model, tone_asks, monkeypatch):
     monkeypatch.setenv("LAB_TOKEN", "s3cret")
     server = stranger()
+    # The longest words of a server are cut, here amidst the token.
     server.faults += [lambda handler, asked: handler.say(401, {"detail": "s3cret is no token of ours"})]
-    with pytest.raises(FatalError, match=r"HTTP 401: \*\*\* is no token of ours"):
+    server.faults += [lambda handler, asked: handler.say(401, {"detail": "x" * 495 + "s3cret"})]
+    model = http_model(server, token_env="LAB_TOKEN")
+    with pytest.raises(FatalError, match=r"HTTP 401: \[key\] is no token of ours"):
+        model.ask(tone_asks(1))
+    with pytest.raises(FatalError, match=r"HTTP 401: x+\[key\]$"):
+        model.ask(tone_asks(1))
+
+
+def test_a_token_may_end_in_a_newline_as_files_do(stranger, http_model, tone_asks, monkeypatch):
+    monkeypatch.setenv("LAB_TOKEN", "s3cret-s3cret \n")
+    server = stranger()
+    assert texts(http_model(server, token_env="LAB_TOKEN").ask(tone_asks(1))) == tones(1)
+    assert server.headers[0]["authorization"] == "Bearer s3cret-s3cret"
+
+
+@pytest.mark.parametrize("token", ["", "s3cret s3cret", "s3cret\x1bs3cret", "s3crét"])
+def test_what_can_be_no_token_is_refused_by_its_name_alone(http_model, monkeypatch, token):
+    monkeypatch.setenv("LAB_TOKEN", token)
+    with pytest.raises(UsageError, match="the key from token_env=LAB_TOKEN is empty or holds") as caught:
+        http_model("http://127.0.0.1:9", token_env="LAB_TOKEN").fingerprint()
+    assert "s3cr" not in str(caught.value)
+
+
+def test_a_short_token_is_not_cut_out_of_answers(stranger, http_model, tone_asks, monkeypatch):
+    monkeypatch.setenv("LAB_TOKEN", "Hz")
+    assert texts(http_model(stranger(), token_env="LAB_TOKEN").ask(tone_asks(3))) == tones(3)
+
+
+def test_a_long_token_is_cut_out_of_answers_however_it_is_escaped(stranger, http_model, tone_asks, monkeypatch):
+    token = 's3cret"s3cret'
+    monkeypatch.setenv("LAB_TOKEN", token)
+
+    def tell(handler, asked):
+        answer = handler.server.answer(asked["requests"][0]) | {"predictions": [f"my key is {token}"]}
+        body = json.dumps({"schema_version": "predictions_v1", "responses": [answer]})
+        handler.say(200, body.replace("s3", "\\u0073\\u0033").encode())
+
+    server = stranger()
+    model = http_model(server, token_env="LAB_TOKEN")
+    assert model.fingerprint()
+    server.faults += [tell]
+    assert texts(model.ask(tone_asks(1))) == ["my key is [key]"]
+
+
+def test_a_breach_that_repeats_the_token_is_told_without_it(stranger, http_model, tone_asks, monkeypatch):
+    monkeypatch.setattr(predictions_client, "_FIRST_PAUSE_S", 0.01)
+    monkeypatch.setenv("LAB_TOKEN", "s3cret")
+    server = stranger()
+    server.faults += [lambda handler, asked: handler.say(200, b"<html>s3cret</html>")] * 3
+    with pytest.raises(FatalError, match=r"no JSON .*<html>\[key\]</html>"):
         http_model(server, token_env="LAB_TOKEN").ask(tone_asks(1))
 
 
@@ -338,7 +410,7 @@ def test_a_closed_model_goes_on_only_with_the_same_server(stranger, http_model, 
         ("http://user:pass@host", {}, "user or password"),
         ("http://", {}, "no plain URL"),
         ("http://host:99999", {}, "no plain URL"),
-        ("http://host/?q=1", {}, "no plain URL"),
+        ("http://host/?q=1", {}, "a URL of host with a query"),
         ("http://host", {"colour": "red"}, "no option 'colour'"),
         ("http://host", {"payload": "mp3"}, "payload=mp3"),
         ("http://host", {"timeout_s": "nan"}, "timeout_s=nan"),
@@ -349,6 +421,29 @@ def test_a_users_mistake_is_found_without_a_server(target, options, told):
     with pytest.raises(UsageError) as caught:
         PredictionsModel(target, options)
     assert told in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "http://user:s3cret@host",
+        "http://s3cret@host",
+        "http://user:s3cret@host:99999",
+        "http://user:s3cret @host",
+        "http://user:12/s3cret@host",
+        "http://host/predict?api_key=s3cret",
+        "http://host/#s3cret",
+        "//user:s3cret@host",
+        "user:s3cret@host",
+    ],
+)
+def test_a_refused_url_is_not_repeated(http_model, tmp_path, target):
+    file = tmp_path / "job.url"
+    file.write_text(target)
+    for refused in (lambda: PredictionsModel(target), lambda: http_model("lab", url_file=str(file)).fingerprint()):
+        with pytest.raises(UsageError) as caught:
+            refused()
+        assert "s3cret" not in str(caught.value)
 
 
 def test_the_predict_url_of_other_clients_means_the_same_server(stranger, http_model, tone_asks):
@@ -370,10 +465,34 @@ def test_a_url_that_never_comes_is_one_clear_error(http_model, tmp_path):
 def test_a_url_file_that_holds_something_else_is_refused(http_model, tmp_path):
     file = tmp_path / "job.url"
     file.write_text("Submitted batch job 12\n")
-    with pytest.raises(UsageError, match=r"job.url holds 'Submitted batch job 12', which is no plain URL"):
+    with pytest.raises(UsageError, match=r"job.url holds no plain URL"):
         http_model("later", url_file=str(file)).fingerprint()
 
 
 def test_a_proxy_is_not_asked_about_the_loopback(stranger, http_model, tone_asks, monkeypatch):
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
     assert texts(http_model(stranger()).ask(tone_asks(1))) == tones(1)
+
+
+@pytest.mark.parametrize("proxy", ["socks5://u:s3cret@127.0.0.1:9", "ftp://u:s3cret@127.0.0.1:9", "nonsense:s3cret"])
+def test_a_proxy_that_cannot_be_used_is_said_to_be_the_reason(http_model, monkeypatch, proxy):
+    monkeypatch.setitem(sys.modules, "socksio", None)
+    for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("ALL_PROXY", proxy)
+    with pytest.raises(
+        FatalError, match=r"the proxy in the environment cannot be used: .* \(see ALL_PROXY\)"
+    ) as caught:
+        http_model("http://192.0.2.1:8000").fingerprint()
+    assert "s3cret" not in str(caught.value)
+
+
+def test_no_debug_line_repeats_the_token(stranger, http_model, tone_asks, monkeypatch, caplog):
+    monkeypatch.setattr(predictions_client, "_FIRST_PAUSE_S", 0.01)
+    monkeypatch.setenv("LAB_TOKEN", "s3cret-s3cret")
+    for name in ("", "httpx", "httpcore"):
+        caplog.set_level(logging.DEBUG, logger=name)
+    server = stranger()
+    server.faults += [lambda handler, asked: handler.say(503, {}, {"X-Echo": handler.headers["Authorization"]})]
+    assert texts(http_model(server, token_env="LAB_TOKEN").ask(tone_asks(1))) == tones(1)
+    assert "s3cret" not in caplog.text

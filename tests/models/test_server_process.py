@@ -1,7 +1,10 @@
 """A server of a run's own: real processes, their ends and their logs."""
 
+import socket
 import sys
+import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -93,6 +96,66 @@ def test_logs_keep_the_newest_megabytes(started, tmp_path):
 def test_a_server_that_hangs_is_given_up(started):
     with pytest.raises(FatalError, match=r"did not answer http://127.0.0.1:\d+/health within 0\.2 s"):
         started(python(SILENT)).wait(0.2)
+
+
+@pytest.fixture
+def squatter():
+    """Listens on a loopback port and does something with whoever connects; gives the port."""
+    listeners = []
+
+    def listen(talk, port=0):
+        listener = socket.create_server(("127.0.0.1", port))
+        listeners.append(listener)
+
+        def serve():
+            with suppress(OSError):
+                while True:
+                    one, _ = listener.accept()
+                    with one, suppress(OSError):
+                        one.recv(1000)
+                        talk(one)
+
+        threading.Thread(target=serve, daemon=True).start()
+        return listener.getsockname()[1]
+
+    yield listen
+    for listener in listeners:
+        # Closing alone would leave the thread waiting.
+        with suppress(OSError):
+            listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+
+
+def test_an_answer_of_somebody_else_does_not_hide_that_the_server_ended(started, squatter):
+    served = started(python("import sys; sys.exit('the port is taken')"))
+    end_of(served)
+    squatter(lambda one: one.sendall(b"HTTP/1.1 200 OK\r\n\r\n"), int(served.url.rpartition(":")[2]))
+    with pytest.raises(FatalError, match="the port is taken"):
+        served.wait()
+    with pytest.raises(FatalError, match="the port is taken"):
+        served.mourn()
+
+
+@pytest.mark.parametrize("words", [b"hello\r\n", b"", b"\0" * 5000, b"HTTP/1.1 503 Service Unavailable\r\n\r\n"])
+def test_what_is_no_answer_of_a_ready_server_is_waited_out(squatter, tmp_path, words):
+    served = Served(f"http://127.0.0.1:{squatter(lambda one: one.sendall(words))}", tmp_path)
+    with pytest.raises(FatalError, match=r"did not answer .* within 0\.1 s"):
+        served.wait(0.1)
+
+
+def test_a_server_that_drips_is_not_waited_for_longer_than_others(squatter, tmp_path):
+    whole = []
+
+    def drip(one):
+        for _ in range(30):
+            one.sendall(b"H")
+            time.sleep(0.05)
+        whole.append("the time was not kept")
+
+    served = Served(f"http://127.0.0.1:{squatter(drip)}", tmp_path)
+    with pytest.raises(FatalError, match=r"did not answer .* within 0\.1 s"):
+        served.wait(0.1)
+    assert not whole
 
 
 def test_a_server_behind_a_shell_has_its_time_to_end(tmp_path):
