@@ -72,20 +72,20 @@ def find_key(endpoint: Endpoint, variable: str | None, environ: Mapping[str, str
     if variable:
         if not environ.get(variable):
             raise UsageError(f"key_env={variable}: the environment variable {variable} is not set or empty")
-        return _checked(environ[variable], variable)
+        return checked_key(environ[variable], variable)
     provider = next((p for p in _PROVIDERS if any(_below(endpoint.host, host) for host in p.hosts)), None)
     name = provider.variable if provider else "OPENAI_API_KEY"
     readable_by_all = endpoint.url.startswith("http://") and not endpoint.loopback
     if readable_by_all and provider is not None:
         raise UsageError(f"{endpoint.host} would get its key unencrypted; write base_url with https://")
     if environ.get(name) and not readable_by_all:
-        return _checked(environ[name], name)
+        return checked_key(environ[name], name)
     if provider is None:
         return None
     file = _config_home(environ) / provider.file
     if not file.exists():
         raise UsageError(f"{endpoint.host} needs a key: set {name}, or write it to {file} (mode 600)")
-    return _checked(_from_text(_read_private(file), file), str(file))
+    return checked_key(_from_text(_read_private(file), file), str(file))
 
 
 def _below(host: str, domain: str) -> bool:
@@ -128,7 +128,7 @@ def _from_text(text: str, file: Path) -> str:
     raise UsageError(f"the key file {file} holds no single key; write the bare key, or one line api_key = …")
 
 
-def _checked(secret: str, source: str) -> Key:
+def checked_key(secret: str, source: str) -> Key:
     secret = secret.strip()
     # What cannot stand in a header would be refused later by an error that repeats it.
     if not secret or any(not "!" <= c <= "~" for c in secret):

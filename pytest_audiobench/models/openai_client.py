@@ -9,23 +9,21 @@ from __future__ import annotations
 import asyncio
 import email.utils
 import json
-import logging
 import math
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any, NamedTuple
-from urllib.request import getproxies
 
 from pytest_audiobench.errors import FatalError, SampleError
 from pytest_audiobench.models import openai_wire as wire
 from pytest_audiobench.models.endpoint import Endpoint
 from pytest_audiobench.models.keys import Key
+from pytest_audiobench.models.network import hush, proxies_judged
 
 LARGEST_REPLY_BYTES = 16_000_000
 _LARGEST_ERROR_BYTES = 65_536
 _NOT_CONNECTED = ("ConnectError", "ConnectTimeout", "ProxyError")
 _NETWORK = ("openai", "httpx", "httpx2", "httpcore", "httpcore2", "anyio")
-_TALKATIVE = ("openai", "httpcore", "httpcore2")
 _NO_KEY = "none"
 """What a server without a key is sent: the library insists on one."""
 
@@ -74,10 +72,7 @@ class Client:
         import openai
 
         self._endpoint, self._key, self._model, self._timeout_s = endpoint, key, model, timeout_s
-        for name in _TALKATIVE:
-            # Their debug lines repeat whole requests and the headers of replies, in which a server may repeat the key.
-            logger = logging.getLogger(name)
-            logger.setLevel(max(logger.level, logging.INFO))
+        hush("openai", "httpcore", "httpcore2")
         self._openai = openai.AsyncOpenAI(
             api_key=key.reveal() if key else _NO_KEY,
             base_url=endpoint.url,
@@ -182,21 +177,13 @@ def _network(endpoint: Endpoint, timeout_s: float) -> Any:
     import openai
 
     # A proxy from the environment is no way to this machine itself.
-    proxies = {} if endpoint.loopback else getproxies()
-    try:
+    with proxies_judged(not endpoint.loopback):
         return openai.DefaultAsyncHttpxClient(
             trust_env=not endpoint.loopback,
             follow_redirects=False,
             event_hooks={"response": [_stop_at_refusals]},
             timeout=timeout_s,
         )
-    except Exception as error:
-        if not proxies or isinstance(error, OSError):
-            raise
-        # Only what is missing is repeated: the rest may hold the proxy's address, and a password in it.
-        why = error if isinstance(error, ImportError) else "it is no URL such as http://HOST:PORT"
-        names = ", ".join(f"{name.upper()}_PROXY" for name in sorted(proxies))
-        raise FatalError(f"the proxy in the environment cannot be used: {why} (see {names})") from None
 
 
 async def _stop_at_refusals(response: Any) -> None:

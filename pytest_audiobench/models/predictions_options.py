@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.models.keys import Key
-from pytest_audiobench.models.keys import _checked as checked_key
+from pytest_audiobench.models.keys import Key, checked_key
 from pytest_audiobench.models.predictions_client import Patience
 from pytest_audiobench.models.predictions_reply import MOST_BATCH
 from pytest_audiobench.models.predictions_request import PAYLOADS, PLACEHOLDER, Form, Payload
