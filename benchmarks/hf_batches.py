@@ -27,7 +27,7 @@ from measure import Spent, here, yardstick
 
 from pytest_audiobench.audio.clip import ArraySource, Clip, DataRoot, FileSource
 from pytest_audiobench.audio.decode import decode
-from pytest_audiobench.models.hf import HfModel
+from pytest_audiobench.models.hf.model import HfModel
 from pytest_audiobench.models.messages import Ask, AudioSlot, Message, Request, Settings
 from pytest_audiobench.runs import plan
 from pytest_audiobench.runs.collector import patient

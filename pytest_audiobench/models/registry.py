@@ -16,10 +16,10 @@ Factory: TypeAlias = Callable[[str, Mapping[str, str]], Model]
 
 KINDS: dict[str, str | Factory] = {
     "baseline": "pytest_audiobench.models.baseline.named:baseline",
-    "hf": "pytest_audiobench.models.hf:HfModel",
-    "http": "pytest_audiobench.models.predictions_v1:PredictionsModel",
-    "openai": "pytest_audiobench.models.openai_api:OpenAIModel",
-    "replay": "pytest_audiobench.models.replay:Replay",
+    "hf": "pytest_audiobench.models.hf.model:HfModel",
+    "http": "pytest_audiobench.models.predictions.model:PredictionsModel",
+    "openai": "pytest_audiobench.models.openai.model:OpenAIModel",
+    "replay": "pytest_audiobench.models.replay.model:Replay",
 }
 
 

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import pytest
 
 from pytest_audiobench.errors import FatalError
-from pytest_audiobench.models.shared import Address
+from pytest_audiobench.models.device.shared import Address
 from pytest_audiobench.plugin.devices import environment_of
 from pytest_audiobench.plugin.place import RunPlace
 

@@ -16,7 +16,7 @@ import threading
 
 import pytest
 
-from pytest_audiobench.models.host import Host
+from pytest_audiobench.models.device.host import Host
 from pytest_audiobench.plugin.options import read_options
 from pytest_audiobench.plugin.place import RunPlace
 from pytest_audiobench.plugin.progress import silent

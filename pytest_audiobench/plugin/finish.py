@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from pytest_audiobench.models.budget import spent_note
+from pytest_audiobench.models.remote.budget import spent_note
 from pytest_audiobench.plugin.collection import session_of
 from pytest_audiobench.plugin.controller import Controller, Expected
 from pytest_audiobench.plugin.options import read_options

@@ -14,7 +14,7 @@ import pytest
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.identity import seed
-from pytest_audiobench.models import budget
+from pytest_audiobench.models.remote import budget
 from pytest_audiobench.report.atomic import write_text
 
 

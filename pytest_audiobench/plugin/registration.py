@@ -9,7 +9,7 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.metrics import registry as metrics
 from pytest_audiobench.metrics.metric import MetricKind
 from pytest_audiobench.models import registry as models
-from pytest_audiobench.models.families import Family, register_family
+from pytest_audiobench.models.hf.families import Family, register_family
 from pytest_audiobench.models.model import Model
 
 

@@ -14,7 +14,7 @@ from pytest_audiobench.plugin.options import Options, read_options
 
 if TYPE_CHECKING:
     from pytest_audiobench.models.model import Model
-    from pytest_audiobench.models.server_process import Served, ServerProcess
+    from pytest_audiobench.models.server.process import Served, ServerProcess
     from pytest_audiobench.models.spec import ModelSpec
     from pytest_audiobench.plugin.place import RunPlace
     from pytest_audiobench.plugin.session import EvalSession
@@ -34,7 +34,7 @@ def configure_node(node: Any) -> None:
 
 def start(config: pytest.Config, place: RunPlace) -> None:
     """Start the server once, when evals are to run and a model waits for it; it ends with this process's run."""
-    from pytest_audiobench.models.server_process import ServerProcess
+    from pytest_audiobench.models.server.process import ServerProcess
     from pytest_audiobench.models.spec import parse_specs
 
     options = read_options(config)
@@ -51,7 +51,7 @@ def placed(session: EvalSession, spec: ModelSpec) -> ModelSpec:
 
     Raises UsageError for a command that cannot start one.
     """
-    from pytest_audiobench.models.server_process import check_command
+    from pytest_audiobench.models.server.process import check_command
 
     if not _wanted(session.options, spec):
         return spec
@@ -68,7 +68,7 @@ def behind(session: EvalSession, spec: ModelSpec, model: Model) -> Model:
     A model that cannot ask what its server is made of is told the digest of the command, as the user wrote it.
     """
     from pytest_audiobench.identity import digest
-    from pytest_audiobench.models.server_process import ServedModel
+    from pytest_audiobench.models.server.process import ServedModel
     from pytest_audiobench.models.spec import written
 
     if not _wanted(session.options, spec):
@@ -79,7 +79,7 @@ def behind(session: EvalSession, spec: ModelSpec, model: Model) -> Model:
 
 
 def _wanted(options: Options, spec: ModelSpec) -> bool:
-    from pytest_audiobench.models.server_url import is_url
+    from pytest_audiobench.models.server.url import is_url
 
     if not options.serve_command:
         return False
@@ -89,13 +89,13 @@ def _wanted(options: Options, spec: ModelSpec) -> bool:
 
 
 def _served(session: EvalSession) -> Served:
-    from pytest_audiobench.models.server_process import Served
+    from pytest_audiobench.models.server.process import Served
 
     return Served(f"http://127.0.0.1:{_port(session.config)}", session.place.folder)
 
 
 def _port(config: pytest.Config) -> int:
-    from pytest_audiobench.models.server_process import free_port
+    from pytest_audiobench.models.server.process import free_port
 
     given: dict[str, Any] | None = getattr(config, "workerinput", None)
     if given is not None:

@@ -15,10 +15,10 @@ from pytest_audiobench.audio.index import AudioIndex
 from pytest_audiobench.datasets.dataset import Places
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.gate.config import Rules, find_rules
-from pytest_audiobench.models.budget import Budget
-from pytest_audiobench.models.endpoint import check_apart
 from pytest_audiobench.models.model import Model
 from pytest_audiobench.models.registry import make, with_run_wide
+from pytest_audiobench.models.remote.budget import Budget
+from pytest_audiobench.models.remote.endpoint import check_apart
 from pytest_audiobench.models.spec import ModelSpec, parse_specs, written
 from pytest_audiobench.plugin import served, worker
 from pytest_audiobench.plugin.options import Options, base
@@ -116,7 +116,7 @@ class EvalSession:
         """The model of ``spec``, in this process or, where the run shares models, in its device's."""
         model, address = self.made(spec), worker.device_of(self.config)
         if address is not None and getattr(model, "in_process", False):
-            from pytest_audiobench.models.shared import Address, SharedModel
+            from pytest_audiobench.models.device.shared import Address, SharedModel
 
             self.place.shared.add(spec.alias)
             return Handle(spec.alias, SharedModel(model, spec, Address(*address)))

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from pytest_audiobench.models import predictions_reply
+from pytest_audiobench.models.predictions import reply as predictions_reply
 from pytest_audiobench.serving.probe import Exchange, Probe
 from pytest_audiobench.serving.replies import Broken, are_texts, expect, is_number, json_object, must_be_answered, shown
 from pytest_audiobench.serving.samples import SCHEMA, call, item

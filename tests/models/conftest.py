@@ -179,7 +179,7 @@ def stranger(stranger_module):
 @pytest.fixture
 def http_model():
     """Makes ``http:`` models with little patience, and closes them."""
-    from pytest_audiobench.models.predictions_v1 import PredictionsModel
+    from pytest_audiobench.models.predictions.model import PredictionsModel
 
     made = []
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from pytest_audiobench.errors import FatalError, UsageError
-from pytest_audiobench.models import families
-from pytest_audiobench.models.families import FAMILIES, HEADS, Family
-from pytest_audiobench.models.hf import HfModel
+from pytest_audiobench.models.hf import families
+from pytest_audiobench.models.hf.families import FAMILIES, HEADS, Family
+from pytest_audiobench.models.hf.model import HfModel
 
 CHAT = ("audioflamingo3", "qwen25_omni", "qwen25_omni_thinker", "qwen3_omni", "voxtral")
 TRANSCRIBERS = ("ctc", "whisper")
@@ -74,7 +74,7 @@ def test_a_transcript_by_frames_ends_with_its_clip(model_of, asks_of, kind, mask
 
 def test_the_audio_only_processor_makes_the_features_of_the_whole_window(built, recordings):
     """The real one fills every clip up to the window."""
-    from pytest_audiobench.models.hf_processors import qwen25_omni
+    from pytest_audiobench.models.hf.processors import qwen25_omni
 
     processor = qwen25_omni(built("qwen25_omni_thinker"), False)
     clips = [heard.samples for heard in recordings()]
@@ -96,8 +96,8 @@ def test_a_whole_omni_checkpoint_answers_as_its_thinker(model_of, asks_of):
 
 
 def test_voxtral_hears_every_sample_as_it_was_played(built, recordings):
-    from pytest_audiobench.models.generation import Prompt
-    from pytest_audiobench.models.hf_processors import voxtral, voxtral_inputs
+    from pytest_audiobench.models.hf.generation import Prompt
+    from pytest_audiobench.models.hf.processors import voxtral, voxtral_inputs
 
     processor = voxtral(built("voxtral"), False)
     clip = recordings()[0].samples * np.float32(1.0001)  # no longer on the grid of 16 bits
@@ -137,9 +137,9 @@ def test_memory_in_use_is_told_once_loaded(model_of):
 def test_a_processor_that_ignores_its_audio_argument_is_refused(built):
     from dataclasses import replace
 
-    from pytest_audiobench.models.engine import Setup
-    from pytest_audiobench.models.generation import Generator
-    from pytest_audiobench.models.loading import Load
+    from pytest_audiobench.models.hf.engine import Setup
+    from pytest_audiobench.models.hf.generation import Generator
+    from pytest_audiobench.models.hf.loading import Load
 
     def old_name(processor, prompts, rate_hz):
         return processor.tokenizer([prompt.text for prompt in prompts], padding=True, return_tensors="pt")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from pytest_audiobench.errors import FatalError, UsageError
-from pytest_audiobench.models.hf import HfModel
+from pytest_audiobench.models.hf.model import HfModel
 
 
 @pytest.fixture(scope="module")
@@ -131,7 +131,7 @@ def test_digests_may_be_remembered_by_the_caller(copied):
 
 def test_a_fingerprint_is_taken_without_torch(tiny_checkpoint):
     code = (
-        "import sys; from pytest_audiobench.models.hf import HfModel; "
+        "import sys; from pytest_audiobench.models.hf.model import HfModel; "
         f"m = HfModel({str(tiny_checkpoint)!r}); m.fingerprint(), m.limits, m.device; "
         "print([n for n in ('torch', 'transformers', 'huggingface_hub') if n in sys.modules])"
     )
@@ -145,10 +145,10 @@ def test_a_checkpoint_without_a_processor_would_drop_the_audio_and_is_refused(co
 
 
 def test_a_processor_that_comes_back_as_a_bare_tokenizer_is_refused(copied):
-    from pytest_audiobench.models.engine import Setup
-    from pytest_audiobench.models.families import Family
-    from pytest_audiobench.models.generation import Generator
-    from pytest_audiobench.models.loading import Load
+    from pytest_audiobench.models.hf.engine import Setup
+    from pytest_audiobench.models.hf.families import Family
+    from pytest_audiobench.models.hf.generation import Generator
+    from pytest_audiobench.models.hf.loading import Load
 
     (copied / "processor_config.json").unlink()
     (copied / "config.json").write_text('{"model_type": "qwen2"}')
@@ -230,7 +230,7 @@ def test_a_device_that_is_not_there_is_named(tiny_checkpoint):
 
 def test_a_batch_too_large_for_memory_is_halved_until_it_fits():
     pytest.importorskip("torch")
-    from pytest_audiobench.models.engine import OutOfMemory, halving
+    from pytest_audiobench.models.hf.engine import OutOfMemory, halving
 
     def holds_three(part):
         if len(part) > 3 or "huge" in part:

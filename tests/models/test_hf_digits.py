@@ -7,7 +7,7 @@ import pytest
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.errors import FatalError
-from pytest_audiobench.models.hf import HfModel
+from pytest_audiobench.models.hf.model import HfModel
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data"
 WORDS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]

@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from pytest_audiobench.errors import FatalError, UsageError
-from pytest_audiobench.models.hf import HfModel
+from pytest_audiobench.models.hf.model import HfModel
 
 pytest.importorskip("peft")
 
@@ -50,7 +50,7 @@ def test_answers_are_those_of_peft_itself(base, adapter, ask_about, recordings):
     from peft import PeftModel
     from transformers import AutoModelForMultimodalLM
 
-    from pytest_audiobench.models.hf_processors import qwen25_omni
+    from pytest_audiobench.models.hf.processors import qwen25_omni
 
     model = PeftModel.from_pretrained(AutoModelForMultimodalLM.from_pretrained(base), adapter).eval()
     processor = qwen25_omni(base, False)

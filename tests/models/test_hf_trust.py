@@ -7,7 +7,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from pytest_audiobench.errors import FatalError, UsageError
-from pytest_audiobench.models.hf import HfModel
+from pytest_audiobench.models.hf.model import HfModel
 
 CODE = """
 from pathlib import Path

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from pytest_audiobench.models.pace import Pace
+from pytest_audiobench.models.remote.pace import Pace
 
 
 def test_refusals_of_one_round_halve_the_pace_once_and_answers_raise_it_again():

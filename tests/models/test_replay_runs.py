@@ -8,7 +8,7 @@ import pytest
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Ask, AudioSlot, Message, Request
-from pytest_audiobench.models.replay import Replay
+from pytest_audiobench.models.replay.model import Replay
 
 
 def line(**changes):

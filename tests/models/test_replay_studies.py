@@ -12,7 +12,7 @@ from pytest_audiobench.datasets.mmau import mmau
 from pytest_audiobench.datasets.sakura import sakura
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Ask, AudioSlot, Message, Request
-from pytest_audiobench.models.replay import Replay
+from pytest_audiobench.models.replay.model import Replay
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data"
 PLACES = Places(here=Path(), named={"sakura": DATA / "sakura-metadata", "mmau": DATA / "mmau", "mmar": DATA / "mmar"})

@@ -319,7 +319,7 @@ def test_what_a_batch_is_made_of_travels_without_loss(tmp_path):
     """Samples to the last bit, messages with their clips in place, settings, and answers with all that is known."""
     import numpy as np
 
-    from pytest_audiobench.models import wire
+    from pytest_audiobench.models.device import wire
     from pytest_audiobench.models.messages import (
         Ask,
         AudioSlot,
@@ -387,8 +387,8 @@ def _asks(*names):
 @pytest.fixture
 def share(tmp_path_factory):
     """A model as a worker sees it that shares ``model``, held by a host on a thread of this process."""
-    from pytest_audiobench.models.host import Host
-    from pytest_audiobench.models.shared import Address, SharedModel
+    from pytest_audiobench.models.device.host import Host
+    from pytest_audiobench.models.device.shared import Address, SharedModel
     from pytest_audiobench.models.spec import ModelSpec
 
     shared = []

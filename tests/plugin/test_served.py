@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from pytest_audiobench.models.openai_api import OpenAIModel
-from pytest_audiobench.models.server_process import Served, ServedModel
+from pytest_audiobench.models.openai.model import OpenAIModel
+from pytest_audiobench.models.server.process import Served, ServedModel
 from pytest_audiobench.models.spec import parse_spec
 from pytest_audiobench.plugin import served
 

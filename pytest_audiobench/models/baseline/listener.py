@@ -13,7 +13,7 @@ from pytest_audiobench.models.baseline.features import RATE_HZ, VERSION, feature
 from pytest_audiobench.models.baseline.letters import UNKNOWN, chosen
 from pytest_audiobench.models.baseline.sphinx import Sphinx
 from pytest_audiobench.models.baseline.trained import Trained, listener_folder
-from pytest_audiobench.models.checkpoint import sha256_of
+from pytest_audiobench.models.hf.checkpoint import sha256_of
 from pytest_audiobench.models.messages import Ask, Message, Response
 from pytest_audiobench.models.model import Limits
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from pytest_audiobench.audio.clip import Samples
 from pytest_audiobench.errors import FatalError
-from pytest_audiobench.models.checkpoint import sha256_of
+from pytest_audiobench.models.hf.checkpoint import sha256_of
 
 _LEVEL = 0.1
 _MARGIN_S = 0.25

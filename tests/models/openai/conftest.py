@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pytest_audiobench.models.openai_api import OpenAIModel
+from pytest_audiobench.models.openai.model import OpenAIModel
 
 
 def _peer_module():

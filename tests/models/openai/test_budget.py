@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from pytest_audiobench.errors import FatalError, UsageError
-from pytest_audiobench.models.budget import FILE, Budget, spent_note
-from pytest_audiobench.models.openai_api import OpenAIModel
-from pytest_audiobench.models.openai_dialogue import Prices
+from pytest_audiobench.models.openai.dialogue import Prices
+from pytest_audiobench.models.openai.model import OpenAIModel
+from pytest_audiobench.models.remote.budget import FILE, Budget, spent_note
 
 FREE = {"price_in": "0", "price_audio": "0", "price_out": "0"}
 DEAR = {"price_in": "1", "price_audio": "10", "price_out": "100"}
@@ -49,7 +49,7 @@ SPENDER = """
 import sys
 from pathlib import Path
 from pytest_audiobench.errors import FatalError
-from pytest_audiobench.models.budget import Budget
+from pytest_audiobench.models.remote.budget import Budget
 
 budget, sent = Budget(Path(sys.argv[1]), max_requests=400), 0
 try:

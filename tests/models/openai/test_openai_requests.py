@@ -7,7 +7,7 @@ import pytest
 
 from pytest_audiobench.errors import FatalError, UsageError
 from pytest_audiobench.models.messages import Ask, AudioSlot, Message, Request, Settings
-from pytest_audiobench.models.openai_api import OpenAIModel
+from pytest_audiobench.models.openai.model import OpenAIModel
 
 
 def ask_with(messages, *audio, task="open", **settings):
@@ -129,7 +129,7 @@ def test_clips_of_16_bits_are_sent_bit_for_bit():
     import soundfile
 
     from pytest_audiobench.audio.heard import Heard
-    from pytest_audiobench.models.openai_wire import wav
+    from pytest_audiobench.models.openai.wire import wav
 
     whole = np.arange(-32768, 32768, dtype=np.int16)
     heard = Heard((whole / 32768).astype(np.float32), 16_000, "", 16_000, len(whole), "test")
@@ -144,7 +144,7 @@ def test_other_samples_are_rounded_or_sent_as_they_are():
     import soundfile
 
     from pytest_audiobench.audio.heard import Heard
-    from pytest_audiobench.models.openai_wire import wav
+    from pytest_audiobench.models.openai.wire import wav
 
     samples = np.array([0.1, -0.2000001, 1.5, -1.5], dtype=np.float32)
     heard = Heard(samples, 24_000, "", 24_000, 4, "test")
@@ -157,7 +157,7 @@ def test_other_samples_are_rounded_or_sent_as_they_are():
 
 @pytest.mark.parametrize("encoding", ["wav", "wav-float32"])
 def test_what_is_sent_of_a_clip_depends_on_the_clip_alone(heard, encoding):
-    from pytest_audiobench.models.openai_wire import wav
+    from pytest_audiobench.models.openai.wire import wav
 
     sent = bytes(wav(heard(np.zeros(1000)), encoding))
     # Some writers put the time of day into a chunk of peaks.
@@ -327,7 +327,7 @@ def test_making_a_model_costs_no_import():
     import sys
 
     code = (
-        "import sys; from pytest_audiobench.models.openai_api import OpenAIModel; m = OpenAIModel('m'); "
+        "import sys; from pytest_audiobench.models.openai.model import OpenAIModel; m = OpenAIModel('m'); "
         "m.fingerprint(), m.limits; print([n for n in ('openai', 'httpx', 'httpx2', 'asyncio') if n in sys.modules])"
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

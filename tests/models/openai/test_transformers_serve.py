@@ -16,8 +16,8 @@ import pytest
 
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.audio.decode import decode
-from pytest_audiobench.models.hf import HfModel
-from pytest_audiobench.models.openai_api import OpenAIModel
+from pytest_audiobench.models.hf.model import HfModel
+from pytest_audiobench.models.openai.model import OpenAIModel
 
 ROOT = Path(__file__).parents[3]
 BUNDLED = ROOT / "fixtures" / "bundled"

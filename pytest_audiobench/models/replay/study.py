@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.identity import digest
-from pytest_audiobench.models.join import Join
 from pytest_audiobench.models.messages import Request, Response
-from pytest_audiobench.models.recorded import records, sha256_of
+from pytest_audiobench.models.replay.join import Join
+from pytest_audiobench.models.replay.recorded import records, sha256_of
 
 FRIENDLY = {"with-reasoning": "reas", "without-reasoning": "no_reas", "conditioned": "reas_condition"}
 """Names that a user may choose variants by, beside the variants' own."""

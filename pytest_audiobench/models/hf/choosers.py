@@ -12,11 +12,11 @@ import numpy as np
 import torch
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.models.engine import Engine, Setup
-from pytest_audiobench.models.labels import label_map, tidy
+from pytest_audiobench.models.hf.engine import Engine, Setup
+from pytest_audiobench.models.hf.labels import label_map, tidy
+from pytest_audiobench.models.hf.transcribers import features_of, masked, side_by_side
 from pytest_audiobench.models.messages import Ask, Request, Response, Settings
 from pytest_audiobench.models.model import Hearing
-from pytest_audiobench.models.transcribers import features_of, masked, side_by_side
 
 TEMPLATE = "This is a sound of {}."
 SOMETHING_ELSE = "something else"

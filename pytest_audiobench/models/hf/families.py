@@ -19,7 +19,7 @@ from pytest_audiobench.identity import digest
 Hook: TypeAlias = "str | Callable[..., Any]"
 """A callable, or where it lies (``module:attribute``), so that a table of hooks costs no import."""
 
-_HERE = "pytest_audiobench.models"
+_HERE = "pytest_audiobench.models.hf"
 ALL_TASKS = ("choice", "transcription", "open")
 _DECODING = ("beams", "repetition_penalty")
 
@@ -28,7 +28,7 @@ _DECODING = ("beams", "repetition_penalty")
 class Family:
     """What differs from one family to another; the defaults are those of a chat model with an ordinary processor.
 
-    ``engine`` makes the loaded model (a subclass of :class:`~pytest_audiobench.models.engine.Engine`).
+    ``engine`` makes the loaded model (a subclass of :class:`~pytest_audiobench.models.hf.engine.Engine`).
     ``tasks`` are those it can do, ``chunked`` those whose audio may be cut at the window, answered piece by piece and
     joined. ``max_clips`` is how many clips one request may hold; ``shortest_s`` the length up to which shorter clips
     are filled with silence; ``window_s`` the longest clip where the checkpoint's front end does not say it,
@@ -79,7 +79,7 @@ class Family:
 _QWEN_OMNI = Family(
     part="thinker_config",
     max_clips=8,
-    processor=f"{_HERE}.hf_processors:qwen25_omni",
+    processor=f"{_HERE}.processors:qwen25_omni",
     classes=("AutoModelForMultimodalLM",),
 )
 _CTC = Family(
@@ -108,9 +108,7 @@ FAMILIES: Mapping[str, Family] = {
     "qwen2_5_omni_thinker": replace(_QWEN_OMNI, status="proven", part=""),
     # Its encoder works on seconds, and fills up the last one of each clip only where another clip has a longer one:
     # what reaches into the last frames would depend on the neighbours of a clip shorter than a second.
-    "qwen3_omni_moe": replace(
-        _QWEN_OMNI, status="proven", shortest_s=1.0, processor=f"{_HERE}.hf_processors:qwen3_omni"
-    ),
+    "qwen3_omni_moe": replace(_QWEN_OMNI, status="proven", shortest_s=1.0, processor=f"{_HERE}.processors:qwen3_omni"),
     # Its processor cuts a clip into windows of 30 s by itself, up to ten minutes.
     "audioflamingo3": Family(
         status="proven",
@@ -119,7 +117,7 @@ FAMILIES: Mapping[str, Family] = {
         fills_window=True,
         even=True,
         classes=("AutoModelForSeq2SeqLM",),
-        inputs=f"{_HERE}.hf_processors:padded_as_it_likes",
+        inputs=f"{_HERE}.processors:padded_as_it_likes",
     ),
     # Clips are padded to multiples of 30 s; half an hour is what its makers name for transcription.
     "voxtral": Family(
@@ -128,9 +126,9 @@ FAMILIES: Mapping[str, Family] = {
         window_s=1800.0,
         many_windows=True,
         fills_window=True,
-        processor=f"{_HERE}.hf_processors:voxtral",
-        render=f"{_HERE}.hf_processors:no_text",
-        inputs=f"{_HERE}.hf_processors:voxtral_inputs",
+        processor=f"{_HERE}.processors:voxtral",
+        render=f"{_HERE}.processors:no_text",
+        inputs=f"{_HERE}.processors:voxtral_inputs",
     ),
     "whisper": Family(
         engine=f"{_HERE}.transcribers:WhisperTranscriber",
@@ -154,7 +152,7 @@ FAMILIES: Mapping[str, Family] = {
     "granite_speech": Family(
         window_s=30.0,
         rate_hz=16_000,
-        render=f"{_HERE}.hf_processors:flat",
+        render=f"{_HERE}.processors:flat",
         classes=("AutoModelForMultimodalLM", "AutoModelForSpeechSeq2Seq"),
     ),
 }

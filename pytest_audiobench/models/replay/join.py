@@ -14,7 +14,7 @@ from pytest_audiobench.audio.clip import FileSource
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.identity import digest
 from pytest_audiobench.models.messages import Request
-from pytest_audiobench.models.recorded import records, sha256_of
+from pytest_audiobench.models.replay.recorded import records, sha256_of
 
 _SUFFIX = "_manifest"
 

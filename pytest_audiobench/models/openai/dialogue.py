@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Literal, NamedTuple, TypeAlias
 
-from pytest_audiobench.models import openai_wire as wire
-from pytest_audiobench.models.keys import Key
 from pytest_audiobench.models.messages import Ask, Output, Part, Response
-from pytest_audiobench.models.openai_client import Client, Reply
+from pytest_audiobench.models.openai import wire
+from pytest_audiobench.models.openai.client import Client, Reply
+from pytest_audiobench.models.remote.keys import Key
 
 Api: TypeAlias = Literal["chat", "transcriptions"]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.models.endpoint import Endpoint
+from pytest_audiobench.models.remote.endpoint import Endpoint
 
 _LARGEST_FILE_BYTES = 65_536
 _SHOWN_INSTEAD = "[key]"

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.models.keys import Key, checked_key
-from pytest_audiobench.models.predictions_client import Patience
-from pytest_audiobench.models.predictions_reply import MOST_BATCH
-from pytest_audiobench.models.predictions_request import PAYLOADS, PLACEHOLDER, Form, Payload
+from pytest_audiobench.models.predictions.client import Patience
+from pytest_audiobench.models.predictions.reply import MOST_BATCH
+from pytest_audiobench.models.predictions.request import PAYLOADS, PLACEHOLDER, Form, Payload
+from pytest_audiobench.models.remote.keys import Key, checked_key
 from pytest_audiobench.models.spec import check_options
 
 KNOWN = (

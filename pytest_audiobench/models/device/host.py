@@ -13,9 +13,9 @@ from multiprocessing import AuthenticationError
 from multiprocessing.connection import Connection, Listener
 from typing import Any
 
+from pytest_audiobench.models.device.wire import batch_from_bytes, encoded, error_to_json, response_to_json
 from pytest_audiobench.models.model import Model
 from pytest_audiobench.models.spec import ModelSpec
-from pytest_audiobench.models.wire import batch_from_bytes, encoded, error_to_json, response_to_json
 
 _BACKLOG = 64
 _STAYS_S = 0.5

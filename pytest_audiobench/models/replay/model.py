@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Literal
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.models.join import Join
 from pytest_audiobench.models.messages import Ask, Response
 from pytest_audiobench.models.model import Limits
-from pytest_audiobench.models.recorded import Answers, RunAnswers, records
+from pytest_audiobench.models.replay.join import Join
+from pytest_audiobench.models.replay.recorded import Answers, RunAnswers, records
+from pytest_audiobench.models.replay.study import CRASHES, FIELDS, StudyAnswers
 from pytest_audiobench.models.spec import check_options, written
-from pytest_audiobench.models.study import CRASHES, FIELDS, StudyAnswers
 
 _RUN_FILE = "predictions.jsonl"
 _RUN_OPTIONS = ("model", "eval")

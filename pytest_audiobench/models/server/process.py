@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from pytest_audiobench.errors import FatalError, PassingError, UsageError
-from pytest_audiobench.models import server_guard
 from pytest_audiobench.models.messages import Ask, Response
 from pytest_audiobench.models.model import Model
+from pytest_audiobench.models.server import guard as server_guard
 
 PORT = "{port}"
 _READY_S = 1800.0

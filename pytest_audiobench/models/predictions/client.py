@@ -15,11 +15,11 @@ from email.utils import parsedate_to_datetime
 from typing import Any, NamedTuple, TypeVar
 
 from pytest_audiobench.errors import FatalError
-from pytest_audiobench.models import predictions_reply as reply
-from pytest_audiobench.models.endpoint import Endpoint
-from pytest_audiobench.models.keys import Key
-from pytest_audiobench.models.network import hush, proxies_judged
-from pytest_audiobench.models.predictions_reply import Breach, Garbled, Info
+from pytest_audiobench.models.predictions import reply
+from pytest_audiobench.models.predictions.reply import Breach, Garbled, Info
+from pytest_audiobench.models.remote.endpoint import Endpoint
+from pytest_audiobench.models.remote.keys import Key
+from pytest_audiobench.models.remote.network import hush, proxies_judged
 
 T = TypeVar("T")
 

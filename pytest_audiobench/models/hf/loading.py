@@ -10,7 +10,7 @@ import torch
 import transformers as untyped_transformers
 
 from pytest_audiobench.errors import FatalError
-from pytest_audiobench.models.families import Family
+from pytest_audiobench.models.hf.families import Family
 
 transformers: Any = untyped_transformers  # parts of it are typed and parts are not
 
@@ -101,7 +101,7 @@ def load_model(load: Load) -> Any:
             f"{len(absent)} weights of {load.folder} are missing or misshapen ({absent[0]}, …); they would be random"
         )
     if load.lora is not None:
-        from pytest_audiobench.models.lora import add_lora
+        from pytest_audiobench.models.hf.lora import add_lora
 
         add_lora(model, load.lora)
     return model.eval() if load.device_map else model.eval().to(load.device)

@@ -16,12 +16,12 @@ import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from pytest_audiobench.errors import FatalError, SampleError
-from pytest_audiobench.models.budget import Budget
 from pytest_audiobench.models.messages import Ask, Response
-from pytest_audiobench.models.openai_client import Broken, Busy, Rejected
-from pytest_audiobench.models.openai_dialogue import Dialogue, Prices
-from pytest_audiobench.models.openai_wire import Body
-from pytest_audiobench.models.pace import Pace
+from pytest_audiobench.models.openai.client import Broken, Busy, Rejected
+from pytest_audiobench.models.openai.dialogue import Dialogue, Prices
+from pytest_audiobench.models.openai.wire import Body
+from pytest_audiobench.models.remote.budget import Budget
+from pytest_audiobench.models.remote.pace import Pace
 
 _TRIES = 3
 _TRIES_WHEN_SLOW = 2

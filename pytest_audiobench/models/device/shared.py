@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pytest_audiobench.errors import FatalError
+from pytest_audiobench.models.device.wire import batch_to_bytes, encoded, error_from_json, response_from_json
 from pytest_audiobench.models.messages import Ask, Response
 from pytest_audiobench.models.model import Hearing, Model
 from pytest_audiobench.models.spec import ModelSpec
-from pytest_audiobench.models.wire import batch_to_bytes, encoded, error_from_json, response_from_json
 
 LARGEST_REPLY = 2**30
 _LOG_LINES = 8

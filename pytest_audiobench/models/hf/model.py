@@ -1,4 +1,4 @@
-"""In-process audio models of the transformers library, of the families in :mod:`pytest_audiobench.models.families`.
+"""In-process audio models of the transformers library, of the families in :mod:`pytest_audiobench.models.hf.families`.
 
 Weights come from safetensors only, and no code of a checkpoint is run unless its repository is trusted by name.
 torch and transformers are imported by :meth:`HfModel.load` alone.
@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pytest_audiobench.errors import FatalError, UsageError
-from pytest_audiobench.models import chunks, lora
-from pytest_audiobench.models.checkpoint import Checkpoint, FrontEnd, sha256_of
-from pytest_audiobench.models.families import ALL_TASKS, Family, definition, family_of, is_added
-from pytest_audiobench.models.hf_options import (
+from pytest_audiobench.models.hf import chunks, lora
+from pytest_audiobench.models.hf.checkpoint import Checkpoint, FrontEnd, sha256_of
+from pytest_audiobench.models.hf.families import ALL_TASKS, Family, definition, family_of, is_added
+from pytest_audiobench.models.hf.labels import check_template, label_map
+from pytest_audiobench.models.hf.options import (
     DEVICE_MAPS,
     DTYPES,
     FAMILY_OPTIONS,
@@ -27,7 +28,6 @@ from pytest_audiobench.models.hf_options import (
     one_of,
     split_target,
 )
-from pytest_audiobench.models.labels import check_template, label_map
 from pytest_audiobench.models.messages import Ask, AudioSlot, Response, Settings
 from pytest_audiobench.models.model import Hearing, Limits
 from pytest_audiobench.models.spec import check_options, written
@@ -153,7 +153,7 @@ class HfModel:
         """The most memory in use so far: on CUDA what torch took there, else the whole process; None before loading."""
         if self._engine is None:
             return None
-        from pytest_audiobench.models.engine import peak_memory_bytes
+        from pytest_audiobench.models.hf.engine import peak_memory_bytes
 
         return peak_memory_bytes(self.device)
 
@@ -170,8 +170,8 @@ class HfModel:
                 stacklevel=2,
             )
         try:
-            from pytest_audiobench.models.engine import Setup
-            from pytest_audiobench.models.loading import Load
+            from pytest_audiobench.models.hf.engine import Setup
+            from pytest_audiobench.models.hf.loading import Load
         except ImportError as error:
             raise FatalError(f"{self.spec} needs {error.name}: pip install 'pytest-audiobench[hf]'") from None
         load = Load(

@@ -14,16 +14,16 @@ from pathlib import Path
 from typing import Literal
 
 from pytest_audiobench.errors import FatalError, SampleError, UsageError
-from pytest_audiobench.models import predictions_options
-from pytest_audiobench.models import predictions_reply as reply
-from pytest_audiobench.models.endpoint import Endpoint
 from pytest_audiobench.models.messages import Ask, Response
 from pytest_audiobench.models.model import Hearing, Limits
-from pytest_audiobench.models.predictions_client import Client, Gone, TooLarge
-from pytest_audiobench.models.predictions_hearing import find_hearing
-from pytest_audiobench.models.predictions_reply import Info
-from pytest_audiobench.models.predictions_request import Form, Item, body, item
-from pytest_audiobench.models.server_url import checked_url, is_url, url_from
+from pytest_audiobench.models.predictions import options as predictions_options
+from pytest_audiobench.models.predictions import reply
+from pytest_audiobench.models.predictions.client import Client, Gone, TooLarge
+from pytest_audiobench.models.predictions.hearing import find_hearing
+from pytest_audiobench.models.predictions.reply import Info
+from pytest_audiobench.models.predictions.request import Form, Item, body, item
+from pytest_audiobench.models.remote.endpoint import Endpoint
+from pytest_audiobench.models.server.url import checked_url, is_url, url_from
 from pytest_audiobench.models.spec import written
 
 ADAPTER = "http/1"

@@ -11,7 +11,7 @@ from typing import Any
 
 from pytest_audiobench.errors import FatalError, UsageError
 from pytest_audiobench.identity import digest
-from pytest_audiobench.models.checkpoint import folder_of
+from pytest_audiobench.models.hf.checkpoint import folder_of
 
 CONFIG, WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
 

@@ -1,0 +1,1 @@
+"""Checkpoints of the transformers library, asked in this process."""

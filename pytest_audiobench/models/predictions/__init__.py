@@ -1,0 +1,1 @@
+"""Models behind predictions_v1 servers."""

@@ -1,0 +1,1 @@
+"""What every model behind a server of others needs: its address, keys, a budget, a pace."""

@@ -1,0 +1,1 @@
+"""Answers that were given before, in place of a model."""

@@ -1,0 +1,1 @@
+"""A server that a run starts for its own models."""
