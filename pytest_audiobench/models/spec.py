@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar, cast
 
 from pytest_audiobench.errors import UsageError
+
+C = TypeVar("C", bound=str)
 
 FORM = "[alias=]kind:target[,option=value …], for example hf:checkpoints/step-2000,device=cpu"
 
@@ -66,6 +70,31 @@ def check_options(kind: str, options: Mapping[str, str], known: Collection[str])
         if key not in known:
             listed = f"it has {', '.join(sorted(known))}" if known else "it has none"
             raise UsageError(f"{kind!r} has no option {key!r}; {listed}")
+
+
+def number(
+    kind: str, options: Mapping[str, str], key: str, default: float, least: float = 1.0, whole: bool = False
+) -> float:
+    """An option's value for a model of ``kind``. Raises UsageError when it is no finite number from ``least`` up."""
+    text = options.get(key, str(default))
+    try:
+        value = float(int(text) if whole else float(text))
+    except (ValueError, OverflowError):
+        value = math.nan
+    if least <= value < math.inf:
+        return value
+    what = "a whole number" if whole else "a number"
+    raise UsageError(f"{key}={text[:80]} of an {kind} model is not {what} from {least:g} up")
+
+
+def one_of(kind: str, options: Mapping[str, str], key: str, values: Sequence[C]) -> C | None:
+    """An option's value, None when it is not given. Raises UsageError when it is not among ``values``."""
+    value = options.get(key)
+    if value is None:
+        return None
+    if value in values:
+        return cast(C, value)
+    raise UsageError(f"{key}={value[:80]} of an {kind} model is unknown; give one of {', '.join(values)}")
 
 
 def written(kind: str, target: str, options: Mapping[str, str]) -> str:

@@ -24,13 +24,11 @@ from pytest_audiobench.models.hf.options import (
     FAMILY_OPTIONS,
     OPTIONS,
     has_cuda,
-    number,
-    one_of,
     split_target,
 )
 from pytest_audiobench.models.messages import Ask, AudioSlot, Response, Settings
 from pytest_audiobench.models.model import Hearing, Limits
-from pytest_audiobench.models.spec import check_options, written
+from pytest_audiobench.models.spec import check_options, number, one_of, written
 
 ADAPTER = "hf/2"
 
@@ -66,14 +64,14 @@ class HfModel:
         self._target = target
         self._base, self._adapter = split_target(target)
         self.digest_of = digest_of
-        self._batch = number(self._options, "batch", 16, whole=True)
-        self._max_s = number(self._options, "max_s", 480.0)
-        self._dtype = one_of(self._options, "dtype", DTYPES)
-        self._download = one_of(self._options, "download", ("yes", "no")) == "yes"
-        if one_of(self._options, "device_map", DEVICE_MAPS) and "device" in self._options:
+        self._batch = number("hf", self._options, "batch", 16, whole=True)
+        self._max_s = number("hf", self._options, "max_s", 480.0)
+        self._dtype = one_of("hf", self._options, "dtype", DTYPES)
+        self._download = one_of("hf", self._options, "download", ("yes", "no")) == "yes"
+        if one_of("hf", self._options, "device_map", DEVICE_MAPS) and "device" in self._options:
             raise UsageError("device=… and device_map=… of an hf model both say where it runs; give one")
-        number(self._options, "beams", 1, whole=True)
-        number(self._options, "repetition_penalty", 1.0, least=0.01)
+        number("hf", self._options, "beams", 1, whole=True)
+        number("hf", self._options, "repetition_penalty", 1.0, least=0.01)
         label_map(self._options.get("labels", ""))
         if "template" in self._options:
             check_template(self._options["template"])
@@ -116,7 +114,7 @@ class HfModel:
     @cached_property
     def pad_s(self) -> float:
         """Shorter clips are filled up with silence at their end to this length."""
-        return max(number(self._options, "pad_s", 0.0, least=0.0), self._family.shortest_s)
+        return max(number("hf", self._options, "pad_s", 0.0, least=0.0), self._family.shortest_s)
 
     def fingerprint(self) -> Mapping[str, str]:
         """Digests of the checkpoint's parts, and everything of this adapter that may change an answer.

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
-
-from pytest_audiobench.errors import UsageError
 
 OPTIONS = (
     "attn",
@@ -45,25 +42,3 @@ def has_cuda() -> bool:
         return False
     devices = (Path("/dev/nvidia0"), Path("/dev/nvidiactl"), Path("/dev/dxg"))
     return not build.endswith("+cpu") and (sys.platform == "win32" or any(device.exists() for device in devices))
-
-
-def number(options: Mapping[str, str], key: str, default: float, least: float = 1.0, whole: bool = False) -> float:
-    """An option's value. Raises UsageError when it is no finite number from ``least`` up."""
-    text = options.get(key, str(default))
-    try:
-        value = float(int(text) if whole else float(text))
-    except ValueError:
-        value = float("nan")
-    if least <= value < float("inf"):
-        return value
-    raise UsageError(
-        f"{key}={text} of an hf model is not {'a whole number' if whole else 'a number'} from {least:g} up"
-    )
-
-
-def one_of(options: Mapping[str, str], key: str, values: Sequence[str]) -> str | None:
-    """An option's value, None when it is not given. Raises UsageError when it is not among ``values``."""
-    value = options.get(key)
-    if value is None or value in values:
-        return value
-    raise UsageError(f"{key}={value} of an hf model is unknown; give one of {', '.join(values)}")

@@ -17,7 +17,7 @@ from pytest_audiobench.models.predictions.hearing import find_hearing
 from pytest_audiobench.models.remote.budget import Budget
 from pytest_audiobench.models.remote.endpoint import Endpoint
 from pytest_audiobench.models.remote.keys import find_key
-from pytest_audiobench.models.spec import check_options, written
+from pytest_audiobench.models.spec import check_options, number, one_of, written
 
 if TYPE_CHECKING:
     from pytest_audiobench.models.openai.asking import Questioner
@@ -67,10 +67,10 @@ class OpenAIModel:
         self._probe = _one_of(options, "probe", _YES_NO) == "yes"
         if self._stream and self._api == "transcriptions":
             raise UsageError("stream=yes is for api=chat; a transcription comes as a whole")
-        self._concurrency = int(_number(options, "concurrency", 16, least=1, whole=True))
-        self._timeout_s = _number(options, "timeout_s", 120.0, least=0.1)
-        self._patience_s = _number(options, "patience_s", 60.0)
-        self._rate_hz = int(_number(options, "rate", 16_000, least=1_000, whole=True))
+        self._concurrency = int(number("openai", options, "concurrency", 16, least=1, whole=True))
+        self._timeout_s = number("openai", options, "timeout_s", 120.0, least=0.1)
+        self._patience_s = number("openai", options, "patience_s", 60.0, least=0.0)
+        self._rate_hz = int(number("openai", options, "rate", 16_000, least=1_000, whole=True))
         self._prices = _prices(options)
         self._budget: Budget | None = None
         self._client: Client | None = None
@@ -208,25 +208,10 @@ def _prices(options: Mapping[str, str]) -> Prices | None:
         raise UsageError(f"{given[0]} is given and {missing} is not; give {', '.join(PRICES)} together")
     if not given:
         return None
-    text, audio, output = (_number(options, name, 0.0) for name in PRICES)
+    text, audio, output = (number("openai", options, name, 0.0, least=0.0) for name in PRICES)
     return Prices(text, audio, output)
-
-
-def _number(options: Mapping[str, str], key: str, default: float, least: float = 0.0, whole: bool = False) -> float:
-    text = options.get(key, str(default))
-    try:
-        value = float(int(text) if whole else float(text))
-    except ValueError:
-        value = float("nan")
-    if least <= value < float("inf"):
-        return value
-    kind = "a whole number" if whole else "a number"
-    raise UsageError(f"{key}={text} of an openai model is not {kind} from {least:g} up")
 
 
 def _one_of(options: Mapping[str, str], key: str, values: Sequence[C]) -> C:
     """The option's value; the first of ``values`` where it is not given."""
-    value = options.get(key, values[0])
-    if value in values:
-        return cast(C, value)
-    raise UsageError(f"{key}={value} of an openai model is unknown; give one of {', '.join(values)}")
+    return cast(C, one_of("openai", options, key, values) or values[0])

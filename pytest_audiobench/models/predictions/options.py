@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.predictions.client import Patience
 from pytest_audiobench.models.predictions.reply import MOST_BATCH
 from pytest_audiobench.models.predictions.request import PAYLOADS, PLACEHOLDER, Form, Payload
 from pytest_audiobench.models.remote.keys import Key, checked_key
-from pytest_audiobench.models.spec import check_options
+from pytest_audiobench.models.spec import check_options, one_of
 
 KNOWN = (
     "batch",
@@ -54,11 +54,11 @@ class Settled(NamedTuple):
 def read(options: Mapping[str, str]) -> Settled:
     """Raises UsageError for an option that is unknown, and for a value that none can have."""
     check_options("http", options, KNOWN)
-    payload = _one_of(options, "payload", PAYLOADS)
-    hints = {"yes": True, "no": False}.get(_one_of(options, "hints", ("yes", "no")) or "")
+    payload = one_of("http", options, "payload", PAYLOADS)
+    hints = {"yes": True, "no": False}.get(one_of("http", options, "hints", ("yes", "no")) or "")
     form = Form(
         payload=payload or "base64_wav",
-        pcm=_one_of(options, "pcm", ("int16", "float32")) or "int16",
+        pcm=one_of("http", options, "pcm", ("int16", "float32")) or "int16",
         placeholder=options.get("placeholder", PLACEHOLDER),
         folder=Path(options["folder"]).expanduser() if options.get("folder") else None,
         max_s=_seconds(options, "max_s") if "max_s" in options else None,
@@ -92,10 +92,3 @@ def _whole(options: Mapping[str, str], name: str, default: int) -> int:
     if not (text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= 10**6):
         raise UsageError(f"{name}={text} of an http model is not a whole number from 1 up")
     return int(text)
-
-
-def _one_of(options: Mapping[str, str], name: str, values: tuple[str, ...]) -> Any:
-    value = options.get(name)
-    if value is not None and value not in values:
-        raise UsageError(f"{name}={value} of an http model is unknown; give one of {', '.join(values)}")
-    return value
