@@ -150,6 +150,7 @@ def _item(
 def placed(messages: Sequence[tuple[str, str]], clips: int) -> list[Message]:
     """Messages with a slot for every clip: where the placeholders stand, else before the first user's text.
 
+    A space behind placeholders that open a message only sets them apart: the text begins behind it, as in process.
     Raises SampleError when there are placeholders, but not one for each clip.
     """
     found = sum(content.count(PLACEHOLDER) for _, content in messages)
@@ -164,7 +165,8 @@ def placed(messages: Sequence[tuple[str, str]], clips: int) -> list[Message]:
         first, *others = content.split(PLACEHOLDER)
         parts.append(first)
         for other in others:
-            parts += [AudioSlot(next(slots)), other]
+            opening = not any(isinstance(part, str) and part.strip() for part in parts)
+            parts += [AudioSlot(next(slots)), other.removeprefix(" ") if opening else other]
         turns.append(Message(role, tuple(part for part in parts if part != "")))  # type: ignore[arg-type]
     if next(slots, None) is not None:
         raise SampleError("no message of a user that the audio could belong to")

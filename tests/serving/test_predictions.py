@@ -40,6 +40,10 @@ def _rows(task, count):
 
 def _in_process(spec, rows, task="choice", **settings):
     model = make(parse_spec(spec))
+    return [response.text for response in model.ask(_asks(model, rows, task, **settings))]
+
+
+def _asks(model, rows, task="choice", **settings):
     model.load()
     limits = model.limits
     asks = []
@@ -51,7 +55,7 @@ def _in_process(spec, rows, task="choice", **settings):
         asks.append(
             Ask(Request(row["id"], "", row["id"], "", task, (message,), (), choices, Settings(**settings)), (heard,))
         )
-    return [response.text for response in model.ask(asks)]
+    return asks
 
 
 def _files(rows):
@@ -83,6 +87,19 @@ def test_a_checkpoint_answers_as_in_process(start, item):
     told = start("serve", spec).answer(*items)
     assert [row["predictions"][0] for row in told] == _in_process(spec, rows, max_new_tokens=8)
     assert all(row["usage"]["prompt_tokens"] > 1 and row["finish_reason"] in ("stop", "length") for row in told)
+
+
+def test_our_own_client_gets_the_answers_that_the_checkpoint_gives_in_process(start):
+    pytest.importorskip("torch")
+    pytest.importorskip("httpx")
+    spec = f"hf:{GOOD},device=cpu"
+    rows = _rows("digits", 40)
+    far = make(parse_spec(f"http:{start('serve', spec).url}"))
+    try:
+        told = [response.text for response in far.ask(_asks(far, rows, max_new_tokens=8))]
+    finally:
+        far.close()
+    assert told == _in_process(spec, rows, max_new_tokens=8)
 
 
 def test_a_choice_without_choices_is_its_items_error(listener, item, wav):
