@@ -34,10 +34,12 @@ def configure_node(node: Any) -> None:
 
 def start(config: pytest.Config, place: RunPlace) -> None:
     """Start the server once, when evals are to run and a model waits for it; it ends with this process's run."""
+    options = read_options(config)
+    if not options.serve_command:
+        return
     from pytest_audiobench.models.server.process import ServerProcess
     from pytest_audiobench.models.spec import parse_specs
 
-    options = read_options(config)
     if _PROCESS in config.stash or not any(_wanted(options, spec) for spec in parse_specs(options.models)):
         return
     place.open()
@@ -51,10 +53,10 @@ def placed(session: EvalSession, spec: ModelSpec) -> ModelSpec:
 
     Raises UsageError for a command that cannot start one.
     """
-    from pytest_audiobench.models.server.process import check_command
-
     if not _wanted(session.options, spec):
         return spec
+    from pytest_audiobench.models.server.process import check_command
+
     check_command(session.options.serve_command)
     url = _served(session).url
     if spec.kind == "http":
@@ -67,22 +69,22 @@ def behind(session: EvalSession, spec: ModelSpec, model: Model) -> Model:
 
     A model that cannot ask what its server is made of is told the digest of the command, as the user wrote it.
     """
+    if not _wanted(session.options, spec):
+        return model
     from pytest_audiobench.identity import digest
     from pytest_audiobench.models.server.process import ServedModel
     from pytest_audiobench.models.spec import written
 
-    if not _wanted(session.options, spec):
-        return model
     if hasattr(model, "served_by"):
         model.served_by = digest(session.options.serve_command)
     return cast("Model", ServedModel(model, _served(session), written(spec.kind, spec.target, spec.options)))
 
 
 def _wanted(options: Options, spec: ModelSpec) -> bool:
-    from pytest_audiobench.models.server.url import is_url
-
     if not options.serve_command:
         return False
+    from pytest_audiobench.models.server.url import is_url
+
     if spec.kind == "http":
         return not (is_url(spec.target) or "url_file" in spec.options or options.url_file)
     return spec.kind == "openai" and not ("base_url" in spec.options or options.base_url)

@@ -8,14 +8,12 @@ from typing import Any, NamedTuple
 from pytest_audiobench.errors import SampleError
 from pytest_audiobench.models.messages import AudioSlot, Message, Response
 from pytest_audiobench.models.model import Limits
+from pytest_audiobench.models.predictions.contract import PLACEHOLDER, SCHEMA
 from pytest_audiobench.serving.audio_in import payload_types
 from pytest_audiobench.serving.options import ServeOptions
 from pytest_audiobench.serving.questions import Question, Sound, Tasks, kind, question, text
 from pytest_audiobench.serving.refusal import Refused
 from pytest_audiobench.serving.served import Answered, ServedModel
-
-SCHEMA = "predictions_v1"
-PLACEHOLDER = "<Audio><AudioHere></Audio>"
 
 _ENVELOPE = {"schema_version", "requests"}
 _ITEM = {"sample_id", "messages", "audio_inputs", "generation_config"}

@@ -52,8 +52,9 @@ def determinism(
         conditions += [repeated(copies)] if copies <= model.limits.max_batch else []
     if dtypes and not model.planned:
         raise UsageError(f"{model.spec} has no dtype to choose: leave dtypes out")
-    found = {one.name: _compared(evaluate, asked, one, {}) for one in conditions}
-    found |= {f"dtype-{dtype}": _compared(evaluate, asked, of_dtype(dtype), {"dtype": dtype}) for dtype in dtypes}
+    ways: list[tuple[Condition, Mapping[str, str]]] = [(one, {}) for one in conditions]
+    ways += [(of_dtype(dtype), {"dtype": dtype}) for dtype in dtypes]
+    found = {one.name: _compared(evaluate, asked, one, options) for one, options in ways}
     shares, shifts = zip(*found.values(), strict=True)
     same, shift = _recorded(evaluate, asked.n, sum(shares) / len(shares), max(shifts), {})
     for name, (share, moved) in found.items():

@@ -178,12 +178,12 @@ def _from_hub(name: str, revision: str | None, download: bool, patterns: Sequenc
         found = snapshot_download(name, revision=revision, local_files_only=not download, allow_patterns=list(patterns))
     except (OSError, ValueError) as error:
         if download:
-            raise UsageError(f"{name} could not be fetched from the hub: {_first_line(error)}") from error
+            raise UsageError(f"{name} could not be fetched from the hub: {first_line(error)}") from error
         raise UsageError(
             f"{name} is neither a folder nor in the local Hugging Face cache; give a folder, or add ,download=yes"
         ) from None
     return Path(found)
 
 
-def _first_line(error: BaseException) -> str:
+def first_line(error: BaseException) -> str:
     return (str(error).strip() or type(error).__name__).splitlines()[0]

@@ -13,8 +13,8 @@ from pytest_audiobench.audio.clip import Samples
 from pytest_audiobench.audio.heard import Heard
 from pytest_audiobench.errors import FatalError
 from pytest_audiobench.identity import seed
+from pytest_audiobench.models.hf.checkpoint import first_line
 from pytest_audiobench.models.hf.engine import Engine, Setup
-from pytest_audiobench.models.hf.loading import first_line
 from pytest_audiobench.models.messages import (
     Ask,
     AudioSlot,

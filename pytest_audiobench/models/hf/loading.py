@@ -10,6 +10,7 @@ import torch
 import transformers as untyped_transformers
 
 from pytest_audiobench.errors import FatalError
+from pytest_audiobench.models.hf.checkpoint import first_line
 from pytest_audiobench.models.hf.families import Family
 
 transformers: Any = untyped_transformers  # parts of it are typed and parts are not
@@ -37,10 +38,6 @@ class Load:
     def failed(self, what: str, error: BaseException) -> FatalError:
         why = "" if self.trust_hint and "trust_remote_code" in str(error) else f": {first_line(error)}"
         return FatalError(f"the {what} in {self.folder} cannot be loaded{why}{self.trust_hint}")
-
-
-def first_line(error: BaseException) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0]
 
 
 def load_processor(load: Load, auto: str) -> Any:

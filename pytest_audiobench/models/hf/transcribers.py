@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from pytest_audiobench.errors import FatalError
+from pytest_audiobench.models.hf.checkpoint import first_line
 from pytest_audiobench.models.hf.engine import Engine
 from pytest_audiobench.models.hf.generation import how
-from pytest_audiobench.models.hf.loading import first_line
 from pytest_audiobench.models.messages import Ask, Finish, Output, Part, Response, Settings
 from pytest_audiobench.models.model import Hearing
 

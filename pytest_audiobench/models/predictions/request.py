@@ -20,9 +20,7 @@ from pytest_audiobench.audio.location import Locator
 from pytest_audiobench.audio.wav import Pcm, wav_bytes
 from pytest_audiobench.errors import SampleError
 from pytest_audiobench.models.messages import Ask, AudioSlot, Message, Request
-
-SCHEMA = "predictions_v1"
-PLACEHOLDER = "<Audio><AudioHere></Audio>"
+from pytest_audiobench.models.predictions.contract import PLACEHOLDER
 
 Payload: TypeAlias = Literal["base64_wav", "file_path", "file_url"]
 PAYLOADS: tuple[Payload, ...] = ("base64_wav", "file_path", "file_url")
