@@ -31,13 +31,15 @@ def sample_of(row: Row, root: DataRoot, question: str | None) -> Sample:
         unknown = sorted(map(repr, row.keys() - FIELDS))[0]
         raise Wrong(f"has a field {unknown} that manifests do not have; put it into its metadata, or correct its name")
     choices = _choices(row.get("choices"))
+    references = _references(row, choices)
     return Sample(
         id=_id(row),
         clips=_clips(row, root),
         question=_question(row, question),
         choices=choices,
-        reference=_reference(row, choices),
+        reference=references[0],
         metadata=_metadata(row.get("metadata")),
+        references=references if len(references) > 1 else (),
     )
 
 
@@ -87,8 +89,17 @@ def _choices(written: object) -> tuple[str, ...]:
     return choices
 
 
-def _reference(row: Row, choices: tuple[str, ...]) -> str:
-    answer = _text(row, "answer").strip()
+def _references(row: Row, choices: tuple[str, ...]) -> tuple[str, ...]:
+    written = row.get("answer")
+    if not isinstance(written, list):
+        return (_reference(_text(row, "answer"), choices),)
+    if not written or not _only_texts(written):
+        raise Wrong("has a list as its answer that is empty or holds something other than texts; write texts")
+    return tuple(_reference(text, choices) for text in written)
+
+
+def _reference(text: str, choices: tuple[str, ...]) -> str:
+    answer = text.strip()
     if not choices or answer in choices:
         return answer
     letter = _LETTER.fullmatch(answer)

@@ -13,7 +13,11 @@ Field: TypeAlias = str | int | float | bool | None
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A sample of a data set. ``reference`` is one option's text for a choice question, else the true text."""
+    """A sample of a data set. ``reference`` is one option's text for a choice question, else the true text.
+
+    ``references`` are all texts that are true, the first of them ``reference``, where there are several: captions of
+    one clip, the labels of a clip, the talkers of a mixture, accepted answers.
+    """
 
     id: str
     clips: tuple[Clip, ...]
@@ -21,3 +25,9 @@ class Sample:
     choices: tuple[str, ...] = ()
     reference: str = ""
     metadata: Mapping[str, Field] = field(default_factory=dict)
+    references: tuple[str, ...] = ()
+
+    @property
+    def truths(self) -> tuple[str, ...]:
+        """All references, where there is one only that one."""
+        return self.references or (self.reference,)

@@ -11,7 +11,8 @@ from typing import TypeAlias
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.gate.grammar import FORM, Bound, Group, Operator, group_text, read
 from pytest_audiobench.gate.verdict import Verdict
-from pytest_audiobench.metrics.registry import POINTS, SHARE, WORD_ERRORS, metric_kind
+from pytest_audiobench.metrics.registry import metric_kind
+from pytest_audiobench.metrics.units import POINTS, SHARE, WORD_ERRORS
 from pytest_audiobench.metrics.value import Metric, interval_text, value_text
 
 Find: TypeAlias = Callable[[str, Mapping[str, str]], Metric | None]

@@ -1,4 +1,4 @@
-"""Numbers with their conditions, and the registry of the metrics that thresholds may name."""
+"""What a metric is: a way from per-sample statistics to a value and its interval."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 Statistics: TypeAlias = Mapping[str, float]
 Direction: TypeAlias = Literal["higher", "lower"]
+Clusters: TypeAlias = Sequence[Hashable] | None
 
 
 class Estimate(NamedTuple):
@@ -26,11 +27,15 @@ class MetricKind:
 
     ``estimate`` takes the samples' statistics and, where clips repeat, each sample's cluster. ``parts`` gives a
     sample's numerator and denominator where the metric is a ratio of their sums: such metrics can be compared
-    sample by sample.
+    sample by sample. ``about`` says in a sentence or two what it is: the formula, its source, and what empty input
+    gives. A metric whose samples' statistics depend on the set that they were scored in (CIDEr's document
+    frequencies) is not ``poolable``: a suite has no value of it.
     """
 
     name: str
     direction: Direction
     unit: str
-    estimate: Callable[[Sequence[Statistics], Sequence[Hashable] | None], Estimate]
+    estimate: Callable[[Sequence[Statistics], Clusters], Estimate]
     parts: Callable[[Statistics], tuple[float, float]] | None = None
+    about: str = ""
+    poolable: bool = True

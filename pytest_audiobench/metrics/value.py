@@ -6,14 +6,14 @@ import math
 from collections.abc import Mapping
 from typing import Any, Literal
 
-_STATUSES = ("parsed", "unparsed", "refused", "empty", "out_of_range", "truncated", "errors")
+_STATUSES = ("parsed", "unparsed", "refused", "empty", "out_of_range", "truncated", "errors", "skipped")
 
 
 class Metric(float):
     """A value with its interval, n, unit, direction, coverage and the signature of the protocol that read it.
 
     It compares, adds and formats as the plain float it is; only its repr says more. ``coverage`` maps n and
-    the statuses (parsed, unparsed, refused, empty, out_of_range, truncated, errors) to counts, and is empty
+    the statuses (parsed, unparsed, refused, empty, out_of_range, truncated, errors, skipped) to counts, and is empty
     for a number that a test recorded itself. ``lower`` and ``upper`` are None where there is no interval;
     ``method`` says which interval, or why none.
     """

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import AudioSlot, Finish, Message, Response, Settings
-from pytest_audiobench.protocols import faithfulness, letters, mmau
+from pytest_audiobench.protocols.choice import faithfulness, letters, mmau
 from pytest_audiobench.protocols.options import LETTERS, letter_of, same_text
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Reading, Stage
 

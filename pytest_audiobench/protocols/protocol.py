@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -33,19 +33,61 @@ class Stage:
     role: Literal["subject", "judge"] = "subject"
 
 
+class Example(NamedTuple):
+    """A sample and an answer to it. What a reading makes of them is computed where it is shown, never written down."""
+
+    text: str
+    reference: str = ""
+    question: str = ""
+    choices: tuple[str, ...] = ()
+    references: tuple[str, ...] = ()
+
+
+class About(NamedTuple):
+    """What the list of protocols says of a reading.
+
+    ``rule`` is the whole rule, ``source`` the paper or the repository and file that it comes from ("ours" for our own),
+    ``defects`` what is known to be wrong with a published rule and what our default does otherwise.
+    """
+
+    rule: str
+    source: str
+    examples: tuple[Example, ...] = ()
+    defects: str = ""
+
+
+_UNTOLD = About("", "")
+
+
+def nothing_lacks() -> str:
+    return ""
+
+
 @dataclass(frozen=True)
 class Reading:
     """A named, versioned way to read and score answers; its signature stands beside every number it yields.
 
-    ``score`` returns a sample's sufficient statistics ({"correct": 1}, {"S": 1, "D": 0, "I": 0, "N": 7}).
-    It is called for every answer that was asked for, whatever its status; ``metrics`` are names of the registry.
+    ``score`` returns a sample's sufficient statistics ({"correct": 1}, {"S": 1, "D": 0, "I": 0, "N": 7}), or None
+    where the protocol leaves the answer out of its score; such a protocol names in ``beside`` one that keeps all, and
+    both are shown. It is called for every answer that was asked for, whatever its status; ``metrics`` are names of the
+    registry. ``together`` gives further statistics that only the whole set of scored samples can (CIDEr's document
+    frequencies, an encoder's batch), in their order. ``lacking`` says in a sentence what must be installed for this
+    reading, and nothing where all is there.
     """
 
     name: str
     signature: str
     parse: Callable[[Sample, Earlier], Answer]
-    score: Callable[[Sample, Answer], Mapping[str, float]]
+    score: Callable[[Sample, Answer], Mapping[str, float] | None]
     metrics: tuple[str, ...]
+    about: About = _UNTOLD
+    together: Callable[[Sequence[tuple[Sample, Answer]]], Sequence[Mapping[str, float]]] | None = None
+    beside: tuple[str, ...] = ()
+    lacking: Callable[[], str] = nothing_lacks
+
+
+ALL = "all"
+"""In place of names: every reading that this machine has the parts for."""
 
 
 @dataclass(frozen=True)
@@ -58,11 +100,26 @@ class Protocol:
     available: Mapping[str, Reading]
 
     def reading_as(self, *names: str) -> Protocol:
-        """The same questions, read by the named readings, the first as the headline.
+        """The same questions, read by the named readings, the first as the headline; by every one for "all".
 
-        Raises UsageError when a name is not among ``available``.
+        A reading that leaves answers out brings the one that keeps them. Raises UsageError when a name is not among
+        ``available``, and for a named reading whose parts are not installed.
         """
-        unknown = [name for name in names if name not in self.available]
-        if unknown:
-            raise UsageError(f"{self.name} has no protocol {unknown[0]!r}; it has {', '.join(sorted(self.available))}")
-        return replace(self, readings=tuple(self.available[name] for name in names))
+        wanted: dict[str, None] = {}
+        for name in names:
+            for one in self._all() if name == ALL else (name,):
+                wanted[one] = None
+        for name in list(wanted):
+            wanted.update(dict.fromkeys(self._named(name).beside))
+        return replace(self, readings=tuple(self._named(name) for name in wanted))
+
+    def _all(self) -> list[str]:
+        headline = [reading.name for reading in self.readings[:1]]
+        return headline + [name for name, reading in self.available.items() if not reading.lacking()]
+
+    def _named(self, name: str) -> Reading:
+        if name not in self.available:
+            raise UsageError(f"{self.name} has no protocol {name!r}; it has {', '.join(sorted(self.available))}")
+        if lacking := self.available[name].lacking():
+            raise UsageError(f"the protocol {name} cannot be used here: {lacking}")
+        return self.available[name]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_audiobench.metrics.registry import POINTS, SHARE, WORD_ERRORS
+from pytest_audiobench.metrics.units import POINTS, SHARE, WORD_ERRORS
 
 PERCENT_UNITS = frozenset({SHARE, WORD_ERRORS})
 """Units of the registry's metrics that are kept as fractions of one and read as percentages."""
 
-_STATUS_TEXTS = {"out_of_range": "out of range", "errors": "not asked"}
+_STATUS_TEXTS = {"out_of_range": "out of range", "errors": "not asked", "skipped": "skipped by the protocol"}
 
 Json = Mapping[str, Any]
 

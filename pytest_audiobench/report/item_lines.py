@@ -44,6 +44,7 @@ def _predictions(evaluation: Evaluation) -> Iterator[Row]:
                 "question": sample.question,
                 "choices": list(sample.choices),
                 "reference": sample.reference,
+                "references": list(sample.references),
                 "outputs": [{"text": o.text, "finish": o.finish} for o in response.outputs] if response else [],
                 "usage": dict(response.usage) if response else {},
                 "error": None if response else one.error,
@@ -80,7 +81,7 @@ def _scored(evaluation: Evaluation) -> Iterator[Row]:
                 "epoch": row.answered.epoch,
                 "reading": reading,
                 "status": "error" if row.answer is None else row.answer.status,
-                "scores": {} if row.scores is None else dict(row.scores),
+                "scores": None if row.scores is None else dict(row.scores),
                 "groups": {name: str(metadata[name]) for name in groups if name in metadata},
                 "cluster": _cluster(evaluation, row),
             }

@@ -8,10 +8,8 @@ from dataclasses import dataclass, field
 from pytest_audiobench.audio.index import AudioIndex
 from pytest_audiobench.datasets.dataset import Dataset, Places
 from pytest_audiobench.errors import CannotDo, UsageError
-from pytest_audiobench.metrics.agreement import across_epochs
-from pytest_audiobench.protocols.multiple_choice import multiple_choice
-from pytest_audiobench.protocols.protocol import Protocol, Reading
-from pytest_audiobench.protocols.transcription import transcription
+from pytest_audiobench.protocols.catalogue import known_readings
+from pytest_audiobench.protocols.protocol import ALL, Protocol
 from pytest_audiobench.runs import speed
 from pytest_audiobench.runs.answers import Answered, gather
 from pytest_audiobench.runs.ask import Asker
@@ -19,9 +17,10 @@ from pytest_audiobench.runs.claims import Claims
 from pytest_audiobench.runs.collector import patient
 from pytest_audiobench.runs.handle import Handle
 from pytest_audiobench.runs.hashes import ABSENT, item_hashes
-from pytest_audiobench.runs.record import ItemRecord, MetricRecord, ReadingRecord
+from pytest_audiobench.runs.record import ItemRecord
 from pytest_audiobench.runs.result import Result
-from pytest_audiobench.runs.scoring import Scored, coverage, estimate, score
+from pytest_audiobench.runs.scoring import Scored
+from pytest_audiobench.runs.sheet import score_sheet
 from pytest_audiobench.runs.slices import Slice, clusters, take
 from pytest_audiobench.runs.store import Store
 
@@ -81,7 +80,7 @@ def evaluate(bench: Bench, handle: Handle, item: Item, dataset: Dataset, protoco
 
 
 def _evaluated(bench: Bench, handle: Handle, item: Item, dataset: Dataset, protocol: Protocol) -> Evaluation:
-    chosen = [name for name in bench.protocols if name in protocol.available]
+    chosen = [name for name in bench.protocols if name in protocol.available or name == ALL]
     if chosen:
         protocol = protocol.reading_as(*chosen)
     if len(chosen) < len(bench.protocols):
@@ -91,9 +90,7 @@ def _evaluated(bench: Bench, handle: Handle, item: Item, dataset: Dataset, proto
     asker = Asker(handle, bench.store, bench.claims, item.progress)
     answered = gather(slice_, protocol, handle, asker, bench.epochs)
     own = clusters(slice_)
-    clustered = own is not None or bench.epochs > 1
-    each = (own or [one.sample.id for one in slice_.taken]) * bench.epochs
-    rows = {reading.name: score(reading, answered, each) for reading in protocol.readings}
+    sheet = score_sheet(protocol.readings, answered, own, slice_.groups, bench.epochs)
     record = ItemRecord(
         index=item.index,
         nodeid=item.nodeid,
@@ -105,26 +102,28 @@ def _evaluated(bench: Bench, handle: Handle, item: Item, dataset: Dataset, proto
         n=len(slice_.taken),
         epochs=bench.epochs,
         limited=slice_.limited,
-        readings=[ReadingRecord(r.name, r.signature, coverage(rows[r.name])) for r in protocol.readings],
-        metrics=[m for reading in protocol.readings for m in _metrics(reading, rows[reading.name], slice_, clustered)],
+        readings=sheet.readings,
+        metrics=sheet.metrics,
         hashes=item_hashes(slice_, protocol, handle.digest, bench.epochs, answered),
         asking=dict(vars(asker.counts)) | {"truncated_clips": _cut(answered)},
         errors=_errors(answered),
         part=item.part,
         control=item.control,
-        agreement=_agreement(protocol.readings[0], rows, bench.epochs),
+        agreement=sheet.agreement,
     )
     # A replay or a guess is no model at work: how fast it is would only be misread.
     record.taken = speed.sums(answered, asker.time, handle.peak_memory_bytes) if handle.listens else {}
     record.speed = speed.figures(record.taken)
     record.warnings = _warnings(record, slice_, answered)
-    return Evaluation(Result(record, rows, protocol.readings, clustered), slice_, protocol, answered, rows)
+    clustered = own is not None or bench.epochs > 1
+    result = Result(record, sheet.rows, protocol.readings, clustered)
+    return Evaluation(result, slice_, protocol, answered, sheet.rows)
 
 
 def _check_names(names: Sequence[str], protocol: Protocol) -> None:
     """Names that belong to other evals' protocols are fine; one that belongs to none is a mistake."""
-    known = {*protocol.available, *multiple_choice().available, *transcription().available}
-    unknown = [name for name in names if name not in known]
+    known = {*protocol.available, *known_readings()}
+    unknown = [name for name in names if name not in known and name != ALL]
     if unknown:
         raise UsageError(f"no protocol is called {unknown[0]!r}; there are {', '.join(sorted(known))}")
 
@@ -134,34 +133,6 @@ def _check_tasks(handle: Handle, dataset: Dataset, protocol: Protocol) -> None:
         if stage.task not in handle.limits.tasks:
             can = " and ".join(handle.limits.tasks)
             raise CannotDo(f"{handle.spec} can do {can} and nothing else, and {dataset.name} asks it for {stage.task}")
-
-
-def _metrics(reading: Reading, rows: Sequence[Scored], slice_: Slice, clustered: bool) -> list[MetricRecord]:
-    found = [estimate(name, reading, rows, clustered) for name in (*reading.metrics, "coverage")]
-    for field_ in slice_.groups:
-        values: dict[str, list[Scored]] = {}
-        for row in rows:
-            metadata = row.answered.taken.sample.metadata
-            if field_ in metadata:
-                values.setdefault(str(metadata[field_]), []).append(row)
-        if len(values) > 1:
-            found += [
-                estimate(name, reading, values[value], clustered, {field_: value})
-                for name in reading.metrics
-                for value in sorted(values)
-            ]
-    return found
-
-
-def _agreement(reading: Reading, rows: Mapping[str, Sequence[Scored]], epochs: int) -> dict[str, object] | None:
-    if epochs == 1:
-        return None
-    by_epoch: list[list[Scored]] = [[] for _ in range(epochs)]
-    for row in rows[reading.name]:
-        by_epoch[row.answered.epoch].append(row)
-    values = [estimate(reading.metrics[0], reading, part, False).value for part in by_epoch]
-    answers = [[row.answer.value if row.answer else None for row in part] for part in by_epoch]
-    return {"metric": reading.metrics[0], **dict(across_epochs(values, answers))}
 
 
 def _cut(answered: Sequence[Answered]) -> int:

@@ -33,6 +33,7 @@ def item_hashes(
                     one.sample.choices,
                     one.sample.reference,
                     _metadata(one.sample.metadata),
+                    *([one.sample.references] if one.sample.references else []),
                 ]
                 for one in slice_.taken
             ]

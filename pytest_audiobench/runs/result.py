@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.metrics.registry import POINTS, metric_kind
+from pytest_audiobench.metrics.registry import metric_kind
+from pytest_audiobench.metrics.units import POINTS
 from pytest_audiobench.metrics.value import Metric
 from pytest_audiobench.protocols.protocol import Reading
 from pytest_audiobench.runs.record import ItemRecord, MetricRecord

@@ -14,12 +14,15 @@ from pytest_audiobench.runs.answers import Answered
 from pytest_audiobench.runs.record import MetricRecord
 
 STATUSES = ("parsed", "unparsed", "refused", "empty", "out_of_range", "truncated")
-SHARES = ("coverage", *STATUSES[1:], "errors")
+SHARES = ("coverage", *STATUSES[1:], "errors", "skipped")
 """Metrics that every reading has: which share of the samples was answered, and how the rest was not."""
 
 
 class Scored(NamedTuple):
-    """A sample as one reading saw it; ``answer`` and ``scores`` are None when its asking failed."""
+    """A sample as one reading saw it.
+
+    ``answer`` is None when its asking failed; ``scores`` is None then, and where the protocol leaves the answer out.
+    """
 
     answered: Answered
     answer: Answer | None
@@ -31,6 +34,11 @@ class Scored(NamedTuple):
         """The sample's id and the epoch: equal for one question asked under two conditions."""
         return self.answered.sample_id, self.answered.epoch
 
+    @property
+    def is_skipped(self) -> bool:
+        """Whether the protocol leaves the answer out of its score."""
+        return self.answer is not None and self.scores is None
+
 
 def score(reading: Reading, answered: Sequence[Answered], clusters: Sequence[Hashable]) -> list[Scored]:
     """Parse and score every answer; ``clusters`` gives each row's."""
@@ -41,19 +49,38 @@ def score(reading: Reading, answered: Sequence[Answered], clusters: Sequence[Has
             continue
         answer = reading.parse(one.taken.sample, one.responses)
         rows.append(Scored(one, answer, reading.score(one.taken.sample, answer), cluster))
-    return rows
+    return rows if reading.together is None else _together(reading, rows)
+
+
+def _together(reading: Reading, rows: Sequence[Scored]) -> list[Scored]:
+    """The rows with what only the set of all scored samples can tell of each."""
+    scored = [row for row in rows if row.answer is not None and row.scores is not None]
+    assert reading.together is not None
+    found = reading.together([(row.answered.taken.sample, row.answer) for row in scored if row.answer is not None])
+    further = iter(zip(scored, found, strict=True))
+    return [row if row.scores is None else row._replace(scores={**row.scores, **next(further)[1]}) for row in rows]
 
 
 def coverage(rows: Sequence[Scored]) -> dict[str, int]:
     """How many of the rows were answered, and why the others were not."""
     statuses = Counter("errors" if row.answer is None else row.answer.status for row in rows)
-    return {"n": len(rows), **{status: statuses[status] for status in STATUSES}, "errors": statuses["errors"]}
+    skipped = sum(row.is_skipped for row in rows)
+    return {
+        "n": len(rows),
+        **{status: statuses[status] for status in STATUSES},
+        "errors": statuses["errors"],
+        "skipped": skipped,
+    }
 
 
 def estimate(
     name: str, reading: Reading, rows: Sequence[Scored], clustered: bool, group: Mapping[str, str] | None = None
 ) -> MetricRecord:
-    """Metric ``name`` over ``rows``. Samples whose asking failed are left out of scores, and counted by "errors"."""
+    """Metric ``name`` over ``rows``.
+
+    Samples whose asking failed are left out of scores, and counted by "errors"; those that the protocol leaves out by
+    "skipped".
+    """
     kind = metric_kind(name)
     if name in SHARES:
         kept: Sequence[Scored] = rows
@@ -80,7 +107,7 @@ def estimate(
 
 def _statuses(row: Scored) -> Statistics:
     status = "errors" if row.answer is None else row.answer.status
-    return {status: 1.0}
+    return {status: 1.0, "skipped": float(row.is_skipped)}
 
 
 def _finite(value: float | None) -> float | None:

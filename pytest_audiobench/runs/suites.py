@@ -39,7 +39,10 @@ class SuiteRecord:
 
 
 class Row(NamedTuple):
-    """A scored sample in one epoch, stripped to what pooling needs. ``statistics`` is None when its asking failed."""
+    """A scored sample in one epoch, stripped to what pooling needs.
+
+    ``statistics`` is None when its asking failed or the protocol leaves the answer out.
+    """
 
     statistics: Statistics | None
     status: Statistics
@@ -66,8 +69,9 @@ class Pool:
 
     def _row(self, line: Json) -> Row:
         failed = line["status"] == "error"
-        status = self._keep({"errors" if failed else line["status"]: 1.0})
-        statistics = None if failed else self._keep(line["scores"])
+        skipped = not failed and line["scores"] is None
+        status = self._keep({"errors" if failed else line["status"]: 1.0, "skipped": float(skipped)})
+        statistics = None if failed or skipped else self._keep(line["scores"])
         return Row(statistics, status, _cluster(line), self._keep(line["groups"]))
 
     def _keep(self, small: Json) -> Json:
@@ -107,7 +111,7 @@ class Pool:
             if (m["reading"], m["signature"]) == (reading, signature) and not m["group"]
         )
         # A metric that a conftest.py of the workers registered is not known to the process that pools.
-        names = {name: None for name in names if is_known(name)}
+        names = {name: None for name in names if is_known(name) and metric_kind(name).poolable}
         for name in names:
             yield _pooled(name, (reading, signature), rows, epochs)
         for group, members in _grouped(rows):
@@ -168,7 +172,7 @@ def _method(own: str, epochs: int, left_out: int) -> str:
     pooled = "pooled over the suite's evals" + (
         f" and {epochs} epochs, a sample's being one cluster" if epochs > 1 else ""
     )
-    return f"{own}; {pooled}" + (f"; {left_out} left out, whose asking failed" if left_out else "")
+    return f"{own}; {pooled}" + (f"; {left_out} left out, not asked or skipped by the protocol" if left_out else "")
 
 
 def _finite(value: float | None) -> float | None:

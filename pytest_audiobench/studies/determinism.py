@@ -10,7 +10,7 @@ import pytest
 
 from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.errors import FatalError, UsageError
-from pytest_audiobench.metrics.registry import POINTS, SHARE
+from pytest_audiobench.metrics.units import POINTS, SHARE
 from pytest_audiobench.metrics.value import Metric
 from pytest_audiobench.protocols.protocol import Protocol
 from pytest_audiobench.runs.repetition import Condition, again, batches_of, of_dtype, repeated, reversed_order

@@ -473,7 +473,7 @@ def test_a_metric_that_only_the_workers_know_does_not_cost_the_report(suite):
     (suite.path / "evals" / "conftest.py").write_text(
         """
 from pytest_audiobench.metrics.metric import MetricKind
-from pytest_audiobench.metrics.registry import not_of_samples
+from pytest_audiobench.metrics.kinds.asking import not_of_samples
 
 def pytest_audiobench_register(registration):
     registration.metric(MetricKind("mine", "higher", "", not_of_samples))

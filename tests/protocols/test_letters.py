@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_audiobench.protocols.letters import read
+from pytest_audiobench.protocols.choice.letters import read
 from pytest_audiobench.protocols.protocol import Answer
 
 ANIMALS = ("dog", "cat", "cow", "sheep")

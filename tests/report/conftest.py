@@ -41,7 +41,7 @@ class Made:
     @property
     def record(self) -> ItemRecord:
         counts = {"n": len(self.answers), "parsed": 0, "unparsed": 0, "refused": 0, "empty": 0, "out_of_range": 0}
-        counts |= {"truncated": 0, "errors": 0}
+        counts |= {"truncated": 0, "errors": 0, "skipped": 0}
         for _, status, _ in self.answers:
             counts["errors" if status == "error" else status] += 1
         correct = [{"correct": float(right)} for _, status, right in self.answers if status != "error"]

@@ -1,0 +1,1 @@
+"""Every scorer held to reference cases that other libraries computed."""

@@ -1,0 +1,97 @@
+"""Ways from per-sample statistics to an estimate, shared by the kinds of metrics."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.metrics.metric import Clusters, Estimate, Statistics
+from pytest_audiobench.stats.bootstrap import Statistic, of_sums
+from pytest_audiobench.stats.intervals import Floats, mean, none, proportion, ratio
+
+
+def columns(statistics: Sequence[Statistics], metric: str, *names: str) -> Floats:
+    """The named statistics of every sample, shape (n, len(names)). Raises UsageError where a sample lacks one."""
+    try:
+        return np.array([[one[name] for name in names] for one in statistics], dtype=np.float64).reshape(-1, len(names))
+    except KeyError as error:
+        missing = str(error.args[0])
+    has = ", ".join(next(one for one in statistics if missing not in one)) or "none"
+    raise UsageError(
+        f"{metric} needs the statistic {missing!r} of every sample, and a sample has {has}: "
+        f"let the protocol's score return it, or name another metric in its reading"
+    )
+
+
+def mean_of(
+    metric: str, statistic: str, bounds: tuple[float, float] = (0.0, 1.0)
+) -> Callable[[Sequence[Statistics], Clusters], Estimate]:
+    """The mean of one statistic that lies within ``bounds``; a share (Wilson) where all values are 0 or 1."""
+
+    def estimate(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
+        values = columns(statistics, metric, statistic)[:, 0].tolist()
+        if not values:
+            return nothing()
+        whole = bounds == (0.0, 1.0) and set(values) <= {0.0, 1.0}
+        interval = proportion(values, clusters) if whole else mean(values, clusters, bounds=bounds)
+        return Estimate(average(values), interval.lower, interval.upper, len(values), interval.method)
+
+    return estimate
+
+
+def ratio_of(
+    metric: str, tops: Sequence[str], bottoms: Sequence[str], empty: str
+) -> Callable[[Sequence[Statistics], Clusters], Estimate]:
+    """The sum of all ``tops`` over the sum of all ``bottoms``, such as sum(S + D + I) / sum(N).
+
+    Where the bottoms add up to nothing the value is NaN, and ``method`` says that ``empty``.
+    """
+
+    def estimate(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
+        if not statistics:
+            return nothing()
+        found = columns(statistics, metric, *tops, *bottoms)
+        above, below = found[:, : len(tops)].sum(axis=1), found[:, len(tops) :].sum(axis=1)
+        total = float(below.sum())
+        if total == 0.0:
+            return Estimate(math.nan, None, None, len(below), none(empty).method)
+        interval = ratio(above, below, clusters)
+        return Estimate(float(above.sum()) / total, interval.lower, interval.upper, len(below), interval.method)
+
+    return estimate
+
+
+def of_summed(
+    metric: str, names: Sequence[str], value: Statistic
+) -> Callable[[Sequence[Statistics], Clusters], Estimate]:
+    """A function of the sums of the named statistics (corpus BLEU, macro F1), with a bootstrap interval.
+
+    ``value`` maps sums of shape (r, len(names)) to r values; NaN where there is none.
+    """
+
+    def estimate(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
+        if not statistics:
+            return nothing()
+        found = columns(statistics, metric, *names)
+        interval = of_sums(found, value, clusters)
+        return Estimate(
+            float(value(found.sum(axis=0)[None, :])[0]), interval.lower, interval.upper, len(found), interval.method
+        )
+
+    return estimate
+
+
+def average(values: Sequence[float]) -> float:
+    """The mean. Sums by fsum, which does not depend on the order of samples; NaN where it cannot add."""
+    try:
+        return math.fsum(values) / len(values)
+    except (ValueError, OverflowError):
+        return math.nan
+
+
+def nothing() -> Estimate:
+    """The estimate over no samples."""
+    return Estimate(math.nan, None, None, 0, none("no samples").method)

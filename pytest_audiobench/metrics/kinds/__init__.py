@@ -1,0 +1,1 @@
+"""The metrics that there are, by group; each module lists its own as ``KINDS``."""

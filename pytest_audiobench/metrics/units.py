@@ -1,0 +1,10 @@
+"""The units of metrics that are kept as fractions of one."""
+
+SHARE = "share"
+"""The unit of metrics that lie between 0 and 1."""
+
+WORD_ERRORS = "errors per word"
+"""The unit of error rates, which may exceed 1."""
+
+POINTS = "points"
+"""The unit of differences between shares or error rates, kept as fractions of one like these."""

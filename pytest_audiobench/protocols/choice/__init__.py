@@ -1,0 +1,1 @@
+"""How a text is read as one option: ours, and the published rules."""

@@ -1,0 +1,72 @@
+"""All that is drawn from answers without asking: read, scored, estimated. Asking and scoring again both end here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pytest_audiobench.metrics.agreement import across_epochs
+from pytest_audiobench.protocols.protocol import Reading
+from pytest_audiobench.runs.answers import Answered
+from pytest_audiobench.runs.record import MetricRecord, ReadingRecord
+from pytest_audiobench.runs.scoring import Scored, coverage, estimate, score
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """The answers of one eval as each reading saw them, and the numbers drawn from them."""
+
+    rows: Mapping[str, Sequence[Scored]]
+    readings: list[ReadingRecord]
+    metrics: list[MetricRecord]
+    agreement: dict[str, object] | None
+
+
+def score_sheet(
+    readings: Sequence[Reading],
+    answered: Sequence[Answered],
+    clusters: Sequence[str] | None,
+    groups: Sequence[str],
+    epochs: int,
+) -> Sheet:
+    """Read and score ``answered`` (epoch by epoch, each in one order of samples) by every reading.
+
+    ``clusters`` names each sample's cluster, None where no clip repeats; ``groups`` the metadata fields to report on.
+    """
+    clustered = clusters is not None or epochs > 1
+    each = (list(clusters) * epochs) if clusters is not None else [one.sample_id for one in answered]
+    rows = {reading.name: score(reading, answered, each) for reading in readings}
+    return Sheet(
+        rows=rows,
+        readings=[ReadingRecord(r.name, r.signature, coverage(rows[r.name])) for r in readings],
+        metrics=[m for reading in readings for m in _metrics(reading, rows[reading.name], groups, clustered)],
+        agreement=_agreement(readings[0], rows, epochs),
+    )
+
+
+def _metrics(reading: Reading, rows: Sequence[Scored], groups: Sequence[str], clustered: bool) -> list[MetricRecord]:
+    found = [estimate(name, reading, rows, clustered) for name in (*reading.metrics, "coverage")]
+    for field_ in groups:
+        values: dict[str, list[Scored]] = {}
+        for row in rows:
+            metadata = row.answered.taken.sample.metadata
+            if field_ in metadata:
+                values.setdefault(str(metadata[field_]), []).append(row)
+        if len(values) > 1:
+            found += [
+                estimate(name, reading, values[value], clustered, {field_: value})
+                for name in reading.metrics
+                for value in sorted(values)
+            ]
+    return found
+
+
+def _agreement(reading: Reading, rows: Mapping[str, Sequence[Scored]], epochs: int) -> dict[str, object] | None:
+    if epochs == 1:
+        return None
+    by_epoch: list[list[Scored]] = [[] for _ in range(epochs)]
+    for row in rows[reading.name]:
+        by_epoch[row.answered.epoch].append(row)
+    values = [estimate(reading.metrics[0], reading, part, False).value for part in by_epoch]
+    answers = [[row.answer.value if row.answer else None for row in part] for part in by_epoch]
+    return {"metric": reading.metrics[0], **dict(across_epochs(values, answers))}
