@@ -26,6 +26,15 @@ def value_text(value: float | None, unit: str) -> str:
     return f"{value:.4g} {unit}".rstrip()
 
 
+def difference_text(difference: float | None, unit: str) -> str:
+    """``+1.3 points`` between two values of a share or an error rate, else four digits, a sign and the unit."""
+    if difference is None:
+        return ""
+    if unit in PERCENT_UNITS:
+        return value_text(difference, POINTS)
+    return f"{difference:+.4g} {unit}".rstrip()
+
+
 def interval_text(metric: Json) -> str:
     """``83.1 to 90.9``, in the value's own unit; empty where no interval is known."""
     lower, upper = metric["lower"], metric["upper"]
@@ -46,6 +55,11 @@ def answered_text(coverage: Mapping[str, int]) -> str:
     """The share of samples (times epochs) that were answered, as a percentage."""
     n = coverage.get("n", 0)
     return f"{100 * coverage.get('parsed', 0) / n:.1f} %" if n else "–"
+
+
+def skipped_text(coverage: Mapping[str, int]) -> str:
+    """``12 skipped``: how many answers the protocol left out of its score; empty where it took all."""
+    return f"{coverage['skipped']} skipped" if coverage.get("skipped") else ""
 
 
 def unanswered_text(coverage: Mapping[str, int]) -> str:

@@ -6,7 +6,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pytest_audiobench.report.figures import answered_text, group_text, interval_text, unanswered_text, value_text
+from pytest_audiobench.report.figures import (
+    answered_text,
+    group_text,
+    interval_text,
+    skipped_text,
+    unanswered_text,
+    value_text,
+)
+from pytest_audiobench.report.side_by_side import Sides, sides
+from pytest_audiobench.report.sweep import is_many
+from pytest_audiobench.report.went_wrong import FailureClass, failure_classes, is_without
 from pytest_audiobench.runs.scoring import SHARES
 
 Json = Mapping[str, Any]
@@ -46,14 +56,24 @@ class Figure:
 
 @dataclass(frozen=True)
 class Block:
-    """The figures of one eval or suite by one reading; ``reading`` is empty for what a test recorded itself."""
+    """The figures of one eval or suite by one reading; ``reading`` is empty for what a test recorded itself.
+
+    A ``folded`` one is in the table of protocols side by side, and not among the main figures.
+    """
 
     reading: str
     signature: str
     answered: str
+    skipped: str
     unanswered: str
+    folded: bool
     figures: tuple[Figure, ...]
     groups: tuple[Figure, ...]
+
+    @property
+    def answered_and_skipped(self) -> str:
+        """``97.0 %``, and what the protocol left out where it did: ``97.0 %, 12 skipped``."""
+        return ", ".join(filter(None, (self.answered, self.skipped)))
 
 
 @dataclass(frozen=True)
@@ -69,7 +89,11 @@ class Check:
 
 @dataclass(frozen=True)
 class Eval:
-    """One item: its verdict in a word, its checks, its blocks (the headline reading first)."""
+    """One item: its verdict in a word, its checks, its blocks (the headline reading first).
+
+    ``sides`` sets its protocols side by side, ``failures`` says how answers went wrong; both are empty where there is
+    nothing to say.
+    """
 
     name: str
     model: str
@@ -77,6 +101,8 @@ class Eval:
     tone: Tone
     checks: tuple[Check, ...]
     blocks: tuple[Block, ...]
+    sides: tuple[Sides, ...]
+    failures: tuple[FailureClass, ...]
 
 
 @dataclass(frozen=True)
@@ -105,11 +131,49 @@ def evals(record: Json) -> list[Eval]:
 def blocks(owner: Json) -> tuple[Block, ...]:
     """The figures of an item or a suite by reading, then those that a test recorded itself."""
     metrics = owner["metrics"]
-    found = [_block(reading, [m for m in metrics if m["reading"] == reading["name"]]) for reading in owner["readings"]]
+    kept = kept_readings(owner)
+    by_reading: dict[tuple[str, str], list[Json]] = {}
+    for metric in metrics:
+        by_reading.setdefault(_key(metric), []).append(metric)
+    found = [
+        _block(reading, by_reading.get((reading["name"], reading["signature"]), []), folded=number not in kept)
+        for number, reading in enumerate(owner["readings"])
+    ]
     own = [m for m in metrics if m["reading"] is None]
     if own:
-        found.append(_block({"name": "", "signature": "", "coverage": {}}, own))
+        found.append(_block({"name": "", "signature": "", "coverage": {}}, own, folded=False))
     return tuple(found)
+
+
+def kept_readings(owner: Json) -> set[int]:
+    """The readings whose figures are not folded, by number: all, or where there are many, the first to yield a metric.
+
+    Beside a headline that skips answers, the first that keeps all is among them too.
+    """
+    readings = owner["readings"]
+    if not is_many(owner):
+        return set(range(len(readings)))
+    yields: dict[tuple[str, str], set[str]] = {(r["name"], r["signature"]): set() for r in readings}
+    for metric in owner["metrics"]:
+        if not metric["group"] and metric["name"] not in SHARES and (key := _key(metric)) in yields:
+            yields[key].add(metric["name"])
+    names = list(yields.values())
+    skips = [bool(reading["coverage"].get("skipped")) for reading in readings]
+    kept = {number for number, own in enumerate(names) if own.difference(*names[:number]) or number == 0}
+    if skips[0]:
+        kept |= set([n for n, own in enumerate(names) if own & names[0] and not skips[n]][:1])
+    return kept
+
+
+def unfolded(blocks: Sequence[Block]) -> list[Block]:
+    """Those that stand among the main figures."""
+    return [block for block in blocks if not block.folded]
+
+
+def group_fields(owner: Json) -> set[str]:
+    """The metadata fields that an item's or a suite's numbers are grouped by."""
+    groups = [metric["group"] for metric in owner["metrics"]]
+    return {field for group in groups if not is_without(group) for field in group}
 
 
 def banners(record: Json) -> list[Banner]:
@@ -163,6 +227,10 @@ def _count(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 
+def _key(metric: Json) -> tuple[str, str]:
+    return metric["reading"], metric["signature"]
+
+
 def _eval(item: Json) -> Eval:
     verdict, tone = _verdict(item)
     checks = tuple(
@@ -171,7 +239,7 @@ def _eval(item: Json) -> Eval:
         )
         for v in item["verdicts"]
     )
-    return Eval(item["eval"], item["model"], verdict, tone, checks, blocks(item))
+    return Eval(item["eval"], item["model"], verdict, tone, checks, blocks(item), sides(item), failure_classes(item))
 
 
 def _verdict(item: Json) -> tuple[str, Tone]:
@@ -187,15 +255,17 @@ def _verdict(item: Json) -> tuple[str, Tone]:
     return ("pass", "good") if statuses else ("no check", "plain")
 
 
-def _block(reading: Json, metrics: Sequence[Json]) -> Block:
+def _block(reading: Json, metrics: Sequence[Json], folded: bool) -> Block:
     shown = [metric for metric in metrics if metric["name"] not in SHARES]
     return Block(
         reading=reading["name"],
         signature=reading["signature"],
         answered=answered_text(reading["coverage"]) if reading["coverage"] else "",
+        skipped=skipped_text(reading["coverage"]),
         unanswered=unanswered_text(reading["coverage"]),
+        folded=folded,
         figures=tuple(_figure(metric) for metric in shown if not metric["group"]),
-        groups=tuple(_figure(metric) for metric in shown if metric["group"]),
+        groups=tuple(_figure(metric) for metric in shown if metric["group"] and not is_without(metric["group"])),
     )
 
 
