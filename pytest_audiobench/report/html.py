@@ -17,16 +17,22 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from pytest_audiobench.protocols.failures import FAILURES
 from pytest_audiobench.report import view
 from pytest_audiobench.report.atomic import write_chunks
 from pytest_audiobench.report.page_samples import BUDGET_BYTES, Shown, page_samples
 from pytest_audiobench.report.run_files import LINE_FILES
 from pytest_audiobench.report.samples import joined
+from pytest_audiobench.report.side_by_side import sides
+from pytest_audiobench.report.went_wrong import sentence
 
 PAGE = "report.html"
+SCRIPTS = ("page.elements.js", "page.numbers.js", "page.samples.js")
+"""One script on the page, in this order."""
 
 _OF_RUN = ("run", "started", "finished", "command", "models", "hashes", "runtime", "notes", "epochs")
 _OF_ITEM = ("outcome", "message", "errors", "warnings", "hashes", "agreement", "asking")
+_OF_BLOCK = ("reading", "signature", "answered", "unanswered", "folded")
 _OF_SUITE = ("name", "model", "evals")
 _ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
@@ -35,11 +41,14 @@ _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",",
 def write_page(folder: Path, record: Mapping[str, Any], budget_bytes: int = BUDGET_BYTES) -> Path:
     """Write ``report.html`` into a run's folder from its record and its merged line files; returns its path.
 
-    Samples are embedded up to ``budget_bytes``, shared among the evals; the page says what it left out.
+    The page holds ``budget_bytes`` of numbers and samples: all numbers, and as many samples as they leave room for,
+    a quarter of the budget at least, shared among the evals. The page says what it left out.
     """
-    shown = page_samples(joined(folder), record["items"], budget_bytes)
+    content = _encode(_content(record))
+    left = max(budget_bytes - len(content), budget_bytes // 4)
+    shown = page_samples(joined(folder), record["items"], left)
     path = folder / PAGE
-    write_chunks(path, _page(record, shown))
+    write_chunks(path, _page(record, content, shown))
     return path
 
 
@@ -50,8 +59,9 @@ def escaped_json(text: str) -> str:
     return text
 
 
-def _page(record: Mapping[str, Any], shown: list[Shown]) -> Iterator[bytes]:
-    style, script = _resource("page.css"), _resource("page.js")
+def _page(record: Mapping[str, Any], content: str, shown: list[Shown]) -> Iterator[bytes]:
+    style = _resource("page.css")
+    script = f'"use strict";\n(() => {{\n{"".join(map(_resource, SCRIPTS))}}})();\n'
     parts = {
         "policy": _policy(style, script),
         "style": style,
@@ -60,9 +70,9 @@ def _page(record: Mapping[str, Any], shown: list[Shown]) -> Iterator[bytes]:
     }
     before, after = _resource("page.html").split("{{data}}")
     yield _bytes(_filled(before, parts))
-    yield _bytes(escaped_json(_encode(_content(record))[:-1] + ',"samples":['))
+    yield _bytes(escaped_json(content[:-1] + ',"samples":['))
     for number, item in enumerate(shown):
-        opening = _encode({"item": item.index, "total": item.total, "embedded": len(item.rows)})[:-1] + ',"rows":['
+        opening = _encode({"item": item.index, "total": item.total, "first": item.first})[:-1] + ',"rows":['
         yield _bytes(escaped_json(("," if number else "") + opening + ",".join(item.rows) + "]}"))
     yield b"]}"
     yield _bytes(_filled(after, parts))
@@ -77,15 +87,33 @@ def _content(record: Mapping[str, Any]) -> dict[str, Any]:
         "facts": [asdict(facts) for facts in view.models(record)],
         "banners": [asdict(banner) for banner in view.banners(record)],
         "evals": [
-            {**asdict(one), **{name: item[name] for name in _OF_ITEM}}
+            {
+                **asdict(one),
+                **{name: item[name] for name in _OF_ITEM},
+                "blocks": list(map(_block, one.blocks)),
+                "readings": [reading["name"] for reading in item["readings"]],
+                "wrong": sentence(one.failures),
+            }
             for one, item in zip(view.evals(record), record["items"], strict=True)
         ],
         "suites": [
-            {**{name: suite[name] for name in _OF_SUITE}, "blocks": [asdict(block) for block in view.blocks(suite)]}
+            {
+                **{name: suite[name] for name in _OF_SUITE},
+                "blocks": list(map(_block, view.blocks(suite))),
+                "sides": [asdict(one) for one in sides(suite)],
+            }
             for suite in record["suites"]
         ],
+        "failures": FAILURES,
         "files": list(LINE_FILES.values()),
     }
+
+
+def _block(block: view.Block) -> dict[str, Any]:
+    # Groups can be thousands, so each is the texts of its cells and no more.
+    groups = [[one.group, one.metric, one.value, one.interval, one.n] for one in block.groups]
+    figures = [[one.metric, one.value, one.interval, one.n, one.method] for one in block.figures]
+    return {**{name: getattr(block, name) for name in _OF_BLOCK}, "figures": figures, "groups": groups}
 
 
 def _filled(template: str, parts: Mapping[str, str]) -> str:
