@@ -23,7 +23,6 @@ from pytest_audiobench.report.atomic import write_chunks
 from pytest_audiobench.report.page_samples import BUDGET_BYTES, Shown, page_samples
 from pytest_audiobench.report.run_files import LINE_FILES
 from pytest_audiobench.report.samples import joined
-from pytest_audiobench.report.side_by_side import sides
 from pytest_audiobench.report.went_wrong import sentence
 
 PAGE = "report.html"
@@ -98,11 +97,11 @@ def _content(record: Mapping[str, Any]) -> dict[str, Any]:
         ],
         "suites": [
             {
-                **{name: suite[name] for name in _OF_SUITE},
-                "blocks": list(map(_block, view.blocks(suite))),
-                "sides": [asdict(one) for one in sides(suite)],
+                **{name: getattr(suite, name) for name in _OF_SUITE},
+                "blocks": list(map(_block, suite.blocks)),
+                "sides": [asdict(one) for one in suite.sides],
             }
-            for suite in record["suites"]
+            for suite in view.suites(record)
         ],
         "failures": FAILURES,
         "files": list(LINE_FILES.values()),

@@ -71,11 +71,10 @@ def _eval_rows(run: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
 
 
 def _suite_rows(run: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
-    for suite in run["suites"]:
-        if suite["evals"] > 1:
-            for block in view.unfolded(view.blocks(suite)):
-                for figure in block.figures:
-                    yield _cells(f"{suite['name']} (pooled)", suite["model"], block, figure, "")
+    for suite in view.suites(run):
+        for block in view.unfolded(suite.blocks):
+            for figure in block.figures:
+                yield _cells(f"{suite.name} (pooled)", suite.model, block, figure, "")
 
 
 def _cells(name: str, model: str, block: view.Block, figure: view.Figure, verdict: str) -> tuple[str, ...]:

@@ -54,7 +54,7 @@
       el("tr", { class: folded || number < figures.length - 1 ? "joined" : null }, leading(number === 0),
         figureCells(figure, first ? block.reading : ""), first ? answeredCell(block) : el("td"), trailing(number === 0),
         el("td", { class: "signature mono" }, first ? breakable(block.signature) : "")));
-    if (folded) rows.push(el("tr", { class: "spread" }, leading(false), el("td", { colspan: trailing(false) ? 7 : 6 }, owner.sides.map((one) => toSides(owner, one)))));
+    if (folded) rows.push(el("tr", { class: "spread" }, leading(false), el("td", { colspan: trailing(false) ? 7 : 6 }, owner.sides.filter((one) => one.leading).map((one) => toSides(owner, one)))));
     return rows;
   }
 
@@ -78,15 +78,15 @@
   }
 
   function drawSuites() {
-    if (!pooledSuites.length) return;
+    if (!data.suites.length) return;
     byId("suites").hidden = false;
     const heads = [["Suite"], ...(data.several ? [["Model"]] : []), ["Evals", true], ...FIGURE_HEADS, ["Answered", true], ["Protocol"]];
-    const rows = pooledSuites.flatMap((suite) => figureRows(suite,
+    const rows = data.suites.flatMap((suite) => figureRows(suite,
       (first) => [first ? el("th", { scope: "row" }, visible(suite.name)) : el("td"), data.several ? el("td", {}, first ? visible(suite.model) : "") : null,
         el("td", { class: "number" }, first ? suite.evals : "")],
       () => null));
     byId("suites").append(table(heads, rows));
-    for (const suite of pooledSuites) {
+    for (const suite of data.suites) {
       const own = groups(suite.blocks);
       if (own) byId("suites").append(el("details", {}, el("summary", {}, visible(named(suite.name, suite.model)), " by group"), own));
     }
@@ -148,7 +148,7 @@
   function sidesTable(one) {
     const line = axis(one.rows);
     const compared = one.rows.find((row) => row.protocol === one.compared && row.difference === "");
-    const heads = [["Protocol"], [visible(one.metric), true], ["Interval", true], [scale(line)], ["n scored", true], ["Skipped", true], ["Unanswered", true],
+    const heads = [["Protocol"], [visible(one.metric), true], ["Interval", true], [scale(line)], ["n\u00a0scored", true], ["Skipped", true], ["Unanswered", true],
       [["Difference to ", visible(one.compared)], true]];
     const rows = one.rows.map((row) => el("tr", { class: row === compared ? "compared" : null }, protocolCell(row),
       el("td", { class: "number value" }, row.value), el("td", { class: "number" }, row.interval), el("td", { class: "drawn" }, dot(row, compared, line)),
@@ -157,8 +157,7 @@
     return el("div", { class: "sides" }, table(heads, rows));
   }
 
-  const pooledSuites = data.suites.filter((suite) => suite.evals > 1);
-  const compared = [...pooledSuites, ...data.evals].filter((owner) => owner.sides.length);
+  const compared = [...data.suites, ...data.evals].filter((owner) => owner.sides.length);
   const sidesId = (owner) => `sides-${compared.indexOf(owner)}`;
 
   function drawSides() {
@@ -169,8 +168,9 @@
     for (const [number, owner] of compared.entries()) {
       const name = named(owner.name, owner.model) + (data.evals.includes(owner) ? "" : " (pooled)");
       byId("sides").append(el("details", { id: sidesId(owner), open: number === 0 },
-        el("summary", {}, visible(name), owner.sides.map((one) => el("div", { class: "small soft" }, visible(one.sentence)))),
-        owner.sides.map(sidesTable)));
+        el("summary", {}, visible(name), owner.sides.filter((one) => one.leading).map((one) => el("div", { class: "small soft" }, visible(one.sentence)))),
+        owner.sides.filter((one) => one.leading).map((one, _, leading) => [leading.length > 1 ? el("p", {}, visible(one.sentence)) : null, sidesTable(one)]),
+        owner.sides.filter((one) => !one.leading).map((one) => el("details", { class: "inner" }, el("summary", { class: "small" }, visible(one.sentence)), sidesTable(one)))));
     }
   }
 

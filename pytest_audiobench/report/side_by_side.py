@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import islice
+from typing import Any, TypeAlias
 
 from pytest_audiobench.report.figures import difference_text
-from pytest_audiobench.report.sweep import Sweep, SweepRow, scale, sweeps
+from pytest_audiobench.report.sweep import Sweep, SweepRow, is_many, scale, sweeps
+from pytest_audiobench.runs.scoring import SHARES
 
 Json = Mapping[str, Any]
+Key: TypeAlias = tuple[str, str]
+"""A reading's name and signature."""
 
 
 @dataclass(frozen=True)
@@ -38,22 +42,89 @@ class Side:
 class Sides:
     """A metric by several protocols, the best first; differences are to ``compared``, the first that yields it.
 
-    ``named`` are the protocols that ``sentence`` names.
+    A ``leading`` one is of the first metric of a reading among the main figures; where it ``folds``, some of its
+    protocols are not among these. ``named`` are the protocols that
+    ``sentence`` names.
     """
 
     metric: str
+    leading: bool
+    folds: bool
     compared: str
     sentence: str
     named: tuple[str, ...]
     rows: tuple[Side, ...]
 
 
+def by_answers(suite: Json, items: Sequence[Json]) -> list[Json]:
+    """A suite's record in parts, each of readings that read the same answers; ``items`` are those that it pools.
+
+    An eval read by letters and one read by words have pooled numbers, but these are no two views of one thing.
+    """
+    read: dict[Key, list[int]] = {}
+    for number, item in enumerate(items):
+        for reading in item["readings"]:
+            read.setdefault(_key(reading), []).append(number)
+    scopes: dict[tuple[int, ...], list[Json]] = {}
+    for reading in suite["readings"]:
+        scopes.setdefault(tuple(read.get(_key(reading), ())), []).append(reading)
+    parts: list[Json] = []
+    for readings in scopes.values():
+        own = {_key(reading) for reading in readings}
+        parts.append({"readings": readings, "metrics": [m for m in suite["metrics"] if _key(m, "reading") in own]})
+    return parts
+
+
 def sides(owner: Json) -> tuple[Sides, ...]:
-    """The tables of an item or a suite: one for each metric that two protocols or more yield."""
-    return tuple(_sides(sweep, owner["readings"][0]["name"]) for sweep in sweeps(owner) if len(sweep.rows) > 1)
+    """The tables of an item, or of a suite's part: one for each metric that two protocols or more yield."""
+    found = [sweep for sweep in sweeps(owner) if len(sweep.rows) > 1]
+    if not found:
+        return ()
+    yields, kept = _yields(owner), kept_readings(owner)
+    leading = {name for key in kept for name in yields[key][:1]}
+    folds = len(kept) < len(yields)
+    return tuple(_sides(one, owner["readings"][0]["name"], one.metric in leading, folds) for one in found)
 
 
-def _sides(sweep: Sweep, headline: str) -> Sides:
+def kept_readings(owner: Json) -> set[Key]:
+    """The readings of an item, or of a suite's part, that stand among the main figures, by name and signature.
+
+    All, or where there are many, the first to yield a metric, and beside a headline that skips answers, the first that
+    keeps all. The others stand side by side only.
+    """
+    yields = _yields(owner)
+    if not is_many(owner):
+        return set(yields)
+    kept: set[Key] = set()
+    seen: set[str] = set()
+    for key, names in yields.items():
+        if not kept or not seen.issuperset(names):
+            kept.add(key)
+        seen.update(names)
+    skipping = {_key(reading) for reading in owner["readings"] if reading["coverage"].get("skipped")}
+    headline = _key(owner["readings"][0])
+    if headline in skipping:
+        keeping = (
+            k for k, names in yields.items() if k not in skipping and not set(names).isdisjoint(yields[headline])
+        )
+        kept.update(islice(keeping, 1))
+    return kept
+
+
+def _key(record: Json, name: str = "name") -> Key:
+    return record[name], record["signature"]
+
+
+def _yields(owner: Json) -> dict[Key, list[str]]:
+    """The names of each reading's metrics, in its order; shares of what went wrong are left out."""
+    found: dict[Key, list[str]] = {_key(reading): [] for reading in owner["readings"]}
+    for metric in owner["metrics"]:
+        if not metric["group"] and metric["name"] not in SHARES and metric["reading"] is not None:
+            found[_key(metric, "reading")].append(metric["name"])
+    return found
+
+
+def _sides(sweep: Sweep, headline: str, leading: bool, folds: bool) -> Sides:
     first = sweep.rows[0]
     known = [row for row in sweep.rows if row.value is not None]
     known.sort(key=lambda row: row.value or 0.0, reverse=sweep.direction == "higher")
@@ -61,6 +132,8 @@ def _sides(sweep: Sweep, headline: str) -> Sides:
     text, named = _sentence(sweep, known)
     return Sides(
         metric=sweep.metric,
+        leading=leading,
+        folds=folds,
         compared=first.protocol,
         sentence=text,
         named=named,
@@ -74,9 +147,15 @@ def _sentence(sweep: Sweep, known: list[SweepRow]) -> tuple[str, tuple[str, ...]
         return f"{what}: {'one has' if known else 'none has'} a value", ()
     if not sweep.spread:
         return f"{what}: {known[0].value_text} by each", ()
-    low, high = sorted((known[0], known[-1]), key=lambda row: row.value or 0.0)
-    ends = f"{low.value_text} ({low.protocol}) to {high.value_text} ({high.protocol})"
-    return f"{what}: {ends}, spread {sweep.spread_text}", (low.protocol, high.protocol)
+    # Among equals the earliest is named, which the headline is.
+    in_order = [row for row in sweep.rows if row in known]
+    low = min(in_order, key=lambda row: row.value or 0.0)
+    high = max(in_order, key=lambda row: row.value or 0.0)
+    return f"{what}: {_end(low)} to {_end(high)}, spread {sweep.spread_text}", (low.protocol, high.protocol)
+
+
+def _end(row: SweepRow) -> str:
+    return f"{row.value_text} ({row.protocol}{f', {row.skipped} skipped' if row.skipped else ''})"
 
 
 def _side(row: SweepRow, first: SweepRow, headline: bool, unit: str) -> Side:

@@ -35,12 +35,7 @@ def summary_lines(run: Mapping[str, Any], width: int) -> list[Line]:
     # What a control measured is in the differences that were recorded against it; the page shows it in full.
     measured = [one for one in view.evals(run) if (one.blocks or one.verdict != "skipped") and one.verdict != "control"]
     evals = [_without_model(entry, several) for one in measured for entry in _entries(one)]
-    suites = [
-        _without_model(entry, several)
-        for suite in run["suites"]
-        if suite["evals"] > 1
-        for entry in _suite(suite, _fields_between(run, suite))
-    ]
+    suites = [_without_model(entry, several) for suite in view.suites(run) for entry in _suite(suite)]
     if not evals:
         return [(banner.text, "red") for banner in view.banners(run)] + _noted(run)
     lines = _table(_without_model(_Entry(_HEAD, "bold"), several), evals, suites, width)
@@ -102,20 +97,13 @@ def _entries(one: view.Eval) -> Iterator[_Entry]:
         yield _Entry((name, model, "", "", "", "", "", tail), style)
 
 
-def _fields_between(run: Mapping[str, Any], suite: Mapping[str, Any]) -> set[str]:
-    """Fields in which the suite's evals differ: those that no eval reports by group, since they are fixed in each."""
-    own = [item for item in run["items"] if (item["suite"], item["model"]) == (suite["name"], suite["model"])]
-    within = {field for item in own for field in view.group_fields(item)}
-    return view.group_fields(suite) - within
-
-
-def _suite(suite: Mapping[str, Any], fields: set[str]) -> Iterator[_Entry]:
-    name, model = f"{suite['name']} (pooled)", suite["model"]
-    for number, block in enumerate(view.unfolded(view.blocks(suite))):
+def _suite(suite: view.Suite) -> Iterator[_Entry]:
+    name, model = f"{suite.name} (pooled)", suite.model
+    for number, block in enumerate(view.unfolded(suite.blocks)):
         for cells in _figures(block, headline=number == 0):
             yield _Entry((name, model, *cells, ""), "bold" if name else "")
             name = model = ""
-        groups = tuple(figure for figure in block.groups if figure.group.partition("=")[0] in fields)
+        groups = tuple(figure for figure in block.groups if figure.group.partition("=")[0] in suite.fields)
         rows = _figures(replace(block, figures=groups, answered="", skipped=""), headline=number == 0)
         for figure, cells in zip(groups, rows, strict=True):
             yield _Entry((f"  {figure.group}", "", *cells, ""), "")

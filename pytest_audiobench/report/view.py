@@ -14,8 +14,7 @@ from pytest_audiobench.report.figures import (
     unanswered_text,
     value_text,
 )
-from pytest_audiobench.report.side_by_side import Sides, sides
-from pytest_audiobench.report.sweep import is_many
+from pytest_audiobench.report.side_by_side import Sides, by_answers, kept_readings, sides
 from pytest_audiobench.report.went_wrong import FailureClass, failure_classes, is_without
 from pytest_audiobench.runs.scoring import SHARES
 
@@ -97,12 +96,25 @@ class Eval:
 
     name: str
     model: str
+    control: bool
     verdict: str
     tone: Tone
     checks: tuple[Check, ...]
     blocks: tuple[Block, ...]
     sides: tuple[Sides, ...]
     failures: tuple[FailureClass, ...]
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Evals pooled; ``fields`` are those in which its evals differ, which none of them reports by."""
+
+    name: str
+    model: str
+    evals: int
+    blocks: tuple[Block, ...]
+    sides: tuple[Sides, ...]
+    fields: frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -128,52 +140,14 @@ def evals(record: Json) -> list[Eval]:
     return [_eval(item) for item in record["items"]]
 
 
-def blocks(owner: Json) -> tuple[Block, ...]:
-    """The figures of an item or a suite by reading, then those that a test recorded itself."""
-    metrics = owner["metrics"]
-    kept = kept_readings(owner)
-    by_reading: dict[tuple[str, str], list[Json]] = {}
-    for metric in metrics:
-        by_reading.setdefault(_key(metric), []).append(metric)
-    found = [
-        _block(reading, by_reading.get((reading["name"], reading["signature"]), []), folded=number not in kept)
-        for number, reading in enumerate(owner["readings"])
-    ]
-    own = [m for m in metrics if m["reading"] is None]
-    if own:
-        found.append(_block({"name": "", "signature": "", "coverage": {}}, own, folded=False))
-    return tuple(found)
-
-
-def kept_readings(owner: Json) -> set[int]:
-    """The readings whose figures are not folded, by number: all, or where there are many, the first to yield a metric.
-
-    Beside a headline that skips answers, the first that keeps all is among them too.
-    """
-    readings = owner["readings"]
-    if not is_many(owner):
-        return set(range(len(readings)))
-    yields: dict[tuple[str, str], set[str]] = {(r["name"], r["signature"]): set() for r in readings}
-    for metric in owner["metrics"]:
-        if not metric["group"] and metric["name"] not in SHARES and (key := _key(metric)) in yields:
-            yields[key].add(metric["name"])
-    names = list(yields.values())
-    skips = [bool(reading["coverage"].get("skipped")) for reading in readings]
-    kept = {number for number, own in enumerate(names) if own.difference(*names[:number]) or number == 0}
-    if skips[0]:
-        kept |= set([n for n, own in enumerate(names) if own & names[0] and not skips[n]][:1])
-    return kept
+def suites(record: Json) -> list[Suite]:
+    """The run's suites of several evals."""
+    return [_suite(suite, record["items"]) for suite in record["suites"] if suite["evals"] > 1]
 
 
 def unfolded(blocks: Sequence[Block]) -> list[Block]:
     """Those that stand among the main figures."""
     return [block for block in blocks if not block.folded]
-
-
-def group_fields(owner: Json) -> set[str]:
-    """The metadata fields that an item's or a suite's numbers are grouped by."""
-    groups = [metric["group"] for metric in owner["metrics"]]
-    return {field for group in groups if not is_without(group) for field in group}
 
 
 def banners(record: Json) -> list[Banner]:
@@ -227,10 +201,6 @@ def _count(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 
-def _key(metric: Json) -> tuple[str, str]:
-    return metric["reading"], metric["signature"]
-
-
 def _eval(item: Json) -> Eval:
     verdict, tone = _verdict(item)
     checks = tuple(
@@ -239,7 +209,52 @@ def _eval(item: Json) -> Eval:
         )
         for v in item["verdicts"]
     )
-    return Eval(item["eval"], item["model"], verdict, tone, checks, blocks(item), sides(item), failure_classes(item))
+    return Eval(
+        name=item["eval"],
+        model=item["model"],
+        control=item["control"],
+        verdict=verdict,
+        tone=tone,
+        checks=checks,
+        blocks=_blocks(item, [item]),
+        sides=sides(item),
+        failures=failure_classes(item),
+    )
+
+
+def _suite(suite: Json, items: Sequence[Json]) -> Suite:
+    own = [item for item in items if (item["suite"], item["model"]) == (suite["name"], suite["model"])]
+    parts = by_answers(suite, [item for item in own if not item["control"]])
+    return Suite(
+        name=suite["name"],
+        model=suite["model"],
+        evals=suite["evals"],
+        blocks=_blocks(suite, parts),
+        sides=tuple(one for part in parts for one in sides(part)),
+        fields=frozenset(_fields(suite).difference(*map(_fields, own))),
+    )
+
+
+def _fields(owner: Json) -> set[str]:
+    """The metadata fields that an item's or a suite's numbers are grouped by."""
+    groups = [metric["group"] for metric in owner["metrics"]]
+    return {field for group in groups if not is_without(group) for field in group}
+
+
+def _blocks(owner: Json, parts: Sequence[Json]) -> tuple[Block, ...]:
+    """The figures by reading, then those that a test recorded itself; ``parts`` are of readings of the same answers."""
+    kept = {key for part in parts for key in kept_readings(part)}
+    metrics: dict[tuple[str | None, str | None], list[Json]] = {}
+    for metric in owner["metrics"]:
+        metrics.setdefault((metric["reading"], metric["signature"]), []).append(metric)
+    found = []
+    for reading in owner["readings"]:
+        key = (reading["name"], reading["signature"])
+        found.append(_block(reading, metrics.get(key, []), folded=key not in kept))
+    own = [metric for metric in owner["metrics"] if metric["reading"] is None]
+    if own:
+        found.append(_block({"name": "", "signature": "", "coverage": {}}, own, folded=False))
+    return tuple(found)
 
 
 def _verdict(item: Json) -> tuple[str, Tone]:
