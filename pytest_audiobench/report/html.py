@@ -23,6 +23,7 @@ from pytest_audiobench.report.atomic import write_chunks
 from pytest_audiobench.report.page_samples import BUDGET_BYTES, Shown, page_samples
 from pytest_audiobench.report.run_files import LINE_FILES
 from pytest_audiobench.report.samples import joined
+from pytest_audiobench.report.side_by_side import Sides
 from pytest_audiobench.report.went_wrong import sentence
 
 PAGE = "report.html"
@@ -31,7 +32,9 @@ SCRIPTS = ("page.elements.js", "page.numbers.js", "page.samples.js")
 
 _OF_RUN = ("run", "started", "finished", "command", "models", "hashes", "runtime", "notes", "epochs")
 _OF_ITEM = ("outcome", "message", "errors", "warnings", "hashes", "agreement", "asking")
+_OF_EVAL = ("name", "model", "verdict", "tone")
 _OF_BLOCK = ("reading", "signature", "answered", "unanswered", "folded")
+_OF_SIDES = ("metric", "leading", "compared", "sentence")
 _OF_SUITE = ("name", "model", "evals")
 _ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
@@ -87,8 +90,11 @@ def _content(record: Mapping[str, Any]) -> dict[str, Any]:
         "banners": [asdict(banner) for banner in view.banners(record)],
         "evals": [
             {
-                **asdict(one),
+                **{name: getattr(one, name) for name in _OF_EVAL},
                 **{name: item[name] for name in _OF_ITEM},
+                "checks": [asdict(check) for check in one.checks],
+                "failures": [asdict(failure) for failure in one.failures],
+                "sides": list(map(_sides, one.sides)),
                 "blocks": list(map(_block, one.blocks)),
                 "readings": [reading["name"] for reading in item["readings"]],
                 "wrong": sentence(one.failures),
@@ -99,7 +105,7 @@ def _content(record: Mapping[str, Any]) -> dict[str, Any]:
             {
                 **{name: getattr(suite, name) for name in _OF_SUITE},
                 "blocks": list(map(_block, suite.blocks)),
-                "sides": [asdict(one) for one in suite.sides],
+                "sides": list(map(_sides, suite.sides)),
             }
             for suite in view.suites(record)
         ],
@@ -113,6 +119,10 @@ def _block(block: view.Block) -> dict[str, Any]:
     groups = [[one.group, one.metric, one.value, one.interval, one.n] for one in block.groups]
     figures = [[one.metric, one.value, one.interval, one.n, one.method] for one in block.figures]
     return {**{name: getattr(block, name) for name in _OF_BLOCK}, "figures": figures, "groups": groups}
+
+
+def _sides(one: Sides) -> dict[str, Any]:
+    return {**{name: getattr(one, name) for name in _OF_SIDES}, "rows": [asdict(row) for row in one.rows]}
 
 
 def _filled(template: str, parts: Mapping[str, str]) -> str:

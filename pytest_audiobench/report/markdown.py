@@ -6,19 +6,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pytest_audiobench.report import beneath, view
+from pytest_audiobench.report import beneath, sweep_text, view
+from pytest_audiobench.report.escapes import escaped as escaped
 
 _MOST_ROWS = 200
 """GitHub refuses a step's summary beyond 1 MiB; a row is under a kilobyte or so."""
-_LONGEST_CELL = 300
-
-_ESCAPES = str.maketrans(
-    {
-        **{character: f"\\{character}" for character in "\\`*_{}[]()#+!|~-"},
-        **{character: f"&#{ord(character)};" for character in "<>&@"},
-        **dict.fromkeys("\r\n\t\v\f\x85\u2028\u2029", " "),
-    }
-)
+_MOST_TABLES = 20
 _HEAD = ("Eval", "Model", "Metric", "Value", "Interval", "n", "Answered", "Verdict")
 _ALIGNED = (":--", ":--", ":--", "--:", "--:", "--:", "--:", ":--")
 
@@ -32,11 +25,6 @@ def append_summary(path: Path, run: Mapping[str, Any]) -> None:
 def summary(run: Mapping[str, Any]) -> str:
     """The run as Markdown. Everything that came from outside is escaped: no pipe, tag, link or mention survives."""
     return "\n".join([*_lines(run), ""])
-
-
-def escaped(text: str) -> str:
-    """``text`` as one line of Markdown that shows it literally, cut at 300 characters."""
-    return (text if len(text) <= _LONGEST_CELL else text[: _LONGEST_CELL - 1] + "…").translate(_ESCAPES)
 
 
 def _lines(run: Mapping[str, Any]) -> Iterator[str]:
@@ -55,6 +43,8 @@ def _lines(run: Mapping[str, Any]) -> Iterator[str]:
     if len(rows) > _MOST_ROWS:
         yield f"{len(rows) - _MOST_ROWS} more rows are in run.json."
         yield ""
+    for name, sweep, marks in beneath.side_tables(run)[:_MOST_TABLES]:
+        yield from (f"**{escaped(sweep_text.title(name, sweep))}**", "", *sweep_text.markdown(sweep, marks), "")
     yield from _bullets(run)
 
 

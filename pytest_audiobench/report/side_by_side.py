@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, TypeAlias
 
@@ -43,8 +43,7 @@ class Sides:
     """A metric by several protocols, the best first; differences are to ``compared``, the first that yields it.
 
     A ``leading`` one is of the first metric of a reading among the main figures; where it ``folds``, some of its
-    protocols are not among these. ``named`` are the protocols that
-    ``sentence`` names.
+    protocols are not among these.
     """
 
     metric: str
@@ -52,8 +51,8 @@ class Sides:
     folds: bool
     compared: str
     sentence: str
-    named: tuple[str, ...]
     rows: tuple[Side, ...]
+    sweep: Sweep
 
 
 def by_answers(suite: Json, items: Sequence[Json]) -> list[Json]:
@@ -128,30 +127,29 @@ def _sides(sweep: Sweep, headline: str, leading: bool, folds: bool) -> Sides:
     first = sweep.rows[0]
     known = [row for row in sweep.rows if row.value is not None]
     known.sort(key=lambda row: row.value or 0.0, reverse=sweep.direction == "higher")
-    rows = [*known, *(row for row in sweep.rows if row.value is None)]
-    text, named = _sentence(sweep, known)
+    rows = (*known, *(row for row in sweep.rows if row.value is None))
     return Sides(
         metric=sweep.metric,
         leading=leading,
         folds=folds,
         compared=first.protocol,
-        sentence=text,
-        named=named,
+        sentence=_sentence(sweep),
         rows=tuple(_side(row, first, row is first and row.protocol == headline, sweep.unit) for row in rows),
+        sweep=replace(sweep, rows=rows),
     )
 
 
-def _sentence(sweep: Sweep, known: list[SweepRow]) -> tuple[str, tuple[str, ...]]:
+def _sentence(sweep: Sweep) -> str:
     what = f"{sweep.metric} by {len(sweep.rows)} protocols"
+    known = [row for row in sweep.rows if row.value is not None]
     if sweep.spread is None:
-        return f"{what}: {'one has' if known else 'none has'} a value", ()
+        return f"{what}: {'one has' if known else 'none has'} a value"
     if not sweep.spread:
-        return f"{what}: {known[0].value_text} by each", ()
+        return f"{what}: {known[0].value_text} by each"
     # Among equals the earliest is named, which the headline is.
-    in_order = [row for row in sweep.rows if row in known]
-    low = min(in_order, key=lambda row: row.value or 0.0)
-    high = max(in_order, key=lambda row: row.value or 0.0)
-    return f"{what}: {_end(low)} to {_end(high)}, spread {sweep.spread_text}", (low.protocol, high.protocol)
+    low = min(known, key=lambda row: row.value or 0.0)
+    high = max(known, key=lambda row: row.value or 0.0)
+    return f"{what}: {_end(low)} to {_end(high)}, spread {sweep.spread_text}"
 
 
 def _end(row: SweepRow) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from pytest_audiobench.report import beneath, view
+from pytest_audiobench.report import beneath, sweep_text, view
 from pytest_audiobench.report.figures import printable
 from pytest_audiobench.report.view import Block
 
@@ -39,6 +39,9 @@ def summary_lines(run: Mapping[str, Any], width: int) -> list[Line]:
     if not evals:
         return [(banner.text, "red") for banner in view.banners(run)] + _noted(run)
     lines = _table(_without_model(_Entry(_HEAD, "bold"), several), evals, suites, width)
+    for name, sweep, marks in beneath.side_tables(run):
+        lines += [("", ""), (sweep_text.title(name, sweep), "bold")]
+        lines += [(text, "") for text in sweep_text.table(sweep, marks)]
     lines += [(printable(text), "") for text in beneath.side_lines(run)]
     lines += [(printable(text), "yellow") for text in beneath.failure_lines(run)]
     lines += list(_failures(run))

@@ -96,6 +96,7 @@ class Eval:
 
     name: str
     model: str
+    suite: str
     control: bool
     verdict: str
     tone: Tone
@@ -212,6 +213,7 @@ def _eval(item: Json) -> Eval:
     return Eval(
         name=item["eval"],
         model=item["model"],
+        suite=item["suite"],
         control=item["control"],
         verdict=verdict,
         tone=tone,
