@@ -181,7 +181,7 @@
       el("tr", { class: number < all.length - 1 ? "joined" : null },
         number ? [el("td"), el("td"), el("td")] : [el("th", { scope: "row", class: "mono" }, one.name),
           el("td", { class: "number" }, count(one.answers)), el("td", { class: "number" }, one.share)],
-        moved ? [el("td", {}, visible(moved.metric)), el("td", { class: "number" }, moved.value), el("td", { class: "number value" }, moved.without),
+        moved ? [el("td", { class: "nowrap" }, visible(moved.metric)), el("td", { class: "number" }, moved.value), el("td", { class: "number value" }, moved.without),
           el("td", { class: "number" }, moved.interval), el("td", { class: "number" }, count(moved.n)), el("td", { class: "number" }, moved.difference)]
           : el("td", { colspan: 6 })))));
   }

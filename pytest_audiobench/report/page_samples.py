@@ -123,11 +123,16 @@ def _readings(one: Joined, numbers: Mapping[str, int]) -> list[list[Any]]:
     found: dict[tuple[Any, ...], list[int]] = {}
     for row in one.processed:
         scores = scored.get(row["reading"])
-        text = None if scores is None else " ".join(f"{name}={value:g}" for name, value in scores.items())
-        said = (row["status"], row["value"], text, _right(scores or {}))
+        said = (row["status"], row["value"], None if scores is None else tuple(scores.items()))
         if row["reading"] in numbers:
             found.setdefault(said, []).append(numbers[row["reading"]])
-    return [[own, status, _cut(value), text, right] for (status, value, text, right), own in found.items()]
+    return [[own, status, _cut(value), *_scores(scores)] for (status, value, scores), own in found.items()]
+
+
+def _scores(scores: tuple[tuple[str, float], ...] | None) -> tuple[str | None, bool | None]:
+    if scores is None:
+        return None, None
+    return " ".join(f"{name}={value:g}" for name, value in scores), _right(dict(scores))
 
 
 def _wording(one: Joined) -> list[str]:

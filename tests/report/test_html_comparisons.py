@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 
-from pytest_audiobench.report import html
-
 RIGHT, WRONG = ("(a) cat", "parsed", True), ("(b) dog", "parsed", False)
 LOOP, REFUSED = ("b b b b b", "parsed", False), ("I cannot", "refused", False)
 WORDING = {"b b b b b": ("loop",)}
@@ -186,14 +184,12 @@ def test_huge_failures_do_not_break_the_budget(runs: Any) -> None:
     assert path.stat().st_size < 1_100_000
 
 
-def test_many_protocols_and_groups_leave_the_page_within_its_budget(runs: Any) -> None:
+def test_what_many_protocols_say_alike_costs_little_on_the_page(runs: Any) -> None:
     many = {f"protocol-{number}": lenient for number in range(40)}
-    items = [runs.item(n, f"eval-{n}", ANSWERS * 200, others=many, wording=WORDING) for n in range(4)]
-    path = runs.page(*items)
-    assert path.stat().st_size < html.BUDGET_BYTES
-    text = path.read_text()
+    item = runs.item(0, "a", ANSWERS * 10, others=many, wording=WORDING)
+    text = runs.page(item, budget_bytes=150_000).read_text()
     data = json.loads(text.partition('type="application/json">')[2].partition("</script>")[0])
-    assert all(sample["first"] == sample["total"] for sample in data["samples"])
+    assert [(sample["first"], sample["total"]) for sample in data["samples"]] == [(100, 100)]
 
 
 @pytest.mark.parametrize("width", [390, 1280])
