@@ -54,7 +54,7 @@ def mimo_errors(references: Sequence[Sequence[str]], streams: Sequence[str]) -> 
 def segment_errors(
     reference: Sequence[Segment], heard: Sequence[Segment], collar_s: float | None = None
 ) -> TalkerErrors:
-    """cpWER over segments, each talker's joined in the order of their starts; with ``collar_s`` it is tcpWER.
+    """Over segments: cpWER, each talker's joined in the order of their starts; with ``collar_s`` tcpWER.
 
     Then words match only where their times come within ``collar_s`` seconds of each other. Nothing heard is one
     segment without words: everything is deleted. Raises UsageError without meeteval.

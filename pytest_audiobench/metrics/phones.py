@@ -15,11 +15,12 @@ from typing import Literal, TypeAlias
 
 PhoneSet: TypeAlias = Literal[39, 48, 61]
 
-PHONES = frozenset(
+_NAMES = (
     "aa ae ah ao aw ax ax-h axr ay b bcl ch d dcl dh dx eh el em en eng epi er ey f g gcl h# hh hv ih ix iy jh k kcl l "
-    "m n ng nx ow oy p pau pcl q r s sh sil t tcl th uh uw ux v w y z zh".split()
+    "m n ng nx ow oy p pau pcl q r s sh sil t tcl th uh uw ux v w y z zh"
 )
-"""TIMIT's 61 and ``sil``."""
+PHONES = frozenset((*_NAMES.split(), "cl", "vcl"))
+"""TIMIT's 61, ``sil``, and the closures of the 48. CMUdict's 39 are among them."""
 
 
 def _joined(*groups: str) -> Mapping[str, str]:

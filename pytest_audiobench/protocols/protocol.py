@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Literal, NamedTuple, TypeAlias
 
 from pytest_audiobench.datasets.sample import Sample
@@ -41,6 +42,7 @@ class Example(NamedTuple):
     question: str = ""
     choices: tuple[str, ...] = ()
     references: tuple[str, ...] = ()
+    metadata: Mapping[str, str] = MappingProxyType({})
 
 
 class About(NamedTuple):

@@ -25,8 +25,7 @@ KINDS = (
         }.items()
     ),
     *(
-        # No direction is better in itself; what is asked for is as many as there are.
-        MetricKind(name, "higher", SHARE, mean_of(name, name), lambda one, name=name: (one[name], 1.0), about)
+        MetricKind(name, "higher", SHARE, mean_of(name, name), about=about)
         for name, about in {
             "one_talker": "The share of scored answers that were split into one talker.",
             "two_talkers": "The share of scored answers that were split into two talkers.",

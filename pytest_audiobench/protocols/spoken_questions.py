@@ -1,0 +1,118 @@
+"""A spoken question, its answer wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.protocols.asking import answered, as_text, one_question
+from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Protocol, Reading
+from pytest_audiobench.protocols.refusals import refuses
+from pytest_audiobench.protocols.spoken.following import TRANSCRIPT, following_reading
+from pytest_audiobench.protocols.spoken.matching import matches
+
+INSTRUCTION = "Please answer the question in detail."
+"""SALMONN's prompt (Tang et al. 2024, arXiv 2310.13289)."""
+
+
+def spoken_questions(
+    *readings: str, prompt: str = INSTRUCTION, system: str | None = None, max_new_tokens: int = 256
+) -> Protocol:
+    """Ask for the answer to the question that the sample's clip asks, by its own question's words or ``prompt``.
+
+    A sample's references are the accepted answers; one without words says that there is none. The readings are
+    ``answer-contained`` (the default; ours), ``question-level`` (WikiQA's precision, recall and F1) and ``following``
+    (needs metadata "transcript"). Raises UsageError for an unknown reading.
+    """
+    stage = one_question(lambda sample: sample.question or prompt, max_new_tokens, system)
+    asked = Protocol("spoken_questions", (stage,), (_READINGS["answer-contained"],), _READINGS)
+    return asked.reading_as(*readings) if readings else asked
+
+
+def _parse(sample: Sample, earlier: Earlier) -> Answer:
+    """The answer as it is, unless it declines to answer."""
+    response = answered(earlier)
+    if response.finish == "refusal" or refuses(response.text):
+        return Answer("refused")
+    return as_text(sample, earlier)
+
+
+def _contained(sample: Sample, answer: Answer) -> Mapping[str, float]:
+    return matches(answer.value or "", _accepted(sample) or ("",)) if answer.value else _NOTHING
+
+
+_NOTHING = {"correct": 0.0, "em": 0.0, "f1": 0.0}
+
+
+def _question_level(sample: Sample, answer: Answer) -> Mapping[str, float]:
+    accepted = _accepted(sample)
+    right = bool(accepted) and answer.value is not None and matches(answer.value, accepted)["correct"] == 1.0
+    return {"right": float(right), "answered": float(answer.value is not None), "answerable": float(bool(accepted))}
+
+
+def _accepted(sample: Sample) -> tuple[str, ...]:
+    return tuple(truth for truth in sample.truths if truth.strip())
+
+
+_CANDIDATES = ("Kathmandu", "Kathmandu, Nepal")
+_NORM = "norm:nfkc+lower+nopunct+noarticles+cjkchars|match:any reference contained"
+_WORDS = (
+    "Texts become words: NFKC, small letters, no punctuation, no a, an and the, a Chinese or Japanese character a "
+    "word. An answer is right when all words of any accepted answer stand in it, one after another. "
+)
+
+_READINGS: Mapping[str, Reading] = MappingProxyType(
+    {
+        "answer-contained": Reading(
+            "answer-contained",
+            f"questions:answer-contained|v:1|{_NORM}|unanswered:wrong",
+            _parse,
+            _contained,
+            ("accuracy", "exact_match", "token_f1"),
+            About(
+                f"{_WORDS}Beside the accuracy stand exact_match and token_f1 as in SQuAD, the best accepted answer "
+                "counting. A refusal and an empty answer are wrong.",
+                "ours, for SALMONN's SQQA on WikiQA. The published figures (SALMONN .41, a reproduction 232 of 633 = "
+                ".367) come from a model as judge, right when it accepts any of the references",
+                (
+                    Example("The capital of Nepal is Kathmandu.", references=_CANDIDATES),
+                    Example("It is not Kathmandu.", references=_CANDIDATES),
+                    Example("It is the largest city of Nepal.", references=_CANDIDATES),
+                    Example("I'm sorry, I can't hear the audio.", references=_CANDIDATES),
+                ),
+                "Words are compared, not meanings: a paraphrase is wrong and a denial of the right answer is right. "
+                "WikiQA's references are whole sentences, which few answers hold: give short answers as references, "
+                "or let a judge read them.",
+            ),
+        ),
+        "question-level": Reading(
+            "question-level",
+            f"questions:question-level|v:1|{_NORM}|answered:neither refused nor empty",
+            _parse,
+            _question_level,
+            ("question_f1", "question_precision", "question_recall"),
+            About(
+                f"{_WORDS}A question is answered when the model neither declines nor is silent, and answerable when "
+                "it has an accepted answer with words. Precision is right / answered, recall right / answerable, F1 "
+                "their harmonic mean, over all questions.",
+                "WikiQA's question-level measures of answer triggering (Yang, Yih and Meek 2015, EMNLP), with the rule "
+                "above for what is right",
+                (
+                    Example("Kathmandu.", references=_CANDIDATES),
+                    Example("I don't know the answer.", references=_CANDIDATES),
+                    Example("Kathmandu.", references=("",)),
+                ),
+                "WikiQA lets a system choose among given sentences; an answer in free words is held to their words.",
+            ),
+        ),
+        "following": following_reading(
+            "questions",
+            "1.0 (SALMONN .98)",
+            tuple(
+                Example(text, references=_CANDIDATES, metadata={TRANSCRIPT: "what is the capital of nepal"})
+                for text in ("What is the capital of Nepal?", "The capital is Kathmandu.")
+            ),
+        ),
+    }
+)
