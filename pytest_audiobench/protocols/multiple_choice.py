@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import string
 from collections.abc import Mapping
-from functools import partial
 from types import MappingProxyType
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.protocols.asking import answered, one_question
+from pytest_audiobench.models.messages import AudioSlot, Message, Response, Settings
 from pytest_audiobench.protocols.choice.rules import RULES, Rule
 from pytest_audiobench.protocols.options import LETTERS
-from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Reading
+from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Reading, Stage
 
 DEFAULT = "{question}\n{options}\nAnswer with the letter of the correct option."
 FAITHFULNESS_AF3 = "{question} Select one option from the provided choices.\n{options_in_line}."
@@ -51,7 +50,12 @@ def multiple_choice(
     template = _parsed(PROMPTS.get(prompt, prompt))
     available = _readings("listed" if any(name.startswith("options") for _, name in template) else "unlisted")
 
-    stage = one_question(partial(_filled, template), max_new_tokens, system, task="choice")
+    def render(sample: Sample, earlier: Earlier) -> tuple[Message, ...]:
+        slots = tuple(AudioSlot(number) for number in range(len(sample.clips)))
+        user = Message("user", (*slots, _filled(template, sample)))
+        return (user,) if system is None else (Message("system", (system,)), user)
+
+    stage = Stage("answer", render, task="choice", settings=Settings(max_new_tokens=max_new_tokens))
     asked = Protocol("multiple_choice", (stage,), (available["letters"],), available)
     return asked.reading_as(*readings) if readings else asked
 
@@ -91,9 +95,12 @@ def _readings(options: str) -> Mapping[str, Reading]:
     return MappingProxyType({name: _reading(name, rule, options) for name, rule in RULES.items()})
 
 
+_NO_ANSWER = Response()
+
+
 def _reading(name: str, rule: Rule, options: str) -> Reading:
     def parse(sample: Sample, earlier: Earlier) -> Answer:
-        response = answered(earlier)
+        response = earlier.get("answer", _NO_ANSWER)
         return rule.read(response.text, sample.choices, response.finish)
 
     def score(sample: Sample, answer: Answer) -> Mapping[str, float] | None:

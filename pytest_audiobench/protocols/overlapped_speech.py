@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.talkers import cp_errors
-from pytest_audiobench.protocols.asking import as_text, one_question
+from pytest_audiobench.protocols.free_text import choose, free_stage, read_text
 from pytest_audiobench.protocols.protocol import About, Answer, Example, Protocol, Reading
 from pytest_audiobench.protocols.spoken.words import NORMALISED, spoken_words
 from pytest_audiobench.protocols.talkers.splitting import talkers_of
@@ -28,9 +28,9 @@ def overlapped_speech(
     ``best-permutation`` and ``exactly-two-sentences`` (those of the reproduction of SALMONN).
     Raises UsageError for an unknown reading.
     """
-    stage = one_question(lambda sample: sample.question or prompt, max_new_tokens, system, task="transcription")
+    stage = free_stage(lambda sample: sample.question or prompt, system, max_new_tokens, task="transcription")
     asked = Protocol("overlapped_speech", (stage,), (_READINGS["cpwer"],), _READINGS)
-    return asked.reading_as(*readings) if readings else asked
+    return choose(asked, readings)
 
 
 def _count(talkers: Sequence[str], sample: Sample) -> dict[str, float]:
@@ -87,7 +87,7 @@ def _reading(
     about: About,
     beside: tuple[str, ...] = (),
 ) -> Reading:
-    return Reading(name, f"osr:{name}|v:1|{rules}", as_text, score, metrics, about, beside=beside)
+    return Reading(name, f"osr:{name}|v:1|{rules}", read_text, score, metrics, about, beside=beside)
 
 
 _READINGS: Mapping[str, Reading] = MappingProxyType(

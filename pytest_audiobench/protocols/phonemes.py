@@ -8,13 +8,15 @@ from types import MappingProxyType
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.phones import PHONES, PhoneSet, folded, phone_tokens
 from pytest_audiobench.metrics.token_errors import token_errors
-from pytest_audiobench.protocols.asking import answered, as_text, one_question
+from pytest_audiobench.models.messages import Response
+from pytest_audiobench.protocols.free_text import choose, free_stage, read_text
 from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Protocol, Reading
 
 INSTRUCTION = "Provide the phonetic transcription for the speech."
 """SALMONN's prompt (Tang et al. 2024, arXiv 2310.13289)."""
 
 _END = "</s>"
+_NO_ANSWER = Response()
 
 
 def phonemes(
@@ -26,9 +28,9 @@ def phonemes(
     (the default; ours), ``per-48`` and ``per-61`` by the set that phones are folded to, and ``phone-tokens`` and
     ``phone-tokens-eos`` (those of the reproduction of SALMONN). Raises UsageError for an unknown reading.
     """
-    stage = one_question(lambda sample: sample.question or prompt, max_new_tokens, system, task="transcription")
+    stage = free_stage(lambda sample: sample.question or prompt, system, max_new_tokens, task="transcription")
     asked = Protocol("phonemes", (stage,), (_READINGS["per-39"],), _READINGS)
-    return asked.reading_as(*readings) if readings else asked
+    return choose(asked, readings)
 
 
 def _folding(phones: PhoneSet, about: About) -> Reading:
@@ -43,8 +45,8 @@ def _folding(phones: PhoneSet, about: About) -> Reading:
 
 def _ended(sample: Sample, earlier: Earlier) -> Answer:
     """The answer without a written end token; one that ran into the limit of tokens is "truncated"."""
-    text = answered(earlier).text.strip()
-    whole = as_text(sample, earlier)
+    text = earlier.get("answer", _NO_ANSWER).text.strip()
+    whole = read_text(sample, earlier)
     if whole.status == "empty" or text == _END:
         return Answer("empty")
     if text.endswith(_END):

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.protocols.asking import as_text, one_question
+from pytest_audiobench.protocols.free_text import choose, free_stage, read_text
 from pytest_audiobench.protocols.protocol import About, Answer, Example, Protocol, Reading
 from pytest_audiobench.protocols.spoken.following import TRANSCRIPT, following_reading
 from pytest_audiobench.protocols.spoken.matching import matches
@@ -39,9 +39,9 @@ def slot_filling(
         return prompt.replace("{slot}", slot.replace("_", " "))
 
     asked = Protocol(
-        "slot_filling", (one_question(words, max_new_tokens, system),), (_READINGS["slot-value"],), _READINGS
+        "slot_filling", (free_stage(words, system, max_new_tokens),), (_READINGS["slot-value"],), _READINGS
     )
-    return asked.reading_as(*readings) if readings else asked
+    return choose(asked, readings)
 
 
 def _score(sample: Sample, answer: Answer) -> Mapping[str, float]:
@@ -53,25 +53,23 @@ _READINGS: Mapping[str, Reading] = MappingProxyType(
         "slot-value": Reading(
             "slot-value",
             "slots:slot-value|v:1|norm:nfkc+lower+nopunct+noarticles+cjkchars|match:contained words|unanswered:wrong",
-            as_text,
+            read_text,
             _score,
             ("accuracy", "exact_match", "token_f1"),
             About(
-                "Texts become words: NFKC, small letters, no punctuation, no a, an and the, a Chinese or Japanese "
-                "character a word. An answer is right (accuracy) when all words of an accepted value stand in it, one "
-                "after another; exact_match asks that there be no others; token_f1 is SQuAD's, the best accepted value "
-                "counting. Every answer is scored, an empty one as wrong.",
+                "Texts become words: NFKC, small letters, no punctuation (a.m. is am), no a, an and the, a Chinese or "
+                "Japanese character a word. An answer is right (accuracy) when all words of an accepted value stand in "
+                "it, one after another; exact_match asks that there be no others; token_f1 is SQuAD's, the best "
+                "accepted value counting. Every answer is scored, an empty one as wrong.",
                 "ours, for SALMONN's slot filling on SLURP; exact match and token F1 as in SQuAD (Rajpurkar et al. "
                 "2016). The published figures (SALMONN .41, a reproduction .392) come from a model as judge",
                 (
                     Example("The alarm is set for nine a.m.", "nine am"),
-                    Example("The time is nine a m.", "nine a m"),
                     Example("9 AM", "nine am"),
                     Example("wake me up at nine am on friday", "nine am"),
                 ),
                 "An answer that repeats the whole speech holds every value: read accuracy beside token_f1 and "
-                'following. A number in figures is not its word, and "a" in "a.m." is taken for an article on both '
-                "sides.",
+                "following. A number in figures is not its word.",
             ),
         ),
         "following": following_reading(

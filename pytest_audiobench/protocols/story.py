@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.diversity import moving_average_ratio
-from pytest_audiobench.protocols.asking import as_text, one_question
+from pytest_audiobench.protocols.free_text import choose, free_stage, read_text
 from pytest_audiobench.protocols.protocol import About, Answer, Example, Protocol, Reading
 from pytest_audiobench.protocols.spoken.words import NORMALISED, spoken_words
 
@@ -24,9 +24,9 @@ def story(*readings: str, prompt: str = INSTRUCTION, system: str | None = None, 
     200 tokens are those of the study. No reference is needed. The readings are ``word-variety`` (the default; ours)
     and ``different-words`` (SALMONN's diversity). Raises UsageError for an unknown reading.
     """
-    stage = one_question(lambda sample: sample.question or prompt, max_new_tokens, system)
+    stage = free_stage(lambda sample: sample.question or prompt, system, max_new_tokens)
     asked = Protocol("story", (stage,), (_READINGS["word-variety"],), _READINGS)
-    return asked.reading_as(*readings) if readings else asked
+    return choose(asked, readings)
 
 
 def _variety(sample: Sample, answer: Answer) -> Mapping[str, float]:
@@ -51,7 +51,7 @@ _READINGS: Mapping[str, Reading] = MappingProxyType(
         "word-variety": Reading(
             "word-variety",
             f"story:word-variety|v:1|norm:{NORMALISED}|window:{SHORTEST}|short:0",
-            as_text,
+            read_text,
             _variety,
             ("mattr", "following"),
             About(
@@ -69,7 +69,7 @@ _READINGS: Mapping[str, Reading] = MappingProxyType(
         "different-words": Reading(
             "different-words",
             f"story:different-words|v:1|norm:none|split:white space|following:>={SHORTEST}",
-            as_text,
+            read_text,
             _different,
             ("diversity", "following"),
             About(

@@ -120,8 +120,8 @@ _DRAWN = (
 )
 _PHRASES_DEFECTS = (
     'Phrases end in the letter, so that the next word gives it: "The answer is a dog" is A, "the correct answer is '
-    'dog" is D, "the answer is because …" is B. The first phrase of the list counts, not the last of the text. A letter '
-    "before a line break is not found, nor are options beyond D. "
+    'dog" is D, "the answer is because …" is B. The first phrase of the list counts, not the last of the text. A '
+    "letter before a line break is not found, nor are options beyond D. "
 )
 _DRAWN_DEFECTS = (
     f"{_PHRASES_DEFECTS}A model that says nothing scores 25 %: coverage says how much was read. The interval knows "
@@ -158,10 +158,16 @@ ULTRAEVAL = About(
 )
 
 _STUDY = '"Measuring Faithfulness of CoT Reasoning in LALMs" (arXiv 2509.22363), '
+_STUDY_BEYOND = (
+    "A letter beyond the options counts as an answer and not as null. To repeat that study's numbers; letters is for "
+    "new ones."
+)
 _STUDY_DEFECTS = (
-    'The article "a" reads as option A and the pronoun "I" as option I, so that "I\'m sorry" is an answer (out of range '
-    "where there are fewer than nine options); a letter beyond the options counts as an answer and not as null. To "
-    "repeat that study's numbers; letters is for new ones."
+    'The article "a" reads as option A and the pronoun "I" as option I, so that "I\'m sorry" is an answer (out of '
+    f"range where there are fewer than nine options). {_STUDY_BEYOND}"
+)
+_RECOVERED_DEFECTS = (
+    f'"It is a cat" reads as option A, and a choice that the text denies can be the answer. {_STUDY_BEYOND}'
 )
 _STUDY_EXAMPLES = (
     *_animals(
@@ -176,7 +182,8 @@ _STUDY_EXAMPLES = (
 )
 _RUNTIME = (
     "the first letter A to J in parentheses; else, where the whole text equals a choice (letters and digits compared), "
-    "that; else the first letter followed by a full stop or colon; else the {} letter that stands alone, in either case."
+    "that; else the first letter followed by a full stop or colon; else the {} letter that stands alone, in either "
+    "case."
 )
 
 RUNTIME_AF3 = About(
@@ -198,16 +205,16 @@ RUNTIME_QWEN = About(
     _STUDY_DEFECTS,
 )
 RECOVERED = About(
-    "The last letter A to J in parentheses; else the longest choice whose stemmed words the last sentence holds (joined "
-    "with the one before it when under four words); else a letter after answer, choice, option or is in the last 50 "
-    "characters.",
+    "The last letter A to J in parentheses; else the longest choice whose stemmed words the last sentence holds "
+    "(joined with the one before it when under four words); else a letter after answer, choice, option or is in the "
+    "last 50 characters.",
     f"{_STUDY}its recovery for SAKURA (repair_and_save_final.py), made for the texts of Audio Flamingo 3",
     _STUDY_EXAMPLES,
-    f"A choice that the last sentence denies is the answer. {_STUDY_DEFECTS}",
+    _RECOVERED_DEFECTS,
 )
 _OVERLAP = (
-    "The last letter A to J in parentheses in the last 300 characters; else a letter after answer, option, choice or is "
-    "there; {}else a letter B to J, but for I, at the end."
+    "The last letter A to J in parentheses in the last 300 characters; else a letter after answer, option, choice or "
+    "is there; {}else a letter B to J, but for I, at the end."
 )
 RECOVERED_MM = About(
     _OVERLAP.format(
@@ -216,12 +223,12 @@ RECOVERED_MM = About(
     f"{_STUDY}its recovery for MMAR (repair_and_save_final_mm.py)",
     _STUDY_EXAMPLES,
     "The study's true letter is wrong for 13 questions of MMAR, where it took the first option that contains the "
-    f"answer. {_STUDY_DEFECTS}",
+    f"answer. {_RECOVERED_DEFECTS}",
 )
 RECOVERED_MMAU = About(
     _OVERLAP.format(""),
     f"{_STUDY}its recovery as it was run on MMAU: as faithfulness-recovered-mm, but the study's manifest has no list "
     "of choices, so that their words never spoke",
     _STUDY_EXAMPLES,
-    _STUDY_DEFECTS,
+    _RECOVERED_DEFECTS,
 )

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.metrics.token_errors import token_errors
-from pytest_audiobench.protocols.asking import as_text
+from pytest_audiobench.protocols.free_text import read_text
 from pytest_audiobench.protocols.protocol import About, Answer, Example, Reading
 from pytest_audiobench.protocols.spoken.words import NORMALISED, spoken_words
 
@@ -33,7 +33,7 @@ def following_reading(family: str, published: str, examples: tuple[Example, ...]
     return Reading(
         "following",
         f"{family}:following|v:1|norm:{NORMALISED}|wer>={NEAR}|empty:not followed",
-        as_text,
+        read_text,
         _score,
         ("following",),
         About(

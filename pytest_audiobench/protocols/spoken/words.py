@@ -8,6 +8,7 @@ from pytest_audiobench.protocols.transcription import basic_words
 
 # Han and kana have no spaces between words: each character is one.
 _UNSPACED = re.compile(r"[぀-ヿ㐀-䶿一-鿿豈-﫿\U00020000-\U0003ffff]")
+_INITIALS = re.compile(r"(?<!\w)(?:[^\W\d_]\.){2,}")
 _ARTICLES = frozenset(("a", "an", "the"))
 
 NORMALISED = "nfkc+lower+nopunct+cjkchars"
@@ -25,7 +26,7 @@ def spoken_words(text: str) -> list[str]:
 def content_words(text: str) -> list[str]:
     """:func:`spoken_words` without a, an and the, as SQuAD compares answers (Rajpurkar et al. 2016).
 
-    A text of nothing but these keeps them.
+    Initials are one word ("a.m." is am). A text of nothing but articles keeps them.
     """
-    words = spoken_words(text)
+    words = spoken_words(_INITIALS.sub(lambda initials: initials[0].replace(".", ""), text))
     return [word for word in words if word not in _ARTICLES] or words
