@@ -29,7 +29,7 @@ def phonemes(
     ``phone-tokens-eos`` (those of the reproduction of SALMONN). Raises UsageError for an unknown reading.
     """
     stage = free_stage(lambda sample: sample.question or prompt, system, max_new_tokens, task="transcription")
-    asked = Protocol("phonemes", (stage,), (_READINGS["per-39"],), _READINGS)
+    asked = Protocol("phonemes", (stage,), (_READINGS["per-39"],), _READINGS, expects="words")
     return choose(asked, readings)
 
 
@@ -145,7 +145,10 @@ _READINGS: Mapping[str, Reading] = MappingProxyType(
                 'tokens was reached (finish "length"). Where how it ended is not known, it is scored.',
                 f"{_REPRODUCTION}3.96 % over the 2,072 answers left when 548 were dropped (SALMONN's own figure is "
                 "4.2)",
-                (Example("SH IY1 HH AE1 D AH0 ZH ER1</s>", _SPEECH),),
+                (
+                    Example("SH IY1 HH AE1 D AH0 ZH ER1</s>", _SPEECH),
+                    Example("SH IY1 HH AE1 HH AE1 HH AE1 HH AE1", _SPEECH, finish="length"),
+                ),
                 "What is dropped are the runaway answers: with them the rate is 17.3 %. phone-tokens, shown beside "
                 "it, and per-39 keep them.",
             ),

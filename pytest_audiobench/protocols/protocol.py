@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.models.messages import Message, Response, Settings
+from pytest_audiobench.models.messages import Finish, Message, Response, Settings
 from pytest_audiobench.protocols.failures import Expects
 
 Status: TypeAlias = Literal["parsed", "unparsed", "refused", "empty", "out_of_range", "truncated"]
@@ -44,6 +44,7 @@ class Example(NamedTuple):
     choices: tuple[str, ...] = ()
     references: tuple[str, ...] = ()
     metadata: Mapping[str, str] = MappingProxyType({})
+    finish: Finish = "stop"
 
 
 class About(NamedTuple):
