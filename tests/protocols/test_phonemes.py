@@ -1,0 +1,83 @@
+"""Phone error rates: tokens, folding, and the answers that a published rule leaves out."""
+
+import jiwer
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.metrics.registry import metric_kind
+from pytest_audiobench.models.messages import Response
+from pytest_audiobench.protocols.phonemes import phonemes
+
+SPEECH = Sample("she", (), "", reference="SH IY1 HH AE1 D AH0 ZH ER1")
+
+
+def scored(text, name="per-39", finish="stop", sample=SPEECH):
+    reading = phonemes().available[name]
+    return reading.score(sample, reading.parse(sample, {"answer": Response.of(text, finish)}))
+
+
+def rate(name, *answers):
+    return metric_kind("per").estimate([one for one in answers if one is not None], None).value
+
+
+def test_stress_case_and_punctuation_are_no_errors_and_folding_joins_near_phones() -> None:
+    assert scored("sh, iy, hh, ae, d, ax, sh, axr.") == {
+        **{"S": 0, "D": 0, "I": 0, "N": 8},
+        **{"other": 0.0, "said": 8.0},
+    }
+    assert scored("sh iy hh ae d ah sh er", "per-48")["S"] == 1
+    assert scored("sh iy hh ae d ax zh er", "per-61")["S"] == 1
+
+
+def test_words_in_place_of_phones_are_errors_and_are_counted_as_such() -> None:
+    found = scored("she had a measure")
+    assert found["S"] + found["D"] + found["I"] == 8
+    assert (found["other"], found["said"]) == (4.0, 4.0)
+
+
+def test_silence_is_all_deletions() -> None:
+    for text in ("", "  ", "</s>"):
+        assert scored(text)["D"] == 8
+
+
+def test_an_answer_without_an_end_is_left_out_by_the_reproduction_and_kept_beside_it() -> None:
+    good, runaway = "SH IY1 HH AE1 D AH0 ZH ER1</s>", "SH IY1 HH AE1 D AH0 ZH ER1 " * 4
+    strict = [scored(good, "phone-tokens-eos"), scored(runaway, "phone-tokens-eos", "length")]
+    kept = [scored(good, "phone-tokens"), scored(runaway, "phone-tokens", "length")]
+    assert strict[1] is None
+    assert rate("phone-tokens-eos", *strict) == 0.0
+    assert rate("phone-tokens", *kept) == 24 / 16
+    assert [reading.name for reading in phonemes("phone-tokens-eos").readings] == ["phone-tokens-eos", "phone-tokens"]
+
+
+def test_a_written_end_counts_as_an_end_and_an_unknown_one_is_kept() -> None:
+    assert scored("SH IY1</s>", "phone-tokens-eos", "length")["D"] == 6
+    assert scored("SH IY1", "phone-tokens-eos", "unknown")["D"] == 6
+
+
+PHONES = st.lists(st.sampled_from(["AH0", "ah", "sh", "ZH", "q", "dog", "</s>", "dcl"]), max_size=10)
+
+
+@given(PHONES.map(" ".join), PHONES.filter(bool).map(" ".join))
+def test_the_reproduction_is_repeated_by_a_second_implementation(text, reference) -> None:
+    sample = Sample("one", (), "", reference=reference)
+    found = scored(text, "phone-tokens", sample=sample)
+    said = text.removesuffix("</s>").lower().strip()
+    if said:
+        words = jiwer.process_words(" ".join(reference.lower().split()), " ".join(said.split()))
+        expected = words.substitutions + words.deletions + words.insertions
+    else:
+        expected = len(reference.split())
+    assert found["S"] + found["D"] + found["I"] == expected
+
+
+@pytest.mark.parametrize("name", sorted(phonemes().available))
+def test_a_perfect_answer_has_no_errors(name) -> None:
+    found = scored(SPEECH.reference, name)
+    assert (found["S"], found["D"], found["I"], found["N"]) == (0, 0, 0, 8)
+
+
+def test_the_prompt_is_salmonns() -> None:
+    assert phonemes().stages[0].render(SPEECH, {})[0].parts == ("Provide the phonetic transcription for the speech.",)
