@@ -136,7 +136,8 @@ _READINGS: Mapping[str, Reading] = MappingProxyType(
                     Example("Dr. Who said hello. We leave at 9.", references=_MIXTURE),
                 ),
                 'A full stop within a sentence ("Dr. Who") cuts it; "?" and "!" cut nothing; digits and letters with '
-                "accents vanish from both texts. cpwer cuts at every sentence mark and keeps them.",
+                "accents vanish from both texts; words with a hyphen or a line break between them become one. cpwer "
+                "cuts at every sentence mark and keeps them.",
             ),
         ),
         "exactly-two-sentences": _reading(

@@ -41,6 +41,7 @@ def errors(text: str, name: str = "cpwer") -> float:
         ("The man: hello. The woman: bye", ["hello.", "bye"]),
         ("Sure! Speaker 1: hi. Speaker 2: bye", ["Sure!", "hi.", "bye"]),
         ("1. Hello. Hi.\n2. Bye.", ["Hello. Hi.", "Bye."]),
+        ("We leave at 9. Hello", ["We leave at 9.", "Hello"]),
         ("- hello\n\n- bye\n...", ["hello", "bye"]),
         ("你好。再见。", ["你好。", "再见。"]),
         ("The speaker: nobody", ["The speaker: nobody"]),

@@ -14,7 +14,7 @@ _LABEL = re.compile(
     [*_]{0,3} (?:\s(?:says?|said)\s{0,2}[:：,] | \s{0,2}[:：]) [*_]{0,3}""",
     re.I | re.X,
 )
-_LISTED = re.compile(r"\s{0,9}(?:[-*•]|\(?\d{1,3}[.)])\s{1,9}")
+_LISTED = re.compile(r"\A\s{0,9}(?:[-*•]|\(?\d{1,3}[.)])\s{1,9}")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])")
 _MARKS = " \t\r\n\"'“”‘’*_"
 
