@@ -31,7 +31,7 @@ def free_stage(
 
 
 def read_text(sample: Sample, earlier: Earlier) -> Answer:
-    """The whole text is the answer, also one that the limit of tokens cut or that declines."""
+    """The whole text is the answer, also where the limit of tokens cut it ("truncated") or it declines ("refused")."""
     response = earlier.get("answer", _NO_ANSWER)
     if not response.text.strip():
         return Answer("empty")
