@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable
 
 _LABEL = re.compile(
@@ -15,7 +14,7 @@ _LABEL = re.compile(
     re.I | re.X,
 )
 _LISTED = re.compile(r"\A\s{0,9}(?:[-*•]|\(?\d{1,3}[.)])\s{1,9}")
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])")
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？．])")
 _MARKS = " \t\r\n\"'“”‘’*_"
 
 
@@ -27,15 +26,14 @@ def talkers_of(text: str) -> list[str]:
     2. lines: a talker for each line that holds a letter or digit, list marks ("1.", "-") left out;
     3. sentences: a talker for each, at ``.``, ``!``, ``?`` and their wide forms.
     """
-    shown = unicodedata.normalize("NFKC", text)
-    labels = list(_LABEL.finditer(shown))
+    labels = list(_LABEL.finditer(text))
     if labels:
-        said = {"": [shown[: labels[0].start()]]}
-        ends = [*(label.start() for label in labels[1:]), len(shown)]
+        said = {"": [text[: labels[0].start()]]}
+        ends = [*(label.start() for label in labels[1:]), len(text)]
         for label, end in zip(labels, ends, strict=True):
-            said.setdefault(" ".join(label[1].lower().split()), []).append(shown[label.end() : end].strip(_MARKS))
+            said.setdefault(" ".join(label[1].lower().split()), []).append(text[label.end() : end].strip(_MARKS))
         return _spoken(" ".join(pieces) for pieces in said.values())
-    lines = _spoken(_LISTED.sub("", line, count=1) for line in shown.splitlines())
+    lines = _spoken(_LISTED.sub("", line, count=1) for line in text.splitlines())
     return lines if len(lines) > 1 else _spoken(_SENTENCE_END.split(lines[0])) if lines else []
 
 
