@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
 from types import MappingProxyType
+from typing import Any
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.phones import PHONES, PhoneSet, folded, phone_tokens
 from pytest_audiobench.metrics.token_errors import token_errors
-from pytest_audiobench.models.messages import Response
-from pytest_audiobench.protocols.free_text import choose, free_stage, read_text
-from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Protocol, Reading
+from pytest_audiobench.protocols.free_text import choose, free_stage
+from pytest_audiobench.protocols.protocol import About, Answer, Example, Protocol, Reading
+from pytest_audiobench.protocols.spoken.ending import ended
 
 INSTRUCTION = "Provide the phonetic transcription for the speech."
 """SALMONN's prompt (Tang et al. 2024, arXiv 2310.13289)."""
-
-_END = "</s>"
-_NO_ANSWER = Response()
 
 
 def phonemes(
@@ -25,8 +24,8 @@ def phonemes(
     """Ask for the phones of the sample's clips, in its own question's words or else in ``prompt``'s.
 
     A sample's reference is its phones as TIMIT or CMUdict write them, between spaces. The readings are ``per-39``
-    (the default; ours), ``per-48`` and ``per-61`` by the set that phones are folded to, and ``phone-tokens`` and
-    ``phone-tokens-eos`` (those of the reproduction of SALMONN). Raises UsageError for an unknown reading.
+    (the default; ours), ``per-48`` and ``per-61`` by the set that phones are folded to, and ``salmonn-keep`` and
+    ``salmonn-skip`` (those of the reproduction of SALMONN). Raises UsageError for an unknown reading.
     """
     stage = free_stage(lambda sample: sample.question or prompt, system, max_new_tokens, task="transcription")
     asked = Protocol("phonemes", (stage,), (_READINGS["per-39"],), _READINGS, expects="words")
@@ -40,22 +39,25 @@ def _folding(phones: PhoneSet, about: About) -> Reading:
         return {**errors, "other": float(sum(token not in PHONES for token in said)), "said": float(len(said))}
 
     signature = f"phones:per-{phones}|v:1|norm:nfkc+lower+nopunct+nostress|fold:{phones}|other:errors|empty:deletions"
-    return Reading(f"per-{phones}", signature, _ended, score, ("per", "other_tokens"), about)
+    return Reading(f"per-{phones}", signature, ended, score, ("per", "other_tokens"), about)
 
 
-def _ended(sample: Sample, earlier: Earlier) -> Answer:
-    """The answer without a written end token; one that ran into the limit of tokens is "truncated"."""
-    text = earlier.get("answer", _NO_ANSWER).text.strip()
-    whole = read_text(sample, earlier)
-    if whole.status == "empty" or text == _END:
-        return Answer("empty")
-    if text.endswith(_END):
-        return Answer("parsed", text.removesuffix(_END))
-    return whole
+@cache
+def _chain() -> Callable[[str], list[list[str]]]:
+    import jiwer as untyped  # costs 90 ms, which a run without phones need not pay
+
+    jiwer: Any = untyped
+    steps = (
+        *(jiwer.ToLowerCase(), jiwer.RemovePunctuation(), jiwer.RemoveKaldiNonWords()),
+        *(jiwer.RemoveMultipleSpaces(), jiwer.Strip(), jiwer.ReduceToListOfListOfWords()),
+    )
+    chain: Callable[[str], list[list[str]]] = jiwer.Compose(list(steps))
+    return chain
 
 
 def _as_they_stand(sample: Sample, answer: Answer) -> Mapping[str, float]:
-    return token_errors(sample.reference.lower().split(), (answer.value or "").lower().split())
+    (reference,), (said,) = _chain()(sample.reference), _chain()(answer.value or "")
+    return token_errors(reference, said)
 
 
 def _ended_only(sample: Sample, answer: Answer) -> Mapping[str, float] | None:
@@ -79,13 +81,13 @@ _FOLDING = (
     "the folding is Lee and Hon's (1989, IEEE Trans. ASSP 37(11)) as in speechbrain's recipes/TIMIT/timit_prepare.py"
 )
 _REPRODUCTION = (
-    "A reproduction of SALMONN's table 2 (LibriSpeech test-clean, phones by G2P), as described in its slides: a word "
-    "error rate over phone tokens. "
+    "github jaeeewon/project-multimodal, dist_eval/eval_per.py (a reproduction of SALMONN's tables, arXiv 2310.13289; "
+    "LibriSpeech test-clean, phones by G2P): "
 )
 
 
 def _study(name: str, rest: str, reading: str) -> str:
-    return f"phones:{name}|v:1|norm:lower|fold:none|{rest}|{reading}"
+    return f"phones:{name}|v:1|norm:lower+nopunct+notags|fold:none|{rest}|{reading}"
 
 
 _READINGS: Mapping[str, Reading] = MappingProxyType(
@@ -119,29 +121,31 @@ _READINGS: Mapping[str, Reading] = MappingProxyType(
             61,
             About(_RULE.format("Nothing is folded, and q counts."), _SOURCE.format("TIMIT's own set"), _EXAMPLES),
         ),
-        "phone-tokens": Reading(
-            "phone-tokens",
-            _study("phone-tokens", "unended:kept", "empty:deletions"),
-            _ended,
+        "salmonn-keep": Reading(
+            "salmonn-keep",
+            _study("salmonn-keep", "unended:kept", "empty:deletions"),
+            ended,
             _as_they_stand,
             ("per",),
             About(
-                "Reference and answer are cut at white space, in small letters, and compared as they stand: no "
-                'folding, stress digits and punctuation kept, an end token "</s>" that was written out removed. Every '
-                "answer is scored, also one that ran into the limit of tokens.",
+                "jiwer's steps on reference and answer: small letters, punctuation (Unicode's categories P) deleted "
+                "with nothing in its place, what stands in <…> or […] deleted, tokens at spaces. They are compared as "
+                "they stand, without folding and with stress digits. Every answer is scored, also one that ran into "
+                "the limit of tokens.",
                 f"{_REPRODUCTION}17.3 % over all 2,620 answers",
                 (Example("sh iy hh ae d ah zh er", _SPEECH), Example("SH IY1 HH AE1 D AH0 ZH ER1</s>", _SPEECH)),
-                "A stress digit or a comma makes another token. per-39 takes both away.",
+                "A stress digit makes another token, a hyphen goes (ax-h is axh), tokens with nothing but a comma "
+                "between them become one. per-39 takes stress away and cuts at commas.",
             ),
         ),
-        "phone-tokens-eos": Reading(
-            "phone-tokens-eos",
-            _study("phone-tokens-eos", "unended:skipped", "empty:deletions"),
-            _ended,
+        "salmonn-skip": Reading(
+            "salmonn-skip",
+            _study("salmonn-skip", "unended:skipped", "empty:deletions"),
+            ended,
             _ended_only,
             ("per",),
             About(
-                "As phone-tokens, but an answer without an end token is left out: one that ended because the limit of "
+                "As salmonn-keep, but an answer without an end token is left out: one that ended because the limit of "
                 'tokens was reached (finish "length"). Where how it ended is not known, it is scored.',
                 f"{_REPRODUCTION}3.96 % over the 2,072 answers left when 548 were dropped (SALMONN's own figure is "
                 "4.2)",
@@ -149,10 +153,10 @@ _READINGS: Mapping[str, Reading] = MappingProxyType(
                     Example("SH IY1 HH AE1 D AH0 ZH ER1</s>", _SPEECH),
                     Example("SH IY1 HH AE1 HH AE1 HH AE1 HH AE1", _SPEECH, finish="length"),
                 ),
-                "What is dropped are the runaway answers: with them the rate is 17.3 %. phone-tokens, shown beside "
+                "What is dropped are the runaway answers: with them the rate is 17.3 %. salmonn-keep, shown beside "
                 "it, and per-39 keep them.",
             ),
-            beside=("phone-tokens",),
+            beside=("salmonn-keep",),
         ),
     }
 )

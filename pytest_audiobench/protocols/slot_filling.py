@@ -7,8 +7,9 @@ from types import MappingProxyType
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.protocols.free_text import choose, free_stage, read_text
+from pytest_audiobench.protocols.free_text import choose, free_stage
 from pytest_audiobench.protocols.protocol import About, Answer, Example, Protocol, Reading
+from pytest_audiobench.protocols.spoken.ending import ended
 from pytest_audiobench.protocols.spoken.following import TRANSCRIPT, following_reading
 from pytest_audiobench.protocols.spoken.matching import matches
 
@@ -53,7 +54,7 @@ _READINGS: Mapping[str, Reading] = MappingProxyType(
         "slot-value": Reading(
             "slot-value",
             "slots:slot-value|v:1|norm:nfkc+lower+nopunct+noarticles+cjkchars|match:contained words|unanswered:wrong",
-            read_text,
+            ended,
             _score,
             ("accuracy", "exact_match", "token_f1"),
             About(
@@ -74,8 +75,9 @@ _READINGS: Mapping[str, Reading] = MappingProxyType(
         ),
         "following": following_reading(
             "slots",
-            ".996 (SALMONN .99). There an utterance counted when the answer to any of its slots followed; here each "
-            "answer counts. The judge's accuracy was .392 (SALMONN .41)",
+            "github jaeeewon/project-multimodal dist_eval/eval_sf.py: .996 (SALMONN .99). There an utterance counts "
+            "when the answer to any of its slots has that error rate by jiwer, in small letters with their "
+            "punctuation; here each answer counts",
             tuple(
                 Example(text, "nine am", metadata={TRANSCRIPT: "wake me up at nine am on friday"})
                 for text in ("Wake me up at nine a.m. on Friday.", "nine am", "")

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.protocols.free_text import choose, free_stage, read_text
+from pytest_audiobench.protocols.free_text import choose, free_stage
 from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Protocol, Reading
 from pytest_audiobench.protocols.refusals import refuses
+from pytest_audiobench.protocols.spoken.ending import ended
 from pytest_audiobench.protocols.spoken.following import TRANSCRIPT, following_reading
 from pytest_audiobench.protocols.spoken.matching import matches
 from pytest_audiobench.protocols.spoken.words import content_words
@@ -34,7 +35,7 @@ def spoken_questions(
 
 def _parse(sample: Sample, earlier: Earlier) -> Answer:
     """The sentences that do not decline to answer; "refused" where the first does, and then the rest still counts."""
-    whole = read_text(sample, earlier)
+    whole = ended(sample, earlier)
     if whole.value is None or earlier["answer"].finish == "refusal":
         return whole._replace(value=None)
     sentences = [sentence for sentence in _SENTENCE_END.split(whole.value) if sentence.strip()]
@@ -115,7 +116,9 @@ _READINGS: Mapping[str, Reading] = MappingProxyType(
         ),
         "following": following_reading(
             "questions",
-            "1.0 (SALMONN .98)",
+            "github jaeeewon/project-multimodal dist_eval/eval_sqqa.py: 1.0 (SALMONN .98). That script compares the "
+            "answer with the accepted answers, not with the question, and any that differs from one of them by three "
+            "in ten follows; so its 1.0 says nothing of transcriptions. Here the question's words are compared",
             tuple(
                 Example(text, references=_CANDIDATES, metadata={TRANSCRIPT: "what is the capital of nepal"})
                 for text in ("What is the capital of Nepal?", "The capital is Kathmandu.")

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import string
 from collections.abc import Mapping
 from types import MappingProxyType
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.diversity import moving_average_ratio
-from pytest_audiobench.protocols.free_text import choose, free_stage, read_text
+from pytest_audiobench.protocols.free_text import choose, free_stage
 from pytest_audiobench.protocols.protocol import About, Answer, Example, Protocol, Reading
+from pytest_audiobench.protocols.spoken.ending import ended
 from pytest_audiobench.protocols.spoken.words import NORMALISED, spoken_words
 
 INSTRUCTION = "Based on the audio, write a story in detail. Your story should be highly related to the audio."
 """SALMONN's prompt (Tang et al. 2024, arXiv 2310.13289)."""
+
+_NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 SHORTEST = 50
 """Words that a story has at least, and the stretch over which their variety is averaged."""
@@ -22,7 +26,7 @@ def story(*readings: str, prompt: str = INSTRUCTION, system: str | None = None, 
     """Ask for a story about the sample's clips, in its own question's words or else in ``prompt``'s.
 
     200 tokens are those of the study. No reference is needed. The readings are ``word-variety`` (the default; ours)
-    and ``different-words`` (SALMONN's diversity). Raises UsageError for an unknown reading.
+    and ``salmonn-repro`` (SALMONN's diversity). Raises UsageError for an unknown reading.
     """
     stage = free_stage(lambda sample: sample.question or prompt, system, max_new_tokens)
     asked = Protocol("story", (stage,), (_READINGS["word-variety"],), _READINGS)
@@ -35,8 +39,9 @@ def _variety(sample: Sample, answer: Answer) -> Mapping[str, float]:
 
 
 def _different(sample: Sample, answer: Answer) -> Mapping[str, float]:
-    words = (answer.value or "").split()
-    return {"types": float(len(set(words))), "followed": float(len(words) >= SHORTEST)}
+    words = (answer.value or "").lower().translate(_NO_PUNCTUATION).split()
+    followed = len(words) >= SHORTEST
+    return {"types": float(len(set(words)) if followed else 0), "followed": float(followed)}
 
 
 _TALE = (
@@ -51,7 +56,7 @@ _READINGS: Mapping[str, Reading] = MappingProxyType(
         "word-variety": Reading(
             "word-variety",
             f"story:word-variety|v:1|norm:{NORMALISED}|window:{SHORTEST}|short:0",
-            read_text,
+            ended,
             _variety,
             ("mattr", "following"),
             About(
@@ -66,21 +71,24 @@ _READINGS: Mapping[str, Reading] = MappingProxyType(
                 "or Japanese counts as a word, so values of different languages cannot be compared.",
             ),
         ),
-        "different-words": Reading(
-            "different-words",
-            f"story:different-words|v:1|norm:none|split:white space|following:>={SHORTEST}",
-            read_text,
+        "salmonn-repro": Reading(
+            "salmonn-repro",
+            f"story:salmonn-repro|v:1|norm:lower+noasciipunct|short:0|following:>={SHORTEST}",
+            ended,
             _different,
             ("diversity", "following"),
             About(
-                "The number of different words of an answer, averaged over all answers; words are what stands between "
-                f"white space, as written. An answer of {SHORTEST} words or more followed the instruction. Every "
-                "answer is scored, in full or cut by the limit of 200 tokens.",
-                "SALMONN (Tang et al. 2024, arXiv 2310.13289) as a reproduction describes it in its slides: 364,261 "
-                "different words over 4,411 stories, 82.58 (SALMONN 82.57), following 4,408 of 4,411",
-                (Example(_TALE), Example(_LOOP), Example("A dog barks. a dog barks.")),
-                'How words are told apart is not published; here "barks." and "barks" are two. The number grows with '
-                "the answer's length, and with the limit of tokens, which it mostly measures. word-variety does not.",
+                "Texts are put in small letters and lose the ASCII punctuation; words are what stands between white "
+                f"space. An answer of {SHORTEST} words or more followed the instruction. Its diversity is the number "
+                "of "
+                "its different words; an answer that did not follow has 0. The mean is over all answers, whole or cut "
+                "by the limit of 200 tokens.",
+                "github jaeeewon/project-multimodal, dist_eval/eval_story.py (a reproduction of SALMONN's tables, "
+                "arXiv 2310.13289): 364,261 different words over 4,411 stories, 82.58 (SALMONN 82.57), following 4,408 "
+                "of 4,411",
+                (Example(_TALE), Example(_LOOP), Example("A dog barks in the street.")),
+                "The number grows with the answer's length and so with the limit of tokens, which it mostly measures; "
+                "typographic quotation marks and dashes stay at their words. word-variety does not reward length.",
             ),
         ),
     }

@@ -97,7 +97,9 @@ def test_a_cut_answer_counts_as_far_as_it_goes() -> None:
     [
         ("Hello how are you. We leave at nine.", True),
         ("Hello how are you. We leave at nine", True),
-        (" . Hello how are you.. We leave at nine", True),
+        (" .Hello how are you. We leave at nine...", True),
+        ("Hello how are you. We leave at nine.</s>", True),
+        ("Hello how are you.. We leave at nine", False),
         ("Hello how are you we leave at nine.", False),
         ("Hello. How are you. We leave at nine.", False),
         ("Hello how are you? We leave at nine!", False),
@@ -107,6 +109,14 @@ def test_a_cut_answer_counts_as_far_as_it_goes() -> None:
 def test_the_reproduction_scores_answers_of_exactly_two_sentences(text, is_scored) -> None:
     assert (scored(text, "exactly-two-sentences") is not None) == is_scored
     assert scored(text, "best-permutation") is not None
+
+
+def test_the_reproduction_leaves_out_what_did_not_come_to_its_end() -> None:
+    two = overlapped_speech().available["exactly-two-sentences"]
+    cut = {"answer": Response.of("Hello how are you. We leave at", "length")}
+    assert two.score(MIXTURE, two.parse(MIXTURE, cut)) is None
+    written = {"answer": Response.of("Hello how are you. We leave at nine.</s>", "length")}
+    assert two.score(MIXTURE, two.parse(MIXTURE, written))["D"] == 0
 
 
 def test_what_the_reproduction_leaves_out_is_shown_beside_it() -> None:
@@ -120,7 +130,7 @@ def published(text: str, truths: tuple[str, ...]) -> float | None:
     def normalised(sentence: str) -> str:
         return " ".join("".join(c for c in sentence.upper() if c in "ABCDEFGHIJKLMNOPQRSTUVWXYZ' ").split())
 
-    sentences = [piece for piece in text.split(".") if piece.strip()]
+    sentences = text.strip().strip(".").split(".")
     if len(sentences) != 2:
         return None
     totals = []

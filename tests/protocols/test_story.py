@@ -17,7 +17,7 @@ def read(name, text, finish="stop"):
     return answer.status, reading.score(CLIP, answer)
 
 
-@pytest.mark.parametrize("name", ["word-variety", "different-words"])
+@pytest.mark.parametrize("name", ["word-variety", "salmonn-repro"])
 def test_a_story_has_fifty_words_or_more(name) -> None:
     assert read(name, FIFTY)[1]["followed"] == 1.0
     assert read(name, FIFTY.removesuffix(" word49"))[1]["followed"] == 0.0
@@ -25,16 +25,17 @@ def test_a_story_has_fifty_words_or_more(name) -> None:
     assert read(name, "")[1]["followed"] == 0.0
 
 
-def test_the_published_diversity_counts_different_words_as_they_are_written() -> None:
-    assert read("different-words", "A dog barks. a dog barks.")[1]["types"] == 4.0
-    assert read("different-words", "A dog barks. A dog barks. Dog")[1]["types"] == 4.0
-    rows = [read("different-words", text)[1] for text in ("one two", "one", "")]
-    assert metric_kind("diversity").estimate(rows, None).value == 1.0
+def test_the_published_diversity_counts_the_different_words_of_stories_that_followed() -> None:
+    assert read("salmonn-repro", f'"{FIFTY}," Word1! word2...</s>')[1] == {"types": 50.0, "followed": 1.0}
+    assert read("salmonn-repro", f"{FIFTY} it's its")[1]["types"] == 51.0
+    rows = [read("salmonn-repro", text)[1] for text in (FIFTY, "one two", "")]
+    assert metric_kind("diversity").estimate(rows, None).value == 50 / 3
+    assert metric_kind("following").estimate(rows, None).value == 1 / 3
 
 
 def test_a_longer_story_is_more_diverse_by_the_published_count_and_not_by_ours() -> None:
     longer = f"{FIFTY} {FIFTY.replace('word', 'other')}"
-    assert read("different-words", longer)[1]["types"] == 2 * read("different-words", FIFTY)[1]["types"]
+    assert read("salmonn-repro", longer)[1]["types"] == 2 * read("salmonn-repro", FIFTY)[1]["types"]
     assert read("word-variety", longer)[1]["mattr"] == read("word-variety", FIFTY)[1]["mattr"] == 1.0
 
 

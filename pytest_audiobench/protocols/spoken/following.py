@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.metrics.token_errors import token_errors
-from pytest_audiobench.protocols.free_text import read_text
 from pytest_audiobench.protocols.protocol import About, Answer, Example, Reading
+from pytest_audiobench.protocols.spoken.ending import ended
 from pytest_audiobench.protocols.spoken.words import NORMALISED, spoken_words
 
 TRANSCRIPT = "transcript"
@@ -34,15 +34,15 @@ def following_reading(family: str, published: str, examples: tuple[Example, ...]
     return Reading(
         "following",
         f"{family}:following|v:1|norm:{NORMALISED}|wer>={NEAR}|empty:not followed",
-        read_text,
+        ended,
         _score,
         ("following",),
         About(
             "An answer followed the instruction when it is not the speech written down: its word error rate against "
             f'the transcript of the speech (metadata "{TRANSCRIPT}") is {NEAR} or more. Words: NFKC, small letters, no '
             "punctuation, a Chinese or Japanese character a word. An answer without words did not follow.",
-            "SALMONN's following rate (Tang et al. 2024, arXiv 2310.13289) as a reproduction describes it in its "
-            f"slides: {published}",
+            f"ours, after SALMONN's following rate (Tang et al. 2024, arXiv 2310.13289) and its reproduction, "
+            f"{published}",
             examples,
             "By the error rate alone an empty answer would count, all its words being deletions; not here. A refusal, "
             "or any other task, counts as following: the rate only tells transcriptions.",
