@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pytest_audiobench
@@ -16,6 +16,8 @@ FAMILIES = ("overlapped_speech", "phonemes", "slot_filling", "spoken_questions",
 READINGS = [(name, reading) for name in FAMILIES for reading in family(name).available.values()]
 IDS = [f"{name}-{reading.name}" for name, reading in READINGS]
 TEXTS = st.text(max_size=80) | st.text("ab.,:1\n \0\ud800あ你ก\u0301é'", max_size=80)
+# Libraries are imported by the first example.
+FEW = settings(max_examples=40, deadline=None)
 SAMPLE = Sample(
     "one", (), "", reference="sh iy", references=("sh iy", "d ao g"), metadata={"transcript": "sh iy", "slot": "x"}
 )
@@ -28,6 +30,7 @@ def test_a_family_needs_no_arguments_and_is_found_in_the_package(name) -> None:
 
 
 @pytest.mark.parametrize(("name", "reading"), READINGS, ids=IDS)
+@FEW
 @given(text=TEXTS, finish=st.sampled_from(["stop", "length", "refusal", "unknown"]))
 def test_any_text_is_read_and_scored_or_left_out(name, reading, text, finish) -> None:
     answer = reading.parse(SAMPLE, {"answer": Response.of(text, finish)})
@@ -37,6 +40,7 @@ def test_any_text_is_read_and_scored_or_left_out(name, reading, text, finish) ->
 
 
 @pytest.mark.parametrize(("name", "reading"), READINGS, ids=IDS)
+@FEW
 @given(texts=st.lists(TEXTS, max_size=6), random=st.randoms(use_true_random=False))
 def test_every_metric_has_a_value_that_does_not_know_the_order_of_samples(name, reading, texts, random) -> None:
     rows = [reading.score(SAMPLE, reading.parse(SAMPLE, {"answer": Response.of(text)})) for text in texts]

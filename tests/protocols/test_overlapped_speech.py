@@ -5,7 +5,7 @@ import re
 
 import jiwer
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_audiobench.audio.clip import ArraySource, Clip
@@ -150,6 +150,7 @@ def published(text: str, truths: tuple[str, ...]) -> float | None:
 WORDS = st.lists(st.sampled_from(["hello", "You", "nine", "it's", ".", ". ", "we", "9", "?", "é"]), max_size=12)
 
 
+@settings(deadline=None)
 @given(WORDS.map(" ".join), st.tuples(WORDS.map(" ".join), WORDS.map(" ".join)))
 def test_the_reproduction_is_repeated_by_a_second_implementation(text, truths) -> None:
     sample = Sample("mix", (), "", references=truths, reference=truths[0])

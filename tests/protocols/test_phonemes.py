@@ -4,7 +4,7 @@ import re
 
 import jiwer
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_audiobench.datasets.sample import Sample
@@ -64,6 +64,7 @@ def test_a_written_end_counts_as_an_end_and_an_unknown_one_is_kept() -> None:
 PHONES = st.lists(st.sampled_from(["AH0", "ah", "sh", "ZH", "q", "dog", "</s>", "dcl"]), max_size=10)
 
 
+@settings(deadline=None)
 @given(PHONES.map(" ".join), PHONES.filter(bool).map(" ".join))
 def test_the_reproduction_is_repeated_by_a_second_implementation(text, reference) -> None:
     """Small letters, no punctuation, no tags, by hand; jiwer counts."""

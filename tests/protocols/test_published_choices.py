@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_audiobench.datasets.sample import Sample
@@ -120,6 +120,7 @@ TEXTS = st.text(max_size=60) | st.lists(
 
 
 @pytest.mark.parametrize("name", sorted(RULES))
+@settings(max_examples=60)
 @given(text=TEXTS, count=st.integers(2, 5), finish=st.sampled_from(["stop", "length", "refusal", "unknown"]))
 def test_no_rule_reads_an_option_that_was_not_offered(name, text, count, finish) -> None:
     choices = (*ANIMALS, "cow")[:count]

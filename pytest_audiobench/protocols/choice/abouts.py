@@ -77,8 +77,8 @@ AUDIOBENCH_MMAU = About(
 )
 
 _AIR_BENCH = (
-    "Line breaks and white space at the ends are taken away. The first character is the option when it is a capital A "
-    "to D, else the last but one; an answer with neither, an empty one and the text None are not read. "
+    "All line breaks, and white space at the ends, are taken away. The first character is the option when it is a "
+    "capital A to D, else the last but one; an answer with neither, an empty one and the text None are not read. "
 )
 _AIR_BENCH_SOURCE = "AIR-Bench (Yang et al. 2024, ACL), github OFA-Sys/AIR-Bench score_foundation.py"
 _AIR_BENCH_DEFECTS = (
@@ -106,8 +106,8 @@ AIR_BENCH_KEEP = About(
 )
 
 _PHRASES = (
-    'The text is put in small letters. It is searched for a list of phrases, one after another ("答案是X", "final '
-    'answer: X", "answer is **X", "the answer is X", "would choose X", "is X.", ":⏎X)", "is \\( \\boxed{X}", " X.", '
+    'The text is put in small letters. It is searched for a list of phrases, one after another ("答案是X", '
+    '"answer is **X", "the answer is X", "would choose X", "is X.", ":⏎X)", "is \\( \\boxed{X}", " X.", '
     '"(X)" and the like), each with a, b, c and d in place of X; the first that is found gives the option. Else a lone '
     "letter a to d is the option, or one at the very beginning before a full stop, comma, colon or bracket. The whole "
     "list, in order, is in protocols/choice/phrases.py. "
@@ -141,7 +141,7 @@ VOICEBENCH = About(
 )
 
 KIMI = About(
-    f"{_PHRASES}Of VoiceBench's phrases ten that came later are missing. {_DRAWN}",
+    f"{_PHRASES}Ten of VoiceBench's phrases are not in the list. {_DRAWN}",
     "Kimi-Audio-Evalkit, github MoonshotAI/Kimi-Audio-Evalkit almeval/datasets/ds_mqa.py (vb-mcq) at f9c4777; the "
     "quarter in place of the draw is ours",
     (*_PHRASES_EXAMPLES, *_animals("Answer: B", "**B: cat**")),
@@ -149,7 +149,7 @@ KIMI = About(
 )
 
 ULTRAEVAL = About(
-    f"{_PHRASES}Of VoiceBench's phrases ten that came later are missing. Where nothing is found the answer is wrong.",
+    f"{_PHRASES}Ten of VoiceBench's phrases are not in the list. Where nothing is found the answer is wrong.",
     "UltraEval-Audio, github OpenBMB/UltraEval-Audio audio_evals/evaluator/mcq.py at dd55fce. At that commit a letter "
     "is drawn and the failure counted beside it; later results count such answers as wrong (extract_fail = 0), which "
     "is the rule here",
