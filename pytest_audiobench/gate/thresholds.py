@@ -56,7 +56,8 @@ class Threshold:
         asks_more = self.operator.startswith(">")
         kind = metric_kind(self.metric)
         if kind.unit in ERROR_RATES and self.limit > 1.0:
-            return f"{self} is more than one {kind.unit.replace("errors", "error")}; write {self.limit:g}% for a percentage"
+            one = kind.unit.replace("errors", "error")
+            return f"{self} is more than one {one}; write {self.limit:g}% for a percentage"
         if asks_more != (kind.direction == "higher"):
             better = "higher" if not asks_more else "lower"
             return f"{self} asks for a poor result: {self.metric} is better when {better}"

@@ -26,8 +26,8 @@ def token_errors(reference: Sequence[str], said: Sequence[str]) -> dict[str, int
     return {"S": replaced, "D": deleted, "I": len(edits) - replaced - deleted, "N": length}
 
 
-def character_errors(reference: str, said: str) -> dict[str, int]:
-    """The same of two texts' code points, as CS, CD, CI and CN, so that a sample can have both."""
+def character_errors(reference: Sequence[str], said: Sequence[str]) -> dict[str, int]:
+    """The same of two texts' characters, as CS, CD, CI and CN, so that a sample can have both."""
     return {f"C{name}": count for name, count in token_errors(reference, said).items()}
 
 

@@ -1,7 +1,7 @@
 """What stands between brackets removed in linear time.
 
-The usual patterns (``[<\\[][^>\\]]*[>\\]]``) look through the whole rest of a text at each bracket that is never closed,
-and a model in a loop can write a hundred thousand of those.
+The usual patterns look through the whole rest of a text at each bracket that is never closed, and a model in a loop
+can write a hundred thousand of those.
 """
 
 from __future__ import annotations

@@ -38,7 +38,8 @@ _ANY_NUMBER = re.compile(_NUMBER)
 _ENGLISH_TWO = re.compile(r"(?<![a-zA-Z])([a-zA-Z]+)二([a-zA-Z]+)")
 _PUNCTUATION = str.maketrans(
     dict.fromkeys(
-        string.punctuation + "！？｡。＂＃＄％＆＇（）＊＋，－／：；＜＝＞＠［＼］＾＿｀｛｜｝～｟｠｢｣､、〃《》「」『』【】〔〕〖〗〘〙"
+        string.punctuation
+        + "！？｡。＂＃＄％＆＇（）＊＋，－／：；＜＝＞＠［＼］＾＿｀｛｜｝～｟｠｢｣､、〃《》「」『』【】〔〕〖〗〘〙"
         "〚〛〜〝〞〟〰〾〿–—‘’‛“”„‟…‧﹏·〈〉",
         " ",
     )

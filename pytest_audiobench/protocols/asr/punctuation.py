@@ -29,5 +29,5 @@ def single_spaces(text: str) -> str:
 
 
 def jiwer_words(text: str) -> list[str]:
-    """The words that jiwer counts where it is told nothing else: what lies between spaces, a no-break space being none."""
+    """The words that jiwer counts where it is told nothing else: what lies between spaces, no-break ones aside."""
     return [word for word in single_spaces(text).strip().split(" ") if word]

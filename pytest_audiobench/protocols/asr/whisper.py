@@ -13,7 +13,9 @@ from collections.abc import Callable
 from typing import Any
 
 from pytest_audiobench.protocols.asr.brackets import without_asides, without_tags
+from pytest_audiobench.protocols.asr.reading import Normaliser, transcript_reading, version
 from pytest_audiobench.protocols.asr.remembered import remembered
+from pytest_audiobench.protocols.protocol import About, Example, Reading
 
 CHARACTER_LANGUAGES = frozenset({"zh", "yue", "ja", "th", "lo", "my"})
 """Languages that Whisper's paper scores by character: Chinese, Japanese, Thai, Lao and Burmese."""
@@ -75,3 +77,46 @@ def _split() -> Any:
     from whisper_normalizer.basic import BasicTextNormalizer
 
     return BasicTextNormalizer(split_letters=True)
+
+
+def readings(language: str) -> tuple[Reading, ...]:
+    """``whisper-en``, and ``whisper-basic`` by character where Whisper's paper does so."""
+    split = language in CHARACTER_LANGUAGES
+    made_by = version("whisper-normalizer")
+    return (
+        transcript_reading(
+            "whisper-en",
+            f"v:1|norm:whisper-english-{made_by}|empty:deletions|align:levenshtein",
+            Normaliser(english),
+            About(
+                "Both texts through Whisper's EnglishTextNormalizer: lower case; what stands in brackets and the "
+                "fillers hmm, mm, mhm, uh and um go; contractions and titles are written out; numbers become digits; "
+                "British spellings become American; symbols, punctuation and diacritics go. Word errors pooled over "
+                "all utterances. The Open ASR Leaderboard does the same.",
+                "Radford et al. 2022, appendix C; github openai/whisper, whisper/normalizers/english.py",
+                (
+                    Example("Mr. Smith paid twenty dollars for the colour.", "mister smith paid $20 for the color"),
+                    Example("um, it's here [laughs]", "it is here"),
+                    Example("नमस्ते दुनियां", "नमस्ते दुनिया"),
+                ),
+                "Made for English: in other scripts it takes combining marks away, so that different words can become "
+                "equal (a false 0). An apostrophe that is no contraction's leaves its letter behind: john's is "
+                "john is. wer-basic changes no words.",
+            ),
+        ),
+        transcript_reading(
+            "whisper-basic",
+            f"v:1|norm:whisper-basic-{made_by}|unit:{'grapheme' if split else 'word'}|empty:deletions|"
+            "align:levenshtein",
+            Normaliser(graphemes if split else basic, characters=split),
+            About(
+                "Both texts through Whisper's BasicTextNormalizer: lower case; what stands in brackets goes; each "
+                "mark, symbol and punctuation character becomes a space. Word errors pooled over all utterances; for "
+                "zh, yue, ja, th, lo and my the errors of graphemes.",
+                "Radford et al. 2022, appendix C; github openai/whisper, whisper/normalizers/basic.py",
+                (Example("Über-raschung!", "überraschung"), Example("สวัสดีคับ", "สวัสดีครับ")),
+                "Marks are vowel signs in Hindi, Thai, Tamil and other scripts: words fall to pieces there, and those "
+                "that differ in vowels only become equal. wer-basic and cer-basic keep them.",
+            ),
+        ),
+    )

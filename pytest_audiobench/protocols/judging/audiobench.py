@@ -1,4 +1,4 @@
-"""AudioBench's parse of a judge's words (github AudioLLMs/AudioBench, src/dataset_src/eval_methods/eval_llama3_70b.py)."""
+"""AudioBench's parse of a judge's words (github AudioLLMs/AudioBench, src/dataset_src/eval_methods/)."""
 
 from __future__ import annotations
 
