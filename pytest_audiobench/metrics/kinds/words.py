@@ -119,8 +119,8 @@ KINDS = (
         SHARE,
         _information_lost,
         about="Word information lost (Morris et al. 2004): 1 - H/N × H/P over the sums of hits H = N - S - D, words of "
-        "the references N and words said P = N - D + I. It needs the split of errors, which is rapidfuzz's as in jiwer 4. "
-        "Words on one side only is 1, on neither NaN.",
+        "the references N and words said P = N - D + I. It needs the split of errors, which is rapidfuzz's as in jiwer "
+        "4. Words on one side only is 1, on neither NaN.",
     ),
     MetricKind(
         "empty_references",

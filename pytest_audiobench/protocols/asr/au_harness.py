@@ -75,8 +75,8 @@ def reading(language: str) -> Reading:
                 Example("hello there", "..."),
             ),
             "AU-Harness prints at most 1 for the pooled rate too; this does not cut it. Digits are spelled run by run, "
-            "and the normaliser turns the words back into a number, so that 3.5 and 35 are the same. A failed request is scored there as an empty "
-            "answer; here it is counted as an error and left out.",
+            "and the normaliser turns the words back into a number, so that 3.5 and 35 are the same. A failed request "
+            "is scored there as an empty answer; here it is counted as an error and left out.",
         ),
         metrics=("wer", "wer_capped", "wer_mean", "wer_over_one"),
         lacking=lacking,

@@ -36,14 +36,19 @@ def chinese(text: str) -> str:
     return _HAN.sub(lambda run: " ".join(run[0]), english(text))
 
 
+def normaliser(language: str) -> Normaliser:
+    """The rule for zh, and for all other languages; nothing left becomes a word."""
+    normalise = chinese if language == "zh" else english
+    return Normaliser(lambda text: normalise(text) or EMPTY)
+
+
 def reading(language: str) -> Reading:
     """``audiobench``: with spaces between Chinese characters for zh."""
-    normalise = chinese if language == "zh" else english
     return transcript_reading(
         "audiobench",
         f"v:1|norm:audiobench-{'zh' if language == 'zh' else 'en'}+whisper-{version('whisper-normalizer')}|empty:word|"
         "align:levenshtein",
-        Normaliser(lambda text: normalise(text) or EMPTY),
+        normaliser(language),
         About(
             "Lower case, Whisper's EnglishTextNormalizer, the numbers 0 to 20 and the tens to 90 in words, punctuation "
             "deleted, the fillers uh, umm, um, er and ah deleted; for zh a space between Chinese characters that "

@@ -16,8 +16,9 @@ from collections.abc import Callable
 from pytest_audiobench.protocols.asr.remembered import remembered
 
 _DIGITS = "零一二三四五六七八九"
-_UNITS = (*((4 * step, unit) for step, unit in zip(range(11, 1, -1), "载正涧沟穰秭垓京兆亿", strict=True)),)
-_UNITS += ((4, "万"), (3, "千"), (2, "百"), (1, "十"))
+_UNITS = tuple(zip((*range(44, 4, -4), 4, 3, 2, 1), "载正涧沟穰秭垓京兆亿万千百十", strict=True))
+"""Powers of ten and their signs, the largest first."""
+
 _LARGE_UNITS = frozenset(unit for power, unit in _UNITS if power > 1)
 """Those that 两 is said before, and not 二."""
 

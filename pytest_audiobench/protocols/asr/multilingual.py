@@ -91,8 +91,8 @@ def readings(language: str) -> tuple[Reading, ...]:
         versions += f"+zhconv-{version('zhconv')}"
     common = (
         "Special tokens (<|…|>) and the space before !,.?;: deleted; en by Whisper's EnglishTextNormalizer and then "
-        "its BasicTextNormalizer; zh without spaces and by TextNorm (numbers in Chinese words, punctuation to spaces); yue "
-        "in simplified characters; all but zh by the BasicTextNormalizer; "
+        "its BasicTextNormalizer; zh without spaces and by TextNorm (numbers in Chinese words, punctuation to spaces); "
+        "yue in simplified characters; all but zh by the BasicTextNormalizer; "
     )
     broken = (
         "The BasicTextNormalizer takes vowel signs from Hindi, Thai and other scripts; cer-basic and wer-basic keep "
