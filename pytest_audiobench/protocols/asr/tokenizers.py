@@ -21,4 +21,6 @@ def tokenizer(kind: Kind) -> Callable[[str], str]:
         from sacrebleu.tokenizers.tokenizer_ja_mecab import TokenizerJaMecab as made
     else:
         from sacrebleu.tokenizers.tokenizer_none import NoneTokenizer as made
-    return made()
+    tokenize = made()
+    # MeCab takes no lone surrogates; all others leave them alone.
+    return (lambda text: tokenize(text.encode(errors="replace").decode())) if kind == "ja-mecab" else tokenize

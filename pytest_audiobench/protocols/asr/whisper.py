@@ -48,9 +48,8 @@ def graphemes(text: str) -> str:
 def _safely(normalise: Callable[[str], str], text: str) -> str:
     if len(text) < _LONG:
         return normalise(text)
-    shown = without_tags(_SPACES.sub(" ", text))
-    shown = without_asides(shown).translate(_OPENING)
-    words = _DIGITS.sub(r"\g<0> ", shown).split(" ")
+    shown = without_asides(without_tags(text)).translate(_OPENING)
+    words = _SPACES.sub(" ", _DIGITS.sub(r"\g<0> ", shown)).split(" ")
     try:
         return normalise(" ".join(words))
     except (AssertionError, ValueError):  # spoken digits add up to an integer that Python will not print
