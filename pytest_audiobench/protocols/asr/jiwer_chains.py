@@ -39,7 +39,7 @@ def readings() -> tuple[Reading, ...]:
         _salmonn(
             "salmonn-skip",
             "Answers that do not end with </s> (the limit of tokens cut them) and utterances whose reference holds "
-            "nothing but tags (<MUSIC>, <NOISE>) are left out.",
+            "nothing but a tag (<MUSIC>, <NOISE>) are left out.",
             skip=True,
         ),
         _salmonn("salmonn-keep", "Nothing is left out.", skip=False),

@@ -99,7 +99,8 @@ def readings(language: str) -> tuple[Reading, ...]:
                     Example("नमस्ते दुनियां", "नमस्ते दुनिया"),
                 ),
                 "Made for English: in other scripts it takes combining marks away, so that different words can become "
-                "equal (a false 0). A possessive becomes a verb: john's is john is. wer-basic changes no words.",
+                "equal (a false 0). A possessive becomes a verb (john's is john is), and the o of o'clock a zero (22 "
+                "o'clock is 220 clock). wer-basic changes no words.",
             ),
         ),
         transcript_reading(
