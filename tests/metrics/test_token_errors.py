@@ -2,7 +2,7 @@
 
 import jiwer
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_audiobench.metrics.registry import metric_kind
@@ -44,6 +44,7 @@ def test_counts(reference, said, errors):
     assert tuple(token_errors(reference.split(), said.split()).values()) == errors
 
 
+@settings(deadline=None)
 @given(WORDS, WORDS)
 def test_the_sum_is_the_distance_and_counts_balance(reference, said):
     errors = token_errors(reference, said)
@@ -54,18 +55,21 @@ def test_the_sum_is_the_distance_and_counts_balance(reference, said):
     assert errors["S"] + errors["D"] <= errors["N"]
 
 
+@settings(deadline=None)
 @given(WORDS, WORDS)
 def test_the_total_is_symmetric_and_nothing_differs_from_itself(one, other):
     assert total(token_errors(one, other)) == total(token_errors(other, one))
     assert total(token_errors(one, one)) == 0
 
 
+@settings(deadline=None)
 @given(WORDS, WORDS)
 def test_the_split_is_jiwers(reference, said):
     errors, theirs = token_errors(reference, said), jiwer.process_words(" ".join(reference), " ".join(said))
     assert (errors["S"], errors["D"], errors["I"]) == (theirs.substitutions, theirs.deletions, theirs.insertions)
 
 
+@settings(deadline=None)
 @given(PAIRS)
 def test_utterances_pool_to_jiwers_rates_in_any_order_and_over_any_shards(pairs):
     counts = [token_errors(reference, said) for reference, said in pairs]
@@ -79,12 +83,14 @@ def test_utterances_pool_to_jiwers_rates_in_any_order_and_over_any_shards(pairs)
         assert found == pytest.approx({"wer": theirs.wer, "mer": theirs.mer, "wil": theirs.wil})
 
 
+@settings(deadline=None)
 @given(PAIRS)
 def test_errors_of_a_text_that_was_joined_are_at_most_those_of_its_parts(pairs):
     joined = ([word for pair in pairs for word in pair[side]] for side in (0, 1))
     assert total(token_errors(*joined)) <= sum(total(token_errors(reference, said)) for reference, said in pairs)
 
 
+@settings(deadline=None)
 @given(st.text(max_size=30), st.text(max_size=30))
 def test_characters_are_counted_in_any_text(reference, said):
     errors = character_errors(reference, said)

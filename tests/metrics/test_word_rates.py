@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_audiobench.errors import UsageError
@@ -68,6 +68,7 @@ def test_no_samples_are_no_value_and_a_missing_count_is_named(name):
         value(name, [{"correct": 1.0}])
 
 
+@settings(deadline=None)
 @given(st.lists(counts(), min_size=1, max_size=12))
 def test_bounds_and_order(statistics):
     found = {name: value(name, statistics) for name in NAMES}

@@ -3,7 +3,7 @@
 import unicodedata
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_audiobench.protocols.asr.basic import basic_characters, basic_text
@@ -48,6 +48,7 @@ def test_characters_have_no_spaces_and_one_width():
     assert basic_characters("ｶﾀｶﾅ") == "カタカナ"
 
 
+@settings(deadline=None)
 @given(st.text(alphabet=st.characters(), max_size=40))
 def test_any_text_normalises_and_what_is_normal_stays(text):
     words = basic_text(text)
@@ -56,6 +57,7 @@ def test_any_text_normalises_and_what_is_normal_stays(text):
     assert not any(word.startswith("'") or word.endswith("'") for word in words.split())
 
 
+@settings(deadline=None)
 @given(st.text(max_size=40))
 def test_case_and_surrounding_punctuation_make_no_difference(text):
     assert basic_text(f"  «{text}»! ") == basic_text(text)

@@ -1,7 +1,7 @@
 """Numbers as they are spoken in Chinese, held to a reading of the words back into numbers."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_audiobench.protocols.asr.chinese import cardinal, digits, text_norm
@@ -26,6 +26,7 @@ def heard(said):
     return total + section + digit
 
 
+@settings(deadline=None)
 @given(st.integers(1, 10**16 - 1))
 def test_quantities_say_their_number(number):
     said = cardinal(str(number))
@@ -74,6 +75,7 @@ def test_numbers_in_texts(text, spoken):
     assert text_norm(text) == spoken
 
 
+@settings(deadline=None)
 @given(st.text(alphabet=st.characters(), max_size=30))
 def test_any_text_is_taken(text):
     assert not any(character in "0123456789" for character in text_norm(text) if "2" not in text)

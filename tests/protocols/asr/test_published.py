@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_audiobench.datasets.sample import Sample
@@ -44,6 +44,7 @@ def test_cmi_bench_deletes_prefaces_and_spells_whole_numbers():
 PARTS = st.sampled_from([" lyrics ", "are", ":", " text ", "is", "x", "\n", " content ", " ", "transcription "])
 
 
+@settings(deadline=None)
 @given(st.lists(PARTS, max_size=14).map("".join))
 def test_cmi_benchs_prefaces_are_those_of_its_patterns(text):
     expected = text
@@ -110,6 +111,7 @@ def test_salmonn_skip_leaves_out_cut_answers_and_tags_and_its_twin_keeps_them():
 
 
 @pytest.mark.parametrize("language", ["en", "zh", "yue", "ja", "hi"])
+@settings(deadline=None)  # the first example loads the libraries
 @given(text=st.text(alphabet=st.characters(), max_size=25), other=st.text(alphabet=st.characters(), max_size=25))
 def test_every_reading_takes_any_text_and_finds_nothing_wrong_with_the_reference_itself(language, text, other):
     sample = Sample("a", (), "", reference=text)
