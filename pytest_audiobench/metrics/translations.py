@@ -86,23 +86,29 @@ def _statistics(scorer: Any, hypothesis: str, references: Sequence[str]) -> list
 
 
 def _bleu(values: Sequence[float], effective_order: bool) -> float:
-    from sacrebleu.metrics import BLEU
+    from sacrebleu.metrics.bleu import BLEU
 
-    matches, totals = list(values[2 : 2 + MAX_ORDER]), list(values[2 + MAX_ORDER :])
-    lengths = int(values[0]), int(values[1])
-    found = BLEU.compute_bleu(matches, totals, *lengths, smooth_method="exp", effective_order=effective_order)
+    counts = [int(value) for value in values]
+    found = BLEU.compute_bleu(
+        counts[2 : 2 + MAX_ORDER],
+        counts[2 + MAX_ORDER :],
+        sys_len=counts[0],
+        ref_len=counts[1],
+        smooth_method="exp",
+        effective_order=effective_order,
+    )
     return float(found.score)
 
 
 @lru_cache(maxsize=2)
 def _chrf_scorer(word_order: int) -> Any:
-    from sacrebleu.metrics import CHRF
+    from sacrebleu.metrics.chrf import CHRF
 
     return CHRF(char_order=CHARACTER_ORDER, word_order=word_order)
 
 
 @lru_cache(maxsize=1)
 def _ter_scorer() -> Any:
-    from sacrebleu.metrics import TER
+    from sacrebleu.metrics.ter import TER
 
     return TER()

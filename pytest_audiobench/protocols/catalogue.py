@@ -10,8 +10,10 @@ from pytest_audiobench.protocols.protocol import Protocol
 
 FAMILIES: Mapping[str, str] = MappingProxyType(
     {
+        "captioning": "What is heard, in a sentence",
         "multiple_choice": "One option of a list",
         "transcription": "The words of speech",
+        "translation": "The words of speech, in another language",
     }
 )
 """A family's name, which is also its module's and its function's, and what it asks for."""

@@ -42,9 +42,9 @@ KINDS = (
         "higher",
         "chrF",
         of_summed("chrf", CHRF_NAMES, chrf_of),
-        about="Corpus chrF2 (Popović 2015), 0 to 100, by sacrebleu: the F-score (recall twice as important) of character "
-        "1- to 6-grams without spaces, averaged over the orders that both sides have. Needs no tokenizer, so it serves "
-        "every language. Empty answers, or empty references, give 0.",
+        about="Corpus chrF2 (Popović 2015), 0 to 100, by sacrebleu: the F-score (recall twice as important) of "
+        "character 1- to 6-grams without spaces, averaged over the orders that both sides have. Needs no tokenizer, "
+        "so it serves every language. Empty answers, or empty references, give 0.",
     ),
     MetricKind(
         "chrfpp",
