@@ -8,6 +8,7 @@ from functools import partial
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.captions import (
+    CIDER_SET,
     COCO_BLEU_NAMES,
     cider_d,
     lacks_captions,
@@ -118,7 +119,7 @@ def _cmi_bench_meteor() -> Reading:
 def _nota() -> Reading:
     def together(scored: Scored) -> Sequence[Mapping[str, float]]:
         found = cider_d([answer.value or "" for _, answer in scored], [[sample.reference] for sample, _ in scored])
-        return [{"cider_d": value} for value in found]
+        return [{"cider_d": value, CIDER_SET: len(scored)} for value in found]
 
     return Reading(
         "nota",
