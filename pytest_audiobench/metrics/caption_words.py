@@ -57,6 +57,7 @@ _TOKEN = re.compile(
         | (?<!\w)(?:e\.g|i\.e|no(?=\.\s?\d)|[^\W\d_](?=\.\s+[^\W\d_]))\.                  # no. 5, john f. kennedy
         | (?<!\w)[cf]\#(?!\w)                                                           # as the Java program has it
         | (?<!\S)[-+]\d+(?:[.,:/]\d+)* | (?<!\w)\.\d+ | \d+(?:[.,:]\d+)+                  # numbers
+        | -[lr][rsc]b-                                                                   # a bracket's name
         | '(?:em|n'|\d\ds)(?!\w) | \*+ | [?!]{{2,}})
     | (?P<halves>(?<!\w)(?:{"|".join(_HALVES)})(?!\w))
     | (?P<word>{_WORD})

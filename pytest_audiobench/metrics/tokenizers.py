@@ -11,7 +11,7 @@ import importlib.util
 import os
 import re
 from functools import lru_cache
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -95,7 +95,16 @@ def token_signature(tokenizer: str) -> str:
 def bleu_signature(tokenizer: str, references: str = "var") -> str:
     """The signature that sacrebleu gives BLEU; ``references`` is how many a sample has, "var" where that may differ."""
     tokens = token_signature(tokenizer)
-    return f"nrefs:{references}|case:mixed|eff:no|tok:{tokens}|smooth:exp|version:{version('sacrebleu')}"
+    return f"nrefs:{references}|case:mixed|eff:no|tok:{tokens}|smooth:exp|version:{library_version('sacrebleu')}"
+
+
+@lru_cache(maxsize=32)
+def library_version(package: str) -> str:
+    """The installed version of ``package`` as a signature has it; "absent" where it is not installed."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "absent"
 
 
 def passable(text: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, version
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.caption_words import caption_words
@@ -17,6 +16,7 @@ from pytest_audiobench.metrics.captions import (
     spice,
 )
 from pytest_audiobench.metrics.meteor import lacks_data, meteor, meteor_nosyn
+from pytest_audiobench.metrics.tokenizers import library_version
 from pytest_audiobench.protocols.free_text import read_text
 from pytest_audiobench.protocols.protocol import About, Answer, Example, Reading
 
@@ -122,14 +122,7 @@ def spider_of_words(scored: Scored) -> Sequence[Mapping[str, float]]:
 
 def made_with(*packages: str) -> str:
     """Names and versions of the libraries behind a number, as they stand in a signature."""
-    return "|".join(f"{package}:{_version(package)}" for package in packages)
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "absent"
+    return "|".join(f"{package}:{library_version(package)}" for package in packages)
 
 
 def _pairs(scored: Scored) -> tuple[list[str], list[list[str]]]:
