@@ -112,17 +112,21 @@ def passable(text: str) -> str:
     return _UNPASSABLE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
-@lru_cache(maxsize=len(TOKENIZERS) + 1)
 def bleu_scorer(tokenizer: str) -> Any:
     """The ``BLEU`` of sacrebleu with ``tokenizer``, made once. Raises UsageError where something is lacking."""
+    return _scorer(tokenizer, spm_path(tokenizer) if tokenizer in SPM_MODELS else None)
+
+
+@lru_cache(maxsize=len(TOKENIZERS) + 1)
+def _scorer(tokenizer: str, model: Path | None) -> Any:
     from sacrebleu.metrics.bleu import BLEU
 
     if missing := lacking(tokenizer):
         raise UsageError(missing)
     # force: whether the text looks tokenized already is no business of a score.
-    scorer = BLEU(tokenize="none" if tokenizer in SPM_MODELS else tokenizer, force=True)
-    if tokenizer in SPM_MODELS:
-        scorer.tokenizer = _Pieces(str(spm_path(tokenizer)))
+    scorer = BLEU(tokenize=tokenizer if model is None else "none", force=True)
+    if model is not None:
+        scorer.tokenizer = _Pieces(str(model))
     return scorer
 
 

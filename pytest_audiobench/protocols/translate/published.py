@@ -18,6 +18,7 @@ from pytest_audiobench.protocols.translate.texts import lacks_kana, says_nothing
 _CHINESE = Example("明天9点开会。", "明天九点开会。")
 _ENGLISH = Example("Meetings don't start at 9!", "meetings do not start at nine")
 _JAPANESE = Example("会議は九時です。", "会議は九時に始まります。")
+_QWEN2_AUDIO = "github QwenLM/Qwen2-Audio, eval_audio/evaluate_st.py"
 _SPECIAL = re.compile(r"<\|.*?\|>")
 _SPACES = re.compile(r"\s+")
 _SPACED_MARK = re.compile(r" ?([!,.?;:])")
@@ -28,8 +29,9 @@ def published_readings(code: str | None) -> Iterator[Reading]:
     yield _audiobench()
     yield _ultraeval(code)
     yield _au_harness(code)
-    for name, repository in (("kimi", "Kimi-Audio's evaluation"), ("qwen2-audio", "QwenLM/Qwen2-Audio")):
-        yield _qwen2_audio(name, repository, code)
+    yield _qwen2_audio("qwen2-audio", _QWEN2_AUDIO, code)
+    kit = "github MoonshotAI/Kimi-Audio-Evalkit, which scores speech as Qwen2-Audio does and ships no translation set"
+    yield _qwen2_audio("kimi", f"{kit}: {_QWEN2_AUDIO}", code)
     yield _lmms_eval(code)
     yield _salmonn_repro(code)
 
@@ -122,7 +124,7 @@ def au_harness_text(text: str, code: str) -> str:
     return "".join(sign for sign in normalised.lower() if unicodedata.category(sign)[0] != "P").strip()
 
 
-def _qwen2_audio(name: str, repository: str, code: str | None) -> Reading:
+def _qwen2_audio(name: str, source: str, code: str | None) -> Reading:
     tokenizer = {"ja": "ja-mecab", "zh": "zh"}.get(code or "", "13a")
 
     def score(sample: Sample, answer: Answer) -> Mapping[str, float]:
@@ -136,7 +138,7 @@ def _qwen2_audio(name: str, repository: str, code: str | None) -> Reading:
         ("bleu",),
         About(
             "Corpus BLEU of raw texts against one reference: ja-mecab for Japanese, zh for Chinese, else 13a.",
-            f"{repository}; github QwenLM/Qwen2-Audio, eval_audio/evaluate_st.py",
+            source,
             ({"ja": _JAPANESE, "zh": _CHINESE}.get(code or "", _ENGLISH),),
             "For one reference the same as our default. Korean and Thai would be cut by 13a, where our default takes "
             "ko-mecab and char.",
