@@ -12,6 +12,11 @@ FAMILIES: Mapping[str, str] = MappingProxyType(
     {
         "captioning": "What is heard, in a sentence",
         "multiple_choice": "One option of a list",
+        "overlapped_speech": "The words of each of several talkers",
+        "phonemes": "The phones of speech",
+        "slot_filling": "The value of a spoken command's slot",
+        "spoken_questions": "The answer to a spoken question",
+        "story": "A story about the audio",
         "transcription": "The words of speech",
         "translation": "The words of speech, in another language",
     }
