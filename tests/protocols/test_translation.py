@@ -237,8 +237,11 @@ def test_the_salmonn_reproduction_leaves_out_what_did_not_end():
     assert scored(reading, [("今天很好", "今天很好")], finish="length") == [None]
     assert scored(reading, [("今天很好", "今天很好")])[0] is not None
     assert scored(named("salmonn-repro", "ja"), [("今天很好", "今日は")]) == [None]
-    assert reading.beside == ("bleu-char",)
-    assert named("salmonn-repro", "de").beside == ("bleu-13a",)
+    assert scored(reading, [("今天很好</s>", "今天很好")], finish="length")[0]["match4"] == 1
+    assert reading.beside == ("salmonn-repro-keep",)
+    assert scored(named("salmonn-repro-keep", "ja"), [("今天很好", "今日は")], finish="length")[0] is not None
+    assert "tok:char" in reading.signature
+    assert "tok:13a" in named("salmonn-repro", "de").signature
 
 
 HERE = [name for name, reading in available("en").items() if not reading.lacking()]
