@@ -20,7 +20,7 @@ from pytest_audiobench.metrics.captions import (
     rouge_l,
     spice,
 )
-from pytest_audiobench.metrics.meteor import lacks_data, meteor_nosyn
+from pytest_audiobench.metrics.meteor import lacks_data, meteor, meteor_nosyn
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.metrics.translations import bleu_statistics
 
@@ -157,6 +157,26 @@ def test_meteor_without_synonyms_is_bounded_and_the_best_over_references(said, s
 def test_meteor_without_synonyms_matches_stems():
     assert meteor_nosyn(["dogs", "barking"], [["dog", "barks"]]) == meteor_nosyn(["dog", "barks"], [["dog", "barks"]])
     assert meteor_nosyn(["hound"], [["dog"]]) == 0.0
+
+
+def test_meteor_with_synonyms_asks_wordnet(monkeypatch):
+    import nltk.corpus
+
+    class Word:
+        def __init__(self, name):
+            self.name = lambda: name
+
+    class Synset:
+        def lemmas(self):
+            return [Word("dog"), Word("hound")]
+
+    class WordNet:
+        def synsets(self, word):
+            return [Synset()] if word in ("dog", "hound") else []
+
+    monkeypatch.setattr(nltk.corpus, "wordnet", WordNet())
+    assert meteor(["hound"], [["dog"]]) == meteor(["dog"], [["dog"]]) > 0.0
+    assert meteor(["cat"], [["dog"]]) == 0.0
 
 
 def test_missing_nltk_data_are_named_and_never_fetched():

@@ -13,6 +13,7 @@ from pytest_audiobench.audio.clip import ArraySource, Clip
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.metrics.captions import cider_d
+from pytest_audiobench.metrics.meteor import NoSynonyms
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.caption import models, words
@@ -114,6 +115,29 @@ def test_spider_is_the_mean_of_both_and_never_of_one(monkeypatch):
     if named("spider").lacking():
         with pytest.raises(UsageError, match="SPICE"):
             scored(named("spider"), [DOG, RAIN])
+
+
+@pytest.mark.parametrize(
+    ("name", "said", "equal"),
+    [
+        ("meteor", "A dog barks, loudly!", True),
+        ("audiobench", "a dog barks loudly", True),
+        ("audiobench", "loud barking of a dog", False),
+        ("cmi-bench-meteor", "a dog barks loudly", True),
+        ("salmonn-repro", "loud barking of a dog", True),
+    ],
+)
+def test_meteor_of_each_project_has_its_own_words_and_references(name, said, equal, monkeypatch):
+    import nltk
+    import nltk.corpus
+
+    monkeypatch.setattr(nltk, "word_tokenize", str.split)
+    monkeypatch.setattr(nltk.corpus, "wordnet", NoSynonyms())
+    reading, one = named(name), sample(DOG[1])
+    best = reading.score(one, Answer("parsed", DOG[1][0]))["meteor"]
+    found = reading.score(one, Answer("parsed", said))["meteor"]
+    assert (found > 0.98 * best) is equal
+    assert reading.score(one, Answer("empty"))["meteor"] == 0.0
 
 
 def nltk_bleu(said, true, weights):
