@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from pytest_audiobench.datasets.mmau import mmau as mmau
     from pytest_audiobench.datasets.sakura import sakura as sakura
     from pytest_audiobench.datasets.sample import Sample as Sample
+    from pytest_audiobench.protocols.captioning import captioning as captioning
+    from pytest_audiobench.protocols.embedded import embedded as embedded
     from pytest_audiobench.protocols.multiple_choice import multiple_choice as multiple_choice
     from pytest_audiobench.protocols.overlapped_speech import overlapped_speech as overlapped_speech
     from pytest_audiobench.protocols.phonemes import phonemes as phonemes
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from pytest_audiobench.protocols.spoken_questions import spoken_questions as spoken_questions
     from pytest_audiobench.protocols.story import story as story
     from pytest_audiobench.protocols.transcription import transcription as transcription
+    from pytest_audiobench.protocols.translation import translation as translation
     from pytest_audiobench.report.load import load as load
     from pytest_audiobench.studies.determinism import determinism as determinism
     from pytest_audiobench.studies.listening import listening as listening
@@ -32,7 +35,9 @@ _HOMES = {
     "Dataset": "datasets.dataset",
     "Sample": "datasets.sample",
     "bundled": "datasets.bundled",
+    "captioning": "protocols.captioning",
     "determinism": "studies.determinism",
+    "embedded": "protocols.embedded",
     "listening": "studies.listening",
     "load": "report.load",
     "manifest": "datasets.manifest",
@@ -46,6 +51,7 @@ _HOMES = {
     "spoken_questions": "protocols.spoken_questions",
     "story": "protocols.story",
     "transcription": "protocols.transcription",
+    "translation": "protocols.translation",
 }
 
 __all__ = sorted(_HOMES)

@@ -10,6 +10,7 @@ from pytest_audiobench.protocols.protocol import Protocol
 
 FAMILIES: Mapping[str, str] = MappingProxyType(
     {
+        "captioning": "What is heard, in a sentence",
         "multiple_choice": "One option of a list",
         "overlapped_speech": "The words of each of several talkers",
         "phonemes": "The phones of speech",
@@ -17,6 +18,7 @@ FAMILIES: Mapping[str, str] = MappingProxyType(
         "spoken_questions": "The answer to a spoken question",
         "story": "A story about the audio",
         "transcription": "The words of speech",
+        "translation": "The words of speech, in another language",
     }
 )
 """A family's name, which is also its module's and its function's, and what it asks for."""
