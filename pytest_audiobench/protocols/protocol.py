@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Message, Response, Settings
+from pytest_audiobench.protocols.failures import Expects
 
 Status: TypeAlias = Literal["parsed", "unparsed", "refused", "empty", "out_of_range", "truncated"]
 Earlier: TypeAlias = Mapping[str, Response]
@@ -92,12 +93,21 @@ ALL = "all"
 
 @dataclass(frozen=True)
 class Protocol:
-    """Prompt, and one or several readings of the same answers; the first is the headline."""
+    """Prompt, and one or several readings of the same answers; the first is the headline.
+
+    ``expects`` says what an answer should be, so that the ways in which it goes wrong can be told apart.
+    """
 
     name: str
     stages: tuple[Stage, ...]
     readings: tuple[Reading, ...]
     available: Mapping[str, Reading]
+    expects: Expects = "open"
+
+    @property
+    def answering(self) -> Stage:
+        """The stage whose output is the model's answer: the last that the subject is asked."""
+        return [stage for stage in self.stages if stage.role == "subject"][-1]
 
     def reading_as(self, *names: str) -> Protocol:
         """The same questions, read by the named readings, the first as the headline; by every one for "all".
