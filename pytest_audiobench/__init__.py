@@ -17,8 +17,13 @@ if TYPE_CHECKING:
     from pytest_audiobench.datasets.mmau import mmau as mmau
     from pytest_audiobench.datasets.sakura import sakura as sakura
     from pytest_audiobench.datasets.sample import Sample as Sample
+    from pytest_audiobench.protocols.classification import classification as classification
+    from pytest_audiobench.protocols.keyphrases import keyphrases as keyphrases
     from pytest_audiobench.protocols.multiple_choice import multiple_choice as multiple_choice
+    from pytest_audiobench.protocols.tagging import tagging as tagging
     from pytest_audiobench.protocols.transcription import transcription as transcription
+    from pytest_audiobench.protocols.understanding import understanding as understanding
+    from pytest_audiobench.protocols.verification import verification as verification
     from pytest_audiobench.report.load import load as load
     from pytest_audiobench.studies.determinism import determinism as determinism
     from pytest_audiobench.studies.listening import listening as listening
@@ -27,7 +32,9 @@ _HOMES = {
     "Dataset": "datasets.dataset",
     "Sample": "datasets.sample",
     "bundled": "datasets.bundled",
+    "classification": "protocols.classification",
     "determinism": "studies.determinism",
+    "keyphrases": "protocols.keyphrases",
     "listening": "studies.listening",
     "load": "report.load",
     "manifest": "datasets.manifest",
@@ -35,7 +42,10 @@ _HOMES = {
     "mmau": "datasets.mmau",
     "multiple_choice": "protocols.multiple_choice",
     "sakura": "datasets.sakura",
+    "tagging": "protocols.tagging",
     "transcription": "protocols.transcription",
+    "understanding": "protocols.understanding",
+    "verification": "protocols.verification",
 }
 
 __all__ = sorted(_HOMES)

@@ -10,8 +10,13 @@ from pytest_audiobench.protocols.protocol import Protocol
 
 FAMILIES: Mapping[str, str] = MappingProxyType(
     {
+        "classification": "One label of the task's list, in words",
+        "keyphrases": "The phrases that say what a talk is about",
         "multiple_choice": "One option of a list",
+        "tagging": "Every label of the task's list that applies to a clip, or none",
         "transcription": "The words of speech",
+        "understanding": "What a spoken request wants: intent and entities",
+        "verification": "Whether it is one and the same speaker",
     }
 )
 """A family's name, which is also its module's and its function's, and what it asks for."""
