@@ -18,7 +18,7 @@ Measure: TypeAlias = Literal["span", "word", "char", "slu"]
 
 
 TYPED = "slu_of_"
-"""What the statistics of one type of entity begin with: ``slu_of_<number of the type>_hits``, ``_alarms``, ``_misses``."""
+"""The statistics of one type of entity are ``slu_of_<number of the type>_hits``, ``_alarms`` and ``_misses``."""
 
 
 class Entity(NamedTuple):

@@ -111,7 +111,8 @@ _SALMONN_RULE = (
 _SALMONN_DEFECTS = (
     "One item of several words can be three hits, and a word said three times is three hits. Items beyond the third "
     "count as well, so that a long list scores best. Letters inside words count. With fewer than three true phrases a "
-    "sample can have more hits than phrases. The denominator is the true phrases, not what was said. Ours counts each phrase once, by stems, among the first k."
+    "sample can have more hits than phrases. The denominator is the true phrases, not what was said. Ours counts each "
+    "phrase once, by stems, among the first k."
 )
 _TALK = ("neural network; speech recognition",)
 

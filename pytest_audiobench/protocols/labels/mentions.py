@@ -29,7 +29,7 @@ _CLAUSE_BREAK = re.compile(
 _DENIED_BEFORE = re.compile(
     r"""(?:\b(?:not(?!\s+(?:only|just|merely))|no(?!\s+(?:doubt|question|less))|never|non|neither|nor|without|cannot
            |hardly|rather\sthan|instead\sof|\w{1,8}n['’]t)\b
-        (?:[\s-]+[\w'’]{1,20}){0,4}[\s"'“‘-]*
+        (?:[\s-]+[\w'’]{1,20}){0,6}[\s"'“‘-]*
       | [不没沒無无非未][是太很会會够夠能像]{0,2}[\s"'“‘「]*)\Z""",
     re.I | re.X,
 )
