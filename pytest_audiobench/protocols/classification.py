@@ -7,7 +7,6 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.errors import UsageError
 from pytest_audiobench.metrics.labels import label_statistics
 from pytest_audiobench.protocols.asking import answered, one_question
 from pytest_audiobench.protocols.labels import asserted, published
@@ -76,8 +75,6 @@ def _gender_labels(choices: tuple[str, ...]) -> Labels:
         for word in sorted(words)
         if word != tidy_caseless(choice)
     )
-    if not also:
-        raise UsageError(f"the protocol gender reads male and female, and the choices are {list(choices)}; use label")
     return labels_of(choices, also)
 
 
@@ -158,7 +155,7 @@ _READINGS = (
         _METRICS,
         About(
             "As label, and the choice that is male is named by man, boy, gentleman and masculine too, the one that is "
-            "female by woman, girl, lady and feminine. Choices that name neither are a usage error.",
+            "female by woman, girl, lady and feminine. With other choices it is label.",
             "ours",
             (
                 Example("A woman is speaking.", "female", choices=("male", "female")),

@@ -62,7 +62,7 @@ def _labels(sample: Sample) -> Labels:
 
 def _parse_tags(sample: Sample, earlier: Earlier) -> Answer:
     response = answered(earlier)
-    return listed.read(response.text, _labels(sample), response.finish)
+    return listed.read(response.text, _labels(sample), response.finish, sample.choices)
 
 
 def _parse_exact(sample: Sample, earlier: Earlier) -> Answer:
@@ -139,7 +139,8 @@ _READINGS = (
             "at one word the longest (a label may hold a comma). An item of at most four words between commas, line "
             'breaks or "and" that names no choice is a false alarm. '
             f"{_NONE_RULE} accuracy is the share of answers that are exactly the set. An answer that was cut keeps the "
-            "labels before the cut; a refusal misses all labels.",
+            "labels before its last comma or line break; a refusal misses all labels. One capital letter stands for "
+            "the choice at that place, so that listeners that are no language models can answer.",
             "ours",
             (
                 Example("I hear a dog barking and rain.", choices=_SOUNDS, references=("dog", "rain")),

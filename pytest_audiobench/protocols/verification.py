@@ -61,7 +61,7 @@ def _is_same(sample: Sample) -> bool:
 
 def _parse(sample: Sample, earlier: Earlier) -> Answer:
     response = answered(earlier)
-    return agreeing.read(response.text, response.finish)
+    return agreeing.read(response.text, response.finish, sample.choices)
 
 
 def _score(sample: Sample, answer: Answer) -> Mapping[str, float]:
@@ -109,8 +109,9 @@ _READINGS = (
         _score,
         ("balanced_accuracy", "accuracy", "macro_f1"),
         About(
-            f"{agreeing.RULE} The headline is balanced accuracy, so that a constant answer scores 0.5 on any list that "
-            "has both kinds of trials, and 1 only on a list that has one kind.",
+            f"{agreeing.RULE} A capital letter alone stands for the choice at that place. The headline is balanced "
+            "accuracy, so that a constant answer scores 0.5 on any list that has both kinds of trials, and 1 only on a "
+            "list that has one kind.",
             "ours",
             (
                 Example("Yes, it is the same person.", "yes"),

@@ -74,8 +74,7 @@ def test_a_woman_is_female_only_to_the_reading_that_says_so() -> None:
     assert correct("gender", "A woman is speaking.", asked=asked)
     assert not correct("label", "A woman is speaking.", asked=asked)
     assert not correct("gender", "A man and a woman are speaking.", asked=asked)
-    with pytest.raises(UsageError, match="reads male and female"):
-        scored("gender", "A woman", asked=sample())
+    assert correct("gender", "A happy woman", asked=sample())
 
 
 @pytest.mark.parametrize(

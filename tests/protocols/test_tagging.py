@@ -55,6 +55,11 @@ def test_a_label_called_none_is_the_empty_set() -> None:
     assert found["correct"] == 1.0
 
 
+def test_a_listener_without_words_answers_by_letter() -> None:
+    assert scored("tags", "B", ("rain",))["correct"] == 1.0
+    assert scored("tags", "C", ("None",), ("dog", "rain", "None"))["correct"] == 1.0
+
+
 def test_labels_that_hold_commas_are_whole() -> None:
     whales = ("Beluga, White Whale", "White Whale")
     assert scored("tags", "Beluga, White Whale", ("Beluga, White Whale",), whales)["correct"] == 1.0

@@ -54,6 +54,13 @@ def test_a_constant_yes_is_chance_by_ours_and_perfect_on_the_published_list() ->
     assert value("accuracy", alike) == 1.0
 
 
+def test_a_listener_without_words_answers_by_letter() -> None:
+    reading = verification().readings[0]
+    asked = Sample("a", (), "", ("yes", "no"), "no")
+    read = {text: reading.parse(asked, {"answer": Response.of(text)}) for text in ("A", "B", "C")}
+    assert read == {"A": ("parsed", "yes"), "B": ("parsed", "no"), "C": ("out_of_range", None)}
+
+
 def test_a_refusal_is_right_by_the_published_rule_and_wrong_by_ours() -> None:
     refusal = "I'm sorry, I cannot tell."
     assert scored("salmonn-sv", refusal, "different")["correct"] == 1.0

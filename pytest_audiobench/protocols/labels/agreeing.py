@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from pytest_audiobench.models.messages import Finish
-from pytest_audiobench.protocols.labels.mentions import shown
+from pytest_audiobench.protocols.labels.mentions import by_letter, shown
 from pytest_audiobench.protocols.protocol import Answer
 from pytest_audiobench.protocols.refusals import refuses
 
@@ -36,8 +36,13 @@ RULE = (
 )
 
 
-def read(text: str, finish: Finish = "stop") -> Answer:
-    """The answer's "yes" or "no"; else "empty", "refused", "truncated" or "unparsed"."""
+def read(text: str, finish: Finish = "stop", choices: tuple[str, ...] = ()) -> Answer:
+    """The answer's "yes" or "no"; else "empty", "refused", "truncated", "out_of_range" or "unparsed".
+
+    A capital letter alone stands for one of ``choices``.
+    """
+    if choices and (choice := by_letter(text, choices)) is not None:
+        return read(choice, finish) if choice else Answer("out_of_range")
     body = shown(text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n\n{text[-_TAIL:]}").removesuffix("</s>")
     lines = [line for line in body.split("\n") if re.search(r"\w", line)]
     if not lines:

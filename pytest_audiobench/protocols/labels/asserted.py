@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-import string
 
 from pytest_audiobench.models.messages import Finish
-from pytest_audiobench.protocols.labels.mentions import Labels, asserted, shown
+from pytest_audiobench.protocols.labels.mentions import Labels, asserted, by_letter, shown
 from pytest_audiobench.protocols.protocol import Answer
 from pytest_audiobench.protocols.refusals import refuses
 
@@ -47,9 +46,8 @@ def read(text: str, choices: tuple[str, ...], labels: Labels, finish: Finish = "
     if (whole := labels.named(body)) is not None:
         cut = finish == "length" and labels.continues(body)
         return Answer("truncated") if cut else Answer("parsed", whole)
-    if letter := re.fullmatch(r"\(?([A-Z])\)?\.?", body.strip()):
-        place = string.ascii_uppercase.index(letter[1])
-        return Answer("parsed", labels.label(choices[place])) if place < len(choices) else Answer("out_of_range")
+    if (choice := by_letter(body, choices)) is not None:
+        return Answer("parsed", labels.label(choice)) if choice else Answer("out_of_range")
     found = _stated(body, labels, finish)
     if found is None and finish != "length" and not _declines(body, finish):
         found = _mentioned(body, labels)

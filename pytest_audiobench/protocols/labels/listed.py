@@ -7,7 +7,7 @@ import re
 from typing import NamedTuple
 
 from pytest_audiobench.models.messages import Finish
-from pytest_audiobench.protocols.labels.mentions import Labels, asserted, shown
+from pytest_audiobench.protocols.labels.mentions import Labels, asserted, by_letter, shown
 from pytest_audiobench.protocols.options import tidy_caseless
 from pytest_audiobench.protocols.protocol import Answer
 from pytest_audiobench.protocols.refusals import refuses
@@ -43,12 +43,15 @@ def without_none(choices: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(choice for choice in choices if not means_nothing(choice))
 
 
-def read(text: str, labels: Labels, finish: Finish = "stop") -> Answer:
+def read(text: str, labels: Labels, finish: Finish = "stop", choices: tuple[str, ...] = ()) -> Answer:
     """The labels that ``text`` asserts, as JSON: {"labels": […], "others": […]}.
 
-    "empty" without a letter or digit, "refused" where it declines, "unparsed" where it lists nothing. An answer that
-    the limit of tokens cut is "truncated" and keeps the labels that came before.
+    A capital letter alone stands for one of ``choices``. "empty" without a letter or digit, "refused" where it
+    declines, "unparsed" where it lists nothing. An answer that the limit of tokens cut is "truncated" and keeps the
+    labels before its last separator.
     """
+    if choice := by_letter(text, choices):
+        return read(choice, labels, finish)
     body = shown(text[:_MOST])
     if not re.search(r"\w", body):
         return Answer("empty")

@@ -8,6 +8,7 @@ counts: "electric guitar" is no "guitar". A Chinese, Japanese or Korean characte
 from __future__ import annotations
 
 import re
+import string
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
@@ -21,6 +22,7 @@ _TOKEN = re.compile(rf"[{_CJK}]|[^\W_{_CJK}]+")
 _GAP = re.compile(r"[\s\-‐–_/'’()]{0,3}")
 _BOUND_BEFORE = re.compile(r"\w[-‐'’]\Z")
 _BOUND_AFTER = re.compile(r"[-‐]\w")
+_LETTER = re.compile(r"\(?([A-Z])\)?\.?")
 _ARTICLE = re.compile(r"(?:an?|the)\s+(?=\w)", re.I)
 
 _CLAUSE_BREAK = re.compile(
@@ -125,6 +127,18 @@ class Labels:
 def shown(text: str) -> str:
     """``text`` as it is searched: NFKC, without invisible characters and emphasis, line by line."""
     return "\n".join(tidy(line) for line in unicodedata.normalize("NFKC", text).split("\n"))
+
+
+def by_letter(text: str, choices: tuple[str, ...]) -> str | None:
+    """The choice at the place of the capital letter that is the whole of ``text``, as listeners without words answer.
+
+    "" for a letter beyond the choices, None for any other text.
+    """
+    letter = _LETTER.fullmatch(text.strip()) if len(text) < 100 else None
+    if letter is None:
+        return None
+    place = string.ascii_uppercase.index(letter[1])
+    return choices[place] if place < len(choices) else ""
 
 
 def asserted(mentions: Iterable[Mention]) -> list[str]:
