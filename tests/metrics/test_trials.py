@@ -70,6 +70,22 @@ def test_a_trial_without_a_score_is_the_worst_of_its_kind() -> None:
     )
 
 
+def test_the_interval_depends_on_neither_order_nor_shard() -> None:
+    trials = [trial(number % 2 == 0, (number * 37 % 101) / 101 + 0.3 * (number % 2 == 0)) for number in range(60)]
+    found = metric_kind("eer_interpolated").estimate(trials, None)
+    assert found.lower < found.value < found.upper
+    assert found.method == "bootstrap 95 %, 60 samples, 200 resamples"
+    assert metric_kind("eer_interpolated").estimate(trials[::-1], None) == found
+
+
+def test_clusters_of_trials_are_drawn_whole() -> None:
+    trials = [trial(number % 2 == 0, (number * 37 % 101) / 101) for number in range(60)]
+    clusters = [number // 6 for number in range(60)]
+    found = metric_kind("eer_interpolated").estimate(trials, clusters)
+    assert found.method == "bootstrap 95 %, 10 clusters, 200 resamples"
+    assert metric_kind("eer_interpolated").estimate(trials[::-1], clusters[::-1]) == found
+
+
 def test_why_there_is_no_number_is_said() -> None:
     kind = metric_kind("eer_interpolated")
     assert kind.estimate([trial(True)], None).method == "no interval: no trial has a score"
