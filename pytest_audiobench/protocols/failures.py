@@ -65,6 +65,9 @@ def failures(sample: Sample, response: Response, expects: Expects) -> tuple[str,
 
 def _is_phones(text: str) -> bool:
     tokens = text.lower().split()
+    # Phones are three characters long at most, so longer words need no look.
+    if len(text) > 5 * len(tokens):
+        return False
     phones = sum(_STRESS.sub("", token.strip(".,;:|/[]")) in _PHONES for token in tokens)
     return len(tokens) >= 3 and phones >= 0.7 * len(tokens)
 
@@ -82,10 +85,10 @@ def _tokens(text: str) -> list[str]:
 
 def _loops(tokens: list[str]) -> bool:
     # Every step of a cycle that comes four times comes three times or more, which in honest texts is rare.
-    if len(tokens) < _FEWEST_CYCLES:
+    if len(tokens) - len(set(tokens)) < _FEWEST_CYCLES - 1:
         return False
-    steps = Counter(pairwise(tokens))
-    if max(steps.values()) < _FEWEST_CYCLES - 1:
+    steps = list(pairwise(tokens))
+    if len(steps) - len(set(steps)) < _FEWEST_CYCLES - 2 or max(Counter(steps).values()) < _FEWEST_CYCLES - 1:
         return False
     for cycle in range(1, min(_LONGEST_CYCLE, len(tokens) // _FEWEST_CYCLES) + 1):
         run = 0
