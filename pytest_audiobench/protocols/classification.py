@@ -8,13 +8,14 @@ from types import MappingProxyType
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.labels import label_statistics
-from pytest_audiobench.protocols.asking import answered, one_question
+from pytest_audiobench.protocols.free_text import choose, free_stage
 from pytest_audiobench.protocols.labels import asserted, published
 from pytest_audiobench.protocols.labels.mentions import Labels, labels_of
-from pytest_audiobench.protocols.labels.prompts import words_of
+from pytest_audiobench.protocols.labels.prompts import answered, words_of
 from pytest_audiobench.protocols.labels.truth import choices_of, statistics_of, true_label
 from pytest_audiobench.protocols.options import tidy_caseless
 from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Protocol, Reading
+from pytest_audiobench.protocols.spoken.ending import ended
 
 DEFAULT = "{question}\nAnswer with one of these labels and nothing else: {labels}."
 PROMPTS: Mapping[str, str] = MappingProxyType(
@@ -45,10 +46,9 @@ def classification(
     ``prompt`` is a template, or the name of one in ``PROMPTS``: ``{question}`` and ``{labels}`` are filled in.
     Raises UsageError for an unknown reading or placeholder.
     """
-    stage = replace(one_question(words_of(PROMPTS.get(prompt, prompt)), max_new_tokens, system), task="choice")
+    stage = replace(free_stage(words_of(PROMPTS.get(prompt, prompt)), system, max_new_tokens), task="choice")
     available = MappingProxyType({reading.name: reading for reading in _READINGS})
-    asked = Protocol("classification", (stage,), (available["label"],), available)
-    return asked.reading_as(*readings) if readings else asked
+    return choose(Protocol("classification", (stage,), (available["label"],), available), readings)
 
 
 def _listed(find: Callable[[tuple[str, ...]], Labels]) -> Callable[[Sample, Earlier], Answer]:
@@ -96,12 +96,10 @@ def _right_where(compare: Callable[[Sample, str], bool]) -> Callable[[Sample, An
 
 
 def _parse_emotion(sample: Sample, earlier: Earlier) -> Answer:
-    text = published.ended(answered(earlier))
-    if text is None:
-        return Answer("truncated")
-    if not text:
-        return Answer("empty")
-    return Answer("parsed", text) if text in published.EMOTION_CLASSES else Answer("unparsed")
+    answer = ended(sample, earlier)
+    if answer.status == "parsed" and answer.value not in published.EMOTION_CLASSES:
+        return Answer("unparsed")
+    return answer
 
 
 def _score_emotion(keep: bool) -> Callable[[Sample, Answer], Mapping[str, float] | None]:
@@ -109,7 +107,7 @@ def _score_emotion(keep: bool) -> Callable[[Sample, Answer], Mapping[str, float]
         true = published.EMOTIONS.get(sample.reference.strip().lower())
         if true is None or (answer.status == "truncated" and not keep):
             return None
-        said = [answer.value] if answer.value is not None else []
+        said = [answer.value] if answer.value in published.EMOTION_CLASSES else []
         return {"correct": float(said == [true]), **label_statistics(published.EMOTION_CLASSES, [true], said)}
 
     return score
@@ -239,12 +237,12 @@ _READINGS = (
     ),
     Reading(
         "salmonn-emotion-keep",
-        "class:salmonn-emotion-keep|v:1|unended:wrong|other-truths:skipped|case:kept",
+        "class:salmonn-emotion-keep|v:1|unended:kept|other-truths:skipped|case:kept",
         _parse_emotion,
         _score_emotion(keep=True),
         ("accuracy", "macro_f1"),
         About(
-            f"{_EMOTION_RULE} An answer that did not come to its end is wrong.",
+            f"{_EMOTION_RULE} An answer that did not come to its end is read as far as it goes.",
             _SALMONN,
             (Example("Sad", "sad", choices=_FEELINGS), Example("sad", "sad", choices=_FEELINGS)),
             _EMOTION_DEFECTS,

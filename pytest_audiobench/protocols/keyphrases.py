@@ -9,11 +9,12 @@ from types import MappingProxyType
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics import keyphrases as metric
-from pytest_audiobench.protocols.asking import answered, one_question
-from pytest_audiobench.protocols.labels import published
+from pytest_audiobench.protocols.free_text import choose, free_stage
 from pytest_audiobench.protocols.labels.mentions import shown
+from pytest_audiobench.protocols.labels.prompts import answered
 from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Protocol, Reading
 from pytest_audiobench.protocols.refusals import refuses
+from pytest_audiobench.protocols.spoken.ending import ended
 
 INSTRUCTION = "Give the keyphrases of what is said, the most important first, with commas between them."
 PROMPTS: Mapping[str, str] = MappingProxyType(
@@ -35,10 +36,9 @@ def keyphrases(
     ``prompt`` may be the name of one in ``PROMPTS``. Raises UsageError for an unknown reading.
     """
     instruction = PROMPTS.get(prompt, prompt)
-    stage = one_question(lambda sample: sample.question or instruction, max_new_tokens, system)
+    stage = free_stage(lambda sample: sample.question or instruction, system, max_new_tokens)
     available = MappingProxyType({reading.name: reading for reading in _READINGS})
-    asked = Protocol("keyphrases", (stage,), (available["stemmed"],), available)
-    return asked.reading_as(*readings) if readings else asked
+    return choose(Protocol("keyphrases", (stage,), (available["stemmed"],), available), readings)
 
 
 def true_phrases(sample: Sample) -> list[str]:
@@ -73,12 +73,8 @@ def _score(sample: Sample, answer: Answer) -> Mapping[str, float]:
 
 
 def _parse_salmonn(sample: Sample, earlier: Earlier) -> Answer:
-    response = answered(earlier)
-    text = published.ended(response)
-    whole = (response.text if text is None else text).lower()
-    if text is None:
-        return Answer("truncated", whole)
-    return Answer("parsed", whole) if whole.strip() else Answer("empty")
+    answer = ended(sample, earlier)
+    return answer if answer.value is None else answer._replace(value=answer.value.lower())
 
 
 def _score_salmonn(keep: bool) -> Callable[[Sample, Answer], Mapping[str, float] | None]:

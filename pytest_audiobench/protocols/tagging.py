@@ -10,10 +10,10 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.metrics import ranking
 from pytest_audiobench.metrics.labels import SAID, label_statistics
 from pytest_audiobench.metrics.sets import set_scores
-from pytest_audiobench.protocols.asking import answered, one_question
+from pytest_audiobench.protocols.free_text import choose, free_stage
 from pytest_audiobench.protocols.labels import listed
 from pytest_audiobench.protocols.labels.mentions import Labels, labels_of
-from pytest_audiobench.protocols.labels.prompts import words_of
+from pytest_audiobench.protocols.labels.prompts import answered, words_of
 from pytest_audiobench.protocols.labels.published import without_marks
 from pytest_audiobench.protocols.labels.truth import choices_of, statistics_of
 from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Protocol, Reading
@@ -30,10 +30,9 @@ def tagging(*readings: str, prompt: str = DEFAULT, system: str | None = None, ma
     or an empty one. ``prompt`` is a template, or the name of one in ``PROMPTS``: ``{question}`` and ``{labels}`` are
     filled in. Raises UsageError for an unknown reading or placeholder.
     """
-    stage = one_question(words_of(PROMPTS.get(prompt, prompt)), max_new_tokens, system)
+    stage = free_stage(words_of(PROMPTS.get(prompt, prompt)), system, max_new_tokens)
     available = MappingProxyType({reading.name: reading for reading in _READINGS})
-    asked = Protocol("tagging", (stage,), (available["tags"],), available)
-    return asked.reading_as(*readings) if readings else asked
+    return choose(Protocol("tagging", (stage,), (available["tags"],), available), readings)
 
 
 def true_labels(sample: Sample, labels: Labels) -> list[str]:

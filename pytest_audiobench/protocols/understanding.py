@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.metrics.entities import TYPED, Entity, Measure, added, entity_counts
-from pytest_audiobench.protocols.asking import answered, one_question
+from pytest_audiobench.protocols.free_text import choose, free_stage
+from pytest_audiobench.protocols.labels.prompts import answered
 from pytest_audiobench.protocols.options import tidy_caseless
 from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Protocol, Reading
 from pytest_audiobench.protocols.refusals import refuses
@@ -43,10 +44,9 @@ def understanding(
     ``slurp-keep``. A sample's reference is JSON of the same form: {"intent": …, "entities": [{"type": …, "filler":
     …}]}; SLURP's "scenario" and "action" may stand in place of "intent". Raises UsageError for an unknown reading.
     """
-    stage = one_question(lambda sample: sample.question or prompt, max_new_tokens, system)
+    stage = free_stage(lambda sample: sample.question or prompt, system, max_new_tokens)
     available = MappingProxyType({reading.name: reading for reading in _READINGS})
-    asked = Protocol("understanding", (stage,), (available["frame"],), available)
-    return asked.reading_as(*readings) if readings else asked
+    return choose(Protocol("understanding", (stage,), (available["frame"],), available), readings)
 
 
 def frame_in(text: str) -> Frame | None:

@@ -8,12 +8,14 @@ from types import MappingProxyType
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.protocols.asking import answered, one_question
-from pytest_audiobench.protocols.labels import agreeing, published
+from pytest_audiobench.protocols.free_text import choose, free_stage
+from pytest_audiobench.protocols.labels import agreeing
 from pytest_audiobench.protocols.labels.mentions import labels_of
+from pytest_audiobench.protocols.labels.prompts import answered
 from pytest_audiobench.protocols.labels.truth import statistics_of
 from pytest_audiobench.protocols.options import tidy_caseless
 from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Protocol, Reading
+from pytest_audiobench.protocols.spoken.ending import ended
 
 INSTRUCTION = "Do you only hear the same person talking? Answer yes or no."
 PROMPTS: Mapping[str, str] = MappingProxyType(
@@ -43,10 +45,9 @@ def verification(
     reading.
     """
     instruction = PROMPTS.get(prompt, prompt)
-    stage = one_question(lambda sample: sample.question or instruction, max_new_tokens, system)
+    stage = free_stage(lambda sample: sample.question or instruction, system, max_new_tokens)
     available = MappingProxyType({reading.name: reading for reading in _READINGS})
-    asked = Protocol("verification", (stage,), (available["yes-no"],), available)
-    return asked.reading_as(*readings) if readings else asked
+    return choose(Protocol("verification", (stage,), (available["yes-no"],), available), readings)
 
 
 def _is_same(sample: Sample) -> bool:
@@ -70,8 +71,8 @@ def _score(sample: Sample, answer: Answer) -> Mapping[str, float]:
 
 
 def _parse_salmonn(sample: Sample, earlier: Earlier) -> Answer:
-    text = answered(earlier).text.lower().removesuffix(published.END).strip()
-    return Answer("parsed", "yes" if text == "yes" else "no") if text else Answer("empty", "no")
+    answer = ended(sample, earlier)
+    return answer._replace(value="yes" if (answer.value or "").lower() == "yes" else "no")
 
 
 def _parse_similarity(sample: Sample, earlier: Earlier) -> Answer:

@@ -95,7 +95,7 @@ def test_salmonns_emotions_are_four_and_others_are_left_out(code, answer, statis
 def test_an_answer_without_an_end_is_left_out_and_shown_beside() -> None:
     asked = sample("hap")
     assert scored("salmonn-emotion", "Happy", asked=asked, finish="length") is None
-    assert scored("salmonn-emotion-keep", "Happy", asked=asked, finish="length")["correct"] == 0.0
+    assert scored("salmonn-emotion-keep", "Happy", asked=asked, finish="length")["correct"] == 1.0
     names = [reading.name for reading in classification("salmonn-emotion").readings]
     assert names == ["salmonn-emotion", "salmonn-emotion-keep"]
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pytest_audiobench.models.messages import Response
-
 EMOTIONS = {
     "neu": "Neutral",
     "neutral": "Neutral",
@@ -18,20 +16,6 @@ EMOTIONS = {
 """IEMOCAP's codes and words, and the four classes that SALMONN's emotion task is scored on; all others are left out."""
 
 EMOTION_CLASSES = ("Angry", "Happy", "Neutral", "Sad")
-
-END = "</s>"
-
-
-def ended(response: Response) -> str | None:
-    """An answer without its end mark; None where it did not come to an end.
-
-    An answer that shows no mark has ended unless its finish says that the limit of tokens cut it: recorded answers
-    often have the mark taken off.
-    """
-    text = response.text
-    if text.endswith(END):
-        return text[: -len(END)].strip()
-    return None if response.finish == "length" else text
 
 
 def starts_with(answer: str, label: str) -> bool:
