@@ -9,7 +9,7 @@ from types import MappingProxyType
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.labels import label_statistics
 from pytest_audiobench.protocols.free_text import choose, free_stage
-from pytest_audiobench.protocols.labels import asserted, published
+from pytest_audiobench.protocols.labels import agreeing, asserted, published
 from pytest_audiobench.protocols.labels.mentions import Labels, labels_of
 from pytest_audiobench.protocols.labels.prompts import answered, words_of
 from pytest_audiobench.protocols.labels.truth import choices_of, statistics_of, true_label
@@ -56,6 +56,9 @@ def _listed(find: Callable[[tuple[str, ...]], Labels]) -> Callable[[Sample, Earl
 
     def parse(sample: Sample, earlier: Earlier) -> Answer:
         response, choices = answered(earlier), choices_of(sample)
+        if sorted(map(tidy_caseless, choices)) == ["no", "yes"]:
+            said = agreeing.read(response.text, response.finish, choices)
+            return said._replace(value=find(choices).label(said.value) if said.value else None)
         return asserted.read(response.text, choices, find(choices), response.finish)
 
     return parse
@@ -139,6 +142,7 @@ _READINGS = (
                 Example("The speaker sounds happy.", "happy", choices=_FEELINGS),
                 Example("not happy", "happy", choices=_FEELINGS),
                 Example("Not sad but happy", "happy", choices=_FEELINGS),
+                Example("There are no signs of sad, angry or happy tones.", "happy", choices=_FEELINGS),
                 Example("happy or sad", "happy", choices=_FEELINGS),
                 Example("I'm sorry, I can't tell whether they are happy.", "happy", choices=_FEELINGS),
                 Example("It could be joy or anger. The emotion is: Happy", "happy", choices=_FEELINGS),

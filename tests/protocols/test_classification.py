@@ -125,3 +125,11 @@ def test_a_mistake_in_the_data_is_named() -> None:
 
 def test_labels_that_differ_in_case_alone_are_one() -> None:
     assert correct("label", "HAPPY", asked=sample("Happy", ("happy", "Happy", "sad")))
+
+
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [("Yes, there is no doubt.", 1.0), ("YES", 1.0), ("There is yes", 0.0), ("No idea", 0.0), ("A", 1.0)],
+)
+def test_choices_of_yes_and_no_are_read_as_such(text, right) -> None:
+    assert scored("label", text, asked=sample("Yes", ("Yes", "No")))["correct"] == right

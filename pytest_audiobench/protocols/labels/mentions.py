@@ -26,17 +26,23 @@ _LETTER = re.compile(r"\(?([A-Z])\)?\.?")
 _ARTICLE = re.compile(r"(?:an?|the)\s+(?=\w)", re.I)
 
 _CLAUSE_BREAK = re.compile(
-    r"[.,;:!?()\n—–，。；：！？、]|\b(?:but|however|rather(?!\s+than)|instead(?!\s+of)|yet|though|although)\b", re.I
+    r"[.;:!?()\n—–。；：！？]|\b(?:but|however|rather(?!\s+than)|instead(?!\s+of)|yet|though|although)\b", re.I
+)
+_DENIAL = r"""(?:\b(?:not(?!\s+(?:only|just|merely))|no(?!\s+(?:doubt|question|less))|nothing(?!\s+but)|never|non|neither
+           |nor|without|cannot|hardly|rather\sthan|instead\sof|rul(?:e|es|ed|ing)\sout|lack(?:s|ing)?|absence\sof|\w{1,8}n['’]t)\b
+        (?:[\s-]+["'“‘]?[\w'’]{1,20}["'”’]?){0,6}"""
+_LISTED = (
+    r"""(?:\s?,\s?(?:(?:or|and|nor)\s)?["'“‘]?[\w'’]{1,20}(?:\s[\w'’]{1,20})?["'”’]?(?=\s?,|\s(?:or|and|nor)\b)){0,8}"""
 )
 _DENIED_BEFORE = re.compile(
-    r"""(?:\b(?:not(?!\s+(?:only|just|merely))|no(?!\s+(?:doubt|question|less))|never|non|neither|nor|without|cannot
-           |hardly|rather\sthan|instead\sof|\w{1,8}n['’]t)\b
-        (?:[\s-]+[\w'’]{1,20}){0,6}[\s"'“‘-]*
-      | [不没沒無无非未][是太很会會够夠能像]{0,2}[\s"'“‘「]*)\Z""",
+    rf"""{_DENIAL}{_LISTED}(?:\s?,?\s(?:or|and|nor)(?:\s(?:an?|the|any))?)?[\s"'“‘-]*
+      | [不没沒無无非未][是太很会會够夠能像]{{0,2}}[\s"'“‘「]*)\Z""",
     re.I | re.X,
 )
+_DENIED_IN_LIST = re.compile(rf"""{_DENIAL}{_LISTED}\s?,(?:\s(?:an?|the|any))?[\s"'“‘-]*)\Z""", re.I | re.X)
+_LIST_GOES_ON = re.compile(r"""["'”’]?(?:\s[\w'’]{1,20})?(?:\s?,|\s(?:or|and|nor)\b)""", re.I)
 _DENIED_AFTER = re.compile(r"""["'”’]?\s+(?:is|was|does|would|seems|sounds|can)(?:\s+not\b|n['’]t\b)""", re.I)
-_REACH = 120
+_REACH = 160
 """Characters before a label in which its denial is looked for."""
 
 
@@ -164,7 +170,11 @@ def _denied(text: str, start: int, end: int) -> bool:
     before = text[max(0, start - _REACH) : start]
     breaks = list(_CLAUSE_BREAK.finditer(before))
     clause = before[breaks[-1].end() :] if breaks else before
-    return bool(_DENIED_BEFORE.search(clause) or _DENIED_AFTER.match(text[end : end + 30]))
+    after = text[end : end + 30]
+    if _DENIED_BEFORE.search(clause) or _DENIED_AFTER.match(after):
+        return True
+    # "no signs of fear, disgust or anger" denies all three, "not sad, happy" one.
+    return bool(_LIST_GOES_ON.match(after) and _DENIED_IN_LIST.search(clause))
 
 
 def _unique(pairs: Iterable[tuple[str, str]]) -> Mapping[str, str]:
