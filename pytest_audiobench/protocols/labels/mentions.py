@@ -28,8 +28,9 @@ _ARTICLE = re.compile(r"(?:an?|the)\s+(?=\w)", re.I)
 _CLAUSE_BREAK = re.compile(
     r"[.;:!?()\n—–。；：！？]|\b(?:but|however|rather(?!\s+than)|instead(?!\s+of)|yet|though|although)\b", re.I
 )
-_DENIAL = r"""(?:\b(?:not(?!\s+(?:only|just|merely))|no(?!\s+(?:doubt|question|less))|nothing(?!\s+but)|never|non|neither
-           |nor|without|cannot|hardly|rather\sthan|instead\sof|rul(?:e|es|ed|ing)\sout|lack(?:s|ing)?|absence\sof|\w{1,8}n['’]t)\b
+_DENIAL = r"""(?:\b(?:not(?!\s+(?:only|just|merely))|no(?!\s+(?:doubt|question|less))|nothing(?!\s+but)|never|non
+           |neither|nor|without|cannot|hardly|rather\sthan|instead\sof|rul(?:e|es|ed|ing)\sout|lack(?:s|ing)?|absence\sof
+           |\w{1,8}n['’]t)\b
         (?:[\s-]+["'“‘]?[\w'’]{1,20}["'”’]?){0,6}"""
 _LISTED = (
     r"""(?:\s?,\s?(?:(?:or|and|nor)\s)?["'“‘]?[\w'’]{1,20}(?:\s[\w'’]{1,20})?["'”’]?(?=\s?,|\s(?:or|and|nor)\b)){0,8}"""
