@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Literal, NamedTuple, TypeAlias
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.models.messages import Message, Response, Settings
+from pytest_audiobench.models.messages import Finish, Message, Response, Settings
 from pytest_audiobench.protocols.failures import Expects
 
 Status: TypeAlias = Literal["parsed", "unparsed", "refused", "empty", "out_of_range", "truncated"]
@@ -42,6 +43,8 @@ class Example(NamedTuple):
     question: str = ""
     choices: tuple[str, ...] = ()
     references: tuple[str, ...] = ()
+    metadata: Mapping[str, str] = MappingProxyType({})
+    finish: Finish = "stop"
 
 
 class About(NamedTuple):
