@@ -115,15 +115,13 @@ class Protocol:
     def reading_as(self, *names: str) -> Protocol:
         """The same questions, read by the named readings, the first as the headline; by every one for "all".
 
-        A reading that leaves answers out brings the one that keeps them. Raises UsageError when a name is not among
-        ``available``, and for a named reading whose parts are not installed.
+        A reading that leaves answers out brings the one that keeps them, right after it. Raises UsageError when a name
+        is not among ``available``, and for a named reading whose parts are not installed.
         """
         wanted: dict[str, None] = {}
         for name in names:
             for one in self._all() if name == ALL else (name,):
-                wanted[one] = None
-        for name in list(wanted):
-            wanted.update(dict.fromkeys(self._named(name).beside))
+                wanted.update(dict.fromkeys((one, *self._named(one).beside)))
         return replace(self, readings=tuple(self._named(name) for name in wanted))
 
     def _all(self) -> list[str]:

@@ -10,7 +10,7 @@ from pytest_audiobench.metrics.units import ERROR_RATES, POINTS, SHARE
 PERCENT_UNITS = ERROR_RATES | {SHARE}
 """Units of the registry's metrics that are kept as fractions of one and read as percentages."""
 
-_STATUS_TEXTS = {"out_of_range": "out of range", "errors": "not asked", "skipped": "skipped by the protocol"}
+_STATUS_TEXTS = {"out_of_range": "out of range", "errors": "not asked"}
 
 Json = Mapping[str, Any]
 
@@ -63,9 +63,15 @@ def skipped_text(coverage: Mapping[str, int]) -> str:
 
 
 def unanswered_text(coverage: Mapping[str, int]) -> str:
-    """Why the others were not: ``3 unparsed, 1 out of range``; empty when all were answered."""
-    reasons = ((name, count) for name, count in coverage.items() if name not in ("n", "parsed") and count)
-    return ", ".join(f"{count} {_STATUS_TEXTS.get(name, name)}" for name, count in reasons)
+    """Why the others were not: ``3 unparsed, 1 out of range``; empty when all were answered.
+
+    How many the protocol left out is said apart, since these are also counted by why they were not answered.
+    """
+    apart = ("n", "parsed", "skipped")
+    reasons = ((name, count) for name, count in coverage.items() if name not in apart and count)
+    found = ", ".join(f"{count} {_STATUS_TEXTS.get(name, name)}" for name, count in reasons)
+    skipped = f"{coverage['skipped']} skipped by the protocol" if coverage.get("skipped") else ""
+    return "; ".join(filter(None, (found, skipped)))
 
 
 def printable(text: str) -> str:

@@ -140,3 +140,9 @@ def test_every_protocols_signature_is_said(runs: Any) -> None:
     text = text_of(record)
     for name in MANY:
         assert f"{name}: {name}|v:1" in text
+
+
+def test_what_a_protocol_leaves_out_is_said_apart_from_what_could_not_be_read(runs: Any) -> None:
+    _, record = runs.collected(runs.item(0, "a", ANSWERS, others={"skipping": skipping}))
+    block = view.evals(record)[0].blocks[1]
+    assert (block.answered, block.unanswered) == ("80.0 %", "2 unparsed; 2 skipped by the protocol")
