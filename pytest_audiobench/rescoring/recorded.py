@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.models.messages import Response
-
-NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +30,7 @@ class RecordedRow:
     eval: str
     dataset: str
     model: str
-    stored: Mapping[str, Any] = field(default=NOTHING)
+    stored: Mapping[str, Any] = field(default_factory=dict)
     family: str = ""
     groups: tuple[str, ...] | None = None
     cluster: str | None = None
