@@ -78,10 +78,13 @@ def _sweep(name: str, metrics: Sequence[Json], coverages: Mapping[tuple[str, str
     rows = tuple(_row(metric, coverages.get((metric["reading"], metric["signature"]), {})) for metric in metrics)
     values = [row.value for row in rows if row.value is not None]
     spread = scale(unit) * (max(values) - min(values)) if len(values) > 1 else None
-    text = (
-        "" if spread is None else f"{spread:.1f} points" if unit in PERCENT_UNITS else f"{spread:.4g} {unit}".rstrip()
-    )
-    return Sweep(name, unit, metrics[0]["direction"], rows, spread, text)
+    return Sweep(name, unit, metrics[0]["direction"], rows, spread, _spread_text(spread, unit))
+
+
+def _spread_text(spread: float | None, unit: str) -> str:
+    if spread is None:
+        return ""
+    return f"{spread:.1f} points" if unit in PERCENT_UNITS else f"{spread:.4g} {unit}".rstrip()
 
 
 def _row(metric: Json, coverage: Json) -> SweepRow:

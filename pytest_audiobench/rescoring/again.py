@@ -178,7 +178,8 @@ class _Item:
         record.readings, record.metrics, record.agreement = sheet.readings, sheet.metrics, sheet.agreement
         record.errors = kept.errors
         record.hashes = scored_hashes(record.dataset, self._asked(), kept.answers.hexdigest(), readings)
-        record.warnings += [*self._protocol.notes, *filter(None, [self._first.note]), *self._differences()]
+        notes = [*record.warnings, *self._protocol.notes, self._first.note, *self._differences()]
+        record.warnings = list(dict.fromkeys(filter(None, notes)))
 
     def _asked(self) -> dict[str, str]:
         """What is known of the asking; the questions themselves are hashed anew, so that an edited file shows."""
@@ -186,9 +187,8 @@ class _Item:
         epochs = digest({"epochs": self._kept.epochs})
         model = digest({"fingerprint": {**self._source.fingerprint, "model": self._first.model}})
         found = dict.fromkeys(ASKED, ABSENT) | {"audio": self._kept.audio(), "seeds": epochs, "model": model}
-        return (
-            found | {name: str(known[name]) for name in ASKED if name in known} | {"data": self._kept.data.hexdigest()}
-        )
+        found |= {name: str(known[name]) for name in ASKED if name in known}
+        return found | {"data": self._kept.data.hexdigest()}
 
     def _differences(self) -> Iterator[str]:
         """Where scoring again found something else than the run did, and why."""

@@ -1,4 +1,4 @@
-"""The score files of AudioBench (github.com/AudioLLMs/AudioBench): one JSON object with a word error rate and its rows."""
+"""The score files of AudioBench (github.com/AudioLLMs/AudioBench): a word error rate and the rows it was drawn from."""
 
 from __future__ import annotations
 

@@ -27,6 +27,10 @@ _BARE = (
 )
 
 
+_TEXT = frozenset({str})
+_FIELDS = frozenset({str, int, float, bool, type(None)})
+
+
 def fits(row: Json) -> bool:
     """Whether ``row`` is a line of our predictions."""
     return "outputs" in row and "sample_id" in row and "stage" in row
@@ -63,6 +67,7 @@ def read(file: Path) -> Iterator[RecordedRow]:
         item = items.get((eval_, model))
         try:
             keys = tuple([clip["key"] for clip in first["audio"]])
+            stored = {"stages": [row["stage"] for _, row in stages], "keys": {r["stage"]: r["key"] for _, r in stages}}
             yield RecordedRow(
                 sample=_sample(sample_id, first),
                 responses=_responses(row for _, row in stages),
@@ -71,10 +76,7 @@ def read(file: Path) -> Iterator[RecordedRow]:
                 eval=eval_,
                 dataset=first["dataset"],
                 model=model,
-                stored={
-                    "stages": [row["stage"] for _, row in stages],
-                    "keys": {r["stage"]: r["key"] for _, r in stages},
-                },
+                stored=stored,
                 family=str(item["protocol"]) if item else "",
                 groups=tuple(item.get("groups", ())) if item else (),
                 cluster=item.get("cluster") if item else None,
@@ -97,13 +99,17 @@ def _key(file: Path, line: int, row: Json) -> tuple[str, str, str, int]:
 
 
 def _sample(sample_id: str, row: Json) -> Sample:
+    metadata = row.get("metadata", {})
+    texts = (row["question"], row["reference"], *row["choices"], *row.get("references", ()))
+    if not _TEXT.issuperset(map(type, texts)) or not _FIELDS.issuperset(map(type, metadata.values())):
+        raise TypeError("texts and metadata must be texts, numbers, booleans or null")
     return Sample(
         id=sample_id,
         clips=tuple([clip_named(clip["source"]) for clip in row["audio"]]),
         question=row["question"],
         choices=tuple(row["choices"]),
         reference=row["reference"],
-        metadata=row.get("metadata", {}),
+        metadata=metadata,
         references=tuple(row.get("references", ())),
     )
 

@@ -121,7 +121,7 @@ def _options(row: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _reference(answer: str, letter: str, choices: Sequence[str]) -> str:
-    """The option that the answer's text names, else the one that its letter does: the study's own is sometimes wrong."""
+    """The option that the answer's text names, else its letter's: the study's letters are wrong for 13 questions."""
     mark = _LETTERED.match(answer)
     spelled = {choice.casefold(): choice for choice in reversed(choices)}
     for text in (answer, answer[mark.end() :] if mark else answer):
