@@ -139,9 +139,8 @@ class Protocol:
         for name in list(wanted):
             wanted.update(dict.fromkeys(self._named(name).beside))
         if not wanted:
-            raise UsageError(
-                f"{self.name} can be read by no protocol here: {'; '.join(lacking.values()) or 'name one'}"
-            )
+            why = "; ".join(lacking.values()) or "name one"
+            raise UsageError(f"{self.name} can be read by no protocol here: {why}")
         notes = tuple(f"the protocol {name} was left out: {why}" for name, why in lacking.items())
         return replace(self, readings=tuple(self._named(name) for name in wanted), notes=notes)
 

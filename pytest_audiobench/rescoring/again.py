@@ -173,6 +173,7 @@ class _Item:
 
     def _draw(self) -> None:
         kept, record, readings = self._kept, self._record, self._protocol.readings
+        kept.check_epochs(record.eval)
         sheet = sheet_of(readings, kept.rows, record.groups, kept.clustered, kept.epochs)
         record.n, record.epochs = kept.samples, kept.epochs
         record.readings, record.metrics, record.agreement = sheet.readings, sheet.metrics, sheet.agreement
@@ -213,7 +214,7 @@ class _Item:
     def _new_record(self, index: int) -> ItemRecord:
         first, old = self._first, self._old
         new = ItemRecord.without_result(
-            index=index, nodeid=first.eval, eval=first.eval, suite=first.eval.partition("[")[0], model=first.model
+            index=index, nodeid=first.eval, eval=first.eval, suite=first.eval, model=first.model
         )
         new.dataset, new.protocol, new.options = first.dataset, self._protocol.name, dict(self._protocol.options)
         new.groups, new.cluster = list(first.groups or ()), first.cluster

@@ -55,6 +55,12 @@ class Kept:
     def clustered(self) -> bool:
         return self.epochs > 1 or len(self._clusters) < self.samples
 
+    def check_epochs(self, eval_: str) -> None:
+        """Raises UsageError where epochs hold different samples."""
+        for epoch, ids in enumerate(self._ids):
+            if ids != self._ids[0]:
+                raise UsageError(f"{eval_}: epoch {epoch} holds other samples than epoch 0; the file was cut or mixed")
+
     @property
     def errors(self) -> list[dict[str, str]]:
         return errors_named(self._failed)
