@@ -24,6 +24,7 @@ from pytest_audiobench.rescoring.kept import Kept, answered_of
 from pytest_audiobench.rescoring.layouts import Source
 from pytest_audiobench.rescoring.own_run import items_of
 from pytest_audiobench.rescoring.recorded import RecordedRow
+from pytest_audiobench.runs.collector import patient
 from pytest_audiobench.runs.hashes import ABSENT, ASKED, scored_hashes
 from pytest_audiobench.runs.record import ItemRecord
 from pytest_audiobench.runs.scoring import score
@@ -61,6 +62,11 @@ def score_again(source: Source, wanted: Wanted, folder: Path | None = None) -> S
 
     Raises UsageError where nothing can be scored, for an unknown protocol, and for rows of two runs in one file.
     """
+    with patient():
+        return _scored_again(source, wanted, folder)
+
+
+def _scored_again(source: Source, wanted: Wanted, folder: Path | None) -> ScoredAgain:
     recorded = items_of(source.run)
     found = ScoredAgain([], [], [])
     pools: dict[tuple[str, str], Pool] = {}
@@ -161,7 +167,8 @@ class _Item:
         return self._record
 
     def scored_lines(self) -> Iterator[dict[str, Any]]:
-        return self._lines.scored(self._kept.rows)
+        """The lines that a suite is pooled from; a kept row's cluster stands where its clip's key stood."""
+        return replace(self._lines, cluster=None).scored(self._kept.rows)
 
     def _add(self, chunk: Sequence[RecordedRow], add: Callable[[Lines], None] | None) -> None:
         answered = [answered_of(row) for row in chunk]
