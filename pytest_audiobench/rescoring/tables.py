@@ -77,8 +77,11 @@ def _csv(owners: Sequence[Json], compared: Compared) -> str:
 
 
 def _cell(value: Any) -> Any:
-    """A spreadsheet takes a text that begins so for a formula, and names come from outside."""
-    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@") else value
+    """Names come from outside, and a spreadsheet takes a text that begins like these for a formula."""
+    if not isinstance(value, str):
+        return value
+    shown = printable(value)
+    return f"'{shown}" if shown[:1] in ("=", "+", "-", "@") else shown
 
 
 def _plain(owner: Json, beside: Sequence[Comparison]) -> dict[str, Any]:
