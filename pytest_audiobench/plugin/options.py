@@ -19,7 +19,7 @@ _LISTS = {
     "data": ("[NAME=]FOLDER", "a folder that holds data sets by name, or one data set's own folder; repeatable"),
     "protocol": (
         "NAME",
-        "read the answers by this protocol, or by several: the first is the headline; all: by every one",
+        "read the answers by this protocol, by several (the first is the headline), or by all",
     ),
     "devices": (
         "DEVICE[,DEVICE…]",
