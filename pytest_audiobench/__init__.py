@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from pytest_audiobench.datasets.sakura import sakura as sakura
     from pytest_audiobench.datasets.sample import Sample as Sample
     from pytest_audiobench.protocols.multiple_choice import multiple_choice as multiple_choice
+    from pytest_audiobench.protocols.overlapped_speech import overlapped_speech as overlapped_speech
+    from pytest_audiobench.protocols.phonemes import phonemes as phonemes
+    from pytest_audiobench.protocols.slot_filling import slot_filling as slot_filling
+    from pytest_audiobench.protocols.spoken_questions import spoken_questions as spoken_questions
+    from pytest_audiobench.protocols.story import story as story
     from pytest_audiobench.protocols.transcription import transcription as transcription
     from pytest_audiobench.report.load import load as load
     from pytest_audiobench.studies.determinism import determinism as determinism
@@ -34,7 +39,12 @@ _HOMES = {
     "mmar": "datasets.mmar",
     "mmau": "datasets.mmau",
     "multiple_choice": "protocols.multiple_choice",
+    "overlapped_speech": "protocols.overlapped_speech",
+    "phonemes": "protocols.phonemes",
     "sakura": "datasets.sakura",
+    "slot_filling": "protocols.slot_filling",
+    "spoken_questions": "protocols.spoken_questions",
+    "story": "protocols.story",
     "transcription": "protocols.transcription",
 }
 

@@ -32,6 +32,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--manifests", metavar="FOLDER", type=Path, help="the study's manifests (default: beside it)")
     parser.add_argument(
+        "--crashes", choices=("error", "unanswered"), default="error", help="what a crash of the study counts as"
+    )
+    parser.add_argument(
         "--published",
         metavar="NAME",
         default="",
@@ -50,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     from pytest_audiobench.rescoring.output import scored_into
 
     figures = published.matching(args.published) if args.published else []
-    source = source_of(args.answers, args.manifests)
+    source = source_of(args.answers, args.manifests, args.crashes)
     wanted = Wanted(tuple(name.strip() for name in args.protocols.split(",") if name.strip()), args.family)
     if args.out is None:
         found = score_again(source, wanted)

@@ -12,6 +12,11 @@ from pytest_audiobench.protocols.protocol import Protocol
 FAMILIES: Mapping[str, str] = MappingProxyType(
     {
         "multiple_choice": "One option of a list",
+        "overlapped_speech": "The words of each of several talkers",
+        "phonemes": "The phones of speech",
+        "slot_filling": "The value of a spoken command's slot",
+        "spoken_questions": "The answer to a spoken question",
+        "story": "A story about the audio",
         "transcription": "The words of speech",
     }
 )

@@ -27,8 +27,7 @@ from pytest_audiobench.rescoring.recorded import RecordedRow
 from pytest_audiobench.runs.collector import patient
 from pytest_audiobench.runs.hashes import ABSENT, ASKED, scored_hashes
 from pytest_audiobench.runs.record import ItemRecord
-from pytest_audiobench.runs.scoring import score
-from pytest_audiobench.runs.sheet import sheet_of
+from pytest_audiobench.runs.sheet import scored_rows, sheet_of
 from pytest_audiobench.runs.suites import Pool
 
 _CHUNK = 1_000
@@ -173,7 +172,7 @@ class _Item:
     def _add(self, chunk: Sequence[RecordedRow], add: Callable[[Lines], None] | None) -> None:
         answered = [answered_of(row) for row in chunk]
         clusters = self._kept.note(chunk, answered)
-        rows = {reading.name: score(reading, answered, clusters) for reading in self._protocol.readings}
+        rows = scored_rows(self._protocol, answered, clusters)
         if add is not None:
             add(self._lines.lines(answered, rows))
         self._kept.keep(rows)

@@ -90,7 +90,7 @@ def _evaluated(bench: Bench, handle: Handle, item: Item, dataset: Dataset, proto
     asker = Asker(handle, bench.store, bench.claims, item.progress)
     answered = gather(slice_, protocol, handle, asker, bench.epochs)
     own = clusters(slice_)
-    sheet = score_sheet(protocol.readings, answered, own, slice_.groups, bench.epochs)
+    sheet = score_sheet(protocol, answered, own, slice_.groups, bench.epochs)
     record = ItemRecord(
         index=item.index,
         nodeid=item.nodeid,

@@ -78,6 +78,8 @@ def test_a_crash_of_the_study_is_a_failed_asking(tmp_path):
     (item,) = score_again(source_of(file), Wanted(("letters",))).items
     assert item["readings"][0]["coverage"]["errors"] == 2
     assert "crashed there (CRASH: out of memory)" in item["errors"][0]["message"]
+    (item,) = score_again(source_of(file, crashes="unanswered"), Wanted(("letters",))).items
+    assert item["readings"][0]["coverage"]["empty"] == 2
 
 
 def test_of_chains_of_several_lengths_those_are_scored_that_all_rows_have(tmp_path):
