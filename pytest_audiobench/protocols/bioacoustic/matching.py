@@ -1,0 +1,144 @@
+"""The steps of BEANS-Next that put a label in the place of a text: nearest, contained, or near enough.
+
+Facts from github earthspecies/beans-next, beans_next/post_process/cleaners.py (0.1.0). "Lower" is ``str.lower``, and
+distances are Levenshtein's; equal distances go to the label that sorts first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from pytest_audiobench.protocols.bioacoustic.segments import PipelineError, Segments, need_labels
+
+_LEAD_IN = frozenset(
+    "a an the definitely probably likely maybe it is sounds sound like detected detect i hear hearing".split()
+)
+_NO_WORD = re.compile(r"[^0-9a-z_\s\-]")
+
+
+def fuzzy_match_to_labels(
+    segments: Sequence[str],
+    *,
+    labels: Sequence[str],
+    apply_threshold: bool = False,
+    max_distance: int = 5,
+    default_label: str = "None",
+) -> Segments:
+    """The nearest label for each segment, case and all; with ``apply_threshold`` none beyond ``max_distance``."""
+    _check("fuzzy_match_to_labels", labels, max_distance)
+    found, warnings = [], []
+    for segment in segments:
+        label, distance = nearest(segment, labels)
+        if apply_threshold and distance > max_distance:
+            label = _default("fuzzy_match_to_labels", default_label)
+            warnings.append(f"fuzzy_match_to_labels: no label within {max_distance} of {segment[:80]!r}")
+        found.append(label)
+    return Segments(tuple(found), tuple(warnings))
+
+
+def extract_label_from_text(
+    segments: Sequence[str],
+    *,
+    labels: Sequence[str],
+    apply_threshold: bool = False,
+    max_distance: int = 5,
+    default_label: str = "None",
+) -> Segments:
+    """The label that the segment is, else the longest that it contains, else the nearest, all in lower case."""
+    _check("extract_label_from_text", labels, max_distance)
+    spelled = _by_lower(labels)
+    longest_first = sorted(spelled, key=len, reverse=True)
+    found, warnings = [], []
+    for segment in segments:
+        lower = segment.lower().strip()
+        label = spelled.get(lower) or _contained(lower, longest_first, spelled)
+        if label is None:
+            near, distance = nearest(lower, spelled)
+            label = spelled[near]
+            if apply_threshold and distance > max_distance:
+                label = _default("extract_label_from_text", default_label)
+                warnings.append(f"extract_label_from_text: no label within {max_distance} of {segment[:80]!r}")
+        found.append(label)
+    return Segments(tuple(found), tuple(warnings))
+
+
+def conservative_match_to_labels(
+    segments: Sequence[str],
+    *,
+    labels: Sequence[str],
+    max_distance: int = 2,
+    allow_fuzzy: bool = True,
+    drop_unmatched: bool = True,
+) -> Segments:
+    """As :func:`extract_label_from_text` without lead-in words, but a segment beyond ``max_distance`` is dropped.
+
+    Letters outside of a to z do not count.
+    """
+    _check("conservative_match_to_labels", labels, max_distance)
+    spelled = _by_lower(label.strip() for label in labels if label.strip())
+    need_labels("conservative_match_to_labels", list(spelled))
+    longest_first = sorted(spelled, key=len, reverse=True)
+    found, warnings = [], []
+    for segment in segments:
+        if not segment.strip():
+            continue
+        core = _core(segment)
+        label = spelled.get(core) or _contained(core, longest_first, spelled)
+        if label is None and allow_fuzzy:
+            near, distance = nearest(core, spelled)
+            if distance <= max_distance:
+                label = spelled[near]
+            else:
+                warnings.append(f"conservative_match_to_labels: dropped {segment.strip()[:80]!r}")
+        if label is not None:
+            found.append(label)
+        elif not drop_unmatched:
+            found.append(segment.strip())
+    return Segments(tuple(found), tuple(warnings))
+
+
+def nearest(text: str, labels: Iterable[str]) -> tuple[str, int]:
+    """The label of the least Levenshtein distance, the one that sorts first among equals, and that distance."""
+    from rapidfuzz.distance import Levenshtein
+
+    best, least = "", -1
+    for label in dict.fromkeys(labels):
+        distance = Levenshtein.distance(text, label)
+        if least < 0 or distance < least or (distance == least and label < best):
+            best, least = label, distance
+    return best, least
+
+
+def _core(segment: str) -> str:
+    words = _NO_WORD.sub(" ", segment.strip().lower()).split()
+    first = next((place for place, word in enumerate(words[:-1]) if word not in _LEAD_IN), max(len(words) - 1, 0))
+    return " ".join(words[first:])
+
+
+def _contained(lower: str, longest_first: Sequence[str], spelled: Mapping[str, str]) -> str | None:
+    """The longest label within the text; one of up to two characters must stand alone."""
+    for label in longest_first:
+        alone = len(label) > 2 or re.search(rf"(?<![0-9a-z_]){re.escape(label)}(?![0-9a-z_])", lower)
+        if label in lower and alone:
+            return spelled[label]
+    return None
+
+
+def _by_lower(labels: Iterable[str]) -> dict[str, str]:
+    spelled: dict[str, str] = {}
+    for label in labels:
+        spelled.setdefault(label.lower(), label)
+    return spelled
+
+
+def _check(step: str, labels: Sequence[str], max_distance: int) -> None:
+    need_labels(step, labels)
+    if max_distance < 0:
+        raise PipelineError(f"{step} needs a distance of 0 or more, not {max_distance}")
+
+
+def _default(step: str, label: str) -> str:
+    if not label:
+        raise PipelineError(f"{step} needs a label for what it rejects")
+    return label
