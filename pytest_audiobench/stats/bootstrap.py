@@ -39,18 +39,32 @@ def of_sums(
     if not np.isfinite(units).all():
         return none("a value is not finite")
     units = units[np.lexsort(units.T[::-1])]
-    generator = np.random.default_rng(int.from_bytes(hashlib.sha256(units.tobytes()).digest()[:8], "big"))
+    return _drawn(units, np.ones(count), value, f"{count} {what}", confidence)
+
+
+def of_repeated(units: Floats, counts: Floats, value: Statistic, confidence: float = CONFIDENCE) -> Interval:
+    """:func:`of_sums` where few distinct ``units``, shape (d, k), occur ``counts`` times, shape (d,), each.
+
+    The same resamples of independent samples at the cost of d samples. The order of units moves a bound: sort them.
+    """
+    total = int(counts.sum())
+    if total < 2:
+        return none("fewer than 2 samples")
+    return _drawn(units, counts, value, f"{total} samples", confidence)
+
+
+def _drawn(units: Floats, counts: Floats, value: Statistic, of: str, confidence: float) -> Interval:
+    told = units.tobytes() + (b"" if (counts == 1.0).all() else counts.tobytes())
+    generator = np.random.default_rng(int.from_bytes(hashlib.sha256(told).digest()[:8], "big"))
     found = []
-    at_once = max(1, _CELLS // count)
+    at_once = max(1, _CELLS // max(units.shape))
     for start in range(0, RESAMPLES, at_once):
         drawn = min(at_once, RESAMPLES - start)
-        weights = generator.multinomial(count, np.full(count, 1.0 / count), size=drawn)
+        weights = generator.multinomial(int(counts.sum()), counts / counts.sum(), size=drawn)
         found.append(value(weights.astype(np.float64) @ units))
     values = np.concatenate(found)
     if not np.isfinite(values).all():
         return none("some resamples have no value")
     tail = 100.0 * (1.0 - confidence) / 2.0
     lower, upper = np.percentile(values, [tail, 100.0 - tail])
-    return Interval(
-        float(lower), float(upper), f"bootstrap {100 * confidence:g} %, {count} {what}, {RESAMPLES} resamples"
-    )
+    return Interval(float(lower), float(upper), f"bootstrap {100 * confidence:g} %, {of}, {RESAMPLES} resamples")
