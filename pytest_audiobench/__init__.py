@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from pytest_audiobench.datasets.mmau import mmau as mmau
     from pytest_audiobench.datasets.sakura import sakura as sakura
     from pytest_audiobench.datasets.sample import Sample as Sample
+    from pytest_audiobench.protocols.bioacoustic import bioacoustic as bioacoustic
+    from pytest_audiobench.protocols.bioacoustic_captioning import bioacoustic_captioning as bioacoustic_captioning
+    from pytest_audiobench.protocols.bioacoustic_detection import bioacoustic_detection as bioacoustic_detection
     from pytest_audiobench.protocols.multiple_choice import multiple_choice as multiple_choice
     from pytest_audiobench.protocols.transcription import transcription as transcription
     from pytest_audiobench.report.load import load as load
@@ -26,6 +29,9 @@ if TYPE_CHECKING:
 _HOMES = {
     "Dataset": "datasets.dataset",
     "Sample": "datasets.sample",
+    "bioacoustic": "protocols.bioacoustic",
+    "bioacoustic_captioning": "protocols.bioacoustic_captioning",
+    "bioacoustic_detection": "protocols.bioacoustic_detection",
     "bundled": "datasets.bundled",
     "determinism": "studies.determinism",
     "listening": "studies.listening",

@@ -10,6 +10,9 @@ from pytest_audiobench.protocols.protocol import Protocol
 
 FAMILIES: Mapping[str, str] = MappingProxyType(
     {
+        "bioacoustic": "One label of animal sounds",
+        "bioacoustic_captioning": "A sentence about animal sounds",
+        "bioacoustic_detection": "All labels of animal sounds that apply",
         "multiple_choice": "One option of a list",
         "transcription": "The words of speech",
     }

@@ -51,10 +51,10 @@ def _averaged(predictions: Sequence[Any], targets: Sequence[Any], average: str, 
         return _scores(int(hits.sum()), int(stated.sum()), int(wanted.sum()), empty)
     each = np.array([_scores(*counts, empty) for counts in zip(hits, stated, wanted, strict=True)])
     if average == "weighted":
-        return np.average(each, axis=0, weights=wanted).tolist() if wanted.any() else [empty] * 3
+        return [float(one) for one in np.average(each, axis=0, weights=wanted)] if wanted.any() else [empty] * 3
     if average not in ("macro", "binary"):
         raise ValueError(f"average must be macro, micro, weighted or binary, not {average!r}")
-    return each.mean(axis=0).tolist()
+    return [float(one) for one in each.mean(axis=0)]
 
 
 def _scores(hits: int, stated: int, wanted: int, empty: float) -> list[float]:

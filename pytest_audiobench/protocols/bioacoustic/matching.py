@@ -11,9 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from pytest_audiobench.protocols.bioacoustic.segments import PipelineError, Segments, need_labels
 
-_LEAD_IN = frozenset(
-    "a an the definitely probably likely maybe it is sounds sound like detected detect i hear hearing".split()
-)
+_LEAD_IN_WORDS = "a an the definitely probably likely maybe it is sounds sound like detected detect i hear hearing"
+_LEAD_IN = frozenset(_LEAD_IN_WORDS.split())
 _NO_WORD = re.compile(r"[^0-9a-z_\s\-]")
 
 

@@ -12,6 +12,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 _WORD = re.compile(r"[^\W_]+")
@@ -26,10 +27,11 @@ _DENIED_BEHIND = re.compile(
     re.I,
 )
 _GOES_ON = re.compile(r"\s{0,3},?\s{0,3}(?:or|nor)\s{1,3}(?:(?:an?|the|any)\s{1,3})?", re.I)
-_LEAD_IN = frozenset(
+_LEAD_IN_WORDS = (
     "a an the i we can hear heard hearing detect detected it this that there is are sounds sound like likely probably "
-    "maybe possibly definitely clearly one two three".split()
+    "maybe possibly definitely clearly one two three"
 )
+_LEAD_IN = frozenset(_LEAD_IN_WORDS.split())
 _LONGEST_CLAUSE = 200
 # Slips of spelling: a letter missing, added or changed, or two neighbours swapped.
 _LETTERS_FOR_ONE_SLIP, _LETTERS_FOR_TWO = 4, 8
@@ -91,7 +93,7 @@ class Names:
     def _length_at(self, words: Sequence[tuple[str, int, int]], place: int) -> int:
         for wanted in self._by_first.get(words[place][0], ()):
             there = words[place : place + len(wanted)]
-            close = all(after[1] - before[2] <= _MOST_BETWEEN for before, after in zip(there, there[1:], strict=False))
+            close = all(after[1] - before[2] <= _MOST_BETWEEN for before, after in pairwise(there))
             if close and tuple(word for word, _, _ in there) == wanted:
                 return len(wanted)
         return 0

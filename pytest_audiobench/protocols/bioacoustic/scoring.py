@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pytest_audiobench.protocols.bioacoustic.captions import cider
+from pytest_audiobench.metrics.captions import cider_beans_next
+from pytest_audiobench.metrics.estimates import average
 from pytest_audiobench.protocols.bioacoustic.metrics import average_precision, dataset_map, macro_f1, top1_accuracy
 from pytest_audiobench.protocols.bioacoustic.selection import Target
 
@@ -58,7 +59,8 @@ def dataset_scores(pairs: Sequence[tuple[str, Target]], task: str | None) -> dic
         return {}
     if "caption" in kind:
         said = [(text, first) for text, target in pairs if (first := first_of(target)) is not None]
-        return {"cider": cider([text for text, _ in said], [first for _, first in said])} if said else {}
+        each = cider_beans_next([text for text, _ in said], [first for _, first in said])
+        return {"cider": average(each)} if each else {}
     if "classification" in kind and "detection" not in kind:
         return {"macro_f1": macro_f1([text for text, _ in pairs], [first_of(target) or "" for _, target in pairs])}
     if "detection" in kind:
