@@ -20,8 +20,11 @@ if TYPE_CHECKING:
     from pytest_audiobench.protocols.bioacoustic import bioacoustic as bioacoustic
     from pytest_audiobench.protocols.bioacoustic_captioning import bioacoustic_captioning as bioacoustic_captioning
     from pytest_audiobench.protocols.bioacoustic_detection import bioacoustic_detection as bioacoustic_detection
+    from pytest_audiobench.protocols.captioning import captioning as captioning
+    from pytest_audiobench.protocols.embedded import embedded as embedded
     from pytest_audiobench.protocols.multiple_choice import multiple_choice as multiple_choice
     from pytest_audiobench.protocols.transcription import transcription as transcription
+    from pytest_audiobench.protocols.translation import translation as translation
     from pytest_audiobench.report.load import load as load
     from pytest_audiobench.studies.determinism import determinism as determinism
     from pytest_audiobench.studies.listening import listening as listening
@@ -33,7 +36,9 @@ _HOMES = {
     "bioacoustic_captioning": "protocols.bioacoustic_captioning",
     "bioacoustic_detection": "protocols.bioacoustic_detection",
     "bundled": "datasets.bundled",
+    "captioning": "protocols.captioning",
     "determinism": "studies.determinism",
+    "embedded": "protocols.embedded",
     "listening": "studies.listening",
     "load": "report.load",
     "manifest": "datasets.manifest",
@@ -42,6 +47,7 @@ _HOMES = {
     "multiple_choice": "protocols.multiple_choice",
     "sakura": "datasets.sakura",
     "transcription": "protocols.transcription",
+    "translation": "protocols.translation",
 }
 
 __all__ = sorted(_HOMES)

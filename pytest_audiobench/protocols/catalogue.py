@@ -13,8 +13,10 @@ FAMILIES: Mapping[str, str] = MappingProxyType(
         "bioacoustic": "One label of animal sounds",
         "bioacoustic_captioning": "A sentence about animal sounds",
         "bioacoustic_detection": "All labels of animal sounds that apply",
+        "captioning": "What is heard, in a sentence",
         "multiple_choice": "One option of a list",
         "transcription": "The words of speech",
+        "translation": "The words of speech, in another language",
     }
 )
 """A family's name, which is also its module's and its function's, and what it asks for."""
