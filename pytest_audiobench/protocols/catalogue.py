@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Any
 
 from pytest_audiobench.protocols.protocol import Protocol
 
@@ -22,10 +23,10 @@ FAMILIES: Mapping[str, str] = MappingProxyType(
 """A family's name, which is also its module's and its function's, and what it asks for."""
 
 
-def family(name: str) -> Protocol:
-    """The family's protocol as it comes, with every reading it has among ``available``."""
+def family(name: str, **options: Any) -> Protocol:
+    """The family's protocol as it comes, or called with ``options``; every reading it has is among ``available``."""
     module = importlib.import_module(f"pytest_audiobench.protocols.{name}")
-    made: Protocol = getattr(module, name)()
+    made: Protocol = getattr(module, name)(**options)
     return made
 
 

@@ -12,7 +12,7 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import AudioSlot, Finish, Message, Response, Settings
 from pytest_audiobench.protocols.choice import faithfulness, letters, mmau
 from pytest_audiobench.protocols.options import LETTERS, letter_of, same_text
-from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Reading, Stage
+from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Reading, Stage, remembered
 
 Parser: TypeAlias = Callable[[str, tuple[str, ...], Finish], Answer]
 IsCorrect: TypeAlias = Callable[[Sample, str], bool]
@@ -31,6 +31,7 @@ PROMPTS: Mapping[str, str] = MappingProxyType(
 _PLACEHOLDERS = ("question", "options", "options_in_line")
 
 
+@remembered
 def multiple_choice(
     *readings: str,
     prompt: str = DEFAULT,

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.models.messages import AudioSlot, Message, Response, Settings
-from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Reading, Stage
+from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Reading, Stage, remembered
 
 INSTRUCTION = "Transcribe the speech."
 
@@ -19,6 +19,7 @@ _PUNCTUATION = re.compile(r"[^\w\s']|_")
 _NO_ANSWER = Response()
 
 
+@remembered
 def transcription(
     *readings: str, prompt: str = INSTRUCTION, system: str | None = None, max_new_tokens: int = 256
 ) -> Protocol:

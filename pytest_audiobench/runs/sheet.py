@@ -33,9 +33,19 @@ def score_sheet(
 
     ``clusters`` names each sample's cluster, None where no clip repeats; ``groups`` the metadata fields to report on.
     """
-    clustered = clusters is not None or epochs > 1
     each = (list(clusters) * epochs) if clusters is not None else [one.sample_id for one in answered]
     rows = {reading.name: score(reading, answered, each) for reading in readings}
+    return sheet_of(readings, rows, groups, clusters is not None or epochs > 1, epochs)
+
+
+def sheet_of(
+    readings: Sequence[Reading],
+    rows: Mapping[str, Sequence[Scored]],
+    groups: Sequence[str],
+    clustered: bool,
+    epochs: int,
+) -> Sheet:
+    """The numbers drawn from scored ``rows``, by reading; ``clustered`` where one cluster holds several of them."""
     return Sheet(
         rows=rows,
         readings=[ReadingRecord(r.name, r.signature, coverage(rows[r.name])) for r in readings],
