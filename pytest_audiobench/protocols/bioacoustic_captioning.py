@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from pytest_audiobench.protocols.bioacoustic.family import bioacoustic
-from pytest_audiobench.protocols.protocol import Protocol
+from pytest_audiobench.protocols.protocol import Protocol, remembered
 
 
+@remembered
 def bioacoustic_captioning(
     *readings: str,
     labels: Sequence[str] | None = None,
@@ -16,6 +18,7 @@ def bioacoustic_captioning(
     max_new_tokens: int = 256,
 ) -> Protocol:
     """:func:`bioacoustic` with the task "captioning"."""
-    return bioacoustic(
+    asked = bioacoustic(
         *readings, task="captioning", labels=labels, prompt=prompt, system=system, max_new_tokens=max_new_tokens
     )
+    return replace(asked, name="bioacoustic_captioning")

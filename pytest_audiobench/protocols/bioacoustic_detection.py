@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from pytest_audiobench.protocols.bioacoustic.family import bioacoustic
-from pytest_audiobench.protocols.protocol import Protocol
+from pytest_audiobench.protocols.protocol import Protocol, remembered
 
 
+@remembered
 def bioacoustic_detection(
     *readings: str,
     labels: Sequence[str] | None = None,
@@ -16,6 +18,7 @@ def bioacoustic_detection(
     max_new_tokens: int = 256,
 ) -> Protocol:
     """:func:`bioacoustic` with the task "detection"."""
-    return bioacoustic(
+    asked = bioacoustic(
         *readings, task="detection", labels=labels, prompt=prompt, system=system, max_new_tokens=max_new_tokens
     )
+    return replace(asked, name="bioacoustic_detection")

@@ -13,7 +13,7 @@ from pytest_audiobench.protocols.asking import one_question
 from pytest_audiobench.protocols.bioacoustic.labelled import classes_for, labels_for
 from pytest_audiobench.protocols.bioacoustic.ours import bioacoustic_reading
 from pytest_audiobench.protocols.bioacoustic.published import run_reading, score_from_file_reading, zero_reading
-from pytest_audiobench.protocols.protocol import Protocol
+from pytest_audiobench.protocols.protocol import Protocol, remembered
 
 Task: TypeAlias = Literal["classification", "detection", "captioning", "open_ended"]
 
@@ -41,6 +41,7 @@ QUESTIONS: Mapping[Task, str] = MappingProxyType(
 _PLACEHOLDER = re.compile(r"\{(\w*)\}")
 
 
+@remembered
 def bioacoustic(
     *readings: str,
     task: Task = "classification",
