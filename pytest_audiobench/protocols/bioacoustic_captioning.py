@@ -12,7 +12,7 @@ from pytest_audiobench.protocols.protocol import Protocol, remembered
 @remembered
 def bioacoustic_captioning(
     *readings: str,
-    labels: Sequence[str] | None = None,
+    labels: Sequence[str] | str | None = None,
     prompt: str | None = None,
     system: str | None = None,
     max_new_tokens: int = 256,

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.lines import bounded_lines
 from pytest_audiobench.protocols.asking import one_question
 from pytest_audiobench.protocols.bioacoustic.labelled import classes_for, labels_for
 from pytest_audiobench.protocols.bioacoustic.ours import bioacoustic_reading
@@ -38,6 +40,7 @@ QUESTIONS: Mapping[Task, str] = MappingProxyType(
 )
 """What is asked where a sample has no question of its own."""
 
+_LONGEST_LABEL_BYTES = 10_000
 _PLACEHOLDER = re.compile(r"\{(\w*)\}")
 
 
@@ -45,7 +48,7 @@ _PLACEHOLDER = re.compile(r"\{(\w*)\}")
 def bioacoustic(
     *readings: str,
     task: Task = "classification",
-    labels: Sequence[str] | None = None,
+    labels: Sequence[str] | str | None = None,
     prompt: str | None = None,
     system: str | None = None,
     max_new_tokens: int = 256,
@@ -56,14 +59,15 @@ def bioacoustic(
     ``beans-score-from-file`` (BEANS-Next's two pipelines) and, for classification and detection, ``beans-zero``
     (BEANS-Zero's evaluator), kept with their defects.
 
-    ``labels`` is the task's label list; without it each sample's choices are. ``prompt`` is a template with
+    ``labels`` is the task's label list, or the name of a file with one label a line; without it each sample's choices
+    are. ``prompt`` is a template with
     ``{question}`` and ``{labels}`` (a line each); the labels listed are the task's, never the sample's truth.
     Whether birds can be heard, yes or no, is a classification. Raises UsageError for an unknown reading, task or
-    placeholder.
+    placeholder, and for labels that cannot be read.
     """
     if task not in PROMPTS:
         raise UsageError(f"bioacoustic knows no task {task!r}; it knows {', '.join(PROMPTS)}")
-    listed = tuple(dict.fromkeys(labels or ()))
+    listed = tuple(dict.fromkeys(_lines(labels) if isinstance(labels, str) else labels or ()))
     template = PROMPTS[task] if prompt is None else prompt
     if unknown := set(_PLACEHOLDER.findall(template)) - {"question", "labels"}:
         raise UsageError(
@@ -86,3 +90,11 @@ def bioacoustic(
     available = MappingProxyType({reading.name: reading for reading in made})
     asked = Protocol("bioacoustic", (one_question(words, max_new_tokens, system),), (made[0],), available)
     return asked.reading_as(*readings) if readings else asked
+
+
+def _lines(file: str) -> list[str]:
+    """The labels of a file, one a line."""
+    found = [line.decode("utf-8", "replace").strip() for _, line in bounded_lines(Path(file), _LONGEST_LABEL_BYTES)]
+    if not any(found):
+        raise UsageError(f"{file} holds no labels; write one a line")
+    return [label for label in found if label]

@@ -9,7 +9,6 @@ from pytest_audiobench.protocols.protocol import About, Example
 NEXT = "BEANS-Next 0.1.0 (github earthspecies/beans-next): "
 _SPECIES = ("dog", "cat", "crow")
 _WHALES = ("Beluga, White Whale", "Minke whale", "crow")
-_CAPTION = "A dog barks loudly."
 
 _ONE = (
     Example("It is not a dog, it is a cat.", "cat", choices=_SPECIES),
@@ -25,7 +24,11 @@ _SEVERAL = (
     Example("crowd noise", "crow", choices=_WHALES),
     Example("Beluga, White Whale", "Beluga, White Whale", choices=_WHALES),
 )
-_CAPTIONS = (Example("A dog barks loudly, twice.", _CAPTION), Example("Rain falls.", _CAPTION))
+_OF_ONE_SET = tuple(example for example in _ONE if example.choices == _SPECIES)
+_CAPTIONS = (
+    Example("A dog, barking loudly", "A dog barks loudly."),
+    Example("Rain falls on a roof.", "Rain falls on a tin roof."),
+)
 
 BIOACOUSTIC: Mapping[str, About] = {
     "classification": About(
@@ -123,7 +126,8 @@ RUN: Mapping[str, About] = {
     task: About(_RUN_RULE, _RUN_SOURCE, examples, _DEFECTS) for task, examples in _EXAMPLES.items()
 }
 SCORE_FROM_FILE: Mapping[str, About] = {
-    task: About(_FILE_RULE, _FILE_SOURCE, examples, _FILE_DEFECTS) for task, examples in _EXAMPLES.items()
+    task: About(_FILE_RULE, _FILE_SOURCE, _OF_ONE_SET if examples is _ONE else examples, _FILE_DEFECTS)
+    for task, examples in _EXAMPLES.items()
 }
 
 _ZERO_SOURCE = "BEANS-Zero (github earthspecies/beans-zero): beans_zero/post_processor.py, beans_zero/evaluate.py"
@@ -133,7 +137,7 @@ ZERO: Mapping[str, About] = {
         "Levenshtein, case and all, however far. Accuracy is the same text, top-1 accuracy any part of the target "
         "between commas, F1 is weighted by how often a label is true.",
         _ZERO_SOURCE,
-        _ONE,
+        _OF_ONE_SET,
         "Any answer becomes a label, an empty or refusing one too. Labels come from the truths of the set. Of labels "
         "as near, the published code takes one at random (a set's order); here the one that sorts first.",
     ),
