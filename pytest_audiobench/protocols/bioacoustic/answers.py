@@ -102,7 +102,8 @@ def json_list(labels: object) -> str:
 def _letter(shown: str, labels: Sequence[str], finish: Finish) -> Answer:
     """The letter of the last statement, else what the strict reading of choices finds."""
     offered = {label.upper(): label for label in labels}
-    choices = tuple(LETTERS[: LETTERS.index(max(offered)) + 1])
+    # A letter as an option's text would make an answer A of "(B) a cat".
+    choices = tuple(f"choice {letter} of the task" for letter in LETTERS[: LETTERS.index(max(offered)) + 1])
     stated = [(found.start(), shown[found.end() :]) for found in _STATEMENT.finditer(shown)]
     stated += [(found.start(), found[1]) for found in _LETTER_IS_RIGHT.finditer(shown)]
     parts = [max(stated)[1]] if stated else []

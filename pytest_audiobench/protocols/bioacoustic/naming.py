@@ -101,8 +101,8 @@ class Names:
     def whole(self, text: str) -> str | None:
         """The label that is all of ``text`` but a lead-in ("I hear a"): its words in any order, or with a slip.
 
-        One slip of spelling is allowed from 4 letters on, two from 8 on, never in the first letter, and only where
-        one label is that near.
+        One slip of spelling is allowed from 4 letters on, two from 8 on, never in the first letter or by an end that
+        is longer or shorter, and only where one label is that near.
         """
         if len(text) > 4 * self._longest + 200:
             return None
@@ -125,6 +125,8 @@ class Names:
             return None
         found: dict[int, list[str]] = {}
         for joined, label in self._joined:
+            if joined.startswith(text) or text.startswith(joined):
+                continue  # "crowd" is no "crow"
             slips = (len(joined) >= _LETTERS_FOR_ONE_SLIP) + (len(joined) >= _LETTERS_FOR_TWO)
             if slips and joined[0] == text[0] and (distance := OSA.distance(text, joined, score_cutoff=slips)) <= slips:
                 found.setdefault(distance, []).append(label)

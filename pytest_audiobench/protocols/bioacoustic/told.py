@@ -37,9 +37,10 @@ BIOACOUSTIC: Mapping[str, About] = {
         "letters, the strict reading of choices applies, the last explicit statement before all else. Where all are "
         "buckets of Hz, the frequency in Hz or kHz, or the middle of a range, goes to the nearest, the lower of two. "
         "Else a label counts when it is the whole answer but a lead-in (its words in any order; one slip of spelling "
-        "from 4 letters on, two from 8, the first letter kept, where one label only is that near), the last "
-        'statement ("the species is …"), the whole first or last line, or the only one mentioned and not denied. Any '
-        "of several truths is right. A refusal, two labels, no label or no text are wrong.",
+        "from 4 letters on, two from 8, never in the first letter or by a longer or shorter end, where one label "
+        'only is that near), the last statement ("the species is …"), the whole first or last line, or the only one '
+        "mentioned and not denied. Any of several truths is right. A refusal, two labels, no label or no text are "
+        "wrong.",
         "ours",
         _ONE,
     ),
