@@ -63,7 +63,9 @@ def score_from_file_reading(task: str) -> Reading:
 
     def together(scored: Sequence[tuple[Sample, Answer]]) -> Sequence[Mapping[str, float]]:
         samples = [sample for sample, _ in scored]
-        steps = steps_of_score_from_file(task, (target_of(sample) for sample in samples))
+        # Predictions lie in the order of their ids, and the order of labels decides between two that are contained.
+        ordered = sorted(samples, key=lambda sample: sample.id)
+        steps = steps_of_score_from_file(task, (target_of(sample) for sample in ordered))
         answers = [_processed(answer.value or "", steps) for _, answer in scored]
         own = [_own_scores(sample, answer, task) for sample, answer in zip(samples, answers, strict=True)]
         return [{**one, **its} for one, its in zip(own, _set_scores(samples, answers, task), strict=True)]

@@ -104,7 +104,7 @@ _RUN_RULE = (
 )
 _FILE_RULE = (
     _ENGINE
-    + "The labels are those of the targets that are scored together, texts split at commas. Classification: the "
+    + "The labels are those of the targets that are scored together, texts split at commas, in the order of sample ids. Classification: the "
     "label that the answer is, contains or is nearest to. Every other task, captions too: split at commas, each part "
     "put to "
     "the nearest label, however far. " + _ROW_SCORES + _SET_SCORES
