@@ -11,6 +11,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Sequence
+from itertools import pairwise
 
 from pytest_audiobench.models.messages import Finish
 from pytest_audiobench.protocols.bioacoustic import hertz
@@ -29,10 +30,12 @@ _STATEMENT = re.compile(
     re.I,
 )
 _LETTER_IS_RIGHT = re.compile(r"\b(?:option\s|choice\s)?\(?([A-Z])\)?\sis\s(?:the\s)?(?:right|correct|best)\b")
-_FRAGMENT = re.compile(r"(?:(?!\band\b)[^,;|•\n])+", re.I)
+_SEPARATOR = re.compile(r"[,;|•\n]|\band\b", re.I)
+_AROUND = " \"'“”‘’().<>*"
 _NOTHING = re.compile(
-    r"""(?:(?:i|we)\s(?:can\s)?(?:hear|heard|detect|detected|find|found)\s|there\s(?:is|are|was|were)\s|(?:the\s)?answer:?\s)?
-    (?:none|nothing|no|not\sany)\b | \[\]\W*\Z | (?:n/a|empty|null)\W*\Z""",
+    r"""(?:(?:the\s)?(?:answer|labels?|output)\s?(?:[:=]|is|are)\s?)?
+    (?:(?:i|we)\s(?:can\s)?(?:hear|heard|detect|detected|find|found)\s|there\s(?:is|are|was|were)\s)?
+    (?:none|nothing|no(?!\W+(?:idea|clue|answer|response|comment|way)\b)|not\s(?:any|applicable))\b | \[\]\W*\Z | (?:n/a|empty|null)\W*\Z""",
     re.I | re.X,
 )
 
@@ -76,23 +79,29 @@ def several_labels(text: str, labels: tuple[str, ...], finish: Finish = "stop") 
     shown = spoken(text)
     if not re.search(r"\w", shown):
         return Answer("parsed", "[]") if shown.strip() == "[]" else Answer("empty")
-    names, fragments = names_of(labels), list(_FRAGMENT.finditer(shown))
+    names, fragments = names_of(labels), _fragments(shown)
     mentions = [one for one in names.mentions(shown) if finish != "length" or one.end < len(shown)]
     found = {mention.label for mention in mentions if not mention.denied}
     spans = iter([*((one.start, one.end) for one in mentions), (len(shown) + 1, len(shown) + 1)])
     start, end = next(spans)
-    for fragment in fragments:
-        while end <= fragment.start():
+    for begins, ends in fragments:
+        while end <= begins:
             start, end = next(spans)
-        if start >= fragment.end() and (finish != "length" or fragment.end() < len(shown)):
-            found |= {label for label in [names.whole(fragment[0])] if label}
+        if start >= ends and (finish != "length" or ends < len(shown)) and (label := names.whole(shown[begins:ends])):
+            found.add(label)
     if finish == "refusal" or refuses(shown):
         return Answer("refused")
     if finish == "length":
         return Answer("truncated", json_list(label for label in labels if label in found))
-    if found or any(_NOTHING.match(fragment[0].strip()) for fragment in fragments):
+    if found or any(_NOTHING.match(shown[begins:ends].strip(_AROUND)) for begins, ends in fragments):
         return Answer("parsed", json_list(label for label in labels if label in found))
     return Answer("unparsed")
+
+
+def _fragments(shown: str) -> list[tuple[int, int]]:
+    """Where the pieces between commas, lines and "and" begin and end."""
+    cuts = [(0, 0), *(found.span() for found in _SEPARATOR.finditer(shown)), (len(shown), len(shown))]
+    return [(end, start) for (_, end), (start, _) in pairwise(cuts)]
 
 
 def json_list(labels: object) -> str:
@@ -122,7 +131,7 @@ def _named(shown: str, names: Names, finish: Finish) -> Answer:
         return Answer("parsed", label)
     if finish == "length":
         return Answer("truncated")
-    alone = {label for line in (lines[0], lines[-1]) if (label := names.whole(line))}
+    alone = {label for line in {lines[0], lines[-1]} - {shown} if (label := names.whole(line))}
     if not alone and finish != "refusal" and not refuses(shown):
         alone = {mention.label for mention in names.mentions(shown) if not mention.denied}
     return _given(alone.pop() if len(alone) == 1 else None, shown, finish)

@@ -57,6 +57,8 @@ def _binomial(segment: str, names: Sequence[tuple[str, list[str]]], min_score: f
     words = set(text.split())
     best, label = (0.0, 0), segment
     for name, parts in names:
+        if min_score > _WHOLE_NAME and words.isdisjoint(parts):
+            continue
         share = sum(part in words for part in parts) / len(parts) if parts else 0.0
         score = share + (_WHOLE_NAME if parts and " ".join(parts) in text else 0.0)
         if (score, len(parts)) > best:

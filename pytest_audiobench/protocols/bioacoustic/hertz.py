@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from functools import lru_cache
 from typing import TypeAlias
 
 Buckets: TypeAlias = tuple[tuple[float, str], ...]
@@ -29,7 +29,8 @@ _OTHER_UNIT = re.compile(r"\s?(?:%|(?:m?s|secs?|seconds?|minutes?|min|db|decibel
 _STATED = re.compile(r"\b(?:answer|frequency|pitch|f0|bucket)\b[^.\d\n]{0,40}?(?:\bis\b|[:=])", re.I)
 
 
-def buckets_of(labels: Sequence[str]) -> Buckets:
+@lru_cache(maxsize=256)
+def buckets_of(labels: tuple[str, ...]) -> Buckets:
     """The labels by their frequency in Hz; nothing where a label is none."""
     found = [(_BUCKET.match(label), label) for label in labels]
     if not all(match for match, _ in found):

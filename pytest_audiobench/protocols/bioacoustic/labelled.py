@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
@@ -25,7 +26,12 @@ def labels_for(sample: Sample, labels: tuple[str, ...]) -> tuple[str, ...]:
 
 def classes_for(sample: Sample, labels: tuple[str, ...]) -> tuple[str, ...]:
     """The labels that can be heard: "None" is no class."""
-    return tuple(label for label in labels_for(sample, labels) if not _NONE.fullmatch(label))
+    return _classes(labels_for(sample, labels))
+
+
+@lru_cache(maxsize=256)
+def _classes(labels: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(label for label in labels if not _NONE.fullmatch(label))
 
 
 def target_of(sample: Sample) -> Target:
@@ -59,7 +65,7 @@ def true_labels(sample: Sample, classes: tuple[str, ...]) -> frozenset[str]:
 
 
 def _parts(sample: Sample, classes: tuple[str, ...]) -> list[str]:
-    spelled = {_tidy(label): label for label in classes}
+    spelled = _spelled(classes)
     pieces, found, place = sample.reference.split(","), [], 0
     while place < len(pieces):
         ends = range(len(pieces), place, -1)
@@ -70,6 +76,11 @@ def _parts(sample: Sample, classes: tuple[str, ...]) -> list[str]:
             raise _no_label(sample, pieces[place].strip(), classes)
         place = whole or place + 1
     return found
+
+
+@lru_cache(maxsize=256)
+def _spelled(classes: tuple[str, ...]) -> dict[str, str]:
+    return {_tidy(label): label for label in classes}
 
 
 def _tidy(text: str) -> str:

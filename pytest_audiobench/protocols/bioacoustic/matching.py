@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 
 from pytest_audiobench.protocols.bioacoustic.segments import PipelineError, Segments, need_labels
 
 _LEAD_IN_WORDS = "a an the definitely probably likely maybe it is sounds sound like detected detect i hear hearing"
 _LEAD_IN = frozenset(_LEAD_IN_WORDS.split())
+_ALONE = r"(?<![0-9a-z_]){}(?![0-9a-z_])"
 _NO_WORD = re.compile(r"[^0-9a-z_\s\-]")
 
 
@@ -46,12 +48,11 @@ def extract_label_from_text(
 ) -> Segments:
     """The label that the segment is, else the longest that it contains, else the nearest, all in lower case."""
     _check("extract_label_from_text", labels, max_distance)
-    spelled = _by_lower(labels)
-    longest_first = sorted(spelled, key=len, reverse=True)
+    spelled = _by_lower(tuple(labels))
     found, warnings = [], []
     for segment in segments:
         lower = segment.lower().strip()
-        label = spelled.get(lower) or _contained(lower, longest_first, spelled)
+        label = spelled.get(lower) or _contained(lower, spelled)
         if label is None:
             near, distance = nearest(lower, spelled)
             label = spelled[near]
@@ -75,15 +76,14 @@ def conservative_match_to_labels(
     Letters outside of a to z do not count.
     """
     _check("conservative_match_to_labels", labels, max_distance)
-    spelled = _by_lower(label.strip() for label in labels if label.strip())
+    spelled = _by_lower(tuple(label.strip() for label in labels if label.strip()))
     need_labels("conservative_match_to_labels", list(spelled))
-    longest_first = sorted(spelled, key=len, reverse=True)
     found, warnings = [], []
     for segment in segments:
         if not segment.strip():
             continue
         core = _core(segment)
-        label = spelled.get(core) or _contained(core, longest_first, spelled)
+        label = spelled.get(core) or _contained(core, spelled)
         if label is None and allow_fuzzy:
             near, distance = nearest(core, spelled)
             if distance <= max_distance:
@@ -115,20 +115,21 @@ def _core(segment: str) -> str:
     return " ".join(words[first:])
 
 
-def _contained(lower: str, longest_first: Sequence[str], spelled: Mapping[str, str]) -> str | None:
+def _contained(lower: str, spelled: Mapping[str, str]) -> str | None:
     """The longest label within the text; one of up to two characters must stand alone."""
-    for label in longest_first:
-        alone = len(label) > 2 or re.search(rf"(?<![0-9a-z_]){re.escape(label)}(?![0-9a-z_])", lower)
-        if label in lower and alone:
-            return spelled[label]
+    for label, as_given in spelled.items():
+        if label in lower and (len(label) > 2 or re.search(_ALONE.format(re.escape(label)), lower)):
+            return as_given
     return None
 
 
-def _by_lower(labels: Iterable[str]) -> dict[str, str]:
+@lru_cache(maxsize=256)
+def _by_lower(labels: tuple[str, ...]) -> Mapping[str, str]:
+    """The labels by their lower case, the longest first."""
     spelled: dict[str, str] = {}
     for label in labels:
         spelled.setdefault(label.lower(), label)
-    return spelled
+    return {lower: spelled[lower] for lower in sorted(spelled, key=len, reverse=True)}
 
 
 def _check(step: str, labels: Sequence[str], max_distance: int) -> None:

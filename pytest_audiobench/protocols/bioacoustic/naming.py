@@ -2,7 +2,7 @@
 
 Words are compared without case, and "crows" is "crow" where the list does not tell them apart. A label of several
 words must stand in order with at most three characters between two words, so that "Beluga, White Whale" is one label;
-of labels that begin at one word the longest counts. A mention is denied by a negation before it in its clause ("not a
+of labels that begin at one word the longest counts, and a part of a compound ("crow-like") does not. A mention is denied by a negation before it in its clause ("not a
 dog"), by one right behind it ("dog: no"), or where it goes on from a denied one with "or" or "nor".
 """
 
@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 _WORD = re.compile(r"[^\W_]+")
 _MOST_BETWEEN = 3
+_COMPOUND_BEHIND, _COMPOUND_BEFORE = re.compile(r"[-_‐‑]\w"), re.compile(r"\w[-_‐‑]\Z")
 _CLAUSE = re.compile(r"[.,;:!?\n]|\b(?:but|however|it['’]?s|it is|instead)\b", re.I)
 _DENIAL = re.compile(
     r"\b(?:not|no|none|never|without|neither|nor|cannot|unlike|lacks?|(?:rather|other)\sthan|instead\sof|\w{1,9}n['’]t)\b",
@@ -73,8 +74,10 @@ class Names:
                 self._by_first.setdefault(words[0], []).append(words)
         for found in self._by_first.values():
             found.sort(key=len, reverse=True)
-        self._joined = [(" ".join(words), label) for words, label in self._by_words.items()]
-        self._longest = max((len(joined) for joined, _ in self._joined), default=0)
+        self._joined: dict[str, list[tuple[str, str]]] = {}
+        for words, label in self._by_words.items():
+            self._joined.setdefault(words[0][0], []).append((" ".join(words), label))
+        self._longest = max((len(" ".join(words)) for words in self._by_words), default=0)
 
     def mentions(self, text: str) -> list[Mention]:
         """Every mention in the order of the text, in time linear in its length. A label of one letter is not sought."""
@@ -86,7 +89,8 @@ class Names:
             if length:
                 label = self._by_words[tuple(word for word, _, _ in words[place : place + length])]
                 start, end = words[place][1], words[place + length - 1][2]
-                mentions.append(Mention(label, start, end, _denied(text, start, end, mentions[-1:])))
+                if not _in_compound(text, start, end):
+                    mentions.append(Mention(label, start, end, _denied(text, start, end, mentions[-1:])))
             place += length or 1
         return mentions
 
@@ -116,7 +120,7 @@ class Names:
     def continues(self, text: str) -> bool:
         """Whether ``text``, a label, could be the beginning of a longer one."""
         start = " ".join(map(self._form, _words(text)))
-        return any(joined.startswith(start) and joined != start for joined, _ in self._joined)
+        return any(joined.startswith(start) and joined != start for joined, _ in self._joined.get(start[:1], ()))
 
     def _near(self, text: str) -> str | None:
         from rapidfuzz.distance import OSA
@@ -124,14 +128,19 @@ class Names:
         if not _LETTERS_FOR_ONE_SLIP - 1 <= len(text) <= self._longest + 2:
             return None
         found: dict[int, list[str]] = {}
-        for joined, label in self._joined:
+        for joined, label in self._joined.get(text[0], ()):
             if joined.startswith(text) or text.startswith(joined):
                 continue  # "crowd" is no "crow"
             slips = (len(joined) >= _LETTERS_FOR_ONE_SLIP) + (len(joined) >= _LETTERS_FOR_TWO)
-            if slips and joined[0] == text[0] and (distance := OSA.distance(text, joined, score_cutoff=slips)) <= slips:
+            if slips and (distance := OSA.distance(text, joined, score_cutoff=slips)) <= slips:
                 found.setdefault(distance, []).append(label)
         nearest = found[min(found)] if found else []
         return nearest[0] if len(nearest) == 1 else None
+
+
+def _in_compound(text: str, start: int, end: int) -> bool:
+    """Whether the words go on with a hyphen: "crow-like" is no crow."""
+    return bool(_COMPOUND_BEHIND.match(text, end) or _COMPOUND_BEFORE.search(text[max(0, start - 2) : start]))
 
 
 def _denied(text: str, start: int, end: int, before: Sequence[Mention]) -> bool:

@@ -7,6 +7,7 @@ targets of all the answers that are scored together, so that all of it happens t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.captions import cider_beans_next, lacks_captions
@@ -45,7 +46,7 @@ def run_reading(task: str, labels: tuple[str, ...]) -> Reading:
     def parse(sample: Sample, earlier: Earlier) -> Answer:
         needed = task in ("classification", "detection")
         listed = labels_for(sample, labels) if needed else labels or sample.choices
-        return _processed(answered(earlier).text, steps_of_run(task, listed))
+        return _processed(answered(earlier).text, _steps(task, listed))
 
     def score(sample: Sample, answer: Answer) -> Mapping[str, float]:
         return _own_scores(sample, answer, task)
@@ -86,6 +87,11 @@ def zero_reading(task: str) -> Reading:
     metrics = ("macro_f1",) if task == "detection" else ("beans_accuracy", "beans_top1_accuracy", "weighted_f1")
     signature = f"beans-zero:{task}|v:1.0|labels:targets|ties:sorted"
     return Reading("beans-zero", signature, _raw, _nothing, metrics, ZERO[task], together)
+
+
+@lru_cache(maxsize=256)
+def _steps(task: str, labels: tuple[str, ...]) -> Steps:
+    return steps_of_run(task, labels)
 
 
 def _lacking(task: str) -> Callable[[], str]:

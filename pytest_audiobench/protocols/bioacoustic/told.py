@@ -39,8 +39,10 @@ BIOACOUSTIC: Mapping[str, About] = {
         "Else a label counts when it is the whole answer but a lead-in (its words in any order; one slip of spelling "
         "from 4 letters on, two from 8, never in the first letter or by a longer or shorter end, where one label "
         'only is that near), the last statement ("the species is …"), the whole first or last line, or the only one '
-        "mentioned and not denied. Any of several truths is right. A refusal, two labels, no label or no text are "
-        "wrong.",
+        "mentioned and not denied (by a negation before it in its clause, by one right behind it, or by going on "
+        "from a denied one with or or nor). Of an answer that the limit of tokens cut, only a statement that "
+        "something follows counts, or a whole label that no other begins with. Any of several truths is right. A "
+        "refusal, two labels, no label or no text are wrong.",
         "ours",
         _ONE,
     ),
@@ -94,21 +96,19 @@ _DEFECTS = (
     "case and punctuation, and is 0 for one caption. Failed samples leave the mean. Labels after the end's token "
     "survive a comma. Ours (bioacoustic) does none of this."
 )
-_RUN_RULE = (
-    _ENGINE
-    + "Classification: the label that the answer is, contains or is nearest to, before it (where all labels hold a "
-    "space) the label all of whose words occur. Detection: split at commas, then each part in lower case without "
-    "lead-in words and letters beyond a to z, matched, contained or within distance 2, else dropped. Captions and "
-    "open answers stay "
-    "as they are. " + _ROW_SCORES + _SET_SCORES
+_RUN_WAY = (
+    "The labels are the task's list: the reading's, or the sample's choices. Classification: the label that the "
+    "answer is, contains or is nearest to, before it (where all labels hold a space) the label all of whose words "
+    "occur. Detection: split at commas, then each part in lower case without lead-in words and letters beyond a to "
+    "z, matched, contained or within distance 2, else dropped. Captions and open answers stay as they are. "
 )
-_FILE_RULE = (
-    _ENGINE
-    + "The labels are those of the targets that are scored together, texts split at commas, in the order of sample ids. Classification: the "
-    "label that the answer is, contains or is nearest to. Every other task, captions too: split at commas, each part "
-    "put to "
-    "the nearest label, however far. " + _ROW_SCORES + _SET_SCORES
+_FILE_WAY = (
+    "The labels are those of the targets that are scored together, texts split at commas, in the order of sample "
+    "ids. Classification: the label that the answer is, contains or is nearest to. Every other task, captions too: "
+    "split at commas, each part put to the nearest label, however far. "
 )
+_RUN_RULE = _ENGINE + _RUN_WAY + _ROW_SCORES + _SET_SCORES
+_FILE_RULE = _ENGINE + _FILE_WAY + _ROW_SCORES + _SET_SCORES
 _RUN_SOURCE = NEXT + "beans_next/runner/runner.py, post_process/, metrics/"
 _FILE_SOURCE = NEXT + "beans_next/runner/rescorer.py, post_process/, metrics/"
 _FILE_DEFECTS = (
