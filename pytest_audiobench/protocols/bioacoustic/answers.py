@@ -35,7 +35,8 @@ _AROUND = " \"'“”‘’().<>*"
 _NOTHING = re.compile(
     r"""(?:(?:the\s)?(?:answer|labels?|output)\s?(?:[:=]|is|are)\s?)?
     (?:(?:i|we)\s(?:can\s)?(?:hear|heard|detect|detected|find|found)\s|there\s(?:is|are|was|were)\s)?
-    (?:none|nothing|no(?!\W+(?:idea|clue|answer|response|comment|way)\b)|not\s(?:any|applicable))\b | \[\]\W*\Z | (?:n/a|empty|null)\W*\Z""",
+    (?:none|nothing|no(?!\W+(?:idea|clue|answer|response|comment|way)\b)|not\s(?:any|applicable))\b
+    | \[\]\W*\Z | (?:n/a|empty|null)\W*\Z""",
     re.I | re.X,
 )
 

@@ -2,8 +2,9 @@
 
 Words are compared without case, and "crows" is "crow" where the list does not tell them apart. A label of several
 words must stand in order with at most three characters between two words, so that "Beluga, White Whale" is one label;
-of labels that begin at one word the longest counts, and a part of a compound ("crow-like") does not. A mention is denied by a negation before it in its clause ("not a
-dog"), by one right behind it ("dog: no"), or where it goes on from a denied one with "or" or "nor".
+of labels that begin at one word the longest counts, and a part of a compound ("crow-like") does not. A mention is
+denied by a negation before it in its clause ("not a dog"), by one right behind it ("dog: no"), or where it goes on from
+a denied one with "or" or "nor".
 """
 
 from __future__ import annotations
