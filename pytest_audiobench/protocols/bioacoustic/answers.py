@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from pytest_audiobench.models.messages import Finish
@@ -105,8 +105,8 @@ def _fragments(shown: str) -> list[tuple[int, int]]:
     return [(end, start) for (_, end), (start, _) in pairwise(cuts)]
 
 
-def json_list(labels: object) -> str:
-    return json.dumps(list(labels), ensure_ascii=False)  # type: ignore[call-overload]
+def json_list(labels: Iterable[str]) -> str:
+    return json.dumps(list(labels), ensure_ascii=False)
 
 
 def _letter(shown: str, labels: Sequence[str], finish: Finish) -> Answer:
@@ -114,14 +114,15 @@ def _letter(shown: str, labels: Sequence[str], finish: Finish) -> Answer:
     offered = {label.upper(): label for label in labels}
     # A letter as an option's text would make an answer A of "(B) a cat".
     choices = tuple(f"choice {letter} of the task" for letter in LETTERS[: LETTERS.index(max(offered)) + 1])
-    stated = [(found.start(), shown[found.end() :]) for found in _STATEMENT.finditer(shown)]
-    stated += [(found.start(), found[1]) for found in _LETTER_IS_RIGHT.finditer(shown)]
-    parts = [max(stated)[1]] if stated else []
-    answers = [letters.read(part, choices, finish) for part in (*parts, shown)]
-    answer = next((answer for answer in answers if answer.value), answers[-1])
-    if answer.value is None or answer.value in offered:
-        return answer if answer.value is None else Answer("parsed", offered[answer.value])
-    return Answer("out_of_range")
+    stated = [(found.end(), "") for found in _STATEMENT.finditer(shown)]
+    stated += [(found.end(), found[1]) for found in _LETTER_IS_RIGHT.finditer(shown)]
+    end, letter = max(stated, default=(0, ""))
+    answer = letters.read(letter or shown[end:], choices, finish)
+    if answer.value is None and end:
+        answer = letters.read(shown, choices, finish)
+    if answer.value is None:
+        return answer
+    return Answer("parsed", offered[answer.value]) if answer.value in offered else Answer("out_of_range")
 
 
 def _named(shown: str, names: Names, finish: Finish) -> Answer:

@@ -49,10 +49,11 @@ BIOACOUSTIC: Mapping[str, About] = {
     "detection": About(
         'The labels are the task\'s own; "None" is no class. Every label that is mentioned as words (the longest '
         "first, commas within a label included) and not denied is said, and every label that is all between two "
-        "commas but for a slip of spelling. Answer and truth are compared as sets, in any order. An empty answer, "
-        "and one that says that there is nothing, are right where nothing is true. A refusal, or words that name no "
-        "label and do not say none, is unread: it misses all that is true, and counts as one wrong label where "
-        "nothing is. mAP takes equal scores as one step, so the order of samples moves nothing.",
+        "commas but for a slip of spelling. Words that name no label are passed over beside one that does. Answer "
+        "and truth are compared as sets. An empty answer, and one that says that there is nothing, are right where "
+        "nothing is true. A refusal, or words that name no label and do not say none, is unread: it misses all that "
+        "is true, and counts as one wrong label where nothing is. mAP takes equal scores as one step, so the order "
+        "of samples moves nothing.",
         "ours",
         _SEVERAL,
     ),
