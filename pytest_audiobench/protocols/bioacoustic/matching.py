@@ -7,8 +7,9 @@ distances are Levenshtein's; equal distances go to the label that sorts first.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 from pytest_audiobench.protocols.bioacoustic.segments import PipelineError, Segments, need_labels
 
@@ -28,9 +29,10 @@ def fuzzy_match_to_labels(
 ) -> Segments:
     """The nearest label for each segment, case and all; with ``apply_threshold`` none beyond ``max_distance``."""
     _check("fuzzy_match_to_labels", labels, max_distance)
+    ordered = _ordered(tuple(labels))
     found, warnings = [], []
     for segment in segments:
-        label, distance = nearest(segment, labels)
+        label, distance = nearest(segment, ordered)
         if apply_threshold and distance > max_distance:
             label = _default("fuzzy_match_to_labels", default_label)
             warnings.append(f"fuzzy_match_to_labels: no label within {max_distance} of {segment[:80]!r}")
@@ -48,13 +50,13 @@ def extract_label_from_text(
 ) -> Segments:
     """The label that the segment is, else the longest that it contains, else the nearest, all in lower case."""
     _check("extract_label_from_text", labels, max_distance)
-    spelled = _by_lower(tuple(labels))
+    spelled, ordered = _by_lower(tuple(labels))
     found, warnings = [], []
     for segment in segments:
         lower = segment.lower().strip()
         label = spelled.get(lower) or _contained(lower, spelled)
         if label is None:
-            near, distance = nearest(lower, spelled)
+            near, distance = nearest(lower, ordered)
             label = spelled[near]
             if apply_threshold and distance > max_distance:
                 label = _default("extract_label_from_text", default_label)
@@ -76,7 +78,7 @@ def conservative_match_to_labels(
     Letters outside of a to z do not count.
     """
     _check("conservative_match_to_labels", labels, max_distance)
-    spelled = _by_lower(tuple(label.strip() for label in labels if label.strip()))
+    spelled, ordered = _by_lower(tuple(label.strip() for label in labels if label.strip()))
     need_labels("conservative_match_to_labels", list(spelled))
     found, warnings = [], []
     for segment in segments:
@@ -85,7 +87,7 @@ def conservative_match_to_labels(
         core = _core(segment)
         label = spelled.get(core) or _contained(core, spelled)
         if label is None and allow_fuzzy:
-            near, distance = nearest(core, spelled)
+            near, distance = nearest(core, ordered)
             if distance <= max_distance:
                 label = spelled[near]
             else:
@@ -97,16 +99,16 @@ def conservative_match_to_labels(
     return Segments(tuple(found), tuple(warnings))
 
 
-def nearest(text: str, labels: Iterable[str]) -> tuple[str, int]:
-    """The label of the least Levenshtein distance, the one that sorts first among equals, and that distance."""
-    from rapidfuzz.distance import Levenshtein
+def nearest(text: str, ordered: Sequence[str]) -> tuple[str, int]:
+    """Of ``ordered``, which must be sorted, the text of the least Levenshtein distance, and that distance.
 
-    best, least = "", -1
-    for label in dict.fromkeys(labels):
-        distance = Levenshtein.distance(text, label)
-        if least < 0 or distance < least or (distance == least and label < best):
-            best, least = label, distance
-    return best, least
+    The one that sorts first among several as near.
+    """
+    from rapidfuzz.distance import Levenshtein
+    from rapidfuzz.process import extractOne
+
+    label, distance, _ = extractOne(text, ordered, scorer=Levenshtein.distance)
+    return str(label), int(distance)
 
 
 def _core(segment: str) -> str:
@@ -123,13 +125,24 @@ def _contained(lower: str, spelled: Mapping[str, str]) -> str | None:
     return None
 
 
+class _Lower(NamedTuple):
+    """Labels by their lower case, the longest first, and the lower cases in order."""
+
+    spelled: Mapping[str, str]
+    ordered: tuple[str, ...]
+
+
 @lru_cache(maxsize=256)
-def _by_lower(labels: tuple[str, ...]) -> Mapping[str, str]:
-    """The labels by their lower case, the longest first."""
+def _by_lower(labels: tuple[str, ...]) -> _Lower:
     spelled: dict[str, str] = {}
     for label in labels:
         spelled.setdefault(label.lower(), label)
-    return {lower: spelled[lower] for lower in sorted(spelled, key=len, reverse=True)}
+    return _Lower({lower: spelled[lower] for lower in sorted(spelled, key=len, reverse=True)}, _ordered(tuple(spelled)))
+
+
+@lru_cache(maxsize=256)
+def _ordered(labels: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(sorted(set(labels)))
 
 
 def _check(step: str, labels: Sequence[str], max_distance: int) -> None:

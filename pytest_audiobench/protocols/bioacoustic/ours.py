@@ -14,6 +14,7 @@ from pytest_audiobench.protocols.asking import answered, as_text
 from pytest_audiobench.protocols.bioacoustic.answers import one_label, several_labels
 from pytest_audiobench.protocols.bioacoustic.labelled import classes_for, labels_for, true_label, true_labels
 from pytest_audiobench.protocols.bioacoustic.told import BIOACOUSTIC
+from pytest_audiobench.protocols.caption.words import made_with
 from pytest_audiobench.protocols.options import tidy_caseless
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Reading, nothing_lacks
 from pytest_audiobench.protocols.refusals import refuses
@@ -72,7 +73,7 @@ def _signature(task: str) -> str:
     rules = {
         "classification": "labels:task|answer:one|unanswered:wrong|denied:dropped",
         "detection": "labels:task|answer:set|none:empty|unanswered:wrong|denied:dropped",
-        "captioning": "captions:asis|words:ptb|refs:all|empty:0",
+        "captioning": f"captions:asis|words:ptb|refs:all|empty:0|{made_with('pycocoevalcap')}",
         "open_ended": "labels:task-or-text|answer:one|unanswered:wrong|denied:dropped",
     }
     return f"bioacoustic:{task}|v:1|{rules[task]}"

@@ -20,6 +20,7 @@ from pytest_audiobench.protocols.bioacoustic.pipeline import Steps, process
 from pytest_audiobench.protocols.bioacoustic.scoring import first_of, sample_scores, split
 from pytest_audiobench.protocols.bioacoustic.selection import steps_of_run, steps_of_score_from_file
 from pytest_audiobench.protocols.bioacoustic.told import RUN, SCORE_FROM_FILE, ZERO
+from pytest_audiobench.protocols.caption.words import made_with
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Reading, nothing_lacks
 
 METRICS: Mapping[str, tuple[str, ...]] = {
@@ -54,7 +55,7 @@ def run_reading(task: str, labels: tuple[str, ...]) -> Reading:
     def together(scored: Sequence[tuple[Sample, Answer]]) -> Sequence[Mapping[str, float]]:
         return _set_scores([sample for sample, _ in scored], [answer for _, answer in scored], task)
 
-    signature = f"beans-next:run|v:0.1.0|task:{task}|labels:list"
+    signature = f"beans-next:run|v:0.1.0|task:{task}|labels:list{_libraries(task)}"
     metrics, about = METRICS[task], RUN[task]
     return Reading("beans-run", signature, parse, score, metrics, about, together, lacking=_lacking(task))
 
@@ -71,7 +72,7 @@ def score_from_file_reading(task: str) -> Reading:
         own = [_own_scores(sample, answer, task) for sample, answer in zip(samples, answers, strict=True)]
         return [{**one, **its} for one, its in zip(own, _set_scores(samples, answers, task), strict=True)]
 
-    signature = f"beans-next:score-from-file|v:0.1.0|task:{task}|labels:targets"
+    signature = f"beans-next:score-from-file|v:0.1.0|task:{task}|labels:targets{_libraries(task)}"
     metrics, about = METRICS[task], SCORE_FROM_FILE[task]
     return Reading("beans-score-from-file", signature, _raw, _nothing, metrics, about, together, lacking=_lacking(task))
 
@@ -92,6 +93,10 @@ def zero_reading(task: str) -> Reading:
 @lru_cache(maxsize=256)
 def _steps(task: str, labels: tuple[str, ...]) -> Steps:
     return steps_of_run(task, labels)
+
+
+def _libraries(task: str) -> str:
+    return f"|{made_with('pycocoevalcap')}" if task == "captioning" else ""
 
 
 def _lacking(task: str) -> Callable[[], str]:
