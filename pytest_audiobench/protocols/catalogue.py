@@ -11,6 +11,9 @@ from pytest_audiobench.protocols.protocol import Protocol
 
 FAMILIES: Mapping[str, str] = MappingProxyType(
     {
+        "bioacoustic": "One label of animal sounds",
+        "bioacoustic_captioning": "A sentence about animal sounds",
+        "bioacoustic_detection": "All labels of animal sounds that apply",
         "captioning": "What is heard, in a sentence",
         "classification": "One label of the task's list, in words",
         "keyphrases": "The phrases that say what a talk is about",
