@@ -1,0 +1,1 @@
+"""The rules of BEANS-Next, kept with their defects to repeat its numbers."""
