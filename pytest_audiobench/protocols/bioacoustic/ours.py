@@ -10,11 +10,11 @@ from pytest_audiobench.metrics.caption_words import caption_words
 from pytest_audiobench.metrics.captions import cider_d, lacks_captions
 from pytest_audiobench.metrics.labels import label_statistics
 from pytest_audiobench.metrics.sets import set_scores
-from pytest_audiobench.protocols.asking import answered, as_text
 from pytest_audiobench.protocols.bioacoustic.answers import one_label, several_labels
 from pytest_audiobench.protocols.bioacoustic.labelled import classes_for, labels_for, true_label, true_labels
 from pytest_audiobench.protocols.bioacoustic.told import BIOACOUSTIC
 from pytest_audiobench.protocols.caption.words import made_with
+from pytest_audiobench.protocols.free_text import answer_of, read_text
 from pytest_audiobench.protocols.options import tidy_caseless
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Reading, nothing_lacks
 from pytest_audiobench.protocols.refusals import refuses
@@ -31,17 +31,17 @@ def bioacoustic_reading(task: str, labels: tuple[str, ...]) -> Reading:
     """The reading ``bioacoustic`` of ``task``; ``labels`` are the task's, else each sample's choices."""
 
     def classified(sample: Sample, earlier: Earlier) -> Answer:
-        response = answered(earlier)
+        response = answer_of(earlier)
         return one_label(response.text, labels_for(sample, labels), response.finish)
 
     def detected(sample: Sample, earlier: Earlier) -> Answer:
-        response = answered(earlier)
+        response = answer_of(earlier)
         return several_labels(response.text, classes_for(sample, labels), response.finish)
 
     def opened(sample: Sample, earlier: Earlier) -> Answer:
         if labels or sample.choices:
             return classified(sample, earlier)
-        answer, response = as_text(sample, earlier), answered(earlier)
+        answer, response = read_text(sample, earlier), answer_of(earlier)
         refused = response.finish == "refusal" or refuses(response.text[:_LOOKED_AT])
         return Answer("refused") if refused and answer.status == "parsed" else answer
 
@@ -52,7 +52,7 @@ def bioacoustic_reading(task: str, labels: tuple[str, ...]) -> Reading:
             return _classification(sample, answer, labels_for(sample, labels))
         return {} if task == "captioning" else _open(sample, answer)
 
-    parse = {"classification": classified, "detection": detected, "captioning": as_text, "open_ended": opened}[task]
+    parse = {"classification": classified, "detection": detected, "captioning": read_text, "open_ended": opened}[task]
     captions = task == "captioning"
     return Reading(
         "bioacoustic",

@@ -13,7 +13,6 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.captions import cider_beans_next, lacks_captions
 from pytest_audiobench.metrics.kinds.bioacoustic import ROW
 from pytest_audiobench.metrics.labels import label_statistics
-from pytest_audiobench.protocols.asking import answered
 from pytest_audiobench.protocols.bioacoustic import zero
 from pytest_audiobench.protocols.bioacoustic.labelled import labels_for, target_of
 from pytest_audiobench.protocols.bioacoustic.pipeline import Steps, process
@@ -21,6 +20,7 @@ from pytest_audiobench.protocols.bioacoustic.scoring import first_of, sample_sco
 from pytest_audiobench.protocols.bioacoustic.selection import steps_of_run, steps_of_score_from_file
 from pytest_audiobench.protocols.bioacoustic.told import RUN, SCORE_FROM_FILE, ZERO
 from pytest_audiobench.protocols.caption.words import made_with
+from pytest_audiobench.protocols.free_text import answer_of
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Reading, nothing_lacks
 
 METRICS: Mapping[str, tuple[str, ...]] = {
@@ -47,7 +47,7 @@ def run_reading(task: str, labels: tuple[str, ...]) -> Reading:
     def parse(sample: Sample, earlier: Earlier) -> Answer:
         needed = task in ("classification", "detection")
         listed = labels_for(sample, labels) if needed else labels or sample.choices
-        return _processed(answered(earlier).text, _steps(task, listed))
+        return _processed(answer_of(earlier).text, _steps(task, listed))
 
     def score(sample: Sample, answer: Answer) -> Mapping[str, float]:
         return _own_scores(sample, answer, task)
@@ -138,7 +138,7 @@ def _labelled(said: Sequence[Sequence[str]], true: Sequence[Sequence[str]]) -> l
 
 
 def _raw(sample: Sample, earlier: Earlier) -> Answer:
-    text = answered(earlier).text[:MOST_CHARACTERS]
+    text = answer_of(earlier).text[:MOST_CHARACTERS]
     return Answer("parsed" if text.strip() else "empty", text)
 
 
