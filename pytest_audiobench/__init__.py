@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from pytest_audiobench.datasets.mmau import mmau as mmau
     from pytest_audiobench.datasets.sakura import sakura as sakura
     from pytest_audiobench.datasets.sample import Sample as Sample
+    from pytest_audiobench.protocols.bioacoustic import bioacoustic as bioacoustic
+    from pytest_audiobench.protocols.bioacoustic_captioning import bioacoustic_captioning as bioacoustic_captioning
+    from pytest_audiobench.protocols.bioacoustic_detection import bioacoustic_detection as bioacoustic_detection
     from pytest_audiobench.protocols.captioning import captioning as captioning
     from pytest_audiobench.protocols.classification import classification as classification
     from pytest_audiobench.protocols.embedded import embedded as embedded
@@ -39,6 +42,9 @@ if TYPE_CHECKING:
 _HOMES = {
     "Dataset": "datasets.dataset",
     "Sample": "datasets.sample",
+    "bioacoustic": "protocols.bioacoustic",
+    "bioacoustic_captioning": "protocols.bioacoustic_captioning",
+    "bioacoustic_detection": "protocols.bioacoustic_detection",
     "bundled": "datasets.bundled",
     "captioning": "protocols.captioning",
     "classification": "protocols.classification",

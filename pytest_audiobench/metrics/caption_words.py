@@ -50,7 +50,7 @@ _CHAR = rf"(?:[^\W_]|[{_SIGNS}])"
 _WORD = rf"{_CHAR}+(?:(?:[-\u2010\u2011_/.&]|(?<=[^\W\d_])'(?=[^\W\d_])){_CHAR}+)*"
 _TOKEN = re.compile(
     rf"""
-      (?P<whole>https?://[^\s"<>()]+ | www\.[^\s"<>()]+ | [\w.+-]+@[\w-]+(?:\.[\w-]+)+   # links, addresses
+      (?P<whole>https?://[^\s"<>()]+ | www\.[^\s"<>()]+ | [\w.+-]{1, 64}@[\w-]+(?:\.[\w-]+)+   # links, addresses
         | </?[a-z!][^\s<>]{{0,40}}>                                                      # what looks like a tag
         | (?:(?<![\w'])[^\W\d_]\.){{1,9}}(?:[^\W\d_]\.)+                                 # u.s.
         | (?<!\w)(?:{_ABBREVIATIONS})\.(?!\w)
@@ -67,6 +67,7 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE,
 )
+_MOST_ENDINGS = 3
 _ENDING = re.compile(r"(?<=\w)(n't|'(?:s|m|d|re|ve|ll|em))\Z")
 
 
@@ -94,7 +95,7 @@ def caption_words(text: str) -> tuple[str, ...]:
 def _divided(word: str) -> list[str]:
     """A word and its endings: "isn't" is is, n't; "who'd've" is who, 'd, 've."""
     endings: list[str] = []
-    while ending := _ENDING.search(word):
+    while len(endings) < _MOST_ENDINGS and (ending := _ENDING.search(word)):
         endings.insert(0, ending.group())
         word = word[: ending.start()]
     return [word, *endings]

@@ -11,13 +11,14 @@ from pytest_audiobench.metrics.token_errors import token_errors
 from pytest_audiobench.protocols.asr.jiwer_chains import salmonn
 from pytest_audiobench.protocols.asr.punctuation import jiwer_words
 from pytest_audiobench.protocols.free_text import choose, free_stage
-from pytest_audiobench.protocols.protocol import About, Answer, Example, Protocol, Reading
+from pytest_audiobench.protocols.protocol import About, Answer, Example, Protocol, Reading, remembered
 from pytest_audiobench.protocols.spoken.ending import ended
 
 INSTRUCTION = "Provide the phonetic transcription for the speech."
 """SALMONN's prompt (Tang et al. 2024, arXiv 2310.13289)."""
 
 
+@remembered
 def phonemes(
     *readings: str, prompt: str = INSTRUCTION, system: str | None = None, max_new_tokens: int = 512
 ) -> Protocol:

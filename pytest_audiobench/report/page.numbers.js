@@ -2,7 +2,7 @@
     const models = data.models.map((model, number) =>
       el("div", {}, el("strong", {}, visible(model.alias)), model.spec === model.alias ? "" : ` ${visible(model.spec)}`,
         el("span", { class: "soft" }, [data.facts[number].device || model.device, model.batching].filter(Boolean).map((text) => ` · ${visible(text)}`).join("")),
-        ["speed", "hearing"].filter((name) => data.facts[number][name]).map((name) =>
+        ["judging", "speed", "hearing"].filter((name) => data.facts[number][name]).map((name) =>
           el("div", { class: "small soft" }, `${name}: `, visible(data.facts[number][name])))));
     byId("heading").append(
       el("h1", {}, visible(data.run), " ", tag(data.failed ? "bad" : "good", (data.failed ? "✗ " : "✓ ") + data.exit)),
@@ -193,7 +193,7 @@
     return el("div", { class: "failure" }, el("h3", {}, el("span", { class: "mono" }, failure.name)), el("p", { class: "small soft" }, failure.about),
       own.slice(0, 3).map((sample) => el("dl", { class: "example" },
         el("dt", {}, el("span", { class: "mono" }, visible(sample.id))),
-        el("dd", {}, sample.stages.length ? sample.stages.slice(-1).map(([, text]) => answerText(text, "answer", 240)) : null,
+        el("dd", {}, sample.stages.filter(([, , , role]) => !role).slice(-1).map(([, text]) => answerText(text, "answer", 240)),
           plainText(sample.reference) ? el("div", { class: "small soft" }, "reference: ", longText(sample.reference, "inline", 240)) : null))),
       own.length ? button : el("p", { class: "small soft" }, "None of them is on this page: see predictions.jsonl."));
   }

@@ -106,10 +106,10 @@
     if (!sample.choices.length || !sample.choices.some((choice) => plainText(choice) === plainText(sample.reference))) {
       add("Reference", longText(sample.reference, ""));
     }
-    for (const [stage, text, finish] of sample.stages) {
+    for (const [stage, text, finish, role] of sample.stages) {
       const several = new Set(sample.stages.map((other) => other[0])).size > 1;
       const note = finish === "stop" || finish === "unknown" ? "" : ` (finish: ${visible(finish)})`;
-      add((several ? `Answer, ${visible(stage)}` : "Answer") + note,
+      add((role ? `${visible(role)}, ${visible(stage)}` : several ? `Answer, ${visible(stage)}` : "Answer") + note,
         answerText(text, "answer"));
     }
     if (sample.error !== null) add("Error", longText(sample.error, "bad"));

@@ -98,14 +98,20 @@ def _row(one: Joined, readings: Mapping[str, int]) -> list[Any]:
     groups, audio.
     """
     first = one.predictions[0]
-    errors = [row["error"] for row in one.predictions if row["error"] is not None]
+    # What a judge said of an answer is none, and what a judge could not be asked is no failure of the sample's.
+    errors = [row["error"] for row in one.predictions if row["error"] is not None and "role" not in row]
+    stages = [
+        [row["stage"], _cut(output["text"]), output["finish"], row.get("role", "")]
+        for row in one.predictions
+        for output in row["outputs"]
+    ]
     return [
         first["sample_id"],
         first["epoch"],
         _cut(first["question"]),
         [_cut(choice) for choice in first["choices"]],
         _cut(first["reference"]),
-        [[row["stage"], _cut(out["text"]), out["finish"]] for row in one.predictions for out in row["outputs"]],
+        stages,
         _cut(errors[0]) if errors else None,
         _readings(one, readings),
         _wording(one),

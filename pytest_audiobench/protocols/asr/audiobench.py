@@ -7,6 +7,7 @@ import re
 from pytest_audiobench.protocols.asr import whisper
 from pytest_audiobench.protocols.asr.punctuation import single_spaces, without_punctuation
 from pytest_audiobench.protocols.asr.reading import Normaliser, transcript_reading, version
+from pytest_audiobench.protocols.asr.remembered import remembered
 from pytest_audiobench.protocols.protocol import About, Example, Reading
 
 EMPTY = "empty"
@@ -25,12 +26,14 @@ _FILLERS = re.compile(r"\b(?:uh|umm|um|er|ah)\b")
 _HAN = re.compile(r"[\u4e00-\u9fff]+")
 
 
+@remembered
 def english(text: str) -> str:
     """preprocess_text_asr. Its contractions and brackets find nothing, since Whisper's normaliser ran before."""
     spoken = _NUMBER.sub(lambda number: _SPOKEN[number[0]], whisper.english(text.lower()))
     return _FILLERS.sub("", without_punctuation(single_spaces(spoken))).strip()
 
 
+@remembered
 def chinese(text: str) -> str:
     """preprocess_text_asr_code_switch_chinese: the same, with spaces between Chinese characters that touch."""
     return _HAN.sub(lambda run: " ".join(run[0]), english(text))

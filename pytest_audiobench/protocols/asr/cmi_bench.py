@@ -7,12 +7,14 @@ import re
 import string
 
 from pytest_audiobench.protocols.asr.reading import Normaliser, needs, transcript_reading, version
+from pytest_audiobench.protocols.asr.remembered import remembered
 from pytest_audiobench.protocols.protocol import About, Example, Reading
 
 _PREFACES = ((" lyrics ", "are"), (" content ", "is"), (" transcription ", "is"), (" text ", "is"))
 _PUNCTUATION = str.maketrans("", "", string.punctuation.replace("'", ""))
 
 
+@remembered
 def answer(text: str) -> str:
     """``text`` without what introduces it ("… lyrics … are …:"), then as a reference."""
     for named, verb in _PREFACES:
@@ -22,6 +24,7 @@ def answer(text: str) -> str:
     return reference(text)
 
 
+@remembered
 def reference(text: str) -> str:
     """Lower case, no ASCII punctuation but apostrophes, words of digits spelled out (99 is ninety-nine, one word).
 
