@@ -107,7 +107,7 @@
       add("Reference", longText(sample.reference, ""));
     }
     for (const [stage, text, finish, role] of sample.stages) {
-      const several = new Set(sample.stages.map((other) => other[0])).size > 1;
+      const several = new Set(sample.stages.filter((other) => !other[3]).map((other) => other[0])).size > 1;
       const note = finish === "stop" || finish === "unknown" ? "" : ` (finish: ${visible(finish)})`;
       add((role ? `${visible(role)}, ${visible(stage)}` : several ? `Answer, ${visible(stage)}` : "Answer") + note,
         answerText(text, "answer"));

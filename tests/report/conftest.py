@@ -35,7 +35,8 @@ Reads: TypeAlias = Callable[[str, str, bool], tuple[str, bool | None]]
 class Made:
     """One item to write: ``answers`` are (text, status, right) per sample; status "error" is a failed asking.
 
-    ``others`` are further readings by name, ``wording`` the classes of failures that a text shows.
+    ``others`` are further readings by name, ``wording`` the classes of failures that a text shows,
+    ``verdict`` what a judge said of each.
     """
 
     index: int
@@ -54,6 +55,7 @@ class Made:
     others: dict[str, Reads] = field(default_factory=dict)
     wording: dict[str, tuple[str, ...]] = field(default_factory=dict)
     control: bool = False
+    verdict: str = ""
 
     @property
     def readings(self) -> dict[str, Reads]:
@@ -154,6 +156,9 @@ class Made:
         n = len(self.answers) // self.epochs
         for number, (text, status, right) in enumerate(self.answers):
             yield self._base(number) | self._prediction(number % n, text, status, right)
+            if self.verdict:
+                row = self._base(number) | self._prediction(number % n, self.verdict, status, right)
+                yield row | {"stage": "grade", "role": "judge"}
 
     def _read_rows(self, row: Callable[..., dict[str, Any]]) -> Iterator[dict[str, Any]]:
         read = [self.read(name) for name in self.readings]

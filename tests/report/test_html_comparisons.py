@@ -203,3 +203,9 @@ def test_neither_section_makes_the_page_scroll_sideways(runs: Any, browser: Any,
     assert page.locator("#sides tbody tr").count() == 5
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     page.close()
+
+
+def test_what_a_judge_said_is_shown_and_is_no_answer(runs: Any, opened: Any) -> None:
+    page = opened(runs.page(runs.item(0, "a", [RIGHT, LOOP], wording=WORDING, verdict="Grade: 0.5")))
+    assert page.page.locator("#failures .example .answer").all_inner_texts() == ["b b b b b"]
+    assert re.search(r"Answer\s+\(a\) cat\s+judge, grade\s+Grade: 0.5", page.samples()[0])
