@@ -20,7 +20,7 @@ from typing import Any
 from pytest_audiobench.protocols.failures import FAILURES
 from pytest_audiobench.report import view
 from pytest_audiobench.report.atomic import write_chunks
-from pytest_audiobench.report.page_samples import BUDGET_BYTES, Shown, page_samples
+from pytest_audiobench.report.page_samples import BUDGET_BYTES, Shown, bytes_on_page, page_samples
 from pytest_audiobench.report.run_files import LINE_FILES
 from pytest_audiobench.report.samples import joined
 from pytest_audiobench.report.side_by_side import Sides
@@ -43,14 +43,14 @@ _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",",
 def write_page(folder: Path, record: Mapping[str, Any], budget_bytes: int = BUDGET_BYTES) -> Path:
     """Write ``report.html`` into a run's folder from its record and its merged line files; returns its path.
 
-    The page holds ``budget_bytes`` of numbers and samples: all numbers, and as many samples as they leave room for,
-    a quarter of the budget at least, shared among the evals. The page says what it left out.
+    The page holds all numbers, and as many samples as these leave room for within ``budget_bytes``, or within a quarter
+    of it where the numbers are so many; samples are shared among the evals. The page says what it left out.
     """
-    content = _encode(_content(record))
-    left = max(budget_bytes - len(content), budget_bytes // 4)
-    shown = page_samples(joined(folder), record["items"], left)
+    frame, content = _frame(record), _encode(_content(record))
+    taken = sum(map(len, frame)) + bytes_on_page(content)
+    shown = page_samples(joined(folder), record["items"], max(budget_bytes - taken, budget_bytes // 4))
     path = folder / PAGE
-    write_chunks(path, _page(record, content, shown))
+    write_chunks(path, _page(frame, content, shown))
     return path
 
 
@@ -61,7 +61,8 @@ def escaped_json(text: str) -> str:
     return text
 
 
-def _page(record: Mapping[str, Any], content: str, shown: list[Shown]) -> Iterator[bytes]:
+def _frame(record: Mapping[str, Any]) -> tuple[bytes, bytes]:
+    """What stands before and after the page's data."""
     style = _resource("page.css")
     script = f'"use strict";\n(() => {{\n{"".join(map(_resource, SCRIPTS))}}})();\n'
     parts = {
@@ -71,13 +72,17 @@ def _page(record: Mapping[str, Any], content: str, shown: list[Shown]) -> Iterat
         "title": html.escape(f"{record['run']} · pytest-audiobench"),
     }
     before, after = _resource("page.html").split("{{data}}")
-    yield _bytes(_filled(before, parts))
+    return _bytes(_filled(before, parts)), _bytes(_filled(after, parts))
+
+
+def _page(frame: tuple[bytes, bytes], content: str, shown: list[Shown]) -> Iterator[bytes]:
+    yield frame[0]
     yield _bytes(escaped_json(content[:-1] + ',"samples":['))
     for number, item in enumerate(shown):
         opening = _encode({"item": item.index, "total": item.total, "first": item.first})[:-1] + ',"rows":['
         yield _bytes(escaped_json(("," if number else "") + opening + ",".join(item.rows) + "]}"))
     yield b"]}"
-    yield _bytes(_filled(after, parts))
+    yield frame[1]
 
 
 def _content(record: Mapping[str, Any]) -> dict[str, Any]:

@@ -66,6 +66,11 @@ def page_samples(samples: Iterable[Joined], items: Sequence[Mapping[str, Any]], 
     return shown
 
 
+def bytes_on_page(text: str) -> int:
+    """Bytes of ``text`` on the page, where signs of markup are written as escapes of six characters."""
+    return len(text.encode("utf-8", "surrogatepass")) + 5 * sum(map(text.count, "<>&"))
+
+
 def _begun(place: int, item: Mapping[str, Any], share_bytes: int) -> Shown:
     wanted = {one.name: min(EXAMPLES, one.answers) for one in failure_classes(item)}
     return Shown(place, share_bytes, {reading["name"]: n for n, reading in enumerate(item["readings"])}, wanted)
@@ -78,7 +83,7 @@ def _add(shown: Shown, one: Joined) -> None:
     if not is_next and not shows:
         return
     text = _encode(_row(one, shown.readings))
-    used = shown.used_bytes + _size(text)
+    used = shown.used_bytes + bytes_on_page(text) + len(",")
     is_first = is_next and used <= shown.share_bytes - shown.kept_back_bytes
     if is_first or (shows and used <= shown.share_bytes):
         shown.first += is_first
@@ -86,11 +91,6 @@ def _add(shown: Shown, one: Joined) -> None:
         shown.rows.append(text)
         for name in shows:
             shown.wanted[name] -= 1
-
-
-def _size(text: str) -> int:
-    """Bytes of ``text`` on the page, where signs of markup are written as escapes of six characters."""
-    return len(text.encode("utf-8", "surrogatepass")) + 5 * sum(map(text.count, "<>&"))
 
 
 def _row(one: Joined, readings: Mapping[str, int]) -> list[Any]:

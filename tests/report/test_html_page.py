@@ -159,7 +159,7 @@ def test_a_run_without_trouble_has_no_banner(runs: Any, opened: Any) -> None:
 def test_a_large_run_is_cut_to_the_budget_fairly_and_says_so(runs: Any, opened: Any) -> None:
     items = [runs.item(0, "large", [RIGHT] * 2000), runs.item(1, "small", [WRONG] * 3)]
     path = runs.page(*items, budget_bytes=100_000)
-    assert path.stat().st_size < 160_000
+    assert path.stat().st_size < 101_000
     page = opened(path)
     assert re.search(r"holds the first \d+ of 2,003 samples", page.page.locator("#cut").inner_text())
     page.page.locator("#which").select_option("small")
