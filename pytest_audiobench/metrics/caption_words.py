@@ -50,13 +50,14 @@ _CHAR = rf"(?:[^\W_]|[{_SIGNS}])"
 _WORD = rf"{_CHAR}+(?:(?:[-\u2010\u2011_/.&]|(?<=[^\W\d_])'(?=[^\W\d_])){_CHAR}+)*"
 _TOKEN = re.compile(
     rf"""
-      (?P<whole>https?://[^\s"<>()]+ | www\.[^\s"<>()]+ | [\w.+-]+@[\w-]+(?:\.[\w-]+)+   # links, addresses
+      (?P<whole>https?://[^\s"<>()]+ | www\.[^\s"<>()]+ | [\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+   # links, addresses
         | </?[a-z!][^\s<>]{{0,40}}>                                                      # what looks like a tag
         | (?:(?<![\w'])[^\W\d_]\.){{1,9}}(?:[^\W\d_]\.)+                                 # u.s.
         | (?<!\w)(?:{_ABBREVIATIONS})\.(?!\w)
         | (?<!\w)(?:e\.g|i\.e|no(?=\.\s?\d)|[^\W\d_](?=\.\s+[^\W\d_]))\.                  # no. 5, john f. kennedy
         | (?<!\w)[cf]\#(?!\w)                                                           # as the Java program has it
         | (?<!\S)[-+]\d+(?:[.,:/]\d+)* | (?<!\w)\.\d+ | \d+(?:[.,:]\d+)+                  # numbers
+        | -[lr][rsc]b-                                                                   # a bracket's name
         | '(?:em|n'|\d\ds)(?!\w) | \*+ | [?!]{{2,}})
     | (?P<halves>(?<!\w)(?:{"|".join(_HALVES)})(?!\w))
     | (?P<word>{_WORD})
@@ -66,6 +67,7 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE,
 )
+_MOST_ENDINGS = 3
 _ENDING = re.compile(r"(?<=\w)(n't|'(?:s|m|d|re|ve|ll|em))\Z")
 
 
@@ -93,7 +95,7 @@ def caption_words(text: str) -> tuple[str, ...]:
 def _divided(word: str) -> list[str]:
     """A word and its endings: "isn't" is is, n't; "who'd've" is who, 'd, 've."""
     endings: list[str] = []
-    while ending := _ENDING.search(word):
+    while len(endings) < _MOST_ENDINGS and (ending := _ENDING.search(word)):
         endings.insert(0, ending.group())
         word = word[: ending.start()]
     return [word, *endings]

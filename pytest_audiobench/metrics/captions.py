@@ -21,6 +21,9 @@ from pytest_audiobench.stats.intervals import Floats
 CAPTIONS_EXTRA = "pip install 'pytest-audiobench[captions]'"
 COCO_BLEU_NAMES = ("sys_len", "ref_len", *(f"match{n}" for n in range(1, 5)), *(f"total{n}" for n in range(1, 5)))
 
+CIDER_SET = "cider_set"
+"""The statistic beside a CIDEr-D: how many captions it was counted over."""
+
 _SPICE_JAR = "stanford-corenlp-3.6.0.jar"
 # What COCO's script adds to counts, so that no ratio is divided by nothing.
 _TINY, _SMALL = 1e-15, 1e-9
@@ -30,11 +33,9 @@ def cider_d(candidates: Sequence[str], references: Sequence[Sequence[str]]) -> l
     """CIDEr-D (Vedantam et al. 2015) of each caption, 0 to 10, by pycocoevalcap.
 
     The rarity of an n-gram is counted over the references of all captions given here, so the set is part of the number:
-    neither a subset nor a shard has the same values. One caption alone has none (NaN), since nothing is rare in a set
-    of one; n-grams that all references share weigh nothing.
+    neither a subset nor a shard has the same values. n-grams that all references share weigh nothing, so one caption
+    alone comes out as 0: its ``CIDER_SET`` of 1 tells the metric that this is no value.
     """
-    if len(candidates) < 2:
-        return [float("nan")] * len(candidates)
     return _cider(candidates, references)
 
 

@@ -17,6 +17,10 @@ from pytest_audiobench.metrics.sets import SetScores
 Measure: TypeAlias = Literal["span", "word", "char", "slu"]
 
 
+TYPED = "slu_of_"
+"""The statistics of one type of entity are ``slu_of_<number of the type>_hits``, ``_alarms`` and ``_misses``."""
+
+
 class Entity(NamedTuple):
     """A slot and what fills it."""
 

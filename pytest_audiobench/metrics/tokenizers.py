@@ -11,7 +11,7 @@ import importlib.util
 import os
 import re
 from functools import lru_cache
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -95,7 +95,16 @@ def token_signature(tokenizer: str) -> str:
 def bleu_signature(tokenizer: str, references: str = "var") -> str:
     """The signature that sacrebleu gives BLEU; ``references`` is how many a sample has, "var" where that may differ."""
     tokens = token_signature(tokenizer)
-    return f"nrefs:{references}|case:mixed|eff:no|tok:{tokens}|smooth:exp|version:{version('sacrebleu')}"
+    return f"nrefs:{references}|case:mixed|eff:no|tok:{tokens}|smooth:exp|version:{library_version('sacrebleu')}"
+
+
+@lru_cache(maxsize=32)
+def library_version(package: str) -> str:
+    """The installed version of ``package`` as a signature has it; "absent" where it is not installed."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "absent"
 
 
 def passable(text: str) -> str:
@@ -103,17 +112,21 @@ def passable(text: str) -> str:
     return _UNPASSABLE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
-@lru_cache(maxsize=len(TOKENIZERS) + 1)
 def bleu_scorer(tokenizer: str) -> Any:
     """The ``BLEU`` of sacrebleu with ``tokenizer``, made once. Raises UsageError where something is lacking."""
+    return _scorer(tokenizer, spm_path(tokenizer) if tokenizer in SPM_MODELS else None)
+
+
+@lru_cache(maxsize=len(TOKENIZERS) + 1)
+def _scorer(tokenizer: str, model: Path | None) -> Any:
     from sacrebleu.metrics.bleu import BLEU
 
     if missing := lacking(tokenizer):
         raise UsageError(missing)
     # force: whether the text looks tokenized already is no business of a score.
-    scorer = BLEU(tokenize="none" if tokenizer in SPM_MODELS else tokenizer, force=True)
-    if tokenizer in SPM_MODELS:
-        scorer.tokenizer = _Pieces(str(spm_path(tokenizer)))
+    scorer = BLEU(tokenize=tokenizer if model is None else "none", force=True)
+    if model is not None:
+        scorer.tokenizer = _Pieces(str(model))
     return scorer
 
 

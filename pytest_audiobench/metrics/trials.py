@@ -7,7 +7,6 @@ sets (0.10 or 0.20 for one target and five others); this one is the interpolated
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -61,8 +60,14 @@ def error_rates(targets: npt.ArrayLike, others: npt.ArrayLike) -> tuple[Floats, 
     return np.concatenate([[1.0], below[0]]), np.concatenate([[0.0], 1.0 - below[1]])
 
 
-def trial_scores(trials: Sequence[tuple[float, float, float]]) -> tuple[list[float], list[float]]:
-    """Scores of targets and of others from trials (is target, has a score, score); no score is the worst one."""
-    targets = [score if has else -math.inf for target, has, score in trials if target]
-    others = [score if has else math.inf for target, has, score in trials if not target]
-    return targets, others
+def trial_scores(trials: Floats) -> tuple[Floats, Floats]:
+    """Scores of targets and of others from trials (is target, has a score, score), shape (n, 3).
+
+    Where there is no score it is the worst one of its kind. None of all trials with a score is no scores at all.
+    """
+    if not trials[:, 1].any():
+        return np.empty(0), np.empty(0)
+    is_target = trials[:, 0] != 0.0
+    worst = np.where(is_target, -math.inf, math.inf)
+    scores = np.where(trials[:, 1] != 0.0, trials[:, 2], worst)
+    return scores[is_target], scores[~is_target]

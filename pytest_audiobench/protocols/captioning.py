@@ -34,4 +34,4 @@ def captioning(
     made = (*word_readings(), *model_readings(), *published_readings())
     available = MappingProxyType({reading.name: reading for reading in made})
     asked = Protocol("captioning", (free_stage(words, system, max_new_tokens),), (available["captions"],), available)
-    return choose(asked, readings or ("captions",))
+    return choose(asked, readings)

@@ -112,6 +112,11 @@ def _vectors(encode: Encoder, texts: Sequence[str]) -> Floats:
     vectors = np.asarray(encode(texts), dtype=np.float64)
     if vectors.ndim != 2 or len(vectors) != len(texts):
         raise UsageError(f"an encoder gives one row for each text: {len(texts)} texts gave an array of {vectors.shape}")
+    if not np.isfinite(vectors).all():
+        worst = texts[int(np.argmin(np.isfinite(vectors).all(axis=1)))]
+        raise UsageError(
+            f"the encoder gave a vector that is not finite for the text {worst[:60]!r}; see to the encoder"
+        )
     return vectors
 
 

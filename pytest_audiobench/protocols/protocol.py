@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import wraps
+from types import MappingProxyType
 from typing import Literal, NamedTuple, ParamSpec, TypeAlias
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.models.messages import Message, Response, Settings
+from pytest_audiobench.models.messages import Finish, Message, Response, Settings
+from pytest_audiobench.protocols.failures import Expects
 
 Status: TypeAlias = Literal["parsed", "unparsed", "refused", "empty", "out_of_range", "truncated"]
 Earlier: TypeAlias = Mapping[str, Response]
@@ -42,6 +44,8 @@ class Example(NamedTuple):
     question: str = ""
     choices: tuple[str, ...] = ()
     references: tuple[str, ...] = ()
+    metadata: Mapping[str, str] = MappingProxyType({})
+    finish: Finish = "stop"
 
 
 class About(NamedTuple):
@@ -114,6 +118,7 @@ _PLAIN = (str, int, float, bool)
 class Protocol:
     """Prompt, and one or several readings of the same answers; the first is the headline.
 
+    ``expects`` says what an answer should be, so that the ways in which it goes wrong can be told apart.
     ``options`` are what its family was called with, so that recorded answers can be read in the same way again;
     ``notes`` are what a reader of its numbers must know.
     """
@@ -122,8 +127,14 @@ class Protocol:
     stages: tuple[Stage, ...]
     readings: tuple[Reading, ...]
     available: Mapping[str, Reading]
+    expects: Expects = "open"
     options: Mapping[str, Option] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+
+    @property
+    def answering(self) -> Stage:
+        """The stage whose output is the model's answer: the last that the subject is asked."""
+        return [stage for stage in self.stages if stage.role == "subject"][-1]
 
     def reading_as(self, *names: str) -> Protocol:
         """The same questions, read by the named readings, the first as the headline; by every one for "all".
@@ -138,6 +149,9 @@ class Protocol:
                 wanted[one] = None
         for name in list(wanted):
             wanted.update(dict.fromkeys(self._named(name).beside))
+        if not wanted:
+            why = "; ".join(lacking.values()) or "name one"
+            raise UsageError(f"{self.name} can be read by no protocol here: {why}")
         notes = tuple(f"the protocol {name} was left out: {why}" for name, why in lacking.items())
         return replace(self, readings=tuple(self._named(name) for name in wanted), notes=notes)
 

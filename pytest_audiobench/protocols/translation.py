@@ -35,9 +35,9 @@ def translation(
 
     Further readings: each tokenizer's BLEU with ``-nopunct`` (lower case, no punctuation), with ``-whisper`` (13a and
     zh), and with ``-skip`` (empty, null, and kana-less answers left out); ``ter``; and the rules of ``audiobench``,
-    ``ultraeval``, ``au-harness``, ``kimi``, ``qwen2-audio``, ``lmms-eval`` and ``salmonn-repro``. A reading of one's
-    own can stand among the names. ``prompt`` is a text or the name of one in ``PROMPTS``. Raises UsageError for an
-    unknown reading or language.
+    ``ultraeval``, ``au-harness``, ``kimi``, ``qwen2-audio``, ``lmms-eval`` and ``salmonn-repro`` (with ``-keep``). A
+    reading of one's own can stand among the names. ``prompt`` is a text or the name of one in ``PROMPTS``. Raises
+    UsageError for an unknown reading or language.
     """
     code = language_code(target)
     template = PROMPTS.get(prompt, prompt)
@@ -56,5 +56,5 @@ def translation(
     available = MappingProxyType({reading.name: reading for reading in made})
     headline = f"bleu-{default_tokenizer(code)}"
     stage = free_stage(words, system, max_new_tokens)
-    asked = Protocol("translation", (stage,), (available[headline], available["chrf"]), available)
+    asked = Protocol("translation", (stage,), (available[headline], available["chrf"]), available, expects="words")
     return choose(asked, readings or (headline, "chrf"))

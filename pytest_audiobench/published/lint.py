@@ -43,13 +43,16 @@ def _impossible(values: Sequence[Published]) -> Iterator[Finding]:
         if not is_possible(one.value, one.n, one.decimals, scale):
             k = one.value * one.n / scale
             near = ", ".join(f"{scale * at / one.n:.{one.decimals}f}" for at in (math.floor(k), math.ceil(k)))
-            says = f"{one.name}: {one.text} is no count of {one.n} samples; the nearest are {near}"
+            says = (
+                f"{one.name}: {one.text} is no count of {one.n} samples, the nearest being {near}: "
+                "a mean of parts, another number of samples, or an error"
+            )
             yield Finding("impossible fraction", (one,), says)
 
 
 def _copied(values: Sequence[Published]) -> Iterator[Finding]:
     """One model's values in one table that are equal though their data differ. Coarse tables repeat by chance."""
-    fine = [one for one in values if (one.decimals or 0) >= 2 and one.unit in _SCALES and not _is_extreme(one)]
+    fine = [one for one in values if _percent_decimals(one) >= 2 and not _is_extreme(one)]
     table = sorted(fine, key=lambda one: (*_table(one), one.value))
     for _, group in groupby(table, key=lambda one: (*_table(one), f"{one.value:.{one.decimals}f}")):
         own = tuple(group)
@@ -77,6 +80,13 @@ def _deltas(values: Sequence[Published]) -> Iterator[Finding]:
                 f"{found[0].value:.{decimals}f} - {found[1].value:.{decimals}f} is {difference:.{decimals}f}"
             )
             yield Finding("wrong difference", (one, found[0], found[1]), says)
+
+
+def _percent_decimals(one: Published) -> int:
+    """How finely a share was printed, as decimals of a percentage."""
+    if one.decimals is None or one.unit not in _SCALES:
+        return 0
+    return one.decimals - (2 if one.unit == "fraction" else 0)
 
 
 def _table(one: Published) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from pytest_audiobench.errors import UsageError
 
 _WORDS = re.compile(r"[A-Za-z]+|[\d.]+")
+_BETWEEN = re.compile(r"[/\s]+")
 _PLAIN = re.compile(r"[^0-9a-z]+")
 _OF_FILE = ("benchmark", "source")
 _OF_TABLE = ("metric", "unit", "protocol", "checkpoint", "same_data", "code_public", "conditions", "decimals")
@@ -88,20 +89,23 @@ def matching(text: str) -> list[Published]:
     """The figures that every part of ``text`` names, such as ``faithfulness/af3/emotion``.
 
     A part names a figure by being within its benchmark, model, data set, metric or conditions, whatever case and
-    punctuation, or by being the model's initials (af3 for Audio-Flamingo-3); a whole name counts before a part of one.
+    punctuation, or by being the model's initials (af3 for Audio-Flamingo-3); whole names count before parts of names.
     Raises UsageError when none is named.
     """
-    found: list[Published] = list(everything())
-    for part in filter(None, (_plain(piece) for piece in text.split("/"))):
-        exact = [one for one in found if part in _names(one)]
-        found = exact or [one for one in found if any(part in name for name in _names(one))]
-    if not found or not _plain(text):
+    parts = [part for piece in _BETWEEN.split(text) if (part := _plain(piece))]
+    wholes: dict[Published, int] = {}
+    for one in everything() if parts else ():
+        names = _names(one)
+        if all(any(part in name for name in names) for part in parts):
+            wholes[one] = sum(part in names for part in parts)
+    if not wholes:
         benchmarks = ", ".join(dict.fromkeys(one.benchmark for one in everything()))
         raise UsageError(
             f"no published value is named by {text!r}; write BENCHMARK/MODEL/DATASET or parts of them, "
             f"such as faithfulness/af3/emotion; the benchmarks are {benchmarks}"
         )
-    return found
+    most = max(wholes.values())
+    return [one for one, count in wholes.items() if count == most]
 
 
 def _of_file(content: Mapping[str, Any]) -> Iterator[Published]:

@@ -95,6 +95,7 @@ class ItemLines:
                     "reading": reading,
                     "status": "error" if row.answer is None else row.answer.status,
                     "scores": None if row.scores is None else dict(row.scores),
+                    "failures": list(row.failures),
                     "groups": {name: str(metadata[name]) for name in self.groups if name in metadata},
                     "cluster": self._cluster(row),
                 }

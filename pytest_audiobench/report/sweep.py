@@ -68,6 +68,20 @@ def is_many(owner: Json) -> bool:
     return len(owner["readings"]) > MANY
 
 
+def shown(run: Json) -> list[tuple[str, Json]]:
+    """What of a run needs such tables, by name: suites pooled over several evals, else the evals themselves."""
+    suites = [suite for suite in run["suites"] if suite["evals"] > 1 and is_many(suite)]
+    pooled = {(suite["name"], suite["model"]): suite for suite in suites}
+    several = len({item["model"] for item in run["items"]}) > 1
+    found = [(f"{name} (pooled)", model, suite) for (name, model), suite in pooled.items()]
+    found += [
+        (item["eval"], item["model"], item)
+        for item in run["items"]
+        if is_many(item) and not item["control"] and (item["suite"], item["model"]) not in pooled
+    ]
+    return [(f"{name} · {model}" if several else name, owner) for name, model, owner in found]
+
+
 def scale(unit: str) -> float:
     """By what a value of this unit is multiplied to be read: 100 for those that are read as percentages."""
     return 100.0 if unit in PERCENT_UNITS else 1.0
@@ -99,7 +113,7 @@ def _row(metric: Json, coverage: Json) -> SweepRow:
         skipped=coverage.get("skipped", 0),
         unanswered=coverage.get("n", 0) - coverage.get("parsed", 0) - failed,
         failed=failed,
-        why=unanswered_text(coverage),
+        why=unanswered_text({name: count for name, count in coverage.items() if name != "skipped"}),
         value_text=value_text(metric["value"], metric["unit"]),
         interval_text=interval_text(metric),
     )

@@ -24,10 +24,10 @@ from pytest_audiobench.rescoring.kept import Kept, answered_of
 from pytest_audiobench.rescoring.layouts import Source
 from pytest_audiobench.rescoring.own_run import items_of
 from pytest_audiobench.rescoring.recorded import RecordedRow
+from pytest_audiobench.runs.collector import patient
 from pytest_audiobench.runs.hashes import ABSENT, ASKED, scored_hashes
 from pytest_audiobench.runs.record import ItemRecord
-from pytest_audiobench.runs.scoring import score
-from pytest_audiobench.runs.sheet import sheet_of
+from pytest_audiobench.runs.sheet import scored_rows, sheet_of
 from pytest_audiobench.runs.suites import Pool
 
 _CHUNK = 1_000
@@ -61,6 +61,11 @@ def score_again(source: Source, wanted: Wanted, folder: Path | None = None) -> S
 
     Raises UsageError where nothing can be scored, for an unknown protocol, and for rows of two runs in one file.
     """
+    with patient():
+        return _scored_again(source, wanted, folder)
+
+
+def _scored_again(source: Source, wanted: Wanted, folder: Path | None) -> ScoredAgain:
     recorded = items_of(source.run)
     found = ScoredAgain([], [], [])
     pools: dict[tuple[str, str], Pool] = {}
@@ -161,18 +166,20 @@ class _Item:
         return self._record
 
     def scored_lines(self) -> Iterator[dict[str, Any]]:
-        return self._lines.scored(self._kept.rows)
+        """The lines that a suite is pooled from; a kept row's cluster stands where its clip's key stood."""
+        return replace(self._lines, cluster=None).scored(self._kept.rows)
 
     def _add(self, chunk: Sequence[RecordedRow], add: Callable[[Lines], None] | None) -> None:
         answered = [answered_of(row) for row in chunk]
         clusters = self._kept.note(chunk, answered)
-        rows = {reading.name: score(reading, answered, clusters) for reading in self._protocol.readings}
+        rows = scored_rows(self._protocol, answered, clusters)
         if add is not None:
             add(self._lines.lines(answered, rows))
         self._kept.keep(rows)
 
     def _draw(self) -> None:
         kept, record, readings = self._kept, self._record, self._protocol.readings
+        kept.check_epochs(record.eval)
         sheet = sheet_of(readings, kept.rows, record.groups, kept.clustered, kept.epochs)
         record.n, record.epochs = kept.samples, kept.epochs
         record.readings, record.metrics, record.agreement = sheet.readings, sheet.metrics, sheet.agreement
@@ -213,7 +220,7 @@ class _Item:
     def _new_record(self, index: int) -> ItemRecord:
         first, old = self._first, self._old
         new = ItemRecord.without_result(
-            index=index, nodeid=first.eval, eval=first.eval, suite=first.eval.partition("[")[0], model=first.model
+            index=index, nodeid=first.eval, eval=first.eval, suite=first.eval, model=first.model
         )
         new.dataset, new.protocol, new.options = first.dataset, self._protocol.name, dict(self._protocol.options)
         new.groups, new.cluster = list(first.groups or ()), first.cluster

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Hashable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from pytest_audiobench.datasets.sample import Sample
@@ -17,6 +18,7 @@ from pytest_audiobench.runs.hashes import ABSENT, answer_payload, sample_payload
 from pytest_audiobench.runs.scoring import Scored
 from pytest_audiobench.runs.slices import Taken
 
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
 _LONGEST_VALUE = 64
 """Characters. Longer parsed values are kept as digests: only whether two are equal matters later."""
 
@@ -55,6 +57,12 @@ class Kept:
     def clustered(self) -> bool:
         return self.epochs > 1 or len(self._clusters) < self.samples
 
+    def check_epochs(self, eval_: str) -> None:
+        """Raises UsageError where epochs hold different samples."""
+        for epoch, ids in enumerate(self._ids):
+            if ids != self._ids[0]:
+                raise UsageError(f"{eval_}: epoch {epoch} holds other samples than epoch 0; the file was cut or mixed")
+
     @property
     def errors(self) -> list[dict[str, str]]:
         return errors_named(self._failed)
@@ -80,7 +88,7 @@ class Kept:
                 self._failed.append(one)
             clusters.append(self._cluster_of(row))
         self._clusters.update(clusters)
-        self._slim = [self._slimmed(one) for one in answered]
+        self._slim = [self._slimmed(one, cluster) for one, cluster in zip(answered, clusters, strict=True)]
         return clusters
 
     def keep(self, rows: Mapping[str, Sequence[Scored]]) -> None:
@@ -114,12 +122,14 @@ class Kept:
             return str(row.sample.metadata.get(self._cluster, row.sample.id))
         return row.clip_keys[0] if row.clip_keys else row.sample.id
 
-    def _slimmed(self, one: Answered) -> Answered:
-        sample = one.taken.sample
-        fields = (*self._fields, self._cluster) if self._cluster else self._fields
-        metadata = self._once({name: sample.metadata[name] for name in fields if name in sample.metadata})
-        taken = Taken(Sample(sample.id, (), "", metadata=metadata), 0, one.taken.clip_keys, (), None)
-        return Answered(taken, one.epoch, {}, {}, {}, one.error and "failed")
+    def _slimmed(self, one: Answered, cluster: Hashable) -> Answered:
+        metadata = one.taken.sample.metadata
+        if self._fields:
+            own = self._once({name: metadata[name] for name in self._fields if name in metadata})
+        else:
+            own = _NOTHING
+        taken = Taken(Sample(one.sample_id, (), "", metadata=own), 0, (str(cluster),), (), None)
+        return Answered(taken, one.epoch, _NOTHING, _NOTHING, _NOTHING, one.error and "failed")
 
     def _once(self, small: Mapping[str, Any]) -> Mapping[str, Any]:
         return self._small.setdefault(tuple(small.items()), small)

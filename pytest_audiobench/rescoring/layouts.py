@@ -13,6 +13,7 @@ from typing import Any
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.identity import digest
 from pytest_audiobench.models.replay.recorded import records, sha256_of
+from pytest_audiobench.models.replay.study import CRASHES
 from pytest_audiobench.rescoring import audiobench_scores, own_run, study, thenirock
 from pytest_audiobench.rescoring.recorded import RecordedRow
 
@@ -44,15 +45,17 @@ class Source:
         return {"adapter": "recorded/1", "layout": self.layout, "answers": answers}
 
 
-def source_of(target: Path, manifests: Path | None = None) -> Source:
-    """The answers at ``target``, a file or a folder of them. ``manifests`` is where the study's manifests lie.
+def source_of(target: Path, manifests: Path | None = None, crashes: str = CRASHES[0]) -> Source:
+    """The answers at ``target``, a file or a folder of them.
+
+    ``manifests`` is where the study's manifests lie, ``crashes`` what its crashes count as ("error" or "unanswered").
 
     Raises UsageError for one in no known layout, which says what was looked for.
     """
     if not target.exists():
         raise UsageError(f"there is nothing at {target} to score; name a run's folder or a file of answers")
     files = [target] if target.is_file() else _files(target)
-    sources = [_of_file(file, manifests) for file in files]
+    sources = [_of_file(file, partial(study.read, manifests=manifests, crashes=crashes)) for file in files]
     if len({source.layout for source in sources}) > 1:
         raise UsageError(
             f"{target} holds answers in several layouts ({', '.join(s.layout for s in sources)}): name one"
@@ -79,12 +82,12 @@ def _files(folder: Path) -> list[Path]:
     return files
 
 
-def _of_file(file: Path, manifests: Path | None) -> Source:
+def _of_file(file: Path, read_study: Callable[[Path], Iterator[RecordedRow]]) -> Source:
     row = _first_object(file)
     if own_run.fits(row):
         return Source("run", (file,), partial(own_run.read, file), own_run.run_of(file))
     if study.fits(row):
-        return Source("study", (file,), partial(study.read, file, manifests))
+        return Source("study", (file,), partial(read_study, file))
     if _is_beans_next(row):
         return Source("beans-next", (file,), partial(_beans_next().read, file))
     for layout, name in ((audiobench_scores, "audiobench"), (thenirock, "thenirock")):

@@ -66,6 +66,8 @@ def read(file: Path) -> Iterator[RecordedRow]:
         line, first = stages[0]
         item = items.get((eval_, model))
         try:
+            if len({row["stage"] for _, row in stages}) < len(stages):
+                raise UsageError(f"{file}, line {line}: {sample_id!r} has two rows of one stage: rows of two runs")
             keys = tuple([clip["key"] for clip in first["audio"]])
             stored = {"stages": [row["stage"] for _, row in stages], "keys": {r["stage"]: r["key"] for _, r in stages}}
             yield RecordedRow(

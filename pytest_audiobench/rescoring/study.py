@@ -15,7 +15,7 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.models.replay.join import manifests_beside
 from pytest_audiobench.models.replay.recorded import records
-from pytest_audiobench.models.replay.study import CRASH, FIELDS, texts_of, variant_of
+from pytest_audiobench.models.replay.study import CRASH, CRASHES, FIELDS, texts_of, variant_of
 from pytest_audiobench.rescoring.recorded import RecordedRow, clip_named
 
 LAYOUT = "the faithfulness study's rows (id and " + " or ".join(FIELDS) + ")"
@@ -30,11 +30,12 @@ def fits(row: Mapping[str, Any]) -> bool:
     return "id" in row and any(field in row for field in FIELDS)
 
 
-def read(file: Path, manifests: Path | None = None) -> Iterator[RecordedRow]:
+def read(file: Path, manifests: Path | None = None, crashes: str = CRASHES[0]) -> Iterator[RecordedRow]:
     """The answers of one file, epoch by epoch: as many epochs as every row has texts.
 
-    A row that says that the asking crashed, or holds null, is a sample whose asking failed. Raises UsageError for a row
-    whose question is in no manifest.
+    A row that says that the asking crashed, or holds null, is a sample whose asking failed, or with
+    ``crashes="unanswered"`` an empty answer, as the study counts it. Raises UsageError for a row whose question is in
+    no manifest.
     """
     asked = _asked(manifests or manifests_beside(file.parent))
     variant = variant_of(file, frozenset(one.dataset for one in asked.values()))
@@ -47,11 +48,11 @@ def read(file: Path, manifests: Path | None = None) -> Iterator[RecordedRow]:
             question = asked.get(str(row.get("id")))
             if question is None:
                 raise UsageError(f"{file}, line {line}: no manifest asks {row.get('id')!r}, so its options are unknown")
-            text = texts[epoch]
-            failed = text is None or text.startswith(CRASH)
+            text, crashed = texts[epoch] or "", texts[epoch] is None or str(texts[epoch]).startswith(CRASH)
+            failed = crashed and crashes == "error"
             yield RecordedRow(
                 sample=question.sample,
-                responses={} if failed else {"answer": Response.of(text or "", "unknown")},
+                responses={} if failed else {"answer": Response.of("" if crashed else text, "unknown")},
                 epoch=epoch,
                 error=f"the recorded run crashed there ({(text or 'null')[:200]})" if failed else None,
                 eval=f"{question.dataset}[{variant}]",

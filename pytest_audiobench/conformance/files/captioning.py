@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_audiobench.metrics.caption_words import caption_words
-from pytest_audiobench.metrics.captions import cider_beans_next, cider_d, rouge_google, rouge_l
+from pytest_audiobench.metrics.captions import CIDER_SET, cider_beans_next, cider_d, rouge_google, rouge_l
 from pytest_audiobench.metrics.meteor import meteor_nosyn
 from pytest_audiobench.metrics.registry import metric_kind
 
@@ -19,7 +19,8 @@ def _corpus(metric: str, values: list[float]) -> float:
 
 def _cider(params: Mapping[str, Json], inputs: Json) -> Json:
     values = cider_d(inputs["candidates"], inputs["references"])
-    return {"corpus": _corpus("cider_d", values), "per_item": values}
+    rows = [{"cider_d": value, CIDER_SET: len(values)} for value in values]
+    return {"corpus": metric_kind("cider_d").estimate(rows, None).value, "per_item": values}
 
 
 def _cider_beans_next(params: Mapping[str, Json], inputs: Json) -> float:

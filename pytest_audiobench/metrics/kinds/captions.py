@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Sequence
 from functools import partial
 
-from pytest_audiobench.metrics.captions import COCO_BLEU_NAMES, coco_bleu_of
-from pytest_audiobench.metrics.estimates import mean_of, of_summed
-from pytest_audiobench.metrics.metric import MetricKind, Statistics
+from pytest_audiobench.metrics.captions import CIDER_SET, COCO_BLEU_NAMES, coco_bleu_of
+from pytest_audiobench.metrics.estimates import columns, mean_of, nothing, of_summed
+from pytest_audiobench.metrics.metric import Clusters, Estimate, MetricKind, Statistics
 from pytest_audiobench.metrics.units import SHARE
+from pytest_audiobench.stats.intervals import none
 
 
 def _share(name: str, about: str, poolable: bool = True) -> MetricKind:
@@ -19,6 +22,22 @@ def _share(name: str, about: str, poolable: bool = True) -> MetricKind:
     return MetricKind(name, "higher", SHARE, mean_of(name, name), parts, about, poolable)
 
 
+def _over_set(name: str, largest: float) -> Callable[[Sequence[Statistics], Clusters], Estimate]:
+    """The mean of a statistic that counts rarity over a set; NaN where that set was one caption."""
+    mean = mean_of(name, name, (0.0, largest))
+
+    def estimate(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
+        if not statistics:
+            return nothing()
+        counted = int(columns(statistics, name, CIDER_SET).min())
+        found = mean(statistics, clusters)
+        if counted < 2:
+            return Estimate(math.nan, None, None, found.n, none("nothing is rare in a set of one caption").method)
+        return found._replace(method=f"{found.method}, rarity over {counted} captions")
+
+    return estimate
+
+
 _SET = "Its n-grams' rarity is counted over the set that was scored together, so neither a part nor a pool has it."
 
 KINDS = (
@@ -26,7 +45,7 @@ KINDS = (
         "cider_d",
         "higher",
         "CIDEr-D",
-        mean_of("cider_d", "cider_d", (0.0, 10.0)),
+        _over_set("cider_d", 10.0),
         lambda one: (one["cider_d"], 1.0),
         "CIDEr-D (Vedantam et al. 2015), 0 to 10, by pycocoevalcap: the mean over captions of the cosine of tf-idf "
         f"weighted 1- to 4-grams with each reference, clipped, and damped by the difference in length. {_SET} One "
@@ -78,7 +97,7 @@ KINDS = (
         "spider",
         "higher",
         "SPIDEr",
-        mean_of("spider", "spider", (0.0, 5.5)),
+        _over_set("spider", 5.5),
         lambda one: (one["spider"], 1.0),
         f"SPIDEr (Liu et al. 2017): the mean of CIDEr-D (0 to 10) and SPICE (0 to 1). {_SET}",
         poolable=False,

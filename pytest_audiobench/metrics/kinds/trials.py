@@ -2,42 +2,42 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 
 from pytest_audiobench.metrics.estimates import columns, nothing
 from pytest_audiobench.metrics.metric import Clusters, Estimate, MetricKind, Statistics
 from pytest_audiobench.metrics.trials import eer_interpolated, min_dcf, trial_scores
 from pytest_audiobench.metrics.units import SHARE
-from pytest_audiobench.stats.intervals import none
+from pytest_audiobench.stats.bootstrap import of_rows
+from pytest_audiobench.stats.intervals import Floats, none
 
 
 def of_trials(
-    name: str, value: Callable[[Sequence[float], Sequence[float]], float]
+    name: str, value: Callable[[Floats, Floats], float]
 ) -> Callable[[Sequence[Statistics], Clusters], Estimate]:
     """``value`` of the scores of targets and of others, from ``target``, ``has_score`` and ``trial_score``.
 
-    NaN, with the reason as its method, without targets, without others or without any score.
+    With a bootstrap interval. NaN, with the reason as its method, without targets, without others or without any score.
     """
 
     def estimate(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
         if not statistics:
             return nothing()
         found = columns(statistics, name, "target", "has_score", "trial_score")
-        targets, others = trial_scores([(one[0], one[1], one[2]) for one in found.tolist()])
-        whole, reason = math.nan, "ranks of trials are no sums"
+        targets = found[:, 0].astype(bool)
         if not found[:, 1].any():
-            reason = "no trial has a score"
-        elif not targets or not others:
-            reason = f"the trials have no {'targets' if not targets else 'others'}"
+            interval = none("no trial has a score")
+        elif targets.all() or not targets.any():
+            interval = none(f"the trials have no {'others' if targets.all() else 'targets'}")
         else:
-            whole = value(targets, others)
-        return Estimate(whole, None, None, len(found), none(reason).method)
+            interval = of_rows(found, lambda rows: value(*trial_scores(rows)), clusters)
+        whole = value(*trial_scores(found))
+        return Estimate(whole, interval.lower, interval.upper, len(found), interval.method)
 
     return estimate
 
 
-def _cost(p_target: float, divisor: float) -> Callable[[Sequence[float], Sequence[float]], float]:
+def _cost(p_target: float, divisor: float) -> Callable[[Floats, Floats], float]:
     return lambda targets, others: min_dcf(targets, others, p_target) / divisor
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from pytest_audiobench.metrics.entities import TYPED
 from pytest_audiobench.metrics.estimates import average, mean_of, nothing, of_summed, ratio_of
 from pytest_audiobench.metrics.keyphrases import CUTS
 from pytest_audiobench.metrics.metric import Clusters, Estimate, MetricKind, Statistics
@@ -13,9 +14,6 @@ from pytest_audiobench.metrics.sets import SetScores, set_scores
 from pytest_audiobench.metrics.units import SHARE
 from pytest_audiobench.stats.bootstrap import of_sums
 from pytest_audiobench.stats.intervals import Floats, mean
-
-TYPED = "slu_of_"
-"""The statistics of one type of entity: ``slu_of_<number of the type>_hits``, ``_alarms`` and ``_misses``."""
 
 
 def _f1(sums: Floats) -> Floats:

@@ -8,6 +8,7 @@ from functools import partial
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.captions import (
+    CIDER_SET,
     COCO_BLEU_NAMES,
     cider_d,
     lacks_captions,
@@ -31,6 +32,7 @@ from pytest_audiobench.protocols.caption.words import (
 )
 from pytest_audiobench.protocols.free_text import read_text
 from pytest_audiobench.protocols.protocol import About, Answer, Example, Reading
+from pytest_audiobench.protocols.spoken.ending import ended
 from pytest_audiobench.protocols.translate.texts import NOPUNCT, RAW, Norm, says_nothing
 
 _ONE_REFERENCE = Example("A dog is barking loudly.", "a dog barks loudly")
@@ -118,7 +120,7 @@ def _cmi_bench_meteor() -> Reading:
 def _nota() -> Reading:
     def together(scored: Scored) -> Sequence[Mapping[str, float]]:
         found = cider_d([answer.value or "" for _, answer in scored], [[sample.reference] for sample, _ in scored])
-        return [{"cider_d": value} for value in found]
+        return [{"cider_d": value, CIDER_SET: len(scored)} for value in found]
 
     return Reading(
         "nota",
@@ -218,22 +220,22 @@ def _salmonn_repro_music(name: str, norm: Norm, beside: tuple[str, ...]) -> Read
     return Reading(
         name,
         f"cap:{name}|v:1|norm:{norm.name}|skip:{skip}|rouge:{made_with('rouge_score')}|{bleu_signature('13a', '1')}",
-        read_text,
+        ended,
         partial(_score_music, norm, bool(beside)),
         ("bleu", "rouge_l_google"),
         About(
             f"Corpus BLEU by 13a and the mean F1 of google's ROUGE-L, both {norm.says}, against one reference, for "
-            f"MusicCaps. "
+            "MusicCaps, but for a written end token </s>. "
             + (
                 "Answers that did not end by themselves, and empty ones, are left out."
                 if beside
                 else "All answers count."
             ),
             "a laboratory's reproduction of SALMONN (Tang et al. 2024), table 3",
-            (_ONE_REFERENCE, *((EMPTY,) if beside else ())),
+            (_ONE_REFERENCE, Example("a dog barks and", "a dog barks loudly", finish="length"), EMPTY),
             "306 of 2,828 answers were left out: BLEU-4 and ROUGE-L 4.31 and 22.65, 3.78 and 21.86 with all; "
             "normalised 3.53 and 22.62, 3.07 and 21.83 with all. The paper has 5.5 and 21.8. Which ROUGE-L was used "
-            "is not printed. Whether an answer ended is read from the finish reason.",
+            "is not printed. Whether an answer ended is read from the finish reason, or from a written </s>.",
         ),
         beside=beside,
         lacking=lambda: lacks_captions("rouge_score"),

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, version
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.caption_words import caption_words
-from pytest_audiobench.metrics.captions import cider_d, lacks_captions, lacks_spice, rouge_google, rouge_l, spice
+from pytest_audiobench.metrics.captions import (
+    CIDER_SET,
+    cider_d,
+    lacks_captions,
+    lacks_spice,
+    rouge_google,
+    rouge_l,
+    spice,
+)
 from pytest_audiobench.metrics.meteor import lacks_data, meteor, meteor_nosyn
+from pytest_audiobench.metrics.tokenizers import library_version
 from pytest_audiobench.protocols.free_text import read_text
 from pytest_audiobench.protocols.protocol import About, Answer, Example, Reading
 
@@ -99,7 +107,7 @@ def words_of(text: str) -> str:
 
 def cider_of_words(scored: Scored) -> Sequence[Mapping[str, float]]:
     """CIDEr-D of each, over the set."""
-    return [{"cider_d": value} for value in cider_d(*_pairs(scored))]
+    return [{"cider_d": value, CIDER_SET: len(scored)} for value in cider_d(*_pairs(scored))]
 
 
 def spider_of_words(scored: Scored) -> Sequence[Mapping[str, float]]:
@@ -107,21 +115,14 @@ def spider_of_words(scored: Scored) -> Sequence[Mapping[str, float]]:
     consensus = cider_d(*_pairs(scored))
     meaning = spice([answer.value or "" for _, answer in scored], [sample.truths for sample, _ in scored])
     return [
-        {"cider_d": one, "spice": other, "spider": (one + other) / 2.0}
+        {"cider_d": one, "spice": other, "spider": (one + other) / 2.0, CIDER_SET: len(scored)}
         for one, other in zip(consensus, meaning, strict=True)
     ]
 
 
 def made_with(*packages: str) -> str:
     """Names and versions of the libraries behind a number, as they stand in a signature."""
-    return "|".join(f"{package}:{_version(package)}" for package in packages)
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "absent"
+    return "|".join(f"{package}:{library_version(package)}" for package in packages)
 
 
 def _pairs(scored: Scored) -> tuple[list[str], list[list[str]]]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from importlib.metadata import version
 
 from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.metrics.tokenizers import library_version
 from pytest_audiobench.metrics.translations import chrf_statistics, ter_statistics
 from pytest_audiobench.protocols.free_text import read_text
 from pytest_audiobench.protocols.protocol import About, Answer, Example, Reading
@@ -16,7 +16,7 @@ _SHIFTED = Example("At nine starts the meeting", "the meeting starts at nine")
 
 def other_readings() -> Iterator[Reading]:
     """``chrf`` (chrF2 and chrF++) and ``ter``, by sacrebleu as it comes."""
-    made = f"nrefs:var|version:{version('sacrebleu')}"
+    made = f"nrefs:var|version:{library_version('sacrebleu')}"
     yield Reading(
         "chrf",
         f"st:chrf|v:1|case:mixed|nc:6|nw:0,2|beta:2|space:no|{made}",

@@ -13,11 +13,13 @@ from pytest_audiobench.metrics.tokenizers import bleu_scorer, bleu_signature, la
 from pytest_audiobench.metrics.translations import bleu_statistics, sentence_bleu
 from pytest_audiobench.protocols.free_text import read_text
 from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Reading
+from pytest_audiobench.protocols.spoken.ending import ended
 from pytest_audiobench.protocols.translate.texts import lacks_kana, says_nothing, whisper_basic, whisper_english
 
 _CHINESE = Example("明天9点开会。", "明天九点开会。")
 _ENGLISH = Example("Meetings don't start at 9!", "meetings do not start at nine")
 _JAPANESE = Example("会議は九時です。", "会議は九時に始まります。")
+_QWEN2_AUDIO = "github QwenLM/Qwen2-Audio, eval_audio/evaluate_st.py"
 _SPECIAL = re.compile(r"<\|.*?\|>")
 _SPACES = re.compile(r"\s+")
 _SPACED_MARK = re.compile(r" ?([!,.?;:])")
@@ -28,10 +30,12 @@ def published_readings(code: str | None) -> Iterator[Reading]:
     yield _audiobench()
     yield _ultraeval(code)
     yield _au_harness(code)
-    for name, repository in (("kimi", "Kimi-Audio's evaluation"), ("qwen2-audio", "QwenLM/Qwen2-Audio")):
-        yield _qwen2_audio(name, repository, code)
+    yield _qwen2_audio("qwen2-audio", _QWEN2_AUDIO, code)
+    kit = "github MoonshotAI/Kimi-Audio-Evalkit, which scores speech as Qwen2-Audio does and ships no translation set"
+    yield _qwen2_audio("kimi", f"{kit}: {_QWEN2_AUDIO}", code)
     yield _lmms_eval(code)
-    yield _salmonn_repro(code)
+    yield _salmonn_repro(code, skips=True)
+    yield _salmonn_repro(code, skips=False)
 
 
 def _audiobench() -> Reading:
@@ -122,7 +126,7 @@ def au_harness_text(text: str, code: str) -> str:
     return "".join(sign for sign in normalised.lower() if unicodedata.category(sign)[0] != "P").strip()
 
 
-def _qwen2_audio(name: str, repository: str, code: str | None) -> Reading:
+def _qwen2_audio(name: str, source: str, code: str | None) -> Reading:
     tokenizer = {"ja": "ja-mecab", "zh": "zh"}.get(code or "", "13a")
 
     def score(sample: Sample, answer: Answer) -> Mapping[str, float]:
@@ -136,7 +140,7 @@ def _qwen2_audio(name: str, repository: str, code: str | None) -> Reading:
         ("bleu",),
         About(
             "Corpus BLEU of raw texts against one reference: ja-mecab for Japanese, zh for Chinese, else 13a.",
-            f"{repository}; github QwenLM/Qwen2-Audio, eval_audio/evaluate_st.py",
+            source,
             ({"ja": _JAPANESE, "zh": _CHINESE}.get(code or "", _ENGLISH),),
             "For one reference the same as our default. Korean and Thai would be cut by 13a, where our default takes "
             "ko-mecab and char.",
@@ -182,37 +186,46 @@ def lmms_eval_chinese(text: str) -> str:
     return _without_marks(bleu_scorer("zh").tokenizer(passable(_spaced_as_lmms_eval(text))))
 
 
-def _salmonn_repro(code: str | None) -> Reading:
+def _salmonn_repro(code: str | None, skips: bool) -> Reading:
     tokenizer = "char" if code in ("zh", "ja") else "13a"
-    skip = f"unended+empty+null+nokana[{code or 'by-reference'}]"
+    skip = f"unended+empty+null+nokana[{code or 'by-reference'}]" if skips else "none"
+    name = "salmonn-repro" if skips else "salmonn-repro-keep"
 
     def score(sample: Sample, answer: Answer) -> Mapping[str, float] | None:
         text = answer.value or ""
-        if answer.status == "truncated" or says_nothing(text) or lacks_kana(text, sample.truths, code):
+        unended = answer.status == "truncated"
+        if skips and (unended or says_nothing(text) or lacks_kana(text, sample.truths, code)):
             return None
         return bleu_statistics(text, sample.truths, tokenizer)
 
     return Reading(
-        "salmonn-repro",
-        f"st:salmonn-repro|v:1|norm:raw|skip:{skip}|{bleu_signature(tokenizer)}",
-        read_text,
+        name,
+        f"st:{name}|v:1|norm:raw|skip:{skip}|{bleu_signature(tokenizer)}",
+        ended,
         score,
         ("bleu",),
         About(
-            "Corpus BLEU by characters for Chinese and Japanese, else by 13a, over the answers that ended by "
-            "themselves (with an end-of-sequence token, before the limit of tokens) and, for Japanese, hold kana.",
+            "Corpus BLEU by characters for Chinese and Japanese, else by 13a, of the texts as they are but for a "
+            "written end token </s>. "
+            + (
+                "Answers that the limit of tokens cut, empty ones and, where Japanese is wanted, those without kana "
+                "are left out."
+                if skips
+                else "All answers count."
+            ),
             "a laboratory's reproduction of SALMONN (Tang et al. 2024), table 3, after the paper's reference to "
             "character BLEU",
             (
-                Example("明日は会議です。", "明日は会議があります。"),
+                Example("明日は会議です。</s>", "明日は会議があります。"),
                 Example("Tomorrow is a meeting.", "明日は会議があります。"),
+                Example("明日は会議、会議", "明日は会議があります。", finish="length"),
             ),
-            "It left out 58 of 15,531 En-Zh answers (35.36; 35.20 with all) and 8,929 of 15,531 En-Ja answers "
-            "(24.51; 11.86 with all; by ja-mecab 6.66): those in the wrong language do not count. Whether an answer "
-            "ended is read from the finish reason here; a recording without one keeps all that hold text. The "
-            "keeping reading is shown beside it.",
+            "58 of 15,531 En-Zh answers were left out (35.36; 35.20 with all) and 8,929 of 15,531 En-Ja answers "
+            "(24.51; 11.86 with all; by ja-mecab 6.66): those in the wrong language did not count. Which 58 is not "
+            "printed; they are taken for those that did not end. A recording that says neither how an answer ended "
+            "nor </s> keeps all that hold text.",
         ),
-        beside=(f"bleu-{tokenizer}",),
+        beside=("salmonn-repro-keep",) if skips else (),
     )
 
 

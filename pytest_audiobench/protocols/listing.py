@@ -1,0 +1,118 @@
+"""The list of protocols and metrics in Markdown, drawn from the registry; its examples are computed, not written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.metrics.registry import metric_kind, names
+from pytest_audiobench.models.messages import Response
+from pytest_audiobench.protocols.catalogue import FAMILIES, family
+from pytest_audiobench.protocols.protocol import Answer, Example, Protocol, Reading
+
+_ESCAPES = str.maketrans({"|": "\\|", "\n": " ⏎ ", "<": "&lt;", ">": "&gt;"})
+
+
+def markdown() -> str:
+    """Every family, reading and metric. Needs the parts of every reading, since the examples are computed."""
+    lines: list[str] = []
+    for name, asks in FAMILIES.items():
+        lines += _family(name, asks, family(name))
+    lines += _metrics()
+    return "\n".join(lines) + "\n"
+
+
+def worked(reading: Reading, stage: str) -> list[tuple[Example, Answer, Mapping[str, float] | None]]:
+    """The reading's examples with what it makes of each; those that it scores together are one set."""
+    found = []
+    for number, example in enumerate(reading.about.examples):
+        sample = Sample(
+            id=f"example-{number}",
+            clips=(),
+            question=example.question,
+            choices=example.choices,
+            reference=example.reference or (example.references[0] if example.references else ""),
+            references=example.references,
+            metadata=dict(example.metadata),
+        )
+        answer = reading.parse(sample, {stage: Response.of(example.text, example.finish)})
+        found.append((example, sample, answer, reading.score(sample, answer)))
+    further: Iterator[Mapping[str, float]] = iter(())
+    if reading.together is not None:
+        further = iter(
+            reading.together([(sample, answer) for _, sample, answer, scores in found if scores is not None])
+        )
+    return [
+        (example, answer, scores if scores is None or reading.together is None else {**scores, **next(further)})
+        for example, _, answer, scores in found
+    ]
+
+
+def _family(name: str, asks: str, protocol: Protocol) -> Iterator[str]:
+    yield f"## {name}"
+    yield ""
+    headline = protocol.readings[0].name
+    yield f"{asks}. `{name}()` reads by `{headline}` unless told otherwise."
+    yield ""
+    yield "| reading | metrics | source |"
+    yield "|---|---|---|"
+    for reading in protocol.available.values():
+        metrics = ", ".join(reading.metrics)
+        yield f"| [`{reading.name}`](#{_anchor(name, reading.name)}) | {metrics} | {_cell(reading.about.source)} |"
+    yield ""
+    for reading in protocol.available.values():
+        yield from _reading(name, reading, protocol.stages[-1].name)
+
+
+def _reading(family_: str, reading: Reading, stage: str) -> Iterator[str]:
+    about = reading.about
+    yield f"### {family_}: {reading.name}"
+    yield ""
+    yield f"Signature `{reading.signature}`"
+    yield ""
+    yield about.rule
+    if reading.beside:
+        kept = ", ".join(f"`{name}`" for name in reading.beside)
+        yield f"It leaves answers out of its score; {kept} is shown beside it."
+    if about.defects:
+        yield ""
+        yield f"**Known defects.** {about.defects}"
+    yield ""
+    yield f"Source: {about.source}."
+    yield ""
+    rows = worked(reading, stage)
+    if rows:
+        yield from _examples(rows)
+        yield ""
+
+
+def _examples(rows: Sequence[tuple[Example, Answer, Mapping[str, float] | None]]) -> Iterator[str]:
+    has_choices = any(example.choices for example, _, _ in rows)
+    yield f"| answer | {'options | ' if has_choices else ''}reference | read as | scores |"
+    yield f"|---|{'---|' if has_choices else ''}---|---|---|"
+    for example, answer, scores in rows:
+        truths = example.references or (example.reference,)
+        read = answer.status if answer.value is None else _cell(answer.value)
+        scored = "left out" if scores is None else ", ".join(f"{name} {value:g}" for name, value in scores.items())
+        options = f"{_cell(' / '.join(example.choices))} | " if has_choices else ""
+        cut = " (cut by the limit of tokens)" if example.finish == "length" else ""
+        yield f"| {_cell(example.text)}{cut} | {options}{_cell(' / '.join(truths))} | {read} | {scored} |"
+
+
+def _metrics() -> Iterator[str]:
+    yield "## Metrics"
+    yield ""
+    yield "| metric | better | unit | what it is |"
+    yield "|---|---|---|---|"
+    for name in names():
+        kind = metric_kind(name)
+        alone = "" if kind.poolable else " A suite has no value of it, since it depends on the set."
+        yield f"| `{name}` | {kind.direction} | {kind.unit or '–'} | {_cell(kind.about)}{alone} |"
+
+
+def _anchor(family_: str, reading: str) -> str:
+    return f"{family_}-{reading}".lower()
+
+
+def _cell(text: str) -> str:
+    return text.translate(_ESCAPES) if text.strip() else "–"
