@@ -13,7 +13,6 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.captions import cider_beans_next, lacks_captions
 from pytest_audiobench.metrics.kinds.bioacoustic import ROW
 from pytest_audiobench.metrics.labels import label_statistics
-from pytest_audiobench.protocols.asking import answered
 from pytest_audiobench.protocols.bioacoustic import zero
 from pytest_audiobench.protocols.bioacoustic.labelled import labels_for, target_of
 from pytest_audiobench.protocols.bioacoustic.pipeline import Steps, process
@@ -21,6 +20,7 @@ from pytest_audiobench.protocols.bioacoustic.scoring import first_of, sample_sco
 from pytest_audiobench.protocols.bioacoustic.selection import steps_of_run, steps_of_score_from_file
 from pytest_audiobench.protocols.bioacoustic.told import RUN, SCORE_FROM_FILE, ZERO
 from pytest_audiobench.protocols.caption.words import made_with
+from pytest_audiobench.protocols.labels.prompts import answered
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Reading, nothing_lacks
 
 METRICS: Mapping[str, tuple[str, ...]] = {
