@@ -13,8 +13,7 @@ from pytest_audiobench.protocols.bioacoustic.answers import one_label, several_l
 from pytest_audiobench.protocols.bioacoustic.labelled import classes_for, labels_for, true_label, true_labels
 from pytest_audiobench.protocols.bioacoustic.told import BIOACOUSTIC
 from pytest_audiobench.protocols.caption.words import cider_of_words, made_with
-from pytest_audiobench.protocols.free_text import read_text
-from pytest_audiobench.protocols.labels.prompts import answered
+from pytest_audiobench.protocols.free_text import answer_of, read_text
 from pytest_audiobench.protocols.options import tidy_caseless
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Reading, nothing_lacks
 from pytest_audiobench.protocols.refusals import refuses
@@ -31,11 +30,11 @@ def bioacoustic_reading(task: str, labels: tuple[str, ...]) -> Reading:
     """The reading ``bioacoustic`` of ``task``; ``labels`` are the task's, else each sample's choices."""
 
     def classified(sample: Sample, earlier: Earlier) -> Answer:
-        response = answered(earlier)
+        response = answer_of(earlier)
         return one_label(response.text, labels_for(sample, labels), response.finish)
 
     def detected(sample: Sample, earlier: Earlier) -> Answer:
-        response = answered(earlier)
+        response = answer_of(earlier)
         return several_labels(response.text, classes_for(sample, labels), response.finish)
 
     def opened(sample: Sample, earlier: Earlier) -> Answer:

@@ -20,7 +20,7 @@ from pytest_audiobench.protocols.bioacoustic.scoring import first_of, sample_sco
 from pytest_audiobench.protocols.bioacoustic.selection import steps_of_run, steps_of_score_from_file
 from pytest_audiobench.protocols.bioacoustic.told import RUN, SCORE_FROM_FILE, ZERO
 from pytest_audiobench.protocols.caption.words import made_with
-from pytest_audiobench.protocols.labels.prompts import answered
+from pytest_audiobench.protocols.free_text import answer_of
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Reading, nothing_lacks
 
 METRICS: Mapping[str, tuple[str, ...]] = {
@@ -47,7 +47,7 @@ def run_reading(task: str, labels: tuple[str, ...]) -> Reading:
     def parse(sample: Sample, earlier: Earlier) -> Answer:
         needed = task in ("classification", "detection")
         listed = labels_for(sample, labels) if needed else labels or sample.choices
-        return _processed(answered(earlier).text, _steps(task, listed))
+        return _processed(answer_of(earlier).text, _steps(task, listed))
 
     def score(sample: Sample, answer: Answer) -> Mapping[str, float]:
         return _own_scores(sample, answer, task)
@@ -141,7 +141,7 @@ def _labelled(said: Sequence[Sequence[str]], true: Sequence[Sequence[str]]) -> l
 
 
 def _raw(sample: Sample, earlier: Earlier) -> Answer:
-    text = answered(earlier).text[:MOST_CHARACTERS]
+    text = answer_of(earlier).text[:MOST_CHARACTERS]
     return Answer("parsed" if text.strip() else "empty", text)
 
 
