@@ -75,8 +75,11 @@ def by_answers(suite: Json, items: Sequence[Json]) -> list[Json]:
 
 
 def sides(owner: Json) -> tuple[Sides, ...]:
-    """The tables of an item, or of a suite's part: one for each metric that two protocols or more yield."""
-    found = [sweep for sweep in sweeps(owner) if len(sweep.rows) > 1]
+    """The tables of an item, or of a suite's part: one for each metric that two protocols or more yield.
+
+    What none of them has a number for has none.
+    """
+    found = [one for one in sweeps(owner) if len(one.rows) > 1 and any(row.value is not None for row in one.rows)]
     if not found:
         return ()
     yields, kept = _yields(owner), kept_readings(owner)
@@ -143,7 +146,7 @@ def _sentence(sweep: Sweep) -> str:
     what = f"{sweep.metric} by {len(sweep.rows)} protocols"
     known = [row for row in sweep.rows if row.value is not None]
     if sweep.spread is None:
-        return f"{what}: {'one has' if known else 'none has'} a value"
+        return f"{what}: {known[0].value_text} ({known[0].protocol}), no value by the others"
     if not sweep.spread:
         return f"{what}: {known[0].value_text} by each"
     # Among equals the earliest is named, which the headline is.

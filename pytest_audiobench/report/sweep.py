@@ -84,7 +84,9 @@ def _sweep(name: str, metrics: Sequence[Json], coverages: Mapping[tuple[str, str
 def _spread_text(spread: float | None, unit: str) -> str:
     if spread is None:
         return ""
-    return f"{spread:.1f} points" if unit in PERCENT_UNITS else f"{spread:.4g} {unit}".rstrip()
+    if unit not in PERCENT_UNITS:
+        return f"{spread:.4g} {unit}".rstrip()
+    return "under 0.1 points" if 0.0 < spread < 0.05 else f"{spread:.1f} points"
 
 
 def _row(metric: Json, coverage: Json) -> SweepRow:

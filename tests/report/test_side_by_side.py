@@ -65,6 +65,28 @@ def test_protocols_that_agree_are_said_to(runs: Any) -> None:
     assert view.evals(record)[0].sides[0].sentence == "accuracy by 2 protocols: 60.0 % by each"
 
 
+def test_protocols_that_differ_by_less_than_is_shown_are_said_to_differ(runs: Any) -> None:
+    _, record = runs.collected(runs.item(0, "a", ANSWERS, others={"same": same}))
+    record["items"][0]["metrics"][0]["value"] += 0.0004
+    said = view.evals(record)[0].sides[0].sentence
+    assert said == "accuracy by 2 protocols: 60.0 % (same) to 60.0 % (letters), spread under 0.1 points"
+
+
+def test_an_eval_that_could_not_be_asked_has_nothing_to_set_side_by_side(runs: Any) -> None:
+    _, record = runs.collected(runs.item(0, "a", [("no audio", "error", False)] * 3, others=MANY))
+    assert view.evals(record)[0].sides == ()
+
+
+def test_a_protocol_without_a_number_stands_last(runs: Any) -> None:
+    _, record = runs.collected(runs.item(0, "a", [UNREAD] * 3, others={"skipping": skipping}))
+    (one,) = view.evals(record)[0].sides
+    assert [(row.protocol, row.value, row.difference) for row in one.rows] == [
+        ("letters", "0.0 %", ""),
+        ("skipping", "–", ""),
+    ]
+    assert one.sentence == "accuracy by 2 protocols: 0.0 % (letters), no value by the others"
+
+
 def test_one_protocol_is_set_beside_nothing(runs: Any) -> None:
     _, record = runs.collected(runs.item(0, "a", ANSWERS))
     assert view.evals(record)[0].sides == ()
