@@ -156,3 +156,9 @@ def test_wer_from_the_counts_of_each_sentence_is_jiwers_wer_of_the_corpus(case):
         assert math.isnan(found)
     else:
         assert found == pytest.approx(case["expected"], abs=case["tolerance"])
+
+
+def test_two_metrics_of_one_name_that_are_estimated_alike_are_told_apart_by_what_they_say():
+    register(MetricKind("registry-test-alike", "higher", "", nothing, about="One thing."))
+    with pytest.raises(UsageError, match="two metrics are registered as 'registry-test-alike'"):
+        register(MetricKind("registry-test-alike", "higher", "", nothing, about="Another."))
