@@ -11,7 +11,7 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import AudioSlot, Message, Response, Settings
 from pytest_audiobench.protocols.choice.rules import RULES, Rule
 from pytest_audiobench.protocols.options import LETTERS
-from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Reading, Stage
+from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Reading, Stage, remembered
 
 DEFAULT = "{question}\n{options}\nAnswer with the letter of the correct option."
 FAITHFULNESS_AF3 = "{question} Select one option from the provided choices.\n{options_in_line}."
@@ -27,6 +27,7 @@ PROMPTS: Mapping[str, str] = MappingProxyType(
 _PLACEHOLDERS = ("question", "options", "options_in_line")
 
 
+@remembered
 def multiple_choice(
     *readings: str,
     prompt: str = DEFAULT,

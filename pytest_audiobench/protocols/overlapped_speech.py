@@ -9,7 +9,7 @@ from types import MappingProxyType
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.talkers import cp_errors
 from pytest_audiobench.protocols.free_text import choose, free_stage
-from pytest_audiobench.protocols.protocol import About, Answer, Example, Protocol, Reading
+from pytest_audiobench.protocols.protocol import About, Answer, Example, Protocol, Reading, remembered
 from pytest_audiobench.protocols.spoken.ending import ended
 from pytest_audiobench.protocols.spoken.words import NORMALISED, spoken_words
 from pytest_audiobench.protocols.talkers.splitting import talkers_of
@@ -20,6 +20,7 @@ INSTRUCTION = "Please write down what you hear each person says."
 _OTHER = re.compile(r"[^A-Z' ]")
 
 
+@remembered
 def overlapped_speech(
     *readings: str, prompt: str = INSTRUCTION, system: str | None = None, max_new_tokens: int = 256
 ) -> Protocol:

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.protocols.free_text import choose, free_stage
-from pytest_audiobench.protocols.protocol import About, Answer, Example, Protocol, Reading
+from pytest_audiobench.protocols.protocol import About, Answer, Example, Protocol, Reading, remembered
 from pytest_audiobench.protocols.spoken.ending import ended
 from pytest_audiobench.protocols.spoken.following import TRANSCRIPT, following_reading
 from pytest_audiobench.protocols.spoken.matching import matches
@@ -20,6 +20,7 @@ SLOT = "slot"
 """The field of a sample's metadata that names the slot."""
 
 
+@remembered
 def slot_filling(
     *readings: str, prompt: str = INSTRUCTION, system: str | None = None, max_new_tokens: int = 256
 ) -> Protocol:

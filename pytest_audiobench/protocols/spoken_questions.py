@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.protocols.free_text import choose, free_stage
-from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Protocol, Reading
+from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Protocol, Reading, remembered
 from pytest_audiobench.protocols.refusals import refuses
 from pytest_audiobench.protocols.spoken.ending import ended
 from pytest_audiobench.protocols.spoken.following import TRANSCRIPT, following_reading
@@ -19,6 +19,7 @@ INSTRUCTION = "Please answer the question in detail."
 """SALMONN's prompt (Tang et al. 2024, arXiv 2310.13289)."""
 
 
+@remembered
 def spoken_questions(
     *readings: str, prompt: str = INSTRUCTION, system: str | None = None, max_new_tokens: int = 256
 ) -> Protocol:

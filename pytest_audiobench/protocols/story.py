@@ -9,7 +9,7 @@ from types import MappingProxyType
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.diversity import moving_average_ratio
 from pytest_audiobench.protocols.free_text import choose, free_stage
-from pytest_audiobench.protocols.protocol import About, Answer, Example, Protocol, Reading
+from pytest_audiobench.protocols.protocol import About, Answer, Example, Protocol, Reading, remembered
 from pytest_audiobench.protocols.spoken.ending import ended
 from pytest_audiobench.protocols.spoken.words import NORMALISED, spoken_words
 
@@ -22,6 +22,7 @@ SHORTEST = 50
 """Words that a story has at least, and the stretch over which their variety is averaged."""
 
 
+@remembered
 def story(*readings: str, prompt: str = INSTRUCTION, system: str | None = None, max_new_tokens: int = 200) -> Protocol:
     """Ask for a story about the sample's clips, in its own question's words or else in ``prompt``'s.
 

@@ -1,1 +1,3 @@
-"""The rules of BEANS-Next, kept with their defects to repeat its numbers."""
+"""Bioacoustic questions: our reading of the answers, and the rules of BEANS-Next and BEANS-Zero with their defects."""
+
+from pytest_audiobench.protocols.bioacoustic.family import bioacoustic as bioacoustic
