@@ -10,18 +10,19 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.metrics import ranking
 from pytest_audiobench.metrics.labels import SAID, label_statistics
 from pytest_audiobench.metrics.sets import set_scores
-from pytest_audiobench.protocols.free_text import choose, free_stage
+from pytest_audiobench.protocols.free_text import answer_of, choose, free_stage
 from pytest_audiobench.protocols.labels import listed
 from pytest_audiobench.protocols.labels.mentions import Labels, labels_of
-from pytest_audiobench.protocols.labels.prompts import answered, words_of
+from pytest_audiobench.protocols.labels.prompts import words_of
 from pytest_audiobench.protocols.labels.published import without_marks
 from pytest_audiobench.protocols.labels.truth import choices_of, statistics_of
-from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Protocol, Reading
+from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Protocol, Reading, remembered
 
 DEFAULT = "{question}\nName every label that applies, with commas between them, or None: {labels}."
 PROMPTS: Mapping[str, str] = MappingProxyType({"default": DEFAULT, "question": "{question}"})
 
 
+@remembered
 def tagging(*readings: str, prompt: str = DEFAULT, system: str | None = None, max_new_tokens: int = 128) -> Protocol:
     """Ask for all labels of the sample's choices that apply; its references are those that do.
 
@@ -32,7 +33,7 @@ def tagging(*readings: str, prompt: str = DEFAULT, system: str | None = None, ma
     """
     stage = free_stage(words_of(PROMPTS.get(prompt, prompt)), system, max_new_tokens)
     available = MappingProxyType({reading.name: reading for reading in _READINGS})
-    return choose(Protocol("tagging", (stage,), (available["tags"],), available), readings)
+    return choose(Protocol("tagging", (stage,), (available["tags"],), available, expects="option"), readings)
 
 
 def true_labels(sample: Sample, labels: Labels) -> list[str]:
@@ -60,12 +61,12 @@ def _labels(sample: Sample) -> Labels:
 
 
 def _parse_tags(sample: Sample, earlier: Earlier) -> Answer:
-    response = answered(earlier)
+    response = answer_of(earlier)
     return listed.read(response.text, _labels(sample), response.finish, sample.choices)
 
 
 def _parse_exact(sample: Sample, earlier: Earlier) -> Answer:
-    text = answered(earlier).text
+    text = answer_of(earlier).text
     if not text.strip():
         return Answer("empty")
     labels = _labels(sample)
@@ -98,7 +99,7 @@ def _score_exact(sample: Sample, answer: Answer) -> Mapping[str, float]:
 
 
 def _parse_substrings(sample: Sample, earlier: Earlier) -> Answer:
-    text = answered(earlier).text.lower().strip()
+    text = answer_of(earlier).text.lower().strip()
     if not text:
         return Answer("empty")
     within = tuple(label for label in _lowered(sample) if label in text)
