@@ -66,10 +66,12 @@ def _parse_tags(sample: Sample, earlier: Earlier) -> Answer:
 
 
 def _parse_exact(sample: Sample, earlier: Earlier) -> Answer:
-    text = answer_of(earlier).text
+    response = answer_of(earlier)
+    text, labels = response.text, _labels(sample)
     if not text.strip():
         return Answer("empty")
-    labels = _labels(sample)
+    if response.finish == "length":
+        return Answer("truncated")
     whole = labels.label(text)
     parts = [text] if whole is not None else text.split(",")
     items = [part for part in parts if part.strip() and not listed.means_nothing(part)]
@@ -85,7 +87,8 @@ def _score_sets(sample: Sample, answer: Answer) -> Mapping[str, float]:
     true, said = true_labels(sample, labels), listed.said_in(answer)
     hits, named = len(set(true).intersection(said.labels)), len(said.labels) + len(said.others)
     found = statistics_of(labels, true, said.labels, len(said.others))
-    if answer.status != "parsed" and not named:
+    if answer.status != "parsed":
+        # A set that was cut may have gone on, and silence is not the empty set.
         found["correct"] = 0.0
     if not true:
         precision = recall = f1 = found["correct"]
@@ -138,8 +141,8 @@ _READINGS = (
             "Every choice that the answer names by whole words and does not deny, case ignored, of several that begin "
             "at one word the longest (a label may hold a comma). An item of at most four words between commas, line "
             'breaks or "and" that names no choice is a false alarm. '
-            f"{_NONE_RULE} accuracy is the share of answers that are exactly the set. An answer that was cut keeps the "
-            "labels before its last comma or line break; a refusal misses all labels. One capital letter stands for "
+            f"{_NONE_RULE} accuracy is the share of answers that are exactly the set. An answer that was cut is not, "
+            "and keeps the labels before its last comma or line break; a refusal misses all labels. One capital letter stands for "
             "the choice at that place, so that listeners that are no language models can answer.",
             "ours",
             (
@@ -159,7 +162,7 @@ _READINGS = (
         ("accuracy",),
         About(
             "Right when the answer, parted at commas, holds exactly the true labels in any order, each once or more; "
-            'case, outer space and punctuation are ignored. "None" is the empty set.',
+            'case, outer space and punctuation are ignored. "None" is the empty set. A cut answer is wrong.',
             "ours",
             (
                 Example("rain, dog", choices=_SOUNDS, references=("dog", "rain")),
