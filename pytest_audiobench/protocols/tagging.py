@@ -142,8 +142,8 @@ _READINGS = (
             "at one word the longest (a label may hold a comma). An item of at most four words between commas, line "
             'breaks or "and" that names no choice is a false alarm. '
             f"{_NONE_RULE} accuracy is the share of answers that are exactly the set. An answer that was cut is not, "
-            "and keeps the labels before its last comma or line break; a refusal misses all labels. One capital letter stands for "
-            "the choice at that place, so that listeners that are no language models can answer.",
+            "and keeps the labels before its last comma or line break; a refusal misses all labels. One capital letter "
+            "stands for the choice at that place, so that listeners that are no language models can answer.",
             "ours",
             (
                 Example("I hear a dog barking and rain.", choices=_SOUNDS, references=("dog", "rain")),
