@@ -120,8 +120,8 @@ def _score_emotion(keep: bool) -> Callable[[Sample, Answer], Mapping[str, float]
 _SALMONN = "github jaeeewon/project-multimodal, dist_eval/eval_er.py, a reproduction of SALMONN's IEMOCAP task"
 _EMOTION_RULE = (
     "The truth is taken from IEMOCAP's code or word: neu, hap, exc, sad, ang become Neutral, Happy, Happy, Sad, Angry; "
-    "a sample with any other truth is left out. The answer, without a final </s>, is right when it is exactly the "
-    "class, capital letter included."
+    "a sample with any other truth is left out. The answer, without a final `</s>`, is right when it is exactly "
+    "the class, capital letter included."
 )
 _EMOTION_DEFECTS = (
     'Only the exact word with its capital is right: "happy" and "Happy." are wrong. What the answers say on samples of '

@@ -99,9 +99,9 @@ _SALMONN = (
     "github jaeeewon/project-multimodal, dist_eval/eval_ke.py, a reproduction of SALMONN's keyword task on Inspec"
 )
 _SALMONN_RULE = (
-    "The answer, in small letters and without a final </s>, is parted at commas. From each item and each true phrase a "
-    'leading "and " and a final full stop are taken, and "-" becomes a space. An item of one word is a hit where it is '
-    "a true phrase; one of several words is a hit for every true phrase that its letters stand in. Hits count up to "
+    "The answer, in small letters and without a final `</s>`, is parted at commas. From each item and each true phrase "
+    'a leading "and " and a final full stop are taken, and "-" becomes a space. An item of one word is a hit where it '
+    "is a true phrase; one of several words is a hit for every true phrase that its letters stand in. Hits count up to "
     "three a sample, and are divided by the true phrases, up to three a sample."
 )
 _SALMONN_DEFECTS = (

@@ -151,7 +151,7 @@ _READINGS = (
         _score,
         ("accuracy", "balanced_accuracy"),
         About(
-            'The answer, in small letters and without a final </s>, says "same" when it is exactly "yes"; all else '
+            'The answer, in small letters and without a final `</s>`, says "same" when it is exactly "yes"; all else '
             'says "different". Accuracy is the share of right answers.',
             "github jaeeewon/project-multimodal, dist_eval/eval_sv.py, a reproduction of SALMONN's VoxCeleb1 task: "
             "4864 / 4874 = 99.79 % (paper 94 %)",
