@@ -34,7 +34,7 @@ RULE = (
     'the text denies it ("not happy", "no signs of fear, anger or happiness"). Two labels asserted are unparsed. A '
     "refusal is refused whatever it mentions, unless it goes on to state a label. An answer that is one capital letter "
     "stands for the choice at that place, so that listeners that are no language models can answer. An answer that was "
-    "cut counts only if the label is complete. Whatever is not parsed is wrong. Choices that are yes and no are read as "
+    "cut counts only if the label is complete. Whatever is not parsed is wrong. Choices of yes and no are read as "
     "verification's yes-no does."
 )
 
