@@ -9,11 +9,18 @@ import numpy as np
 import pytest
 
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.metrics import registry
 from pytest_audiobench.metrics.metric import Estimate, MetricKind
 from pytest_audiobench.metrics.registry import metric_kind, names, register
 from pytest_audiobench.stats.intervals import proportion, wilson
 
 CASES = Path(__file__).parents[2].parent / "shared" / "conformance" / "wer_jiwer.json"
+
+
+@pytest.fixture(autouse=True)
+def own_registry(monkeypatch):
+    """What a test registers is gone after it."""
+    monkeypatch.setattr(registry, "_kinds", dict(registry._kinds))
 
 
 def estimate(name, statistics, clusters=None):
