@@ -9,11 +9,18 @@ import numpy as np
 import pytest
 
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.metrics import registry
 from pytest_audiobench.metrics.metric import Estimate, MetricKind
 from pytest_audiobench.metrics.registry import metric_kind, names, register
 from pytest_audiobench.stats.intervals import proportion, wilson
 
 CASES = Path(__file__).parents[2].parent / "shared" / "conformance" / "wer_jiwer.json"
+
+
+@pytest.fixture(autouse=True)
+def own_registry(monkeypatch):
+    """What a test registers is gone after it."""
+    monkeypatch.setattr(registry, "_kinds", dict(registry._kinds))
 
 
 def estimate(name, statistics, clusters=None):
@@ -156,3 +163,9 @@ def test_wer_from_the_counts_of_each_sentence_is_jiwers_wer_of_the_corpus(case):
         assert math.isnan(found)
     else:
         assert found == pytest.approx(case["expected"], abs=case["tolerance"])
+
+
+def test_two_metrics_of_one_name_that_are_estimated_alike_are_told_apart_by_what_they_say():
+    register(MetricKind("registry-test-alike", "higher", "", nothing, about="One thing."))
+    with pytest.raises(UsageError, match="two metrics are registered as 'registry-test-alike'"):
+        register(MetricKind("registry-test-alike", "higher", "", nothing, about="Another."))
