@@ -38,8 +38,8 @@ def readings() -> tuple[Reading, ...]:
         ),
         _salmonn(
             "salmonn-skip",
-            "Answers that do not end with </s> (the limit of tokens cut them) and utterances whose reference holds "
-            "nothing but a tag (<MUSIC>, <NOISE>) are left out.",
+            "Answers that do not end with `</s>` (the limit of tokens cut them) and utterances whose reference holds "
+            "nothing but a tag (`<MUSIC>`, `<NOISE>`) are left out.",
             skip=True,
         ),
         _salmonn("salmonn-keep", "Nothing is left out.", skip=False),
@@ -53,7 +53,7 @@ def _salmonn(name: str, leaves_out: str, skip: bool) -> Reading:
         "align:levenshtein",
         Normaliser(salmonn, tokens=jiwer_words),
         About(
-            "Lower case; punctuation deleted with nothing in its place; what stands in <…> deleted; words are what "
+            "Lower case; punctuation deleted with nothing in its place; what stands in `<…>` deleted; words are what "
             f"lies between spaces. Word errors pooled over all utterances. {leaves_out}",
             "github jaeeewon/project-multimodal, dist_eval/eval_wer.py (a reproduction of SALMONN's tables)",
             (
@@ -63,7 +63,8 @@ def _salmonn(name: str, leaves_out: str, skip: bool) -> Reading:
             "On GigaSpeech's test set (25,619 utterances) the rule leaves out 1,165 cut answers and 4,577 references "
             "and makes 11.56 % of 56.39 % (the paper says 10.0 %): what it leaves out is where the model ran away. It "
             "was applied to GigaSpeech's references only; answers without an end were left out everywhere. Square "
-            "brackets are punctuation and go first, so that the word in [laugh] is counted.",
+            "brackets are punctuation and go first, so that the word in [laugh] is counted. wer-basic leaves nothing "
+            "out.",
         ),
         parse=_ended if skip else None,
         skips=_is_left_out if skip else None,
