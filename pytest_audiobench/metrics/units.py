@@ -5,7 +5,8 @@ SHARE = "share"
 
 WORD_ERRORS = "errors per word"
 CHARACTER_ERRORS = "errors per character"
-ERROR_RATES = frozenset({WORD_ERRORS, CHARACTER_ERRORS})
+PHONE_ERRORS = "errors per phone"
+ERROR_RATES = frozenset({WORD_ERRORS, CHARACTER_ERRORS, PHONE_ERRORS})
 """The units of error rates, which may exceed 1 and are kept as fractions of one like shares."""
 
 POINTS = "points"

@@ -19,7 +19,7 @@ from pytest_audiobench.protocols.asr import (
     nota,
     whisper,
 )
-from pytest_audiobench.protocols.protocol import Earlier, Protocol, Reading, Stage
+from pytest_audiobench.protocols.protocol import Earlier, Protocol, Reading, Stage, remembered
 
 INSTRUCTION = "Transcribe the speech."
 
@@ -27,6 +27,7 @@ WITHOUT_SPACES = frozenset({"zh", "yue", "ja", "th", "lo", "my", "km", "bo"})
 """Languages that write no spaces between words, whose headline is the character error rate."""
 
 
+@remembered
 def transcription(
     *readings: str,
     prompt: str = INSTRUCTION,
@@ -54,7 +55,7 @@ def transcription(
     stage = Stage("answer", render, task="transcription", settings=Settings(max_new_tokens=max_new_tokens))
     available = _readings(language)
     headline = "cer-basic" if language in WITHOUT_SPACES else "wer-basic"
-    asked = Protocol("transcription", (stage,), (available[headline],), available)
+    asked = Protocol("transcription", (stage,), (available[headline],), available, expects="words")
     return asked.reading_as(*readings) if readings else asked
 
 

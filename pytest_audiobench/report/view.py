@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from pytest_audiobench.report.figures import answered_text, group_text, interval_text, unanswered_text, value_text
+from pytest_audiobench.report.sweep import MANY
 from pytest_audiobench.runs.scoring import SHARES
 
 Json = Mapping[str, Any]
@@ -131,6 +132,13 @@ def models(record: Json) -> list[ModelFacts]:
         )
         for model in record["models"]
     ]
+
+
+def told(blocks: Sequence[Block]) -> Sequence[Block]:
+    """The blocks that a table of all evals has room for: of many protocols the headline's, and what tests recorded."""
+    if sum(bool(block.reading) for block in blocks) <= MANY:
+        return blocks
+    return [block for number, block in enumerate(blocks) if number == 0 or not block.reading]
 
 
 def exit_text(record: Json) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pytest_audiobench.audio.index import AudioIndex
@@ -86,11 +86,12 @@ def _evaluated(bench: Bench, handle: Handle, item: Item, dataset: Dataset, proto
     if len(chosen) < len(bench.protocols):
         _check_names(bench.protocols, protocol)
     _check_tasks(handle, dataset, protocol)
+    _check_parts(protocol)
     slice_ = take(dataset, item.places, bench.index, handle, bench.limit, item.samples)
     asker = Asker(handle, bench.store, bench.claims, item.progress)
     answered = gather(slice_, protocol, handle, asker, bench.epochs)
     own = clusters(slice_)
-    sheet = score_sheet(protocol.readings, answered, own, slice_.groups, bench.epochs)
+    sheet = score_sheet(protocol, answered, own, slice_.groups, bench.epochs)
     record = ItemRecord(
         index=item.index,
         nodeid=item.nodeid,
@@ -106,7 +107,10 @@ def _evaluated(bench: Bench, handle: Handle, item: Item, dataset: Dataset, proto
         metrics=sheet.metrics,
         hashes=item_hashes(slice_, protocol, handle.digest, bench.epochs, answered),
         asking=dict(vars(asker.counts)) | {"truncated_clips": _cut(answered)},
-        errors=_errors(answered),
+        errors=errors_named(answered),
+        options=dict(protocol.options),
+        groups=list(slice_.groups),
+        cluster=dataset.cluster,
         part=item.part,
         control=item.control,
         agreement=sheet.agreement,
@@ -114,7 +118,7 @@ def _evaluated(bench: Bench, handle: Handle, item: Item, dataset: Dataset, proto
     # A replay or a guess is no model at work: how fast it is would only be misread.
     record.taken = speed.sums(answered, asker.time, handle.peak_memory_bytes) if handle.listens else {}
     record.speed = speed.figures(record.taken)
-    record.warnings = _warnings(record, slice_, answered)
+    record.warnings = _warnings(record, slice_, protocol, answered)
     clustered = own is not None or bench.epochs > 1
     result = Result(record, sheet.rows, protocol.readings, clustered)
     return Evaluation(result, slice_, protocol, answered, sheet.rows)
@@ -135,17 +139,25 @@ def _check_tasks(handle: Handle, dataset: Dataset, protocol: Protocol) -> None:
             raise CannotDo(f"{handle.spec} can do {can} and nothing else, and {dataset.name} asks it for {stage.task}")
 
 
+def _check_parts(protocol: Protocol) -> None:
+    """What a score needs is asked for before the model is, or hours of answers would end in a missing library."""
+    for reading in protocol.readings:
+        if lacking := reading.lacking():
+            raise UsageError(f"the protocol {reading.name} cannot be used here: {lacking}")
+
+
 def _cut(answered: Sequence[Answered]) -> int:
     return sum(any(response.truncated_s for response in one.responses.values()) for one in answered)
 
 
-def _errors(answered: Sequence[Answered]) -> list[dict[str, str]]:
+def errors_named(answered: Iterable[Answered]) -> list[dict[str, str]]:
+    """The first samples whose asking failed, and why."""
     failed = [one for one in answered if one.error is not None]
     return [{"sample_id": one.sample_id, "message": str(one.error)} for one in failed[:_ERRORS_NAMED]]
 
 
-def _warnings(record: ItemRecord, slice_: Slice, answered: Sequence[Answered]) -> list[str]:
-    found = list(slice_.notes)
+def _warnings(record: ItemRecord, slice_: Slice, protocol: Protocol, answered: Sequence[Answered]) -> list[str]:
+    found = [*slice_.notes, *protocol.notes]
     if record.limited:
         found.append(f"limited to {record.n} of {slice_.size} samples: never comparable with a full run")
     cut = record.asking["truncated_clips"]

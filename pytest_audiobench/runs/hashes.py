@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pytest_audiobench.datasets.sample import Field
+from pytest_audiobench.datasets.sample import Field, Sample
 from pytest_audiobench.identity import digest, digest_of_trusted
-from pytest_audiobench.protocols.protocol import Protocol
+from pytest_audiobench.protocols.protocol import Protocol, Reading
 from pytest_audiobench.runs.answers import Answered
 from pytest_audiobench.runs.requests import messages_payload, settings_payload
 from pytest_audiobench.runs.slices import Slice
 
 ABSENT = "absent"
-"""Stands for the audio's hash where the audio of a replay is not on this machine."""
+"""Stands for the audio's hash where the audio of a replay is not on this machine, and for what nobody recorded."""
+ASKED = ("data", "audio", "prompts", "settings", "seeds", "model")
+"""The components of ``input_hash``, beside the data set's name."""
 
 
 def item_hashes(
@@ -24,20 +26,8 @@ def item_hashes(
 ) -> dict[str, str]:
     """All component hashes and the three that are built from them; ``answered`` in (epoch, sample) order."""
     first = protocol.stages[0].name
-    hashes = {
-        "data": digest_of_trusted(
-            [
-                [
-                    one.sample.id,
-                    one.sample.question,
-                    one.sample.choices,
-                    one.sample.reference,
-                    _metadata(one.sample.metadata),
-                    *([one.sample.references] if one.sample.references else []),
-                ]
-                for one in slice_.taken
-            ]
-        ),
+    asked = {
+        "data": digest_of_trusted([sample_payload(one.sample) for one in slice_.taken]),
         "audio": _audio(slice_),
         "prompts": digest_of_trusted(
             [
@@ -52,12 +42,31 @@ def item_hashes(
         "seeds": digest({"epochs": epochs}),
         "model": model,
     }
-    hashes["input_hash"] = digest({"dataset": slice_.dataset.name, **hashes})
-    hashes["answers"] = digest_of_trusted([_answers(one) for one in answered])
+    answers = digest_of_trusted([answer_payload(one) for one in answered])
+    return scored_hashes(slice_.dataset.name, asked, answers, protocol.readings)
+
+
+def scored_hashes(dataset: str, asked: Mapping[str, str], answers: str, readings: Sequence[Reading]) -> dict[str, str]:
+    """``asked`` (data, audio, prompts, settings, seeds, model) with all that is built upon it."""
+    hashes = {name: asked[name] for name in ASKED}
+    hashes["input_hash"] = digest({"dataset": dataset, **hashes})
+    hashes["answers"] = answers
     hashes["run_hash"] = digest({name: hashes[name] for name in ("input_hash", "answers")})
-    hashes["protocols"] = digest([[reading.name, reading.signature] for reading in protocol.readings])
+    hashes["protocols"] = digest([[reading.name, reading.signature] for reading in readings])
     hashes["score_hash"] = digest({name: hashes[name] for name in ("run_hash", "protocols")})
     return hashes
+
+
+def sample_payload(sample: Sample) -> list[object]:
+    """What the data's hash covers of a sample."""
+    return [
+        sample.id,
+        sample.question,
+        sample.choices,
+        sample.reference,
+        _metadata(sample.metadata),
+        *([sample.references] if sample.references else []),
+    ]
 
 
 def _metadata(metadata: Mapping[str, Field]) -> list[list[str]]:
@@ -70,7 +79,8 @@ def _audio(slice_: Slice) -> str:
     return digest_of_trusted([one.clip_keys for one in slice_.taken])
 
 
-def _answers(one: Answered) -> list[object]:
+def answer_payload(one: Answered) -> list[object]:
+    """What the answers' hash covers of a sample in one epoch."""
     return [
         one.sample_id,
         one.epoch,
