@@ -50,7 +50,7 @@ _CHAR = rf"(?:[^\W_]|[{_SIGNS}])"
 _WORD = rf"{_CHAR}+(?:(?:[-\u2010\u2011_/.&]|(?<=[^\W\d_])'(?=[^\W\d_])){_CHAR}+)*"
 _TOKEN = re.compile(
     rf"""
-      (?P<whole>https?://[^\s"<>()]+ | www\.[^\s"<>()]+ | [\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+   # links, addresses
+      (?P<whole>https?://[^\s"<>()]+ | www\.[^\s"<>()]+ | [\w.+-]{1, 64}@[\w-]+(?:\.[\w-]+)+   # links, addresses
         | </?[a-z!][^\s<>]{{0,40}}>                                                      # what looks like a tag
         | (?:(?<![\w'])[^\W\d_]\.){{1,9}}(?:[^\W\d_]\.)+                                 # u.s.
         | (?<!\w)(?:{_ABBREVIATIONS})\.(?!\w)
