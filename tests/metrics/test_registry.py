@@ -46,8 +46,8 @@ def test_an_unknown_metric_is_a_usage_error_that_names_the_nearest():
 
 
 def test_a_metric_can_be_registered_again_but_not_with_another_meaning():
-    register(MetricKind("registry-test-score", "higher", "points", nothing))
-    register(MetricKind("registry-test-score", "higher", "points", nothing))
+    register(MetricKind("registry-test-score", "higher", "points", nothing, about="A metric that a test registers."))
+    register(MetricKind("registry-test-score", "higher", "points", nothing, about="A metric that a test registers."))
     with pytest.raises(UsageError, match="two metrics are registered as 'registry-test-score'"):
         register(MetricKind("registry-test-score", "lower", "points", nothing))
     assert metric_kind("registry-test-score").direction == "higher"
