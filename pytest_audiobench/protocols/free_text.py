@@ -30,9 +30,14 @@ def free_stage(
     return Stage("answer", render, task=task, settings=Settings(max_new_tokens=max_new_tokens))
 
 
+def answer_of(earlier: Earlier) -> Response:
+    """What the subject answered; nothing where it was not asked."""
+    return earlier.get("answer", _NO_ANSWER)
+
+
 def read_text(sample: Sample, earlier: Earlier) -> Answer:
     """The whole text is the answer, also where the limit of tokens cut it ("truncated") or it declines ("refused")."""
-    response = earlier.get("answer", _NO_ANSWER)
+    response = answer_of(earlier)
     if not response.text.strip():
         return Answer("empty")
     if response.finish == "refusal":

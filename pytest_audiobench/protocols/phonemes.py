@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import cache
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.phones import PHONES, PhoneSet, folded, phone_tokens
 from pytest_audiobench.metrics.token_errors import token_errors
+from pytest_audiobench.protocols.asr.jiwer_chains import salmonn
+from pytest_audiobench.protocols.asr.punctuation import jiwer_words
 from pytest_audiobench.protocols.free_text import choose, free_stage
 from pytest_audiobench.protocols.protocol import About, Answer, Example, Protocol, Reading, remembered
 from pytest_audiobench.protocols.spoken.ending import ended
@@ -43,22 +43,8 @@ def _folding(phones: PhoneSet, about: About) -> Reading:
     return Reading(f"per-{phones}", signature, ended, score, ("per", "other_tokens"), about)
 
 
-@cache
-def _chain() -> Callable[[str], list[list[str]]]:
-    import jiwer as untyped  # costs 90 ms, which a run without phones need not pay
-
-    jiwer: Any = untyped
-    steps = (
-        *(jiwer.ToLowerCase(), jiwer.RemovePunctuation(), jiwer.RemoveKaldiNonWords()),
-        *(jiwer.RemoveMultipleSpaces(), jiwer.Strip(), jiwer.ReduceToListOfListOfWords()),
-    )
-    chain: Callable[[str], list[list[str]]] = jiwer.Compose(list(steps))
-    return chain
-
-
 def _as_they_stand(sample: Sample, answer: Answer) -> Mapping[str, float]:
-    (reference,), (said,) = _chain()(sample.reference), _chain()(answer.value or "")
-    return token_errors(reference, said)
+    return token_errors(jiwer_words(salmonn(sample.reference)), jiwer_words(salmonn(answer.value or "")))
 
 
 def _ended_only(sample: Sample, answer: Answer) -> Mapping[str, float] | None:

@@ -86,6 +86,7 @@ def _evaluated(bench: Bench, handle: Handle, item: Item, dataset: Dataset, proto
     if len(chosen) < len(bench.protocols):
         _check_names(bench.protocols, protocol)
     _check_tasks(handle, dataset, protocol)
+    _check_parts(protocol)
     slice_ = take(dataset, item.places, bench.index, handle, bench.limit, item.samples)
     asker = Asker(handle, bench.store, bench.claims, item.progress)
     answered = gather(slice_, protocol, handle, asker, bench.epochs)
@@ -136,6 +137,13 @@ def _check_tasks(handle: Handle, dataset: Dataset, protocol: Protocol) -> None:
         if stage.task not in handle.limits.tasks:
             can = " and ".join(handle.limits.tasks)
             raise CannotDo(f"{handle.spec} can do {can} and nothing else, and {dataset.name} asks it for {stage.task}")
+
+
+def _check_parts(protocol: Protocol) -> None:
+    """What a score needs is asked for before the model is, or hours of answers would end in a missing library."""
+    for reading in protocol.readings:
+        if lacking := reading.lacking():
+            raise UsageError(f"the protocol {reading.name} cannot be used here: {lacking}")
 
 
 def _cut(answered: Sequence[Answered]) -> int:

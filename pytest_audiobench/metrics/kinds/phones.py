@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pytest_audiobench.metrics.estimates import ratio_of
 from pytest_audiobench.metrics.metric import MetricKind
-from pytest_audiobench.metrics.units import SHARE
+from pytest_audiobench.metrics.units import PHONE_ERRORS, SHARE
 
 KINDS = (
     MetricKind(
         "per",
         "lower",
-        "errors per phone",
+        PHONE_ERRORS,
         ratio_of("per", ("S", "D", "I"), ("N",), "the references hold no phones"),
         lambda one: (one["S"] + one["D"] + one["I"], one["N"]),
         "Corpus phone error rate: sum(S + D + I) / sum(N) over phone tokens; the reading says which set they are "
