@@ -14,7 +14,7 @@ from pytest_audiobench.protocols.labels.mentions import Labels, labels_of
 from pytest_audiobench.protocols.labels.prompts import answered, words_of
 from pytest_audiobench.protocols.labels.truth import choices_of, statistics_of, true_label
 from pytest_audiobench.protocols.options import tidy_caseless
-from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Protocol, Reading
+from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Protocol, Reading, remembered
 from pytest_audiobench.protocols.spoken.ending import ended
 
 DEFAULT = "{question}\nAnswer with one of these labels and nothing else: {labels}."
@@ -34,6 +34,7 @@ _METRICS = ("accuracy", "macro_f1", "weighted_f1", "balanced_accuracy")
 _FEELINGS = ("angry", "happy", "neutral", "sad")
 
 
+@remembered
 def classification(
     *readings: str, prompt: str = DEFAULT, system: str | None = None, max_new_tokens: int = 64
 ) -> Protocol:

@@ -12,7 +12,7 @@ from pytest_audiobench.metrics import keyphrases as metric
 from pytest_audiobench.protocols.free_text import choose, free_stage
 from pytest_audiobench.protocols.labels.mentions import shown
 from pytest_audiobench.protocols.labels.prompts import answered
-from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Protocol, Reading
+from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Protocol, Reading, remembered
 from pytest_audiobench.protocols.refusals import refuses
 from pytest_audiobench.protocols.spoken.ending import ended
 
@@ -26,6 +26,7 @@ _MARK = re.compile(r"\s*(?:[-*•]|\(?\d{1,3}[.)])\s+")
 _LEAD = re.compile(r"[^\n:,;]{0,120}:(?=\s)")
 
 
+@remembered
 def keyphrases(
     *readings: str, prompt: str = INSTRUCTION, system: str | None = None, max_new_tokens: int = 128
 ) -> Protocol:

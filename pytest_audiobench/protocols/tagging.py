@@ -16,12 +16,13 @@ from pytest_audiobench.protocols.labels.mentions import Labels, labels_of
 from pytest_audiobench.protocols.labels.prompts import answered, words_of
 from pytest_audiobench.protocols.labels.published import without_marks
 from pytest_audiobench.protocols.labels.truth import choices_of, statistics_of
-from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Protocol, Reading
+from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Protocol, Reading, remembered
 
 DEFAULT = "{question}\nName every label that applies, with commas between them, or None: {labels}."
 PROMPTS: Mapping[str, str] = MappingProxyType({"default": DEFAULT, "question": "{question}"})
 
 
+@remembered
 def tagging(*readings: str, prompt: str = DEFAULT, system: str | None = None, max_new_tokens: int = 128) -> Protocol:
     """Ask for all labels of the sample's choices that apply; its references are those that do.
 

@@ -14,7 +14,7 @@ from pytest_audiobench.metrics.entities import TYPED, Entity, Measure, added, en
 from pytest_audiobench.protocols.free_text import choose, free_stage
 from pytest_audiobench.protocols.labels.prompts import answered
 from pytest_audiobench.protocols.options import tidy_caseless
-from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Protocol, Reading
+from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Protocol, Reading, remembered
 from pytest_audiobench.protocols.refusals import refuses
 
 INSTRUCTION = (
@@ -35,6 +35,7 @@ class Frame(NamedTuple):
     entities: tuple[Entity, ...]
 
 
+@remembered
 def understanding(
     *readings: str, prompt: str = INSTRUCTION, system: str | None = None, max_new_tokens: int = 256
 ) -> Protocol:

@@ -14,7 +14,7 @@ from pytest_audiobench.protocols.labels.mentions import labels_of
 from pytest_audiobench.protocols.labels.prompts import answered
 from pytest_audiobench.protocols.labels.truth import statistics_of
 from pytest_audiobench.protocols.options import tidy_caseless
-from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Protocol, Reading
+from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Protocol, Reading, remembered
 from pytest_audiobench.protocols.spoken.ending import ended
 
 INSTRUCTION = "Do you only hear the same person talking? Answer yes or no."
@@ -34,6 +34,7 @@ _NUMBER = re.compile(
 )
 
 
+@remembered
 def verification(
     *readings: str, prompt: str = INSTRUCTION, system: str | None = None, max_new_tokens: int = 32
 ) -> Protocol:
