@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from types import MappingProxyType
-from typing import Literal, NamedTuple, ParamSpec, TypeAlias
+from typing import Literal, NamedTuple, ParamSpec, TypeAlias, TypeGuard
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
@@ -95,7 +95,7 @@ ALL = "all"
 """In place of names: every reading that this machine has the parts for."""
 
 
-Option: TypeAlias = str | int | float | bool | None
+Option: TypeAlias = str | int | float | bool | list[str] | None
 """A value that a family's option may have, if it is to be remembered."""
 P = ParamSpec("P")
 
@@ -105,13 +105,18 @@ def remembered(family: Callable[P, Protocol]) -> Callable[P, Protocol]:
 
     @wraps(family)
     def made(*args: P.args, **kwargs: P.kwargs) -> Protocol:
-        plain = {name: value for name, value in kwargs.items() if value is None or isinstance(value, _PLAIN)}
-        return replace(family(*args, **kwargs), options=plain)
+        plain = {name: list(value) if _is_list(value) else value for name, value in kwargs.items()}
+        kept = {name: value for name, value in plain.items() if value is None or isinstance(value, _PLAIN)}
+        return replace(family(*args, **kwargs), options=kept)
 
     return made
 
 
-_PLAIN = (str, int, float, bool)
+def _is_list(value: object) -> TypeGuard[Sequence[str]]:
+    return isinstance(value, (list, tuple)) and all(isinstance(one, str) for one in value)
+
+
+_PLAIN = (str, int, float, bool, list)
 
 
 @dataclass(frozen=True)

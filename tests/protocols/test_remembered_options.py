@@ -6,6 +6,7 @@ import pytest
 
 from pytest_audiobench import multiple_choice, translation
 from pytest_audiobench.protocols.catalogue import FAMILIES, family
+from pytest_audiobench.protocols.protocol import remembered
 
 
 @pytest.mark.parametrize("name", FAMILIES)
@@ -27,3 +28,9 @@ def test_options_make_the_same_readings_again():
 def test_readings_chosen_later_change_no_options_and_what_is_no_plain_value_is_not_kept():
     asked = multiple_choice(prompt="{question}", max_new_tokens=8)
     assert asked.reading_as("mmau-string").options == {"prompt": "{question}", "max_new_tokens": 8}
+
+    @remembered
+    def made(**options):
+        return asked
+
+    assert made(labels=("cat", "dog"), judge=object(), rows=[1]).options == {"labels": ["cat", "dog"]}
