@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from types import MappingProxyType
-from typing import Literal, NamedTuple, ParamSpec, TypeAlias, TypeGuard
+from typing import Literal, NamedTuple, ParamSpec, TypeAlias
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
@@ -105,18 +105,15 @@ def remembered(family: Callable[P, Protocol]) -> Callable[P, Protocol]:
 
     @wraps(family)
     def made(*args: P.args, **kwargs: P.kwargs) -> Protocol:
-        plain = {name: list(value) if _is_list(value) else value for name, value in kwargs.items()}
-        kept = {name: value for name, value in plain.items() if value is None or isinstance(value, _PLAIN)}
+        kept: dict[str, Option] = {}
+        for name, value in kwargs.items():
+            if value is None or isinstance(value, (str, int, float, bool)):
+                kept[name] = value
+            elif isinstance(value, (list, tuple)) and all(isinstance(one, str) for one in value):
+                kept[name] = list(value)
         return replace(family(*args, **kwargs), options=kept)
 
     return made
-
-
-def _is_list(value: object) -> TypeGuard[Sequence[str]]:
-    return isinstance(value, (list, tuple)) and all(isinstance(one, str) for one in value)
-
-
-_PLAIN = (str, int, float, bool, list)
 
 
 @dataclass(frozen=True)
