@@ -95,7 +95,7 @@ ALL = "all"
 """In place of names: every reading that this machine has the parts for."""
 
 
-Option: TypeAlias = str | int | float | bool | None
+Option: TypeAlias = str | int | float | bool | list[str] | None
 """A value that a family's option may have, if it is to be remembered."""
 P = ParamSpec("P")
 
@@ -105,13 +105,15 @@ def remembered(family: Callable[P, Protocol]) -> Callable[P, Protocol]:
 
     @wraps(family)
     def made(*args: P.args, **kwargs: P.kwargs) -> Protocol:
-        plain = {name: value for name, value in kwargs.items() if value is None or isinstance(value, _PLAIN)}
-        return replace(family(*args, **kwargs), options=plain)
+        kept: dict[str, Option] = {}
+        for name, value in kwargs.items():
+            if value is None or isinstance(value, (str, int, float, bool)):
+                kept[name] = value
+            elif isinstance(value, (list, tuple)) and all(isinstance(one, str) for one in value):
+                kept[name] = list(value)
+        return replace(family(*args, **kwargs), options=kept)
 
     return made
-
-
-_PLAIN = (str, int, float, bool)
 
 
 @dataclass(frozen=True)
