@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,7 +24,7 @@ from pytest_audiobench.report.item_lines import lines_of
 from pytest_audiobench.report.junit import properties
 from pytest_audiobench.report.parts import write_part
 from pytest_audiobench.runs.ask import Asker
-from pytest_audiobench.runs.evaluate import Evaluation, Item, evaluate
+from pytest_audiobench.runs.evaluate import Evaluation, Item, evaluate, judges_of
 from pytest_audiobench.runs.findings import keep_hearing, keep_noise, known_hearing, known_noise
 from pytest_audiobench.runs.handle import Handle
 from pytest_audiobench.runs.record import MetricRecord, Outcome, VerdictRecord
@@ -106,7 +106,7 @@ class Evaluator:
 
     def _evaluate(self, dataset: Dataset, protocol: Protocol, item: Item) -> Result:
         evaluation = evaluate(self._session.bench, self._handle, item, dataset, protocol)
-        self._present()
+        self._present(evaluation.result.record.judges)
         self._evaluations.append(evaluation)
         self._item.config.hook.pytest_audiobench_result_ready(item=self._item, result=evaluation.result)
         return evaluation.result
@@ -126,7 +126,8 @@ class Evaluator:
         clusters = [row.cluster for row in result.headline_rows][: result.n]
         with test_errors(), self._session.variant(self._handle, options or {}) as handle:
             asker = Asker(handle, bench.store, bench.claims, progress)
-            copies = condition.ask(evaluation.slice, evaluation.protocol, handle, asker)
+            judges = judges_of(bench, evaluation.protocol, progress)
+            copies = condition.ask(evaluation.slice, evaluation.protocol, asker, judges)
         failed = [one for answered in copies for one in answered if one.error is not None]
         asking, errors = result.record.asking, result.record.errors
         asking["failed_again"] = asking.get("failed_again", 0) + len(failed)
@@ -243,21 +244,13 @@ class Evaluator:
             write_part(self._session.place.parts, record, lines_of(evaluation))
             self._item.user_properties.extend(properties(record))
 
-    def _present(self) -> None:
-        handle, store = self._handle, self._session.bench.store
-        self._session.place.open()
-        self._session.place.present(
-            handle.alias,
-            {
-                "alias": handle.alias,
-                "spec": handle.spec,
-                "batching": "planned" if handle.planned else "opaque",
-                "device": handle.device,
-                "fingerprint": dict(handle.fingerprint),
-                "hearing": known_hearing(store, handle)._asdict() if handle.listens else None,
-                "noise": known_noise(store, handle),
-            },
-        )
+    def _present(self, judges: Iterable[str] = ()) -> None:
+        handle, store, place = self._handle, self._session.bench.store, self._session.place
+        place.open()
+        hearing = known_hearing(store, handle)._asdict() if handle.listens else None
+        place.present(handle.alias, {**_facts(handle, "subject"), "hearing": hearing, "noise": known_noise(store, handle)})
+        for alias in judges:
+            place.present(alias, {**_facts(self._session.judges[alias], "judge"), "hearing": None, "noise": None})
 
     def _verdicts(self, result: Result, judged: set[Threshold]) -> Sequence[Verdict]:
         """``judged`` are the thresholds on numbers of the test's own that an earlier result was held to."""
@@ -270,8 +263,9 @@ class Evaluator:
         declared = [one for one in declared if one.metric not in recorded or one not in judged]
         judged.update(one for one in declared if one.metric in recorded)
         failed_again = result.record.asking.get("failed_again", 0)
+        failed_again += sum(counts["errors"] for counts in result.record.judges.values())
         if result.errors + failed_again > self._session.options.max_errors:
-            again = f", and {failed_again} more when asked again," if failed_again else ""
+            again = f", and {failed_again} more when asked again or judged," if failed_again else ""
             detail = (
                 f"{result.errors} of {result.n * result.record.epochs} samples{again} could not be asked "
                 f"({result.record.errors[0]['sample_id']}: {result.record.errors[0]['message']}); "
@@ -298,3 +292,14 @@ class Evaluator:
                 f"no data set is registered as {name!r}; there are {', '.join(sorted(datasets)) or 'none'}"
             )
         return datasets[name]
+
+
+def _facts(handle: Handle, role: Literal["subject", "judge"]) -> dict[str, Any]:
+    return {
+        "alias": handle.alias,
+        "spec": handle.spec,
+        "role": role,
+        "batching": "planned" if handle.planned else "opaque",
+        "device": handle.device,
+        "fingerprint": dict(handle.fingerprint),
+    }

@@ -28,18 +28,18 @@ def _head(evaluation: Evaluation) -> Row:
 
 def _predictions(evaluation: Evaluation) -> Iterator[Row]:
     head = _head(evaluation)
-    stages = [stage.name for stage in evaluation.protocol.stages]
     for one in evaluation.answered:
         sample = one.taken.sample
         keys = one.taken.clip_keys or (None,) * len(sample.clips)
-        for stage in stages:
-            response = one.responses.get(stage)
+        for role, stage in ((stage.role, stage.name) for stage in evaluation.protocol.stages):
+            response = one.told.get(stage)
             cut = (response and response.truncated_s) or (0.0,) * len(sample.clips)
             yield {
                 **head,
                 "sample_id": sample.id,
                 "epoch": one.epoch,
                 "stage": stage,
+                **({} if role == "subject" else {"role": role}),
                 "key": one.keys.get(stage),
                 "question": sample.question,
                 "choices": list(sample.choices),
@@ -47,7 +47,7 @@ def _predictions(evaluation: Evaluation) -> Iterator[Row]:
                 "references": list(sample.references),
                 "outputs": [{"text": o.text, "finish": o.finish} for o in response.outputs] if response else [],
                 "usage": dict(response.usage) if response else {},
-                "error": None if response else one.error,
+                "error": response.error if response else one.error,
                 "audio": [
                     {"source": str(clip), "key": key, "duration_s": length, "truncated_s": lost}
                     for clip, key, length, lost in zip(sample.clips, keys, one.taken.durations_s, cut, strict=True)

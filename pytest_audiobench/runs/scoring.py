@@ -44,10 +44,10 @@ def score(reading: Reading, answered: Sequence[Answered], clusters: Sequence[Has
     """Parse and score every answer; ``clusters`` gives each row's."""
     rows = []
     for one, cluster in zip(answered, clusters, strict=True):
-        if one.error is not None:
+        if one.failure(reading.judge) is not None:
             rows.append(Scored(one, None, None, cluster))
             continue
-        answer = reading.parse(one.taken.sample, one.responses)
+        answer = reading.parse(one.taken.sample, one.told)
         rows.append(Scored(one, answer, reading.score(one.taken.sample, answer), cluster))
     return rows if reading.together is None else _together(reading, rows)
 
