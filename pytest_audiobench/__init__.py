@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pytest_audiobench.datasets.mmau import mmau as mmau
     from pytest_audiobench.datasets.sakura import sakura as sakura
     from pytest_audiobench.datasets.sample import Sample as Sample
+    from pytest_audiobench.protocols.judged import judged as judged
     from pytest_audiobench.protocols.multiple_choice import multiple_choice as multiple_choice
     from pytest_audiobench.protocols.transcription import transcription as transcription
     from pytest_audiobench.report.load import load as load
@@ -28,6 +29,7 @@ _HOMES = {
     "Sample": "datasets.sample",
     "bundled": "datasets.bundled",
     "determinism": "studies.determinism",
+    "judged": "protocols.judged",
     "listening": "studies.listening",
     "load": "report.load",
     "manifest": "datasets.manifest",

@@ -248,7 +248,9 @@ class Evaluator:
         handle, store, place = self._handle, self._session.bench.store, self._session.place
         place.open()
         hearing = known_hearing(store, handle)._asdict() if handle.listens else None
-        place.present(handle.alias, {**_facts(handle, "subject"), "hearing": hearing, "noise": known_noise(store, handle)})
+        place.present(
+            handle.alias, {**_facts(handle, "subject"), "hearing": hearing, "noise": known_noise(store, handle)}
+        )
         for alias in judges:
             place.present(alias, {**_facts(self._session.judges[alias], "judge"), "hearing": None, "noise": None})
 

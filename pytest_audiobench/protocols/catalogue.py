@@ -10,6 +10,7 @@ from pytest_audiobench.protocols.protocol import Protocol
 
 FAMILIES: Mapping[str, str] = MappingProxyType(
     {
+        "judged": "Answers in words, weighed by another model",
         "multiple_choice": "One option of a list",
         "transcription": "The words of speech",
     }

@@ -110,7 +110,12 @@ def _evaluated(bench: Bench, handle: Handle, item: Item, dataset: Dataset, proto
         readings=sheet.readings,
         metrics=sheet.metrics,
         hashes=item_hashes(
-            slice_, protocol, handle.digest, bench.epochs, answered, {alias: one.handle.digest for alias, one in judges.items()}
+            slice_,
+            protocol,
+            handle.digest,
+            bench.epochs,
+            answered,
+            {alias: one.handle.digest for alias, one in judges.items()},
         ),
         asking=dict(vars(asker.counts)) | {"truncated_clips": _cut(answered)},
         errors=_errors(answered),

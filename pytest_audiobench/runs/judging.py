@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import NamedTuple
 
+from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import CannotDo, UsageError
-from pytest_audiobench.models.messages import Response
+from pytest_audiobench.models.messages import Message, Response
 from pytest_audiobench.protocols.judging.agreement import agreement
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Judging, Protocol, Reading, Stage
-from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.runs.handle import Handle
 
 _DIGITS = 12
@@ -69,11 +69,11 @@ def _check(alias: str, handle: Handle) -> None:
 
 
 def _stage(judging: Judging, alias: str, answer: str) -> Stage:
-    def render(sample: Sample, earlier: Earlier) -> tuple[object, ...]:
+    def render(sample: Sample, earlier: Earlier) -> tuple[Message, ...]:
         return judging.prompt(sample, earlier[answer].text)
 
     name = f"{judging.name}@{alias}"
-    return Stage(name, render, settings=judging.settings, role=judging.role, judge=alias)  # type: ignore[arg-type]
+    return Stage(name, render, settings=judging.settings, role=judging.role, judge=alias)
 
 
 def _bound(reading: Reading, aliases: Mapping[str, Sequence[str]], judges: Mapping[str, Handle]) -> Iterator[Reading]:
@@ -93,7 +93,7 @@ def _bound(reading: Reading, aliases: Mapping[str, Sequence[str]], judges: Mappi
         )
 
 
-def _parser(reading: Reading, stage: str):  # type: ignore[no-untyped-def]
+def _parser(reading: Reading, stage: str) -> Callable[[Sample, Earlier], Answer]:
     def parse(sample: Sample, earlier: Earlier) -> Answer:
         return reading.parse(sample, {**earlier, reading.judge: earlier.get(stage, Response())})
 
