@@ -1,4 +1,4 @@
-"""Answers weighed by another model of the run: by a judge that knows the reference, or by an extractor that does not."""
+"""Answers weighed by another model: by a judge that knows the reference, or by an extractor that does not."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from dataclasses import replace
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import AudioSlot, Message, Settings
-from pytest_audiobench.protocols.judging import audiobench, extract, rubric as rubrics, sakura, salmonn, yes_no
+from pytest_audiobench.protocols.judging import audiobench, extract, sakura, salmonn, yes_no
+from pytest_audiobench.protocols.judging import rubric as rubrics
 from pytest_audiobench.protocols.protocol import Earlier, Judging, Protocol, Stage
 
 
@@ -32,7 +33,9 @@ def judged(
     for judging in judgings:
         for reading in judging.readings:
             if reading.name in known:
-                raise UsageError(f"{asked.name} has two readings called {reading.name!r}: rename that of {judging.name}")
+                raise UsageError(
+                    f"{asked.name} has two readings called {reading.name!r}: rename that of {judging.name}"
+                )
             known[reading.name] = reading
     every = replace(asked, available=known, judgings=judgings)
     first = judgings[-1].readings[0].name if own else "yes-no"

@@ -69,8 +69,8 @@ class _Shown(dict[str, Field]):
     def _check(self, name: str) -> None:
         if name not in self._fields:
             raise UsageError(
-                f"the stage {self._stage!r} renders its prompt from the metadata {name!r}, which might tell the answer: "
-                f"if it does not, say so with Stage(…, fields=({name!r},))"
+                f"the stage {self._stage!r} renders its prompt from the metadata {name!r}, which might tell the "
+                f"answer: if it does not, say so with Stage(…, fields=({name!r},))"
             )
 
 

@@ -1,7 +1,8 @@
 """The hashes of one item: what went in, what came out, how it was read. Each component is kept.
 
 ``input_hash`` is equal on any machine, Python, hash seed and number of workers; ``run_hash`` adds the
-answers; ``score_hash`` adds the protocols and, where there are judges, who they are and what they said. No score, float, path or time is ever hashed.
+answers; ``score_hash`` adds the protocols and, where there are judges, who they are and what they said. No score,
+float, path or time is ever hashed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A judge_scores_v1 server as a stranger would write it: the standard library, and nothing of this package.
 
-It gives an answer 1 where it holds the reference, else 0; ``change`` may spoil its reply, ``faults`` are done in place of
-answers, one for each call.
+It gives an answer 1 where it holds the reference, else 0; ``change`` may spoil its reply, ``faults`` are done in place
+of answers, one for each call.
 """
 
 import json

@@ -30,7 +30,8 @@ KINDS = (
         SHARE,
         mean_of("judge_score", "points"),
         lambda one: (one["points"], 1.0),
-        'The mean of "points": what a judge gives an answer, from 0 to 1, over the answers whose verdict could be read.',
+        'The mean of "points": what a judge gives an answer, from 0 to 1, over the answers whose verdict could be '
+        "read.",
     ),
     MetricKind(
         "judge_agreement",

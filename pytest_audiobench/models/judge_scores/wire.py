@@ -44,7 +44,8 @@ def body(items: Sequence[Item]) -> bytes:
 def responses(reply: bytes, wire_ids: Sequence[str]) -> list[Response]:
     """The verdicts in the batch's own order, each as the JSON that a chat model is asked for.
 
-    Raises Breach, naming the field, when they are not exactly one well-formed one for each; Garbled for what is no JSON.
+    Raises Breach, naming the field, when they are not exactly one well-formed one for each, Garbled for what is no
+    JSON.
     """
     told = loads(reply)
     if not isinstance(told, dict) or not isinstance(told.get("items"), list):

@@ -239,7 +239,10 @@ class Client:
         return await self.exchange("GET", path, None, passing_503=path != "/health")
 
     async def exchange(self, method: str, path: str, body: bytes | None, passing_503: bool = True) -> Reply:
-        """One try, whatever its status. Raises Passing for what may pass: a lost connection, no answer in time, 408, 429, 5xx."""
+        """One try. Raises Passing for what may pass: a lost connection, no answer in time, 408, 429, 5xx.
+
+        Any other status is for the caller to judge.
+        """
         try:
             async with asyncio.timeout(self._patience.timeout_s):
                 found = await self._sent(method, path, body)

@@ -32,8 +32,8 @@ def prompt(sample: Sample, answer: str) -> tuple[Message, ...]:
         f"[Reference]\n{listed(sample.truths)}\n\n"
         f"[Answer]\n{shown(answer)}\n\n"
         f"[Question]\n{sample.question}\n\n"
-        "[Task]\nRate how well the answer agrees with the reference in content, accuracy and relevance. Be strict about "
-        "details.\n"
+        "[Task]\nRate how well the answer agrees with the reference in content, accuracy and relevance. Be strict "
+        "about details.\n"
         "0: wrong, or nothing to do with the reference.\n"
         "1: hardly any agreement; mostly misunderstood or irrelevant.\n"
         "2: the subject is right, much of what is said of it is not.\n"
@@ -85,7 +85,8 @@ _SAID = (
     "Rating: 2024",
 )
 _ABOUT = About(
-    rule="A judge is shown reference, answer and question, and rates the answer from 0 to 5 (512 new tokens, temperature "
+    rule="A judge is shown reference, answer and question, and rates the answer from 0 to 5 (512 new tokens, "
+    "temperature "
     "0). The last word of its reply must be a number from 0 to 5; it is divided by 5, so that 60 % is what AudioBench "
     "prints as 60. Any other reply is no verdict: the answer is left out and counted.",
     source="AudioLLMs/AudioBench, src/dataset_src/eval_methods/eval_llama3_70b.py; the prompt's wording is ours, since "
@@ -93,9 +94,10 @@ _ABOUT = About(
     examples=tuple(Example(text, reference="a dog in the rain") for text in _SAID),
 )
 _ABOUT_PUBLISHED = About(
-    rule="As `audiobench-judge`, but a reply whose last word is no number is rated 0, and a number outside 0 to 5 is kept.",
+    rule="As `audiobench-judge`, but a reply whose last word is no number is rated 0, and a number outside 0 to 5 is "
+    "kept.",
     source="AudioLLMs/AudioBench, src/dataset_src/eval_methods/eval_llama3_70b.py (Llama-3-70B, no temperature set)",
     examples=tuple(Example(text, reference="a dog in the rain") for text in _SAID),
-    defects="A reply that goes on behind its rating, or writes 4/5, costs the model all points; a stray number in the last "
-    "place counts as a rating. `audiobench-judge` leaves both out and counts them.",
+    defects="A reply that goes on behind its rating, or writes 4/5, costs the model all points; a stray number in "
+    "the last place counts as a rating. `audiobench-judge` leaves both out and counts them.",
 )

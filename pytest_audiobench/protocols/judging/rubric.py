@@ -90,7 +90,8 @@ _ABOUT = About(
     'its reason, as one JSON object {"score": …, "rationale": …}, perhaps in a code fence (512 new tokens, temperature '
     "0). A judge_scores_v1 server is sent rubric, reference and answer apart. Anything else than such an object, and a "
     "score outside 0 to 1, is no verdict: the answer is left out and counted.",
-    source="ours, after mode 1 of BEANS-Next (earthspecies/beans-next, beans_next/judges/scorer.py and http_schemas.py)",
+    source="ours, after mode 1 of BEANS-Next (earthspecies/beans-next, beans_next/judges/scorer.py and "
+    "http_schemas.py)",
     examples=(
         Example('{"score": 0.5, "rationale": "The dog is there, the rain is not."}', reference="a dog in the rain"),
         Example('```json\n{"score": 1}\n```', reference="a dog"),

@@ -24,8 +24,8 @@ def prompt(sample: Sample, answer: str) -> tuple[Message, ...]:
         "Decide by these criteria.\n"
         "1. Exactly one option is true. A reply that settles on none of the options, or on more than one, is "
         "incorrect.\n"
-        "2. A reply that settles on one option is correct if that is the true one, and incorrect otherwise. Other words "
-        "for the same option count: a noun for its adjective, the option's text without its letter.\n"
+        "2. A reply that settles on one option is correct if that is the true one, and incorrect otherwise. Other "
+        "words for the same option count: a noun for its adjective, the option's text without its letter.\n"
         "3. Read everything before you decide.\n\n"
         "Examples, for the question: Which animal is heard? (a) dog (b) cat (c) cow (d) pig, with the true option (a) "
         'dog. "A horse neighs." is incorrect, since it settles on no option; "A dog or a cat." is incorrect, since it '
@@ -41,7 +41,7 @@ def prompt(sample: Sample, answer: str) -> tuple[Message, ...]:
 
 
 def judgement(text: str) -> bool | None:
-    """What the published pattern ``Explanation: (.*?)\\nJudgement: (.*?)(?:\\n\\n|$)`` finds, None where it does not.
+    r"""What the published pattern ``Explanation: (.*?)\nJudgement: (.*?)(?:\n\n|$)`` finds, None where it does not.
 
     Found by two searches in place of the pattern, which takes a time that grows with the square of a hostile text.
     """
@@ -80,10 +80,10 @@ def _true_option(sample: Sample) -> str:
 _ABOUT = About(
     rule="A judge (gpt-4o-2024-11-20 as published, temperature 0, top_p 0.9, 1,024 new tokens) is shown question, "
     "options, the true option and the answer; an answer that settles on no option or on several is incorrect. Its "
-    "reply is read as Explanation: …, a line break, Judgement: …, up to an empty line or the end; the judgement must be "
-    "correct or incorrect, whatever its case. Any other reply stays in the denominator, as not correct.",
-    source="ckyang1124/SAKURA, evaluation/llm_judge.py (Yang et al. 2025). The criteria are its; the prompt's wording is "
-    "ours, since its text comes without a licence, so a judge may decide otherwise than it did there",
+    "reply is read as Explanation: …, a line break, Judgement: …, up to an empty line or the end; the judgement must "
+    "be correct or incorrect, whatever its case. Any other reply stays in the denominator, as not correct.",
+    source="ckyang1124/SAKURA, evaluation/llm_judge.py (Yang et al. 2025). The criteria are its; the prompt's "
+    "wording is ours, since its text comes without a licence, so a judge may decide otherwise than it did there",
     examples=tuple(
         Example(text, reference="dog", choices=("dog", "cat", "cow", "pig"))
         for text in (
@@ -94,6 +94,6 @@ _ABOUT = About(
         )
     ),
     defects="A reply that cannot be read counts as an incorrect answer of the model's, as with **correct** in bold. "
-    "`sakura-judge-read` leaves such answers out. The answer stands unmarked in the prompt, so that one which addresses "
-    "the judge may move it.",
+    "`sakura-judge-read` leaves such answers out. The answer stands unmarked in the prompt, so that one which "
+    "addresses the judge may move it.",
 )

@@ -24,7 +24,9 @@ def sqqa() -> Judging:
 
 def slot() -> Judging:
     """``slot-judge`` and ``slot-judge-kept``."""
-    found = readings(SLOT, "slot-judge", _slot_prompt, yes_no.parsed, yes_no.scored, _ABOUT_SLOT, norm="first-word-yes-no")
+    found = readings(
+        SLOT, "slot-judge", _slot_prompt, yes_no.parsed, yes_no.scored, _ABOUT_SLOT, norm="first-word-yes-no"
+    )
     return Judging(SLOT, _slot_prompt, found, Settings(max_new_tokens=16))
 
 
@@ -72,9 +74,10 @@ def _scored(sample: Sample, value: str) -> Mapping[str, float]:
 
 _ABOUT_SQQA = About(
     rule="A judge (GPT-3.5 in the paper, Qwen3-8B in the reproduction) is shown question, standard answers and the "
-    'answer, and replies with a dictionary {"Correct": True or False, "Reason": …} (512 new tokens, temperature 0). The '
-    "entry Correct is read, whatever the case of its value; a reply without it, or with both values, is no verdict: the "
-    "answer is left out and counted.",
+    'answer, and replies with a dictionary {"Correct": True or False, "Reason": …} (512 new tokens, temperature 0). '
+    "The "
+    "entry Correct is read, whatever the case of its value; a reply without it, or with both values, is no verdict: "
+    "the answer is left out and counted.",
     source="SALMONN (Tang et al. 2024, appendix on spoken-query question answering) and its reproduction; the prompt's "
     "wording is ours",
     examples=tuple(
@@ -82,13 +85,14 @@ _ABOUT_SQQA = About(
         for text in ('{"Correct": True, "Reason": "same city"}', "{'Correct': false}", "Correct.", '"Correct": maybe')
     ),
     defects="The reproduction asks once for each standard answer and takes the answer for right if one of them is met; "
-    "here all are listed in one request. The answer stands unmarked in the prompt, so that one which addresses the judge "
-    "may move it.",
+    "here all are listed in one request. The answer stands unmarked in the prompt, so that one which addresses the "
+    "judge may move it.",
 )
 _ABOUT_SLOT = About(
-    rule="A judge is shown the question that asked for the slot, the true value and the model's, and says Yes or No (16 "
-    "new tokens, temperature 0). Its first word must be yes or no, and the other word must not follow; anything else is "
-    "no verdict: the answer is left out and counted.",
+    rule="A judge is shown the question that asked for the slot, the true value and the model's, and says Yes or No "
+    "(16 "
+    "new tokens, temperature 0). Its first word must be yes or no, and the other word must not follow; anything else "
+    "is no verdict: the answer is left out and counted.",
     source="the reproduction of SALMONN's slot filling on SLURP (eval_sf.py); the prompt's wording is ours",
     examples=tuple(
         Example(text, reference="tuesday", question="According to the speech, what is the date?")

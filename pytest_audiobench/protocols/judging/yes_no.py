@@ -95,11 +95,13 @@ _ABOUT = About(
     examples=tuple(Example(text, reference="dog") for text in _EXAMPLES),
 )
 _ABOUT_BEANS = About(
-    rule="The reply, without outer white space and in capitals, begins with YES (right) or NO (wrong); anything else is "
+    rule="The reply, without outer white space and in capitals, begins with YES (right) or NO (wrong); anything else "
+    "is "
     "an error, and the answer is left out. The prompt is that of `yes-no`: BEANS-Next's own wording is not repeated "
     "here, so a judge may say something else than it said there.",
     source="earthspecies/beans-next, beans_next/judges/predict_v1_judge.py",
     examples=tuple(Example(text, reference="dog") for text in _EXAMPLES),
-    defects='"nothing" and "NOT SURE" begin with NO and count as a verdict, "Yesterday" begins with YES; "**YES**" is an '
+    defects='"nothing" and "NOT SURE" begin with NO and count as a verdict, "Yesterday" begins with YES; "**YES**" '
+    "is an "
     "error. `yes-no` wants the whole word, and takes off the emphasis.",
 )
