@@ -264,14 +264,17 @@ class Evaluator:
         recorded = {metric.name for metric in self._recorded}
         declared = [one for one in declared if one.metric not in recorded or one not in judged]
         judged.update(one for one in declared if one.metric in recorded)
-        failed_again = result.record.asking.get("failed_again", 0)
-        failed_again += sum(counts["errors"] for counts in result.record.judges.values())
-        if result.errors + failed_again > self._session.options.max_errors:
-            again = f", and {failed_again} more when asked again or judged," if failed_again else ""
+        more = {
+            "when asked again": result.record.asking.get("failed_again", 0),
+            "when judged": sum(counts["errors"] for counts in result.record.judges.values()),
+        }
+        failed = result.errors + sum(more.values())
+        if failed > self._session.options.max_errors:
+            further = "".join(f", and {count} more {when}," for when, count in more.items() if count)
             detail = (
-                f"{result.errors} of {result.n * result.record.epochs} samples{again} could not be asked "
+                f"{result.errors} of {result.n * result.record.epochs} samples{further} could not be asked "
                 f"({result.record.errors[0]['sample_id']}: {result.record.errors[0]['message']}); "
-                f"mend them, or allow them with --ab-max-errors {result.errors + failed_again}"
+                f"mend them, or allow them with --ab-max-errors {failed}"
             )
             texts = [threshold.text for threshold in declared] or ["every sample asked"]
             return [Verdict("not_comparable", text, None, detail) for text in texts]

@@ -28,6 +28,7 @@ from pytest_audiobench.plugin.registration import Registration
 from pytest_audiobench.runs.claims import Claims
 from pytest_audiobench.runs.evaluate import Bench
 from pytest_audiobench.runs.handle import Handle
+from pytest_audiobench.runs.judging import check_judge
 from pytest_audiobench.runs.store import Store
 
 _PLAYED_NOTHING = Hearing("unproven", "a judge is played nothing")
@@ -176,8 +177,8 @@ class EvalSession:
         """
         for alias in self.specs:
             _ = self.handle(alias).limits
-        for judge in self.judges.values():
-            _ = judge.limits
+        for handle in self.judges.values():
+            check_judge(handle)
         told = [*((spec, False) for spec in self.specs.values()), *((spec, True) for spec in self.judge_specs.values())]
         check_apart({spec.alias: self.made(spec, judge) for spec, judge in told if spec.kind == "openai"})
 

@@ -22,7 +22,7 @@ from pytest_audiobench.runs.judging import put_to_judges
 from pytest_audiobench.runs.record import ItemRecord
 from pytest_audiobench.runs.result import Result
 from pytest_audiobench.runs.scoring import Scored
-from pytest_audiobench.runs.sheet import score_sheet
+from pytest_audiobench.runs.sheet import Sheet, score_sheet
 from pytest_audiobench.runs.slices import Slice, clusters, take
 from pytest_audiobench.runs.store import Store
 
@@ -127,7 +127,7 @@ def _evaluated(bench: Bench, handle: Handle, item: Item, dataset: Dataset, proto
     # A replay or a guess is no model at work: how fast it is would only be misread.
     record.taken = speed.sums(answered, asker.time, handle.peak_memory_bytes) if handle.listens else {}
     record.speed = speed.figures(record.taken)
-    record.warnings = [*_warnings(record, slice_, answered), *cautions]
+    record.warnings = [*_warnings(record, slice_, answered), *cautions, *_unread(sheet, protocol)]
     clustered = own is not None or bench.epochs > 1
     result = Result(record, sheet.rows, protocol.readings, clustered)
     return Evaluation(result, slice_, protocol, answered, sheet.rows)
@@ -156,6 +156,17 @@ def _errors(answered: Sequence[Answered]) -> list[dict[str, str]]:
     failed = [(one, str(one.error)) for one in answered if one.error is not None]
     failed += [(one, f"{stage}: {error}") for one in answered for stage, error in unjudged(one)]
     return [{"sample_id": one.sample_id, "message": message} for one, message in failed[:_ERRORS_NAMED]]
+
+
+def _unread(sheet: Sheet, protocol: Protocol) -> list[str]:
+    """What a judge said that was no verdict, once for each judging of each judge."""
+    found: dict[str, str] = {}
+    for reading, record in zip(protocol.readings, sheet.readings, strict=True):
+        asked = record.coverage["n"] - record.coverage["errors"]
+        unread = asked - record.coverage["parsed"]
+        if reading.judge and unread:
+            found.setdefault(reading.judge, f"{unread} of {asked} verdicts of {reading.judge} could not be read")
+    return list(found.values())
 
 
 def unjudged(one: Answered) -> list[tuple[str, str]]:

@@ -21,6 +21,7 @@ class Handle:
         self._make_way = make_way
         self._loaded = False
         self._peak_memory_bytes: int | None = None
+        self._hearing: Hearing | None = None
 
     @property
     def spec(self) -> str:
@@ -60,7 +61,7 @@ class Handle:
     @property
     def hearing(self) -> Hearing | None:
         """What loading the model showed of its hearing; None before that, and where it shows nothing."""
-        return getattr(self._model, "hearing", None)
+        return getattr(self._model, "hearing", None) or self._hearing
 
     @property
     def peak_memory_bytes(self) -> int | None:
@@ -90,6 +91,7 @@ class Handle:
 
     def close(self) -> None:
         if self._loaded:
-            self._peak_memory_bytes = self.peak_memory_bytes
+            # A model that made way for a judge is still to be told of.
+            self._peak_memory_bytes, self._hearing = self.peak_memory_bytes, self.hearing
             self._model.close()
             self._loaded = False

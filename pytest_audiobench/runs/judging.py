@@ -8,7 +8,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.errors import CannotDo, UsageError
+from pytest_audiobench.errors import CannotDo, FatalError, UsageError
 from pytest_audiobench.models.messages import Message, Response
 from pytest_audiobench.protocols.judging.agreement import agreement
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Judging, Protocol, Reading, Stage
@@ -31,15 +31,13 @@ def put_to_judges(protocol: Protocol, judges: Mapping[str, Handle]) -> Judged:
     A judge's readings keep their names where the run has one judge, and are called ``READING@ALIAS`` where it has
     several. Behind them stand the agreements: of each judge with the first reading by rule, and of each two judges.
     Without a judge, the readings by rule are left, with a warning. Raises CannotDo, naming the option, when there are
-    none, and when no judge can be asked; UsageError for a judge that cannot read text alone.
+    none, and when no judge can be asked.
     """
     asked = [one for one in protocol.judgings if any(reading.judge == one.name for reading in protocol.readings)]
     if not asked:
         return Judged(protocol)
     if not judges:
         return _by_rule_alone(protocol)
-    for alias, handle in judges.items():
-        _check(alias, handle)
     # All that is asked of one judge is asked in a row, so that one that fills a device is loaded once.
     pairs = [(one, alias) for alias, handle in judges.items() for one in asked if handle.can_judge(one.name)]
     for one in asked:
@@ -62,10 +60,21 @@ def _by_rule_alone(protocol: Protocol) -> Judged:
     return Judged(replace(protocol, readings=left), (warning,))
 
 
-def _check(alias: str, handle: Handle) -> None:
-    limits = handle.limits
+def check_judge(handle: Handle) -> None:
+    """Raises UsageError for a model that cannot be asked about text alone, or cannot be had here at all."""
+    try:
+        limits = handle.limits
+    except UsageError:
+        raise
+    except FatalError as error:
+        raise UsageError(
+            f"--ab-judge {handle.alias}: {error}; a model of text alone can judge behind a server, as "
+            "openai:NAME,base_url=http://127.0.0.1:8000/v1"
+        ) from None
     if "open" not in limits.tasks or limits.min_clips:
-        raise UsageError(f"{handle.spec} (--ab-judge {alias}) cannot be a judge: it answers no question in words alone")
+        raise UsageError(
+            f"{handle.spec} (--ab-judge {handle.alias}) cannot be a judge: it answers no question in words alone"
+        )
 
 
 def _stage(judging: Judging, alias: str, answer: str) -> Stage:

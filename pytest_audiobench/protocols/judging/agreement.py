@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 
 from pytest_audiobench.datasets.sample import Sample
@@ -13,7 +14,8 @@ _RIGHT_FROM = 0.5
 def agreement(one: Reading, other: Reading) -> Reading:
     """Whether ``one`` and ``other`` take an answer for right: metrics ``judge_agreement`` and ``judge_kappa``.
 
-    An answer that either leaves out, or whose verdict either could not have, is left out.
+    An answer that either leaves out, or whose verdict either could not have, is left out. The signature holds the
+    digests of both signatures, which stand in full beside their own numbers.
     """
 
     def parse(sample: Sample, earlier: Earlier) -> Answer:
@@ -22,12 +24,16 @@ def agreement(one: Reading, other: Reading) -> Reading:
 
     return Reading(
         name=f"{one.name}-vs-{other.name}",
-        signature=f"agreement|v:1|right:from {_RIGHT_FROM}|of:{{{one.signature}}}{{{other.signature}}}",
+        signature=f"agreement|v:1|right:from {_RIGHT_FROM}|of:{_digest(one)}+{_digest(other)}",
         parse=parse,
         score=_score,
         metrics=("judge_agreement", "judge_kappa"),
         about=About("Both right or both wrong, points counting as right from 0.5 on.", "ours"),
     )
+
+
+def _digest(reading: Reading) -> str:
+    return hashlib.sha256(reading.signature.encode()).hexdigest()[:12]
 
 
 def _right(reading: Reading, sample: Sample, earlier: Earlier) -> int | None:
