@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,6 +18,7 @@ from pytest_audiobench.models.model import Hearing
 from pytest_audiobench.plugin.edge import test_errors
 from pytest_audiobench.plugin.items import EvalItem
 from pytest_audiobench.plugin.keys import REQUIRED
+from pytest_audiobench.plugin.presence import present_judges, present_model
 from pytest_audiobench.plugin.session import EvalSession
 from pytest_audiobench.protocols.protocol import Protocol
 from pytest_audiobench.report.item_lines import lines_of
@@ -25,7 +26,7 @@ from pytest_audiobench.report.junit import properties
 from pytest_audiobench.report.parts import write_part
 from pytest_audiobench.runs.ask import Asker
 from pytest_audiobench.runs.evaluate import Evaluation, Item, evaluate, judges_of
-from pytest_audiobench.runs.findings import keep_hearing, keep_noise, known_hearing, known_noise
+from pytest_audiobench.runs.findings import keep_hearing, keep_noise
 from pytest_audiobench.runs.handle import Handle
 from pytest_audiobench.runs.record import MetricRecord, Outcome, VerdictRecord
 from pytest_audiobench.runs.repetition import Condition
@@ -106,7 +107,8 @@ class Evaluator:
 
     def _evaluate(self, dataset: Dataset, protocol: Protocol, item: Item) -> Result:
         evaluation = evaluate(self._session.bench, self._handle, item, dataset, protocol)
-        self._present(evaluation.result.record.judges)
+        self._present()
+        present_judges(self._session.place, (self._session.judges[one] for one in evaluation.result.record.judges))
         self._evaluations.append(evaluation)
         self._item.config.hook.pytest_audiobench_result_ready(item=self._item, result=evaluation.result)
         return evaluation.result
@@ -244,15 +246,8 @@ class Evaluator:
             write_part(self._session.place.parts, record, lines_of(evaluation))
             self._item.user_properties.extend(properties(record))
 
-    def _present(self, judges: Iterable[str] = ()) -> None:
-        handle, store, place = self._handle, self._session.bench.store, self._session.place
-        place.open()
-        hearing = known_hearing(store, handle)._asdict() if handle.listens else None
-        place.present(
-            handle.alias, {**_facts(handle, "subject"), "hearing": hearing, "noise": known_noise(store, handle)}
-        )
-        for alias in judges:
-            place.present(alias, {**_facts(self._session.judges[alias], "judge"), "hearing": None, "noise": None})
+    def _present(self) -> None:
+        present_model(self._session.place, self._session.bench.store, self._handle)
 
     def _verdicts(self, result: Result, judged: set[Threshold]) -> Sequence[Verdict]:
         """``judged`` are the thresholds on numbers of the test's own that an earlier result was held to."""
@@ -297,14 +292,3 @@ class Evaluator:
                 f"no data set is registered as {name!r}; there are {', '.join(sorted(datasets)) or 'none'}"
             )
         return datasets[name]
-
-
-def _facts(handle: Handle, role: Literal["subject", "judge"]) -> dict[str, Any]:
-    return {
-        "alias": handle.alias,
-        "spec": handle.spec,
-        "role": role,
-        "batching": "planned" if handle.planned else "opaque",
-        "device": handle.device,
-        "fingerprint": dict(handle.fingerprint),
-    }
