@@ -58,7 +58,7 @@ def multiple_choice(
         return (user,) if system is None else (Message("system", (system,)), user)
 
     stage = Stage("answer", render, task="choice", settings=Settings(max_new_tokens=max_new_tokens))
-    asked = Protocol("multiple_choice", (stage,), (available["letters"],), available)
+    asked = Protocol("multiple_choice", (stage,), (available["letters"],), available, expects="option")
     return asked.reading_as(*readings) if readings else asked
 
 

@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from pytest_audiobench.datasets.sample import Field, Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Message, Response, Settings
+from pytest_audiobench.protocols.failures import Expects
 
 Status: TypeAlias = Literal["parsed", "unparsed", "refused", "empty", "out_of_range", "truncated"]
 Role: TypeAlias = Literal["subject", "judge", "extractor"]
@@ -152,14 +153,21 @@ ALL = "all"
 class Protocol:
     """Prompt, and one or several readings of the same answers; the first is the headline.
 
-    ``judgings`` are what judges can be asked about the answers of the last stage: those that a chosen reading needs.
+    ``expects`` says what an answer should be, so that the ways in which it goes wrong can be told apart. ``judgings``
+    are what judges can be asked about the answers: those that a chosen reading needs are.
     """
 
     name: str
     stages: tuple[Stage, ...]
     readings: tuple[Reading, ...]
     available: Mapping[str, Reading]
+    expects: Expects = "open"
     judgings: tuple[Judging, ...] = ()
+
+    @property
+    def answering(self) -> Stage:
+        """The stage whose output is the model's answer: the last that the subject is asked."""
+        return [stage for stage in self.stages if stage.role == "subject"][-1]
 
     def reading_as(self, *names: str) -> Protocol:
         """The same questions, read by the named readings, the first as the headline; by every one for "all".

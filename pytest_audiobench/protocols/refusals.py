@@ -21,8 +21,27 @@ _REFUSAL = re.compile(
     """,
     re.I | re.X,
 )
+_SIGNS = (
+    "sorry",
+    "apolog",
+    "unfortunately",
+    "able",
+    "afraid",
+    "can",
+    "could",
+    "don",
+    "do not",
+    "will not",
+    "won",
+    "not p",
+)
+_SIGNS += ("impossible", "please", "as a", "i'm a", "i’m a", "i am a", "we're a", "we’re a", "we are a", "sure")
+"""One of these is in every refusal; most answers hold none, which is much cheaper to see."""
 
 
 def refuses(text: str) -> bool:
     """Whether ``text`` says, in English and outside quotation marks, that it cannot or will not answer."""
+    lowered = " ".join(text.lower().split())
+    if not any(sign in lowered for sign in _SIGNS):
+        return False
     return _REFUSAL.search(_QUOTED.sub(" ", " ".join(text.split()))) is not None

@@ -35,7 +35,7 @@ def transcription(
 
     stage = Stage("answer", render, task="transcription", settings=Settings(max_new_tokens=max_new_tokens))
     available = {"wer-basic": Reading("wer-basic", _SIGNATURE, _parse, _score, ("wer",))}
-    asked = Protocol("transcription", (stage,), tuple(available.values()), available)
+    asked = Protocol("transcription", (stage,), tuple(available.values()), available, expects="words")
     return asked.reading_as(*readings) if readings else asked
 
 

@@ -82,6 +82,7 @@ def _scored(evaluation: Evaluation) -> Iterator[Row]:
                 "reading": reading,
                 "status": "error" if row.answer is None else row.answer.status,
                 "scores": None if row.scores is None else dict(row.scores),
+                "failures": list(row.failures),
                 "groups": {name: str(metadata[name]) for name in groups if name in metadata},
                 "cluster": _cluster(evaluation, row),
             }

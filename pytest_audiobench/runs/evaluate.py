@@ -95,7 +95,7 @@ def _evaluated(bench: Bench, handle: Handle, item: Item, dataset: Dataset, proto
     judges = judges_of(bench, protocol, item.progress)
     answered = gather(slice_, protocol, asker, bench.epochs, judges)
     own = clusters(slice_)
-    sheet = score_sheet(protocol.readings, answered, own, slice_.groups, bench.epochs)
+    sheet = score_sheet(protocol, answered, own, slice_.groups, bench.epochs)
     record = ItemRecord(
         index=item.index,
         nodeid=item.nodeid,

@@ -43,7 +43,7 @@ def put_to_judges(protocol: Protocol, judges: Mapping[str, Handle]) -> Judged:
     for one in asked:
         if not any(one is other for other, _ in pairs):
             raise CannotDo(f"{one.name} can be put to none of this run's judges ({', '.join(judges)}): name another")
-    answer = protocol.stages[-1].name
+    answer = protocol.answering.name
     stages = tuple(_stage(one, alias, answer) for one, alias in pairs)
     own = {one.name: [alias for other, alias in pairs if other is one] for one in asked}
     readings = tuple(bound for reading in protocol.readings for bound in _bound(reading, own, judges))

@@ -10,9 +10,10 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.metrics.units import POINTS
 from pytest_audiobench.metrics.value import Metric
+from pytest_audiobench.protocols.failures import FAILURES
 from pytest_audiobench.protocols.protocol import Reading
 from pytest_audiobench.runs.record import ItemRecord, MetricRecord
-from pytest_audiobench.runs.scoring import SHARES, Scored, coverage, estimate
+from pytest_audiobench.runs.scoring import SHARES, WITHOUT, Scored, coverage, estimate
 from pytest_audiobench.stats.paired import paired_difference
 
 _KEY = re.compile(r"(?P<name>[a-z][\w-]*)(\[(?P<group>[^\]]*)\])?")
@@ -22,7 +23,8 @@ class Result:
     """The outcome of one eval.
 
     ``result["accuracy"]`` is the headline protocol's; ``result["accuracy[hop=multi]"]`` a group's, for any
-    metadata field; ``result["accuracy[protocol=mmau-string]"]`` another protocol's reading of the same answers.
+    metadata field; ``result["accuracy[protocol=mmau-string]"]`` another protocol's reading of the same answers;
+    ``result["wer[without=loop]"]`` the score without the answers of one class of failures.
     """
 
     def __init__(
@@ -75,10 +77,12 @@ class Result:
             return as_metric(recorded[-1], {})
         if reading is None or name not in (*reading.metrics, *SHARES):
             return None
-        rows = [row for row in self._rows[reading.name] if _matches(row, wanted)]
-        if not rows:
+        without = wanted.pop(WITHOUT, None)
+        rows = [row for row in self._rows[reading.name] if without not in row.failures and _matches(row, wanted)]
+        if not rows or (without is not None and without not in FAILURES):
             return None
-        return as_metric(estimate(name, reading, rows, self._clustered, wanted), coverage(rows))
+        group = wanted if without is None else {**wanted, WITHOUT: without}
+        return as_metric(estimate(name, reading, rows, self._clustered, group), coverage(rows))
 
     def gain_over(self, other: Result, metric: str | None = None) -> Metric:
         """How much better this result is than ``other`` on the samples that both asked, in points: positive is better.

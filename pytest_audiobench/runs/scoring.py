@@ -9,25 +9,31 @@ from typing import NamedTuple
 
 from pytest_audiobench.metrics.metric import Statistics
 from pytest_audiobench.metrics.registry import metric_kind
+from pytest_audiobench.protocols.failures import FAILURES, WORDINGS
 from pytest_audiobench.protocols.protocol import Answer, Reading
 from pytest_audiobench.runs.answers import Answered
 from pytest_audiobench.runs.record import MetricRecord
 
 STATUSES = ("parsed", "unparsed", "refused", "empty", "out_of_range", "truncated")
-SHARES = ("coverage", *STATUSES[1:], "errors", "skipped")
+SHARES = ("coverage", *STATUSES[1:], "errors", "skipped", *WORDINGS)
 """Metrics that every reading has: which share of the samples was answered, and how the rest was not."""
+
+WITHOUT = "without"
+"""The group that leaves out the answers of one class of failures: ``wer[without=loop]``."""
 
 
 class Scored(NamedTuple):
     """A sample as one reading saw it.
 
     ``answer`` is None when its asking failed; ``scores`` is None then, and where the protocol leaves the answer out.
+    ``wording`` holds the classes of failures that the text shows.
     """
 
     answered: Answered
     answer: Answer | None
     scores: Statistics | None
     cluster: Hashable
+    wording: tuple[str, ...] = ()
 
     @property
     def identity(self) -> tuple[str, int]:
@@ -35,20 +41,32 @@ class Scored(NamedTuple):
         return self.answered.sample_id, self.answered.epoch
 
     @property
+    def failures(self) -> tuple[str, ...]:
+        """The classes of failures that the answer falls into: by its text, and by what the reading made of it."""
+        status = "errors" if self.answer is None else self.answer.status
+        found = {*self.wording, status}
+        return tuple(name for name in FAILURES if name in found)
+
+    @property
     def is_skipped(self) -> bool:
         """Whether the protocol leaves the answer out of its score."""
         return self.answer is not None and self.scores is None
 
 
-def score(reading: Reading, answered: Sequence[Answered], clusters: Sequence[Hashable]) -> list[Scored]:
-    """Parse and score every answer; ``clusters`` gives each row's."""
+def score(
+    reading: Reading,
+    answered: Sequence[Answered],
+    clusters: Sequence[Hashable],
+    wordings: Sequence[tuple[str, ...]] | None = None,
+) -> list[Scored]:
+    """Parse and score every answer; ``clusters`` gives each row's, ``wordings`` the failures that its text shows."""
     rows = []
-    for one, cluster in zip(answered, clusters, strict=True):
+    for one, cluster, wording in zip(answered, clusters, wordings or [()] * len(answered), strict=True):
         if one.failure(reading.judge) is not None:
             rows.append(Scored(one, None, None, cluster))
             continue
         answer = reading.parse(one.taken.sample, one.told)
-        rows.append(Scored(one, answer, reading.score(one.taken.sample, answer), cluster))
+        rows.append(Scored(one, answer, reading.score(one.taken.sample, answer), cluster, wording))
     return rows if reading.together is None else _together(reading, rows)
 
 
@@ -107,7 +125,7 @@ def estimate(
 
 def _statuses(row: Scored) -> Statistics:
     status = "errors" if row.answer is None else row.answer.status
-    return {status: 1.0, "skipped": float(row.is_skipped)}
+    return {status: 1.0, "skipped": float(row.is_skipped), **dict.fromkeys(row.wording, 1.0)}
 
 
 def _finite(value: float | None) -> float | None:

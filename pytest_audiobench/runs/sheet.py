@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pytest_audiobench.metrics.agreement import across_epochs
-from pytest_audiobench.protocols.protocol import Reading
+from pytest_audiobench.protocols.failures import FAILURES, failures
+from pytest_audiobench.protocols.protocol import Protocol, Reading
 from pytest_audiobench.runs.answers import Answered
 from pytest_audiobench.runs.record import MetricRecord, ReadingRecord
-from pytest_audiobench.runs.scoring import Scored, coverage, estimate, score
+from pytest_audiobench.runs.scoring import WITHOUT, Scored, coverage, estimate, score
 
 
 @dataclass(frozen=True)
@@ -23,19 +24,24 @@ class Sheet:
 
 
 def score_sheet(
-    readings: Sequence[Reading],
+    protocol: Protocol,
     answered: Sequence[Answered],
     clusters: Sequence[str] | None,
     groups: Sequence[str],
     epochs: int,
 ) -> Sheet:
-    """Read and score ``answered`` (epoch by epoch, each in one order of samples) by every reading.
+    """Read and score ``answered`` (epoch by epoch, each in one order of samples) by every reading of ``protocol``.
 
     ``clusters`` names each sample's cluster, None where no clip repeats; ``groups`` the metadata fields to report on.
     """
     clustered = clusters is not None or epochs > 1
     each = (list(clusters) * epochs) if clusters is not None else [one.sample_id for one in answered]
-    rows = {reading.name: score(reading, answered, each) for reading in readings}
+    readings, stage = protocol.readings, protocol.answering.name
+    wordings = [
+        failures(one.taken.sample, one.responses[stage], protocol.expects) if stage in one.responses else ()
+        for one in answered
+    ]
+    rows = {reading.name: score(reading, answered, each, wordings) for reading in readings}
     return Sheet(
         rows=rows,
         readings=[ReadingRecord(r.name, r.signature, coverage(rows[r.name])) for r in readings],
@@ -46,6 +52,11 @@ def score_sheet(
 
 def _metrics(reading: Reading, rows: Sequence[Scored], groups: Sequence[str], clustered: bool) -> list[MetricRecord]:
     found = [estimate(name, reading, rows, clustered) for name in (*reading.metrics, "coverage")]
+    for failure in FAILURES:
+        others = [row for row in rows if failure not in row.failures]
+        if len(others) < len(rows):
+            found.append(estimate(failure, reading, rows, clustered))
+            found += [estimate(name, reading, others, clustered, {WITHOUT: failure}) for name in reading.metrics]
     for field_ in groups:
         values: dict[str, list[Scored]] = {}
         for row in rows:

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 from pytest_audiobench.identity import digest
 from pytest_audiobench.metrics.metric import Statistics
 from pytest_audiobench.metrics.registry import is_known, metric_kind
+from pytest_audiobench.protocols.failures import FAILURES
 from pytest_audiobench.runs.record import MetricRecord, ReadingRecord
-from pytest_audiobench.runs.scoring import SHARES
+from pytest_audiobench.runs.scoring import SHARES, WITHOUT
 
 HASHES = ("input_hash", "run_hash", "score_hash")
 
@@ -70,7 +71,8 @@ class Pool:
     def _row(self, line: Json) -> Row:
         failed = line["status"] == "error"
         skipped = not failed and line["scores"] is None
-        status = self._keep({"errors" if failed else line["status"]: 1.0, "skipped": float(skipped)})
+        shares = dict.fromkeys(("errors" if failed else line["status"], *line["failures"]), 1.0)
+        status = self._keep({**shares, "skipped": float(skipped)})
         statistics = None if failed or skipped else self._keep(line["scores"])
         return Row(statistics, status, _cluster(line), self._keep(line["groups"]))
 
@@ -114,7 +116,7 @@ class Pool:
         names = {name: None for name in names if is_known(name) and metric_kind(name).poolable}
         for name in names:
             yield _pooled(name, (reading, signature), rows, epochs)
-        for group, members in _grouped(rows):
+        for group, members in (*_without_failures(rows), *_grouped(rows)):
             for name in names:
                 if name not in SHARES:
                     yield _pooled(name, (reading, signature), members, epochs, group)
@@ -142,6 +144,13 @@ def _grouped(rows: Sequence[Row]) -> Iterator[tuple[dict[str, str], list[Row]]]:
                 values.setdefault(str(row.groups[name]), []).append(row)
         if len(values) > 1:
             yield from (({name: value}, values[value]) for value in sorted(values))
+
+
+def _without_failures(rows: Sequence[Row]) -> Iterator[tuple[dict[str, str], list[Row]]]:
+    for failure in FAILURES:
+        others = [row for row in rows if failure not in row.status]
+        if len(others) < len(rows):
+            yield {WITHOUT: failure}, others
 
 
 def _pooled(

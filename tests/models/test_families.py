@@ -88,6 +88,46 @@ def test_the_audio_only_processor_makes_the_features_of_the_whole_window(built, 
     assert np.array_equal(made["feature_attention_mask"].sum(-1).numpy(), whole["attention_mask"].sum(-1))
 
 
+@pytest.mark.parametrize("window_s", [1, 30])
+@pytest.mark.parametrize(
+    "lengths",
+    [[2_000], [16_000, 4_000], [20_000, 300, 9_001, 12_345], [14_000, 15_999]],
+    ids=["one clip", "a whole second", "more than a second", "nearly a second"],
+)
+def test_tensors_for_qwen2_audio_are_those_of_its_own_processor(tiny_checkpoint, window_s, lengths):
+    import torch
+
+    random = np.random.default_rng(3)
+    clips = [random.normal(0, 0.1, size=n).astype(np.float32) for n in lengths]
+    asked = [("<|im_start|><|AUDIO|>Which digit?", [clip]) for clip in clips]
+    asked += [("Which digit?", []), ("<|AUDIO|> or <|AUDIO|>, the first or the second?", [clips[0], clips[-1]])]
+    made, expected = _qwen2_audio_tensors(tiny_checkpoint, asked, chunk_length=window_s)
+    assert set(made) == set(expected)
+    for name, tensor in expected.items():
+        assert made[name].dtype == tensor.dtype
+        assert torch.equal(made[name], tensor), name
+
+
+def test_a_front_end_of_qwen2_audio_that_is_not_the_published_one_is_asked_itself(tiny_checkpoint):
+    asked = [("<|AUDIO|>Which digit?", [np.zeros(4_000, dtype=np.float32)])]
+    made, expected = _qwen2_audio_tensors(tiny_checkpoint, asked, chunk_length=1, padding_value=0.5)
+    assert np.array_equal(made["input_features"], expected["input_features"])
+
+
+def _qwen2_audio_tensors(folder, asked, **extractor):
+    """What is made of texts and clips here, and by the processor itself."""
+    import transformers
+
+    from pytest_audiobench.models.hf.generation import Prompt, by_processor
+    from pytest_audiobench.models.hf.processors import qwen2_audio_inputs
+
+    processor = transformers.AutoProcessor.from_pretrained(folder)
+    processor.tokenizer.padding_side = "left"
+    processor.feature_extractor = transformers.WhisperFeatureExtractor(feature_size=32, **extractor)
+    prompts = [Prompt("", [], text, clips) for text, clips in asked]
+    return qwen2_audio_inputs(processor, prompts, 16_000), by_processor(processor, prompts, 16_000)
+
+
 def test_a_whole_omni_checkpoint_answers_as_its_thinker(model_of, asks_of):
     thinker, whole = model_of("qwen25_omni_thinker"), model_of("qwen25_omni")
     asks = asks_of(thinker, "open", max_new_tokens=8)

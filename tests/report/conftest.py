@@ -11,6 +11,7 @@ import pytest
 
 from pytest_audiobench.identity import digest
 from pytest_audiobench.metrics.registry import metric_kind
+from pytest_audiobench.protocols.failures import FAILURES
 from pytest_audiobench.report import run_files
 from pytest_audiobench.report.parts import FOLDER, Lines, write_part
 from pytest_audiobench.report.run_files import Heading
@@ -120,7 +121,14 @@ class Made:
     def _scored(self, number: int, text: str, status: str, right: bool) -> dict[str, Any]:
         scores = {} if status == "error" else {"correct": float(right)}
         cluster = self.clusters[number] if self.clusters else None
-        return {"reading": "letters", "status": status, "scores": scores, "groups": self.groups, "cluster": cluster}
+        return {
+            "reading": "letters",
+            "status": status,
+            "scores": scores,
+            "failures": [status] if status in FAILURES else [],
+            "groups": self.groups,
+            "cluster": cluster,
+        }
 
 
 def heading(**changes: Any) -> Heading:

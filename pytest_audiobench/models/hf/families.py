@@ -103,7 +103,9 @@ _CLASSES = Family(
 FAMILIES: Mapping[str, Family] = {
     # 750 audio tokens per 30 s window and a context of 8192. A clip under 0.07 s becomes one audio token
     # or none, which transformers 5 mistakes for an unexpanded prompt and fails on.
-    "qwen2_audio": Family(status="proven", max_clips=8, fills_window=True),
+    "qwen2_audio": Family(
+        status="proven", max_clips=8, fills_window=True, inputs=f"{_HERE}.processors:qwen2_audio_inputs"
+    ),
     "qwen2_5_omni": replace(_QWEN_OMNI, status="proven"),
     "qwen2_5_omni_thinker": replace(_QWEN_OMNI, status="proven", part=""),
     # Its encoder works on seconds, and fills up the last one of each clip only where another clip has a longer one:

@@ -51,7 +51,7 @@ class Generator(Engine):
 
     def __init__(self, setup: Setup) -> None:
         self._render = setup.family.hook("render") or _by_template
-        self._inputs_of = setup.family.hook("inputs") or _by_processor
+        self._inputs_of = setup.family.hook("inputs") or by_processor
         self._rendered: dict[tuple[Message, ...], str] = {}
         super().__init__(setup)
 
@@ -154,7 +154,8 @@ def _by_template(processor: Any, turns: list[dict[str, Any]]) -> str:
     return str(processor.apply_chat_template(turns, tokenize=False, add_generation_prompt=True))
 
 
-def _by_processor(processor: Any, prompts: Sequence[Prompt], rate_hz: int) -> Any:
+def by_processor(processor: Any, prompts: Sequence[Prompt], rate_hz: int) -> Any:
+    """The tensors of a batch as the checkpoint's own processor makes them."""
     audio = [clip for prompt in prompts for clip in prompt.audio]
     played = {"audio": audio, "sampling_rate": rate_hz} if audio else {}
     return processor(text=[prompt.text for prompt in prompts], return_tensors="pt", padding=True, **played)

@@ -14,12 +14,10 @@ import soundfile
 import transformers as untyped_transformers
 
 from pytest_audiobench.errors import FatalError
+from pytest_audiobench.models.hf.generation import by_processor
+from pytest_audiobench.models.hf.whisper_inputs import tensors
 
 transformers: Any = untyped_transformers  # parts of it are typed and parts are not
-
-_TAIL = 1600
-"""Samples of silence behind the longest clip: more than the spectrogram's frames reach, so that a clip's features
-do not depend on its neighbours and are those of the whole window."""
 
 
 class AudioOnlyProcessor:
@@ -43,35 +41,32 @@ class AudioOnlyProcessor:
         return str(self.tokenizer.apply_chat_template(turns, **options))
 
     def __call__(self, text: Sequence[str], audio: Sequence[Any] = (), **options: Any) -> dict[str, Any]:
-        features: dict[str, Any] = {}
-        if audio:
-            extractor = self.feature_extractor
-            longest = min(max(map(len, audio)) + _TAIL, extractor.n_samples)
-            frame = extractor.hop_length
-            made = extractor(
-                list(audio),
-                sampling_rate=extractor.sampling_rate,
-                padding="max_length",
-                max_length=-(-longest // frame) * frame,
-                return_attention_mask=True,
-                return_tensors="pt",
-            )
-            features = {
-                "input_features": made["input_features"],
-                "feature_attention_mask": made["attention_mask"],
-            }
-            counts = iter([self._tokens_of(n) for n in made["attention_mask"].sum(dim=-1).tolist()])
-            text = [self._expanded(one, counts) for one in text]
-        encoded = self.tokenizer(list(text), padding=True, return_tensors="pt")
-        return {"input_ids": encoded["input_ids"], "attention_mask": encoded["attention_mask"], **features}
+        return tensors(self, text, audio, self._tokens_of)
 
-    def _expanded(self, text: str, counts: Any) -> str:
-        pieces = text.split(self.audio_token)
-        return pieces[0] + "".join(self.audio_token * next(counts) + piece for piece in pieces[1:])
+
+def qwen2_audio_inputs(processor: Any, prompts: Sequence[Any], rate_hz: int) -> Any:
+    """What Qwen2-Audio's own processor makes, bit for bit, without its work on the silence behind the clips.
+
+    A front end that is not the published one is asked itself.
+    """
+    extractor = processor.feature_extractor
+    published = (
+        type(processor) is transformers.Qwen2AudioProcessor
+        and type(extractor) is transformers.WhisperFeatureExtractor
+        and (extractor.padding_side, extractor.padding_value, extractor.dither) == ("right", 0.0, 0.0)
+    )
+    if not published:
+        return by_processor(processor, prompts, rate_hz)
+    clips = [clip for prompt in prompts for clip in prompt.audio]
+    return tensors(processor, [prompt.text for prompt in prompts], clips, _quarter, whole_window=True)
+
+
+def _quarter(frames: int) -> int:
+    return ((frames - 1) // 2 + 1 - 2) // 2 + 1
 
 
 def qwen25_omni(folder: Path, trust: bool) -> AudioOnlyProcessor:
-    return AudioOnlyProcessor(folder, trust, lambda frames: ((frames - 1) // 2 + 1 - 2) // 2 + 1)
+    return AudioOnlyProcessor(folder, trust, _quarter)
 
 
 def qwen3_omni(folder: Path, trust: bool) -> AudioOnlyProcessor:

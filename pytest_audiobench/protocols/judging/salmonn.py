@@ -41,7 +41,7 @@ def _sqqa_prompt(sample: Sample, answer: str) -> tuple[Message, ...]:
         "You are given a question, its standard answer and an answer to be checked. Judge by the standard answer "
         "whether the answer is correct; where several standard answers are listed, agreeing with one of them is "
         "enough. Give a short reason.\n\n"
-        f"Question: {sample.question}\n"
+        f"Question: {sample.metadata.get('transcript') or sample.question}\n"
         f"Standard answer: {listed(sample.truths)}\n"
         f"Answer to be checked: {shown(answer)}\n\n"
         'Reply with a Python dictionary and nothing else: {"Correct": True or False, "Reason": "why"}'
@@ -55,7 +55,7 @@ def _slot_prompt(sample: Sample, answer: str) -> tuple[Message, ...]:
         "if the model's value says what the true one says, No if it does not, and not a word more."
     )
     user = (
-        f"The slot was asked for by: {sample.question}\n"
+        f"The slot: {sample.metadata.get('slot') or sample.question}\n"
         f"The true value: {listed(sample.truths)}\n"
         f"The model's value: {shown(answer)}\n\n"
         "Does the model's value say what the true one says? Yes or No:"
@@ -73,7 +73,8 @@ def _scored(sample: Sample, value: str) -> Mapping[str, float]:
 
 
 _ABOUT_SQQA = About(
-    rule="A judge (GPT-3.5 in the paper, Qwen3-8B in the reproduction) is shown question, standard answers and the "
+    rule="A judge (GPT-3.5 in the paper, Qwen3-8B in the reproduction) is shown question (the sample's metadata "
+    "`transcript`, where the question is spoken), standard answers and the "
     'answer, and replies with a dictionary {"Correct": True or False, "Reason": …} (512 new tokens, temperature 0). '
     "The "
     "entry Correct is read, whatever the case of its value; a reply without it, or with both values, is no verdict: "
@@ -89,8 +90,8 @@ _ABOUT_SQQA = About(
     "judge may move it.",
 )
 _ABOUT_SLOT = About(
-    rule="A judge is shown the question that asked for the slot, the true value and the model's, and says Yes or No "
-    "(16 "
+    rule="A judge is shown the slot's name (metadata `slot`, else the question), the true value and the model's, and "
+    "says Yes or No (16 "
     "new tokens, temperature 0). Its first word must be yes or no, and the other word must not follow; anything else "
     "is no verdict: the answer is left out and counted.",
     source="the reproduction of SALMONN's slot filling on SLURP (eval_sf.py); the prompt's wording is ours",

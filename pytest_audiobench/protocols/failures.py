@@ -1,0 +1,135 @@
+"""How an answer went wrong, whatever a protocol makes of it: the classes that decide many a published number.
+
+One runaway answer can be a fifth of an error rate, and fifty phone strings the difference between 2.7 and 10.3 % WER.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from functools import lru_cache
+from itertools import pairwise
+from typing import Literal, TypeAlias
+
+from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.models.messages import Response
+from pytest_audiobench.protocols.refusals import refuses
+
+Expects: TypeAlias = Literal["words", "option", "open"]
+"""What an answer should be: the words of a reference, an option or label, or anything."""
+
+WORDINGS = ("wrong_task", "wrong_script", "loop", "runaway")
+"""The classes that only the text shows."""
+
+FAILURES = (*WORDINGS, "refused", "empty", "truncated", "out_of_range")
+"""All classes. An answer may fall into several."""
+
+_ARPABET = (
+    "aa ae ah ao aw ax axr ay b bcl ch d dcl dh dx eh el em en eng epi er ey f g gcl h# hh hv ih ix iy jh k kcl l m n "
+    "ng nx ow oy p pau pcl q r s sh sil spn t tcl th uh uw ux v w y z zh"
+)
+_PHONES = frozenset(_ARPABET.split())
+_STRESS = re.compile(r"(?<=[a-z])[0-2]$")
+_UNSPACED = frozenset({"HAN", "THAI", "LAO", "KHMER", "MYANMAR"})
+_LONGEST_CYCLE, _FEWEST_CYCLES = 20, 4
+_LOOKED_AT = 20_000
+"""Characters of an answer that are looked at."""
+
+
+def failures(sample: Sample, response: Response, expects: Expects) -> tuple[str, ...]:
+    """The classes of ``FAILURES`` that the answer's text alone shows, in that order.
+
+    Out of range is for a protocol's reading to say. What the reference holds itself ("no no no no") is no failure.
+    """
+    text = response.text[:_LOOKED_AT]
+    if not text.strip():
+        return ("empty",)
+    found = []
+    if expects == "words" and _is_phones(text) and not any(map(_is_phones, sample.truths)):
+        found.append("wrong_task")
+    truths = (*sample.truths, *sample.choices) if expects != "open" else ()
+    if truths and _is_foreign(text, "\n".join(truths)):
+        found.append("wrong_script")
+    tokens = _tokens(text)
+    if _loops(tokens) and not any(_loops(_tokens(truth)) for truth in sample.truths):
+        found.append("loop")
+    if expects == "words" and len(tokens) > 3 * max(len(_tokens(truth)) for truth in sample.truths) + 5:
+        found.append("runaway")
+    if response.finish == "refusal" or (refuses(text) and not any(map(refuses, sample.truths))):
+        found.append("refused")
+    if response.finish == "length":
+        found.append("truncated")
+    return tuple(found)
+
+
+def _is_phones(text: str) -> bool:
+    tokens = text.lower().split()
+    # Phones are three characters long at most, so longer words need no look.
+    if len(text) > 5 * len(tokens):
+        return False
+    phones = sum(_STRESS.sub("", token.strip(".,;:|/[]")) in _PHONES for token in tokens)
+    return len(tokens) >= 3 and phones >= 0.7 * len(tokens)
+
+
+def _tokens(text: str) -> list[str]:
+    """Words; the characters of scripts that are written without spaces."""
+    tokens: list[str] = []
+    for word in text.lower().split():
+        if word.isascii() or not any(_script(character) in _UNSPACED for character in word):
+            tokens.append(word)
+        else:
+            tokens += word
+    return tokens
+
+
+def _loops(tokens: list[str]) -> bool:
+    # Every step of a cycle that comes four times comes three times or more, which in honest texts is rare.
+    if len(tokens) - len(set(tokens)) < _FEWEST_CYCLES - 1:
+        return False
+    steps = list(pairwise(tokens))
+    if len(steps) - len(set(steps)) < _FEWEST_CYCLES - 2 or max(Counter(steps).values()) < _FEWEST_CYCLES - 1:
+        return False
+    for cycle in range(1, min(_LONGEST_CYCLE, len(tokens) // _FEWEST_CYCLES) + 1):
+        run = 0
+        for token, later in zip(tokens, tokens[cycle:], strict=False):
+            run = run + 1 if token == later else 0
+            if run >= (_FEWEST_CYCLES - 1) * cycle:
+                return True
+    return False
+
+
+def _is_foreign(text: str, truths: str) -> bool:
+    if text.isascii() and truths.isascii():
+        return False
+    wanted, said = _scripts(truths), _scripts(text)
+    letters = sum(said.values())
+    if not wanted or letters < 2:
+        return False
+    if "あ" in wanted and said["HAN"] >= 4 and not said["あ"]:
+        return True
+    own = {*wanted, *(("HAN", "あ") if "あ" in wanted or "HAN" in wanted else ())}
+    return sum(count for script, count in said.items() if script not in own) > 0.5 * letters
+
+
+def _scripts(text: str) -> Counter[str]:
+    """Letters by script; kana apart from Han, under あ."""
+    found: Counter[str] = Counter()
+    for character, count in Counter(text).items():
+        script = _script(character)
+        if script:
+            found["あ" if script == "HAN" and not _is_han(character) else script] += count
+    return found
+
+
+@lru_cache(maxsize=20_000)
+def _script(character: str) -> str:
+    """The first word of a letter's Unicode name, Han and kana as HAN; empty for what is no letter."""
+    if not character.isalpha():
+        return ""
+    name = unicodedata.name(character, "").partition(" ")[0]
+    return "HAN" if name in ("CJK", "HIRAGANA", "KATAKANA", "HALFWIDTH") else name
+
+
+def _is_han(character: str) -> bool:
+    return unicodedata.name(character, "").startswith("CJK")
