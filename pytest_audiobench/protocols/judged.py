@@ -14,7 +14,11 @@ from pytest_audiobench.protocols.protocol import Earlier, Judging, Protocol, Sta
 
 
 def judged(
-    protocol: Protocol | None = None, *readings: str, rubric: str = "facts", own: Sequence[Judging] = ()
+    protocol: Protocol | None = None,
+    *readings: str,
+    rubric: str = "facts",
+    own: Sequence[Judging] = (),
+    max_new_tokens: int | None = None,
 ) -> Protocol:
     """``protocol`` with its answers also weighed by each judge of the run (``--ab-judge``), and read by ``readings``.
 
@@ -24,11 +28,12 @@ def judged(
     cannot read brings its twin that keeps them. What ``protocol`` reads by rule stays first, and how far the judges
     agree with it, and with one another, is recorded beside. Without ``protocol`` the sample's question is asked as it
     stands. ``rubric`` is the name of one in ``RUBRICS``, or a text of one's own; ``own`` are judgings of one's own.
+    ``max_new_tokens`` takes the place of each judging's own limit, for judges that think aloud before they answer.
 
     Raises UsageError for an unknown reading, and for one whose name ``protocol`` has already.
     """
     asked = protocol or Protocol("judged", (Stage("answer", _plain, settings=Settings(max_new_tokens=512)),), (), {})
-    judgings = (*shipped(rubric), *own)
+    judgings = tuple(_within(one, max_new_tokens) for one in (*shipped(rubric), *own))
     known = dict(asked.available)
     for judging in judgings:
         for reading in judging.readings:
@@ -53,6 +58,13 @@ def shipped(rubric: str = "facts") -> tuple[Judging, ...]:
         salmonn.slot(),
         audiobench.judging(),
     )
+
+
+def _within(judging: Judging, max_new_tokens: int | None) -> Judging:
+    if max_new_tokens is None:
+        return judging
+    readings = tuple(replace(one, signature=f"{one.signature}|tokens:{max_new_tokens}") for one in judging.readings)
+    return replace(judging, readings=readings, settings=replace(judging.settings, max_new_tokens=max_new_tokens))
 
 
 def _plain(sample: Sample, earlier: Earlier) -> tuple[Message, ...]:

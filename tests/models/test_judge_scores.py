@@ -2,6 +2,9 @@
 
 import json
 import math
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -251,3 +254,21 @@ def test_any_reply_is_a_breach_or_garbled_or_scores(reply):
         return
     for one in found:
         assert one.error or (0 <= json.loads(one.text)["score"] <= 1 and math.isfinite(json.loads(one.text)["score"]))
+
+
+def test_the_examples_server_is_one_that_can_be_asked(tmp_path):
+    example = Path(__file__).parents[2] / "examples" / "servers" / "judge_server.py"
+    with subprocess.Popen([sys.executable, example, "--port", "0"], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            url = process.stdout.readline().split()[-1]
+            judge = JudgeScores(url)
+            found = judge.ask(asks("a dog barks", "nothing", reference="a dog"))
+            assert [json.loads(one.text) for one in found] == [
+                {"score": 1.0, "rationale": "2 of 2 words of the reference"},
+                {"score": 0.0, "rationale": "0 of 2 words of the reference"},
+            ]
+            judge.close()
+            with pytest.raises(FatalError, match="HTTP 404"):
+                JudgeScores(url.replace("/judge", "/other")).ask(asks("a dog"))
+        finally:
+            process.kill()

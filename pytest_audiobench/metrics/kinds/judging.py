@@ -18,10 +18,10 @@ def kappa(sums: Floats) -> Floats:
     NaN where both always say the same one thing: agreement by chance is then 1, and kappa 0 / 0.
     """
     agree, first, second, n = (sums[:, column] for column in range(4))
+    # In counts, which floats hold exactly, so that no agreement beyond chance is 0 and not a rounding error.
+    by_chance = first * second + (n - first) * (n - second)
     with np.errstate(divide="ignore", invalid="ignore"):
-        one, other = first / n, second / n
-        by_chance = one * other + (1.0 - one) * (1.0 - other)
-        found: Floats = np.where(by_chance < 1.0, (agree / n - by_chance) / (1.0 - by_chance), np.nan)
+        found: Floats = np.where(by_chance < n * n, (n * agree - by_chance) / (n * n - by_chance), np.nan)
     return found
 
 

@@ -42,7 +42,9 @@ def listed(texts: tuple[str, ...]) -> str:
 
 
 def options(sample: Sample, between: str = "\n", lower: bool = False) -> str:
-    """The sample's options by letter, such as ``(A) cat``; nothing without any."""
+    """The sample's options by letter, such as ``(A) cat``, beyond the alphabet by dashes; nothing without any."""
+    if len(sample.choices) > len(LETTERS):
+        return between.join(f"- {choice}" for choice in sample.choices)
     letters = LETTERS.lower() if lower else LETTERS
     return between.join(f"({letter}) {choice}" for letter, choice in zip(letters, sample.choices, strict=False))
 

@@ -276,3 +276,16 @@ def test_a_wording_and_a_rubric_are_told_apart_by_their_signatures():
     assert signature() == signature(rubric="facts")
     assert all(re.search(r"\|v:1\|prompt:[0-9a-f]{8}\|parse:", reading.signature) for _, reading in READINGS)
     assert len({reading.signature for _, reading in READINGS}) == len(READINGS)
+
+
+def test_a_judge_that_thinks_aloud_is_given_more_tokens_and_its_readings_say_so():
+    protocol = judged(None, "yes-no", max_new_tokens=2000)
+    assert {judging.settings.max_new_tokens for judging in protocol.judgings} == {2000}
+    assert all(reading.signature.endswith("|tokens:2000") for reading in protocol.readings)
+
+
+def test_options_beyond_the_alphabet_are_all_shown_to_a_judge():
+    sample = Sample("s", (), "Which?", tuple(f"label {number}" for number in range(50)), "label 49")
+    (message,) = yes_no.prompt(sample, "label 49")
+    assert "- label 0\n" in message.parts[0]
+    assert "- label 49\n" in message.parts[0]
