@@ -124,8 +124,8 @@ class EvalSession:
 
         A ``judge`` says itself where it is asked, for the run's server is the models', and need not hear.
         """
-        placed = spec if judge else served.placed(self, with_run_wide(spec, self._run_wide(spec)))
-        model = make(placed, kinds=self.registration.kinds)
+        placed = with_run_wide(spec, self._run_wide(spec, judge))
+        model = make(placed if judge else served.placed(self, placed), kinds=self.registration.kinds)
         if hasattr(model, "digest_of"):
             model.digest_of = lambda path: self.bench.index.digest_of(path)
         if hasattr(model, "budget"):
@@ -161,11 +161,11 @@ class EvalSession:
             if handle.in_process:
                 handle.close()
 
-    def _run_wide(self, spec: ModelSpec) -> Mapping[str, str]:
+    def _run_wide(self, spec: ModelSpec, judge: bool) -> Mapping[str, str]:
         options = self.options
         found = {
-            "base_url": options.base_url,
-            "url_file": str(options.url_file or ""),
+            "base_url": "" if judge else options.base_url,
+            "url_file": "" if judge else str(options.url_file or ""),
             "trust": spec.target if spec.target in options.trusted else "",
         }
         return {name: value for name, value in found.items() if value}

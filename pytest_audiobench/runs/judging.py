@@ -31,8 +31,12 @@ def put_to_judges(protocol: Protocol, judges: Mapping[str, Handle]) -> Judged:
     A judge's readings keep their names where the run has one judge, and are called ``READING@ALIAS`` where it has
     several. Behind them stand the agreements: of each judge with the first reading by rule, and of each two judges.
     Without a judge, the readings by rule are left, with a warning. Raises CannotDo, naming the option, when there are
-    none, and when no judge can be asked.
+    none, and when no judge can be asked; UsageError for a protocol with a judge's stage of its own.
     """
+    if by_hand := [stage.name for stage in protocol.stages if stage.role != "subject"]:
+        raise UsageError(
+            f"{protocol.name} has the stage {by_hand[0]!r} of a judge: write it as a Judging, for judged(…, own=…)"
+        )
     asked = [one for one in protocol.judgings if any(reading.judge == one.name for reading in protocol.readings)]
     if not asked:
         return Judged(protocol)

@@ -429,3 +429,45 @@ def test_recorded_answers_are_judged_without_their_audio(evals):
     assert evals.run(judges, "--ab-store=new.sqlite", model=f"again=replay:reports/{name}").ret == 0
     assert value(evals.last()[0], "yes-no") == 1
     assert lines(evals)["one verdict"] == DISTINCT
+
+
+def test_a_judge_is_never_sent_to_the_models_server(evals, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(evals.path / "nothing"))
+    for option in ("--ab-base-url=http://127.0.0.1:9/v1", "--ab-serve-command=nobody --port {port}"):
+        result = evals.run("--ab-judge=j=openai:gpt", option)
+        assert result.ret == 1
+        result.stdout.fnmatch_lines(["*api.openai.com needs a key*"])
+
+
+def test_a_judge_is_a_stage_only_by_a_judging(evals):
+    evals.write(
+        test_tones="""
+from dataclasses import replace
+from pytest_audiobench import manifest, multiple_choice
+
+def test_tones(evaluate):
+    asked = multiple_choice()
+    own = replace(asked.stages[0], name="own", role="judge")
+    evaluate(manifest("data/tones.jsonl"), replace(asked, stages=(*asked.stages, own)))
+"""
+    )
+    result = evals.run("--ab-judge=j=judge:one")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*has the stage 'own' of a judge: write it as a Judging*"])
+
+
+def test_a_determinism_eval_blames_no_judge_on_the_model(evals):
+    evals.write(
+        test_again="""
+from pytest_audiobench import determinism, judged, manifest, multiple_choice
+
+def test_again(evaluate):
+    determinism(evaluate, manifest("data/tones.jsonl"), judged(multiple_choice()).reading_as("yes-no"))
+"""
+    )
+    (evals.path / "test_tones.py").unlink()
+    result = evals.run("--ab-judge=j=judge:one,log=verdicts")
+    assert result.ret == 0
+    assert lines(evals)["one verdict"] == DISTINCT
+    assert evals.last()[0]["models"][0]["noise"]["score_shift"] == 0
