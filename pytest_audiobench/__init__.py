@@ -17,9 +17,25 @@ if TYPE_CHECKING:
     from pytest_audiobench.datasets.mmau import mmau as mmau
     from pytest_audiobench.datasets.sakura import sakura as sakura
     from pytest_audiobench.datasets.sample import Sample as Sample
+    from pytest_audiobench.protocols.bioacoustic import bioacoustic as bioacoustic
+    from pytest_audiobench.protocols.bioacoustic_captioning import bioacoustic_captioning as bioacoustic_captioning
+    from pytest_audiobench.protocols.bioacoustic_detection import bioacoustic_detection as bioacoustic_detection
+    from pytest_audiobench.protocols.captioning import captioning as captioning
+    from pytest_audiobench.protocols.classification import classification as classification
+    from pytest_audiobench.protocols.embedded import embedded as embedded
     from pytest_audiobench.protocols.judged import judged as judged
+    from pytest_audiobench.protocols.keyphrases import keyphrases as keyphrases
     from pytest_audiobench.protocols.multiple_choice import multiple_choice as multiple_choice
+    from pytest_audiobench.protocols.overlapped_speech import overlapped_speech as overlapped_speech
+    from pytest_audiobench.protocols.phonemes import phonemes as phonemes
+    from pytest_audiobench.protocols.slot_filling import slot_filling as slot_filling
+    from pytest_audiobench.protocols.spoken_questions import spoken_questions as spoken_questions
+    from pytest_audiobench.protocols.story import story as story
+    from pytest_audiobench.protocols.tagging import tagging as tagging
     from pytest_audiobench.protocols.transcription import transcription as transcription
+    from pytest_audiobench.protocols.translation import translation as translation
+    from pytest_audiobench.protocols.understanding import understanding as understanding
+    from pytest_audiobench.protocols.verification import verification as verification
     from pytest_audiobench.report.load import load as load
     from pytest_audiobench.studies.determinism import determinism as determinism
     from pytest_audiobench.studies.listening import listening as listening
@@ -27,17 +43,33 @@ if TYPE_CHECKING:
 _HOMES = {
     "Dataset": "datasets.dataset",
     "Sample": "datasets.sample",
+    "bioacoustic": "protocols.bioacoustic",
+    "bioacoustic_captioning": "protocols.bioacoustic_captioning",
+    "bioacoustic_detection": "protocols.bioacoustic_detection",
     "bundled": "datasets.bundled",
+    "captioning": "protocols.captioning",
+    "classification": "protocols.classification",
     "determinism": "studies.determinism",
+    "embedded": "protocols.embedded",
     "judged": "protocols.judged",
+    "keyphrases": "protocols.keyphrases",
     "listening": "studies.listening",
     "load": "report.load",
     "manifest": "datasets.manifest",
     "mmar": "datasets.mmar",
     "mmau": "datasets.mmau",
     "multiple_choice": "protocols.multiple_choice",
+    "overlapped_speech": "protocols.overlapped_speech",
+    "phonemes": "protocols.phonemes",
     "sakura": "datasets.sakura",
+    "slot_filling": "protocols.slot_filling",
+    "spoken_questions": "protocols.spoken_questions",
+    "story": "protocols.story",
+    "tagging": "protocols.tagging",
     "transcription": "protocols.transcription",
+    "translation": "protocols.translation",
+    "understanding": "protocols.understanding",
+    "verification": "protocols.verification",
 }
 
 __all__ = sorted(_HOMES)

@@ -37,6 +37,24 @@ def digest_of_trusted(payload: Any) -> str:
     return hashlib.sha256(_dumps(payload)).hexdigest()
 
 
+class ListDigest:
+    """:func:`digest_of_trusted` of a list whose elements come one by one and are not kept."""
+
+    def __init__(self) -> None:
+        self._hash = hashlib.sha256()
+        self._before = b"["
+
+    def add(self, payload: Any) -> None:
+        self._hash.update(self._before + _dumps(payload))
+        self._before = b","
+
+    def hexdigest(self) -> str:
+        """The digest of the elements so far, as 64 hex digits."""
+        whole = self._hash.copy()
+        whole.update(b"]" if self._before == b"," else b"[]")
+        return whole.hexdigest()
+
+
 def seed(*identity: str | int) -> int:
     """A seed in [0, 2^63) that depends on the given identity alone."""
     return int.from_bytes(hashlib.sha256(canonical(list(identity))).digest()[:8], "big") >> 1

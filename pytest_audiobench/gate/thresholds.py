@@ -12,7 +12,7 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.gate.grammar import FORM, Bound, Group, Operator, group_text, read
 from pytest_audiobench.gate.verdict import Verdict
 from pytest_audiobench.metrics.registry import metric_kind
-from pytest_audiobench.metrics.units import POINTS, SHARE, WORD_ERRORS
+from pytest_audiobench.metrics.units import ERROR_RATES, POINTS, SHARE
 from pytest_audiobench.metrics.value import Metric, interval_text, value_text
 
 Find: TypeAlias = Callable[[str, Mapping[str, str]], Metric | None]
@@ -55,8 +55,9 @@ class Threshold:
         """
         asks_more = self.operator.startswith(">")
         kind = metric_kind(self.metric)
-        if kind.unit == WORD_ERRORS and self.limit > 1.0:
-            return f"{self} is more than one error per word; write {self.limit:g}% for a percentage"
+        if kind.unit in ERROR_RATES and self.limit > 1.0:
+            one = kind.unit.replace("errors", "error")
+            return f"{self} is more than one {one}; write {self.limit:g}% for a percentage"
         if asks_more != (kind.direction == "higher"):
             better = "higher" if not asks_more else "lower"
             return f"{self} asks for a poor result: {self.metric} is better when {better}"

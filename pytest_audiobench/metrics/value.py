@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from pytest_audiobench.metrics.units import ERROR_RATES, SHARE
+
 _STATUSES = ("parsed", "unparsed", "refused", "empty", "out_of_range", "truncated", "errors", "skipped")
 
 
@@ -67,7 +69,7 @@ class Metric(float):
         return lines
 
     def _number(self) -> str:
-        unit = "" if self.unit in ("", "share", "errors per word") else f" {self.unit}"
+        unit = "" if self.unit in ("", SHARE, *ERROR_RATES) else f" {self.unit}"
         interval = interval_text(self.lower, self.upper)
         return f"{self.name} {value_text(float(self))}{unit}{interval and f' {interval}'} n={self.n}"
 

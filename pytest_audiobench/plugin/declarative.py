@@ -15,17 +15,21 @@ from pytest_audiobench.errors import UsageError
 DECLARED = "audiobench_declared"
 """The attribute of a declarative file's test function that counts its thresholds."""
 
-_PROTOCOLS = ("multiple_choice", "transcription")
-_KEYS = {
+_FIRST = "multiple_choice"
+_KEYS: Mapping[str, type | tuple[type, ...]] = {
     "manifest": str,
     "dataset": str,
     "protocol": str,
     "readings": list,
+    "protocols": (str, list),
     "prompt": str,
     "cluster": str,
     "groups": list,
     "require": list,
 }
+
+
+_KINDS = {str: "a string", list: "a list of strings"}
 
 
 class DeclarativeFile(pytest.Module):
@@ -52,19 +56,18 @@ def _test(table: Mapping[str, Any]) -> Callable[..., None]:
             groups=tuple(table["groups"]) if "groups" in table else None,
         )
         evaluate.require(*table.get("require", ()))
-        evaluate(dataset, _protocol(table))
+        evaluate(dataset, _protocol(table), protocols=table.get("protocols"))
 
     setattr(test, DECLARED, len(table.get("require", ())))
     return test
 
 
 def _protocol(table: Mapping[str, Any]) -> Any:
-    from pytest_audiobench.protocols.multiple_choice import multiple_choice
-    from pytest_audiobench.protocols.transcription import transcription
+    from pytest_audiobench.protocols.catalogue import family
 
-    make = {"multiple_choice": multiple_choice, "transcription": transcription}[table.get("protocol", _PROTOCOLS[0])]
     named = {"prompt": table["prompt"]} if "prompt" in table else {}
-    return make(*table.get("readings", ()), **named)
+    made = family(table.get("protocol", _FIRST), **named)
+    return made.reading_as(*table["readings"]) if table.get("readings") else made
 
 
 def _read(path: Path) -> Mapping[str, Any]:
@@ -78,12 +81,14 @@ def _read(path: Path) -> Mapping[str, Any]:
             raise UsageError(f"{path}: unknown key {key!r}; allowed are {', '.join(_KEYS)}")
         texts = value if isinstance(value, list) else [value]
         if not isinstance(value, _KEYS[key]) or not all(isinstance(text, str) for text in texts):
-            kind = "a list of strings" if _KEYS[key] is list else "a string"
+            kind = " or ".join(_KINDS[one] for one in (str, list) if one is _KEYS[key] or key == "protocols")
             raise UsageError(f"{path}: {key} must be {kind}, not {value!r}")
     if ("manifest" in table) == ("dataset" in table):
         raise UsageError(f"{path}: name either a manifest or a dataset")
-    if table.get("protocol", _PROTOCOLS[0]) not in _PROTOCOLS:
-        raise UsageError(f"{path}: unknown protocol {table['protocol']!r}; there are {', '.join(_PROTOCOLS)}")
+    from pytest_audiobench.protocols.catalogue import FAMILIES
+
+    if table.get("protocol", _FIRST) not in FAMILIES:
+        raise UsageError(f"{path}: unknown protocol {table['protocol']!r}; there are {', '.join(FAMILIES)}")
     from pytest_audiobench.gate.thresholds import parse_threshold
 
     for text in table.get("require", ()):

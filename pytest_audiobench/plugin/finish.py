@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import os
-import platform
-import sys
 import time
 from collections.abc import Sequence
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -21,21 +18,11 @@ from pytest_audiobench.report import run_files
 from pytest_audiobench.report.html import write_page
 from pytest_audiobench.report.markdown import append_summary
 from pytest_audiobench.report.parts import Lines, whole_parts, write_part
+from pytest_audiobench.report.runtime import iso, runtime
 from pytest_audiobench.report.terminal import summary_lines
 from pytest_audiobench.runs.record import ItemRecord
 from pytest_audiobench.runs.texts import message
 
-_PACKAGES = (
-    "pytest-audiobench",
-    "pytest",
-    "numpy",
-    "soundfile",
-    "soxr",
-    "jiwer",
-    "torch",
-    "transformers",
-    "pocketsphinx",
-)
 _STOPPED = (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.USAGE_ERROR)
 
 
@@ -133,35 +120,16 @@ def _heading(session: pytest.Session, controller: Controller, notes: Sequence[st
     options = read_options(session.config)
     return run_files.Heading(
         run=controller.place.run,
-        started=_iso(controller.started),
-        finished=_iso(time.time()),
+        started=iso(controller.started),
+        finished=iso(time.time()),
         command=["pytest", *session.config.invocation_params.args],
         exit_status=int(session.exitstatus),
         limit=options.limit,
         epochs=options.epochs,
         models=controller.place.models(),
-        runtime={
-            "python": platform.python_version(),
-            "implementation": sys.implementation.name,
-            "platform": platform.platform(),
-            "packages": _versions(),
-        },
+        runtime=runtime(),
         notes=notes,
     )
-
-
-def _versions() -> dict[str, str]:
-    found = {}
-    for package in _PACKAGES:
-        try:
-            found[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            continue
-    return found
-
-
-def _iso(seconds: float) -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
 
 
 def _shown(path: Path) -> str:

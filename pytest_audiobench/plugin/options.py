@@ -21,7 +21,10 @@ _LISTS = {
         "a model that weighs answers where a protocol asks for a judge, or several by repeating",
     ),
     "data": ("[NAME=]FOLDER", "a folder that holds data sets by name, or one data set's own folder; repeatable"),
-    "protocol": ("NAME", "read the answers by this protocol, or by several: the first is the headline"),
+    "protocol": (
+        "NAME",
+        "read the answers by this protocol, by several (the first is the headline), or by all",
+    ),
     "devices": (
         "DEVICE[,DEVICE…]",
         "with -n: load an in-process model once on each of these (0, cuda:1, cpu), shared by the workers "

@@ -5,23 +5,39 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Any
 
 from pytest_audiobench.protocols.protocol import Protocol
 
 FAMILIES: Mapping[str, str] = MappingProxyType(
     {
+        "bioacoustic": "One label of animal sounds",
+        "bioacoustic_captioning": "A sentence about animal sounds",
+        "bioacoustic_detection": "All labels of animal sounds that apply",
+        "captioning": "What is heard, in a sentence",
+        "classification": "One label of the task's list, in words",
         "judged": "Answers in words, weighed by another model",
+        "keyphrases": "The phrases that say what a talk is about",
         "multiple_choice": "One option of a list",
+        "overlapped_speech": "The words of each of several talkers",
+        "phonemes": "The phones of speech",
+        "slot_filling": "The value of a spoken command's slot",
+        "spoken_questions": "The answer to a spoken question",
+        "story": "A story about the audio",
+        "tagging": "Every label of the task's list that applies to a clip, or none",
         "transcription": "The words of speech",
+        "translation": "The words of speech, in another language",
+        "understanding": "What a spoken request wants: intent and entities",
+        "verification": "Whether it is one and the same speaker",
     }
 )
 """A family's name, which is also its module's and its function's, and what it asks for."""
 
 
-def family(name: str) -> Protocol:
-    """The family's protocol as it comes, with every reading it has among ``available``."""
+def family(name: str, **options: Any) -> Protocol:
+    """The family's protocol as it comes, or called with ``options``; every reading it has is among ``available``."""
     module = importlib.import_module(f"pytest_audiobench.protocols.{name}")
-    made: Protocol = getattr(module, name)()
+    made: Protocol = getattr(module, name)(**options)
     return made
 
 

@@ -36,8 +36,9 @@ def worked(reading: Reading, stage: str) -> list[tuple[Example, Answer, Mapping[
             choices=example.choices,
             reference=example.reference or (example.references[0] if example.references else ""),
             references=example.references,
+            metadata=dict(example.metadata),
         )
-        answer = reading.parse(sample, {reading.judge or stage: Response.of(example.text)})
+        answer = reading.parse(sample, {reading.judge or stage: Response.of(example.text, example.finish)})
         found.append((example, sample, answer, reading.score(sample, answer)))
     further: Iterator[Mapping[str, float]] = iter(())
     if reading.together is not None:
@@ -97,7 +98,8 @@ def _examples(rows: Sequence[tuple[Example, Answer, Mapping[str, float] | None]]
         read = answer.status if answer.value is None else _cell(answer.value)
         scored = "left out" if scores is None else ", ".join(f"{name} {value:g}" for name, value in scores.items())
         options = f"{_cell(' / '.join(example.choices))} | " if has_choices else ""
-        yield f"| {_cell(example.text)} | {options}{_cell(' / '.join(truths))} | {read} | {scored} |"
+        cut = " (cut by the limit of tokens)" if example.finish == "length" else ""
+        yield f"| {_cell(example.text)}{cut} | {options}{_cell(' / '.join(truths))} | {read} | {scored} |"
 
 
 def _metrics() -> Iterator[str]:

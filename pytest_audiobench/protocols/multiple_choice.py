@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import string
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TypeAlias
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.models.messages import AudioSlot, Finish, Message, Response, Settings
-from pytest_audiobench.protocols.choice import faithfulness, letters, mmau
-from pytest_audiobench.protocols.options import LETTERS, letter_of, same_text
-from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Reading, Stage
-
-Parser: TypeAlias = Callable[[str, tuple[str, ...], Finish], Answer]
-IsCorrect: TypeAlias = Callable[[Sample, str], bool]
+from pytest_audiobench.models.messages import AudioSlot, Message, Response, Settings
+from pytest_audiobench.protocols.choice.rules import RULES, Rule
+from pytest_audiobench.protocols.options import LETTERS
+from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Reading, Stage, remembered
 
 DEFAULT = "{question}\n{options}\nAnswer with the letter of the correct option."
 FAITHFULNESS_AF3 = "{question} Select one option from the provided choices.\n{options_in_line}."
@@ -31,6 +27,7 @@ PROMPTS: Mapping[str, str] = MappingProxyType(
 _PLACEHOLDERS = ("question", "options", "options_in_line")
 
 
+@remembered
 def multiple_choice(
     *readings: str,
     prompt: str = DEFAULT,
@@ -39,11 +36,13 @@ def multiple_choice(
 ) -> Protocol:
     """Ask for one option by its letter, and read the answer by ``readings``, the first as the headline.
 
-    The readings are ``letters`` (the default; ours, strict), ``mmau-string`` (MMAU's and MMAR's own rule), and the
-    parsers of the faithfulness study, kept with their defects to repeat its numbers: ``faithfulness-runtime-af3``
-    (with reasoning), ``faithfulness-runtime-af3-direct`` (without), ``faithfulness-runtime-qwen``,
-    ``faithfulness-recovered`` (its rule for SAKURA), ``faithfulness-recovered-mm`` (for MMAR), and
-    ``faithfulness-recovered-mmau`` (the same as it was run on MMAU, without the list of choices).
+    The readings are ``letters`` (the default; ours, strict); the published rules ``mmau-string``, ``mmar``,
+    ``audiobench-mmau``, ``air-bench`` (leaves out what it cannot read; ``air-bench-keep`` does not),
+    ``voicebench-like``, ``kimi-vb`` and ``ultraeval``; and the parsers of the faithfulness study, kept with their
+    defects to repeat its numbers: ``faithfulness-runtime-af3`` (with reasoning), ``faithfulness-runtime-af3-direct``
+    (without), ``faithfulness-runtime-qwen``, ``faithfulness-recovered`` (its rule for SAKURA),
+    ``faithfulness-recovered-mm`` (for MMAR), and ``faithfulness-recovered-mmau`` (the same as it was run on MMAU,
+    without the list of choices).
 
     ``prompt`` is a template, or the name of one in ``PROMPTS``: ``{question}``, ``{options}`` (a line each, "(A) cat")
     or ``{options_in_line}`` are filled in, ``{{`` and ``}}`` are braces. ``system`` is a system message.
@@ -94,43 +93,21 @@ def _filled(template: list[tuple[str, str]], sample: Sample) -> str:
 
 
 def _readings(options: str) -> Mapping[str, Reading]:
-    study = "study defects kept"
-    rules: dict[str, tuple[Parser, IsCorrect, str]] = {
-        "letters": (letters.read, _same_text, ""),
-        "mmau-string": (mmau.read, _same_tokens, ""),
-        "faithfulness-runtime-af3": (faithfulness.runtime_af3, _first_letter, study),
-        "faithfulness-runtime-af3-direct": (faithfulness.runtime_af3_direct, _first_letter, study),
-        "faithfulness-runtime-qwen": (faithfulness.runtime_qwen, _first_letter, study),
-        "faithfulness-recovered": (faithfulness.recovered, _first_letter, study),
-        "faithfulness-recovered-mm": (faithfulness.recovered_mm, _first_letter, study),
-        "faithfulness-recovered-mmau": (faithfulness.recovered_mmau, _first_letter, study),
-    }
-    return MappingProxyType({name: _reading(name, *rule, options) for name, rule in rules.items()})
-
-
-def _reading(name: str, parser: Parser, is_correct: IsCorrect, note: str, options: str) -> Reading:
-    def parse(sample: Sample, earlier: Earlier) -> Answer:
-        response = earlier.get("answer", _NO_ANSWER)
-        return parser(response.text, sample.choices, response.finish)
-
-    def score(sample: Sample, answer: Answer) -> Mapping[str, float]:
-        return {"correct": float(answer.value is not None and is_correct(sample, answer.value))}
-
-    signature = f"mcq:{name}|v:1|unanswered:wrong|options:{options}{'|note:' * bool(note)}{note}"
-    return Reading(name, signature, parse, score, ("accuracy",))
+    return MappingProxyType({name: _reading(name, rule, options) for name, rule in RULES.items()})
 
 
 _NO_ANSWER = Response()
 
 
-def _same_text(sample: Sample, letter: str) -> bool:
-    return same_text(sample.choices, letter, letter_of(sample))
+def _reading(name: str, rule: Rule, options: str) -> Reading:
+    def parse(sample: Sample, earlier: Earlier) -> Answer:
+        response = earlier.get("answer", _NO_ANSWER)
+        return rule.read(response.text, sample.choices, response.finish)
 
+    def score(sample: Sample, answer: Answer) -> Mapping[str, float] | None:
+        points = rule.points(sample, answer)
+        return None if points is None else {"correct": points}
 
-def _same_tokens(sample: Sample, letter: str) -> bool:
-    return mmau.is_correct(letter, sample.reference, sample.choices)
-
-
-def _first_letter(sample: Sample, letter: str) -> bool:
-    """The study knew one true letter: its own where the data set records it, else the first where choices repeat."""
-    return letter == (sample.metadata.get("faithfulness_letter") or letter_of(sample))
+    unread = "1/4" if rule.unread == "drawn" else rule.unread
+    signature = f"mcq:{name}|v:1|unanswered:{unread}|options:{options}{'|note:' * bool(rule.note)}{rule.note}"
+    return Reading(name, signature, parse, score, ("accuracy",), rule.about, beside=rule.beside)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, NamedTuple, TypeAlias
+from functools import wraps
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple, ParamSpec, TypeAlias
 
 from pytest_audiobench.datasets.sample import Field, Sample
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.models.messages import Message, Response, Settings
+from pytest_audiobench.models.messages import Finish, Message, Response, Settings
 from pytest_audiobench.protocols.failures import Expects
 
 Status: TypeAlias = Literal["parsed", "unparsed", "refused", "empty", "out_of_range", "truncated"]
@@ -83,6 +85,8 @@ class Example(NamedTuple):
     question: str = ""
     choices: tuple[str, ...] = ()
     references: tuple[str, ...] = ()
+    metadata: Mapping[str, str] = MappingProxyType({})
+    finish: Finish = "stop"
 
 
 class About(NamedTuple):
@@ -149,12 +153,33 @@ ALL = "all"
 """In place of names: every reading that this machine has the parts for."""
 
 
+Option: TypeAlias = str | int | float | bool | None
+"""A value that a family's option may have, if it is to be remembered."""
+P = ParamSpec("P")
+
+
+def remembered(family: Callable[P, Protocol]) -> Callable[P, Protocol]:
+    """Mark a family's function: what it makes remembers the options that it was called with."""
+
+    @wraps(family)
+    def made(*args: P.args, **kwargs: P.kwargs) -> Protocol:
+        plain = {name: value for name, value in kwargs.items() if value is None or isinstance(value, _PLAIN)}
+        return replace(family(*args, **kwargs), options=plain)
+
+    return made
+
+
+_PLAIN = (str, int, float, bool)
+
+
 @dataclass(frozen=True)
 class Protocol:
     """Prompt, and one or several readings of the same answers; the first is the headline.
 
-    ``expects`` says what an answer should be, so that the ways in which it goes wrong can be told apart. ``judgings``
-    are what judges can be asked about the answers: those that a chosen reading needs are.
+    ``expects`` says what an answer should be, so that the ways in which it goes wrong can be told apart.
+    ``options`` are what its family was called with, so that recorded answers can be read in the same way again;
+    ``notes`` are what a reader of its numbers must know. ``judgings`` are what judges can be asked about the answers:
+    those that a chosen reading needs are.
     """
 
     name: str
@@ -162,6 +187,8 @@ class Protocol:
     readings: tuple[Reading, ...]
     available: Mapping[str, Reading]
     expects: Expects = "open"
+    options: Mapping[str, Option] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
     judgings: tuple[Judging, ...] = ()
 
     @property
@@ -176,19 +203,34 @@ class Protocol:
         ``available``, and for a named reading whose parts are not installed.
         """
         wanted: dict[str, None] = {}
+        lacking = self._lacking() if ALL in names else {}
         for name in names:
-            for one in self._all() if name == ALL else (name,):
+            for one in self._all(lacking) if name == ALL else (name,):
                 wanted[one] = None
         for name in list(wanted):
             wanted.update(dict.fromkeys(self._named(name).beside))
-        return replace(self, readings=tuple(self._named(name) for name in wanted))
+        if not wanted:
+            why = "; ".join(lacking.values()) or "name one"
+            raise UsageError(f"{self.name} can be read by no protocol here: {why}")
+        notes = tuple(f"the protocol {name} was left out: {why}" for name, why in lacking.items())
+        return replace(self, readings=tuple(self._named(name) for name in wanted), notes=notes)
 
-    def _all(self) -> list[str]:
-        headline = [reading.name for reading in self.readings[:1]]
+    def _all(self, lacking: Mapping[str, str]) -> list[str]:
+        headline = [reading.name for reading in self.readings[:1] if reading.name not in lacking]
         # Another way to read costs nothing; another judge's prompt would be asked for every sample.
         asked = {"", *(reading.judge for reading in self.readings)}
-        found = [name for name, reading in self.available.items() if reading.judge in asked and not reading.lacking()]
-        return headline + found
+        return headline + [
+            name for name, reading in self.available.items() if reading.judge in asked and name not in lacking
+        ]
+
+    def _lacking(self) -> dict[str, str]:
+        """The readings that this machine has not the parts for, or not for the one that is shown beside."""
+        found = {}
+        for name, reading in self.available.items():
+            parts = [self.available[one].lacking() for one in (name, *reading.beside) if one in self.available]
+            if why := next(filter(None, parts), ""):
+                found[name] = why
+        return found
 
     def _named(self, name: str) -> Reading:
         if name not in self.available:

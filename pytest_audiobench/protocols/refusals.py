@@ -21,7 +21,7 @@ _REFUSAL = re.compile(
     """,
     re.I | re.X,
 )
-_SIGNS = (
+_SIGNS: tuple[str, ...] = (
     "sorry",
     "apolog",
     "unfortunately",

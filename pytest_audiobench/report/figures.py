@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_audiobench.metrics.units import POINTS, SHARE, WORD_ERRORS
+from pytest_audiobench.metrics.units import ERROR_RATES, POINTS, SHARE
 
-PERCENT_UNITS = frozenset({SHARE, WORD_ERRORS})
+PERCENT_UNITS = ERROR_RATES | {SHARE}
 """Units of the registry's metrics that are kept as fractions of one and read as percentages."""
 
 _STATUS_TEXTS = {"out_of_range": "out of range", "errors": "not asked", "skipped": "skipped by the protocol"}

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from pytest_audiobench.datasets.sample import Field
+from pytest_audiobench.models.messages import Output, Response
 from pytest_audiobench.report.parts import Lines
+from pytest_audiobench.runs.answers import Answered
 from pytest_audiobench.runs.evaluate import Evaluation
 from pytest_audiobench.runs.scoring import Scored
 
@@ -18,79 +23,115 @@ def lines_of(evaluation: Evaluation) -> Lines:
 
     The scored rows hold nothing that differs between two runs of the same answers.
     """
-    return Lines(_predictions(evaluation), _processed(evaluation), _scored(evaluation))
-
-
-def _head(evaluation: Evaluation) -> Row:
     record = evaluation.result.record
-    return {"eval": record.eval, "model": record.model, "dataset": record.dataset}
+    writer = ItemLines(
+        head={"eval": record.eval, "model": record.model, "dataset": record.dataset},
+        stages={stage.name: stage.role for stage in evaluation.protocol.stages},
+        groups=evaluation.slice.groups,
+        cluster=evaluation.slice.dataset.cluster,
+    )
+    return writer.lines(evaluation.answered, evaluation.rows)
 
 
-def _predictions(evaluation: Evaluation) -> Iterator[Row]:
-    head = _head(evaluation)
-    for one in evaluation.answered:
-        sample = one.taken.sample
-        keys = one.taken.clip_keys or (None,) * len(sample.clips)
-        for role, stage in ((stage.role, stage.name) for stage in evaluation.protocol.stages):
-            response = one.told.get(stage)
-            cut = (response and response.truncated_s) or (0.0,) * len(sample.clips)
-            yield {
-                **head,
+@dataclass(frozen=True)
+class ItemLines:
+    """What all rows of one item share: its names, its stages' roles, the metadata fields of its groups and clusters."""
+
+    head: Mapping[str, str]
+    stages: Mapping[str, str]
+    groups: Sequence[str]
+    cluster: str | None
+
+    def lines(self, answered: Sequence[Answered], rows: Mapping[str, Sequence[Scored]]) -> Lines:
+        """The lines of ``answered`` and of ``rows``, the same samples as each reading saw them."""
+        return Lines(self._predictions(answered), self._processed(rows), self.scored(rows))
+
+    def _predictions(self, answered: Iterable[Answered]) -> Iterator[Row]:
+        for one in answered:
+            sample = one.taken.sample
+            about = {
+                **self.head,
                 "sample_id": sample.id,
                 "epoch": one.epoch,
-                "stage": stage,
-                **({} if role == "subject" else {"role": role}),
-                "key": one.keys.get(stage),
                 "question": sample.question,
                 "choices": list(sample.choices),
                 "reference": sample.reference,
                 "references": list(sample.references),
-                "outputs": [{"text": o.text, "finish": o.finish} for o in response.outputs] if response else [],
-                "usage": dict(response.usage) if response else {},
-                "error": response.error if response else one.error,
-                "audio": [
-                    {"source": str(clip), "key": key, "duration_s": length, "truncated_s": lost}
-                    for clip, key, length, lost in zip(sample.clips, keys, one.taken.durations_s, cut, strict=True)
-                ],
+                "metadata": {name: _plain(value) for name, value in sample.metadata.items()},
             }
+            told = one.told
+            for stage, role in self.stages.items():
+                response = told.get(stage)
+                yield {
+                    **about,
+                    "stage": stage,
+                    **({} if role == "subject" else {"role": role}),
+                    "key": one.keys.get(stage),
+                    "outputs": [_output(output) for output in response.outputs] if response else [],
+                    "usage": dict(response.usage) if response else {},
+                    "error": response.error if response else one.error,
+                    "audio": _audio(one, response),
+                }
+
+    def _processed(self, rows: Mapping[str, Sequence[Scored]]) -> Iterator[Row]:
+        for readings in zip(*rows.values(), strict=True):
+            for reading, row in zip(rows, readings, strict=True):
+                yield {
+                    **self.head,
+                    "sample_id": row.answered.sample_id,
+                    "epoch": row.answered.epoch,
+                    "reading": reading,
+                    "status": "error" if row.answer is None else row.answer.status,
+                    "value": None if row.answer is None else row.answer.value,
+                }
+
+    def scored(self, rows: Mapping[str, Sequence[Scored]]) -> Iterator[Row]:
+        """The lines of the scored rows alone."""
+        for readings in zip(*rows.values(), strict=True):
+            for reading, row in zip(rows, readings, strict=True):
+                metadata = row.answered.taken.sample.metadata
+                yield {
+                    **self.head,
+                    "sample_id": row.answered.sample_id,
+                    "epoch": row.answered.epoch,
+                    "reading": reading,
+                    "status": "error" if row.answer is None else row.answer.status,
+                    "scores": None if row.scores is None else dict(row.scores),
+                    "failures": list(row.failures),
+                    "groups": {name: str(metadata[name]) for name in self.groups if name in metadata},
+                    "cluster": self._cluster(row),
+                }
+
+    def _cluster(self, row: Scored) -> str | None:
+        # Named even where nothing repeats within this eval: another of its suite may ask about the same recording.
+        taken = row.answered.taken
+        if self.cluster is not None:
+            return str(taken.sample.metadata[self.cluster]) if self.cluster in taken.sample.metadata else None
+        return taken.clip_keys[0] if taken.clip_keys else None
 
 
-def _processed(evaluation: Evaluation) -> Iterator[Row]:
-    head = _head(evaluation)
-    for readings in zip(*evaluation.rows.values(), strict=True):
-        for reading, row in zip(evaluation.rows, readings, strict=True):
-            yield {
-                **head,
-                "sample_id": row.answered.sample_id,
-                "epoch": row.answered.epoch,
-                "reading": reading,
-                "status": "error" if row.answer is None else row.answer.status,
-                "value": None if row.answer is None else row.answer.value,
-            }
+def _audio(one: Answered, response: Response | None) -> list[Row]:
+    clips = one.taken.sample.clips
+    keys = one.taken.clip_keys or (None,) * len(clips)
+    cut = (response and response.truncated_s) or (0.0,) * len(clips)
+    return [
+        {"source": str(clip), "key": key, "duration_s": length, "truncated_s": lost}
+        for clip, key, length, lost in zip(clips, keys, one.taken.durations_s, cut, strict=True)
+    ]
 
 
-def _scored(evaluation: Evaluation) -> Iterator[Row]:
-    head = _head(evaluation)
-    groups = evaluation.slice.groups
-    for readings in zip(*evaluation.rows.values(), strict=True):
-        for reading, row in zip(evaluation.rows, readings, strict=True):
-            metadata = row.answered.taken.sample.metadata
-            yield {
-                **head,
-                "sample_id": row.answered.sample_id,
-                "epoch": row.answered.epoch,
-                "reading": reading,
-                "status": "error" if row.answer is None else row.answer.status,
-                "scores": None if row.scores is None else dict(row.scores),
-                "failures": list(row.failures),
-                "groups": {name: str(metadata[name]) for name in groups if name in metadata},
-                "cluster": _cluster(evaluation, row),
-            }
+def _output(output: Output) -> Row:
+    """A text and its end; what only some outputs have (audio, a score) stands where there is any."""
+    row: Row = {"text": output.text, "finish": output.finish}
+    if len(output.parts) != 1 or output.parts[0].kind != "text":
+        row["parts"] = [list(part) for part in output.parts]
+    if output.score is not None and math.isfinite(output.score):
+        row["score"] = output.score
+    return row
 
 
-def _cluster(evaluation: Evaluation, row: Scored) -> str | None:
-    # Named even where nothing repeats within this eval: another of its suite may ask about the same recording.
-    taken, field = row.answered.taken, evaluation.slice.dataset.cluster
-    if field is not None:
-        return str(taken.sample.metadata[field]) if field in taken.sample.metadata else None
-    return taken.clip_keys[0] if taken.clip_keys else None
+def _plain(value: Field) -> Field:
+    """A metadata value that JSON has. Hashes know values by their texts, so a text may stand for any other."""
+    if value is None or type(value) in (str, int, bool) or (type(value) is float and math.isfinite(value)):
+        return value
+    return str(value)

@@ -6,19 +6,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pytest_audiobench.report import view
+from pytest_audiobench.report import sweep, sweep_text, view
+from pytest_audiobench.report.escapes import escaped as escaped
 
 _MOST_ROWS = 200
 """GitHub refuses a step's summary beyond 1 MiB; a row is under a kilobyte or so."""
-_LONGEST_CELL = 300
-
-_ESCAPES = str.maketrans(
-    {
-        **{character: f"\\{character}" for character in "\\`*_{}[]()#+!|~-"},
-        **{character: f"&#{ord(character)};" for character in "<>&@"},
-        **dict.fromkeys("\r\n\t\v\f\x85\u2028\u2029", " "),
-    }
-)
+_MOST_SWEEPS = 20
 _HEAD = ("Eval", "Model", "Metric", "Value", "Interval", "n", "Answered", "Verdict")
 _ALIGNED = (":--", ":--", ":--", "--:", "--:", "--:", "--:", ":--")
 
@@ -32,11 +25,6 @@ def append_summary(path: Path, run: Mapping[str, Any]) -> None:
 def summary(run: Mapping[str, Any]) -> str:
     """The run as Markdown. Everything that came from outside is escaped: no pipe, tag, link or mention survives."""
     return "\n".join([*_lines(run), ""])
-
-
-def escaped(text: str) -> str:
-    """``text`` as one line of Markdown that shows it literally, cut at 300 characters."""
-    return (text if len(text) <= _LONGEST_CELL else text[: _LONGEST_CELL - 1] + "…").translate(_ESCAPES)
 
 
 def _lines(run: Mapping[str, Any]) -> Iterator[str]:
@@ -55,13 +43,16 @@ def _lines(run: Mapping[str, Any]) -> Iterator[str]:
     if len(rows) > _MOST_ROWS:
         yield f"{len(rows) - _MOST_ROWS} more rows are in run.json."
         yield ""
+    for name, owner in sweep.shown(run)[:_MOST_SWEEPS]:
+        for one in sweep.sweeps(owner):
+            yield from (f"**{escaped(sweep_text.title(name, one))}**", "", *sweep_text.markdown(one), "")
     yield from _bullets(run)
 
 
 def _eval_rows(run: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
     for one in view.evals(run):
         first = True
-        for block in one.blocks:
+        for block in view.told(one.blocks):
             for figure in block.figures:
                 verdict = f"{_sign(one.tone)} {one.verdict}" if first else ""
                 yield _cells(one.name, one.model, block, figure, verdict)
@@ -73,7 +64,7 @@ def _eval_rows(run: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
 def _suite_rows(run: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
     for suite in run["suites"]:
         if suite["evals"] > 1:
-            for block in view.blocks(suite):
+            for block in view.told(view.blocks(suite)):
                 for figure in block.figures:
                     yield _cells(f"{suite['name']} (pooled)", suite["model"], block, figure, "")
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from pytest_audiobench.errors import FatalError
 from pytest_audiobench.identity import digest
-from pytest_audiobench.report.atomic import write_text
-from pytest_audiobench.report.lines import write_lines
+from pytest_audiobench.report.atomic import replacing, write_text
+from pytest_audiobench.report.lines import encode_line
 from pytest_audiobench.runs.record import ItemRecord
 
 FOLDER = "parts"
@@ -47,10 +48,27 @@ def stem(item: ItemRecord) -> str:
 
 def write_part(folder: Path, item: ItemRecord, lines: Lines) -> None:
     """Write an item's four files into the parts' ``folder``; its record comes last and marks the part as whole."""
-    own = stem(item)
-    for kind, rows in zip(KINDS, lines, strict=True):
-        write_lines(folder / f"{own}.{kind}.jsonl", rows)
-    write_text(folder / f"{own}.item.json", json.dumps(item.to_json(), allow_nan=False, sort_keys=True))
+    with adding_lines(folder, stem(item)) as add:
+        add(lines)
+    write_record(folder, item)
+
+
+@contextmanager
+def adding_lines(folder: Path, own: str) -> Iterator[Callable[[Lines], None]]:
+    """A function that adds lines to the three files of the part ``own``; they appear when the block ends well."""
+    with ExitStack() as files:
+        opened = [files.enter_context(replacing(folder / f"{own}.{kind}.jsonl")) for kind in KINDS]
+
+        def add(lines: Lines) -> None:
+            for file, rows in zip(opened, lines, strict=True):
+                file.writelines(map(encode_line, rows))
+
+        yield add
+
+
+def write_record(folder: Path, item: ItemRecord) -> None:
+    """Write an item's record, which marks its part as whole."""
+    write_text(folder / f"{stem(item)}.item.json", json.dumps(item.to_json(), allow_nan=False, sort_keys=True))
 
 
 def whole_parts(folder: Path) -> list[Part]:

@@ -63,16 +63,22 @@ def collect(folder: Path, heading: Heading) -> dict[str, Any]:
         notes.append(
             f"{len(lost)} evals were begun and never finished: their answers are in the store, their scores not here"
         )
-    items = [part.item for part in found]
+    return run_record(heading, [part.item for part in found], _suites(found), notes)
+
+
+def run_record(
+    heading: Heading, items: Sequence[dict[str, Any]], suites: Sequence[dict[str, Any]], notes: Sequence[str]
+) -> dict[str, Any]:
+    """What run.json holds: the heading, the items' records and the pooled suites."""
     return {
         "schema": SCHEMA,
         **asdict(heading),
         "command": list(heading.command),
         "models": [_with_speed(model, items) for model in heading.models],
-        "suites": _suites(found),
-        "items": items,
+        "suites": list(suites),
+        "items": list(items),
         "hashes": pooled_hashes([item for item in items if item["outcome"] != "skipped"]),
-        "notes": notes,
+        "notes": list(notes),
     }
 
 

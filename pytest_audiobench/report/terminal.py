@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from pytest_audiobench.report import view
+from pytest_audiobench.report import sweep, sweep_text, view
 from pytest_audiobench.report.figures import printable
 from pytest_audiobench.report.view import Block
 
@@ -43,6 +43,9 @@ def summary_lines(run: Mapping[str, Any], width: int) -> list[Line]:
     if not evals:
         return [(banner.text, "red") for banner in view.banners(run)] + _noted(run)
     lines = _table(_without_model(_Entry(_HEAD, "bold"), several), evals, suites, width)
+    for name, owner in sweep.shown(run):
+        for one in sweep.sweeps(owner):
+            lines += [("", ""), (sweep_text.title(name, one), "bold"), *((text, "") for text in sweep_text.table(one))]
     lines += list(_failures(run))
     lines += [(f"{name}: {signature}", "light") for name, signature in _signatures(run).items()]
     lines += list(_models(run))
@@ -92,7 +95,7 @@ def _agreement(item: Mapping[str, Any]) -> list[str]:
 def _entries(one: view.Eval) -> Iterator[_Entry]:
     tail, style = one.verdict, _STYLES[one.tone]
     name, model = one.name, one.model
-    for number, block in enumerate(one.blocks):
+    for number, block in enumerate(view.told(one.blocks)):
         for cells in _figures(block, headline=number == 0):
             yield _Entry((name, model, *cells, tail), style)
             name = model = tail = ""
@@ -110,7 +113,7 @@ def _fields_between(run: Mapping[str, Any], suite: Mapping[str, Any]) -> set[str
 
 def _suite(suite: Mapping[str, Any], fields: set[str]) -> Iterator[_Entry]:
     name, model = f"{suite['name']} (pooled)", suite["model"]
-    for number, block in enumerate(view.blocks(suite)):
+    for number, block in enumerate(view.told(view.blocks(suite))):
         for cells in _figures(block, headline=number == 0):
             yield _Entry((name, model, *cells, ""), "bold" if name else "")
             name = model = ""

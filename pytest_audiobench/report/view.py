@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from pytest_audiobench.report.figures import answered_text, group_text, interval_text, unanswered_text, value_text
+from pytest_audiobench.report.sweep import MANY, of_judge
 from pytest_audiobench.runs.scoring import SHARES
 
 Json = Mapping[str, Any]
@@ -139,6 +140,12 @@ def _judging(model: Json, items: Sequence[Json]) -> str:
     counts = [item.get("judges", {}).get(model["alias"], {}) for item in items]
     asked, known, errors = (sum(one.get(name, 0) for one in counts) for name in ("asked", "known", "errors"))
     return f"{model['spec']}, {asked} verdicts asked, {known} known" + (f", {errors} could not be had" * bool(errors))
+
+
+def told(blocks: Sequence[Block]) -> Sequence[Block]:
+    """The blocks that a table of all evals has room for: of many rules the headline's, what tests recorded, judges'."""
+    by_rule = [block for block in blocks if block.reading and not of_judge(block.signature)]
+    return blocks if len(by_rule) <= MANY else [block for block in blocks if block not in by_rule[1:]]
 
 
 def exit_text(record: Json) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pytest_audiobench.audio.index import AudioIndex
@@ -90,6 +90,7 @@ def _evaluated(bench: Bench, handle: Handle, item: Item, dataset: Dataset, proto
         _check_names(bench.protocols, protocol)
     protocol, cautions = put_to_judges(protocol, bench.judges)
     _check_tasks(handle, dataset, protocol)
+    _check_parts(protocol)
     slice_ = take(dataset, item.places, bench.index, handle, bench.limit, item.samples)
     asker = Asker(handle, bench.store, bench.claims, item.progress)
     judges = judges_of(bench, protocol, item.progress)
@@ -118,8 +119,11 @@ def _evaluated(bench: Bench, handle: Handle, item: Item, dataset: Dataset, proto
             {alias: one.handle.digest for alias, one in judges.items()},
         ),
         asking=dict(vars(asker.counts)) | {"truncated_clips": _cut(answered)},
-        errors=_errors(answered),
+        errors=errors_named(answered),
         judges=_judges(judges, answered),
+        options=dict(protocol.options),
+        groups=list(slice_.groups),
+        cluster=dataset.cluster,
         part=item.part,
         control=item.control,
         agreement=sheet.agreement,
@@ -127,7 +131,7 @@ def _evaluated(bench: Bench, handle: Handle, item: Item, dataset: Dataset, proto
     # A replay or a guess is no model at work: how fast it is would only be misread.
     record.taken = speed.sums(answered, asker.time, handle.peak_memory_bytes) if handle.listens else {}
     record.speed = speed.figures(record.taken)
-    record.warnings = [*_warnings(record, slice_, answered), *cautions, *_unread(sheet, protocol)]
+    record.warnings = [*_warnings(record, slice_, protocol, answered), *cautions, *_unread(sheet, protocol)]
     clustered = own is not None or bench.epochs > 1
     result = Result(record, sheet.rows, protocol.readings, clustered)
     return Evaluation(result, slice_, protocol, answered, sheet.rows)
@@ -148,13 +152,22 @@ def _check_tasks(handle: Handle, dataset: Dataset, protocol: Protocol) -> None:
             raise CannotDo(f"{handle.spec} can do {can} and nothing else, and {dataset.name} asks it for {stage.task}")
 
 
+def _check_parts(protocol: Protocol) -> None:
+    """What a score needs is asked for before the model is, or hours of answers would end in a missing library."""
+    for reading in protocol.readings:
+        if lacking := reading.lacking():
+            raise UsageError(f"the protocol {reading.name} cannot be used here: {lacking}")
+
+
 def _cut(answered: Sequence[Answered]) -> int:
     return sum(any(response.truncated_s for response in one.responses.values()) for one in answered)
 
 
-def _errors(answered: Sequence[Answered]) -> list[dict[str, str]]:
-    failed = [(one, str(one.error)) for one in answered if one.error is not None]
-    failed += [(one, f"{stage}: {error}") for one in answered for stage, error in unjudged(one)]
+def errors_named(answered: Iterable[Answered]) -> list[dict[str, str]]:
+    """The first samples whose asking failed, and why; behind them those whose verdicts could not be had."""
+    kept = list(answered)
+    failed = [(one, str(one.error)) for one in kept if one.error is not None]
+    failed += [(one, f"{stage}: {error}") for one in kept for stage, error in unjudged(one)]
     return [{"sample_id": one.sample_id, "message": message} for one, message in failed[:_ERRORS_NAMED]]
 
 
@@ -186,8 +199,8 @@ def _judges(judges: Mapping[str, Asker], answered: Sequence[Answered]) -> dict[s
     return {alias: dict(vars(asker.counts)) | {"errors": failed[alias]} for alias, asker in judges.items()}
 
 
-def _warnings(record: ItemRecord, slice_: Slice, answered: Sequence[Answered]) -> list[str]:
-    found = list(slice_.notes)
+def _warnings(record: ItemRecord, slice_: Slice, protocol: Protocol, answered: Sequence[Answered]) -> list[str]:
+    found = [*slice_.notes, *protocol.notes]
     if record.limited:
         found.append(f"limited to {record.n} of {slice_.size} samples: never comparable with a full run")
     cut = record.asking["truncated_clips"]

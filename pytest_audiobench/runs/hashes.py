@@ -10,16 +10,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from pytest_audiobench.datasets.sample import Field
+from pytest_audiobench.datasets.sample import Field, Sample
 from pytest_audiobench.identity import digest, digest_of_trusted
 from pytest_audiobench.models.messages import Response
-from pytest_audiobench.protocols.protocol import Protocol, Stage
+from pytest_audiobench.protocols.protocol import Protocol, Reading, Stage
 from pytest_audiobench.runs.answers import Answered
 from pytest_audiobench.runs.requests import messages_payload, settings_payload
 from pytest_audiobench.runs.slices import Slice
 
 ABSENT = "absent"
-"""Stands for the audio's hash where the audio of a replay is not on this machine."""
+"""Stands for the audio's hash where the audio of a replay is not on this machine, and for what nobody recorded."""
+ASKED = ("data", "audio", "prompts", "settings", "seeds", "model")
+"""The components of ``input_hash``, beside the data set's name."""
 
 
 def item_hashes(
@@ -35,20 +37,8 @@ def item_hashes(
     ``judges`` are the judges' digests by alias; aliases are in no hash.
     """
     first = protocol.stages[0].name
-    hashes = {
-        "data": digest_of_trusted(
-            [
-                [
-                    one.sample.id,
-                    one.sample.question,
-                    one.sample.choices,
-                    one.sample.reference,
-                    _metadata(one.sample.metadata),
-                    *([one.sample.references] if one.sample.references else []),
-                ]
-                for one in slice_.taken
-            ]
-        ),
+    asked = {
+        "data": digest_of_trusted([sample_payload(one.sample) for one in slice_.taken]),
         "audio": _audio(slice_),
         "prompts": digest_of_trusted(
             [
@@ -67,13 +57,27 @@ def item_hashes(
         "seeds": digest({"epochs": epochs}),
         "model": model,
     }
-    hashes["input_hash"] = digest({"dataset": slice_.dataset.name, **hashes})
-    hashes["answers"] = digest_of_trusted([_answers(one) for one in answered])
+    answers = digest_of_trusted([answer_payload(one) for one in answered])
+    judging = [stage for stage in protocol.stages if stage.role != "subject"]
+    verdicts = _verdicts(judging, judges, answered) if judging else ""
+    return scored_hashes(slice_.dataset.name, asked, answers, protocol.readings, verdicts)
+
+
+def scored_hashes(
+    dataset: str, asked: Mapping[str, str], answers: str, readings: Sequence[Reading], verdicts: str = ""
+) -> dict[str, str]:
+    """``asked`` (data, audio, prompts, settings, seeds, model) with all that is built upon it.
+
+    ``verdicts`` is the hash of what judges said, empty without any.
+    """
+    hashes = {name: asked[name] for name in ASKED}
+    hashes["input_hash"] = digest({"dataset": dataset, **hashes})
+    hashes["answers"] = answers
     hashes["run_hash"] = digest({name: hashes[name] for name in ("input_hash", "answers")})
-    hashes["protocols"] = digest([[reading.name.partition("@")[0], reading.signature] for reading in protocol.readings])
+    hashes["protocols"] = digest([[reading.name.partition("@")[0], reading.signature] for reading in readings])
     scored = ["run_hash", "protocols"]
-    if judging := [stage for stage in protocol.stages if stage.role != "subject"]:
-        hashes["verdicts"] = _verdicts(judging, judges, answered)
+    if verdicts:
+        hashes["verdicts"] = verdicts
         scored.append("verdicts")
     hashes["score_hash"] = digest({name: hashes[name] for name in scored})
     return hashes
@@ -100,6 +104,18 @@ def _said(response: Response | None) -> list[object]:
     return [[output.parts, output.finish] for output in response.outputs]
 
 
+def sample_payload(sample: Sample) -> list[object]:
+    """What the data's hash covers of a sample."""
+    return [
+        sample.id,
+        sample.question,
+        sample.choices,
+        sample.reference,
+        _metadata(sample.metadata),
+        *([sample.references] if sample.references else []),
+    ]
+
+
 def _metadata(metadata: Mapping[str, Field]) -> list[list[str]]:
     return sorted([name, str(value)] for name, value in metadata.items())
 
@@ -110,7 +126,8 @@ def _audio(slice_: Slice) -> str:
     return digest_of_trusted([one.clip_keys for one in slice_.taken])
 
 
-def _answers(one: Answered) -> list[object]:
+def answer_payload(one: Answered) -> list[object]:
+    """What the answers' hash covers of a sample in one epoch."""
     return [
         one.sample_id,
         one.epoch,

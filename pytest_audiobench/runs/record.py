@@ -63,6 +63,8 @@ class ItemRecord:
     ``part`` counts the evaluations of one test from 0;
     ``control`` marks an evaluation that only serves another's comparison: no threshold holds it, no suite pools it.
     ``taken`` holds the sums that ``speed`` was drawn from (``runs/speed.py``).
+    ``options`` are those that the protocol's family was called with; ``groups`` and ``cluster`` the metadata fields
+    that its numbers are reported by and clustered on: what scoring the answers again must know.
     """
 
     index: int
@@ -84,6 +86,9 @@ class ItemRecord:
     agreement: dict[str, Any] | None = None
     taken: dict[str, float] = field(default_factory=dict)
     speed: list[MetricRecord] = field(default_factory=list)
+    options: dict[str, Any] = field(default_factory=dict)
+    groups: list[str] = field(default_factory=list)
+    cluster: str | None = None
     part: int = 0
     control: bool = False
     verdicts: list[VerdictRecord] = field(default_factory=list)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pytest_audiobench.metrics.agreement import across_epochs
@@ -34,14 +34,31 @@ def score_sheet(
 
     ``clusters`` names each sample's cluster, None where no clip repeats; ``groups`` the metadata fields to report on.
     """
-    clustered = clusters is not None or epochs > 1
     each = (list(clusters) * epochs) if clusters is not None else [one.sample_id for one in answered]
-    readings, stage = protocol.readings, protocol.answering.name
+    rows = scored_rows(protocol, answered, each)
+    return sheet_of(protocol.readings, rows, groups, clusters is not None or epochs > 1, epochs)
+
+
+def scored_rows(
+    protocol: Protocol, answered: Sequence[Answered], clusters: Sequence[Hashable]
+) -> dict[str, list[Scored]]:
+    """``answered`` read and scored by each reading of ``protocol``; ``clusters`` gives each one's."""
+    stage = protocol.answering.name
     wordings = [
         failures(one.taken.sample, one.responses[stage], protocol.expects) if stage in one.responses else ()
         for one in answered
     ]
-    rows = {reading.name: score(reading, answered, each, wordings) for reading in readings}
+    return {reading.name: score(reading, answered, clusters, wordings) for reading in protocol.readings}
+
+
+def sheet_of(
+    readings: Sequence[Reading],
+    rows: Mapping[str, Sequence[Scored]],
+    groups: Sequence[str],
+    clustered: bool,
+    epochs: int,
+) -> Sheet:
+    """The numbers drawn from scored ``rows``, by reading; ``clustered`` where one cluster holds several of them."""
     return Sheet(
         rows=rows,
         readings=[ReadingRecord(r.name, r.signature, coverage(rows[r.name])) for r in readings],

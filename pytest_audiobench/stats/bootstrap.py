@@ -1,4 +1,4 @@
-"""A percentile bootstrap for functions of sums, such as corpus BLEU or macro F1, which have no simple formula."""
+"""A percentile bootstrap for what has no simple formula: functions of sums, such as macro F1, and of whole samples."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from pytest_audiobench.stats.intervals import CONFIDENCE, Clusters, Floats, Interval, none
 
@@ -14,6 +15,8 @@ Statistic: TypeAlias = Callable[[Floats], Floats]
 """Maps sums of shape (r, k) to r values."""
 
 RESAMPLES = 1_000
+FEW_RESAMPLES = 200
+"""Where each resample is costly: enough for a bound to about a tenth of the interval's width."""
 _CELLS = 4_000_000
 """Counts drawn at a time, which bounds the memory."""
 
@@ -39,18 +42,73 @@ def of_sums(
     if not np.isfinite(units).all():
         return none("a value is not finite")
     units = units[np.lexsort(units.T[::-1])]
-    generator = np.random.default_rng(int.from_bytes(hashlib.sha256(units.tobytes()).digest()[:8], "big"))
+    return _drawn(units, np.ones(count), value, f"{count} {what}", confidence)
+
+
+def of_repeated(units: Floats, counts: Floats, value: Statistic, confidence: float = CONFIDENCE) -> Interval:
+    """:func:`of_sums` where few distinct ``units``, shape (d, k), occur ``counts`` times, shape (d,), each.
+
+    The same resamples of independent samples at the cost of d samples. The order of units moves a bound: sort them.
+    """
+    total = int(counts.sum())
+    if total < 2:
+        return none("fewer than 2 samples")
+    return _drawn(units, counts, value, f"{total} samples", confidence)
+
+
+def of_rows(
+    rows: Floats, value: Callable[[Floats], float], clusters: Clusters = None, confidence: float = CONFIDENCE
+) -> Interval:
+    """The interval for what only whole samples tell, such as an error rate over thresholds.
+
+    ``value`` maps rows, shape (m, k), to a number. Percentile bootstrap of 200 resamples of the samples ``rows``, shape
+    (n, k), or of their clusters, in an order of their own. No interval for fewer than 2, or where a resample has no
+    value.
+    """
+    if not np.isfinite(rows).all():
+        return none("a value is not finite")
+    names = range(len(rows)) if clusters is None else clusters
+    members: dict[object, list[int]] = {}
+    for row, name in enumerate(names):
+        members.setdefault(name, []).append(row)
+    units = [rows[its] for its in members.values()]
+    units = sorted((unit[np.lexsort(unit.T[::-1])] for unit in units), key=lambda unit: unit.tobytes())
+    what = "samples" if len(units) == len(rows) else "clusters"
+    if len(units) < 2:
+        return none(f"fewer than 2 {what}")
+    starts = np.cumsum([0, *(len(unit) for unit in units)])
+    every = np.concatenate(units)
+    generator = _generator(every.tobytes())
+    values = []
+    for _ in range(FEW_RESAMPLES):
+        drawn = generator.integers(0, len(units), size=len(units))
+        values.append(value(every[drawn if what == "samples" else _whole(drawn, starts)]))
+    return _percentiles(np.array(values), f"{len(units)} {what}, {FEW_RESAMPLES} resamples", confidence)
+
+
+def _whole(drawn: npt.NDArray[np.int64], starts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    return np.concatenate([np.arange(starts[unit], starts[unit + 1]) for unit in drawn])
+
+
+def _generator(told: bytes) -> np.random.Generator:
+    return np.random.default_rng(int.from_bytes(hashlib.sha256(told).digest()[:8], "big"))
+
+
+def _drawn(units: Floats, counts: Floats, value: Statistic, of: str, confidence: float) -> Interval:
+    told = units.tobytes() + (b"" if (counts == 1.0).all() else counts.tobytes())
+    generator = _generator(told)
     found = []
-    at_once = max(1, _CELLS // count)
+    at_once = max(1, _CELLS // max(units.shape))
     for start in range(0, RESAMPLES, at_once):
         drawn = min(at_once, RESAMPLES - start)
-        weights = generator.multinomial(count, np.full(count, 1.0 / count), size=drawn)
+        weights = generator.multinomial(int(counts.sum()), counts / counts.sum(), size=drawn)
         found.append(value(weights.astype(np.float64) @ units))
-    values = np.concatenate(found)
+    return _percentiles(np.concatenate(found), f"{of}, {RESAMPLES} resamples", confidence)
+
+
+def _percentiles(values: Floats, of: str, confidence: float) -> Interval:
     if not np.isfinite(values).all():
         return none("some resamples have no value")
     tail = 100.0 * (1.0 - confidence) / 2.0
     lower, upper = np.percentile(values, [tail, 100.0 - tail])
-    return Interval(
-        float(lower), float(upper), f"bootstrap {100 * confidence:g} %, {count} {what}, {RESAMPLES} resamples"
-    )
+    return Interval(float(lower), float(upper), f"bootstrap {100 * confidence:g} %, {of}")

@@ -9,8 +9,8 @@ from pytest_audiobench.conformance.table import cases, same
 FOLDER = Path(__file__).parents[2].parent / "shared" / "conformance"
 FILES = sorted(FOLDER.glob("*.json")) if FOLDER.is_dir() else []
 
-# Files that hold no list of cases: a behaviour with its own test, and a table that a test reads.
-APART = ("beans_next_behaviour", "timit_phone_maps")
+# A file that holds no cases: a table that a test reads.
+APART = ("timit_phone_maps",)
 
 
 @pytest.mark.skipif(not FILES, reason="the reference cases are not on this machine (../shared/conformance)")

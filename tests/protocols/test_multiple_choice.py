@@ -102,10 +102,35 @@ def test_signatures_tell_readings_and_prompts_apart() -> None:
 @pytest.mark.parametrize("name", sorted(multiple_choice().available))
 def test_every_reading_scores_the_right_option_and_no_other(name: str) -> None:
     reading = multiple_choice().available[name]
-    for text, correct in (("(B) cat", 1.0), ("(A) dog", 0.0), ("", 0.0)):
+    # AIR-Bench sees no letter in parentheses.
+    right, wrong = ("B. cat", "A. dog") if name.startswith("air-bench") else ("(B) cat", "(A) dog")
+    for text, correct in ((right, 1.0), (wrong, 0.0)):
         answer = reading.parse(SAMPLE, {"answer": Response.of(text)})
         assert reading.score(SAMPLE, answer) == {"correct": correct}
     assert reading.metrics == ("accuracy",)
+
+
+@pytest.mark.parametrize("name", sorted(multiple_choice().available))
+@pytest.mark.parametrize("text", ["", "It meows", "I'm sorry, I can't"])
+def test_an_answer_without_an_option_is_wrong_unless_the_rule_skips_or_draws(name: str, text: str) -> None:
+    reading = multiple_choice().available[name]
+    answer = reading.parse(SAMPLE, {"answer": Response.of(text)})
+    assert answer.status != "parsed"
+    drawn = {"voicebench-like": {"correct": 0.25}, "kimi-vb": {"correct": 0.25}, "air-bench": None}
+    # The study reads the "I" of a refusal as an option that is not offered here.
+    expected = drawn.get(name, {"correct": 0.0}) if answer.status != "out_of_range" else {"correct": 0.0}
+    assert reading.score(SAMPLE, answer) == expected
+
+
+def test_a_rule_that_skips_brings_the_one_that_keeps() -> None:
+    assert [reading.name for reading in multiple_choice("air-bench").readings] == ["air-bench", "air-bench-keep"]
+
+
+def test_nothing_is_drawn_for_an_answer_beyond_d_or_an_option_that_is_not_offered() -> None:
+    reading = multiple_choice().available["voicebench-like"]
+    beyond = Sample("five", (CLIP,), "Which?", ("dog", "cat", "hen", "frog", "cow"), "cow")
+    assert reading.score(beyond, reading.parse(beyond, {"answer": Response.of("")})) == {"correct": 0.0}
+    assert reading.score(SAMPLE, reading.parse(SAMPLE, {"answer": Response.of("C")})) == {"correct": 0.0}
 
 
 def test_a_response_without_outputs_is_empty() -> None:

@@ -1,19 +1,133 @@
-"""Errors per word, from the counts of an alignment."""
+"""Errors per word and per character, from the counts of alignments: pooled, averaged, and how much runaways make of it.
+
+One policy for utterances whose reference holds nothing (silence, or what a normaliser leaves of it): pooled rates take
+their insertions and no words; rates of single utterances count them as one of one word, as jiwer 4 does.
+"""
 
 from __future__ import annotations
 
-from pytest_audiobench.metrics.estimates import ratio_of
-from pytest_audiobench.metrics.metric import MetricKind
-from pytest_audiobench.metrics.units import WORD_ERRORS
+import math
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from pytest_audiobench.metrics.estimates import average, columns, nothing, ratio_of
+from pytest_audiobench.metrics.metric import Clusters, Estimate, MetricKind, Statistics
+from pytest_audiobench.metrics.token_errors import rate
+from pytest_audiobench.metrics.units import CHARACTER_ERRORS, SHARE, WORD_ERRORS
+from pytest_audiobench.stats.intervals import Floats, mean, none, proportion
+
+_COUNTS = ("S", "D", "I", "N")
+
+
+def _of_rates(
+    metric: str, prefix: str, value: Callable[[Floats], Floats], share: bool = False, most: float = math.inf
+) -> Callable[[Sequence[Statistics], Clusters], Estimate]:
+    """The mean over samples of ``value`` of a sample's rate, at most ``most``; a share (Wilson) of ones among zeros."""
+
+    def estimate(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
+        if not statistics:
+            return nothing()
+        counts = columns(statistics, metric, *(f"{prefix}{name}" for name in _COUNTS))
+        values = value(counts[:, :3].sum(axis=1) / np.maximum(counts[:, 3], 1.0))
+        interval = proportion(values, clusters) if share else mean(values, clusters, bounds=(0.0, most))
+        return Estimate(average(values.tolist()), interval.lower, interval.upper, len(values), interval.method)
+
+    return estimate
+
+
+def _rates(metric: str, prefix: str, unit: str, token: str) -> Iterator[MetricKind]:
+    wrong, all_ = tuple(f"{prefix}{name}" for name in "SDI"), f"{prefix}N"
+    yield MetricKind(
+        metric,
+        "lower",
+        unit,
+        ratio_of(metric, wrong, (all_,), f"the references hold no {token}s"),
+        lambda one: (one[wrong[0]] + one[wrong[1]] + one[wrong[2]], one[all_]),
+        f"Corpus {token} error rate: sum(S + D + I) / sum(N), not the mean of the samples' rates. No {token}s in all "
+        "references is no rate: NaN.",
+    )
+    per_sample = f"(S + D + I) / max(N, 1); a reference without {token}s gives the number of insertions"
+    yield MetricKind(
+        f"{metric}_mean",
+        "lower",
+        unit,
+        _of_rates(f"{metric}_mean", prefix, lambda rates: rates),
+        lambda one: (rate(one, prefix), 1.0),
+        f"The mean of the samples' own rates, {per_sample}. One runaway answer to a short reference can decide it.",
+    )
+    yield MetricKind(
+        f"{metric}_capped",
+        "lower",
+        unit,
+        _of_rates(f"{metric}_capped", prefix, lambda rates: np.minimum(rates, 1.0), most=1.0),
+        lambda one: (min(rate(one, prefix), 1.0), 1.0),
+        f"The mean of the samples' own rates, each at most 1: {per_sample}. No answer weighs more than an empty one.",
+    )
+    yield MetricKind(
+        f"{metric}_over_one",
+        "lower",
+        SHARE,
+        _of_rates(f"{metric}_over_one", prefix, lambda rates: (rates > 1.0).astype(np.float64), share=True),
+        lambda one: (float(rate(one, prefix) > 1.0), 1.0),
+        f"The share of samples whose own rate is above 1, that is with more errors than the reference has {token}s: "
+        "runaway answers.",
+    )
+
+
+def _information_lost(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
+    """1 - H/N × H/P over sums of hits H, reference words N and words said P; t × the delta method's standard error."""
+    if not statistics:
+        return nothing()
+    replaced, deleted, inserted, words = columns(statistics, "wil", *_COUNTS).T
+    hits, said = words - replaced - deleted, words - deleted + inserted
+    total_words, total_said, total_hits = float(words.sum()), float(said.sum()), float(hits.sum())
+    if total_words + total_said == 0.0:
+        return Estimate(math.nan, None, None, len(words), none("neither references nor answers hold words").method)
+    if total_hits == 0.0:
+        kept, moves = 0.0, np.zeros_like(words)
+    else:
+        kept = total_hits * total_hits / (total_words * total_said)
+        moves = kept * (2.0 * hits / total_hits - words / total_words - said / total_said)
+    # How much each sample moves the value, about the value: their mean is the value, and so is their standard error.
+    interval = mean(1.0 - kept - len(words) * moves, clusters, bounds=(0.0, 1.0))
+    return Estimate(1.0 - kept, interval.lower, interval.upper, len(words), interval.method)
+
+
+def _without_reference(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
+    if not statistics:
+        return nothing()
+    found = columns(statistics, "empty_references", "N")[:, 0]
+    return Estimate(float((found == 0.0).sum()), None, None, len(found), none("a count").method)
+
 
 KINDS = (
+    *_rates("wer", "", WORD_ERRORS, "word"),
+    *_rates("cer", "C", CHARACTER_ERRORS, "character"),
     MetricKind(
-        "wer",
+        "mer",
         "lower",
-        WORD_ERRORS,
-        ratio_of("wer", ("S", "D", "I"), ("N",), "the references hold no words"),
-        lambda one: (one["S"] + one["D"] + one["I"], one["N"]),
-        "Corpus word error rate: sum(S + D + I) / sum(N), not the mean of the samples' rates. No words in all "
-        "references is no rate: NaN.",
+        SHARE,
+        ratio_of("mer", ("S", "D", "I"), ("N", "I"), "neither references nor answers hold words"),
+        lambda one: (one["S"] + one["D"] + one["I"], one["N"] + one["I"]),
+        "Match error rate (Morris et al. 2004): sum(S + D + I) / sum(N + I), between 0 and 1. It needs the split of "
+        "errors, which is rapidfuzz's as in jiwer 4. No words on either side is NaN.",
+    ),
+    MetricKind(
+        "wil",
+        "lower",
+        SHARE,
+        _information_lost,
+        about="Word information lost (Morris et al. 2004): 1 - H/N × H/P over the sums of hits H = N - S - D, words of "
+        "the references N and words said P = N - D + I. It needs the split of errors, which is rapidfuzz's as in jiwer "
+        "4. Words on one side only is 1, on neither NaN.",
+    ),
+    MetricKind(
+        "empty_references",
+        "lower",
+        "utterances",
+        _without_reference,
+        about="How many samples have a reference without words, once normalised. Pooled rates take their insertions "
+        "and no words.",
     ),
 )

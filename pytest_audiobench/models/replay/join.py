@@ -60,6 +60,19 @@ class Join:
             self._asked.setdefault(key, []).append(_Asked(recorded_id, _spaced(question)))
 
 
+def manifests_beside(folder: Path) -> Path:
+    """Where the manifests of a study's answers in ``folder`` lie. Raises UsageError where there are none."""
+    candidates = (folder / "manifests", folder.resolve().parent / "manifests")
+    for candidate in candidates:
+        if candidate.is_dir():
+            return candidate
+    looked = " and ".join(map(str, candidates))
+    raise UsageError(
+        f"{folder} holds answers, but not the questions they belong to (looked for {looked}); "
+        "point to the study's manifests with manifests=FOLDER"
+    )
+
+
 def lettered(choices: Iterable[str]) -> str:
     """Options as the study's manifests write them."""
     return " ".join(f"({chr(ord('A') + i)}) {choice}" for i, choice in enumerate(choices))

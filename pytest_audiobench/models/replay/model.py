@@ -10,7 +10,7 @@ from typing import Literal
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Ask, Response
 from pytest_audiobench.models.model import Limits
-from pytest_audiobench.models.replay.join import Join
+from pytest_audiobench.models.replay.join import Join, manifests_beside
 from pytest_audiobench.models.replay.recorded import Answers, RunAnswers, records
 from pytest_audiobench.models.replay.study import CRASHES, FIELDS, StudyAnswers
 from pytest_audiobench.models.spec import check_options, written
@@ -73,26 +73,14 @@ class Replay:
     def _study(self, files: list[Path]) -> Answers:
         folder = files[0].parent
         self._refuse(_RUN_OPTIONS, f"{folder} holds a study's answers, whose options are", _STUDY_OPTIONS)
-        join = Join(self._manifests(folder))
+        given = self._options.get("manifests")
+        join = Join(Path(given).expanduser() if given else manifests_beside(folder))
         return StudyAnswers(files, join, self._options.get("answers"), self._options.get("crashes", "error"))
 
     def _refuse(self, others: tuple[str, ...], why: str, own: tuple[str, ...]) -> None:
         given = next((option for option in others if option in self._options), None)
         if given is not None:
             raise UsageError(f"{given}=… does not apply: {why} {', '.join(own)}")
-
-    def _manifests(self, folder: Path) -> Path:
-        if "manifests" in self._options:
-            return Path(self._options["manifests"]).expanduser()
-        candidates = (folder / "manifests", folder.resolve().parent / "manifests")
-        for candidate in candidates:
-            if candidate.is_dir():
-                return candidate
-        looked = " and ".join(map(str, candidates))
-        raise UsageError(
-            f"{folder} holds answers, but not the questions they belong to (looked for {looked}); "
-            "point to the study's manifests with manifests=FOLDER"
-        )
 
 
 def _is_run(file: Path) -> bool:

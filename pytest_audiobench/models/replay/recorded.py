@@ -95,17 +95,26 @@ def _rows(file: Path) -> Iterator[_Row]:
 def _response(row: Mapping[str, Any]) -> Response:
     if row.get("error") is not None:
         return Response(error=f"the recorded run met an error: {row['error']}")
-    outputs = tuple(_output(output["text"], output.get("finish")) for output in row["outputs"])
-    if not outputs:
-        return Response(error="the recorded run holds no output")
+    response = response_of(row)
+    return response if response.outputs else Response(error="the recorded run holds no output")
+
+
+def response_of(row: Mapping[str, Any]) -> Response:
+    """The response that a row of ``predictions.jsonl`` holds. Raises TypeError or KeyError for another layout."""
+    outputs = tuple([_output(output) for output in row["outputs"]])
     usage = {name: count for name, count in (row.get("usage") or {}).items() if type(count) is int}
     return Response(outputs, usage)
 
 
-def _output(text: object, finish: Any) -> Output:
+def _output(row: Mapping[str, Any]) -> Output:
+    text, score = row["text"], row.get("score")
+    finish: Any = row.get("finish")
     if not isinstance(text, str):
         raise TypeError("an output's text must be a text")
-    return Output((Part("text", text),), finish if finish in _FINISHES else "unknown")
+    parts: tuple[Part, ...] = (Part("text", text),)
+    if "parts" in row:
+        parts = tuple(Part("audio" if kind == "audio" else "text", str(value)) for kind, value in row["parts"])
+    return Output(parts, finish if finish in _FINISHES else "unknown", score if type(score) in (int, float) else None)
 
 
 def _one_model(file: Path, held: Counter[str], model: str | None) -> str:

@@ -26,7 +26,8 @@ CRASHES = ("error", "unanswered")
 FIELDS = ("raw_model_outputs", "raw_conditioned_output")
 
 _COMMON = frozenset({"baseline", "test"})
-_CRASH = "CRASH:"
+CRASH = "CRASH:"
+"""How an answer begins that the study's run did not get."""
 
 
 class _Recorded(NamedTuple):
@@ -75,7 +76,7 @@ class StudyAnswers:
         if request.epoch >= len(row.texts):
             return Response(error=f"{missing} ({row.place}) in epoch {request.epoch}: it holds {len(row.texts)}")
         text = row.texts[request.epoch]
-        if text is None or text.startswith(_CRASH):
+        if text is None or text.startswith(CRASH):
             if self._crashes == "unanswered":
                 return Response.of("", "unknown")
             return Response(error=f"{missing} ({row.place}): the recorded run crashed there ({(text or 'null')[:200]})")
@@ -123,11 +124,12 @@ def _read(files: Sequence[Path]) -> dict[str, _Recorded]:
                 raise UsageError(
                     f"{recorded_id!r} is answered twice: in {rows[recorded_id].place} and in {file.parent / place}"
                 )
-            rows[recorded_id] = _Recorded(_texts(file, line, row), place)
+            rows[recorded_id] = _Recorded(texts_of(file, line, row), place)
     return rows
 
 
-def _texts(file: Path, line: int, row: Mapping[str, Any]) -> Sequence[str | None]:
+def texts_of(file: Path, line: int, row: Mapping[str, Any]) -> Sequence[str | None]:
+    """The texts that a row of answers holds, one for each epoch. Raises UsageError for another layout."""
     field = next((field for field in FIELDS if field in row), None)
     if field is None:
         raise UsageError(f"{file}, line {line} has neither {' nor '.join(FIELDS)}: it is no row of recorded answers")

@@ -29,6 +29,7 @@ from __future__ import annotations
 import re
 
 from pytest_audiobench.models.messages import Finish
+from pytest_audiobench.protocols.choice.unanswered import unanswered
 from pytest_audiobench.protocols.options import LETTERS
 from pytest_audiobench.protocols.protocol import Answer
 
@@ -94,9 +95,7 @@ def _answer(letter: str | None, text: str, choices: tuple[str, ...], finish: Fin
     # In place of an answer that was never given the study's runner wrote what had gone wrong, and a null.
     if letter is not None and not text.startswith(_CRASHED):
         return Answer("parsed", letter) if letter in LETTERS[: len(choices)] else Answer("out_of_range")
-    if not text.strip():
-        return Answer("empty")
-    return Answer("truncated" if finish == "length" else "refused" if finish == "refusal" else "unparsed")
+    return unanswered(text, finish)
 
 
 def _runtime(text: str, choices: tuple[str, ...], *, last: bool) -> str | None:

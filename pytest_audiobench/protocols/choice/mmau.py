@@ -6,6 +6,8 @@ and no token that only other choices have; an empty answer is wrong. Long reason
 The rule is a test of one choice, not a parse. It gives one all the same: two choices can pass for the same text
 only when their token sets are equal, so the first choice that passes stands for all that do, and the answer is
 right exactly when its tokens are those of the true choice.
+
+AudioBench applies the rule to choices that carry their letters, "(A) Man", and cuts these off first.
 """
 
 from __future__ import annotations
@@ -13,10 +15,12 @@ from __future__ import annotations
 import re
 
 from pytest_audiobench.models.messages import Finish
+from pytest_audiobench.protocols.choice.unanswered import unanswered
 from pytest_audiobench.protocols.options import LETTERS
 from pytest_audiobench.protocols.protocol import Answer
 
 _TOKEN = re.compile(r"\b\w+\b")
+_LETTERED = re.compile(r"\([A-Z]\) ")
 
 
 def tokens(text: str) -> frozenset[str]:
@@ -37,9 +41,23 @@ def read(text: str, choices: tuple[str, ...], finish: Finish = "stop") -> Answer
     for letter, choice in zip(LETTERS, choices, strict=False):
         if matches(text, choice, choices):
             return Answer("parsed", letter)
-    if not text.strip():
-        return Answer("empty")
-    return Answer("truncated" if finish == "length" else "refused" if finish == "refusal" else "unparsed")
+    return unanswered(text, finish)
+
+
+def without_letters(choices: tuple[str, ...]) -> tuple[str, ...]:
+    """The choices less "(A) " and its like, where all begin with one: AudioBench cuts these four characters off."""
+    return tuple(choice[4:] for choice in choices) if all(map(_LETTERED.match, choices)) else choices
+
+
+def read_lettered(text: str, choices: tuple[str, ...], finish: Finish = "stop") -> Answer:
+    """AudioBench's reading: as :func:`read`, among the choices without their letters; the text keeps its own."""
+    return read(text, without_letters(choices), finish)
+
+
+def is_correct_lettered(letter: str, reference: str, choices: tuple[str, ...]) -> bool:
+    """As :func:`is_correct`, with choices and reference without their letters."""
+    bare = without_letters(choices)
+    return is_correct(letter, reference if bare is choices else reference[4:], bare)
 
 
 def is_correct(letter: str, reference: str, choices: tuple[str, ...]) -> bool:

@@ -12,7 +12,7 @@ _RIGHT_FROM = 0.5
 
 
 def agreement(one: Reading, other: Reading) -> Reading:
-    """Whether ``one`` and ``other`` take an answer for right: metrics ``judge_agreement`` and ``judge_kappa``.
+    """Whether ``one``, of a judge, and ``other`` take an answer for right: ``judge_agreement`` and ``judge_kappa``.
 
     An answer that either leaves out, or whose verdict either could not have, is left out. The signature holds the
     digests of both signatures, which stand in full beside their own numbers.
@@ -28,6 +28,7 @@ def agreement(one: Reading, other: Reading) -> Reading:
         parse=parse,
         score=_score,
         metrics=("judge_agreement", "judge_kappa"),
+        judge=one.judge,
         about=About("Both right or both wrong, points counting as right from 0.5 on.", "ours"),
     )
 

@@ -1,0 +1,73 @@
+"""``audiobench score RUN|FILE``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+HELP = "score recorded answers again, by any protocols, without a model"
+
+_FORMATS = ("table", "markdown", "csv", "json")
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "answers",
+        metavar="RUN|FILE",
+        type=Path,
+        help="a run's folder, or answers of ours, BEANS-Next, the faithfulness study, AudioBench or THENIROCK",
+    )
+    parser.add_argument(
+        "--protocols",
+        metavar="all|NAME,…",
+        default="",
+        help="the protocols to read them by (default: those of the run, else all)",
+    )
+    parser.add_argument(
+        "--family",
+        metavar="NAME[,KEY=VALUE…]",
+        default="",
+        help="what was asked for, where the file does not say, such as transcription",
+    )
+    parser.add_argument("--manifests", metavar="FOLDER", type=Path, help="the study's manifests (default: beside it)")
+    parser.add_argument(
+        "--crashes", choices=("error", "unanswered"), default="error", help="what a crash of the study counts as"
+    )
+    parser.add_argument(
+        "--published",
+        metavar="NAME",
+        default="",
+        help="hold the numbers beside published ones, such as faithfulness/af3/emotion (see audiobench published)",
+    )
+    parser.add_argument("--out", metavar="FOLDER", type=Path, help="write the files of a run into this new folder")
+    parser.add_argument("--format", choices=_FORMATS, default="table", help="how to print them (default table)")
+
+
+def run(args: argparse.Namespace) -> int:
+    from pytest_audiobench import published
+    from pytest_audiobench.published.compare import comparisons, fitting
+    from pytest_audiobench.rescoring import tables
+    from pytest_audiobench.rescoring.again import Wanted, score_again
+    from pytest_audiobench.rescoring.layouts import source_of
+    from pytest_audiobench.rescoring.output import scored_into
+
+    figures = published.matching(args.published) if args.published else []
+    source = source_of(args.answers, args.manifests, args.crashes)
+    wanted = Wanted(tuple(name.strip() for name in args.protocols.split(",") if name.strip()), args.family)
+    if args.out is None:
+        found = score_again(source, wanted)
+    else:
+        found = scored_into(args.out, source, wanted, ["audiobench", *sys.argv[1:]])
+    compared, beside = {}, 0
+    for at, item in enumerate(found.items):
+        own = fitting(item, figures)
+        compared[at] = comparisons(item, own if own or len(found.items) > 1 else figures)
+        beside += len(compared[at])
+    if figures and not beside:
+        found.notes.append(f"{args.published} names {len(figures)} figures, and none of a metric that was scored here")
+    pooled = [suite for suite in found.suites if suite["evals"] > 1]
+    sys.stdout.write(tables.text([*found.items, *pooled], found.notes, compared, args.format))
+    if args.out is not None:
+        print(f"written to {args.out}", file=sys.stderr)
+    return 0

@@ -1,0 +1,63 @@
+"""``slu_keyphrase.json``: SLU-F1 held to SLURP's own script, keyphrases to scikit-learn over nltk's stems."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from pytest_audiobench.metrics.entities import Counts, Entity, Measure, added, entity_counts, macro, micro
+from pytest_audiobench.metrics.keyphrases import keyphrase_statistics
+from pytest_audiobench.metrics.registry import metric_kind
+from pytest_audiobench.metrics.sets import SetScores, set_scores
+
+_Inputs = Mapping[str, Any]
+_MEASURES: Mapping[str, Measure] = {"span_f1": "span", "word_f1": "word", "char_f1": "char", "slu_f1": "slu"}
+
+
+def _slu(average: Callable[[Mapping[str, Counts]], SetScores]) -> Callable[[_Inputs, _Inputs], Any]:
+    def scores(params: _Inputs, inputs: _Inputs) -> dict[str, dict[str, float]]:
+        pairs = list(zip(inputs["gold"], inputs["predicted"], strict=True))
+        return {
+            name: average(
+                _together([entity_counts(_entities(true), _entities(said), measure) for true, said in pairs])
+            )._asdict()
+            for name, measure in _MEASURES.items()
+        }
+
+    return scores
+
+
+def _entities(told: Sequence[Mapping[str, str]]) -> list[Entity]:
+    return [Entity(one["type"], one["filler"]) for one in told]
+
+
+def _together(samples: Sequence[Mapping[str, Counts]]) -> dict[str, Counts]:
+    types = sorted({type_ for sample in samples for type_ in sample})
+    return {type_: added(sample[type_] for sample in samples if type_ in sample) for type_ in types}
+
+
+def _keyphrases(params: _Inputs, inputs: _Inputs) -> dict[str, dict[str, float]]:
+    cut = str(params["k"] or "m")
+    samples = [
+        keyphrase_statistics(true, said) for true, said in zip(inputs["references"], inputs["predictions"], strict=True)
+    ]
+    names = SetScores._fields
+    totals = [sum(one[name] for one in samples) for name in (f"hits_{cut}", f"kept_{cut}", "keyphrases")]
+    return {
+        "macro": {name: metric_kind(f"keyphrase_{name}_at_{cut}").estimate(samples, None).value for name in names},
+        "micro": set_scores(*totals)._asdict(),
+    }
+
+
+SCORERS = {
+    "keyphrase_at_1": _keyphrases,
+    "keyphrase_at_3": _keyphrases,
+    "keyphrase_at_5": _keyphrases,
+    "keyphrase_at_M": _keyphrases,
+    "slu_f1_macro": _slu(macro),
+    "slu_f1_micro": _slu(micro),
+}
+
+OUT: dict[str, str] = {}
+
+DIFFERS: dict[str, str] = {}

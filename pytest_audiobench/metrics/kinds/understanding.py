@@ -1,0 +1,172 @@
+"""Spoken requests: entities, intents, keyphrases, and questions that may have no answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from pytest_audiobench.metrics.entities import TYPED
+from pytest_audiobench.metrics.estimates import average, mean_of, nothing, of_summed, ratio_of
+from pytest_audiobench.metrics.keyphrases import CUTS
+from pytest_audiobench.metrics.metric import Clusters, Estimate, MetricKind, Statistics
+from pytest_audiobench.metrics.sets import SetScores, set_scores
+from pytest_audiobench.metrics.units import SHARE
+from pytest_audiobench.stats.bootstrap import of_sums
+from pytest_audiobench.stats.intervals import Floats, mean
+
+
+def _f1(sums: Floats) -> Floats:
+    """2 hits / (2 hits + alarms + misses), of sums (r, 3)."""
+    below = 2.0 * sums[:, 0] + sums[:, 1] + sums[:, 2]
+    found: Floats = np.divide(2.0 * sums[:, 0], below, out=np.zeros(len(sums)), where=below > 0.0)
+    return found
+
+
+def _macro_f1(sums: Floats) -> Floats:
+    """The mean of F1 over the types that occur, of sums (r, 3 × types)."""
+    each = sums.reshape(len(sums), -1, 3)
+    there = each.sum(axis=2) > 0.0
+    values = _f1(each.reshape(-1, 3)).reshape(there.shape)
+    found: Floats = np.divide(
+        np.where(there, values, 0.0).sum(axis=1),
+        there.sum(axis=1),
+        out=np.full(len(sums), np.nan),
+        where=there.any(axis=1),
+    )
+    return found
+
+
+def _by_type(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
+    types = sorted({name.rsplit("_", 1)[0] for one in statistics for name in one if name.startswith(TYPED)})
+    if not statistics or not types:
+        return nothing()._replace(n=len(statistics))
+    names = [f"{type_}_{count}" for type_ in types for count in ("hits", "alarms", "misses")]
+    found = np.array([[one.get(name, 0.0) for name in names] for one in statistics])
+    interval = of_sums(found, _macro_f1, clusters)
+    whole = float(_macro_f1(found.sum(axis=0)[None, :])[0])
+    return Estimate(whole, interval.lower, interval.upper, len(found), interval.method)
+
+
+def _at(cut: str, which: str) -> Callable[[Sequence[Statistics], Clusters], Estimate]:
+    """The mean over samples of precision, recall or F1 at a cut."""
+
+    def estimate(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
+        if not statistics:
+            return nothing()
+        scores = [_scores_at(one, cut) for one in statistics]
+        values = [float(getattr(one, which)) for one in scores]
+        interval = mean(values, clusters, bounds=(0.0, 1.0))
+        return Estimate(average(values), interval.lower, interval.upper, len(values), interval.method)
+
+    return estimate
+
+
+def _scores_at(one: Statistics, cut: str) -> SetScores:
+    return set_scores(one[f"hits_{cut}"], one[f"kept_{cut}"], one["keyphrases"])
+
+
+def _micro_at(sums: Floats) -> Floats:
+    """2 hits / (kept + true), of sums (r, 3) of hits, kept and true phrases."""
+    below = sums[:, 1] + sums[:, 2]
+    found: Floats = np.divide(2.0 * sums[:, 0], below, out=np.zeros(len(sums)), where=below > 0.0)
+    return found
+
+
+_SLURP = (
+    "(Bastianelli et al. 2020): said entities meet true ones of their type, nearest filler first; the distance of a "
+    "pair's fillers is added to false alarms and misses. A sample without an answer misses all its entities. "
+    "0 where there are no entities at all."
+)
+_PHRASES = (
+    "Small letters, Porter's stems, equal phrases once, then the first k kept; precision over those kept. "
+    "0 where a sample has nothing to divide by."
+)
+_QUESTIONS = "(Yang et al. 2015, WikiQA's answer triggering)"
+
+KINDS = (
+    *(
+        MetricKind(
+            name,
+            "higher",
+            SHARE,
+            of_summed(name, [f"{measure}_{count}" for count in ("hits", "alarms", "misses")], _f1),
+            about=f"{about} {_SLURP}",
+        )
+        for name, measure, about in (
+            ("slu_f1", "slu", "SLU-F1: the F1 of word and character counts added up"),
+            ("slu_word_f1", "word", "F1 of entities by word distance"),
+            ("slu_char_f1", "char", "F1 of entities by character distance"),
+            ("entity_f1", "span", "F1 of entities whose type and filler are equal, all else being wrong"),
+        )
+    ),
+    MetricKind(
+        "slu_f1_macro",
+        "higher",
+        SHARE,
+        _by_type,
+        about="SLU-F1 averaged over the types of entities that were true or said, an invented type among them "
+        "(SLURP's macro). NaN where there are no entities.",
+    ),
+    MetricKind(
+        "intent_accuracy",
+        "higher",
+        SHARE,
+        mean_of("intent_accuracy", "intent"),
+        lambda one: (one["intent"], 1.0),
+        "The share of samples whose intent was said; no answer is a wrong one.",
+    ),
+    *(
+        MetricKind(
+            f"keyphrase_{which}_at_{cut}",
+            "higher",
+            SHARE,
+            _at(cut, which),
+            about=f"Mean {which} over samples, {'all phrases' if cut == 'm' else f'the first {cut}'}. {_PHRASES}",
+        )
+        for cut in CUTS
+        for which in SetScores._fields
+    ),
+    *(
+        MetricKind(
+            f"keyphrase_micro_f1_at_{cut}",
+            "higher",
+            SHARE,
+            of_summed(f"keyphrase_micro_f1_at_{cut}", (f"hits_{cut}", f"kept_{cut}", "keyphrases"), _micro_at),
+            about=f"2 hits / (phrases kept + true phrases) over all samples. {_PHRASES}",
+        )
+        for cut in CUTS
+    ),
+    MetricKind(
+        "keyword_hits",
+        "higher",
+        SHARE,
+        ratio_of("keyword_hits", ("keyword_hits",), ("keywords",), "there are no keywords"),
+        lambda one: (one["keyword_hits"], one["keywords"]),
+        "Hits among at most three keywords over the keywords that could be hit, at most three a sample; "
+        "NaN where there are none.",
+    ),
+    MetricKind(
+        "question_precision",
+        "higher",
+        SHARE,
+        ratio_of("question_precision", ("right",), ("answered",), "no question was answered"),
+        lambda one: (one["right"], one["answered"]),
+        f"Questions answered rightly over questions answered {_QUESTIONS}; NaN where none was.",
+    ),
+    MetricKind(
+        "question_recall",
+        "higher",
+        SHARE,
+        ratio_of("question_recall", ("right",), ("answerable",), "no question has an answer"),
+        lambda one: (one["right"], one["answerable"]),
+        f"Questions answered rightly over questions that have an answer {_QUESTIONS}; NaN where none has.",
+    ),
+    MetricKind(
+        "question_f1",
+        "higher",
+        SHARE,
+        of_summed("question_f1", ("right", "answered", "answerable"), _micro_at),
+        about=f"2 right / (answered + answerable) over all questions {_QUESTIONS}; 0 where there are neither.",
+    ),
+)

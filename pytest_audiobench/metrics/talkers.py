@@ -1,0 +1,85 @@
+"""Word errors where several talk: who said what is not asked, only what was said."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, TypeAlias
+
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.metrics.token_errors import token_errors
+
+Words: TypeAlias = Sequence[str]
+
+MOST_TALKERS = 12
+"""True talkers of one sample that an assignment is sought for; its cost doubles with each."""
+
+
+class TalkerErrors(NamedTuple):
+    """Counts over the best assignment of heard talkers to true ones.
+
+    ``missed`` true talkers have no heard one (their words are deletions), ``extra`` heard ones no true one (their
+    words are insertions). ``words`` is the number of words in the references.
+    """
+
+    substitutions: int
+    deletions: int
+    insertions: int
+    words: int
+    missed: int
+    extra: int
+
+    @property
+    def errors(self) -> int:
+        return self.substitutions + self.deletions + self.insertions
+
+    @property
+    def statistics(self) -> dict[str, float]:
+        """S, D, I and N, which a pooled rate is made of."""
+        return {"S": self.substitutions, "D": self.deletions, "I": self.insertions, "N": self.words}
+
+
+def cp_errors(references: Sequence[Words], heard: Sequence[Words]) -> TalkerErrors:
+    """The fewest word errors over all assignments of ``heard`` talkers to ``references``, one to one.
+
+    This is the concatenated minimum-permutation WER's count (cpWER; Watanabe et al. 2020, "CHiME-6 Challenge"), where
+    the numbers of talkers may differ: who is left over on either side is deleted or inserted as a whole, as in
+    meeteval (von Neumann et al. 2023), whose counts it equals. Among equally good assignments the one with the
+    fewest substitutions counts, so that the order of talkers moves nothing.
+
+    meeteval is an extra that needs a compiler; the assignment of a few talkers does not. Raises UsageError for more
+    than 12 references.
+    """
+    if len(references) > MOST_TALKERS:
+        raise UsageError(
+            f"a sample has {len(references)} true talkers; cpWER is sought for at most {MOST_TALKERS}: cut it shorter"
+        )
+    # best[taken] is the least (errors, substitutions) with the references of the bit set ``taken`` given to talkers
+    # seen so far. What a talker costs is counted against inserting all its words, a reference against deleting its.
+    deleted = [len(reference) for reference in references]
+    best: dict[int, tuple[int, int]] = {0: (sum(deleted), 0)}
+    for said in heard:
+        counts = [token_errors(reference, said) for reference in references]
+        reached = {taken: (errors + len(said), replaced) for taken, (errors, replaced) in best.items()}
+        for taken, (errors, replaced) in best.items():
+            for number, count in enumerate(counts):
+                if taken >> number & 1:
+                    continue
+                own = count["S"] + count["D"] + count["I"]
+                candidate = (errors - deleted[number] + own, replaced + count["S"])
+                now = taken | 1 << number
+                if now not in reached or candidate < reached[now]:
+                    reached[now] = candidate
+        best = reached
+    errors, substitutions = min(best.values())
+    words, spoken = sum(deleted), sum(map(len, heard))
+    # Whatever the alignment, deletions exceed insertions by as much as the references are longer.
+    deletions = (errors - substitutions + words - spoken) // 2
+    surplus = len(references) - len(heard)
+    return TalkerErrors(
+        substitutions,
+        deletions,
+        errors - substitutions - deletions,
+        words,
+        missed=max(0, surplus),
+        extra=max(0, -surplus),
+    )

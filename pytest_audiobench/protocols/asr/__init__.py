@@ -1,0 +1,1 @@
+"""How transcripts are made comparable: our own rules, and those of published benchmarks."""

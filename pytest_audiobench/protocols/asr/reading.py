@@ -1,0 +1,102 @@
+"""A reading of transcripts made of a normaliser: what all of them share."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+from collections.abc import Callable, Mapping, Sequence
+from importlib import metadata
+from typing import NamedTuple
+
+from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.metrics.token_errors import character_errors, token_errors
+from pytest_audiobench.models.messages import Response
+from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Reading, nothing_lacks
+
+WORD_METRICS = ("wer", "wer_mean", "wer_capped", "wer_over_one", "cer")
+CHARACTER_METRICS = ("cer", "cer_mean", "cer_capped", "cer_over_one")
+
+_NO_ANSWER = Response()
+
+
+class Normaliser(NamedTuple):
+    """What is done to both texts before they are compared; ``answer`` where answers are treated differently.
+
+    ``tokens`` splits a normalised text into what errors are counted in. With ``characters`` those are characters or
+    graphemes, and the reading yields the counts CS, CD, CI and CN; else words: S, D, I, N and the characters' too.
+    """
+
+    reference: Callable[[str], str]
+    answer: Callable[[str], str] | None = None
+    tokens: Callable[[str], Sequence[str]] = str.split
+    characters: bool = False
+
+
+def transcript_reading(
+    name: str,
+    signature: str,
+    normaliser: Normaliser,
+    about: About,
+    *,
+    metrics: tuple[str, ...] = (),
+    parse: Callable[[Sample, Earlier], Answer] | None = None,
+    skips: Callable[[Sample, Answer], bool] | None = None,
+    beside: tuple[str, ...] = (),
+    lacking: Callable[[], str] = nothing_lacks,
+) -> Reading:
+    """The reading ``name``; ``signature`` is what stands behind "asr:name|" in its own."""
+
+    def score(sample: Sample, answer: Answer) -> Mapping[str, float] | None:
+        if skips is not None and skips(sample, answer):
+            return None
+        return errors(normaliser, sample.reference, answer.value or "")
+
+    return Reading(
+        name,
+        f"asr:{name}|{signature}",
+        parse or transcript,
+        score,
+        metrics or (CHARACTER_METRICS if normaliser.characters else WORD_METRICS),
+        about=about,
+        beside=beside,
+        lacking=lacking,
+    )
+
+
+def transcript(sample: Sample, earlier: Earlier) -> Answer:
+    """The answer as it is; "truncated" when the limit of tokens cut it, and then its words still count."""
+    response = earlier.get("answer", _NO_ANSWER)
+    if not response.text.strip():
+        return Answer("empty")
+    return Answer("truncated" if response.finish == "length" else "parsed", response.text)
+
+
+def errors(normaliser: Normaliser, reference: str, answer: str) -> dict[str, float]:
+    """The counts of one utterance, and "correct": 1 where there is no error."""
+    treated = normaliser.answer or normaliser.reference
+    wanted, said = normaliser.tokens(normaliser.reference(reference)), normaliser.tokens(treated(answer))
+    if normaliser.characters:
+        counts = character_errors(wanted, said)
+    else:
+        counts = {**token_errors(wanted, said), **character_errors(" ".join(wanted), " ".join(said))}
+    return {**counts, "correct": float(wanted == said)}
+
+
+def needs(module: str, what: str, extra: str) -> Callable[[], str]:
+    """A ``lacking`` for a reading that uses ``module``, which ``extra`` brings."""
+
+    def lacking() -> str:
+        if importlib.util.find_spec(module) is not None:
+            return ""
+        return f"{what} needs {module}: pip install 'pytest-audiobench[{extra}]'"
+
+    return lacking
+
+
+@functools.cache
+def version(package: str) -> str:
+    """The installed version of ``package``, which stands in the signatures of readings that lean on it."""
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "none"

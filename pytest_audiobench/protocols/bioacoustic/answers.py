@@ -1,0 +1,157 @@
+"""What an answer to a bioacoustic question says: one label, several, or none. Ours, strict.
+
+The labels are the task's. Text behind ``<|end_of_text|>`` and stretches of time before a label ("#0.00s - 10.00s#:")
+do not count. A refusal that states nothing else names no label. Only the first and last 12,000 characters of a text
+are looked at, with patterns that are linear or bounded.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
+from pytest_audiobench.models.messages import Finish
+from pytest_audiobench.protocols.bioacoustic import hertz
+from pytest_audiobench.protocols.bioacoustic.extraction import TIMES
+from pytest_audiobench.protocols.bioacoustic.naming import Names, names_of
+from pytest_audiobench.protocols.bioacoustic.splitting import END_TOKEN
+from pytest_audiobench.protocols.choice import letters
+from pytest_audiobench.protocols.options import LETTERS, tidy
+from pytest_audiobench.protocols.protocol import Answer
+from pytest_audiobench.protocols.refusals import refuses
+
+_EACH_END = 12_000
+_STATEMENT = re.compile(
+    r"\b(?:answer|label|species|prediction|classification|conclusion|class|category)\s{1,3}(?:is|would\sbe)\b[:\s]{0,3}"
+    r"|\b(?:answer|label|species|prediction|classification|conclusion|class|category)\s{0,3}[:=]\s{0,3}",
+    re.I,
+)
+_LETTER_IS_RIGHT = re.compile(r"\b(?:option\s|choice\s)?\(?([A-Z])\)?\sis\s(?:the\s)?(?:right|correct|best)\b")
+_SEPARATOR = re.compile(r"[,;|•\n]|\band\b", re.I)
+_AROUND = " \"'“”‘’().<>*"
+_NOTHING = re.compile(
+    r"""(?:(?:the\s)?(?:answer|labels?|output)\s?(?:[:=]|is|are)\s?)?
+    (?:(?:i|we)\s(?:can\s)?(?:hear|heard|detect|detected|find|found)\s|there\s(?:is|are|was|were)\s)?
+    (?:none|nothing|no(?!\W+(?:idea|clue|answer|response|comment|way)\b)|not\s(?:any|applicable))\b
+    | \[\]\W*\Z | (?:n/a|empty|null)\W*\Z""",
+    re.I | re.X,
+)
+
+
+def spoken(text: str) -> str:
+    """The lines of ``text`` that count, tidied."""
+    cut = text.partition(END_TOKEN)[0]
+    if len(cut) > 2 * _EACH_END:
+        cut = f"{cut[:_EACH_END]}\n{cut[-_EACH_END:]}"
+    lines = (tidy(TIMES.sub("", line)) for line in unicodedata.normalize("NFKC", cut).splitlines())
+    return "\n".join(line for line in lines if line)
+
+
+def one_label(text: str, labels: tuple[str, ...], finish: Finish = "stop") -> Answer:
+    """The one label that ``text`` gives: a letter or a bucket of Hz where all labels are, else a label's name.
+
+    A name counts, in this order, as the whole text, in the last statement ("the species is …"), as the whole of the
+    first or last line, or as the only one that is mentioned and not denied. Two labels are unparsed. Of an answer
+    that the limit of tokens cut only a statement counts that something follows, or a whole label that no other begins
+    with. Statuses: parsed, empty, refused, truncated, out_of_range (a letter beyond the labels), unparsed.
+    """
+    shown = spoken(text)
+    if not re.search(r"\w", shown):
+        return Answer("empty")
+    if all(len(label) == 1 and label.upper() in LETTERS for label in labels):
+        return _letter(shown, labels, finish)
+    if buckets := hertz.buckets_of(labels):
+        label = hertz.bucket_in(shown, buckets)
+        return Answer("truncated") if finish == "length" else _given(label, shown, finish)
+    return _named(shown, names_of(labels), finish)
+
+
+def several_labels(text: str, labels: tuple[str, ...], finish: Finish = "stop") -> Answer:
+    """All labels that ``text`` gives, as a JSON list in the order of ``labels``; an empty one where it says that
+    there is none.
+
+    A label counts where it is mentioned and not denied, and where it is, with a slip of spelling, all between two
+    commas. Text with no label and no word for none is unparsed, a list that the limit of tokens cut is "truncated"
+    with the labels before its last word.
+    """
+    shown = spoken(text)
+    if not re.search(r"\w", shown):
+        return Answer("parsed", "[]") if shown.strip() == "[]" else Answer("empty")
+    names, fragments = names_of(labels), _fragments(shown)
+    mentions = [one for one in names.mentions(shown) if finish != "length" or one.end < len(shown)]
+    found = {mention.label for mention in mentions if not mention.denied}
+    spans = iter([*((one.start, one.end) for one in mentions), (len(shown) + 1, len(shown) + 1)])
+    start, end = next(spans)
+    for begins, ends in fragments:
+        while end <= begins:
+            start, end = next(spans)
+        if start >= ends and (finish != "length" or ends < len(shown)) and (label := names.whole(shown[begins:ends])):
+            found.add(label)
+    if finish == "refusal" or refuses(shown):
+        return Answer("refused")
+    if finish == "length":
+        return Answer("truncated", json_list(label for label in labels if label in found))
+    if found or any(_NOTHING.match(shown[begins:ends].strip(_AROUND)) for begins, ends in fragments):
+        return Answer("parsed", json_list(label for label in labels if label in found))
+    return Answer("unparsed")
+
+
+def _fragments(shown: str) -> list[tuple[int, int]]:
+    """Where the pieces between commas, lines and "and" begin and end."""
+    cuts = [(0, 0), *(found.span() for found in _SEPARATOR.finditer(shown)), (len(shown), len(shown))]
+    return [(end, start) for (_, end), (start, _) in pairwise(cuts)]
+
+
+def json_list(labels: Iterable[str]) -> str:
+    return json.dumps(list(labels), ensure_ascii=False)
+
+
+def _letter(shown: str, labels: Sequence[str], finish: Finish) -> Answer:
+    """The letter of the last statement, else what the strict reading of choices finds."""
+    offered = {label.upper(): label for label in labels}
+    # A letter as an option's text would make an answer A of "(B) a cat".
+    choices = tuple(f"choice {letter} of the task" for letter in LETTERS[: LETTERS.index(max(offered)) + 1])
+    stated = [(found.end(), "") for found in _STATEMENT.finditer(shown)]
+    stated += [(found.end(), found[1]) for found in _LETTER_IS_RIGHT.finditer(shown)]
+    end, letter = max(stated, default=(0, ""))
+    answer = letters.read(letter or shown[end:], choices, finish)
+    if answer.value is None and end:
+        answer = letters.read(shown, choices, finish)
+    if answer.value is None:
+        return answer
+    return Answer("parsed", offered[answer.value]) if answer.value in offered else Answer("out_of_range")
+
+
+def _named(shown: str, names: Names, finish: Finish) -> Answer:
+    lines = shown.split("\n")
+    if label := names.whole(shown):
+        return Answer("truncated") if finish == "length" and names.continues(shown) else Answer("parsed", label)
+    if label := _stated(shown, names, finish):
+        return Answer("parsed", label)
+    if finish == "length":
+        return Answer("truncated")
+    alone = {label for line in {lines[0], lines[-1]} - {shown} if (label := names.whole(line))}
+    if not alone and finish != "refusal" and not refuses(shown):
+        alone = {mention.label for mention in names.mentions(shown) if not mention.denied}
+    return _given(alone.pop() if len(alone) == 1 else None, shown, finish)
+
+
+def _stated(shown: str, names: Names, finish: Finish) -> str | None:
+    for statement in reversed(list(_STATEMENT.finditer(shown))[-20:]):
+        line = shown[statement.end() :].split("\n", 1)[0]
+        mentions = names.mentions(line[:1_000])
+        labels = {mention.label for mention in mentions if not mention.denied}
+        if len(labels) == 1 and (finish != "length" or statement.end() + mentions[-1].end < len(shown)):
+            return labels.pop()
+        if labels:
+            return None
+    return None
+
+
+def _given(label: str | None, shown: str, finish: Finish) -> Answer:
+    if label is not None:
+        return Answer("parsed", label)
+    return Answer("refused" if finish == "refusal" or refuses(shown) else "unparsed")

@@ -1,0 +1,100 @@
+"""What animals can be heard: one label, several, or a caption."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Literal, TypeAlias
+
+from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.lines import bounded_lines
+from pytest_audiobench.protocols.bioacoustic.labelled import classes_for, labels_for
+from pytest_audiobench.protocols.bioacoustic.ours import bioacoustic_reading
+from pytest_audiobench.protocols.bioacoustic.published import run_reading, score_from_file_reading, zero_reading
+from pytest_audiobench.protocols.free_text import free_stage
+from pytest_audiobench.protocols.protocol import Protocol, remembered
+
+Task: TypeAlias = Literal["classification", "detection", "captioning", "open_ended"]
+
+PROMPTS: Mapping[Task, str] = MappingProxyType(
+    {
+        "classification": "{question}\nThe labels are:\n{labels}\nAnswer with one label and nothing else.",
+        "detection": (
+            "{question}\nThe labels are:\n{labels}\n"
+            "Answer with all labels that apply, separated by commas, or with None where none does."
+        ),
+        "captioning": "{question}",
+        "open_ended": "{question}",
+    }
+)
+QUESTIONS: Mapping[Task, str] = MappingProxyType(
+    {
+        "classification": "Which of the labels describes this recording?",
+        "detection": "Which of the labels can be heard in this recording?",
+        "captioning": "Describe this recording in one sentence.",
+        "open_ended": "What can be heard in this recording?",
+    }
+)
+"""What is asked where a sample has no question of its own."""
+
+_LONGEST_LABEL_BYTES = 10_000
+_PLACEHOLDER = re.compile(r"\{(\w*)\}")
+
+
+@remembered
+def bioacoustic(
+    *readings: str,
+    task: Task = "classification",
+    labels: Sequence[str] | str | None = None,
+    prompt: str | None = None,
+    system: str | None = None,
+    max_new_tokens: int = 256,
+) -> Protocol:
+    """Ask which of a task's labels fit a recording, and read the answer by ``readings``, the first as the headline.
+
+    The readings are ``bioacoustic`` (the default; ours, by the task's own labels), ``beans-run`` and
+    ``beans-score-from-file`` (BEANS-Next's two pipelines) and, for classification and detection, ``beans-zero``
+    (BEANS-Zero's evaluator), kept with their defects.
+
+    ``labels`` is the task's label list, or the name of a file with one label a line; without it each sample's choices
+    are. ``prompt`` is a template with
+    ``{question}`` and ``{labels}`` (a line each); the labels listed are the task's, never the sample's truth.
+    Whether birds can be heard, yes or no, is a classification. Raises UsageError for an unknown reading, task or
+    placeholder, and for labels that cannot be read.
+    """
+    if task not in PROMPTS:
+        raise UsageError(f"bioacoustic knows no task {task!r}; it knows {', '.join(PROMPTS)}")
+    listed = tuple(dict.fromkeys(_lines(labels) if isinstance(labels, str) else labels or ()))
+    template = PROMPTS[task] if prompt is None else prompt
+    if unknown := set(_PLACEHOLDER.findall(template)) - {"question", "labels"}:
+        raise UsageError(
+            f"the prompt {template!r} has the unknown placeholder {{{min(unknown)}}}; "
+            "known are {question} and {labels}"
+        )
+
+    def words(sample: Sample) -> str:
+        def filled(found: re.Match[str]) -> str:
+            if found[1] == "question":
+                return sample.question or QUESTIONS[task]
+            offered = classes_for(sample, listed) if task == "detection" else labels_for(sample, listed)
+            return "\n".join(f"- {label}" for label in offered)
+
+        return _PLACEHOLDER.sub(filled, template)
+
+    made = [bioacoustic_reading(task, listed), run_reading(task, listed), score_from_file_reading(task)]
+    if task in ("classification", "detection"):
+        made.append(zero_reading(task))
+    available = MappingProxyType({reading.name: reading for reading in made})
+    asked = Protocol("bioacoustic", (free_stage(words, system, max_new_tokens),), (made[0],), available)
+    return asked.reading_as(*readings) if readings else asked
+
+
+def _lines(file: str) -> list[str]:
+    """The labels of a file, one a line."""
+    found = [line.decode("utf-8", "replace").strip() for _, line in bounded_lines(Path(file), _LONGEST_LABEL_BYTES)]
+    if not any(found):
+        raise UsageError(f"{file} holds no labels; write one a line")
+    return [label for label in found if label]

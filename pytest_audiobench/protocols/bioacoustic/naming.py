@@ -1,0 +1,169 @@
+"""Where a text names labels of a list, and whether it denies them. Ours.
+
+Words are compared without case, and "crows" is "crow" where the list does not tell them apart. A label of several
+words must stand in order with at most three characters between two words, so that "Beluga, White Whale" is one label;
+of labels that begin at one word the longest counts, and a part of a compound ("crow-like") does not. A mention is
+denied by a negation before it in its clause ("not a dog"), by one right behind it ("dog: no"), or where it goes on from
+a denied one with "or" or "nor".
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import pairwise
+from typing import NamedTuple
+
+_WORD = re.compile(r"[^\W_]+")
+_MOST_BETWEEN = 3
+_COMPOUND_BEHIND, _COMPOUND_BEFORE = re.compile(r"[-_‐‑]\w"), re.compile(r"\w[-_‐‑]\Z")
+_CLAUSE = re.compile(r"[.,;:!?\n]|\b(?:but|however|it['’]?s|it is|instead)\b", re.I)
+_DENIAL = re.compile(
+    r"\b(?:not|no|none|never|without|neither|nor|cannot|unlike|lacks?|(?:rather|other)\sthan|instead\sof|\w{1,9}n['’]t)\b",
+    re.I,
+)
+_DENIED_BEHIND = re.compile(
+    r"\s{0,3}[:=]?\s{0,3}(?:(?:is|are|was|were|does|do|did|can|could|has|have)\s?)?(?:not|no|n['’]t|cannot|never|absent)\b",
+    re.I,
+)
+_GOES_ON = re.compile(r"\s{0,3},?\s{0,3}(?:or|nor)\s{1,3}(?:(?:an?|the|any)\s{1,3})?", re.I)
+_LEAD_IN_WORDS = (
+    "a an the i we can hear heard hearing detect detected it this that there is are sounds sound like likely probably "
+    "maybe possibly definitely clearly one two three"
+)
+_LEAD_IN = frozenset(_LEAD_IN_WORDS.split())
+_LONGEST_CLAUSE = 200
+# Slips of spelling: a letter missing, added or changed, or two neighbours swapped.
+_LETTERS_FOR_ONE_SLIP, _LETTERS_FOR_TWO = 4, 8
+
+
+class Mention(NamedTuple):
+    """A label and where a text names it, from ``start`` up to ``end``."""
+
+    label: str
+    start: int
+    end: int
+    denied: bool
+
+
+@lru_cache(maxsize=256)
+def names_of(labels: tuple[str, ...]) -> Names:
+    return Names(labels)
+
+
+class Names:
+    """What finding the labels of a list needs, made once for the list."""
+
+    def __init__(self, labels: Sequence[str]) -> None:
+        spelled = {label: _words(label) for label in labels}
+        ones = {tuple(map(_one, words)) for words in spelled.values()}
+        # "call" and "calls" in one list are two labels: then no plural is taken for its singular.
+        self._form = _one if len(ones) == len(set(spelled.values())) else str
+        self._by_words: dict[tuple[str, ...], str] = {}
+        self._by_first: dict[str, list[tuple[str, ...]]] = {}
+        self._by_set: dict[tuple[str, ...], str | None] = {}
+        for label, words in spelled.items():
+            words = tuple(map(self._form, words))
+            if not words or words in self._by_words:
+                continue
+            self._by_words[words] = label
+            same = tuple(sorted(words))
+            self._by_set[same] = None if same in self._by_set else label
+            if len("".join(words)) > 1:
+                self._by_first.setdefault(words[0], []).append(words)
+        for found in self._by_first.values():
+            found.sort(key=len, reverse=True)
+        self._joined: dict[str, list[tuple[str, str]]] = {}
+        for words, label in self._by_words.items():
+            self._joined.setdefault(words[0][0], []).append((" ".join(words), label))
+        self._longest = max((len(" ".join(words)) for words in self._by_words), default=0)
+
+    def mentions(self, text: str) -> list[Mention]:
+        """Every mention in the order of the text, in time linear in its length. A label of one letter is not sought."""
+        words = [(self._form(_plain(found[0])), *found.span()) for found in _WORD.finditer(text)]
+        mentions: list[Mention] = []
+        place = 0
+        while place < len(words):
+            length = self._length_at(words, place)
+            if length:
+                label = self._by_words[tuple(word for word, _, _ in words[place : place + length])]
+                start, end = words[place][1], words[place + length - 1][2]
+                if not _in_compound(text, start, end):
+                    mentions.append(Mention(label, start, end, _denied(text, start, end, mentions[-1:])))
+            place += length or 1
+        return mentions
+
+    def _length_at(self, words: Sequence[tuple[str, int, int]], place: int) -> int:
+        for wanted in self._by_first.get(words[place][0], ()):
+            there = words[place : place + len(wanted)]
+            close = all(after[1] - before[2] <= _MOST_BETWEEN for before, after in pairwise(there))
+            if close and tuple(word for word, _, _ in there) == wanted:
+                return len(wanted)
+        return 0
+
+    def whole(self, text: str) -> str | None:
+        """The label that is all of ``text`` but a lead-in ("I hear a"): its words in any order, or with a slip.
+
+        One slip of spelling is allowed from 4 letters on, two from 8 on, never in the first letter or by an end that
+        is longer or shorter, and only where one label is that near.
+        """
+        if len(text) > 4 * self._longest + 200:
+            return None
+        words = [self._form(word) for word in _words(text)]
+        first = next((place for place, word in enumerate(words) if word not in _LEAD_IN), len(words))
+        for kept in (tuple(words), tuple(words[first:])):
+            if label := self._by_words.get(kept) or self._by_set.get(tuple(sorted(kept))):
+                return label
+        return self._near(" ".join(words[first:]))
+
+    def continues(self, text: str) -> bool:
+        """Whether ``text``, a label, could be the beginning of a longer one."""
+        start = " ".join(map(self._form, _words(text)))
+        return any(joined.startswith(start) and joined != start for joined, _ in self._joined.get(start[:1], ()))
+
+    def _near(self, text: str) -> str | None:
+        from rapidfuzz.distance import OSA
+
+        if not _LETTERS_FOR_ONE_SLIP - 1 <= len(text) <= self._longest + 2:
+            return None
+        found: dict[int, list[str]] = {}
+        for joined, label in self._joined.get(text[0], ()):
+            if joined.startswith(text) or text.startswith(joined):
+                continue  # "crowd" is no "crow"
+            slips = (len(joined) >= _LETTERS_FOR_ONE_SLIP) + (len(joined) >= _LETTERS_FOR_TWO)
+            if slips and (distance := OSA.distance(text, joined, score_cutoff=slips)) <= slips:
+                found.setdefault(distance, []).append(label)
+        nearest = found[min(found)] if found else []
+        return nearest[0] if len(nearest) == 1 else None
+
+
+def _in_compound(text: str, start: int, end: int) -> bool:
+    """Whether the words go on with a hyphen: "crow-like" is no crow."""
+    return bool(_COMPOUND_BEHIND.match(text, end) or _COMPOUND_BEFORE.search(text[max(0, start - 2) : start]))
+
+
+def _denied(text: str, start: int, end: int, before: Sequence[Mention]) -> bool:
+    lead = text[max(0, start - _LONGEST_CLAUSE) : start]
+    if before:
+        lead = lead[-(start - before[0].end) :] if start > before[0].end else ""
+    boundaries = list(_CLAUSE.finditer(lead))
+    if _DENIAL.search(lead, boundaries[-1].end() if boundaries else 0):
+        return True
+    if before and before[0].denied and _GOES_ON.fullmatch(text, before[0].end, start):
+        return True
+    return _DENIED_BEHIND.match(text, end) is not None
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(_plain(word) for word in _WORD.findall(text))
+
+
+def _plain(word: str) -> str:
+    return word.lower() if word.isascii() else unicodedata.normalize("NFKC", word).casefold()
+
+
+def _one(word: str) -> str:
+    """A plural's singular, by its "s" alone."""
+    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word

@@ -1,0 +1,146 @@
+"""The readings of BEANS-Next and BEANS-Zero, as published: their numbers, defects included.
+
+``beans-run`` reads an answer when it comes; ``beans-score-from-file`` and ``beans-zero`` take their labels from the
+targets of all the answers that are scored together, so that all of it happens then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+
+from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.metrics.captions import cider_beans_next, lacks_captions
+from pytest_audiobench.metrics.kinds.bioacoustic import ROW
+from pytest_audiobench.metrics.labels import label_statistics
+from pytest_audiobench.protocols.bioacoustic import zero
+from pytest_audiobench.protocols.bioacoustic.labelled import labels_for, target_of
+from pytest_audiobench.protocols.bioacoustic.pipeline import Steps, process
+from pytest_audiobench.protocols.bioacoustic.scoring import first_of, sample_scores, split
+from pytest_audiobench.protocols.bioacoustic.selection import steps_of_run, steps_of_score_from_file
+from pytest_audiobench.protocols.bioacoustic.told import RUN, SCORE_FROM_FILE, ZERO
+from pytest_audiobench.protocols.caption.words import made_with
+from pytest_audiobench.protocols.free_text import answer_of
+from pytest_audiobench.protocols.protocol import Answer, Earlier, Reading, nothing_lacks
+
+METRICS: Mapping[str, tuple[str, ...]] = {
+    "classification": ("beans_macro_f1", "beans_accuracy", "beans_top1_accuracy"),
+    "detection": (
+        "beans_map",
+        "beans_accuracy",
+        "beans_average_precision",
+        "beans_precision",
+        "beans_recall",
+        "beans_f1",
+    ),
+    "captioning": ("cider_beans_next",),
+    "open_ended": ("beans_accuracy",),
+}
+
+MOST_CHARACTERS = 100_000
+"""Of an answer; the published code has no bound, and takes hours over a hostile text."""
+
+
+def run_reading(task: str, labels: tuple[str, ...]) -> Reading:
+    """``beans-run``: the post-processing of ``run`` for a task that has a label list."""
+
+    def parse(sample: Sample, earlier: Earlier) -> Answer:
+        needed = task in ("classification", "detection")
+        listed = labels_for(sample, labels) if needed else labels or sample.choices
+        return _processed(answer_of(earlier).text, _steps(task, listed))
+
+    def score(sample: Sample, answer: Answer) -> Mapping[str, float]:
+        return _own_scores(sample, answer, task)
+
+    def together(scored: Sequence[tuple[Sample, Answer]]) -> Sequence[Mapping[str, float]]:
+        return _set_scores([sample for sample, _ in scored], [answer for _, answer in scored], task)
+
+    signature = f"beans-next:run|v:0.1.0|task:{task}|labels:list{_libraries(task)}"
+    metrics, about = METRICS[task], RUN[task]
+    return Reading("beans-run", signature, parse, score, metrics, about, together, lacking=_lacking(task))
+
+
+def score_from_file_reading(task: str) -> Reading:
+    """``beans-score-from-file``: the labels are those of the targets that are scored together."""
+
+    def together(scored: Sequence[tuple[Sample, Answer]]) -> Sequence[Mapping[str, float]]:
+        samples = [sample for sample, _ in scored]
+        # Predictions lie in the order of their ids, and the order of labels decides between two that are contained.
+        ordered = sorted(samples, key=lambda sample: sample.id)
+        steps = steps_of_score_from_file(task, (target_of(sample) for sample in ordered))
+        answers = [_processed(answer.value or "", steps) for _, answer in scored]
+        own = [_own_scores(sample, answer, task) for sample, answer in zip(samples, answers, strict=True)]
+        return [{**one, **its} for one, its in zip(own, _set_scores(samples, answers, task), strict=True)]
+
+    signature = f"beans-next:score-from-file|v:0.1.0|task:{task}|labels:targets{_libraries(task)}"
+    metrics, about = METRICS[task], SCORE_FROM_FILE[task]
+    return Reading("beans-score-from-file", signature, _raw, _nothing, metrics, about, together, lacking=_lacking(task))
+
+
+def zero_reading(task: str) -> Reading:
+    """``beans-zero``: the evaluator of BEANS-Zero, for classification and detection."""
+
+    def together(scored: Sequence[tuple[Sample, Answer]]) -> Sequence[Mapping[str, float]]:
+        targets = [", ".join(sample.references) or sample.reference for sample, _ in scored]
+        texts = [answer.value or "" for _, answer in scored]
+        return zero.detection(texts, targets) if task == "detection" else zero.classification(texts, targets)
+
+    metrics = ("macro_f1",) if task == "detection" else ("beans_accuracy", "beans_top1_accuracy", "weighted_f1")
+    signature = f"beans-zero:{task}|v:1.0|labels:targets|ties:sorted"
+    return Reading("beans-zero", signature, _raw, _nothing, metrics, ZERO[task], together)
+
+
+@lru_cache(maxsize=256)
+def _steps(task: str, labels: tuple[str, ...]) -> Steps:
+    return steps_of_run(task, labels)
+
+
+def _libraries(task: str) -> str:
+    return f"|{made_with('pycocoevalcap')}" if task == "captioning" else ""
+
+
+def _lacking(task: str) -> Callable[[], str]:
+    return (lambda: lacks_captions("pycocoevalcap")) if task == "captioning" else nothing_lacks
+
+
+def _processed(text: str, steps: Steps) -> Answer:
+    """The processed text. Where nothing is left of the text, the raw one, unparsed: it is what BEANS-Next scores."""
+    raw = text[:MOST_CHARACTERS]
+    processed = process(raw, steps).text
+    if processed:
+        return Answer("parsed", processed)
+    return Answer("unparsed", raw) if raw.strip() else Answer("empty", raw)
+
+
+def _own_scores(sample: Sample, answer: Answer, task: str) -> dict[str, float]:
+    scores = sample_scores(target_of(sample), answer.value or "", "", task)
+    return {f"beans_{name}": value for name, value in scores.items()}
+
+
+def _set_scores(samples: Sequence[Sample], answers: Sequence[Answer], task: str) -> list[dict[str, float]]:
+    """What each sample adds to the numbers over the data set: its text is empty where nothing was left of it."""
+    targets = [target_of(sample) for sample in samples]
+    texts = [(answer.value or "") if answer.status == "parsed" else "" for answer in answers]
+    if task == "captioning":
+        return [{"cider_beans_next": one} for one in cider_beans_next(texts, [first_of(one) or "" for one in targets])]
+    if task == "classification":
+        return _labelled([[text] for text in texts], [[first_of(target) or ""] for target in targets])
+    if task == "detection":
+        told = _labelled([split(text) for text in texts], [split(target) for target in targets])
+        rows = {sample_id: row for row, sample_id in enumerate(sorted(sample.id for sample in samples))}
+        return [{**one, ROW: float(rows[sample.id])} for one, sample in zip(told, samples, strict=True)]
+    return [{} for _ in samples]
+
+
+def _labelled(said: Sequence[Sequence[str]], true: Sequence[Sequence[str]]) -> list[dict[str, float]]:
+    labels = frozenset(label for row in (*said, *true) for label in row)
+    return [label_statistics(labels, set(its), set(one)) for one, its in zip(said, true, strict=True)]
+
+
+def _raw(sample: Sample, earlier: Earlier) -> Answer:
+    text = answer_of(earlier).text[:MOST_CHARACTERS]
+    return Answer("parsed" if text.strip() else "empty", text)
+
+
+def _nothing(sample: Sample, answer: Answer) -> Mapping[str, float]:
+    return {}

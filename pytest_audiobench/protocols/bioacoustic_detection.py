@@ -1,0 +1,24 @@
+"""All labels of a list that can be heard in a recording of animals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from pytest_audiobench.protocols.bioacoustic.family import bioacoustic
+from pytest_audiobench.protocols.protocol import Protocol, remembered
+
+
+@remembered
+def bioacoustic_detection(
+    *readings: str,
+    labels: Sequence[str] | str | None = None,
+    prompt: str | None = None,
+    system: str | None = None,
+    max_new_tokens: int = 256,
+) -> Protocol:
+    """:func:`bioacoustic` with the task "detection"."""
+    asked = bioacoustic(
+        *readings, task="detection", labels=labels, prompt=prompt, system=system, max_new_tokens=max_new_tokens
+    )
+    return replace(asked, name="bioacoustic_detection")

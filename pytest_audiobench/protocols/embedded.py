@@ -1,0 +1,155 @@
+"""Answers compared by their meaning, as an encoder of the user's choice puts it into vectors."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.metrics.embedding import cosines
+from pytest_audiobench.protocols.free_text import read_text
+from pytest_audiobench.protocols.protocol import About, Answer, Example, Reading
+from pytest_audiobench.stats.intervals import Floats
+
+Encoder: TypeAlias = Callable[[Sequence[str]], npt.ArrayLike]
+"""Texts to vectors: n texts give an array of shape (n, d)."""
+Checker: TypeAlias = Callable[[Sequence[str]], npt.ArrayLike]
+"""Texts to the probability that each is ill-formed: n texts give an array of shape (n,)."""
+
+_Scored: TypeAlias = Sequence[tuple[Sample, Answer]]
+_TELLING = Example("A hound is barking.", "a dog barks")
+
+
+def embedded(encoder: Encoder | Path, name: str) -> Reading:
+    """A reading for free answers: the cosine between an answer's vector and the nearest reference's (``cosine``).
+
+    ``encoder`` is a function, called once with all texts of an eval, or a local folder of a sentence-transformers or
+    model2vec model. ``name`` says which encoder it is: the reading is called ``embedding-<name>``, and numbers of
+    different encoders cannot be compared. Hand it to a family: ``captioning("captions", embedded(encode, "minilm"))``.
+    """
+    encode, which = _encoder(encoder, name)
+
+    def together(scored: _Scored) -> Sequence[Mapping[str, float]]:
+        return [{"cosine": max(one, default=0.0)} for one in _each_cosine(encode, scored)]
+
+    return Reading(
+        f"embedding-{name}",
+        f"open:embedding|v:1|encoder:{which}|references:nearest|empty:0",
+        read_text,
+        lambda sample, answer: {},
+        ("cosine",),
+        About(
+            f"The cosine between the answer's vector and the nearest reference's, by the encoder {name}. An empty "
+            "answer is 0 and is not encoded.",
+            "ours",
+            (_TELLING,),
+            "A cosine has no zero of its own: unrelated sentences may have 0.1 with one encoder and 0.7 with another.",
+        ),
+        together=together,
+    )
+
+
+def fense(encoder: Encoder | Path, checker: Checker, name: str) -> Reading:
+    """FENSE for captions, of an encoder and an error checker of the user's, called ``fense-<name>``.
+
+    The published numbers use paraphrase-TinyBERT-L6-v2 and echecker_clotho_audiocaps_base.
+    """
+    encode, which = _encoder(encoder, name)
+
+    def together(scored: _Scored) -> Sequence[Mapping[str, float]]:
+        texts = [answer.value or "" for _, answer in scored]
+        wrong = np.asarray(checker(texts), dtype=np.float64) if texts else np.zeros(0)
+        if wrong.shape != (len(texts),):
+            raise UsageError(f"the checker of fense-{name} gave {wrong.shape} for {len(texts)} texts: one number each")
+        similar = [float(np.mean(one)) if one else 0.0 for one in _each_cosine(encode, scored)]
+        return [{"fense": value * (0.1 if chance > 0.9 else 1.0)} for value, chance in zip(similar, wrong, strict=True)]
+
+    return Reading(
+        f"fense-{name}",
+        f"cap:fense|v:1|encoder:{which}|references:mean|penalty:0.9|threshold:0.9",
+        read_text,
+        lambda sample, answer: {},
+        ("fense",),
+        About(
+            "The mean cosine of the answer's vector with the references', less nine tenths of it where the error "
+            "checker gives more than 0.9 to the answer being ill-formed. An empty answer is 0.",
+            "Zhou et al. 2022, 'Can Audio Captions Be Evaluated with Image Caption Metrics?' (FENSE)",
+            (_TELLING,),
+        ),
+        together=together,
+    )
+
+
+def _each_cosine(encode: Encoder, scored: _Scored) -> list[list[float]]:
+    """For each answer its cosines with its references; none for an empty answer, or without any reference in words."""
+    pairs = [
+        (number, answer.value or "", truth)
+        for number, (sample, answer) in enumerate(scored)
+        for truth in sample.truths
+        if (answer.value or "").strip() and truth.strip()
+    ]
+    found: list[list[float]] = [[] for _ in scored]
+    if not pairs:
+        return found
+    texts = list(dict.fromkeys(text for _, said, true in pairs for text in (said, true)))
+    vectors = dict(zip(texts, _vectors(encode, texts), strict=True))
+    values = cosines([vectors[said] for _, said, _ in pairs], [vectors[true] for _, _, true in pairs])
+    for (number, _, _), value in zip(pairs, values.tolist(), strict=True):
+        found[number].append(value)
+    return found
+
+
+def _vectors(encode: Encoder, texts: Sequence[str]) -> Floats:
+    vectors = np.asarray(encode(texts), dtype=np.float64)
+    if vectors.ndim != 2 or len(vectors) != len(texts):
+        raise UsageError(f"an encoder gives one row for each text: {len(texts)} texts gave an array of {vectors.shape}")
+    if not np.isfinite(vectors).all():
+        worst = texts[int(np.argmin(np.isfinite(vectors).all(axis=1)))]
+        raise UsageError(
+            f"the encoder gave a vector that is not finite for the text {worst[:60]!r}; see to the encoder"
+        )
+    return vectors
+
+
+def _encoder(encoder: Encoder | Path, name: str) -> tuple[Encoder, str]:
+    """The function, and how a signature names it: behind a folder's name the digest of its files."""
+    if callable(encoder):
+        return encoder, name
+    folder = Path(encoder)
+    if not folder.is_dir():
+        raise UsageError(f"{folder} is no folder: name one that holds a sentence-transformers or model2vec model")
+    return lambda texts: _loaded(folder)(texts), f"{name}|files:{_digest(folder)}"
+
+
+@lru_cache(maxsize=2)
+def _loaded(folder: Path) -> Encoder:
+    is_sentence = (folder / "modules.json").is_file()
+    package = "sentence_transformers" if is_sentence else "model2vec"
+    if importlib.util.find_spec(package) is None:
+        raise UsageError(f"{folder} holds a model of {package}, which is not installed: pip install {package}")
+    library: Any = importlib.import_module(package)
+    if is_sentence:
+        model = library.SentenceTransformer(str(folder), local_files_only=True)
+    else:
+        model = library.StaticModel.from_pretrained(str(folder))
+    return lambda texts: np.asarray(model.encode(list(texts)))
+
+
+def _digest(folder: Path) -> str:
+    """A digest of the folder's files that hold weights or settings, 12 characters."""
+    found = hashlib.sha256()
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and path.suffix in (".safetensors", ".json", ".txt", ".model"):
+            found.update(path.relative_to(folder).as_posix().encode())
+            with path.open("rb") as file:
+                found.update(hashlib.file_digest(file, "sha256").digest())
+    return found.hexdigest()[:12]

@@ -1,0 +1,1 @@
+"""Rules that read labels of a list in free text."""

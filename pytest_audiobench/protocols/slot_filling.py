@@ -1,0 +1,88 @@
+"""One clip of a spoken command, the value of one slot wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
+
+from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.protocols.free_text import choose, free_stage
+from pytest_audiobench.protocols.protocol import About, Answer, Example, Protocol, Reading, remembered
+from pytest_audiobench.protocols.spoken.ending import ended
+from pytest_audiobench.protocols.spoken.following import TRANSCRIPT, following_reading
+from pytest_audiobench.protocols.spoken.matching import matches
+
+INSTRUCTION = "According to the speech, what is the {slot}?"
+"""SALMONN's prompt (Tang et al. 2024, arXiv 2310.13289)."""
+
+SLOT = "slot"
+"""The field of a sample's metadata that names the slot."""
+
+
+@remembered
+def slot_filling(
+    *readings: str, prompt: str = INSTRUCTION, system: str | None = None, max_new_tokens: int = 256
+) -> Protocol:
+    """Ask for one slot's value: in the sample's question's words, or else in ``prompt``'s with metadata "slot".
+
+    A sample's references are the accepted values. The readings are ``slot-value`` (the default; ours) and
+    ``following`` (needs metadata "transcript"). Raises UsageError for an unknown reading.
+    """
+
+    def words(sample: Sample) -> str:
+        slot = sample.metadata.get(SLOT)
+        if sample.question:
+            return sample.question
+        if not isinstance(slot, str) or not slot:
+            raise UsageError(
+                f'sample {sample.id!r} has neither a question nor metadata "{SLOT}": say which slot is asked for'
+            )
+        return prompt.replace("{slot}", slot.replace("_", " "))
+
+    stage = replace(free_stage(words, system, max_new_tokens), fields=(SLOT,))
+    asked = Protocol("slot_filling", (stage,), (_READINGS["slot-value"],), _READINGS)
+    return choose(asked, readings)
+
+
+def _score(sample: Sample, answer: Answer) -> Mapping[str, float]:
+    return matches(answer.value or "", sample.truths)
+
+
+_READINGS: Mapping[str, Reading] = MappingProxyType(
+    {
+        "slot-value": Reading(
+            "slot-value",
+            "slots:slot-value|v:1|norm:nfkc+lower+nopunct+noarticles+cjkchars|match:contained words|unanswered:wrong",
+            ended,
+            _score,
+            ("accuracy", "exact_match", "token_f1"),
+            About(
+                "Texts become words: NFKC, small letters, no punctuation (a.m. is am), no a, an and the, a Chinese or "
+                "Japanese character a word. An answer is right (accuracy) when all words of an accepted value stand in "
+                "it, one after another; exact_match asks that there be no others; token_f1 is SQuAD's, the best "
+                "accepted value counting. Every answer is scored, an empty one as wrong.",
+                "ours, for SALMONN's slot filling on SLURP; exact match and token F1 as in SQuAD (Rajpurkar et al. "
+                "2016). The published figures (SALMONN .41, a reproduction .392) come from a model as judge",
+                (
+                    Example("The alarm is set for nine a.m.", "nine am"),
+                    Example("9 AM", "nine am"),
+                    Example("wake me up at nine am on friday", "nine am"),
+                ),
+                "An answer that repeats the whole speech holds every value: read accuracy beside token_f1 and "
+                "following. A number in figures is not its word.",
+            ),
+        ),
+        "following": following_reading(
+            "slots",
+            "github jaeeewon/project-multimodal dist_eval/eval_sf.py: .996 (SALMONN .99). There an utterance counts "
+            "when the answer to any of its slots has that error rate by jiwer, in small letters with their "
+            "punctuation; here each answer counts",
+            tuple(
+                Example(text, "nine am", metadata={TRANSCRIPT: "wake me up at nine am on friday"})
+                for text in ("Wake me up at nine a.m. on Friday.", "nine am", "")
+            ),
+        ),
+    }
+)

@@ -1,0 +1,1 @@
+"""What answers in free words are compared by."""

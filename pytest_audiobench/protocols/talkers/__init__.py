@@ -1,0 +1,1 @@
+"""Which talker said what in an answer."""

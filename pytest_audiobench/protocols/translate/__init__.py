@@ -1,0 +1,1 @@
+"""The readings of speech translation."""

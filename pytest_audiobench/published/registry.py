@@ -1,0 +1,135 @@
+"""The published figures, read from ``tables/*.json``: one file for each source.
+
+A file has "benchmark", "source" and "tables"; a table says what its values share (metric, unit, protocol, checkpoint,
+same_data, code_public, conditions, decimals as printed, "samples" by data set) and holds "values" as model → data set →
+value. A value is a number, or an object with "value" and what is its own (conditions, disputed, n, same_data, protocol,
+delta_of), or a list of such where one cell was published under several conditions.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+from pytest_audiobench.errors import UsageError
+
+_WORDS = re.compile(r"[A-Za-z]+|[\d.]+")
+_BETWEEN = re.compile(r"[/\s]+")
+_PLAIN = re.compile(r"[^0-9a-z]+")
+_OF_FILE = ("benchmark", "source")
+_OF_TABLE = ("metric", "unit", "protocol", "checkpoint", "same_data", "code_public", "conditions", "decimals")
+
+
+class Published(NamedTuple):
+    """One published figure. ``value`` is in ``unit``: "percent" (76.7), "fraction" (0.767) or "BLEU" (of 100).
+
+    ``protocol`` names the rule that it was scored by, as this project calls it where it has it; ``n`` is the number of
+    samples, ``decimals`` how many the source printed; ``same_data`` says whether it was measured on the whole published
+    data, ``code_public`` whether its scorer can be read; None and empty texts where that is not known. ``disputed``
+    says what speaks against the figure. ``delta_of`` are the conditions of the two figures that a difference is
+    between, the first less the second.
+    """
+
+    benchmark: str
+    source: str
+    model: str
+    dataset: str
+    metric: str
+    value: float
+    unit: str
+    protocol: str = ""
+    checkpoint: str = ""
+    same_data: bool | None = None
+    code_public: bool | None = None
+    conditions: str = ""
+    decimals: int | None = None
+    n: int | None = None
+    disputed: str = ""
+    delta_of: tuple[str, str] | None = None
+
+    @property
+    def name(self) -> str:
+        """``faithfulness/Audio-Flamingo-3/emotion/accuracy``, and the conditions where there are any."""
+        name = f"{self.benchmark}/{self.model}/{self.dataset}/{self.metric}"
+        return f"{name} ({self.conditions})" if self.conditions else name
+
+    @property
+    def text(self) -> str:
+        """The figure as its source prints it, with its unit."""
+        digits = self.decimals if self.decimals is not None else len(repr(self.value).partition(".")[2])
+        shown = f"{self.value:.{digits}f}" if digits <= 2 else f"{self.value:.{digits}g}"
+        return f"{shown} %" if self.unit == "percent" else shown
+
+
+@cache
+def everything() -> tuple[Published, ...]:
+    """All figures of the registry, by file and in the order of each."""
+    folder = files("pytest_audiobench.published") / "tables"
+    found: list[Published] = []
+    for file in sorted(folder.iterdir(), key=lambda one: one.name):
+        if file.name.endswith(".json"):
+            found.extend(_of_file(json.loads(file.read_text(encoding="utf-8"))))
+    return tuple(found)
+
+
+def values(
+    *, benchmark: str | None = None, model: str | None = None, dataset: str | None = None, metric: str | None = None
+) -> list[Published]:
+    """The figures whose fields equal those that are given."""
+    wanted = {"benchmark": benchmark, "model": model, "dataset": dataset, "metric": metric}
+    given = {name: value for name, value in wanted.items() if value is not None}
+    return [one for one in everything() if all(getattr(one, name) == value for name, value in given.items())]
+
+
+def matching(text: str) -> list[Published]:
+    """The figures that every part of ``text`` names, such as ``faithfulness/af3/emotion``.
+
+    A part names a figure by being within its benchmark, model, data set, metric or conditions, whatever case and
+    punctuation, or by being the model's initials (af3 for Audio-Flamingo-3); whole names count before parts of names.
+    Raises UsageError when none is named.
+    """
+    parts = [part for piece in _BETWEEN.split(text) if (part := _plain(piece))]
+    wholes: dict[Published, int] = {}
+    for one in everything() if parts else ():
+        names = _names(one)
+        if all(any(part in name for name in names) for part in parts):
+            wholes[one] = sum(part in names for part in parts)
+    if not wholes:
+        benchmarks = ", ".join(dict.fromkeys(one.benchmark for one in everything()))
+        raise UsageError(
+            f"no published value is named by {text!r}; write BENCHMARK/MODEL/DATASET or parts of them, "
+            f"such as faithfulness/af3/emotion; the benchmarks are {benchmarks}"
+        )
+    most = max(wholes.values())
+    return [one for one, count in wholes.items() if count == most]
+
+
+def _of_file(content: Mapping[str, Any]) -> Iterator[Published]:
+    head = {name: content[name] for name in _OF_FILE}
+    for table in content["tables"]:
+        shared = head | {name: table[name] for name in _OF_TABLE if name in table}
+        for model, cells in table["values"].items():
+            for dataset, cell in cells.items():
+                for one in cell if isinstance(cell, list) else [cell]:
+                    own = dict(one) if isinstance(one, dict) else {"value": one}
+                    own["conditions"] = "; ".join(
+                        filter(None, [shared.get("conditions", ""), own.get("conditions", "")])
+                    )
+                    if "delta_of" in own:
+                        own["delta_of"] = tuple(own["delta_of"])
+                    known = {"n": table.get("samples", {}).get(dataset)}
+                    yield Published(**(shared | known | own | {"model": model, "dataset": dataset}))
+
+
+def _names(one: Published) -> list[str]:
+    texts = [_plain(text) for text in (one.benchmark, one.model, one.dataset, one.metric, one.conditions)]
+    initials = "".join(word[0] if word[0].isalpha() else word for word in _WORDS.findall(one.model))
+    return [*texts, _plain(initials)]
+
+
+def _plain(text: str) -> str:
+    return _PLAIN.sub("", text.lower())

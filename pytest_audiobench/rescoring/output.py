@@ -1,0 +1,68 @@
+"""The folder that scoring again leaves: the files of a run, written into a folder that held nothing before."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.report import parts
+from pytest_audiobench.report.html import write_page
+from pytest_audiobench.report.run_files import Heading, collect, finish
+from pytest_audiobench.report.runtime import iso, runtime
+from pytest_audiobench.rescoring.again import ScoredAgain, Wanted, score_again
+from pytest_audiobench.rescoring.layouts import Source
+
+
+def scored_into(folder: Path, source: Source, wanted: Wanted, command: Sequence[str]) -> ScoredAgain:
+    """Score ``source`` and write run.json, the line files and report.html into ``folder``.
+
+    Raises UsageError for a folder that holds anything: rows of two runs never lie in one. What was written is removed
+    when scoring fails.
+    """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UsageError(f"{folder} is there already and not empty: name a folder of its own, rows are never added to")
+    made = not folder.exists()
+    (folder / parts.FOLDER).mkdir(parents=True)
+    started = time.time()
+    try:
+        found = score_again(source, wanted, folder / parts.FOLDER)
+        heading = Heading(
+            run=folder.resolve().name,
+            started=iso(started),
+            finished=iso(time.time()),
+            command=command,
+            exit_status=0,
+            limit=source.run["limit"] if source.run else None,
+            epochs=max(item["epochs"] for item in found.items),
+            models=_models(source, found.items),
+            runtime=runtime(),
+            notes=[f"scored again, without asking, from {', '.join(file.name for file in source.files)}", *found.notes],
+        )
+        record = collect(folder, heading)
+        write_page(folder, record)
+        finish(folder, record)
+    except BaseException:
+        shutil.rmtree(folder if made else folder / parts.FOLDER, ignore_errors=True)
+        raise
+    return ScoredAgain(record["items"], record["suites"], found.notes)
+
+
+def _models(source: Source, items: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    known = {model["alias"]: model for model in source.run["models"]} if source.run else {}
+    return [known.get(alias) or _model(source, alias) for alias in dict.fromkeys(item["model"] for item in items)]
+
+
+def _model(source: Source, alias: str) -> dict[str, Any]:
+    return {
+        "alias": alias,
+        "spec": f"recorded:{source.layout}",
+        "batching": "opaque",
+        "device": "recorded",
+        "fingerprint": {**source.fingerprint, "model": alias},
+        "hearing": None,
+        "noise": None,
+    }

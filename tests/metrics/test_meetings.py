@@ -1,0 +1,50 @@
+"""meeteval's rates, called so that a silent system is scored and nothing is logged."""
+
+import logging
+
+import pytest
+
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.metrics import meetings
+from pytest_audiobench.metrics.meetings import Segment, mimo_errors, orc_errors, segment_errors
+
+installed = pytest.mark.skipif(bool(meetings.lacking()), reason=meetings.lacking())
+
+
+@installed
+def test_talkers_may_change_streams_between_utterances() -> None:
+    references = ["a b", "c d", "e f"]
+    assert orc_errors(references, ["a b e f", "c d"]).errors == 0
+    assert mimo_errors([["a b", "e f"], ["c d"]], ["c d", "a b e f"]).errors == 0
+    assert orc_errors(references, ["a b", "c d"])[:4] == (0, 2, 0, 6)
+
+
+@installed
+def test_words_count_only_near_their_time_when_a_collar_is_given() -> None:
+    said, late = Segment("A", "hello there", 0, 2), Segment("x", "hello there", 20, 22)
+    assert segment_errors([said], [late]).errors == 0
+    assert segment_errors([said], [late], collar_s=5).errors == 4
+
+
+@installed
+def test_a_silent_system_has_every_word_deleted() -> None:
+    said = [Segment("A", "hello there", 0, 2)]
+    for found in (orc_errors(["hello there"], []), mimo_errors([["hello there"]], []), segment_errors(said, [])):
+        assert found[:4] == (0, 2, 0, 2)
+    assert segment_errors(said, [], collar_s=5).deletions == 2
+
+
+@installed
+def test_nothing_is_logged_and_the_logger_stays_as_it_was(caplog) -> None:
+    logger = logging.getLogger("preprocess")
+    before = logger.level
+    with caplog.at_level(logging.INFO):
+        orc_errors(["a b"], ["a b"])
+    assert not caplog.records
+    assert logger.level == before
+
+
+def test_without_meeteval_one_sentence_names_the_extra(monkeypatch) -> None:
+    monkeypatch.setattr(meetings.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(UsageError, match=r"need meeteval .*pip install 'pytest-audiobench\[meeting\]'"):
+        orc_errors(["a"], ["a"])

@@ -1,0 +1,132 @@
+"""Entities, keyphrases and questions."""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+
+import jiwer
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.metrics import keyphrases
+from pytest_audiobench.metrics.entities import Entity, added, char_distance, entity_counts, macro, micro, word_distance
+from pytest_audiobench.metrics.registry import metric_kind
+from pytest_audiobench.metrics.sets import set_scores
+
+words = st.lists(st.sampled_from(("seven", "am", "pm", "rome")), max_size=3).map(" ".join)
+entities = st.lists(st.builds(Entity, st.sampled_from(("time", "place")), words), max_size=4)
+
+
+def second(true, said, distance):
+    """SLURP's counts, all types together, as another hand writes them."""
+    free, hits, alarms, misses = list(true), 0.0, 0.0, 0.0
+    for entity in said:
+        own = [one for one in free if one.type == entity.type]
+        if not own:
+            alarms += 1
+            continue
+        nearest = own[0]
+        for one in own[1:]:
+            if distance(one.filler, entity.filler) < distance(nearest.filler, entity.filler):
+                nearest = one
+        free.remove(nearest)
+        hits, far = hits + 1, distance(nearest.filler, entity.filler)
+        alarms, misses = alarms + far, misses + far
+    return hits, alarms, misses + len(free)
+
+
+@settings(deadline=None)
+@given(entities, entities)
+def test_entities_meet_as_in_slurps_script(true, said) -> None:
+    by_word, by_char = second(true, said, word_distance), second(true, said, char_distance)
+    assert added(entity_counts(true, said, "word").values()) == pytest.approx(by_word)
+    assert added(entity_counts(true, said, "char").values()) == pytest.approx(by_char)
+    both = [a + b for a, b in zip(by_word, by_char, strict=True)]
+    assert added(entity_counts(true, said, "slu").values()) == pytest.approx(both)
+
+
+@settings(deadline=None)
+@given(entities)
+def test_right_entities_in_any_order_score_1(true) -> None:
+    for measure in ("span", "word", "char", "slu"):
+        counts = entity_counts(true, true[::-1], measure)
+        assert micro(counts) == ((1.0, 1.0, 1.0) if true else (0.0, 0.0, 0.0))
+
+
+@settings(deadline=None)
+@given(entities, entities)
+def test_scores_of_entities_lie_between_0_and_1(true, said) -> None:
+    for measure in ("span", "word", "char", "slu"):
+        assert all(0.0 <= one <= 1.0 for one in micro(entity_counts(true, said, measure)))
+
+
+@settings(deadline=None)
+@given(words, words)
+def test_the_word_distance_is_jiwers_rate(true, said) -> None:
+    assert word_distance(true, said) == pytest.approx(float(jiwer.wer(true, said)) if true else len(said.split()))
+
+
+def test_a_runaway_filler_costs_more_than_an_entity() -> None:
+    true, said = [Entity("time", "seven")], [Entity("time", "seven oh clock in the morning")]
+    assert entity_counts(true, said, "word")["time"] == (1.0, 5.0, 5.0)
+
+
+def test_no_entities_have_no_mean_over_types() -> None:
+    with pytest.raises(ValueError, match="no entities"):
+        macro({})
+
+
+@settings(deadline=None)
+@given(st.lists(st.text(), max_size=5), st.lists(st.text(), max_size=5))
+def test_keyphrases_may_be_any_text(true, said) -> None:
+    found = keyphrases.keyphrase_statistics(true, said)
+    for cut in keyphrases.CUTS:
+        assert found[f"hits_{cut}"] <= min(found[f"kept_{cut}"], found["keyphrases"])
+
+
+@settings(deadline=None)
+@given(st.lists(st.text("abc ", min_size=1), min_size=1, max_size=5))
+def test_true_keyphrases_score_1(true) -> None:
+    found = keyphrases.keyphrase_statistics(true, true)
+    assert found["hits_m"] == found["kept_m"] == found["keyphrases"]
+    expected = 1.0 if found["keyphrases"] else 0.0
+    assert metric_kind("keyphrase_f1_at_m").estimate([found], None).value == expected
+
+
+def test_stems_case_and_repetition_are_ignored_and_order_counts() -> None:
+    found = keyphrases.keyphrase_statistics(["Neural Network"], ["audio", "neural networks", "NEURAL network"])
+    assert (found["hits_1"], found["kept_1"], found["hits_3"], found["kept_3"]) == (0.0, 1.0, 1.0, 2.0)
+
+
+def test_without_nltk_one_sentence_names_the_extra(monkeypatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    keyphrases._stemmer.cache_clear()
+    keyphrases._stem.cache_clear()
+    with pytest.raises(UsageError, match=r"need nltk: pip install 'pytest-audiobench\[captions\]'"):
+        keyphrases.stemmed(["word"])
+
+
+def question(right, answered, answerable):
+    return {"right": float(right), "answered": float(answered), "answerable": float(answerable)}
+
+
+def test_questions_without_an_answer_cost_precision_only_when_answered() -> None:
+    asked = [question(1, 1, 1), question(0, 1, 1), question(0, 1, 0), question(0, 0, 0), question(0, 0, 1)]
+    value = {
+        name: metric_kind(f"question_{name}").estimate(asked, None).value for name in ("precision", "recall", "f1")
+    }
+    assert value == pytest.approx({"precision": 1 / 3, "recall": 1 / 3, "f1": 1 / 3})
+    silent = [question(0, 0, 1)]
+    assert math.isnan(metric_kind("question_precision").estimate(silent, None).value)
+    assert metric_kind("question_f1").estimate(silent, None).value == 0.0
+
+
+@settings(deadline=None)
+@given(st.integers(0, 5), st.integers(0, 5), st.integers(0, 5))
+def test_f1_of_sets_is_the_harmonic_mean(hits, more_said, more_true) -> None:
+    found = set_scores(hits, hits + more_said, hits + more_true)
+    both = found.precision + found.recall
+    assert found.f1 == pytest.approx(2 * found.precision * found.recall / both if both else 0.0)

@@ -1,0 +1,94 @@
+"""One set of answers read by every protocol that the machine has the parts for."""
+
+import pytest
+
+READINGS = 8
+
+
+def readings(run):
+    return [reading["name"] for item in run["items"] for reading in item["readings"]]
+
+
+def eval_by(protocols):
+    return f"""
+from pytest_audiobench import manifest, multiple_choice
+
+def test_tones(evaluate):
+    evaluate(manifest("data/tones.jsonl"), multiple_choice(), protocols={protocols})
+"""
+
+
+@pytest.mark.parametrize("workers", [(), ("-n2",)])
+def test_all_protocols_read_the_answers_the_default_as_the_headline(suite, workers):
+    suite.tones()
+    suite.write(test_tones=eval_by('"all"'))
+    done = suite.run(*workers)
+    done.assert_outcomes(passed=1)
+    run, _ = suite.last()
+    names = readings(run)
+    assert names[0] == "letters"
+    assert len(names) == len(set(names)) >= READINGS
+    done.stdout.fnmatch_lines(["tones: accuracy by * protocols, spread * points", "  mmau-string  *"])
+
+
+def test_protocols_are_chosen_by_name_and_the_command_line_goes_before(suite):
+    suite.tones()
+    suite.write(test_tones=eval_by('["mmau-string", "letters"]'))
+    suite.run().assert_outcomes(passed=1)
+    assert readings(suite.last()[0]) == ["mmau-string", "letters"]
+    suite.run("--ab-protocol=letters").assert_outcomes(passed=1)
+    assert readings(suite.last()[0]) == ["letters"]
+    suite.run("--ab-protocol=all").assert_outcomes(passed=1)
+    assert len(readings(suite.last()[0])) >= READINGS
+
+
+@pytest.mark.parametrize(("protocols", "says"), [('"lettres"', "no protocol 'lettres'"), ("[]", "name one")])
+def test_an_unknown_protocol_and_none_at_all_are_mistakes(suite, protocols, says):
+    suite.tones()
+    suite.write(test_tones=eval_by(protocols))
+    done = suite.run()
+    assert done.ret != 0
+    done.stdout.fnmatch_lines([f"*{says}*"])
+
+
+def test_a_protocol_whose_parts_are_missing_is_left_out_with_a_warning(suite):
+    suite.tones()
+    suite.write(
+        test_tones="""
+from dataclasses import replace
+from pytest_audiobench import manifest, multiple_choice
+
+def test_tones(evaluate):
+    whole = multiple_choice()
+    parts = "METEOR needs nltk: pip install 'pytest-audiobench[captions]'"
+    missing = replace(whole.available["mmau-string"], lacking=lambda: parts)
+    beside = replace(whole.available["faithfulness-recovered"], beside=("mmau-string",))
+    available = {**whole.available, "mmau-string": missing, "faithfulness-recovered": beside}
+    evaluate(manifest("data/tones.jsonl"), replace(whole, available=available), protocols="all")
+"""
+    )
+    suite.run().assert_outcomes(passed=1)
+    run, _ = suite.last()
+    assert not {"mmau-string", "faithfulness-recovered"} & set(readings(run))
+    why = "was left out: METEOR needs nltk: pip install 'pytest-audiobench[captions]'"
+    assert [text for text in run["items"][0]["warnings"] if "left out" in text] == [
+        f"the protocol mmau-string {why}",
+        f"the protocol faithfulness-recovered {why}",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "count"), [('protocols = "all"', None), ('protocols = ["mmau-string", "letters"]', 2), ("", 1)]
+)
+def test_an_eval_without_code_can_be_swept(suite, line, count):
+    suite.tones()
+    (suite.path / "tones.audiobench.toml").write_text(f'manifest = "data/tones.jsonl"\n{line}\n')
+    suite.run().assert_outcomes(passed=1)
+    names = readings(suite.last()[0])
+    assert len(names) == count or (count is None and len(names) >= READINGS)
+
+
+def test_a_declared_sweep_of_another_type_is_a_mistake_in_the_file(suite):
+    suite.tones()
+    (suite.path / "tones.audiobench.toml").write_text('manifest = "data/tones.jsonl"\nprotocols = 3\n')
+    suite.run().stdout.fnmatch_lines(["*protocols must be a string or a list of strings, not 3*"])

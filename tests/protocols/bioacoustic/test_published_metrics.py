@@ -1,0 +1,42 @@
+"""BEANS-Next's own metrics, with the defects that its recorded behaviour shows."""
+
+import pytest
+
+from pytest_audiobench.protocols.bioacoustic.metrics import average_precision, dataset_map, macro_f1, top1_accuracy
+
+
+def test_average_precision_depends_on_the_order_of_equal_scores() -> None:
+    assert average_precision([[0.5], [0.5]], [[1], [0]]) == 1.0
+    assert average_precision([[0.5], [0.5]], [[0], [1]]) == 0.5
+
+
+def test_average_precision_counts_a_label_without_positives_as_nothing() -> None:
+    assert average_precision([[0.9, 0.1], [0.8, 0.9]], [[1, 0], [1, 0]]) == 0.5
+
+
+def test_targets_may_be_label_indices() -> None:
+    assert average_precision([[0.2, 0.9, 0.1]], [[1, 2]]) == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize(
+    ("predictions", "targets"),
+    [([], []), ([[]], [[]]), ([[0.1]], []), ([[True]], [[1]]), ([0.2], [1]), ([[0.1]], [[1, 0]]), ([[0.1]], [[-1]])],
+)
+def test_rows_that_are_no_scores_are_refused(predictions, targets) -> None:
+    with pytest.raises(ValueError):
+        average_precision(predictions, targets)
+
+
+def test_answering_nothing_scores_by_the_order_of_samples() -> None:
+    assert dataset_map([[], []], [["a"], []]) == 1.0
+    assert dataset_map([[], []], [[], ["a"]]) == 0.5
+
+
+def test_an_invented_label_is_a_class_of_its_own() -> None:
+    assert dataset_map([["a", "zzz"], ["a"]], [["a"], ["a"]]) == 0.5
+    assert macro_f1(["a", "zzz"], ["a", "b"]) == pytest.approx(1 / 3)
+
+
+def test_a_label_with_a_comma_can_never_be_right() -> None:
+    assert top1_accuracy(["Beluga, White Whale"], ["Beluga, White Whale"]) == 0.0
+    assert top1_accuracy(["Beluga"], ["Beluga, White Whale"]) == 1.0

@@ -1,0 +1,74 @@
+"""One's own numbers by every protocol, held beside a published figure."""
+
+import pytest
+
+from pytest_audiobench.published import Published
+from pytest_audiobench.published.compare import comparisons, fitting
+
+
+def item(*values, metric="accuracy", unit="share", half=0.05):
+    """An item's record, as far as it is looked at: a reading for each value."""
+    names = [f"p{number}" for number in range(len(values))]
+    return {
+        "eval": "emotion[reas]",
+        "dataset": "faithfulness/emotion",
+        "readings": [{"name": name, "signature": name, "coverage": {"n": 100, "parsed": 90}} for name in names],
+        "metrics": [
+            {
+                "name": metric, "reading": name, "signature": name, "group": {}, "value": value, "unit": unit, "n": 100,
+                "lower": value - half, "upper": value + half, "direction": "higher",
+            }
+            for name, value in zip(names, values, strict=True)
+        ],
+    }  # fmt: skip
+
+
+def figure(value, **changes):
+    usual = {"benchmark": "b", "source": "s", "model": "m", "dataset": "emotion", "metric": "accuracy"}
+    return Published(**{**usual, "unit": "percent", "decimals": 2, "value": value, **changes})
+
+
+def test_the_closest_protocol_is_named_and_whether_the_figure_lies_in_its_interval():
+    (one,) = comparisons(item(0.387, 0.457, 0.148), [figure(45.70)])
+    assert (one.protocol, one.is_inside, one.beyond) == ("p1", True, 0.0)
+    assert one.says == "b/m/emotion/accuracy = 45.70 %: p1 comes closest (+0.00 points), inside its interval"
+    (one,) = comparisons(item(0.387, 0.457, half=0.001), [figure(44.0)])
+    assert (one.protocol, one.is_inside, one.beyond) == ("p1", False, 0.0)
+
+
+def test_a_figure_that_no_protocol_gives_is_beyond_them_all():
+    (one,) = comparisons(item(0.387, 0.457), [figure(76.70, disputed="copied")])
+    assert one.beyond == pytest.approx(31.0)
+    assert "no protocol gives it; it lies 31.00 points above them all" in one.says
+    assert one.says.endswith("disputed: copied")
+    (one,) = comparisons(item(0.387, 0.457), [figure(38.0)])
+    assert one.beyond == pytest.approx(-0.7)
+    assert "within that value's interval" in one.says
+
+
+@pytest.mark.parametrize(
+    ("value", "decimals", "beyond"), [(45.7, 1, 0.0), (46.0, 0, 0.0), (45.71, 2, 0.0), (45.8, 1, 0.1)]
+)
+def test_a_figure_that_rounding_explains_is_not_beyond(value, decimals, beyond):
+    (one,) = comparisons(item(0.45706, 0.387), [figure(value, decimals=decimals)])
+    assert one.beyond == pytest.approx(beyond, abs=0.01)
+
+
+def test_fractions_and_percentages_and_other_units_are_told_apart():
+    (one,) = comparisons(item(0.69, 0.63), [figure(0.69, unit="fraction")])
+    assert (one.shown, one.protocol, one.beyond) == (69.0, "p0", 0.0)
+    (one,) = comparisons(item(24.5, 6.7, metric="bleu", unit="BLEU"), [figure(22.7, unit="BLEU", metric="bleu4")])
+    assert (one.shown, one.protocol) == (22.7, "p0")
+    (one,) = comparisons(
+        item(0.25, metric="wer", unit="errors per word"), [figure(0.25, unit="fraction", metric="wer")]
+    )
+    assert (one.shown, one.distance) == (25.0, 0.0)
+
+
+def test_a_figure_of_another_metric_is_not_compared():
+    assert comparisons(item(0.5), [figure(10.0, metric="wer")]) == []
+    assert comparisons({"readings": [], "metrics": []}, [figure(10.0)]) == []
+
+
+def test_figures_belong_to_the_eval_whose_name_has_their_data_sets_words():
+    assert fitting(item(0.5), [figure(1.0), figure(2.0, dataset="animal")]) == [figure(1.0)]

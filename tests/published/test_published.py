@@ -1,0 +1,140 @@
+"""Published figures: what is kept of them, how they are found, and which of them cannot be right."""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_audiobench import published
+from pytest_audiobench.cli import main
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.published import Published
+from pytest_audiobench.published.lint import is_possible, lint
+from pytest_audiobench.published.registry import everything
+
+COLLECTED = Path(__file__).parents[3] / "shared" / "data" / "published_values.json"
+
+
+def figure(value, **changes):
+    usual = {"benchmark": "b", "source": "s", "model": "m", "dataset": "d", "metric": "accuracy", "unit": "percent"}
+    return Published(**{**usual, "value": value, "decimals": 2, "n": 1000, **changes})
+
+
+def rules(*values):
+    return [finding.rule for finding in lint(values)]
+
+
+def test_the_registry_holds_what_it_is_asked_for():
+    (one,) = published.values(benchmark="SAKURA", model="SALMONN", dataset="gender_single")
+    assert (one.value, one.unit, one.protocol, one.n) == (59.8, "percent", "sakura-judge", 500)
+    assert one.text == "59.8 %"
+    assert published.values(benchmark="nobody") == []
+    assert len(everything()) > 1_300
+
+
+def test_every_figure_says_where_it_is_from_and_what_it_is():
+    for one in everything():
+        assert one.source
+        assert one.unit in ("percent", "fraction", "BLEU")
+        assert 0 <= one.value <= 200 or one.metric.endswith("_delta")
+        assert "seed" not in one.source
+
+
+@pytest.mark.skipif(not COLLECTED.is_file(), reason="the collected values are not on this machine")
+def test_no_collected_figure_was_lost_or_changed():
+    def held(rows):
+        return Counter((row["benchmark"], row["model"], row["dataset"], row["metric"], row["value"]) for row in rows)
+
+    assert held(json.loads(COLLECTED.read_text())) - held(one._asdict() for one in everything()) == Counter()
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("faithfulness/af3/emotion/repaired", {"faithfulness/Audio-Flamingo-3/emotion/accuracy"}),
+        ("sakura/salmonn/gender single", {"SAKURA/SALMONN/gender_single/accuracy_llm_judge"}),
+        ("MMAR/random", {"MMAR/random/avg/accuracy"}),
+    ],
+)  # fmt: skip
+def test_figures_are_found_by_parts_of_their_names(text, names):
+    assert {one.name.partition(" (")[0] for one in published.matching(text)} == names
+    assert {one.benchmark for one in published.matching("SAKURA")} == {"SAKURA"}
+
+
+@pytest.mark.parametrize("text", ["", "/", "nobody", "sakura/nobody"])
+def test_a_name_that_names_nothing_is_refused(text):
+    with pytest.raises(UsageError, match="no published value is named by"):
+        published.matching(text)
+
+
+def test_the_known_errors_of_published_tables_are_found():
+    findings = lint(everything())
+    said = {(finding.rule, finding.values[0].benchmark, finding.values[0].dataset) for finding in findings}
+    assert ("impossible fraction", "faithfulness", "gender") in said
+    assert ("copied value", "faithfulness", "animal") in said
+    assert ("wrong difference", "faithfulness", "language") in said
+    # Two more, which nobody disputes: means of three tasks, by their size.
+    assert said - {one for one in said if one[1] == "faithfulness"} == {
+        ("impossible fraction", "MMAU-v05.15.25", "test_mini")
+    }
+    assert len(findings) == 5
+    assert next(one for one in findings if one.rule == "copied value").values[0].text == "76.70 %"
+
+
+def test_disputed_figures_say_why():
+    disputed = {(one.benchmark, one.dataset, one.value) for one in everything() if one.disputed}
+    assert ("faithfulness", "emotion", 76.7) in disputed
+    assert ("faithfulness", "gender", 46.87) in disputed
+    assert ("SALMONN-T3-repro", "voxceleb1", 0.9979) in disputed
+    assert ("Speech-IFEval", "cot", 90.5) in disputed
+
+
+@given(st.integers(1, 20_000), st.data(), st.integers(0, 4), st.sampled_from([1.0, 100.0]))
+def test_a_true_share_is_never_called_impossible(n, data, decimals, scale):
+    k = data.draw(st.integers(0, n))
+    assert is_possible(round(scale * k / n, decimals), n, decimals, scale)
+    assert is_possible(float(f"{scale * k / n:.{decimals}f}"), n, decimals, scale)
+
+
+@given(st.integers(1, 2_000), st.floats(0, 100), st.integers(0, 3))
+def test_a_share_is_impossible_only_when_no_count_rounds_to_it(n, value, decimals):
+    written = round(value, decimals)
+    near = min(abs(100 * k / n - written) for k in range(n + 1))
+    assert is_possible(written, n, decimals) or near > 0.5 * 10.0**-decimals
+
+
+def test_an_impossible_share_is_named_with_its_neighbours():
+    (finding,) = lint([figure(46.87)])
+    assert "46.87 % is no count of 1000 samples, the nearest being 46.80, 46.90" in finding.says
+    assert rules(figure(46.87, n=None), figure(46.8), figure(0.4687, unit="fraction", decimals=4, n=32)) == []
+    assert rules(figure(46.87, metric="wer"), figure(46.87, dataset="avg")) == []
+
+
+def test_equal_values_of_different_data_in_one_table_are_named():
+    assert rules(figure(76.70), figure(76.70, dataset="e")) == ["copied value"]
+    assert rules(figure(76.70), figure(76.70, dataset="e", model="other")) == []
+    assert rules(figure(76.70), figure(76.70, dataset="e", conditions="other")) == []
+    assert rules(figure(76.7, decimals=1), figure(76.7, decimals=1, dataset="e")) == []
+    assert rules(figure(100.0), figure(100.0, dataset="e")) == []
+
+
+@pytest.mark.parametrize(("delta", "broken"), [(-29.40, False), (-29.41, False), (-25.34, True)])
+def test_a_difference_is_held_to_its_two_sides(delta, broken):
+    sides = [figure(50.20, conditions="wrong"), figure(79.60, conditions="right")]
+    given_as = figure(delta, metric="accuracy_delta", delta_of=("wrong", "right"), conditions="wrong", n=None)
+    assert rules(*sides, given_as) == ["wrong difference"] * broken
+    assert rules(sides[0], given_as) == []
+
+
+def test_the_command_lists_and_lints(capsys):
+    assert main(["published", "salmonn-t3-repro", "voxceleb1"]) == 0
+    shown = capsys.readouterr().out
+    assert "0.9979  SALMONN-T3-repro/SALMONN-13B/voxceleb1/accuracy" in shown
+    assert "disputed: only pairs of one speaker" in shown
+    assert main(["published", "--lint", "faithfulness"]) == 1
+    assert capsys.readouterr().out.count("(known: ") == 3
+    assert main(["published", "--lint", "SAKURA"]) == 0
+    assert main(["published", "nobody"]) == 4

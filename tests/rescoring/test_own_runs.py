@@ -1,0 +1,209 @@
+"""A run of our own scored again is the run: the same hashes, values and intervals."""
+
+import json
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.report.lines import read_lines
+from pytest_audiobench.rescoring.again import Wanted, score_again
+from pytest_audiobench.rescoring.layouts import source_of
+from pytest_audiobench.rescoring.output import scored_into
+
+
+@pytest.fixture
+def copy(run_folder, tmp_path):
+    """A copy of the run that a test may damage."""
+    return shutil.copytree(run_folder, tmp_path / "copy")
+
+
+def record(folder):
+    return json.loads((folder / "run.json").read_text())
+
+
+def told(item):
+    """What scoring again must give anew, alike."""
+    names = ("eval", "model", "dataset", "protocol", "n", "epochs", "limited", "readings", "hashes", "agreement")
+    metrics = [metric for metric in item["metrics"] if metric["reading"] is not None]
+    return {name: item[name] for name in names} | {"metrics": metrics}
+
+
+def edited(file, change):
+    rows = [change(json.loads(line)) for line in file.read_text().splitlines()]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def test_a_run_scored_again_has_its_own_hashes_values_and_intervals(run_folder):
+    run = record(run_folder)
+    found = score_again(source_of(run_folder), Wanted())
+    assert len(found.items) == 6
+    assert [told(item) for item in json.loads(json.dumps(found.items))] == [told(item) for item in run["items"]]
+    assert any(item["readings"][0]["coverage"]["errors"] for item in found.items)
+    assert {metric["group"].get("third") for item in found.items for metric in item["metrics"]} >= {"0", "1", "2"}
+    suites = {suite["model"]: suite for suite in run["suites"]}
+    for suite in json.loads(json.dumps(found.suites)):
+        assert suite == suites[suite["model"]]
+    assert len(found.suites) == 2
+
+
+def test_it_writes_the_runs_own_files(run_folder, tmp_path):
+    out = tmp_path / "again"
+    scored_into(out, source_of(run_folder), Wanted(), ["audiobench", "score"])
+    for name in ("predictions.jsonl", "processed_predictions.jsonl", "scored_predictions.jsonl"):
+        assert (out / name).read_bytes() == (run_folder / name).read_bytes()
+    assert record(out)["hashes"] == record(run_folder)["hashes"]
+    assert record(out)["suites"] == record(run_folder)["suites"]
+    assert (out / "report.html").stat().st_size > 10_000
+    assert not (out / "parts").exists()
+
+
+def test_a_replay_and_scoring_again_agree(run_pytest, run_folder):
+    """A replay is a model of its own, so it has its own model hash; all that scoring adds to the asking is the same."""
+    replayed = run_pytest(
+        "replayed", f"--ab-model=good=replay:{run_folder},model=good", "--ab-epochs=2", "--ab-max-errors=9"
+    )
+    again = {
+        item["eval"]: item for item in score_again(source_of(run_folder), Wanted()).items if item["model"] == "good"
+    }
+    built_on_the_model = {"model", "input_hash", "run_hash", "score_hash"}
+    for item in record(replayed)["items"]:
+        ours = json.loads(json.dumps(again[item["eval"]]))
+        assert item["metrics"] == ours["metrics"]
+        if not item["errors"]:
+            assert {k for k, v in item["hashes"].items() if ours["hashes"][k] != v} == built_on_the_model
+    of_replay = score_again(source_of(replayed), Wanted()).items
+    assert [one["hashes"] for one in of_replay] == [item["hashes"] for item in record(replayed)["items"]]
+
+
+def test_other_protocols_give_other_numbers_on_the_same_answers(run_folder):
+    letters = score_again(source_of(run_folder), Wanted(("letters",)))
+    every = score_again(source_of(run_folder), Wanted(("all",)))
+    assert [len(item["readings"]) for item in letters.items] == [1] * 4
+    assert all("test_words" not in item["eval"] for item in letters.items)
+    assert len(letters.notes) == 2
+    assert every.items[0]["hashes"]["run_hash"] == letters.items[0]["hashes"]["run_hash"]
+    assert every.items[0]["hashes"]["score_hash"] != letters.items[0]["hashes"]["score_hash"]
+
+
+def test_the_families_options_are_remembered(run_folder):
+    (reading, *_) = score_again(source_of(run_folder), Wanted()).items[0]["readings"]
+    assert reading["signature"].endswith("options:unlisted")
+
+
+def test_an_edited_answer_shows(copy):
+    def change(row):
+        if row["sample_id"] == "tone-0" and row["outputs"]:
+            row["outputs"][0]["text"] = "never said"
+        return row
+
+    edited(copy / "predictions.jsonl", change)
+    found = score_again(source_of(copy), Wanted())
+    first = next(item for item in found.items if item["eval"] == "all/tones[even]" and item["model"] == "good")
+    assert first["hashes"]["answers"] != record(copy)["items"][0]["hashes"]["answers"]
+    assert any("answers are not those of run.json" in text for text in first["warnings"])
+    assert any(text.startswith("accuracy by letters was") for text in first["warnings"])
+
+
+def test_rows_of_two_runs_in_one_file_are_refused(copy):
+    file = copy / "predictions.jsonl"
+    lines = file.read_text().splitlines(keepends=True)
+    file.write_text("".join([*lines[:3], lines[0], *lines[3:]]))
+    with pytest.raises(UsageError, match=r"holds 'tone-\d+' twice in epoch 0: rows of two runs"):
+        score_again(source_of(copy), Wanted())
+    file.write_text("".join([lines[0], *lines]))
+    with pytest.raises(UsageError, match=r"line 1: 'tone-\d+' has two rows of one stage"):
+        score_again(source_of(copy), Wanted())
+
+
+def test_epochs_of_different_samples_are_refused(copy):
+    file = copy / "predictions.jsonl"
+    file.write_text("".join(file.read_text().splitlines(keepends=True)[1:]))
+    with pytest.raises(UsageError, match="epoch 1 holds other samples than epoch 0"):
+        score_again(source_of(copy), Wanted())
+
+
+def test_a_file_whose_evals_are_mixed_is_refused(copy):
+    file = copy / "predictions.jsonl"
+    lines = [line for line in file.read_text().splitlines(keepends=True) if json.loads(line)["epoch"] == 0]
+    file.write_text("".join(lines[1:] + lines[:1]))
+    with pytest.raises(UsageError, match="do not lie together"):
+        score_again(source_of(copy), Wanted())
+
+
+def test_predictions_without_their_run_need_the_family_and_say_what_is_unknown(run_folder, tmp_path):
+    bare = shutil.copy(run_folder / "predictions.jsonl", tmp_path / "bare.jsonl")
+    with pytest.raises(UsageError, match="name the family of protocols with --family"):
+        score_again(source_of(bare), Wanted())
+    found = score_again(source_of(bare), Wanted(("letters",), "multiple_choice,prompt={question}"))
+    assert found.items[0]["readings"][0]["signature"].endswith("options:unlisted")
+    assert any("no run.json lies beside" in text for text in found.items[0]["warnings"])
+    whole = record(run_folder)["items"][0]
+    assert found.items[0]["metrics"][0]["value"] == whole["metrics"][0]["value"]
+    assert found.items[0]["hashes"]["answers"] == whole["hashes"]["answers"]
+
+
+def test_a_run_of_an_earlier_version_is_scored_with_what_it_has(copy):
+    edited(
+        copy / "predictions.jsonl", lambda row: {k: v for k, v in row.items() if k not in ("metadata", "references")}
+    )
+    run = record(copy)
+    for item in run["items"]:
+        for name in ("options", "groups", "cluster"):
+            del item[name]
+    (copy / "run.json").write_text(json.dumps(run))
+    found = score_again(source_of(copy), Wanted(("letters",)))
+    assert found.items[0]["metrics"][0]["value"] == run["items"][0]["metrics"][0]["value"]
+    assert any("questions are not those of run.json" in text for text in found.items[0]["warnings"])
+    assert any("letters is another rule than the run's" in text for text in found.items[0]["warnings"])
+
+
+def test_a_folder_that_holds_anything_is_refused(run_folder, tmp_path):
+    (tmp_path / "rows.jsonl").write_text("{}\n")
+    with pytest.raises(UsageError, match="not empty: name a folder of its own, rows are never added to"):
+        scored_into(tmp_path, source_of(run_folder), Wanted(), [])
+    assert [path.name for path in tmp_path.iterdir()] == ["rows.jsonl"]
+
+
+def test_a_failed_scoring_leaves_no_folder(run_folder, tmp_path):
+    with pytest.raises(UsageError, match="no family of protocols is called 'song'"):
+        scored_into(tmp_path / "out", source_of(run_folder), Wanted((), "song"), [])
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("protocols", "says"),
+    [(("letters", "lettres"), "has a protocol 'lettres'"), (("lettres",), "multiple_choice has no protocol lettres")],
+)
+def test_an_unknown_protocol_is_named(run_folder, protocols, says):
+    with pytest.raises(UsageError, match=says):
+        score_again(source_of(run_folder), Wanted(protocols))
+
+
+def test_a_line_that_is_none_is_named(copy):
+    file = copy / "predictions.jsonl"
+    first, rest = file.read_text().split("\n", 1)
+    file.write_text(json.dumps({**json.loads(first), "question": 3}) + "\n" + rest)
+    with pytest.raises(UsageError, match=r"predictions\.jsonl, line 1 is no line of a run's predictions"):
+        score_again(source_of(copy), Wanted())
+
+
+def test_predictions_hold_what_a_sample_is_rebuilt_from(run_folder):
+    row = next(read_lines(run_folder / "predictions.jsonl"))
+    assert set(row["metadata"]) == {"parity", "recording", "third", "loud", "db"}
+    item = record(run_folder)["items"][0]
+    assert (item["groups"], item["cluster"]) == (["parity", "third"], "recording")
+    assert item["options"] == {"prompt": "{question} Say what you hear."}
+
+
+def test_scoring_again_loads_neither_torch_nor_pytest(run_folder):
+    code = (
+        "import sys; from pytest_audiobench.cli import main\n"
+        f"main(['score', {str(run_folder)!r}, '--protocols', 'all'])\n"
+        "print([name for name in ('torch', 'pytest', 'scipy.stats', 'pandas', 'httpx') if name in sys.modules], "
+        "file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == "[]"
