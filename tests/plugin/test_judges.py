@@ -2,6 +2,8 @@
 
 import importlib.util
 import json
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -471,3 +473,27 @@ def test_again(evaluate):
     assert result.ret == 0
     assert lines(evals)["one verdict"] == DISTINCT
     assert evals.last()[0]["models"][0]["noise"]["score_shift"] == 0
+
+
+def test_scoring_a_judged_run_again_reads_it_by_rule_and_keeps_what_was_said(evals):
+    assert evals.run("--ab-judge=j=judge:one", "--ab-run=judged").ret == 0
+    run = json.loads((evals.path / "reports" / "judged" / "run.json").read_text())
+    command = [sys.executable, "-m", "pytest_audiobench.cli", "score", "reports/judged", "--out", "again"]
+    told = subprocess.run(command, cwd=evals.path, capture_output=True, text=True, check=True)
+    again = json.loads((evals.path / "again" / "run.json").read_text())
+    assert [one["name"] for one in again["items"][0]["readings"]] == ["letters"]
+    assert again["items"][0]["hashes"]["run_hash"] == run["items"][0]["hashes"]["run_hash"]
+    assert value(again, "letters") == 1
+    assert any("the readings of j are left out" in note for note in again["items"][0]["warnings"]), told.stdout
+    rows = [json.loads(line) for line in (evals.path / "again" / "predictions.jsonl").read_text().splitlines()]
+    assert Counter(row.get("role") for row in rows) == {None: 40, "judge": 40}
+    assert all(row["outputs"][0]["text"] == "YES" for row in rows if "role" in row)
+
+
+def test_answers_that_only_judges_can_read_are_not_scored_without_them(evals):
+    evals.write(test_tones=FREE)
+    assert evals.run("--ab-judge=j=judge:one", "--ab-run=judged").ret == 0
+    command = [sys.executable, "-m", "pytest_audiobench.cli", "score", "reports/judged"]
+    told = subprocess.run(command, cwd=evals.path, capture_output=True, text=True, check=False)
+    assert told.returncode != 0
+    assert "only judges can read judged; what judges said is scored again by pytest" in told.stderr + told.stdout
