@@ -33,7 +33,8 @@ def register(kind: MetricKind) -> None:
 
 def _definition(kind: MetricKind) -> tuple[str, ...]:
     code = kind.estimate
-    return kind.direction, kind.unit, getattr(code, "__module__", ""), getattr(code, "__qualname__", repr(code))
+    name = getattr(code, "__qualname__", repr(code))
+    return kind.direction, kind.unit, kind.about, getattr(code, "__module__", ""), name
 
 
 def is_known(name: str) -> bool:

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from pytest_audiobench.protocols.bioacoustic.family import bioacoustic
-from pytest_audiobench.protocols.protocol import Protocol, remembered
+from pytest_audiobench.protocols.protocol import Protocol, Reading, remembered
 
 
 @remembered
 def bioacoustic_detection(
-    *readings: str,
+    *readings: str | Reading,
     labels: Sequence[str] | str | None = None,
     prompt: str | None = None,
     system: str | None = None,

@@ -15,7 +15,7 @@ _OURS = {
     "accuracy_llm_judge": "accuracy",
     "accuracy_gptoss_or_qwen3_judge": "accuracy",
     "string_match": "accuracy",
-    "keyword_accuracy": "accuracy",
+    "keyword_accuracy": "keyword_hits",
     "bleu4": "bleu",
 }
 """Published metrics that have another name here."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -14,15 +13,12 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.identity import digest
 from pytest_audiobench.models.replay.recorded import records, sha256_of
 from pytest_audiobench.models.replay.study import CRASHES
-from pytest_audiobench.rescoring import audiobench_scores, own_run, study, thenirock
+from pytest_audiobench.rescoring import audiobench_scores, beans_next, own_run, study, thenirock
 from pytest_audiobench.rescoring.recorded import RecordedRow
 
 _MOST_BYTES = 256_000_000
 """A score file is one JSON text, which must be held whole; AudioBench's largest is under 10 MB."""
-_BEANS_NEXT = "pytest_audiobench.rescoring.beans_next"
-_LOOKED_FOR = (
-    f"{own_run.LAYOUT}, BEANS-Next's predictions.jsonl, {study.LAYOUT}, {audiobench_scores.LAYOUT}, {thenirock.LAYOUT}"
-)
+_LOOKED_FOR = f"{own_run.LAYOUT}, {beans_next.LAYOUT}, {study.LAYOUT}, {audiobench_scores.LAYOUT}, {thenirock.LAYOUT}"
 
 
 @dataclass(frozen=True)
@@ -88,21 +84,13 @@ def _of_file(file: Path, read_study: Callable[[Path], Iterator[RecordedRow]]) ->
         return Source("run", (file,), partial(own_run.read, file), own_run.run_of(file))
     if study.fits(row):
         return Source("study", (file,), partial(read_study, file))
-    if _is_beans_next(row):
-        return Source("beans-next", (file,), partial(_beans_next().read, file))
+    if beans_next.fits(row):
+        return Source("beans-next", (file,), partial(beans_next.read, file))
     for layout, name in ((audiobench_scores, "audiobench"), (thenirock, "thenirock")):
         if layout.fits(row):
             return Source(name, (file,), partial(layout.read, file, row))
     held = ", ".join(sorted(map(str, row))[:8])
     raise UsageError(f"{file} is in no layout that is known: it has {held}; looked for {_LOOKED_FOR}")
-
-
-def _is_beans_next(row: Mapping[str, Any]) -> bool:
-    return "sample_id" in row and ("predictions" in row or str(row.get("schema_version", "")).startswith("beans_next."))
-
-
-def _beans_next() -> Any:
-    return importlib.import_module(_BEANS_NEXT)
 
 
 def _first_object(file: Path) -> Mapping[str, Any]:

@@ -101,7 +101,7 @@ KINDS = (
     *(
         MetricKind(f"beans_{name}", "higher", SHARE, mean_where(f"beans_{name}", f"beans_{name}"), about=about)
         for name, about in (
-            ("accuracy", f"BEANS-Next's accuracy: the answer is the target, white space aside. {_SKIPS}"),
+            ("accuracy", f"BEANS-Next's accuracy of a detection: the answer is the target as it is written. {_SKIPS}"),
             ("top1_accuracy", f"BEANS-Next's accuracy against any part of the target between commas. {_SKIPS}"),
             (
                 "precision",

@@ -1,4 +1,4 @@
-"""Spoken requests: entities, intents, keyphrases, and questions that may have no answer."""
+"""Spoken requests: entities, intents and keyphrases."""
 
 from __future__ import annotations
 
@@ -82,7 +82,6 @@ _PHRASES = (
     "Small letters, Porter's stems, equal phrases once, then the first k kept; precision over those kept. "
     "0 where a sample has nothing to divide by."
 )
-_QUESTIONS = "(Yang et al. 2015, WikiQA's answer triggering)"
 
 KINDS = (
     *(
@@ -145,28 +144,5 @@ KINDS = (
         lambda one: (one["keyword_hits"], one["keywords"]),
         "Hits among at most three keywords over the keywords that could be hit, at most three a sample; "
         "NaN where there are none.",
-    ),
-    MetricKind(
-        "question_precision",
-        "higher",
-        SHARE,
-        ratio_of("question_precision", ("right",), ("answered",), "no question was answered"),
-        lambda one: (one["right"], one["answered"]),
-        f"Questions answered rightly over questions answered {_QUESTIONS}; NaN where none was.",
-    ),
-    MetricKind(
-        "question_recall",
-        "higher",
-        SHARE,
-        ratio_of("question_recall", ("right",), ("answerable",), "no question has an answer"),
-        lambda one: (one["right"], one["answerable"]),
-        f"Questions answered rightly over questions that have an answer {_QUESTIONS}; NaN where none has.",
-    ),
-    MetricKind(
-        "question_f1",
-        "higher",
-        SHARE,
-        of_summed("question_f1", ("right", "answered", "answerable"), _micro_at),
-        about=f"2 right / (answered + answerable) over all questions {_QUESTIONS}; 0 where there are neither.",
     ),
 )

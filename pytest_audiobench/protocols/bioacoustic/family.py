@@ -14,8 +14,9 @@ from pytest_audiobench.lines import bounded_lines
 from pytest_audiobench.protocols.bioacoustic.labelled import classes_for, labels_for
 from pytest_audiobench.protocols.bioacoustic.ours import bioacoustic_reading
 from pytest_audiobench.protocols.bioacoustic.published import run_reading, score_from_file_reading, zero_reading
-from pytest_audiobench.protocols.free_text import free_stage
-from pytest_audiobench.protocols.protocol import Protocol, remembered
+from pytest_audiobench.protocols.failures import Expects
+from pytest_audiobench.protocols.free_text import choose, free_stage
+from pytest_audiobench.protocols.protocol import Protocol, Reading, remembered
 
 Task: TypeAlias = Literal["classification", "detection", "captioning", "open_ended"]
 
@@ -44,9 +45,14 @@ _LONGEST_LABEL_BYTES = 10_000
 _PLACEHOLDER = re.compile(r"\{(\w*)\}")
 
 
+_EXPECTS: Mapping[Task, Expects] = MappingProxyType(
+    {"classification": "option", "detection": "option", "captioning": "words", "open_ended": "open"}
+)
+
+
 @remembered
 def bioacoustic(
-    *readings: str,
+    *readings: str | Reading,
     task: Task = "classification",
     labels: Sequence[str] | str | None = None,
     prompt: str | None = None,
@@ -88,8 +94,9 @@ def bioacoustic(
     if task in ("classification", "detection"):
         made.append(zero_reading(task))
     available = MappingProxyType({reading.name: reading for reading in made})
-    asked = Protocol("bioacoustic", (free_stage(words, system, max_new_tokens),), (made[0],), available)
-    return asked.reading_as(*readings) if readings else asked
+    stage = free_stage(words, system, max_new_tokens)
+    asked = Protocol("bioacoustic", (stage,), (made[0],), available, expects=_EXPECTS[task])
+    return choose(asked, readings)
 
 
 def _lines(file: str) -> list[str]:

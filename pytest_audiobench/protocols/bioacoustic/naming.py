@@ -21,7 +21,8 @@ _MOST_BETWEEN = 3
 _COMPOUND_BEHIND, _COMPOUND_BEFORE = re.compile(r"[-_‐‑]\w"), re.compile(r"\w[-_‐‑]\Z")
 _CLAUSE = re.compile(r"[.,;:!?\n]|\b(?:but|however|it['’]?s|it is|instead)\b", re.I)
 _DENIAL = re.compile(
-    r"\b(?:not|no|none|never|without|neither|nor|cannot|unlike|lacks?|(?:rather|other)\sthan|instead\sof|\w{1,9}n['’]t)\b",
+    r"\b(?:not(?!\s(?:only|just|merely)\b)|no(?!\s(?:doubt|question)\b)|none|never|without|neither|nor|cannot|unlike"
+    r"|lacks?|(?:rather|other)\sthan|instead\sof|\w{1,9}n['’]t)\b",
     re.I,
 )
 _DENIED_BEHIND = re.compile(

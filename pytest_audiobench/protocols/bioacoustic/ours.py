@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.metrics.caption_words import caption_words
-from pytest_audiobench.metrics.captions import cider_d, lacks_captions
+from pytest_audiobench.metrics.captions import lacks_captions
 from pytest_audiobench.metrics.labels import label_statistics
 from pytest_audiobench.metrics.sets import set_scores
 from pytest_audiobench.protocols.bioacoustic.answers import one_label, several_labels
 from pytest_audiobench.protocols.bioacoustic.labelled import classes_for, labels_for, true_label, true_labels
 from pytest_audiobench.protocols.bioacoustic.told import BIOACOUSTIC
-from pytest_audiobench.protocols.caption.words import made_with
+from pytest_audiobench.protocols.caption.words import cider_of_words, made_with
 from pytest_audiobench.protocols.free_text import answer_of, read_text
 from pytest_audiobench.protocols.options import tidy_caseless
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Reading, nothing_lacks
@@ -41,9 +40,9 @@ def bioacoustic_reading(task: str, labels: tuple[str, ...]) -> Reading:
     def opened(sample: Sample, earlier: Earlier) -> Answer:
         if labels or sample.choices:
             return classified(sample, earlier)
-        answer, response = read_text(sample, earlier), answer_of(earlier)
-        refused = response.finish == "refusal" or refuses(response.text[:_LOOKED_AT])
-        return Answer("refused") if refused and answer.status == "parsed" else answer
+        answer = read_text(sample, earlier)
+        refused = answer.status == "refused" or refuses(answer.value[:_LOOKED_AT] if answer.value else "")
+        return Answer("refused") if refused else answer
 
     def score(sample: Sample, answer: Answer) -> Mapping[str, float]:
         if task == "detection":
@@ -61,7 +60,7 @@ def bioacoustic_reading(task: str, labels: tuple[str, ...]) -> Reading:
         score,
         METRICS[task],
         BIOACOUSTIC[task],
-        together=_captions if captions else None,
+        together=cider_of_words if captions else None,
         lacking=(lambda: lacks_captions("pycocoevalcap")) if captions else nothing_lacks,
     )
 
@@ -104,9 +103,3 @@ def _open(sample: Sample, answer: Answer) -> dict[str, float]:
     return {
         "correct": float(said is not None and any(said == tidy_caseless(truth) for truth in sample.truths if truth))
     }
-
-
-def _captions(scored: Sequence[tuple[Sample, Answer]]) -> Sequence[Mapping[str, float]]:
-    said = [" ".join(caption_words(answer.value or "")) for _, answer in scored]
-    true = [[" ".join(caption_words(truth)) for truth in sample.truths] for sample, _ in scored]
-    return [{"cider_d": value} for value in cider_d(said, true)]

@@ -24,7 +24,7 @@ from pytest_audiobench.protocols.free_text import answer_of
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Reading, nothing_lacks
 
 METRICS: Mapping[str, tuple[str, ...]] = {
-    "classification": ("beans_macro_f1", "beans_accuracy", "beans_top1_accuracy"),
+    "classification": ("accuracy", "beans_macro_f1"),
     "detection": (
         "beans_map",
         "beans_accuracy",
@@ -34,7 +34,7 @@ METRICS: Mapping[str, tuple[str, ...]] = {
         "beans_f1",
     ),
     "captioning": ("cider_beans_next",),
-    "open_ended": ("beans_accuracy",),
+    "open_ended": ("accuracy",),
 }
 
 MOST_CHARACTERS = 100_000
@@ -85,7 +85,7 @@ def zero_reading(task: str) -> Reading:
         texts = [answer.value or "" for _, answer in scored]
         return zero.detection(texts, targets) if task == "detection" else zero.classification(texts, targets)
 
-    metrics = ("macro_f1",) if task == "detection" else ("beans_accuracy", "beans_top1_accuracy", "weighted_f1")
+    metrics = ("macro_f1",) if task == "detection" else ("accuracy", "beans_top1_accuracy", "weighted_f1")
     signature = f"beans-zero:{task}|v:1.0|labels:targets|ties:sorted"
     return Reading("beans-zero", signature, _raw, _nothing, metrics, ZERO[task], together)
 
@@ -114,7 +114,10 @@ def _processed(text: str, steps: Steps) -> Answer:
 
 def _own_scores(sample: Sample, answer: Answer, task: str) -> dict[str, float]:
     scores = sample_scores(target_of(sample), answer.value or "", "", task)
-    return {f"beans_{name}": value for name, value in scores.items()}
+    if task == "detection":
+        return {f"beans_{name}": value for name, value in scores.items()}
+    # One label is right or wrong: all other scores of it are the same number.
+    return {"correct": scores["accuracy"]} if scores else {}
 
 
 def _set_scores(samples: Sequence[Sample], answers: Sequence[Answer], task: str) -> list[dict[str, float]]:

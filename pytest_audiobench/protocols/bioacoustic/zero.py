@@ -31,7 +31,7 @@ def classification(texts: Sequence[str], targets: Sequence[str]) -> list[dict[st
     said = [one_of(text, known) for text in texts]
     return [
         {
-            "beans_accuracy": float(one == target),
+            "correct": float(one == target),
             "beans_top1_accuracy": float(one in [part.strip() for part in target.split(",")]),
             **label_statistics(known, [target], [one]),
         }

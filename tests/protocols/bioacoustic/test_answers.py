@@ -26,6 +26,8 @@ NAMED = [
     ("It is not a dog, it is a cat.", ANIMALS, "cat"),
     ("It isn't a dog but a cat", ANIMALS, "cat"),
     ("This is a cat rather than a dog.", ANIMALS, "cat"),
+    ("No doubt this is a dog", ANIMALS, "dog"),
+    ("I hear a dog and not a cat", ANIMALS, "dog"),
     ("dog: no\ncat: no\ncrow: present", ANIMALS, "crow"),
     ("There is neither a dog nor a cat; I hear a crow.", ANIMALS, "crow"),
     ("Dogs bark and cats meow, so the answer is: crow", ANIMALS, "crow"),
