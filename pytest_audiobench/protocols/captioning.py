@@ -9,11 +9,12 @@ from pytest_audiobench.protocols.caption.models import model_readings
 from pytest_audiobench.protocols.caption.published import published_readings
 from pytest_audiobench.protocols.caption.words import word_readings
 from pytest_audiobench.protocols.free_text import choose, free_stage
-from pytest_audiobench.protocols.protocol import Protocol, Reading
+from pytest_audiobench.protocols.protocol import Protocol, Reading, remembered
 
 INSTRUCTION = "Describe what you hear in one sentence."
 
 
+@remembered
 def captioning(
     *readings: str | Reading, prompt: str = INSTRUCTION, system: str | None = None, max_new_tokens: int = 256
 ) -> Protocol:

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.protocols.free_text import choose, free_stage
-from pytest_audiobench.protocols.protocol import Protocol, Reading
+from pytest_audiobench.protocols.protocol import Protocol, Reading, remembered
 from pytest_audiobench.protocols.translate.beside import other_readings
 from pytest_audiobench.protocols.translate.bleu import bleu_readings
 from pytest_audiobench.protocols.translate.languages import LANGUAGES, default_tokenizer, language_code
@@ -19,6 +19,7 @@ SALMONN = "Listen to the speech and translate it into {language}."
 PROMPTS: Mapping[str, str] = MappingProxyType({"default": DEFAULT, "salmonn": SALMONN})
 
 
+@remembered
 def translation(
     *readings: str | Reading,
     target: str | None = None,

@@ -11,10 +11,9 @@ from typing import Any, NamedTuple
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.metrics.entities import TYPED, Entity, Measure, added, entity_counts
-from pytest_audiobench.protocols.free_text import choose, free_stage
-from pytest_audiobench.protocols.labels.prompts import answered
+from pytest_audiobench.protocols.free_text import answer_of, choose, free_stage
 from pytest_audiobench.protocols.options import tidy_caseless
-from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Protocol, Reading
+from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Protocol, Reading, remembered
 from pytest_audiobench.protocols.refusals import refuses
 
 INSTRUCTION = (
@@ -35,6 +34,7 @@ class Frame(NamedTuple):
     entities: tuple[Entity, ...]
 
 
+@remembered
 def understanding(
     *readings: str, prompt: str = INSTRUCTION, system: str | None = None, max_new_tokens: int = 256
 ) -> Protocol:
@@ -103,7 +103,7 @@ def _tidied(frame: Frame) -> Frame:
 
 
 def _parse(sample: Sample, earlier: Earlier) -> Answer:
-    response = answered(earlier)
+    response = answer_of(earlier)
     if not response.text.strip():
         return Answer("empty")
     frame = frame_in(response.text)

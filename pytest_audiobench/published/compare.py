@@ -11,14 +11,17 @@ from pytest_audiobench.published.registry import Published
 from pytest_audiobench.report.figures import PERCENT_UNITS
 from pytest_audiobench.report.sweep import Sweep, SweepRow, scale, sweeps
 
-_OURS = {
-    "accuracy_llm_judge": "accuracy",
-    "accuracy_gptoss_or_qwen3_judge": "accuracy",
-    "string_match": "accuracy",
-    "keyword_accuracy": "accuracy",
-    "bleu4": "bleu",
+_OURS: Mapping[str, tuple[str, ...]] = {
+    "accuracy_llm_judge": ("accuracy",),
+    "accuracy_gptoss_or_qwen3_judge": ("accuracy",),
+    "string_match": ("accuracy",),
+    "keyword_accuracy": ("keyword_hits",),
+    "following_rate": ("following",),
+    "bleu4": ("bleu",),
+    "rouge_l": ("rouge_l", "rouge_l_google"),
+    "wer": ("wer", "osr_wer"),
 }
-"""Published metrics that have another name here."""
+"""Published metrics that have other names here; the first that was measured is taken."""
 _WORD = re.compile(r"[a-z0-9]+")
 
 
@@ -70,16 +73,18 @@ def fitting(item: Mapping[str, Any], values: Sequence[Published]) -> list[Publis
 
 
 def _comparison(by_metric: Mapping[str, Sweep], one: Published) -> Iterator[Comparison]:
-    sweep = by_metric.get(_OURS.get(one.metric, one.metric))
+    names = _OURS.get(one.metric, (one.metric,))
+    sweep = next((by_metric[name] for name in names if name in by_metric), None)
     rows = [row for row in sweep.rows if row.value is not None] if sweep else []
     if not sweep or not rows:
         return
     factor = scale(sweep.unit)
-    shown = one.value * 100.0 if one.unit == "fraction" and sweep.unit in PERCENT_UNITS else one.value
+    as_read = factor / 100.0 if one.unit == "percent" else factor
+    shown = one.value * as_read
     given = [factor * (row.value or 0.0) for row in rows]
     place = min(range(len(rows)), key=lambda at: abs(given[at] - shown))
     # A figure is rounded: what rounds to it, it does not miss.
-    half = 0.5 * 10.0 ** -(2 if one.decimals is None else one.decimals - (2 if shown != one.value else 0)) + 1e-9
+    half = 0.5 * 10.0 ** -(2 if one.decimals is None else one.decimals) * as_read + 1e-9
     over, under = shown - max(given), shown - min(given)
     yield Comparison(
         published=one,

@@ -25,7 +25,7 @@ _OF_TABLE = ("metric", "unit", "protocol", "checkpoint", "same_data", "code_publ
 
 
 class Published(NamedTuple):
-    """One published figure. ``value`` is in ``unit``: "percent" (76.7), "fraction" (0.767) or "BLEU" (of 100).
+    """One published figure. Its ``unit`` is "percent" (76.7), "fraction" (0.767), "BLEU" (of 100) or "number".
 
     ``protocol`` names the rule that it was scored by, as this project calls it where it has it; ``n`` is the number of
     samples, ``decimals`` how many the source printed; ``same_data`` says whether it was measured on the whole published

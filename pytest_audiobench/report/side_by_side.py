@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any, TypeAlias
 
 from pytest_audiobench.report.figures import difference_text
-from pytest_audiobench.report.sweep import Sweep, SweepRow, is_many, scale, sweeps
+from pytest_audiobench.report.sweep import Sweep, SweepRow, is_many, of_judge, scale, sweeps
 from pytest_audiobench.runs.scoring import SHARES
 
 Json = Mapping[str, Any]
@@ -91,8 +91,8 @@ def sides(owner: Json) -> tuple[Sides, ...]:
 def kept_readings(owner: Json) -> set[Key]:
     """The readings of an item, or of a suite's part, that stand among the main figures, by name and signature.
 
-    All, or where there are many, the first to yield a metric, and beside a headline that skips answers, the first that
-    keeps all. The others stand side by side only.
+    All, or where there are many, the first to yield a metric, what judges said, and beside a headline that skips
+    answers, the first that keeps all. The others stand side by side only.
     """
     yields = _yields(owner)
     if not is_many(owner):
@@ -100,7 +100,7 @@ def kept_readings(owner: Json) -> set[Key]:
     kept: set[Key] = set()
     seen: set[str] = set()
     for key, names in yields.items():
-        if not kept or not seen.issuperset(names):
+        if not kept or not seen.issuperset(names) or of_judge(key[1]):
             kept.add(key)
         seen.update(names)
     skipping = {_key(reading) for reading in owner["readings"] if reading["coverage"].get("skipped")}

@@ -126,6 +126,7 @@ class ModelFacts:
     speed: str
     hearing: str
     device: str
+    judging: str = ""
 
 
 @dataclass(frozen=True)
@@ -167,9 +168,16 @@ def models(record: Json) -> list[ModelFacts]:
             ),
             hearing="{status}: {evidence}".format(**model["hearing"]) if model.get("hearing") else "",
             device=f"{model['device']}, shared by the workers" if model.get("shared") else "",
+            judging=_judging(model, record["items"]) if model.get("role") == "judge" else "",
         )
         for model in record["models"]
     ]
+
+
+def _judging(model: Json, items: Sequence[Json]) -> str:
+    counts = [item.get("judges", {}).get(model["alias"], {}) for item in items]
+    asked, known, errors = (sum(one.get(name, 0) for one in counts) for name in ("asked", "known", "errors"))
+    return f"{model['spec']}, {asked} verdicts asked, {known} known" + (f", {errors} could not be had" * bool(errors))
 
 
 def exit_text(record: Json) -> str:

@@ -65,6 +65,17 @@ def test_fractions_and_percentages_and_other_units_are_told_apart():
     assert (one.shown, one.distance) == (25.0, 0.0)
 
 
+def test_a_figure_in_percent_of_a_metric_that_is_read_as_a_number():
+    (one,) = comparisons(item(0.233, metric="spider", unit="SPIDEr"), [figure(23.3, metric="spider", decimals=1)])
+    assert (one.shown, one.beyond) == (pytest.approx(0.233), 0.0)
+    (one,) = comparisons(
+        item(82.6, metric="diversity", unit="words"), [figure(82.57, unit="number", metric="diversity")]
+    )
+    assert one.shown == 82.57
+    (one,) = comparisons(item(0.2208, metric="osr_wer", unit="errors per word"), [figure(22.08, metric="wer")])
+    assert (one.metric, round(one.shown, 9)) == ("osr_wer", 22.08)
+
+
 def test_a_figure_of_another_metric_is_not_compared():
     assert comparisons(item(0.5), [figure(10.0, metric="wer")]) == []
     assert comparisons({"readings": [], "metrics": []}, [figure(10.0)]) == []

@@ -164,6 +164,20 @@ def test_a_run_that_never_finished_and_a_folder_of_nothing_are_told_apart(tmp_pa
         source_of(tmp_path / "none")
 
 
+@pytest.mark.parametrize(
+    ("family", "says"),
+    [
+        ("song", "no family of protocols is called 'song'"),
+        ("multiple_choice,colour=red", "cannot be called with {'colour': 'red'}"),
+        ("multiple_choice,prompt", "'prompt' is no KEY=VALUE"),
+    ],
+)
+def test_a_family_that_there_is_not_is_named(tmp_path, family, says):
+    file = study(tmp_path, row("single", "(B)"), row("multi", "(B)"))
+    with pytest.raises(UsageError, match=says):
+        score_again(source_of(file), Wanted((), family))
+
+
 @needs_recorded
 def test_the_studys_published_figures_come_out_of_its_recorded_answers():
     """AF3 with reasoning, before and after the study's label recovery."""

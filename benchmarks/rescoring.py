@@ -1,0 +1,99 @@
+"""What scoring recorded answers again costs: 100,000 multiple-choice answers, read, scored and reported.
+
+The promise: under 10 seconds with the default protocol, in memory that does not grow with the texts.
+
+    python benchmarks/rescoring.py [--answers N] [--protocols letters] [--report] [--words 0]
+
+Answers are made: "(B) hen", or with --words a text of about so many words that ends in its answer. --report also writes
+all files of a run and its page.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import resource
+import sys
+import tempfile
+from pathlib import Path
+
+from measure import Spent, process, ratios, table_row, yardstick
+
+LIMIT_S = 10.0
+_NAMES = ("cat", "dog", "cow", "hen", "crow", "sheep", "frog", "duck")
+_WORDS = (
+    "the",
+    "recording",
+    "holds",
+    "a",
+    "short",
+    "call",
+    "that",
+    "repeats",
+    "while",
+    "something",
+    "rustles",
+    "softly",
+)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--answers", type=int, default=100_000)
+    parser.add_argument("--protocols", default="letters")
+    parser.add_argument("--report", action="store_true")
+    parser.add_argument("--words", type=int, default=0)
+    parser.add_argument("--rounds", type=int, default=3)
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "answers.jsonl"
+        size = _write(file, args.answers, args.words)
+        print(f"{args.answers} answers, {size / 1e6:.1f} MB, protocols {args.protocols}")
+        found: list[Spent] = []
+        yard: list[Spent] = []
+        for number in range(args.rounds):
+            out = [f"--out={folder}/out{number}"] if args.report else []
+            command = [sys.executable, "-m", "pytest_audiobench.cli", "score", str(file), "--family=multiple_choice"]
+            yard.append(yardstick())
+            found.append(process([*command, f"--protocols={args.protocols}", *out], Path.cwd(), Path(folder) / "cache"))
+    print(table_row("yardstick", yard, 1.0, "s"))
+    print(table_row("score", found, 1.0, "s"))
+    print(ratios("score", found, LIMIT_S * args.answers / 100_000))
+    print(f"peak memory {resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024:.0f} MB")
+
+
+def _write(file: Path, answers: int, words: int) -> int:
+    """``answers`` rows in the layout of a run's predictions; returns their size in bytes."""
+    draw = random.Random(7)
+    with file.open("w", encoding="utf-8") as lines:
+        for number in range(answers):
+            choices = draw.sample(_NAMES, 4)
+            at = draw.randrange(4)
+            said = f"({'ABCD'[at]}) {choices[at]}"
+            if words:
+                said = f"{' '.join(draw.choices(_WORDS, k=words)).capitalize()}. Therefore the answer is {said}."
+            row = {
+                "eval": "animals",
+                "model": "made",
+                "dataset": "made",
+                "sample_id": f"{number:06d}",
+                "epoch": 0,
+                "stage": "answer",
+                "key": None,
+                "question": "Which animal is heard in the recording?",
+                "choices": choices,
+                "reference": draw.choice(choices),
+                "references": [],
+                "metadata": {"recording": f"{number // 2}.wav"},
+                "outputs": [{"text": said, "finish": "stop"}],
+                "usage": {},
+                "error": None,
+                "audio": [{"source": f"made:{number}.wav", "key": None, "duration_s": 1.0, "truncated_s": 0.0}],
+            }
+            lines.write(json.dumps(row, separators=(",", ":"), sort_keys=True) + "\n")
+    return file.stat().st_size
+
+
+if __name__ == "__main__":
+    main()

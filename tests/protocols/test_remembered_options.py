@@ -1,0 +1,36 @@
+"""What a family was called with is remembered, so that recorded answers can be read in the same way again."""
+
+import importlib
+
+import pytest
+
+from pytest_audiobench import multiple_choice, translation
+from pytest_audiobench.protocols.catalogue import FAMILIES, family
+from pytest_audiobench.protocols.protocol import remembered
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_every_family_remembers_its_options(name):
+    module = importlib.import_module(f"pytest_audiobench.protocols.{name}")
+    assert hasattr(getattr(module, name), "__wrapped__"), f"mark {name} with @remembered"
+    assert family(name).options == {}
+
+
+def test_options_make_the_same_readings_again():
+    asked = multiple_choice("mmau-string", prompt="{question} Say what you hear.")
+    again = family("multiple_choice", **asked.options)
+    assert {r.name: r.signature for r in again.available.values()} == {
+        r.name: r.signature for r in asked.available.values()
+    }
+    assert translation("chrf", target="zh").options == {"target": "zh"}
+
+
+def test_readings_chosen_later_change_no_options_and_what_is_no_plain_value_is_not_kept():
+    asked = multiple_choice(prompt="{question}", max_new_tokens=8)
+    assert asked.reading_as("mmau-string").options == {"prompt": "{question}", "max_new_tokens": 8}
+
+    @remembered
+    def made(**options):
+        return asked
+
+    assert made(labels=("cat", "dog"), judge=object(), rows=[1]).options == {"labels": ["cat", "dog"]}
