@@ -99,6 +99,11 @@ def test_of_many_protocols_the_headline_alone_is_among_the_main_figures(runs: An
     assert len(blocks) == 5
 
 
+def test_what_a_judge_said_stays_among_the_main_figures(runs: Any) -> None:
+    _, record = runs.collected(runs.item(0, "a", ANSWERS, others={**MANY, "judge:rubric": lenient}))
+    assert [block.reading for block in view.unfolded(view.evals(record)[0].blocks)] == ["letters", "judge:rubric"]
+
+
 def test_of_a_few_protocols_all_are(runs: Any) -> None:
     _, record = runs.collected(runs.item(0, "a", ANSWERS, others={"lenient": lenient, "strict": strict}))
     assert len(view.unfolded(view.evals(record)[0].blocks)) == 3
