@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pytest_audiobench.protocols.captioning import captioning as captioning
     from pytest_audiobench.protocols.classification import classification as classification
     from pytest_audiobench.protocols.embedded import embedded as embedded
+    from pytest_audiobench.protocols.judged import judged as judged
     from pytest_audiobench.protocols.keyphrases import keyphrases as keyphrases
     from pytest_audiobench.protocols.multiple_choice import multiple_choice as multiple_choice
     from pytest_audiobench.protocols.overlapped_speech import overlapped_speech as overlapped_speech
@@ -50,6 +51,7 @@ _HOMES = {
     "classification": "protocols.classification",
     "determinism": "studies.determinism",
     "embedded": "protocols.embedded",
+    "judged": "protocols.judged",
     "keyphrases": "protocols.keyphrases",
     "listening": "studies.listening",
     "load": "report.load",

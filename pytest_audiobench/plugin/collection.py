@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_audiobench.errors import UsageError
+from pytest_audiobench.errors import FatalError, UsageError
 from pytest_audiobench.plugin import progress, served, worker
 from pytest_audiobench.plugin.controller import Controller, Expected
 from pytest_audiobench.plugin.declarative import DECLARED
@@ -65,7 +65,7 @@ def check(session: pytest.Session, config: pytest.Config, items: list[pytest.Ite
         if ours.options.run and process_name(config) == "main" and not config.option.collectonly:
             ours.place.check_free()
         ours.checked = True
-    except (UsageError, pytest.UsageError) as error:
+    except (FatalError, pytest.UsageError) as error:
         if worker.run_of(config) is None:
             raise pytest.UsageError(str(error)) from error
         place = RunPlace(read_options(config).reports, str(worker.run_of(config)))

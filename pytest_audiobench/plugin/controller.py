@@ -151,7 +151,7 @@ def shared_devices(config: pytest.Config) -> list[str]:
     if options.devices:
         return chosen_devices(options.devices)
     gpus = visible_gpus()
-    if not gpus or options.models == (DEFAULT_MODEL,):
+    if not gpus or (options.models == (DEFAULT_MODEL,) and not options.judges):
         return []
     from pytest_audiobench.models.registry import fills_a_device
     from pytest_audiobench.models.spec import parse_specs
@@ -159,7 +159,8 @@ def shared_devices(config: pytest.Config) -> list[str]:
 
     registration = Registration()
     config.hook.pytest_audiobench_register(registration=registration)
-    specs = [spec for spec in parse_specs(options.models) if spec.options.get("device") != "cpu"]
+    named = (*parse_specs(options.models), *parse_specs(options.judges))
+    specs = [spec for spec in named if spec.options.get("device") != "cpu"]
     return gpus if any(fills_a_device(spec, kinds=registration.kinds) for spec in specs) else []
 
 

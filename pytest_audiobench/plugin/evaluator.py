@@ -18,14 +18,15 @@ from pytest_audiobench.models.model import Hearing
 from pytest_audiobench.plugin.edge import test_errors
 from pytest_audiobench.plugin.items import EvalItem
 from pytest_audiobench.plugin.keys import REQUIRED
+from pytest_audiobench.plugin.presence import present_judges, present_model
 from pytest_audiobench.plugin.session import EvalSession
 from pytest_audiobench.protocols.protocol import Protocol
 from pytest_audiobench.report.item_lines import lines_of
 from pytest_audiobench.report.junit import properties
 from pytest_audiobench.report.parts import write_part
 from pytest_audiobench.runs.ask import Asker
-from pytest_audiobench.runs.evaluate import Evaluation, Item, evaluate
-from pytest_audiobench.runs.findings import keep_hearing, keep_noise, known_hearing, known_noise
+from pytest_audiobench.runs.evaluate import Evaluation, Item, evaluate, judges_of
+from pytest_audiobench.runs.findings import keep_hearing, keep_noise
 from pytest_audiobench.runs.handle import Handle
 from pytest_audiobench.runs.record import MetricRecord, Outcome, VerdictRecord
 from pytest_audiobench.runs.repetition import Condition
@@ -113,6 +114,7 @@ class Evaluator:
     def _evaluate(self, dataset: Dataset, protocol: Protocol, item: Item) -> Result:
         evaluation = evaluate(self._session.bench, self._handle, item, dataset, protocol)
         self._present()
+        present_judges(self._session.place, (self._session.judges[one] for one in evaluation.result.record.judges))
         self._evaluations.append(evaluation)
         self._item.config.hook.pytest_audiobench_result_ready(item=self._item, result=evaluation.result)
         return evaluation.result
@@ -132,7 +134,8 @@ class Evaluator:
         clusters = [row.cluster for row in result.headline_rows][: result.n]
         with test_errors(), self._session.variant(self._handle, options or {}) as handle:
             asker = Asker(handle, bench.store, bench.claims, progress)
-            copies = condition.ask(evaluation.slice, evaluation.protocol, handle, asker)
+            judges = judges_of(bench, evaluation.protocol, progress)
+            copies = condition.ask(evaluation.slice, evaluation.protocol, asker, judges)
         failed = [one for answered in copies for one in answered if one.error is not None]
         asking, errors = result.record.asking, result.record.errors
         asking["failed_again"] = asking.get("failed_again", 0) + len(failed)
@@ -250,20 +253,7 @@ class Evaluator:
             self._item.user_properties.extend(properties(record))
 
     def _present(self) -> None:
-        handle, store = self._handle, self._session.bench.store
-        self._session.place.open()
-        self._session.place.present(
-            handle.alias,
-            {
-                "alias": handle.alias,
-                "spec": handle.spec,
-                "batching": "planned" if handle.planned else "opaque",
-                "device": handle.device,
-                "fingerprint": dict(handle.fingerprint),
-                "hearing": known_hearing(store, handle)._asdict() if handle.listens else None,
-                "noise": known_noise(store, handle),
-            },
-        )
+        present_model(self._session.place, self._session.bench.store, self._handle)
 
     def _verdicts(self, result: Result, judged: set[Threshold]) -> Sequence[Verdict]:
         """``judged`` are the thresholds on numbers of the test's own that an earlier result was held to."""
@@ -275,13 +265,17 @@ class Evaluator:
         recorded = {metric.name for metric in self._recorded}
         declared = [one for one in declared if one.metric not in recorded or one not in judged]
         judged.update(one for one in declared if one.metric in recorded)
-        failed_again = result.record.asking.get("failed_again", 0)
-        if result.errors + failed_again > self._session.options.max_errors:
-            again = f", and {failed_again} more when asked again," if failed_again else ""
+        more = {
+            "when asked again": result.record.asking.get("failed_again", 0),
+            "when judged": sum(counts["errors"] for counts in result.record.judges.values()),
+        }
+        failed = result.errors + sum(more.values())
+        if failed > self._session.options.max_errors:
+            further = "".join(f", and {count} more {when}," for when, count in more.items() if count)
             detail = (
-                f"{result.errors} of {result.n * result.record.epochs} samples{again} could not be asked "
+                f"{result.errors} of {result.n * result.record.epochs} samples{further} could not be asked "
                 f"({result.record.errors[0]['sample_id']}: {result.record.errors[0]['message']}); "
-                f"mend them, or allow them with --ab-max-errors {result.errors + failed_again}"
+                f"mend them, or allow them with --ab-max-errors {failed}"
             )
             texts = [threshold.text for threshold in declared] or ["every sample asked"]
             return [Verdict("not_comparable", text, None, detail) for text in texts]

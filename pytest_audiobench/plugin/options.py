@@ -16,6 +16,10 @@ _LISTS = {
         "[ALIAS=]KIND:TARGET[,KEY=VALUE…]",
         f"the model to evaluate, or several by repeating (default {DEFAULT_MODEL})",
     ),
+    "judge": (
+        "[ALIAS=]KIND:TARGET[,KEY=VALUE…]",
+        "a model that weighs answers where a protocol asks for a judge, or several by repeating",
+    ),
     "data": ("[NAME=]FOLDER", "a folder that holds data sets by name, or one data set's own folder; repeatable"),
     "protocol": (
         "NAME",
@@ -67,6 +71,7 @@ class Options(NamedTuple):
     """The options of a run, read and checked."""
 
     models: tuple[str, ...]
+    judges: tuple[str, ...]
     data: tuple[str, ...]
     protocols: tuple[str, ...]
     stores: tuple[Path, ...]
@@ -95,6 +100,7 @@ def read_options(config: pytest.Config) -> Options:
     url_file = _value(config, "predict-url-file")
     return Options(
         models=_list(config, "model") or (DEFAULT_MODEL,),
+        judges=_list(config, "judge"),
         data=_list(config, "data"),
         protocols=_list(config, "protocol"),
         stores=tuple(base(config, "store") / store for store in stores) or (root / ".audiobench" / "store.sqlite",),

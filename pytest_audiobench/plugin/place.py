@@ -70,9 +70,9 @@ class RunPlace:
         write_text(self.folder / f"model-{seed(alias):x}.json", json.dumps(told))
 
     def models(self) -> list[dict[str, Any]]:
-        """The models that were used, by alias."""
+        """The models that were used, by alias, and behind them the judges."""
         found = [json.loads(path.read_text(encoding="utf-8")) for path in self.folder.glob("model-*.json")]
-        return sorted(found, key=lambda model: str(model["alias"]))
+        return sorted(found, key=lambda model: (model["role"] == "judge", str(model["alias"])))
 
     def announced(self) -> list[dict[str, Any]]:
         """What the processes of this run have told, in the order of their names."""

@@ -15,7 +15,7 @@ from pytest_audiobench.audio.index import AudioIndex
 from pytest_audiobench.datasets.dataset import Places
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.gate.config import Rules, find_rules
-from pytest_audiobench.models.model import Model
+from pytest_audiobench.models.model import Hearing, Model
 from pytest_audiobench.models.registry import make, with_run_wide
 from pytest_audiobench.models.remote.budget import Budget
 from pytest_audiobench.models.remote.endpoint import check_apart
@@ -28,7 +28,10 @@ from pytest_audiobench.plugin.registration import Registration
 from pytest_audiobench.runs.claims import Claims
 from pytest_audiobench.runs.evaluate import Bench
 from pytest_audiobench.runs.handle import Handle
+from pytest_audiobench.runs.judging import check_judge
 from pytest_audiobench.runs.store import Store
+
+_PLAYED_NOTHING = Hearing("unproven", "a judge is played nothing")
 
 
 class EvalSession:
@@ -38,6 +41,7 @@ class EvalSession:
         self.config, self.options, self.place, self.progress = config, options, place, progress
         self.checked = False
         self._handles: dict[str, Handle] = {}
+        self._made: list[Handle] = []
 
     @cached_property
     def registration(self) -> Registration:
@@ -49,6 +53,23 @@ class EvalSession:
     def specs(self) -> Mapping[str, ModelSpec]:
         """The models by alias, in the order given."""
         return {spec.alias: spec for spec in parse_specs(self.options.models)}
+
+    @cached_property
+    def judge_specs(self) -> Mapping[str, ModelSpec]:
+        """The judges by alias, in the order given. Raises UsageError for one that is called like a model."""
+        found = {spec.alias: spec for spec in parse_specs(self.options.judges)}
+        for alias in found:
+            if alias in self.specs:
+                raise UsageError(
+                    f"a model and a judge are both called {alias!r}: give the judge a name of its own, such as "
+                    f"--ab-judge judge={found[alias].kind}:{found[alias].target}"
+                )
+        return found
+
+    @cached_property
+    def judges(self) -> Mapping[str, Handle]:
+        """The judges by alias."""
+        return {alias: self._handle_on(spec, judge=True) for alias, spec in self.judge_specs.items()}
 
     @cached_property
     def rules(self) -> Rules:
@@ -69,6 +90,7 @@ class EvalSession:
             limit=self.options.limit,
             epochs=self.options.epochs,
             protocols=self.options.protocols,
+            judges=self.judges,
         )
 
     def handle(self, alias: str | None) -> Handle:
@@ -97,14 +119,23 @@ class EvalSession:
         finally:
             other.close()
 
-    def made(self, spec: ModelSpec) -> Model:
-        """The model of ``spec`` with what the run gives it; not loaded."""
-        model = make(served.placed(self, with_run_wide(spec, self._run_wide(spec))), kinds=self.registration.kinds)
+    def made(self, spec: ModelSpec, judge: bool = False) -> Model:
+        """The model of ``spec`` with what the run gives it; not loaded.
+
+        A ``judge`` says itself where it is asked, for the run's server is the models', and need not hear.
+        """
+        placed = with_run_wide(spec, self._run_wide(spec, judge))
+        model = make(placed if judge else served.placed(self, placed), kinds=self.registration.kinds)
         if hasattr(model, "digest_of"):
             model.digest_of = lambda path: self.bench.index.digest_of(path)
         if hasattr(model, "budget"):
             model.budget = self.budget
-        return served.behind(self, spec, model)
+        if not judge:
+            return served.behind(self, spec, model)
+        if isinstance(getattr(type(model), "hearing", None), property) or not hasattr(model, "hearing"):
+            return model
+        model.hearing = _PLAYED_NOTHING
+        return model
 
     @cached_property
     def budget(self) -> Budget:
@@ -112,21 +143,29 @@ class EvalSession:
         options = self.options
         return Budget(self.place.folder, options.max_cost_usd, options.max_requests, prepare=self.place.open)
 
-    def _handle_on(self, spec: ModelSpec) -> Handle:
+    def _handle_on(self, spec: ModelSpec, judge: bool = False) -> Handle:
         """The model of ``spec``, in this process or, where the run shares models, in its device's."""
-        model, address = self.made(spec), worker.device_of(self.config)
+        model, address = self.made(spec, judge), worker.device_of(self.config)
         if address is not None and getattr(model, "in_process", False):
             from pytest_audiobench.models.device.shared import Address, SharedModel
 
             self.place.shared.add(spec.alias)
-            return Handle(spec.alias, SharedModel(model, spec, Address(*address)))
-        return Handle(spec.alias, model)
+            model = SharedModel(model, spec, Address(*address))
+        handle = Handle(spec.alias, model, make_way=self._make_way)
+        self._made.append(handle)
+        return handle
 
-    def _run_wide(self, spec: ModelSpec) -> Mapping[str, str]:
+    def _make_way(self) -> None:
+        """Close what fills a device: a judge is loaded when the model has answered, and the other way round."""
+        for handle in self._made:
+            if handle.in_process:
+                handle.close()
+
+    def _run_wide(self, spec: ModelSpec, judge: bool) -> Mapping[str, str]:
         options = self.options
         found = {
-            "base_url": options.base_url,
-            "url_file": str(options.url_file or ""),
+            "base_url": "" if judge else options.base_url,
+            "url_file": "" if judge else str(options.url_file or ""),
             "trust": spec.target if spec.target in options.trusted else "",
         }
         return {name: value for name, value in found.items() if value}
@@ -138,7 +177,10 @@ class EvalSession:
         """
         for alias in self.specs:
             _ = self.handle(alias).limits
-        check_apart({alias: self.made(spec) for alias, spec in self.specs.items() if spec.kind == "openai"})
+        for handle in self.judges.values():
+            check_judge(handle)
+        told = [*((spec, False) for spec in self.specs.values()), *((spec, True) for spec in self.judge_specs.values())]
+        check_apart({spec.alias: self.made(spec, judge) for spec, judge in told if spec.kind == "openai"})
 
     def places(self, here: Path) -> Places:
         """Where data may lie, for a test file in the folder ``here``."""
@@ -158,7 +200,7 @@ class EvalSession:
         return path
 
     def close(self) -> None:
-        for handle in self._handles.values():
+        for handle in self._made:
             handle.close()
         if "bench" in vars(self):
             self.bench.store.close()

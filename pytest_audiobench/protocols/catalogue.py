@@ -16,6 +16,7 @@ FAMILIES: Mapping[str, str] = MappingProxyType(
         "bioacoustic_detection": "All labels of animal sounds that apply",
         "captioning": "What is heard, in a sentence",
         "classification": "One label of the task's list, in words",
+        "judged": "Answers in words, weighed by another model",
         "keyphrases": "The phrases that say what a talk is about",
         "multiple_choice": "One option of a list",
         "overlapped_speech": "The words of each of several talkers",

@@ -8,10 +8,10 @@ from types import MappingProxyType
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.labels import label_statistics
-from pytest_audiobench.protocols.free_text import choose, free_stage
+from pytest_audiobench.protocols.free_text import answer_of, choose, free_stage
 from pytest_audiobench.protocols.labels import agreeing, asserted, published
 from pytest_audiobench.protocols.labels.mentions import Labels, labels_of
-from pytest_audiobench.protocols.labels.prompts import answered, words_of
+from pytest_audiobench.protocols.labels.prompts import words_of
 from pytest_audiobench.protocols.labels.truth import choices_of, statistics_of, true_label
 from pytest_audiobench.protocols.options import tidy_caseless
 from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Protocol, Reading, remembered
@@ -49,14 +49,14 @@ def classification(
     """
     stage = replace(free_stage(words_of(PROMPTS.get(prompt, prompt)), system, max_new_tokens), task="choice")
     available = MappingProxyType({reading.name: reading for reading in _READINGS})
-    return choose(Protocol("classification", (stage,), (available["label"],), available), readings)
+    return choose(Protocol("classification", (stage,), (available["label"],), available, expects="option"), readings)
 
 
 def _listed(find: Callable[[tuple[str, ...]], Labels]) -> Callable[[Sample, Earlier], Answer]:
     """A parser of the label that the answer asserts among those that ``find`` makes of the choices."""
 
     def parse(sample: Sample, earlier: Earlier) -> Answer:
-        response, choices = answered(earlier), choices_of(sample)
+        response, choices = answer_of(earlier), choices_of(sample)
         if sorted(map(tidy_caseless, choices)) == ["no", "yes"]:
             said = agreeing.read(response.text, response.finish, choices)
             return said._replace(value=find(choices).label(said.value) if said.value else None)
@@ -86,7 +86,7 @@ def _as_said(change: Callable[[str], str]) -> Callable[[Sample, Earlier], Answer
     """A parser that keeps the whole answer, changed as the published rule changes it before it compares."""
 
     def parse(sample: Sample, earlier: Earlier) -> Answer:
-        text = answered(earlier).text
+        text = answer_of(earlier).text
         return Answer("parsed", change(text)) if text.strip() else Answer("empty")
 
     return parse
@@ -120,8 +120,8 @@ def _score_emotion(keep: bool) -> Callable[[Sample, Answer], Mapping[str, float]
 _SALMONN = "github jaeeewon/project-multimodal, dist_eval/eval_er.py, a reproduction of SALMONN's IEMOCAP task"
 _EMOTION_RULE = (
     "The truth is taken from IEMOCAP's code or word: neu, hap, exc, sad, ang become Neutral, Happy, Happy, Sad, Angry; "
-    "a sample with any other truth is left out. The answer, without a final </s>, is right when it is exactly the "
-    "class, capital letter included."
+    "a sample with any other truth is left out. The answer, without a final `</s>`, is right when it is exactly "
+    "the class, capital letter included."
 )
 _EMOTION_DEFECTS = (
     'Only the exact word with its capital is right: "happy" and "Happy." are wrong. What the answers say on samples of '

@@ -9,9 +9,8 @@ from types import MappingProxyType
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics import keyphrases as metric
-from pytest_audiobench.protocols.free_text import choose, free_stage
+from pytest_audiobench.protocols.free_text import answer_of, choose, free_stage
 from pytest_audiobench.protocols.labels.mentions import shown
-from pytest_audiobench.protocols.labels.prompts import answered
 from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Protocol, Reading, remembered
 from pytest_audiobench.protocols.refusals import refuses
 from pytest_audiobench.protocols.spoken.ending import ended
@@ -57,7 +56,7 @@ def phrases_of(text: str) -> list[str]:
 
 
 def _parse(sample: Sample, earlier: Earlier) -> Answer:
-    response = answered(earlier)
+    response = answer_of(earlier)
     if not response.text.strip():
         return Answer("empty")
     if response.finish == "refusal" or refuses(response.text[:_MOST]):
@@ -100,9 +99,9 @@ _SALMONN = (
     "github jaeeewon/project-multimodal, dist_eval/eval_ke.py, a reproduction of SALMONN's keyword task on Inspec"
 )
 _SALMONN_RULE = (
-    "The answer, in small letters and without a final </s>, is parted at commas. From each item and each true phrase a "
-    'leading "and " and a final full stop are taken, and "-" becomes a space. An item of one word is a hit where it is '
-    "a true phrase; one of several words is a hit for every true phrase that its letters stand in. Hits count up to "
+    "The answer, in small letters and without a final `</s>`, is parted at commas. From each item and each true phrase "
+    'a leading "and " and a final full stop are taken, and "-" becomes a space. An item of one word is a hit where it '
+    "is a true phrase; one of several words is a hit for every true phrase that its letters stand in. Hits count up to "
     "three a sample, and are divided by the true phrases, up to three a sample."
 )
 _SALMONN_DEFECTS = (

@@ -23,7 +23,10 @@ def markdown() -> str:
 
 
 def worked(reading: Reading, stage: str) -> list[tuple[Example, Answer, Mapping[str, float] | None]]:
-    """The reading's examples with what it makes of each; those that it scores together are one set."""
+    """The reading's examples with what it makes of each; those that it scores together are one set.
+
+    An example's text is what ``stage`` answered; for a reading of verdicts, what the judge said.
+    """
     found = []
     for number, example in enumerate(reading.about.examples):
         sample = Sample(
@@ -35,7 +38,7 @@ def worked(reading: Reading, stage: str) -> list[tuple[Example, Answer, Mapping[
             references=example.references,
             metadata=dict(example.metadata),
         )
-        answer = reading.parse(sample, {stage: Response.of(example.text, example.finish)})
+        answer = reading.parse(sample, {reading.judge or stage: Response.of(example.text, example.finish)})
         found.append((example, sample, answer, reading.score(sample, answer)))
     further: Iterator[Mapping[str, float]] = iter(())
     if reading.together is not None:

@@ -6,14 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from types import MappingProxyType
-from typing import Literal, NamedTuple, ParamSpec, TypeAlias
+from typing import Any, Literal, NamedTuple, ParamSpec, TypeAlias
 
-from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.datasets.sample import Field, Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Finish, Message, Response, Settings
 from pytest_audiobench.protocols.failures import Expects
 
 Status: TypeAlias = Literal["parsed", "unparsed", "refused", "empty", "out_of_range", "truncated"]
+Role: TypeAlias = Literal["subject", "judge", "extractor"]
 Earlier: TypeAlias = Mapping[str, Response]
 """The responses of a sample's earlier stages, by stage name."""
 
@@ -27,13 +28,53 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True)
 class Stage:
-    """One request per sample. ``render`` sees the sample and earlier responses; it must not use the reference."""
+    """One request per sample, to the run's model or, where ``judge`` names one by its alias, to that judge.
+
+    ``render`` makes the messages from the sample and the subject's earlier responses; what a judge or an extractor said
+    is shown to nobody. The subject and an extractor must not know the answer: :meth:`messages` hands their ``render``
+    the sample without references and without metadata. ``fields`` names the metadata that they may see all the same,
+    such as the language to translate into; whoever names one vouches that it does not hold the answer.
+    """
 
     name: str
     render: Callable[[Sample, Earlier], tuple[Message, ...]]
     task: Literal["choice", "transcription", "open"] = "open"
     settings: Settings = field(default_factory=Settings)
-    role: Literal["subject", "judge"] = "subject"
+    role: Role = "subject"
+    fields: tuple[str, ...] = ()
+    judge: str = ""
+
+    def messages(self, sample: Sample, earlier: Earlier) -> tuple[Message, ...]:
+        """What is sent. Raises UsageError where ``render`` wants metadata that ``fields`` does not name."""
+        return self.render(sample if self.role == "judge" else self._without_answer(sample), earlier)
+
+    def _without_answer(self, sample: Sample) -> Sample:
+        # Built anew and not by dataclasses.replace, which takes three times as long for every sample.
+        metadata = _Shown(self.name, self.fields, sample.metadata) if sample.metadata else sample.metadata
+        return Sample(sample.id, sample.clips, sample.question, sample.choices, "", metadata)
+
+
+class _Shown(dict[str, Field]):
+    """The metadata that a stage's ``render`` may see; a field that it was not to see is a mistake, not an absence."""
+
+    def __init__(self, stage: str, fields: tuple[str, ...], metadata: Mapping[str, Field]) -> None:
+        super().__init__({name: metadata[name] for name in fields if name in metadata} if fields else {})
+        self._stage, self._fields = stage, fields
+
+    def __missing__(self, name: str) -> Field:
+        self._check(name)
+        raise KeyError(name)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        self._check(name)
+        return super().get(name, default)
+
+    def _check(self, name: str) -> None:
+        if name not in self._fields:
+            raise UsageError(
+                f"the stage {self._stage!r} renders its prompt from the metadata {name!r}, which might tell the "
+                f"answer: if it does not, say so with Stage(…, fields=({name!r},))"
+            )
 
 
 class Example(NamedTuple):
@@ -77,7 +118,8 @@ class Reading:
     both are shown. It is called for every answer that was asked for, whatever its status; ``metrics`` are names of the
     registry. ``together`` gives further statistics that only the whole set of scored samples can (CIDEr's document
     frequencies, an encoder's batch), in their order. ``lacking`` says in a sentence what must be installed for this
-    reading, and nothing where all is there.
+    reading, and nothing where all is there. ``judge`` names the stage of a judge or an extractor whose verdict it
+    reads: where that could not be had, the sample's asking counts as failed for this reading alone.
     """
 
     name: str
@@ -89,6 +131,22 @@ class Reading:
     together: Callable[[Sequence[tuple[Sample, Answer]]], Sequence[Mapping[str, float]]] | None = None
     beside: tuple[str, ...] = ()
     lacking: Callable[[], str] = nothing_lacks
+    judge: str = ""
+
+
+@dataclass(frozen=True)
+class Judging:
+    """What a judge is asked about an answer: a pinned prompt, and the readings of its verdicts (``earlier[name]``).
+
+    ``prompt`` makes the messages from the sample and the subject's text. A "judge" sees the sample whole, an
+    "extractor" without what is true of it (:class:`Stage`). A run asks each of its judges, a stage for each.
+    """
+
+    name: str
+    prompt: Callable[[Sample, str], tuple[Message, ...]]
+    readings: tuple[Reading, ...]
+    settings: Settings
+    role: Literal["judge", "extractor"] = "judge"
 
 
 ALL = "all"
@@ -122,7 +180,8 @@ class Protocol:
 
     ``expects`` says what an answer should be, so that the ways in which it goes wrong can be told apart.
     ``options`` are what its family was called with, so that recorded answers can be read in the same way again;
-    ``notes`` are what a reader of its numbers must know.
+    ``notes`` are what a reader of its numbers must know. ``judgings`` are what judges can be asked about the answers:
+    those that a chosen reading needs are.
     """
 
     name: str
@@ -132,6 +191,7 @@ class Protocol:
     expects: Expects = "open"
     options: Mapping[str, Option] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    judgings: tuple[Judging, ...] = ()
 
     @property
     def answering(self) -> Stage:
@@ -159,7 +219,11 @@ class Protocol:
 
     def _all(self, lacking: Mapping[str, str]) -> list[str]:
         headline = [reading.name for reading in self.readings[:1] if reading.name not in lacking]
-        return headline + [name for name in self.available if name not in lacking]
+        # Another way to read costs nothing; another judge's prompt would be asked for every sample.
+        asked = {"", *(reading.judge for reading in self.readings)}
+        return headline + [
+            name for name, reading in self.available.items() if reading.judge in asked and name not in lacking
+        ]
 
     def _lacking(self) -> dict[str, str]:
         """The readings that this machine has not the parts for, or not for the one that is shown beside."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 from pytest_audiobench.datasets.sample import Sample
@@ -40,9 +41,8 @@ def slot_filling(
             )
         return prompt.replace("{slot}", slot.replace("_", " "))
 
-    asked = Protocol(
-        "slot_filling", (free_stage(words, system, max_new_tokens),), (_READINGS["slot-value"],), _READINGS
-    )
+    stage = replace(free_stage(words, system, max_new_tokens), fields=(SLOT,))
+    asked = Protocol("slot_filling", (stage,), (_READINGS["slot-value"],), _READINGS)
     return choose(asked, readings)
 
 

@@ -10,10 +10,10 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.metrics import ranking
 from pytest_audiobench.metrics.labels import SAID, label_statistics
 from pytest_audiobench.metrics.sets import set_scores
-from pytest_audiobench.protocols.free_text import choose, free_stage
+from pytest_audiobench.protocols.free_text import answer_of, choose, free_stage
 from pytest_audiobench.protocols.labels import listed
 from pytest_audiobench.protocols.labels.mentions import Labels, labels_of
-from pytest_audiobench.protocols.labels.prompts import answered, words_of
+from pytest_audiobench.protocols.labels.prompts import words_of
 from pytest_audiobench.protocols.labels.published import without_marks
 from pytest_audiobench.protocols.labels.truth import choices_of, statistics_of
 from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Protocol, Reading, remembered
@@ -33,7 +33,7 @@ def tagging(*readings: str, prompt: str = DEFAULT, system: str | None = None, ma
     """
     stage = free_stage(words_of(PROMPTS.get(prompt, prompt)), system, max_new_tokens)
     available = MappingProxyType({reading.name: reading for reading in _READINGS})
-    return choose(Protocol("tagging", (stage,), (available["tags"],), available), readings)
+    return choose(Protocol("tagging", (stage,), (available["tags"],), available, expects="option"), readings)
 
 
 def true_labels(sample: Sample, labels: Labels) -> list[str]:
@@ -61,15 +61,17 @@ def _labels(sample: Sample) -> Labels:
 
 
 def _parse_tags(sample: Sample, earlier: Earlier) -> Answer:
-    response = answered(earlier)
+    response = answer_of(earlier)
     return listed.read(response.text, _labels(sample), response.finish, sample.choices)
 
 
 def _parse_exact(sample: Sample, earlier: Earlier) -> Answer:
-    text = answered(earlier).text
+    response = answer_of(earlier)
+    text, labels = response.text, _labels(sample)
     if not text.strip():
         return Answer("empty")
-    labels = _labels(sample)
+    if response.finish == "length":
+        return Answer("truncated")
     whole = labels.label(text)
     parts = [text] if whole is not None else text.split(",")
     items = [part for part in parts if part.strip() and not listed.means_nothing(part)]
@@ -85,7 +87,8 @@ def _score_sets(sample: Sample, answer: Answer) -> Mapping[str, float]:
     true, said = true_labels(sample, labels), listed.said_in(answer)
     hits, named = len(set(true).intersection(said.labels)), len(said.labels) + len(said.others)
     found = statistics_of(labels, true, said.labels, len(said.others))
-    if answer.status != "parsed" and not named:
+    if answer.status != "parsed":
+        # A set that was cut may have gone on, and silence is not the empty set.
         found["correct"] = 0.0
     if not true:
         precision = recall = f1 = found["correct"]
@@ -99,7 +102,7 @@ def _score_exact(sample: Sample, answer: Answer) -> Mapping[str, float]:
 
 
 def _parse_substrings(sample: Sample, earlier: Earlier) -> Answer:
-    text = answered(earlier).text.lower().strip()
+    text = answer_of(earlier).text.lower().strip()
     if not text:
         return Answer("empty")
     within = tuple(label for label in _lowered(sample) if label in text)
@@ -138,9 +141,9 @@ _READINGS = (
             "Every choice that the answer names by whole words and does not deny, case ignored, of several that begin "
             "at one word the longest (a label may hold a comma). An item of at most four words between commas, line "
             'breaks or "and" that names no choice is a false alarm. '
-            f"{_NONE_RULE} accuracy is the share of answers that are exactly the set. An answer that was cut keeps the "
-            "labels before its last comma or line break; a refusal misses all labels. One capital letter stands for "
-            "the choice at that place, so that listeners that are no language models can answer.",
+            f"{_NONE_RULE} accuracy is the share of answers that are exactly the set. An answer that was cut is not, "
+            "and keeps the labels before its last comma or line break; a refusal misses all labels. One capital letter "
+            "stands for the choice at that place, so that listeners that are no language models can answer.",
             "ours",
             (
                 Example("I hear a dog barking and rain.", choices=_SOUNDS, references=("dog", "rain")),
@@ -159,7 +162,7 @@ _READINGS = (
         ("accuracy",),
         About(
             "Right when the answer, parted at commas, holds exactly the true labels in any order, each once or more; "
-            'case, outer space and punctuation are ignored. "None" is the empty set.',
+            'case, outer space and punctuation are ignored. "None" is the empty set. A cut answer is wrong.',
             "ours",
             (
                 Example("rain, dog", choices=_SOUNDS, references=("dog", "rain")),

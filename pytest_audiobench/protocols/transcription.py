@@ -6,9 +6,7 @@ import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.models.messages import AudioSlot, Message, Settings
 from pytest_audiobench.protocols.asr import (
     au_harness,
     audiobench,
@@ -19,7 +17,8 @@ from pytest_audiobench.protocols.asr import (
     nota,
     whisper,
 )
-from pytest_audiobench.protocols.protocol import Earlier, Protocol, Reading, Stage, remembered
+from pytest_audiobench.protocols.free_text import free_stage
+from pytest_audiobench.protocols.protocol import Protocol, Reading, remembered
 
 INSTRUCTION = "Transcribe the speech."
 
@@ -44,15 +43,9 @@ def transcription(
     out. ``language`` is the ISO 639 code of the speech, which several of them go by. Raises UsageError for an
     unknown reading or no such code.
     """
-
-    def render(sample: Sample, earlier: Earlier) -> tuple[Message, ...]:
-        slots = tuple(AudioSlot(number) for number in range(len(sample.clips)))
-        user = Message("user", (*slots, sample.question or prompt))
-        return (user,) if system is None else (Message("system", (system,)), user)
-
     if not re.fullmatch(r"[a-z]{2,3}", language):
         raise UsageError(f"{language!r} is no code of a language: write two or three small letters, as 'en' or 'yue'")
-    stage = Stage("answer", render, task="transcription", settings=Settings(max_new_tokens=max_new_tokens))
+    stage = free_stage(lambda sample: sample.question or prompt, system, max_new_tokens, task="transcription")
     available = _readings(language)
     headline = "cer-basic" if language in WITHOUT_SPACES else "wer-basic"
     asked = Protocol("transcription", (stage,), (available[headline],), available, expects="words")

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.metrics.entities import TYPED, Entity, Measure, added, entity_counts
-from pytest_audiobench.protocols.free_text import choose, free_stage
-from pytest_audiobench.protocols.labels.prompts import answered
+from pytest_audiobench.protocols.free_text import answer_of, choose, free_stage
 from pytest_audiobench.protocols.options import tidy_caseless
 from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Protocol, Reading, remembered
 from pytest_audiobench.protocols.refusals import refuses
@@ -104,7 +103,7 @@ def _tidied(frame: Frame) -> Frame:
 
 
 def _parse(sample: Sample, earlier: Earlier) -> Answer:
-    response = answered(earlier)
+    response = answer_of(earlier)
     if not response.text.strip():
         return Answer("empty")
     frame = frame_in(response.text)

@@ -8,10 +8,9 @@ from types import MappingProxyType
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.protocols.free_text import choose, free_stage
+from pytest_audiobench.protocols.free_text import answer_of, choose, free_stage
 from pytest_audiobench.protocols.labels import agreeing
 from pytest_audiobench.protocols.labels.mentions import labels_of
-from pytest_audiobench.protocols.labels.prompts import answered
 from pytest_audiobench.protocols.labels.truth import statistics_of
 from pytest_audiobench.protocols.options import tidy_caseless
 from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Protocol, Reading, remembered
@@ -48,7 +47,7 @@ def verification(
     instruction = PROMPTS.get(prompt, prompt)
     stage = free_stage(lambda sample: sample.question or instruction, system, max_new_tokens)
     available = MappingProxyType({reading.name: reading for reading in _READINGS})
-    return choose(Protocol("verification", (stage,), (available["yes-no"],), available), readings)
+    return choose(Protocol("verification", (stage,), (available["yes-no"],), available, expects="option"), readings)
 
 
 def _is_same(sample: Sample) -> bool:
@@ -62,7 +61,7 @@ def _is_same(sample: Sample) -> bool:
 
 
 def _parse(sample: Sample, earlier: Earlier) -> Answer:
-    response = answered(earlier)
+    response = answer_of(earlier)
     return agreeing.read(response.text, response.finish, sample.choices)
 
 
@@ -77,7 +76,7 @@ def _parse_salmonn(sample: Sample, earlier: Earlier) -> Answer:
 
 
 def _parse_similarity(sample: Sample, earlier: Earlier) -> Answer:
-    response = answered(earlier)
+    response = answer_of(earlier)
     text = response.text
     if not text.strip():
         return Answer("empty")
@@ -152,7 +151,7 @@ _READINGS = (
         _score,
         ("accuracy", "balanced_accuracy"),
         About(
-            'The answer, in small letters and without a final </s>, says "same" when it is exactly "yes"; all else '
+            'The answer, in small letters and without a final `</s>`, says "same" when it is exactly "yes"; all else '
             'says "different". Accuracy is the share of right answers.',
             "github jaeeewon/project-multimodal, dist_eval/eval_sv.py, a reproduction of SALMONN's VoxCeleb1 task: "
             "4864 / 4874 = 99.79 % (paper 94 %)",

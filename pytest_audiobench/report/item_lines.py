@@ -26,7 +26,7 @@ def lines_of(evaluation: Evaluation) -> Lines:
     record = evaluation.result.record
     writer = ItemLines(
         head={"eval": record.eval, "model": record.model, "dataset": record.dataset},
-        stages=tuple(stage.name for stage in evaluation.protocol.stages),
+        stages={stage.name: stage.role for stage in evaluation.protocol.stages},
         groups=evaluation.slice.groups,
         cluster=evaluation.slice.dataset.cluster,
     )
@@ -35,10 +35,10 @@ def lines_of(evaluation: Evaluation) -> Lines:
 
 @dataclass(frozen=True)
 class ItemLines:
-    """What all rows of one item share: its names, its stages, the metadata fields of its groups and clusters."""
+    """What all rows of one item share: its names, its stages' roles, the metadata fields of its groups and clusters."""
 
     head: Mapping[str, str]
-    stages: Sequence[str]
+    stages: Mapping[str, str]
     groups: Sequence[str]
     cluster: str | None
 
@@ -59,15 +59,17 @@ class ItemLines:
                 "references": list(sample.references),
                 "metadata": {name: _plain(value) for name, value in sample.metadata.items()},
             }
-            for stage in self.stages:
-                response = one.responses.get(stage)
+            told = one.told
+            for stage, role in self.stages.items():
+                response = told.get(stage)
                 yield {
                     **about,
                     "stage": stage,
+                    **({} if role == "subject" else {"role": role}),
                     "key": one.keys.get(stage),
                     "outputs": [_output(output) for output in response.outputs] if response else [],
                     "usage": dict(response.usage) if response else {},
-                    "error": None if response else one.error,
+                    "error": response.error if response else one.error,
                     "audio": _audio(one, response),
                 }
 

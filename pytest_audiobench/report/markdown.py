@@ -85,7 +85,12 @@ def _bullets(run: Mapping[str, Any]) -> Iterator[str]:
     for name, signature in sorted(signatures):
         yield f"- protocol {escaped(name)}: {escaped(signature)}"
     for facts in view.models(run):
-        for what, text in (("speed", facts.speed), ("device", facts.device), ("hearing", facts.hearing)):
+        for what, text in (
+            ("judging", facts.judging),
+            ("speed", facts.speed),
+            ("device", facts.device),
+            ("hearing", facts.hearing),
+        ):
             if text:
                 yield f"- {what} of {escaped(f'{facts.alias}: {text}')}"
     for note in run["notes"]:

@@ -71,7 +71,7 @@
     const models = data.models.map((model, number) =>
       el("div", {}, el("strong", {}, visible(model.alias)), model.spec === model.alias ? "" : ` ${visible(model.spec)}`,
         el("span", { class: "soft" }, [data.facts[number].device || model.device, model.batching].filter(Boolean).map((text) => ` · ${visible(text)}`).join("")),
-        ["speed", "hearing"].filter((name) => data.facts[number][name]).map((name) =>
+        ["judging", "speed", "hearing"].filter((name) => data.facts[number][name]).map((name) =>
           el("div", { class: "small soft" }, `${name}: `, visible(data.facts[number][name])))));
     byId("heading").append(
       el("h1", {}, visible(data.run), " ", tag(data.failed ? "bad" : "good", (data.failed ? "✗ " : "✓ ") + data.exit)),

@@ -37,7 +37,9 @@ def joined(folder: Path) -> Iterator[Joined]:
 
 def plain(one: Joined) -> dict[str, Any]:
     """A sample as one flat mapping: what was asked, what was answered, and what each reading made of it."""
-    first, last = one.predictions[0], one.predictions[-1]
+    # What a judge said of an answer is no answer.
+    own = [row for row in one.predictions if "role" not in row]
+    first, last = own[0], own[-1]
     outputs = last["outputs"] or [{"text": None, "finish": None}]
     scored = {row["reading"]: row for row in one.scored}
     return {
@@ -47,7 +49,7 @@ def plain(one: Joined) -> dict[str, Any]:
         },
         "text": outputs[0]["text"],
         "finish": outputs[0]["finish"],
-        "error": next((row["error"] for row in one.predictions if row["error"] is not None), None),
+        "error": next((row["error"] for row in own if row["error"] is not None), None),
         "stages": {row["stage"]: [output["text"] for output in row["outputs"]] for row in one.predictions},
         "audio": first["audio"],
         "readings": {

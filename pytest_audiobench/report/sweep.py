@@ -64,8 +64,13 @@ def sweeps(owner: Json) -> list[Sweep]:
 
 
 def is_many(owner: Json) -> bool:
-    """Whether an item or a suite was read by so many protocols that a table of their own shows them."""
-    return len(owner["readings"]) > MANY
+    """Whether an item or a suite was read by so many rules that a table of their own shows them."""
+    return sum(not of_judge(reading["signature"]) for reading in owner["readings"]) > MANY
+
+
+def of_judge(signature: str) -> bool:
+    """Whether a reading is of what a judge said, or of how far one agrees: no further rule for the same answers."""
+    return signature.startswith(("judge:", "agreement|")) or "|judge:" in signature
 
 
 def shown(run: Json) -> list[tuple[str, Json]]:

@@ -55,6 +55,8 @@ def summary_lines(run: Mapping[str, Any], width: int) -> list[Line]:
 
 def _models(run: Mapping[str, Any]) -> Iterator[Line]:
     for facts in view.models(run):
+        if facts.judging:
+            yield printable(f"judge {facts.alias}: {facts.judging}"), "light"
         if facts.speed:
             yield printable(f"speed of {facts.alias}: {facts.speed}"), "light"
         if facts.device:

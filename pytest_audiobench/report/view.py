@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from pytest_audiobench.report.figures import answered_text, group_text, interval_text, unanswered_text, value_text
-from pytest_audiobench.report.sweep import MANY
+from pytest_audiobench.report.sweep import MANY, of_judge
 from pytest_audiobench.runs.scoring import SHARES
 
 Json = Mapping[str, Any]
@@ -88,6 +88,7 @@ class ModelFacts:
     speed: str
     hearing: str
     device: str
+    judging: str = ""
 
 
 @dataclass(frozen=True)
@@ -129,16 +130,22 @@ def models(record: Json) -> list[ModelFacts]:
             ),
             hearing="{status}: {evidence}".format(**model["hearing"]) if model.get("hearing") else "",
             device=f"{model['device']}, shared by the workers" if model.get("shared") else "",
+            judging=_judging(model, record["items"]) if model.get("role") == "judge" else "",
         )
         for model in record["models"]
     ]
 
 
+def _judging(model: Json, items: Sequence[Json]) -> str:
+    counts = [item.get("judges", {}).get(model["alias"], {}) for item in items]
+    asked, known, errors = (sum(one.get(name, 0) for one in counts) for name in ("asked", "known", "errors"))
+    return f"{model['spec']}, {asked} verdicts asked, {known} known" + (f", {errors} could not be had" * bool(errors))
+
+
 def told(blocks: Sequence[Block]) -> Sequence[Block]:
-    """The blocks that a table of all evals has room for: of many protocols the headline's, and what tests recorded."""
-    if sum(bool(block.reading) for block in blocks) <= MANY:
-        return blocks
-    return [block for number, block in enumerate(blocks) if number == 0 or not block.reading]
+    """The blocks that a table of all evals has room for: of many rules the headline's, what tests recorded, judges'."""
+    by_rule = [block for block in blocks if block.reading and not of_judge(block.signature)]
+    return blocks if len(by_rule) <= MANY else [block for block in blocks if block not in by_rule[1:]]
 
 
 def exit_text(record: Json) -> str:

@@ -13,7 +13,7 @@ from itertools import groupby, islice
 from pathlib import Path
 from typing import Any
 
-from pytest_audiobench.errors import UsageError
+from pytest_audiobench.errors import CannotDo, UsageError
 from pytest_audiobench.identity import digest
 from pytest_audiobench.protocols.protocol import ALL, Option, Protocol
 from pytest_audiobench.report import parts
@@ -26,6 +26,7 @@ from pytest_audiobench.rescoring.own_run import items_of
 from pytest_audiobench.rescoring.recorded import RecordedRow
 from pytest_audiobench.runs.collector import patient
 from pytest_audiobench.runs.hashes import ABSENT, ASKED, scored_hashes
+from pytest_audiobench.runs.judging import put_to_judges
 from pytest_audiobench.runs.record import ItemRecord
 from pytest_audiobench.runs.sheet import scored_rows, sheet_of
 from pytest_audiobench.runs.suites import Pool
@@ -110,7 +111,16 @@ def _protocol(first: RecordedRow, old: Json | None, wanted: Wanted) -> Protocol:
     chosen = [one for one in names if one == ALL or one in protocol.available]
     if not chosen:
         raise _Unreadable(f"{name} has no protocol {', '.join(names)}; it has {', '.join(protocol.available)}")
-    return protocol.reading_as(*chosen)
+    try:
+        # A judge's verdicts are read again where the judge is known: by pytest, which replays them.
+        return put_to_judges(protocol.reading_as(*chosen), {}).protocol
+    except CannotDo:
+        raise _Unreadable(f"only judges can read {first.family or name}; {_REPLAYED}") from None
+
+
+_REPLAYED = (
+    "what judges said is scored again by pytest: --ab-model replay:reports/RUN --ab-judge ALIAS=replay:reports/RUN"
+)
 
 
 def _family(first: RecordedRow, old: Json | None, wanted: Wanted) -> tuple[str, Mapping[str, Option]]:
@@ -148,7 +158,7 @@ class _Item:
         self._record = self._new_record(index)
         self._lines = ItemLines(
             head={"eval": first.eval, "model": first.model, "dataset": first.dataset},
-            stages=tuple(first.stored.get("stages", ())) or tuple(stage.name for stage in protocol.stages),
+            stages=first.stored.get("stages") or {stage.name: stage.role for stage in protocol.stages},
             groups=first.groups or (),
             cluster=first.cluster,
         )
@@ -185,7 +195,7 @@ class _Item:
         record.readings, record.metrics, record.agreement = sheet.readings, sheet.metrics, sheet.agreement
         record.errors = kept.errors
         record.hashes = scored_hashes(record.dataset, self._asked(), kept.answers.hexdigest(), readings)
-        notes = [*record.warnings, *self._protocol.notes, self._first.note, *self._differences()]
+        notes = [*record.warnings, *self._protocol.notes, self._first.note, *self._judged(), *self._differences()]
         record.warnings = list(dict.fromkeys(filter(None, notes)))
 
     def _asked(self) -> dict[str, str]:
@@ -196,6 +206,10 @@ class _Item:
         found = dict.fromkeys(ASKED, ABSENT) | {"audio": self._kept.audio(), "seeds": epochs, "model": model}
         found |= {name: str(known[name]) for name in ASKED if name in known}
         return found | {"data": self._kept.data.hexdigest()}
+
+    def _judged(self) -> Iterator[str]:
+        if self._old is not None and self._old.get("judges"):
+            yield f"the readings of {', '.join(self._old['judges'])} are left out; {_REPLAYED}"
 
     def _differences(self) -> Iterator[str]:
         """Where scoring again found something else than the run did, and why."""

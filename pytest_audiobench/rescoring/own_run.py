@@ -10,7 +10,6 @@ from typing import Any, TypeAlias
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.models.messages import Response
 from pytest_audiobench.models.replay.recorded import records, response_of
 from pytest_audiobench.rescoring.recorded import RecordedRow, clip_named
 from pytest_audiobench.runs.record import SCHEMA
@@ -69,12 +68,16 @@ def read(file: Path) -> Iterator[RecordedRow]:
             if len({row["stage"] for _, row in stages}) < len(stages):
                 raise UsageError(f"{file}, line {line}: {sample_id!r} has two rows of one stage: rows of two runs")
             keys = tuple([clip["key"] for clip in first["audio"]])
-            stored = {"stages": [row["stage"] for _, row in stages], "keys": {r["stage"]: r["key"] for _, r in stages}}
+            own = [row for _, row in stages if "role" not in row]
+            stored = {
+                "stages": {row["stage"]: row.get("role", "subject") for _, row in stages},
+                "keys": {row["stage"]: row["key"] for _, row in stages},
+            }
             yield RecordedRow(
                 sample=_sample(sample_id, first),
-                responses=_responses(row for _, row in stages),
+                responses={row["stage"]: response_of(row) for row in own if row["error"] is None},
                 epoch=epoch,
-                error=next((row["error"] for _, row in stages if row["error"] is not None), None),
+                error=next((row["error"] for row in own if row["error"] is not None), None),
                 eval=eval_,
                 dataset=first["dataset"],
                 model=model,
@@ -85,6 +88,7 @@ def read(file: Path) -> Iterator[RecordedRow]:
                 clip_keys=None if None in keys else keys,
                 durations_s=tuple([clip["duration_s"] for clip in first["audio"]]),
                 note="" if item else _BARE,
+                verdicts={row["stage"]: response_of(row) for _, row in stages if "role" in row},
             )
         except (KeyError, TypeError, AttributeError) as error:
             raise UsageError(f"{file}, line {line} is no line of a run's predictions ({error!r})") from None
@@ -114,7 +118,3 @@ def _sample(sample_id: str, row: Json) -> Sample:
         metadata=metadata,
         references=tuple(row.get("references", ())),
     )
-
-
-def _responses(rows: Iterator[Json]) -> dict[str, Response]:
-    return {row["stage"]: response_of(row) for row in rows if row["error"] is None}

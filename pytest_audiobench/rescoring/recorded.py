@@ -20,7 +20,7 @@ class RecordedRow:
     ``family`` is the family of protocols that the question belongs to, as ``--family`` names it, and empty where the
     layout does not say. ``groups`` and ``cluster`` name metadata fields as a :class:`Dataset` does. ``stored`` is what
     the file itself says of how the answer was read and scored. ``note`` is what a reader of the numbers must know of
-    the layout, the same for all its rows.
+    the layout, the same for all its rows. ``verdicts`` are what judges said of the answer, by stage.
     """
 
     sample: Sample
@@ -37,6 +37,7 @@ class RecordedRow:
     clip_keys: tuple[str, ...] | None = None
     durations_s: tuple[float | None, ...] = ()
     note: str = ""
+    verdicts: Mapping[str, Response] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 from pytest_audiobench.models.messages import Message, Request, Response
-from pytest_audiobench.protocols.protocol import Protocol
+from pytest_audiobench.protocols.protocol import Earlier, Protocol, Stage
 from pytest_audiobench.runs.ask import Asker
-from pytest_audiobench.runs.handle import Handle
 from pytest_audiobench.runs.plan import Planned, duration_bucket, sample_hash
 from pytest_audiobench.runs.requests import Requester
 from pytest_audiobench.runs.slices import Slice, Taken
 
+_NONE: Mapping[str, Response] = MappingProxyType({})
+
 
 class Answered(NamedTuple):
-    """One sample in one epoch: its responses by stage, the keys and messages they were asked with, or its error."""
+    """One sample in one epoch: its responses by stage, the keys and messages they were asked with, or its error.
+
+    ``verdicts`` are what judges and extractors said of the answer, by stage; one that could not be had carries its
+    error, and is no error of the sample's.
+    """
 
     taken: Taken
     epoch: int
@@ -23,71 +29,128 @@ class Answered(NamedTuple):
     keys: Mapping[str, str]
     messages: Mapping[str, tuple[Message, ...]]
     error: str | None
+    verdicts: Mapping[str, Response] = _NONE
 
     @property
     def sample_id(self) -> str:
         return self.taken.sample.id
+
+    @property
+    def told(self) -> Earlier:
+        """What readings read: the responses and the verdicts, by stage."""
+        return {**self.responses, **self.verdicts} if self.verdicts else self.responses
+
+    def failure(self, judge: str) -> str | None:
+        """Why there is nothing to read for a reading of ``judge``'s verdicts ("" for one of the answers)."""
+        verdict = self.verdicts.get(judge) if judge else None
+        return self.error if verdict is None else verdict.error
 
 
 Arrange: TypeAlias = Callable[[Sequence[Planned]], Sequence[Sequence[int]]]
 """Cuts one ask set's requests into batches of its own, as positions, in place of the plan."""
 
 
-def gather(slice_: Slice, protocol: Protocol, handle: Handle, asker: Asker, epochs: int) -> list[Answered]:
-    """Ask every stage in turn, epoch by epoch, in hash order; a sample that failed is not asked in the next stage."""
-    return [one for epoch in range(epochs) for one in ask_set(slice_, protocol, handle, asker, [epoch])]
+def gather(
+    slice_: Slice, protocol: Protocol, asker: Asker, epochs: int, judges: Mapping[str, Asker] = MappingProxyType({})
+) -> list[Answered]:
+    """Ask every stage in turn, epoch by epoch, in hash order; a sample that failed is not asked in the next stage.
+
+    ``judges`` are asked by their aliases once the model has answered everything, one after the other.
+    """
+    sets = [_AskSet(slice_, [epoch]) for epoch in range(epochs)]
+    for one in sets:
+        for stage in _stages(protocol, of_subject=True):
+            one.ask(stage, asker)
+    for stage in _stages(protocol, of_subject=False):
+        for one in sets:
+            one.ask(stage, judges[stage.judge])
+    return [answered for one in sets for answered in one.answered()]
 
 
 def ask_set(
     slice_: Slice,
     protocol: Protocol,
-    handle: Handle,
     asker: Asker,
     epochs: Sequence[int],
     arrange: Arrange | None = None,
+    judges: Mapping[str, Asker] = MappingProxyType({}),
 ) -> list[Answered]:
     """Ask every stage of the slice in each of ``epochs``, the epochs of a stage together in one ask set.
 
-    Returns the samples in hash order, epoch by epoch.
+    Returns the samples in hash order, epoch by epoch. ``judges`` are asked as in epoch 0: of an answer that was
+    judged there they say what they said.
     """
-    asked = [(epoch, taken) for epoch in epochs for taken in slice_.taken]
-    responses: list[dict[str, Response]] = [{} for _ in asked]
-    keys: list[dict[str, str]] = [{} for _ in asked]
-    messages: list[dict[str, tuple[Message, ...]]] = [{} for _ in asked]
-    errors = [taken.error for _, taken in asked]
-    for stage in protocol.stages:
-        requesters = {epoch: Requester(handle, stage, slice_.dataset.name, epoch) for epoch in epochs}
-        open_ = [i for i, error in enumerate(errors) if error is None]
-        made = [requesters[asked[i][0]].request(asked[i][1], responses[i]) for i in open_]
+    one = _AskSet(slice_, epochs)
+    for stage in _stages(protocol, of_subject=True):
+        one.ask(stage, asker, arrange)
+    for stage in _stages(protocol, of_subject=False):
+        one.ask(stage, judges[stage.judge], epoch=0)
+    return one.answered()
+
+
+def _stages(protocol: Protocol, of_subject: bool) -> list[Stage]:
+    return [stage for stage in protocol.stages if (stage.role == "subject") == of_subject]
+
+
+class _AskSet:
+    """A slice in some epochs, and what has been said of it so far."""
+
+    def __init__(self, slice_: Slice, epochs: Sequence[int]) -> None:
+        self._dataset, self._epochs = slice_.dataset.name, epochs
+        self._asked = [(epoch, taken) for epoch in epochs for taken in slice_.taken]
+        self._responses: list[dict[str, Response]] = [{} for _ in self._asked]
+        self._verdicts: list[dict[str, Response]] = [{} for _ in self._asked]
+        self._keys: list[dict[str, str]] = [{} for _ in self._asked]
+        self._messages: list[dict[str, tuple[Message, ...]]] = [{} for _ in self._asked]
+        self._errors = [taken.error for _, taken in self._asked]
+
+    def ask(self, stage: Stage, asker: Asker, arrange: Arrange | None = None, epoch: int | None = None) -> None:
+        """Ask one stage of all samples that have not failed; in ``epoch`` instead of their own, if it is given."""
+        requesters = {
+            own: Requester(asker.handle, stage, self._dataset, own if epoch is None else epoch) for own in self._epochs
+        }
+        open_ = [i for i, error in enumerate(self._errors) if error is None]
+        # A stage sees what the subject said: no verdict, which might quote the reference.
+        made = [requesters[self._asked[i][0]].request(self._asked[i][1], self._responses[i]) for i in open_]
         for i, request in zip(open_, made, strict=True):
-            keys[i][stage.name], messages[i][stage.name] = request.key, request.messages
+            self._keys[i][stage.name], self._messages[i][stage.name] = request.key, request.messages
         # Samples come in hash order, so a repeated request belongs to the first window that holds it.
         first: dict[str, tuple[Request, Taken]] = {}
         for i, request in zip(open_, made, strict=True):
-            first.setdefault(request.key, (request, asked[i][1]))
+            first.setdefault(request.key, (request, self._asked[i][1]))
         unique = list(first.values())
         planned = _planned(unique)
         cut = arrange(planned) if arrange else None
         got = asker.responses([request for request, _ in unique], planned, cut)
         for i, request in zip(open_, made, strict=True):
             response = got[request.key]
-            if response.error is not None:
-                errors[i] = response.error
+            if stage.role != "subject":
+                self._verdicts[i][stage.name] = response
+            elif response.error is not None:
+                self._errors[i] = response.error
             else:
-                responses[i][stage.name] = response
-    return [
-        Answered(taken, epoch, responses[i], keys[i], messages[i], errors[i]) for i, (epoch, taken) in enumerate(asked)
-    ]
+                self._responses[i][stage.name] = response
+
+    def answered(self) -> list[Answered]:
+        each = zip(self._asked, self._responses, self._keys, self._messages, self._errors, self._verdicts, strict=True)
+        return [
+            Answered(taken, epoch, responses, keys, messages, error, verdicts or _NONE)
+            for (epoch, taken), responses, keys, messages, error, verdicts in each
+        ]
 
 
 def _planned(unique: Sequence[tuple[Request, Taken]]) -> list[Planned]:
-    return [
-        Planned(
-            key=bytes.fromhex(request.key),
-            bucket=duration_bucket(taken.duration_s),
-            window=taken.window,
-            duration_s=taken.duration_s or 0.0,
-            hashed=sample_hash(taken.sample.id),
+    found = []
+    for request, taken in unique:
+        # Who is played nothing is asked in batches that no seconds of audio cut.
+        duration_s = taken.duration_s if request.clips else 0.0
+        found.append(
+            Planned(
+                key=bytes.fromhex(request.key),
+                bucket=duration_bucket(duration_s),
+                window=taken.window,
+                duration_s=duration_s or 0.0,
+                hashed=sample_hash(taken.sample.id),
+            )
         )
-        for request, taken in unique
-    ]
+    return found

@@ -56,7 +56,7 @@ class Asker:
     """Asks one ask set after another, sharing its work with every process that uses the same store."""
 
     def __init__(self, handle: Handle, store: Store, claims: Claims, progress: Progress) -> None:
-        self._handle, self._store, self._claims, self._progress = handle, store, claims, progress
+        self.handle, self._store, self._claims, self._progress = handle, store, claims, progress
         self.counts = Counts()
         self.time = Time()
         self._failed_in_a_row = 0
@@ -73,10 +73,10 @@ class Asker:
         """
         keys = [item.key for item in planned]
         cut = [] if batches is None else [list(batch) for batch in batches]
-        if self._handle.planned:
-            cut = cut or plan.batches(planned, self._handle.limits)
+        if self.handle.planned:
+            cut = cut or plan.batches(planned, self.handle.limits)
             for batch in cut:
-                self.time.add_batch([planned[i].duration_s for i in batch], self._handle.limits)
+                self.time.add_batch([planned[i].duration_s for i in batch], self.handle.limits)
                 whole = plan.batch_key([planned[i].key for i in batch])
                 for i in batch:
                     keys[i] = plan.answer_key(planned[i].key, whole)
@@ -86,8 +86,8 @@ class Asker:
         self._progress(len(held), len(keys))
         if missing:
             started, loading_s = time.perf_counter(), self.time.loading_s
-            if not self._handle.planned:
-                cut = plan.filled([i for i in range(len(keys)) if keys[i] not in held], planned, self._handle.limits)
+            if not self.handle.planned:
+                cut = plan.filled([i for i in range(len(keys)) if keys[i] not in held], planned, self.handle.limits)
             held |= self._ask_missing([self._batch(requests, keys, batch) for batch in cut], held, len(keys))
             self.time.asking_s += time.perf_counter() - started - (self.time.loading_s - loading_s)
         return {request.key: held[key] for request, key in zip(requests, keys, strict=True)}
@@ -102,7 +102,7 @@ class Asker:
     def _batch(self, requests: Sequence[Request], keys: Sequence[bytes], positions: Sequence[int]) -> _Batch:
         own = tuple(keys[i] for i in positions)
         # A planned batch is known or asked whole, so its first answer's key stands for all of it.
-        return _Batch(tuple(requests[i] for i in positions), own, own[:1] if self._handle.planned else own)
+        return _Batch(tuple(requests[i] for i in positions), own, own[:1] if self.handle.planned else own)
 
     def _ask_missing(
         self, batches: Sequence[_Batch], known: Mapping[bytes, Response], total: int
@@ -146,7 +146,7 @@ class Asker:
         if len(held) == len(batch.keys):
             self.counts.known += len(held)
             return held
-        if not self._handle.planned and held:
+        if not self.handle.planned and held:
             self.counts.known += len(held)
             batch = _without(batch, held)
         else:
@@ -181,9 +181,9 @@ class Asker:
         if not asks:
             return [], 0.0
         started = time.perf_counter()
-        model = self._handle.ready()
+        model = self.handle.ready()
         self.time.loading_s += time.perf_counter() - started
-        splits = self._handle.oom_splits
+        splits = self.handle.oom_splits
         for attempt in range(_TRIES):
             started = time.perf_counter()
             try:
@@ -203,17 +203,17 @@ class Asker:
         # A model that workers share tells each answer's share: the clock counts waiting for other workers' batches too.
         told_s = [response.share_s for response in responses if response.share_s is not None]
         self.time.model_s += sum(told_s) if len(told_s) == len(asks) else took_s
-        self.counts.oom_splits += self._handle.oom_splits - splits
+        self.counts.oom_splits += self.handle.oom_splits - splits
         self._failed_in_a_row = 0
         if len(responses) != len(asks):
-            raise FatalError(f"{self._handle.spec} gave {len(responses)} answers to {len(asks)} requests")
+            raise FatalError(f"{self.handle.spec} gave {len(responses)} answers to {len(asks)} requests")
         return responses, took_s / len(asks)
 
     def _failed(self, asks: Sequence[Ask], error: Exception, why: str) -> list[Response]:
         self._failed_in_a_row += 1
         if self._failed_in_a_row >= _FAILED_BATCHES:
             many = f"{_FAILED_BATCHES} batches in a row"
-            raise FatalError(f"{self._handle.spec} failed {many} ({why}); what it had answered is kept") from error
+            raise FatalError(f"{self.handle.spec} failed {many} ({why}); what it had answered is kept") from error
         return [Response(error=why)] * len(asks)
 
     @contextmanager
@@ -229,7 +229,7 @@ class Asker:
     ) -> Iterator[tuple[_Batch, _Decoding]]:
         ahead: deque[tuple[_Batch, _Decoding]] = deque()
         for batch in batches:
-            ahead.append((batch, _Decoding(batch.requests, self._handle, pool)))
+            ahead.append((batch, _Decoding(batch.requests, self.handle, pool)))
             if eager:
                 ahead[-1][1].start()
             if len(ahead) > _AHEAD:

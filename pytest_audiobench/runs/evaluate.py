@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -12,15 +13,16 @@ from pytest_audiobench.protocols.catalogue import known_readings
 from pytest_audiobench.protocols.protocol import ALL, Protocol
 from pytest_audiobench.runs import speed
 from pytest_audiobench.runs.answers import Answered, gather
-from pytest_audiobench.runs.ask import Asker
+from pytest_audiobench.runs.ask import Asker, Progress
 from pytest_audiobench.runs.claims import Claims
 from pytest_audiobench.runs.collector import patient
 from pytest_audiobench.runs.handle import Handle
 from pytest_audiobench.runs.hashes import ABSENT, item_hashes
+from pytest_audiobench.runs.judging import put_to_judges
 from pytest_audiobench.runs.record import ItemRecord
 from pytest_audiobench.runs.result import Result
 from pytest_audiobench.runs.scoring import Scored
-from pytest_audiobench.runs.sheet import score_sheet
+from pytest_audiobench.runs.sheet import Sheet, score_sheet
 from pytest_audiobench.runs.slices import Slice, clusters, take
 from pytest_audiobench.runs.store import Store
 
@@ -38,6 +40,7 @@ class Bench:
     limit: int | None = None
     epochs: int = 1
     protocols: tuple[str, ...] = ()
+    judges: Mapping[str, Handle] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -85,11 +88,13 @@ def _evaluated(bench: Bench, handle: Handle, item: Item, dataset: Dataset, proto
         protocol = protocol.reading_as(*chosen)
     if len(chosen) < len(bench.protocols):
         _check_names(bench.protocols, protocol)
+    protocol, cautions = put_to_judges(protocol, bench.judges)
     _check_tasks(handle, dataset, protocol)
     _check_parts(protocol)
     slice_ = take(dataset, item.places, bench.index, handle, bench.limit, item.samples)
     asker = Asker(handle, bench.store, bench.claims, item.progress)
-    answered = gather(slice_, protocol, handle, asker, bench.epochs)
+    judges = judges_of(bench, protocol, item.progress)
+    answered = gather(slice_, protocol, asker, bench.epochs, judges)
     own = clusters(slice_)
     sheet = score_sheet(protocol, answered, own, slice_.groups, bench.epochs)
     record = ItemRecord(
@@ -105,9 +110,17 @@ def _evaluated(bench: Bench, handle: Handle, item: Item, dataset: Dataset, proto
         limited=slice_.limited,
         readings=sheet.readings,
         metrics=sheet.metrics,
-        hashes=item_hashes(slice_, protocol, handle.digest, bench.epochs, answered),
+        hashes=item_hashes(
+            slice_,
+            protocol,
+            handle.digest,
+            bench.epochs,
+            answered,
+            {alias: one.handle.digest for alias, one in judges.items()},
+        ),
         asking=dict(vars(asker.counts)) | {"truncated_clips": _cut(answered)},
         errors=errors_named(answered),
+        judges=_judges(judges, answered),
         options=dict(protocol.options),
         groups=list(slice_.groups),
         cluster=dataset.cluster,
@@ -118,7 +131,7 @@ def _evaluated(bench: Bench, handle: Handle, item: Item, dataset: Dataset, proto
     # A replay or a guess is no model at work: how fast it is would only be misread.
     record.taken = speed.sums(answered, asker.time, handle.peak_memory_bytes) if handle.listens else {}
     record.speed = speed.figures(record.taken)
-    record.warnings = _warnings(record, slice_, protocol, answered)
+    record.warnings = [*_warnings(record, slice_, protocol, answered), *cautions, *_unread(sheet, protocol)]
     clustered = own is not None or bench.epochs > 1
     result = Result(record, sheet.rows, protocol.readings, clustered)
     return Evaluation(result, slice_, protocol, answered, sheet.rows)
@@ -134,7 +147,7 @@ def _check_names(names: Sequence[str], protocol: Protocol) -> None:
 
 def _check_tasks(handle: Handle, dataset: Dataset, protocol: Protocol) -> None:
     for stage in protocol.stages:
-        if stage.task not in handle.limits.tasks:
+        if stage.role == "subject" and stage.task not in handle.limits.tasks:
             can = " and ".join(handle.limits.tasks)
             raise CannotDo(f"{handle.spec} can do {can} and nothing else, and {dataset.name} asks it for {stage.task}")
 
@@ -151,9 +164,39 @@ def _cut(answered: Sequence[Answered]) -> int:
 
 
 def errors_named(answered: Iterable[Answered]) -> list[dict[str, str]]:
-    """The first samples whose asking failed, and why."""
-    failed = [one for one in answered if one.error is not None]
-    return [{"sample_id": one.sample_id, "message": str(one.error)} for one in failed[:_ERRORS_NAMED]]
+    """The first samples whose asking failed, and why; behind them those whose verdicts could not be had."""
+    kept = list(answered)
+    failed = [(one, str(one.error)) for one in kept if one.error is not None]
+    failed += [(one, f"{stage}: {error}") for one in kept for stage, error in unjudged(one)]
+    return [{"sample_id": one.sample_id, "message": message} for one, message in failed[:_ERRORS_NAMED]]
+
+
+def _unread(sheet: Sheet, protocol: Protocol) -> list[str]:
+    """What a judge said that was no verdict, once for each judging of each judge."""
+    found: dict[str, str] = {}
+    for reading, record in zip(protocol.readings, sheet.readings, strict=True):
+        asked = record.coverage["n"] - record.coverage["errors"]
+        unread = asked - record.coverage["parsed"]
+        if reading.judge and unread:
+            found.setdefault(reading.judge, f"{unread} of {asked} verdicts of {reading.judge} could not be read")
+    return list(found.values())
+
+
+def unjudged(one: Answered) -> list[tuple[str, str]]:
+    """The stages whose verdict on an answer could not be had, each with its error."""
+    return [(stage, verdict.error) for stage, verdict in one.verdicts.items() if verdict.error is not None]
+
+
+def judges_of(bench: Bench, protocol: Protocol, progress: Progress) -> dict[str, Asker]:
+    """The judges that a protocol names, ready to be asked."""
+    aliases = dict.fromkeys(stage.judge for stage in protocol.stages if stage.judge)
+    return {alias: Asker(bench.judges[alias], bench.store, bench.claims, progress) for alias in aliases}
+
+
+def _judges(judges: Mapping[str, Asker], answered: Sequence[Answered]) -> dict[str, dict[str, int]]:
+    """For each judge how asking it went; ``errors`` counts the verdicts that could not be had."""
+    failed = Counter(stage.partition("@")[2] for one in answered for stage, _ in unjudged(one))
+    return {alias: dict(vars(asker.counts)) | {"errors": failed[alias]} for alias, asker in judges.items()}
 
 
 def _warnings(record: ItemRecord, slice_: Slice, protocol: Protocol, answered: Sequence[Answered]) -> list[str]:

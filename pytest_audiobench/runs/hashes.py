@@ -1,16 +1,19 @@
 """The hashes of one item: what went in, what came out, how it was read. Each component is kept.
 
 ``input_hash`` is equal on any machine, Python, hash seed and number of workers; ``run_hash`` adds the
-answers; ``score_hash`` adds the protocols. No score, float, path or time is ever hashed.
+answers; ``score_hash`` adds the protocols and, where there are judges, who they are and what they said. No score,
+float, path or time is ever hashed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from pytest_audiobench.datasets.sample import Field, Sample
 from pytest_audiobench.identity import digest, digest_of_trusted
-from pytest_audiobench.protocols.protocol import Protocol, Reading
+from pytest_audiobench.models.messages import Response
+from pytest_audiobench.protocols.protocol import Protocol, Reading, Stage
 from pytest_audiobench.runs.answers import Answered
 from pytest_audiobench.runs.requests import messages_payload, settings_payload
 from pytest_audiobench.runs.slices import Slice
@@ -22,9 +25,17 @@ ASKED = ("data", "audio", "prompts", "settings", "seeds", "model")
 
 
 def item_hashes(
-    slice_: Slice, protocol: Protocol, model: str, epochs: int, answered: Sequence[Answered]
+    slice_: Slice,
+    protocol: Protocol,
+    model: str,
+    epochs: int,
+    answered: Sequence[Answered],
+    judges: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, str]:
-    """All component hashes and the three that are built from them; ``answered`` in (epoch, sample) order."""
+    """All component hashes and the three that are built from them; ``answered`` in (epoch, sample) order.
+
+    ``judges`` are the judges' digests by alias; aliases are in no hash.
+    """
     first = protocol.stages[0].name
     asked = {
         "data": digest_of_trusted([sample_payload(one.sample) for one in slice_.taken]),
@@ -37,24 +48,60 @@ def item_hashes(
             ]
         ),
         "settings": digest(
-            [[stage.name, stage.role, stage.task, settings_payload(stage)] for stage in protocol.stages]
+            [
+                [stage.name, stage.role, stage.task, settings_payload(stage)]
+                for stage in protocol.stages
+                if stage.role == "subject"
+            ]
         ),
         "seeds": digest({"epochs": epochs}),
         "model": model,
     }
     answers = digest_of_trusted([answer_payload(one) for one in answered])
-    return scored_hashes(slice_.dataset.name, asked, answers, protocol.readings)
+    judging = [stage for stage in protocol.stages if stage.role != "subject"]
+    verdicts = _verdicts(judging, judges, answered) if judging else ""
+    return scored_hashes(slice_.dataset.name, asked, answers, protocol.readings, verdicts)
 
 
-def scored_hashes(dataset: str, asked: Mapping[str, str], answers: str, readings: Sequence[Reading]) -> dict[str, str]:
-    """``asked`` (data, audio, prompts, settings, seeds, model) with all that is built upon it."""
+def scored_hashes(
+    dataset: str, asked: Mapping[str, str], answers: str, readings: Sequence[Reading], verdicts: str = ""
+) -> dict[str, str]:
+    """``asked`` (data, audio, prompts, settings, seeds, model) with all that is built upon it.
+
+    ``verdicts`` is the hash of what judges said, empty without any.
+    """
     hashes = {name: asked[name] for name in ASKED}
     hashes["input_hash"] = digest({"dataset": dataset, **hashes})
     hashes["answers"] = answers
     hashes["run_hash"] = digest({name: hashes[name] for name in ("input_hash", "answers")})
-    hashes["protocols"] = digest([[reading.name, reading.signature] for reading in readings])
-    hashes["score_hash"] = digest({name: hashes[name] for name in ("run_hash", "protocols")})
+    hashes["protocols"] = digest([[reading.name.partition("@")[0], reading.signature] for reading in readings])
+    scored = ["run_hash", "protocols"]
+    if verdicts:
+        hashes["verdicts"] = verdicts
+        scored.append("verdicts")
+    hashes["score_hash"] = digest({name: hashes[name] for name in scored})
     return hashes
+
+
+def _verdicts(judging: Sequence[Stage], judges: Mapping[str, str], answered: Sequence[Answered]) -> str:
+    return digest_of_trusted(
+        [
+            [
+                stage.name.partition("@")[0],
+                stage.role,
+                settings_payload(stage),
+                judges[stage.judge],
+                [[one.sample_id, one.epoch, *_said(one.verdicts.get(stage.name))] for one in answered],
+            ]
+            for stage in judging
+        ]
+    )
+
+
+def _said(response: Response | None) -> list[object]:
+    if response is None or response.error is not None:
+        return ["error"]
+    return [[output.parts, output.finish] for output in response.outputs]
 
 
 def sample_payload(sample: Sample) -> list[object]:

@@ -6,15 +6,15 @@ settings are those of the first asking.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from pytest_audiobench.models.model import Limits
 from pytest_audiobench.protocols.protocol import Protocol
 from pytest_audiobench.runs import plan
 from pytest_audiobench.runs.answers import Answered, ask_set
 from pytest_audiobench.runs.ask import Asker
-from pytest_audiobench.runs.handle import Handle
 from pytest_audiobench.runs.plan import Planned
 from pytest_audiobench.runs.slices import Slice
 
@@ -34,12 +34,15 @@ class Condition:
     cut: Cut | None = None
     copies: int = 1
 
-    def ask(self, slice_: Slice, protocol: Protocol, handle: Handle, asker: Asker) -> list[list[Answered]]:
-        """The slice's answers, one list in hash order for each copy."""
+    def ask(
+        self, slice_: Slice, protocol: Protocol, asker: Asker, judges: Mapping[str, Asker] = MappingProxyType({})
+    ) -> list[list[Answered]]:
+        """The slice's answers, one list in hash order for each copy, judged where the protocol has judges."""
         first = _EPOCHS + _EACH * self.number
         epochs = list(range(first, first + self.copies))
-        cut, limits = self.cut, handle.limits
-        found = ask_set(slice_, protocol, handle, asker, epochs, None if cut is None else lambda p: cut(p, limits))
+        cut, limits = self.cut, asker.handle.limits
+        arrange = None if cut is None else lambda planned: cut(planned, limits)
+        found = ask_set(slice_, protocol, asker, epochs, arrange, judges)
         size = len(slice_.taken)
         return [found[start : start + size] for start in range(0, len(found), size)]
 

@@ -21,6 +21,7 @@ class Requester:
 
     A key is the SHA-256 of a context (model, settings, task: hashed once) and a small payload (messages,
     clips, choices). Where a model does not listen, or the audio is absent, the sample itself stands for its clips.
+    A judge and an extractor are played a clip only where their prompt has a place for one.
     """
 
     def __init__(self, handle: Handle, stage: Stage, dataset: str, epoch: int) -> None:
@@ -35,12 +36,14 @@ class Requester:
         self._context = bytes.fromhex(digest(context))
 
     def request(self, taken: Taken, earlier: Earlier) -> Request:
-        sample = taken.sample
-        messages = self._stage.render(sample, earlier)
-        heard: object = taken.clip_keys
-        if not self._listens or taken.clip_keys is None:
+        sample, of_subject = taken.sample, self._stage.role == "subject"
+        messages = self._stage.messages(sample, earlier)
+        played = of_subject or any(isinstance(part, AudioSlot) for message in messages for part in message.parts)
+        heard: object = taken.clip_keys if played else ()
+        if not self._listens or heard is None:
             heard = [self._dataset, sample.id, self._stage.name]
-        payload = _encode([messages_payload(messages), heard, sample.choices])
+        choices = sample.choices if of_subject else ()
+        payload = _encode([messages_payload(messages), heard, choices])
         return Request(
             key=hashlib.sha256(self._context + payload.encode()).hexdigest(),
             dataset=self._dataset,
@@ -48,8 +51,8 @@ class Requester:
             stage=self._stage.name,
             task=self._stage.task,
             messages=messages,
-            clips=sample.clips,
-            choices=sample.choices,
+            clips=sample.clips if played else (),
+            choices=choices,
             settings=self._stage.settings,
             epoch=self._epoch,
         )

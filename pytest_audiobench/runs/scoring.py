@@ -62,10 +62,10 @@ def score(
     """Parse and score every answer; ``clusters`` gives each row's, ``wordings`` the failures that its text shows."""
     rows = []
     for one, cluster, wording in zip(answered, clusters, wordings or [()] * len(answered), strict=True):
-        if one.error is not None:
+        if one.failure(reading.judge) is not None:
             rows.append(Scored(one, None, None, cluster))
             continue
-        answer = reading.parse(one.taken.sample, one.responses)
+        answer = reading.parse(one.taken.sample, one.told)
         rows.append(Scored(one, answer, reading.score(one.taken.sample, answer), cluster, wording))
     return rows if reading.together is None else _together(reading, rows)
 

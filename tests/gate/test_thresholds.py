@@ -148,6 +148,7 @@ def test_a_threshold_that_is_not_text_is_refused():
             "the other bound is the strict one",
         ),
         ("wer <= 12", "wer <= 12.0 is more than one error per word; write 12% for a percentage"),
+        ("cer_mean <= 5", "cer_mean <= 5.0 is more than one error per character; write 5% for a percentage"),
     ],
 )
 def test_an_unusual_requirement_is_allowed_with_a_caution(text, caution):

@@ -9,11 +9,18 @@ import numpy as np
 import pytest
 
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.metrics import registry
 from pytest_audiobench.metrics.metric import Estimate, MetricKind
 from pytest_audiobench.metrics.registry import metric_kind, names, register
 from pytest_audiobench.stats.intervals import proportion, wilson
 
 CASES = Path(__file__).parents[2].parent / "shared" / "conformance" / "wer_jiwer.json"
+
+
+@pytest.fixture(autouse=True)
+def own_registry(monkeypatch):
+    """What a test registers is gone after it."""
+    monkeypatch.setattr(registry, "_kinds", dict(registry._kinds))
 
 
 def estimate(name, statistics, clusters=None):
@@ -39,8 +46,8 @@ def test_an_unknown_metric_is_a_usage_error_that_names_the_nearest():
 
 
 def test_a_metric_can_be_registered_again_but_not_with_another_meaning():
-    register(MetricKind("registry-test-score", "higher", "points", nothing))
-    register(MetricKind("registry-test-score", "higher", "points", nothing))
+    register(MetricKind("registry-test-score", "higher", "points", nothing, about="A metric that a test registers."))
+    register(MetricKind("registry-test-score", "higher", "points", nothing, about="A metric that a test registers."))
     with pytest.raises(UsageError, match="two metrics are registered as 'registry-test-score'"):
         register(MetricKind("registry-test-score", "lower", "points", nothing))
     assert metric_kind("registry-test-score").direction == "higher"
@@ -156,3 +163,9 @@ def test_wer_from_the_counts_of_each_sentence_is_jiwers_wer_of_the_corpus(case):
         assert math.isnan(found)
     else:
         assert found == pytest.approx(case["expected"], abs=case["tolerance"])
+
+
+def test_two_metrics_of_one_name_that_are_estimated_alike_are_told_apart_by_what_they_say():
+    register(MetricKind("registry-test-alike", "higher", "", nothing, about="One thing."))
+    with pytest.raises(UsageError, match="two metrics are registered as 'registry-test-alike'"):
+        register(MetricKind("registry-test-alike", "higher", "", nothing, about="Another."))

@@ -1,9 +1,8 @@
-"""Entities, keyphrases and questions."""
+"""Entities and keyphrases."""
 
 from __future__ import annotations
 
 import importlib.util
-import math
 
 import jiwer
 import pytest
@@ -107,21 +106,6 @@ def test_without_nltk_one_sentence_names_the_extra(monkeypatch) -> None:
     keyphrases._stem.cache_clear()
     with pytest.raises(UsageError, match=r"need nltk: pip install 'pytest-audiobench\[captions\]'"):
         keyphrases.stemmed(["word"])
-
-
-def question(right, answered, answerable):
-    return {"right": float(right), "answered": float(answered), "answerable": float(answerable)}
-
-
-def test_questions_without_an_answer_cost_precision_only_when_answered() -> None:
-    asked = [question(1, 1, 1), question(0, 1, 1), question(0, 1, 0), question(0, 0, 0), question(0, 0, 1)]
-    value = {
-        name: metric_kind(f"question_{name}").estimate(asked, None).value for name in ("precision", "recall", "f1")
-    }
-    assert value == pytest.approx({"precision": 1 / 3, "recall": 1 / 3, "f1": 1 / 3})
-    silent = [question(0, 0, 1)]
-    assert math.isnan(metric_kind("question_precision").estimate(silent, None).value)
-    assert metric_kind("question_f1").estimate(silent, None).value == 0.0
 
 
 @settings(deadline=None)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.metrics.registry import metric_kind
+from pytest_audiobench.report.figures import value_text
 from pytest_audiobench.stats.bootstrap import of_sums
 
 NAMES = ("wer", "wer_mean", "wer_capped", "wer_over_one", "mer", "wil")
@@ -98,3 +99,8 @@ def test_the_interval_of_information_lost_is_the_bootstraps():
     drawn = of_sums(np.array([list(one.values()) for one in statistics], dtype=float), lost)
     assert found.lower == pytest.approx(drawn.lower, abs=0.005)
     assert found.upper == pytest.approx(drawn.upper, abs=0.005)
+
+
+def test_rates_of_words_and_characters_read_as_percentages():
+    assert [value_text(0.125, metric_kind(name).unit) for name in ("wer", "cer_mean", "mer")] == ["12.5 %"] * 3
+    assert value_text(2.0, metric_kind("empty_references").unit) == "2 utterances"

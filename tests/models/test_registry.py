@@ -33,7 +33,7 @@ def test_a_kind_of_a_plugin_is_made_by_its_factory():
 
 def test_an_unknown_kind_is_answered_with_the_known_ones():
     with pytest.raises(
-        UsageError, match=r"'gpt:x' names an unknown kind of model; known are baseline, hf, http, openai, replay"
+        UsageError, match=r"'gpt:x' names an unknown kind of model; known are baseline, hf, http, judge-scores, openai"
     ):
         make(parse_spec("gpt:x"))
 

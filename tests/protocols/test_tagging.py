@@ -16,10 +16,10 @@ from pytest_audiobench.protocols.tagging import tagging
 SOUNDS = ("dog", "rain", "siren", "car horn")
 
 
-def scored(name, text, references, choices=SOUNDS):
+def scored(name, text, references, choices=SOUNDS, finish="stop"):
     reading = tagging(name).readings[0]
     asked = Sample("a", (), "What do you hear?", choices, references[0], references=tuple(references))
-    return reading.score(asked, reading.parse(asked, {"answer": Response.of(text)}))
+    return reading.score(asked, reading.parse(asked, {"answer": Response.of(text, finish)}))
 
 
 def test_the_prompt_lists_the_labels_and_allows_none() -> None:
@@ -79,6 +79,12 @@ def test_labels_that_hold_commas_are_whole() -> None:
 )
 def test_only_the_very_set_is_exact(text, right) -> None:
     assert scored("exact-set", text, ("dog", "rain")) == {"correct": right}
+
+
+def test_a_set_that_was_cut_is_never_the_whole() -> None:
+    found = scored("tags", "dog, rain, car", ("dog", "rain"), finish="length")
+    assert (found["correct"], found["set_f1"]) == (0.0, 1.0)
+    assert scored("exact-set", "dog, rain", ("dog", "rain"), finish="length") == {"correct": 0.0}
 
 
 def test_corpus_numbers_count_invented_labels_and_missed_ones() -> None:

@@ -51,7 +51,7 @@ def _judge(pairs: Sequence[Row], expected: Row) -> Found:
     """A judge's words without a number were recorded as 0 with success 0; ours have no score."""
     points = []
     for number, pair in enumerate(pairs):
-        found = audiobench.score(pair["judge_response"])
+        found = audiobench.rating(pair["judge_response"])
         points.append(found or 0.0)
         yield str(number), [pair["recorded_score"], pair["recorded_success"]], [points[-1], int(found is not None)]
     yield "mean", expected["subset_mean_rate"], sum(points) / len(points)

@@ -1,4 +1,4 @@
-"""Spoken requests: entities, intents, keyphrases, and questions that may have no answer."""
+"""Spoken requests: entities, intents and keyphrases."""
 
 from __future__ import annotations
 

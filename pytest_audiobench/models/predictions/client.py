@@ -57,8 +57,11 @@ class TooLarge(Exception):
     """The server does not take a batch of this size."""
 
 
-class _Passing(Exception):
-    """One try failed in a way that another may not. ``lost`` when no answer came: the server may have gone."""
+class Passing(Exception):
+    """One try failed in a way that another may not; ``after_s`` is when the server wants to be asked again.
+
+    ``lost`` when no answer came: the server may have gone.
+    """
 
     def __init__(self, why: str, after_s: float | None = None, lost: bool = False) -> None:
         super().__init__(why)
@@ -138,7 +141,7 @@ class Client:
             elif health.status == 503:
                 stage = self._clean(reply.refusal(health.body))
             else:
-                raise FatalError(f"{self._refused('/health', health)}; is it a predictions_v1 server?")
+                raise FatalError(f"{self.refused('/health', health)}; is it a predictions_v1 server?")
             if time.monotonic() >= deadline:
                 raise FatalError(
                     f"{self.url} was still loading after {self._patience.wait_s:g} s ({stage}); "
@@ -153,7 +156,7 @@ class Client:
         async def one() -> Info:
             found = await self._get("/info")
             if found.status != 200:
-                raise FatalError(f"{self._refused('/info', found)}; a predictions_v1 server says there what it is")
+                raise FatalError(f"{self.refused('/info', found)}; a predictions_v1 server says there what it is")
             return reply.info(found.body)
 
         return await self._insisted(one)
@@ -174,8 +177,8 @@ class Client:
             if away:
                 await check_same()
             try:
-                found = await self._exchange("POST", "/predict", body)
-            except _Passing as error:
+                found = await self.exchange("POST", "/predict", body)
+            except Passing as error:
                 away = error.lost
                 losses += error.lost
                 if away and divisible and losses == _LOSSES:
@@ -187,7 +190,7 @@ class Client:
             if found.status == 413:
                 raise TooLarge
             if found.status != 200:
-                raise FatalError(self._refused("/predict", found))
+                raise FatalError(self.refused("/predict", found))
             return read(found.body)
 
         return await self._insisted(one)
@@ -205,12 +208,12 @@ class Client:
                 raise FatalError(f"{self.url} breaks the predictions_v1 contract: {self._clean(str(error))}") from None
             except Garbled as error:
                 garbled += 1
-                failure = _Passing(self._clean(str(error)))
+                failure = Passing(self._clean(str(error)))
                 if garbled == _GARBLED_TRIES:
                     raise FatalError(
                         f"{self.url} breaks the predictions_v1 contract: it gave {failure} ({garbled} times)"
                     ) from None
-            except _Passing as error:
+            except Passing as error:
                 failure = error
             self._check_alive()
             now = time.monotonic()
@@ -233,21 +236,24 @@ class Client:
             self._check_alive()
 
     async def _get(self, path: str) -> Reply:
-        return await self._exchange("GET", path, None, passing_503=path != "/health")
+        return await self.exchange("GET", path, None, passing_503=path != "/health")
 
-    async def _exchange(self, method: str, path: str, body: bytes | None, passing_503: bool = True) -> Reply:
-        """One try. Raises _Passing for what may pass: a lost connection, no answer in time, 408, 429, 5xx."""
+    async def exchange(self, method: str, path: str, body: bytes | None, passing_503: bool = True) -> Reply:
+        """One try. Raises Passing for what may pass: a lost connection, no answer in time, 408, 429, 5xx.
+
+        Any other status is for the caller to judge.
+        """
         try:
             async with asyncio.timeout(self._patience.timeout_s):
                 found = await self._sent(method, path, body)
         except TimeoutError:
-            raise _Passing(f"{path} gave no whole answer within {self._patience.timeout_s:g} s", lost=True) from None
+            raise Passing(f"{path} gave no whole answer within {self._patience.timeout_s:g} s", lost=True) from None
         except self._errors as error:
             why = self._clean(reply.words(error, 200)) or type(error).__name__
-            raise _Passing(f"{path} could not be reached or broke off ({why})", lost=True) from None
+            raise Passing(f"{path} could not be reached or broke off ({why})", lost=True) from None
         if found.status in (408, 429) or (found.status >= 500 and (passing_503 or found.status != 503)):
             later = "" if found.retry_after_s is None else f" (to be asked again in {found.retry_after_s:.0f} s)"
-            raise _Passing(self._refused(path, found) + later, found.retry_after_s)
+            raise Passing(self.refused(path, found) + later, found.retry_after_s)
         return found
 
     async def _sent(self, method: str, path: str, body: bytes | None) -> Reply:
@@ -268,7 +274,8 @@ class Client:
                 told = reply.changed(told, self._key.scrubbed_answer if answered else self._key.scrubbed)
             return Reply(response.status_code, told, _seconds(response.headers.get("retry-after")))
 
-    def _refused(self, path: str, found: Reply) -> str:
+    def refused(self, path: str, found: Reply) -> str:
+        """What the server said with a status other than 200, for people."""
         why = self._clean(reply.refusal(found.body)) or "no reason given"
         return f"{self.url}{path} gave HTTP {found.status}: {why}"
 

@@ -112,11 +112,12 @@ def _percentage(found: str) -> str:
     return f"百分之{cardinal(found.rstrip('%％'))}"
 
 
+# The first four take the character before (and behind) a number with them: a second number right behind it is none.
 _STEPS: tuple[tuple[re.Pattern[str], Callable[[str], str]], ...] = (
-    (re.compile(r"(?<=\D)((?:(?:[089]\d|(?:19|20)\d{2})年)?(?:\d{1,2}月(?:\d{1,2}[日号])?)?)"), _date),
-    (re.compile(rf"(?<=\D)({_NUMBER}[多余几]?{_MONEY_UNIT}(?:\d{_MONEY_UNIT}?)?)"), _money),
-    (re.compile(r"(?<=\D)((?:\+?86 ?)?1(?:[38]\d|5[0-35-9]|7[678]|9[89])\d{8})(?=\D)"), digits),
-    (re.compile(r"(?<=\D)((?:0(?:10|2[1-3]|[3-9]\d{2})-?)?[1-9]\d{6,7})(?=\D)"), digits),
+    (re.compile(r"\D((?:(?:[089]\d|(?:19|20)\d{2})年)?(?:\d{1,2}月(?:\d{1,2}[日号])?)?)"), _date),
+    (re.compile(rf"\D({_NUMBER}[多余几]?{_MONEY_UNIT}(?:\d{_MONEY_UNIT}?)?)"), _money),
+    (re.compile(r"\D((?:\+?86 ?)?1(?:[38]\d|5[0-35-9]|7[678]|9[89])\d{8})\D"), digits),
+    (re.compile(r"\D((?:0(?:10|2[1-3]|[3-9]\d{2})-?)?[1-9]\d{6,7})\D"), digits),
     (re.compile(r"(?<!\d)(\d+/\d+)"), _fraction),
     (re.compile(rf"(?<!\d)({_NUMBER}[%％])"), _percentage),
     (re.compile(rf"(?<!\d)({_NUMBER})[多余几]?{_MEASURE}"), cardinal),

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.asr.brackets import without_tags
 from pytest_audiobench.protocols.asr.punctuation import jiwer_words, without_punctuation
-from pytest_audiobench.protocols.asr.reading import Normaliser, transcript, transcript_reading
+from pytest_audiobench.protocols.asr.reading import Normaliser, transcript_reading
+from pytest_audiobench.protocols.free_text import answer_of, read_text
 from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Reading
 
 
@@ -38,8 +38,8 @@ def readings() -> tuple[Reading, ...]:
         ),
         _salmonn(
             "salmonn-skip",
-            "Answers that do not end with </s> (the limit of tokens cut them) and utterances whose reference holds "
-            "nothing but a tag (<MUSIC>, <NOISE>) are left out.",
+            "Answers that do not end with `</s>` (the limit of tokens cut them) and utterances whose reference holds "
+            "nothing but a tag (`<MUSIC>`, `<NOISE>`) are left out.",
             skip=True,
         ),
         _salmonn("salmonn-keep", "Nothing is left out.", skip=False),
@@ -53,7 +53,7 @@ def _salmonn(name: str, leaves_out: str, skip: bool) -> Reading:
         "align:levenshtein",
         Normaliser(salmonn, tokens=jiwer_words),
         About(
-            "Lower case; punctuation deleted with nothing in its place; what stands in <…> deleted; words are what "
+            "Lower case; punctuation deleted with nothing in its place; what stands in `<…>` deleted; words are what "
             f"lies between spaces. Word errors pooled over all utterances. {leaves_out}",
             "github jaeeewon/project-multimodal, dist_eval/eval_wer.py (a reproduction of SALMONN's tables)",
             (
@@ -63,9 +63,10 @@ def _salmonn(name: str, leaves_out: str, skip: bool) -> Reading:
             "On GigaSpeech's test set (25,619 utterances) the rule leaves out 1,165 cut answers and 4,577 references "
             "and makes 11.56 % of 56.39 % (the paper says 10.0 %): what it leaves out is where the model ran away. It "
             "was applied to GigaSpeech's references only; answers without an end were left out everywhere. Square "
-            "brackets are punctuation and go first, so that the word in [laugh] is counted.",
+            "brackets are punctuation and go first, so that the word in [laugh] is counted. wer-basic leaves nothing "
+            "out.",
         ),
-        parse=_ended if skip else None,
+        parse=_ended if skip else read_text,
         skips=_is_left_out if skip else None,
         beside=("salmonn-keep",) if skip else (),
     )
@@ -73,8 +74,8 @@ def _salmonn(name: str, leaves_out: str, skip: bool) -> Reading:
 
 def _ended(sample: Sample, earlier: Earlier) -> Answer:
     """As other readings, but an answer that was cut is truncated even where no word of it came through."""
-    response = earlier.get("answer", Response())
-    return Answer("truncated", response.text) if response.finish == "length" else transcript(sample, earlier)
+    response = answer_of(earlier)
+    return Answer("truncated", response.text) if response.finish == "length" else read_text(sample, earlier)
 
 
 def _is_left_out(sample: Sample, answer: Answer) -> bool:

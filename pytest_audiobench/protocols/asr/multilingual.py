@@ -90,7 +90,7 @@ def readings(language: str) -> tuple[Reading, ...]:
     if language == "yue":
         versions += f"+zhconv-{version('zhconv')}"
     common = (
-        "Special tokens (<|…|>) and the space before !,.?;: deleted; en by Whisper's EnglishTextNormalizer and then "
+        "Special tokens (`<|…|>`) and the space before !,.?;: deleted; en by Whisper's EnglishTextNormalizer and then "
         "its BasicTextNormalizer; zh without spaces and by TextNorm (numbers in Chinese words, punctuation to spaces); "
         "yue in simplified characters; all but zh by the BasicTextNormalizer; "
     )
@@ -106,7 +106,7 @@ def readings(language: str) -> tuple[Reading, ...]:
             Normaliser(qwen2_audio(language), tokens=_squeezed if by_character else str.split, characters=by_character),
             About(
                 f"{common}lower case, words of punctuation only dropped. Errors of words, of characters for zh and "
-                "yue, pooled over all utterances. lmms-eval and evalscope do the same.",
+                "yue, pooled over all utterances. lmms-eval does the same.",
                 "github QwenLM/Qwen2-Audio, eval_audio/evaluate_asr.py",
                 (
                     Example("<|en|> Twenty-two o'clock !", "22 o'clock"),
@@ -127,15 +127,15 @@ def readings(language: str) -> tuple[Reading, ...]:
                     f"punctuation only dropped. Word errors pooled over all utterances. {leaves_out}",
                     "github MoonshotAI/Kimi-Audio-Evalkit, almeval/datasets/ds_asr.py and almeval/metrics/wer.py",
                     (Example("null", "turn it off"), Example("Turn it off, please.", "turn it off")),
-                    f"An answer that is the word null is left out, as if it had not been given. {broken}",
+                    f"{defect}{broken}",
                 ),
                 skips=_is_null if skips else None,
                 beside=("kimi-keep",) if skips else (),
                 lacking=simplifies,
             )
-            for name, skips, leaves_out in (
-                ("kimi", True, "An answer that is 'null' is left out."),
-                ("kimi-keep", False, "Nothing is left out."),
+            for name, skips, leaves_out, defect in (
+                ("kimi", True, "An answer that is `null` is left out.", "What failed is left out as if not asked. "),
+                ("kimi-keep", False, "Nothing is left out.", ""),
             )
         ),
         transcript_reading(
@@ -152,9 +152,9 @@ def readings(language: str) -> tuple[Reading, ...]:
                     Example("C’est l’été!", "c'est l'été"),
                     Example("It's 10% of $5.50", "it is ten percent of 5 dollars and 50 cents"),
                 ),
-                "English rules meet other languages: accents go, l'été falls into two words, un deux stays and one two "
-                "becomes 12. Samples whose asking failed are dropped there, and an option drops those with a rate of "
-                "100 % or more; this keeps all that were answered. Its own CER swaps reference and answer.",
+                "English rules meet other languages: accents go, and l'été falls into two words. Samples whose asking "
+                "failed are dropped there, and an option drops those with a rate of 100 % or more; this keeps all "
+                "that were answered. Its own CER swaps reference and answer. wer-basic keeps accents and numbers.",
             ),
             lacking=segments,
         ),

@@ -10,13 +10,11 @@ from typing import NamedTuple
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.token_errors import character_errors, token_errors
-from pytest_audiobench.models.messages import Response
+from pytest_audiobench.protocols.free_text import read_text
 from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Reading, nothing_lacks
 
 WORD_METRICS = ("wer", "wer_mean", "wer_capped", "wer_over_one", "cer")
 CHARACTER_METRICS = ("cer", "cer_mean", "cer_capped", "cer_over_one")
-
-_NO_ANSWER = Response()
 
 
 class Normaliser(NamedTuple):
@@ -39,7 +37,7 @@ def transcript_reading(
     about: About,
     *,
     metrics: tuple[str, ...] = (),
-    parse: Callable[[Sample, Earlier], Answer] | None = None,
+    parse: Callable[[Sample, Earlier], Answer] = read_text,
     skips: Callable[[Sample, Answer], bool] | None = None,
     beside: tuple[str, ...] = (),
     lacking: Callable[[], str] = nothing_lacks,
@@ -54,21 +52,13 @@ def transcript_reading(
     return Reading(
         name,
         f"asr:{name}|{signature}",
-        parse or transcript,
+        parse,
         score,
         metrics or (CHARACTER_METRICS if normaliser.characters else WORD_METRICS),
         about=about,
         beside=beside,
         lacking=lacking,
     )
-
-
-def transcript(sample: Sample, earlier: Earlier) -> Answer:
-    """The answer as it is; "truncated" when the limit of tokens cut it, and then its words still count."""
-    response = earlier.get("answer", _NO_ANSWER)
-    if not response.text.strip():
-        return Answer("empty")
-    return Answer("truncated" if response.finish == "length" else "parsed", response.text)
 
 
 def errors(normaliser: Normaliser, reference: str, answer: str) -> dict[str, float]:

@@ -14,6 +14,7 @@ from pytest_audiobench.lines import bounded_lines
 from pytest_audiobench.protocols.bioacoustic.labelled import classes_for, labels_for
 from pytest_audiobench.protocols.bioacoustic.ours import bioacoustic_reading
 from pytest_audiobench.protocols.bioacoustic.published import run_reading, score_from_file_reading, zero_reading
+from pytest_audiobench.protocols.failures import Expects
 from pytest_audiobench.protocols.free_text import choose, free_stage
 from pytest_audiobench.protocols.protocol import Protocol, Reading, remembered
 
@@ -42,6 +43,11 @@ QUESTIONS: Mapping[Task, str] = MappingProxyType(
 
 _LONGEST_LABEL_BYTES = 10_000
 _PLACEHOLDER = re.compile(r"\{(\w*)\}")
+
+
+_EXPECTS: Mapping[Task, Expects] = MappingProxyType(
+    {"classification": "option", "detection": "option", "captioning": "words", "open_ended": "open"}
+)
 
 
 @remembered
@@ -88,7 +94,8 @@ def bioacoustic(
     if task in ("classification", "detection"):
         made.append(zero_reading(task))
     available = MappingProxyType({reading.name: reading for reading in made})
-    asked = Protocol("bioacoustic", (free_stage(words, system, max_new_tokens),), (made[0],), available)
+    stage = free_stage(words, system, max_new_tokens)
+    asked = Protocol("bioacoustic", (stage,), (made[0],), available, expects=_EXPECTS[task])
     return choose(asked, readings)
 
 

@@ -27,14 +27,14 @@ _QUOTED = re.compile(r'"[^"\n]{0,300}"|“[^”\n]{0,300}”')
 
 RULE = (
     "The label that the answer asserts, case, punctuation and spaces ignored. What counts is what stands behind "
-    "</think> or </Reasoning>, and of that the last <answer> or <conclusion> element where there is one. It is read "
-    'as: the whole of it; or the label in its last statement such as "the emotion is …" or "answer: …"; or its first '
-    "or last sentence, or a line, that is a label and nothing else; or else, in an answer of at most 300 characters, "
-    "the only label that it names. A label is named by whole words outside quotation marks, and not where the text "
-    'denies it ("not happy", "no signs of fear, anger or happiness"). Two labels asserted are unparsed. A refusal is '
-    "refused whatever it mentions, unless it goes on to state a label. An answer that is one capital letter stands for "
-    "the choice at that place, so that listeners that are no language models can answer. An answer that was cut counts "
-    "only if the label is complete. Whatever is not parsed is wrong. Choices that are yes and no are read as "
+    "`</think>` or `</Reasoning>`, and of that the last `<answer>` or `<conclusion>` element where there is one. It is "
+    'read as: the whole of it; or the label in its last statement such as "the emotion is …" or "answer: …"; or its '
+    "first or last sentence, or a line, that is a label and nothing else; or else, in an answer of at most 300 "
+    "characters, the only label that it names. A label is named by whole words outside quotation marks, and not where "
+    'the text denies it ("not happy", "no signs of fear, anger or happiness"). Two labels asserted are unparsed. A '
+    "refusal is refused whatever it mentions, unless it goes on to state a label. An answer that is one capital letter "
+    "stands for the choice at that place, so that listeners that are no language models can answer. An answer that was "
+    "cut counts only if the label is complete. Whatever is not parsed is wrong. Choices of yes and no are read as "
     "verification's yes-no does."
 )
 

@@ -1,4 +1,4 @@
-"""Prompts that name the task's labels, and the response to one."""
+"""Prompts that name the task's labels."""
 
 from __future__ import annotations
 
@@ -7,16 +7,8 @@ from collections.abc import Callable
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.models.messages import Response
-from pytest_audiobench.protocols.protocol import Earlier
 
 _PLACEHOLDERS = ("question", "labels")
-_NO_ANSWER = Response()
-
-
-def answered(earlier: Earlier) -> Response:
-    """What the model said; a response without outputs where it was not asked."""
-    return earlier.get("answer", _NO_ANSWER)
 
 
 def words_of(prompt: str) -> Callable[[Sample], str]:

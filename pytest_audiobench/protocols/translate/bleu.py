@@ -10,7 +10,15 @@ from pytest_audiobench.metrics.tokenizers import TOKENIZERS, bleu_signature, lac
 from pytest_audiobench.metrics.translations import bleu_statistics
 from pytest_audiobench.protocols.free_text import read_text
 from pytest_audiobench.protocols.protocol import About, Answer, Example, Reading
-from pytest_audiobench.protocols.translate.texts import NOPUNCT, RAW, Norm, lacks_kana, says_nothing, whisper
+from pytest_audiobench.protocols.translate.texts import (
+    NOPUNCT,
+    RAW,
+    Norm,
+    lacks_kana,
+    says_nothing,
+    whisper,
+    whisper_name,
+)
 
 _WHISPERED = ("13a", "zh")
 _TELLING = {
@@ -40,7 +48,7 @@ def bleu_readings(code: str | None) -> Iterator[Reading]:
     answers are left out. ``code`` is the target language, None when it is not known.
     """
     norms = {"": RAW, "-nopunct": NOPUNCT}
-    whispered = {**norms, "-whisper": Norm(_whisper_name(code), whisper(code), "through Whisper's normaliser")}
+    whispered = {**norms, "-whisper": Norm(whisper_name(code), whisper(code), "through Whisper's normaliser")}
     for tokenizer in TOKENIZERS:
         for suffix, norm in (whispered if tokenizer in _WHISPERED else norms).items():
             keeping = f"bleu-{tokenizer}{suffix}"
@@ -96,7 +104,3 @@ def _about(tokenizer: str, norm: Norm, skips: bool) -> About:
     )
     source = "ours, after Post 2018, 'A Call for Clarity in Reporting BLEU Scores' (sacrebleu)"
     return About(rule, source, (telling, *((_ENGLISH_FOR_JAPANESE,) if skips else ())), defects)
-
-
-def _whisper_name(code: str | None) -> str:
-    return "whisper-en" if code == "en" else "whisper-basic"

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
-import unicodedata
 from collections.abc import Iterator, Mapping
-from functools import lru_cache, partial
+from functools import partial
 
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.metrics.tokenizers import bleu_scorer, bleu_signature, lacking, passable
+from pytest_audiobench.metrics.tokenizers import bleu_scorer, bleu_signature, lacking, library_version, passable
 from pytest_audiobench.metrics.translations import bleu_statistics, sentence_bleu
+from pytest_audiobench.protocols.asr import au_harness, whisper
+from pytest_audiobench.protocols.asr.brackets import without_special_tokens
+from pytest_audiobench.protocols.asr.chinese import text_norm
+from pytest_audiobench.protocols.asr.punctuation import without_punctuation_words
+from pytest_audiobench.protocols.asr.reading import needs
+from pytest_audiobench.protocols.asr.remembered import remembered
 from pytest_audiobench.protocols.free_text import read_text
 from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Reading
 from pytest_audiobench.protocols.spoken.ending import ended
-from pytest_audiobench.protocols.translate.texts import lacks_kana, says_nothing, whisper_basic, whisper_english
+from pytest_audiobench.protocols.translate.texts import lacks_kana, says_nothing, whisper_name
 
 _CHINESE = Example("明天9点开会。", "明天九点开会。")
 _ENGLISH = Example("Meetings don't start at 9!", "meetings do not start at nine")
 _JAPANESE = Example("会議は九時です。", "会議は九時に始まります。")
 _QWEN2_AUDIO = "github QwenLM/Qwen2-Audio, eval_audio/evaluate_st.py"
-_SPECIAL = re.compile(r"<\|.*?\|>")
 _SPACES = re.compile(r"\s+")
 _SPACED_MARK = re.compile(r" ?([!,.?;:])")
 
@@ -90,12 +93,12 @@ def _ultraeval(code: str | None) -> Reading:
 
 def _au_harness(code: str | None) -> Reading:
     tokenizer = "zh" if code == "zh" else "13a"
-    whispered = "en" if code in (None, "en") else "basic"
-    norm = f"nfc+num2words[{code or 'en'}]+whisper-{whispered}+lower+nopunct"
+    spelled = f"num2words-{library_version('num2words')}[{code or 'en'}]"
+    norm = f"nfc+{spelled}+{whisper_name(code or 'en')}+lower+nopunct"
 
     def score(sample: Sample, answer: Answer) -> Mapping[str, float]:
         texts = (answer.value or "", sample.reference)
-        hypothesis, reference = (au_harness_text(text, code or "en") for text in texts)
+        hypothesis, reference = map(au_harness.normaliser(code or "en"), texts)
         return bleu_statistics(hypothesis, [reference], tokenizer)
 
     return Reading(
@@ -112,18 +115,10 @@ def _au_harness(code: str | None) -> Reading:
             (_ENGLISH, _CHINESE),
             "BLEU is meant for text as it is written: without case and marks the number is another, mostly higher one. "
             "Whisper's basic normaliser deletes the vowel signs of Hindi, Tamil or Thai. Digits stay as they are where "
-            "num2words does not know the language, which the original does not survive.",
+            "num2words does not know the language.",
         ),
-        lacking=_lacks_num2words,
+        lacking=needs("num2words", "au-harness", "asr"),
     )
-
-
-@lru_cache(maxsize=2**16)
-def au_harness_text(text: str, code: str) -> str:
-    """``text`` as AU-Harness normalises it before BLEU."""
-    spelled = re.sub(r"\d+", lambda digits: _spelled(digits.group(), code), unicodedata.normalize("NFC", text))
-    normalised = whisper_english(spelled) if code == "en" else whisper_basic(spelled)
-    return "".join(sign for sign in normalised.lower() if unicodedata.category(sign)[0] != "P").strip()
 
 
 def _qwen2_audio(name: str, source: str, code: str | None) -> Reading:
@@ -155,7 +150,7 @@ def _lmms_eval(code: str | None) -> Reading:
     def score(sample: Sample, answer: Answer) -> Mapping[str, float]:
         return bleu_statistics(rewrite(answer.value or ""), [rewrite(sample.reference)], tokenizer)
 
-    norm = "zh-tokens+lower+nopunct" if code == "zh" else "whisper-en+lower+nopunct"
+    norm = "textnorm+zh-tokens+lower+nopunct" if code == "zh" else f"{whisper_name('en')}+lower+nopunct"
     return Reading(
         "lmms-eval",
         f"st:lmms-eval|v:1|norm:{norm}|{bleu_signature(tokenizer, '1')}",
@@ -164,26 +159,29 @@ def _lmms_eval(code: str | None) -> Reading:
         ("bleu",),
         About(
             "Special tokens <|…|> become a space, runs of spaces one, a space before ! , . ? ; : goes. Then "
-            "Whisper's English normaliser, and every token of only punctuation is dropped, in lower case; corpus BLEU "
-            "by 13a. For Chinese the text is cut by sacrebleu's zh, tokens of only punctuation dropped, in lower case; "
-            "corpus BLEU by zh. One reference.",
+            "Whisper's English normaliser, and every token of only punctuation is dropped, in lower case; corpus "
+            "BLEU by 13a. For Chinese TextNorm (numbers in Chinese words, punctuation to spaces) in place of "
+            "Whisper's, then sacrebleu's zh, tokens of only punctuation dropped, in lower case; corpus BLEU by zh. "
+            "One reference.",
             "github EvolvingLMMs-Lab/lmms-eval, lmms_eval/tasks/covost2/utils.py",
             (_CHINESE if code == "zh" else _ENGLISH,),
-            "BLEU without case and punctuation, by an English normaliser whatever the target language. For Chinese the "
-            "original also rewrites numbers by its copy of a Chinese text normaliser, which this reading leaves out: "
-            "texts with digits may differ.",
+            "BLEU without case and punctuation, by an English normaliser whatever the target language: it takes the "
+            "combining marks of other scripts. Our default takes texts as they are.",
         ),
     )
 
 
-@lru_cache(maxsize=2**16)
+@remembered
 def lmms_eval_english(text: str) -> str:
-    return _without_marks(whisper_english(_spaced_as_lmms_eval(text)))
+    """``text`` as lmms-eval normalises it for every target language but Chinese."""
+    return without_punctuation_words(whisper.english(_spaced_as_lmms_eval(text))).lower()
 
 
-@lru_cache(maxsize=2**16)
+@remembered
 def lmms_eval_chinese(text: str) -> str:
-    return _without_marks(bleu_scorer("zh").tokenizer(passable(_spaced_as_lmms_eval(text))))
+    """``text`` as lmms-eval normalises it for Chinese: its numbers in Chinese words, its characters apart."""
+    spaced = text_norm(_spaced_as_lmms_eval(text))
+    return without_punctuation_words(bleu_scorer("zh").tokenizer(passable(spaced))).lower()
 
 
 def _salmonn_repro(code: str | None, skips: bool) -> Reading:
@@ -237,24 +235,4 @@ def _read_as_is(sample: Sample, earlier: Earlier) -> Answer:
 
 
 def _spaced_as_lmms_eval(text: str) -> str:
-    return _SPACED_MARK.sub(r"\1", _SPACES.sub(" ", _SPECIAL.sub(" ", text))).lstrip(" ")
-
-
-def _without_marks(text: str) -> str:
-    tokens = (token for token in text.split(" ") if not all(unicodedata.category(sign)[0] == "P" for sign in token))
-    return " ".join(tokens).lower()
-
-
-def _spelled(digits: str, code: str) -> str:
-    from num2words import num2words
-
-    try:
-        return str(num2words(int(digits), lang=code))
-    # Besides an unknown language it raises what its tables raise for numbers that they do not reach.
-    except (NotImplementedError, OverflowError, ValueError, KeyError, IndexError, TypeError):
-        return digits
-
-
-def _lacks_num2words() -> str:
-    there = importlib.util.find_spec("num2words") is not None
-    return "" if there else "au-harness spells numbers out with num2words: pip install 'pytest-audiobench[asr]'"
+    return _SPACED_MARK.sub(r"\1", _SPACES.sub(" ", without_special_tokens(text))).lstrip(" ")

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import NamedTuple, TypeAlias
+
+from pytest_audiobench.metrics.tokenizers import library_version
+from pytest_audiobench.protocols.asr import whisper as normalisers
+from pytest_audiobench.protocols.asr.remembered import remembered
 
 Rewrite: TypeAlias = Callable[[str], str]
 
@@ -27,27 +30,23 @@ def as_it_is(text: str) -> str:
     return text
 
 
-@lru_cache(maxsize=2**16)
+@remembered
 def lower_nopunct(text: str) -> str:
     """``text`` in lower case without punctuation and symbols; an apostrophe stays between letters."""
     return " ".join(_NO_WORD.sub(" ", text.translate(_CURLY).lower()).split())
 
 
-@lru_cache(maxsize=2**16)
-def whisper_english(text: str) -> str:
-    """``text`` through Whisper's English normaliser: contractions, numbers as digits, British spelling, no marks."""
-    return str(_whisper("EnglishTextNormalizer")(text))
-
-
-@lru_cache(maxsize=2**16)
-def whisper_basic(text: str) -> str:
-    """``text`` through Whisper's basic normaliser. It takes vowel signs of Indic scripts and Thai for punctuation."""
-    return str(_whisper("BasicTextNormalizer")(text))
-
-
 def whisper(code: str | None) -> Rewrite:
-    """Whisper's normaliser for a target language: the English one for English, else the basic one."""
-    return whisper_english if code == "en" else whisper_basic
+    """Whisper's normaliser for a target language: the English one for English, else the basic one.
+
+    The basic one takes vowel signs of Indic scripts and Thai for punctuation.
+    """
+    return normalisers.english if code == "en" else normalisers.basic
+
+
+def whisper_name(code: str | None) -> str:
+    """How a signature calls :func:`whisper`, with the library's version."""
+    return f"whisper-{'en' if code == 'en' else 'basic'}-{library_version('whisper-normalizer')}"
 
 
 RAW = Norm("raw", as_it_is, "as it is")
@@ -63,13 +62,3 @@ def lacks_kana(text: str, references: Sequence[str], code: str | None) -> bool:
     """Whether Japanese is wanted and ``text`` has no kana. Without a target it is wanted where a reference has kana."""
     wanted = code == "ja" if code is not None else any(map(_KANA.search, references))
     return wanted and _KANA.search(text) is None
-
-
-@lru_cache(maxsize=2)
-def _whisper(name: str) -> Rewrite:
-    import whisper_normalizer.basic
-    import whisper_normalizer.english
-
-    home = whisper_normalizer.english if name.startswith("English") else whisper_normalizer.basic
-    made: Rewrite = getattr(home, name)()
-    return made

@@ -1,0 +1,148 @@
+"""``judge-scores:URL``, a judge behind a judge_scores_v1 server."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+from collections.abc import Mapping, Sequence
+from typing import Literal
+from urllib.parse import urlsplit
+
+from pytest_audiobench.errors import FatalError, UsageError
+from pytest_audiobench.models.judge_scores import wire
+from pytest_audiobench.models.judge_scores.parts import JUDGING, parts_of
+from pytest_audiobench.models.judge_scores.wire import Item
+from pytest_audiobench.models.messages import Ask, Response
+from pytest_audiobench.models.model import Limits
+from pytest_audiobench.models.predictions.client import Client, Passing, Patience
+from pytest_audiobench.models.predictions.reply import Breach, Garbled
+from pytest_audiobench.models.remote.endpoint import Endpoint
+from pytest_audiobench.models.remote.keys import checked_key
+from pytest_audiobench.models.spec import check_options, number, written
+
+ADAPTER = "judge-scores/1"
+OPTIONS = ("batch", "concurrency", "name", "timeout_s", "token_env")
+_TRIES = 3
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S, _JITTER = 1.0, 30.0, 0.25
+_BATCHES_AT_ONCE = 4
+
+
+class JudgeScores:
+    """A judge that scores answers from 0 to 1 by a rubric; its server is asked by ``POST`` to the very URL.
+
+    Options: ``name`` (what judges there, since a server of this contract does not say: part of the verdicts' keys),
+    ``batch`` (answers in a call, 16), ``concurrency`` (calls at once, 4), ``timeout_s`` (one call, 120), ``token_env``
+    (the environment variable that holds a bearer token). A call that fails in passing is tried three times in all.
+    """
+
+    batching: Literal["planned", "opaque"] = "opaque"
+    listens = True
+    device = "server"
+    judgings = (JUDGING,)
+
+    def __init__(self, target: str, options: Mapping[str, str] | None = None) -> None:
+        """Raises UsageError for an unknown option, a value that none can have, and anything but a plain URL."""
+        given = dict(options or {})
+        check_options("judge-scores", given, OPTIONS)
+        if not target.lower().startswith(("http://", "https://")):
+            raise UsageError("a judge-scores: judge needs its URL, as in judge-scores:http://127.0.0.1:8010/judge")
+        self._endpoint = Endpoint.of(target)
+        self.spec = written("judge-scores", self._endpoint.url, given)
+        self._batch = int(number("judge-scores", given, "batch", 16, whole=True))
+        self._concurrency = int(number("judge-scores", given, "concurrency", _BATCHES_AT_ONCE, whole=True))
+        self._timeout_s = number("judge-scores", given, "timeout_s", 120.0, least=0.1)
+        self._name, self._token_env = given.get("name", ""), given.get("token_env")
+        self._client: Client | None = None
+
+    @property
+    def limits(self) -> Limits:
+        return Limits(max_batch=self._batch * self._concurrency, max_batch_s=1e9, max_clips=0, tasks=("open",))
+
+    def fingerprint(self) -> Mapping[str, str]:
+        """Where it is asked, and the name that its user gave it: nothing else is known of it."""
+        return {"adapter": ADAPTER, "endpoint": self._endpoint.identity, "name": self._name}
+
+    def load(self) -> None:
+        """Raises UsageError for a token that is absent, FatalError when httpx is not installed."""
+        if self._client is not None:
+            return
+        key = (
+            checked_key(os.environ.get(self._token_env, ""), f"token_env={self._token_env}")
+            if self._token_env
+            else None
+        )
+        place = urlsplit(self._endpoint.url)
+        patience = Patience(timeout_s=self._timeout_s)
+        self._client = Client(f"{place.scheme}://{place.netloc}", patience, key, self._concurrency, lambda: None)
+
+    def ask(self, batch: Sequence[Ask]) -> list[Response]:
+        """A verdict for each: ``{"score": …, "rationale": …}``. What was scored is returned even when a call failed.
+
+        Raises FatalError for a prompt that is no rubric's, and when nothing was scored because calls failed three
+        times or the server broke its contract.
+        """
+        self.load()
+        assert self._client is not None
+        items = [self._item(ask) for ask in batch]
+        found, broken = self._client.run(self._scored(items))
+        if broken is not None and not any(found):
+            raise broken
+        return [verdict or Response(error=str(broken)) for verdict in found]
+
+    def close(self) -> None:
+        if self._client is not None:
+            self._client.close()
+            self._client = None
+
+    def _item(self, ask: Ask) -> Item:
+        parts = parts_of(ask.request.messages)
+        if parts is None:
+            raise FatalError(
+                f"{self.spec} scores answers by a rubric and can be asked nothing else: "
+                f'name it with --ab-judge, for a protocol judged by "{JUDGING}"'
+            )
+        return Item(ask.request.key[:32], parts)
+
+    async def _scored(self, items: Sequence[Item]) -> tuple[list[Response | None], FatalError | None]:
+        """The verdicts in the batch's order, as far as there are any, and what broke."""
+        found: list[Response | None] = [None] * len(items)
+        broken: list[FatalError] = []
+        turn = asyncio.Semaphore(self._concurrency)
+
+        async def put(start: int) -> None:
+            async with turn:
+                if broken:
+                    return
+                part = items[start : start + self._batch]
+                try:
+                    found[start : start + len(part)] = await self._call(part)
+                except FatalError as error:
+                    broken.append(error)
+
+        await asyncio.gather(*(put(start) for start in range(0, len(items), self._batch)))
+        return found, broken[0] if broken else None
+
+    async def _call(self, items: Sequence[Item]) -> list[Response]:
+        assert self._client is not None
+        place, body = urlsplit(self._endpoint.url).path or "/", wire.body(items)
+        pause_s = _FIRST_PAUSE_S
+        for attempt in range(_TRIES):
+            try:
+                reply = await self._client.exchange("POST", place, body)
+                if reply.status != 200:
+                    raise FatalError(self._client.refused(place, reply))
+                return wire.responses(reply.body, [item.wire_id for item in items])
+            except Breach as error:
+                raise FatalError(f"{self._endpoint.url} breaks the judge_scores_v1 contract: {error}") from None
+            except (Passing, Garbled) as error:
+                if attempt == _TRIES - 1:
+                    raise FatalError(
+                        f"{self._endpoint.url} cannot be asked: {error} (tried {_TRIES} times); what it had scored is "
+                        "kept, so mend the server or the URL and run again"
+                    ) from None
+                wanted_s = getattr(error, "after_s", None) or 0.0
+            pause = min(_LONGEST_PAUSE_S, max(wanted_s, pause_s * random.uniform(1.0, 1.0 + _JITTER)))
+            await asyncio.sleep(pause)
+            pause_s *= 2
+        raise AssertionError("unreachable")

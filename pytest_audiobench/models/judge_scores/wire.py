@@ -1,0 +1,86 @@
+"""The judge_scores_v1 contract of BEANS-Next: what is sent, and what of a reply is believed.
+
+Facts from ``beans_next/judges/http_schemas.py`` and ``client.py`` of earthspecies/beans-next: ids are matched whatever
+their order; one that is missing, unknown or there twice breaks the contract, as does a score outside 0 to 1 or none
+where no error is told; an item's own error is that item's alone.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from pytest_audiobench.models.judge_scores.parts import RubricParts
+from pytest_audiobench.models.messages import Response
+from pytest_audiobench.models.predictions.reply import Breach, loads, words
+
+SCHEMA = "judge_scores_v1"
+_LONGEST_RATIONALE = 10_000
+
+
+class Item(NamedTuple):
+    """One answer to be scored, by the id under which the server answers."""
+
+    wire_id: str
+    parts: RubricParts
+
+
+def body(items: Sequence[Item]) -> bytes:
+    """The request for a batch. Lone surrogates, which JSON can hold and UTF-8 cannot, travel as escapes."""
+    told = [
+        {
+            "sample_id": wire_id,
+            "rubric": parts.rendered,
+            "reference_text": parts.reference,
+            "candidate_text": parts.candidate,
+        }
+        for wire_id, parts in items
+    ]
+    return json.dumps({"schema_version": SCHEMA, "items": told}, separators=(",", ":")).encode()
+
+
+def responses(reply: bytes, wire_ids: Sequence[str]) -> list[Response]:
+    """The verdicts in the batch's own order, each as the JSON that a chat model is asked for.
+
+    Raises Breach, naming the field, when they are not exactly one well-formed one for each, Garbled for what is no
+    JSON.
+    """
+    told = loads(reply)
+    if not isinstance(told, dict) or not isinstance(told.get("items"), list):
+        raise Breach("the reply has no list `items`")
+    if told.get("schema_version") != SCHEMA:
+        raise Breach(f"schema_version of the reply is {_shown(told.get('schema_version'))}, not {SCHEMA!r}")
+    found: dict[str, Response] = {}
+    expected = set(wire_ids)
+    for number, item in enumerate(told["items"]):
+        place = f"items[{number}]"
+        wire_id = item.get("sample_id") if isinstance(item, dict) else None
+        if not isinstance(wire_id, str) or wire_id not in expected:
+            raise Breach(f"sample_id of {place} is {_shown(wire_id)}, which was not asked about")
+        if wire_id in found:
+            raise Breach(f"sample_id of {place} is {_shown(wire_id)}, which was scored before")
+        found[wire_id] = _response(item, place)
+    if missing := [wire_id for wire_id in wire_ids if wire_id not in found]:
+        raise Breach(f"{len(missing)} of {len(wire_ids)} answers have no score, the first {missing[0]!r}")
+    return [found[wire_id] for wire_id in wire_ids]
+
+
+def _response(item: Mapping[str, Any], place: str) -> Response:
+    error, rationale, score = item.get("error"), item.get("rationale"), item.get("score")
+    for name, value in (("error", error), ("rationale", rationale)):
+        if value is not None and not isinstance(value, str):
+            raise Breach(f"{name} of {place} is {_shown(value)}, not a text")
+    if error and error.strip():
+        return Response(error=f"the judge could not score this answer: {words(error)}")
+    if isinstance(score, bool) or not isinstance(score, (int, float)) or not math.isfinite(score):
+        raise Breach(f"score of {place} is {_shown(score)}, not a number")
+    if not 0.0 <= score <= 1.0:
+        raise Breach(f"score of {place} is {_shown(score)}, outside 0 to 1")
+    verdict = {"score": score, "rationale": (rationale or "")[:_LONGEST_RATIONALE]}
+    return Response.of(json.dumps(verdict, ensure_ascii=False))
+
+
+def _shown(value: object) -> str:
+    return words(repr(value), 80)

@@ -1,0 +1,118 @@
+"""No subject and no extractor is ever told what is true, by any prompt that is shipped."""
+
+import json
+from types import SimpleNamespace
+
+import pytest
+
+from pytest_audiobench.audio.clip import ArraySource, Clip
+from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.models.messages import Message, Response
+from pytest_audiobench.models.model import Limits
+from pytest_audiobench.protocols.catalogue import FAMILIES, family
+from pytest_audiobench.protocols.judged import judged, shipped
+from pytest_audiobench.protocols.multiple_choice import PROMPTS, multiple_choice
+from pytest_audiobench.protocols.protocol import Judging, Stage
+from pytest_audiobench.runs.handle import Handle
+from pytest_audiobench.runs.judging import put_to_judges
+from pytest_audiobench.runs.requests import Requester
+from pytest_audiobench.runs.slices import Taken
+
+SECRET = "XYZZY"
+READINGS = [judging.readings[0].name for judging in shipped()]
+PROTOCOLS = {
+    **{name: family(name) for name in FAMILIES},
+    **{f"multiple_choice {name}": multiple_choice(prompt=name) for name in PROMPTS},
+    "every judge": judged(multiple_choice(), *READINGS),
+    "every judge of free answers": judged(None, *READINGS),
+}
+
+
+def handle(alias="j", **model):
+    limits = Limits()
+    made = {"spec": f"stub:{alias}", "limits": limits, "listens": True, "batching": "opaque", "device": "cpu", **model}
+    return Handle(alias, SimpleNamespace(fingerprint=lambda: {"stub": alias}, **made))
+
+
+def secretive(stage):
+    """A sample all of whose truths, and all metadata that the stage does not vouch for, hold the secret."""
+    hidden = ("answer", "label", "reference", "transcript", "true_letter", "speaker", "faithfulness_letter")
+    return Sample(
+        "sample",
+        (Clip(ArraySource.of([0.0] * 160, 16_000)),),
+        "What is heard?",
+        ("a dog", "a cat", "a horse"),
+        f"{SECRET} reference",
+        {**{name: f"{SECRET} {name}" for name in hidden}, **dict.fromkeys(stage.fields, "English")},
+        (f"{SECRET} reference", f"{SECRET} other"),
+    )
+
+
+def sent(stage, stages):
+    """All of a request for that stage that could reach a model, as text."""
+    sample = secretive(stage)
+    earlier = {one.name: Response.of("I hear a dog.") for one in stages if one.role == "subject" and one is not stage}
+    request = Requester(handle(), stage, "data", 0).request(Taken(sample, 0, ("key",), (1.0,), None), earlier)
+    return json.dumps([request.messages, request.choices, request.stage, request.task])
+
+
+def stages_of(protocol):
+    stages = put_to_judges(protocol, {"one": handle("one"), "two": handle("two")}).protocol.stages
+    return [(stage, stages) for stage in stages]
+
+
+STAGES = [(name, stage, stages) for name, protocol in PROTOCOLS.items() for stage, stages in stages_of(protocol)]
+
+
+@pytest.mark.parametrize(("stage", "stages"), [one[1:] for one in STAGES], ids=[f"{n}-{s.name}" for n, s, _ in STAGES])
+def test_only_a_judge_is_told_what_is_true(stage, stages):
+    assert (SECRET in sent(stage, stages)) == (stage.role == "judge")
+
+
+def test_every_judging_that_is_shipped_was_tried():
+    tried = {stage.name.partition("@")[0]: stage.role for _, stage, _ in STAGES if stage.judge}
+    assert tried == {judging.name: judging.role for judging in shipped()}
+    assert sorted(tried.values()) == ["extractor", *["judge"] * 6]
+
+
+def test_a_judge_is_played_nothing():
+    for _, stage, _ in STAGES:
+        taken = Taken(secretive(stage), 0, ("key",), (1.0,), None)
+        request = Requester(handle(), stage, "data", 0).request(taken, {"answer": Response.of("a dog")})
+        assert bool(request.clips) == (stage.role == "subject")
+
+
+@pytest.mark.parametrize("role", ["subject", "extractor"])
+def test_a_prompt_that_would_tell_the_answer_cannot(role):
+    def greedy(sample, earlier):
+        return (Message("user", (f"Is it {sample.reference} {sample.truths} {sample.references}?",)),)
+
+    stage = Stage("answer", greedy, role=role)
+    assert SECRET not in sent(stage, [stage])
+
+
+@pytest.mark.parametrize("way", [lambda metadata: metadata["label"], lambda metadata: metadata.get("label", "")])
+def test_metadata_reaches_a_prompt_only_when_the_stage_names_the_field(way):
+    def render(sample, earlier):
+        return (Message("user", (f"It is {way(sample.metadata)}.",)),)
+
+    stage = Stage("answer", render)
+    with pytest.raises(UsageError, match=r"metadata 'label', which might tell the answer: .*fields=\('label',\)"):
+        sent(stage, [stage])
+    told = stage.__class__("answer", render, fields=("label",))
+    assert "It is English." in sent(told, [told])
+
+
+def test_a_judging_of_ones_own_is_told_what_its_role_may_know():
+    def prompt(sample, answer):
+        return (Message("user", (f"{sample.reference}: {answer}",)),)
+
+    for role in ("judge", "extractor"):
+        readings = tuple(
+            reading.__class__(**{**vars(reading), "name": "own", "judge": "own", "beside": ()})
+            for reading in shipped()[0].readings[1:2]
+        )
+        protocol = judged(None, own=(Judging("own", prompt, readings, shipped()[0].settings, role),))
+        (stage,) = (stage for stage, _ in stages_of(protocol) if stage.judge == "one")
+        assert (SECRET in sent(stage, protocol.stages)) == (role == "judge")
