@@ -24,20 +24,11 @@ _REFUSAL = re.compile(
     re.I | re.X,
 )
 _SIGNS: tuple[str, ...] = (
-    "sorry",
-    "apolog",
-    "unfortunately",
-    "able",
-    "afraid",
-    "can",
-    "could",
-    "don",
-    "do not",
-    "will not",
-    "won",
-    "not p",
+    *("sorry", "apolog", "unfortunately", "unable", "not able", "not sure", "afraid", "possible", "please"),
+    *("can't", "can’t", "cant", "cannot", "can not", "couldn", "could not", "don't", "don’t", "dont", "do not"),
+    *("will not", "won't", "won’t", "wont", " ai", "artificial"),
+    *(f" {article} {kind}" for article in ("a", "an") for kind in ("text", "language", "large")),
 )
-_SIGNS += ("impossible", "please", "as a", "i'm a", "i’m a", "i am a", "we're a", "we’re a", "we are a", "sure")
 """One of these is in every refusal; most answers hold none, which is much cheaper to see."""
 
 
