@@ -34,6 +34,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _USAGE if isinstance(error, UsageError) else _FAILED
     except KeyboardInterrupt:
         return _INTERRUPTED
+    except BrokenPipeError:
+        # Whoever reads the output (head, a pager) has seen enough; nothing more may be flushed at exit.
+        sys.stdout = None
+        return 0
 
 
 def _verbs() -> list[str]:

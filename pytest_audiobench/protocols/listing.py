@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from pytest_audiobench.datasets.sample import Sample
@@ -9,6 +11,14 @@ from pytest_audiobench.metrics.registry import metric_kind, names
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.catalogue import FAMILIES, family
 from pytest_audiobench.protocols.protocol import Answer, Example, Protocol, Reading
+
+_VERSION = re.compile(
+    r"\b(version|nltk|pycocoevalcap|rouge_score|sacrebleu|num2words|whisper(?:-[a-z]+)?)([:-])\d+(?:\.\d+)+"
+)
+"""The version of a library in a signature: the list says which library, a run which version of it."""
+
+_SHOWN = 3
+"""Metrics shown of an example."""
 
 _ESCAPES = str.maketrans({"|": "\\|", "\n": " ⏎ ", "<": "&lt;", ">": "&gt;"})
 
@@ -71,35 +81,48 @@ def _reading(family_: str, reading: Reading, stage: str) -> Iterator[str]:
     about = reading.about
     yield f"### {family_}: {reading.name}"
     yield ""
-    yield f"Signature `{reading.signature}`"
+    signature = _VERSION.sub(r"\1\2…", reading.signature)
+    yield f"Signature `{signature}`"
     yield ""
-    yield about.rule
+    yield _prose(about.rule)
     if reading.beside:
         kept = ", ".join(f"`{name}`" for name in reading.beside)
         yield f"It leaves answers out of its score; {kept} is shown beside it."
     if about.defects:
         yield ""
-        yield f"**Known defects.** {about.defects}"
+        yield f"**Known defects.** {_prose(about.defects)}"
     yield ""
-    yield f"Source: {about.source}."
+    yield f"Source: {_prose(about.source)}."
     yield ""
+    if reading.lacking():
+        yield "No example is computed here, since it needs parts that no package of this project brings."
+        yield ""
+        return
     rows = worked(reading, stage)
     if rows:
-        yield from _examples(rows)
+        yield from _examples(reading.metrics[:_SHOWN], rows)
         yield ""
 
 
-def _examples(rows: Sequence[tuple[Example, Answer, Mapping[str, float] | None]]) -> Iterator[str]:
+def _examples(
+    metrics: Sequence[str], rows: Sequence[tuple[Example, Answer, Mapping[str, float] | None]]
+) -> Iterator[str]:
     has_choices = any(example.choices for example, _, _ in rows)
-    yield f"| answer | {'options | ' if has_choices else ''}reference | read as | scores |"
+    yield f"| answer | {'options | ' if has_choices else ''}reference | read as | it alone scores |"
     yield f"|---|{'---|' if has_choices else ''}---|---|---|"
     for example, answer, scores in rows:
         truths = example.references or (example.reference,)
         read = answer.status if answer.value is None else _cell(answer.value)
-        scored = "left out" if scores is None else ", ".join(f"{name} {value:g}" for name, value in scores.items())
+        scored = "left out" if scores is None else _scored(metrics, scores)
         options = f"{_cell(' / '.join(example.choices))} | " if has_choices else ""
         cut = " (cut by the limit of tokens)" if example.finish == "length" else ""
         yield f"| {_cell(example.text)}{cut} | {options}{_cell(' / '.join(truths))} | {read} | {scored} |"
+
+
+def _scored(metrics: Sequence[str], scores: Mapping[str, float]) -> str:
+    """The metrics over this one sample alone."""
+    values = ((name, metric_kind(name).estimate([scores], None).value) for name in metrics)
+    return ", ".join(f"{name} {'–' if math.isnan(value) else f'{value:.3g}'}" for name, value in values)
 
 
 def _metrics() -> Iterator[str]:
@@ -115,6 +138,12 @@ def _metrics() -> Iterator[str]:
 
 def _anchor(family_: str, reading: str) -> str:
     return f"{family_}-{reading}".lower()
+
+
+def _prose(text: str) -> str:
+    """``text`` with what looks like a tag shown as it is; within backticks it is already."""
+    pieces = text.split("`")
+    return "`".join(piece if number % 2 else piece.replace("<", "&lt;") for number, piece in enumerate(pieces))
 
 
 def _cell(text: str) -> str:

@@ -101,9 +101,18 @@ def _drawn(units: Floats, counts: Floats, value: Statistic, of: str, confidence:
     at_once = max(1, _CELLS // max(units.shape))
     for start in range(0, RESAMPLES, at_once):
         drawn = min(at_once, RESAMPLES - start)
-        weights = generator.multinomial(int(counts.sum()), counts / counts.sum(), size=drawn)
-        found.append(value(weights.astype(np.float64) @ units))
+        found.append(value(_weights(generator, counts, drawn) @ units))
     return _percentiles(np.concatenate(found), f"{of}, {RESAMPLES} resamples", confidence)
+
+
+def _weights(generator: np.random.Generator, counts: Floats, drawn: int) -> Floats:
+    """How often each unit is in each of ``drawn`` resamples, shape (drawn, d)."""
+    total = int(counts.sum())
+    if total > len(counts):
+        return generator.multinomial(total, counts / counts.sum(), size=drawn).astype(np.float64)
+    # Units that occur once each: counting drawn positions costs a tenth of the multinomial.
+    resamples = [np.bincount(generator.integers(0, total, size=total), minlength=total) for _ in range(drawn)]
+    return np.array(resamples, dtype=np.float64)
 
 
 def _percentiles(values: Floats, of: str, confidence: float) -> Interval:
