@@ -45,7 +45,17 @@ def plain(one: Joined) -> dict[str, Any]:
     return {
         **{
             name: first[name]
-            for name in ("eval", "model", "dataset", "sample_id", "epoch", "question", "choices", "reference")
+            for name in (
+                "eval",
+                "model",
+                "dataset",
+                "sample_id",
+                "epoch",
+                "question",
+                "choices",
+                "reference",
+                "references",
+            )
         },
         "text": outputs[0]["text"],
         "finish": outputs[0]["finish"],
