@@ -57,6 +57,7 @@ def plain(one: Joined) -> dict[str, Any]:
                 "references",
             )
         },
+        "references": first.get("references", []),
         "text": outputs[0]["text"],
         "finish": outputs[0]["finish"],
         "error": next((row["error"] for row in own if row["error"] is not None), None),
