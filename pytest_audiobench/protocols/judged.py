@@ -10,9 +10,10 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import AudioSlot, Message, Settings
 from pytest_audiobench.protocols.judging import audiobench, extract, sakura, salmonn, yes_no
 from pytest_audiobench.protocols.judging import rubric as rubrics
-from pytest_audiobench.protocols.protocol import Earlier, Judging, Protocol, Stage
+from pytest_audiobench.protocols.protocol import Earlier, Judging, Protocol, Stage, remembered
 
 
+@remembered
 def judged(
     protocol: Protocol | None = None,
     *readings: str,
