@@ -31,7 +31,7 @@ def overlapped_speech(
     Raises UsageError for an unknown reading.
     """
     stage = free_stage(lambda sample: sample.question or prompt, system, max_new_tokens, task="transcription")
-    asked = Protocol("overlapped_speech", (stage,), (_READINGS["cpwer"],), _READINGS, expects="words")
+    asked = Protocol("overlapped_speech", (stage,), (_READINGS["cpwer"],), _READINGS, expects="all_words")
     return choose(asked, readings)
 
 

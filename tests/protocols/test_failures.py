@@ -81,3 +81,11 @@ def test_empty_and_cut_answers_say_so():
 def test_any_text_is_classed_and_its_own_reference_is_never_foreign(text, reference, expects):
     assert set(of(text, reference, expects=expects)) <= set(FAILURES)
     assert not {"wrong_task", "wrong_script", "loop", "runaway", "refused"} & set(of(text, text, expects=expects))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["I can't transcribe this.", "I am unable to translate it", "We cannot describe that", "No audio was provided."],
+)
+def test_what_declines_a_task_in_words_is_refused(text):
+    assert "refused" in failures(Sample("a", (), "", reference="a dog barks"), Response.of(text), "words")

@@ -9,7 +9,6 @@ from functools import partial
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.captions import (
     CIDER_SET,
-    COCO_BLEU_NAMES,
     cider_d,
     lacks_captions,
     lacks_spice,
@@ -168,8 +167,7 @@ def _audiobench() -> Reading:
 def _ultraeval() -> Reading:
     def score(sample: Sample, answer: Answer) -> Mapping[str, float]:
         said, true = words_of(answer.value or ""), [words_of(truth) for truth in sample.truths]
-        counted = bleu_statistics(said, true, "none")
-        return {**{name: counted[name] for name in COCO_BLEU_NAMES}, "rouge_l": rouge_l(said, true)}
+        return {**bleu_statistics(said, true, "none"), "rouge_l": rouge_l(said, true)}
 
     return Reading(
         "ultraeval",
