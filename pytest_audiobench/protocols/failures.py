@@ -101,7 +101,7 @@ def _loops(tokens: list[str]) -> bool:
 def _is_foreign(text: str, truths: str) -> bool:
     if text.isascii() and truths.isascii():
         return False
-    wanted, said = _scripts(truths), _scripts(text)
+    wanted, said = (_scripts(unicodedata.normalize("NFKC", one)) for one in (truths, text))
     letters = sum(said.values())
     if not wanted or letters < 2:
         return False

@@ -89,3 +89,7 @@ def test_any_text_is_classed_and_its_own_reference_is_never_foreign(text, refere
 )
 def test_what_declines_a_task_in_words_is_refused(text):
     assert "refused" in failures(Sample("a", (), "", reference="a dog barks"), Response.of(text), "words")
+
+
+def test_wide_letters_are_no_other_script():
+    assert failures(Sample("a", (), "", reference="abc def"), Response.of("ＡＢＣ ＤＥＦ"), "words") == ()

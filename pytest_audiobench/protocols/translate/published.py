@@ -203,8 +203,8 @@ def _salmonn_repro(code: str | None, skips: bool) -> Reading:
             "Corpus BLEU by characters for Chinese and Japanese, else by 13a, of the texts as they are but for a "
             "written end token </s>. "
             + (
-                "Answers that the limit of tokens cut, empty ones and, where Japanese is wanted, those without kana "
-                "are left out."
+                "Answers that the limit of tokens cut, empty ones, the word null or None and, where Japanese is "
+                "wanted, those without kana are left out."
                 if skips
                 else "All answers count."
             ),
