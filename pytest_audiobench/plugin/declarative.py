@@ -74,9 +74,8 @@ def _read(path: Path) -> Mapping[str, Any]:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} is not valid TOML: {error}") from error
-    for key, value in table.items():
-        if key not in _KEYS:
-            continue
+    for key in filter(table.__contains__, _KEYS):
+        value = table[key]
         texts = value if isinstance(value, list) else [value]
         if not isinstance(value, _KEYS[key]) or not all(isinstance(text, str) for text in texts):
             kind = " or ".join(_KINDS[one] for one in (str, list) if one is _KEYS[key] or key == "protocols")

@@ -72,6 +72,11 @@ def test_refusals_are_none_where_that_is_what_was_said():
     assert of("I'm sorry, I cannot hear you.", "i'm sorry, i cannot hear you") == ()
 
 
+def test_to_name_a_language_is_not_to_decline():
+    assert of("Korea recognizes English as a language.", expects="open") == ()
+    assert of("As a language model, I only read texts.", expects="open") == ("refused",)
+
+
 def test_empty_and_cut_answers_say_so():
     assert of("  ") == ("empty",)
     assert of("the cat", finish="length") == ("truncated",)
@@ -93,3 +98,9 @@ def test_what_declines_a_task_in_words_is_refused(text):
 
 def test_wide_letters_are_no_other_script():
     assert failures(Sample("a", (), "", reference="abc def"), Response.of("ＡＢＣ ＤＥＦ"), "words") == ()
+
+
+def test_reasoning_in_the_questions_own_language_is_not_foreign_to_options_in_another():
+    sample = Sample("s", (), "Which word is spoken?", choices=("사과", "바나나"), reference="사과")
+    assert failures(sample, Response.of("The speaker says an apple, so the answer is 사과"), "option") == ()
+    assert failures(sample, Response.of("это яблоко"), "option") == ("wrong_script",)
