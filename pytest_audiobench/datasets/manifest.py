@@ -6,7 +6,8 @@ field     JSONL                                         CSV
 id        text, unique                                  the same
 audio     a path beside the manifest, or a list of      several paths are separated by ``;``
           them
-question  text                                          the same
+question  text; absent where the manifest or the        the same
+          protocol has one for all
 choices   a list of texts; absent for an open question  separated by ``|``; empty for none
 answer    one of the choices, or its letter; for an     the same
           open question the true text
@@ -40,9 +41,10 @@ def manifest(
 ) -> Dataset:
     """The data set that the manifest at ``path`` lists; a relative path is read from the test file's folder.
 
-    ``name`` is the manifest's file name without its suffix unless given; ``question`` is asked where a
-    row has none; ``cluster`` and ``groups`` name metadata fields. Nothing is read until an eval runs;
-    then UsageError names the file, the line and the id of the first thing that is wrong.
+    ``name`` is the manifest's file name without its suffix unless given; ``question`` is asked where a row has none,
+    and where neither has one the protocol asks in words of its own, or refuses the sample; ``cluster`` and ``groups``
+    name metadata fields. Nothing is read until an eval runs; then UsageError names the file, the line and the id of the
+    first thing that is wrong.
     """
     file = Path(path)
     called = name or file.stem

@@ -19,7 +19,6 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.stats.intervals import Floats
 
 CAPTIONS_EXTRA = "pip install 'pytest-audiobench[captions]'"
-COCO_BLEU_NAMES = ("sys_len", "ref_len", *(f"match{n}" for n in range(1, 5)), *(f"total{n}" for n in range(1, 5)))
 
 CIDER_SET = "cider_set"
 """The statistic beside a CIDEr-D: how many captions it was counted over."""
@@ -75,7 +74,7 @@ def rouge_google(kind: str, candidate: str, reference: str, stemmed: bool) -> tu
 
 
 def coco_bleu_of(order: int, sums: Floats) -> Floats:
-    """COCO's corpus BLEU up to n-grams of ``order``, 0 to 1, of sums of shape (r, 10) as ``COCO_BLEU_NAMES`` lists.
+    """COCO's corpus BLEU up to n-grams of ``order``, 0 to 1, of sums of shape (r, 10) as ``BLEU_NAMES`` lists.
 
     Unlike sacrebleu's it is not smoothed: without any 4-gram in common BLEU-4 is 0 but for a trace.
     """

@@ -43,9 +43,9 @@ def mean_of(
 
 
 def ratio_of(
-    metric: str, tops: Sequence[str], bottoms: Sequence[str], empty: str
+    metric: str, tops: Sequence[str], bottoms: Sequence[str], empty: str, most: float = math.inf
 ) -> Callable[[Sequence[Statistics], Clusters], Estimate]:
-    """The sum of all ``tops`` over the sum of all ``bottoms``, such as sum(S + D + I) / sum(N).
+    """The sum of all ``tops`` over the sum of all ``bottoms``, such as sum(S + D + I) / sum(N), at most ``most``.
 
     Where the bottoms add up to nothing the value is NaN, and ``method`` says that ``empty``.
     """
@@ -58,7 +58,7 @@ def ratio_of(
         total = float(below.sum())
         if total == 0.0:
             return Estimate(math.nan, None, None, len(below), none(empty).method)
-        interval = ratio(above, below, clusters)
+        interval = ratio(above, below, clusters, most=most)
         return Estimate(float(above.sum()) / total, interval.lower, interval.upper, len(below), interval.method)
 
     return estimate

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
@@ -53,25 +54,23 @@ def cp_errors(references: Sequence[Words], heard: Sequence[Words]) -> TalkerErro
         raise UsageError(
             f"a sample has {len(references)} true talkers; cpWER is sought for at most {MOST_TALKERS}: cut it shorter"
         )
+    words, spoken = sum(map(len, references)), sum(map(len, heard))
     # best[taken] is the least (errors, substitutions) with the references of the bit set ``taken`` given to talkers
-    # seen so far. What a talker costs is counted against inserting all its words, a reference against deleting its.
-    deleted = [len(reference) for reference in references]
-    best: dict[int, tuple[int, int]] = {0: (sum(deleted), 0)}
-    for said in heard:
-        counts = [token_errors(reference, said) for reference in references]
-        reached = {taken: (errors + len(said), replaced) for taken, (errors, replaced) in best.items()}
+    # seen so far; all other references are deleted, all other talkers inserted.
+    best: dict[int, tuple[int, int]] = {0: (words + spoken, 0)}
+    gains = [[_gain(reference, said) for reference in references] for said in heard]
+    for own in (gains[talker] for talker in _worth_a_look(gains)):
+        reached = dict(best)
         for taken, (errors, replaced) in best.items():
-            for number, count in enumerate(counts):
+            for number, (fewer, substituted) in enumerate(own):
                 if taken >> number & 1:
                     continue
-                own = count["S"] + count["D"] + count["I"]
-                candidate = (errors - deleted[number] + own, replaced + count["S"])
+                candidate = (errors + fewer, replaced + substituted)
                 now = taken | 1 << number
                 if now not in reached or candidate < reached[now]:
                     reached[now] = candidate
         best = reached
     errors, substitutions = min(best.values())
-    words, spoken = sum(deleted), sum(map(len, heard))
     # Whatever the alignment, deletions exceed insertions by as much as the references are longer.
     deletions = (errors - substitutions + words - spoken) // 2
     surplus = len(references) - len(heard)
@@ -83,3 +82,23 @@ def cp_errors(references: Sequence[Words], heard: Sequence[Words]) -> TalkerErro
         missed=max(0, surplus),
         extra=max(0, -surplus),
     )
+
+
+def _gain(reference: Words, said: Words) -> tuple[int, int]:
+    """Errors of the two together less those of each alone, and the substitutions: the less, the better they fit."""
+    found = token_errors(reference, said)
+    return found["S"] + found["D"] + found["I"] - len(reference) - len(said), found["S"]
+
+
+def _worth_a_look(gains: Sequence[Sequence[tuple[int, int]]]) -> list[int]:
+    """The heard talkers among the best for any reference, as many for each as there are references.
+
+    Others could only take the place of a better one that is free, so that thousands of lines cost no more than a few.
+    """
+    references = len(gains[0]) if gains else 0
+    found = {
+        talker
+        for number in range(references)
+        for talker in heapq.nsmallest(references, range(len(gains)), key=lambda talker: gains[talker][number])
+    }
+    return sorted(found)

@@ -115,6 +115,12 @@ def passable(text: str) -> str:
     return _UNPASSABLE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
+def tokenized(tokenizer: str, text: str) -> str:
+    """``text`` as ``tokenizer`` divides it, spaces between tokens. Raises UsageError where something is lacking."""
+    found: str = bleu_scorer(tokenizer).tokenizer(passable(text))
+    return found
+
+
 def bleu_scorer(tokenizer: str) -> Any:
     """The ``BLEU`` of sacrebleu with ``tokenizer``, made once. Raises UsageError where something is lacking."""
     return _scorer(tokenizer, spm_path(tokenizer) if tokenizer in SPM_MODELS else None)

@@ -22,7 +22,6 @@ _KEYS: Mapping[str, type | tuple[type, ...]] = {
     "protocol": str,
     "readings": list,
     "protocols": (str, list),
-    "prompt": str,
     "cluster": str,
     "groups": list,
     "require": list,
@@ -65,8 +64,7 @@ def _test(table: Mapping[str, Any]) -> Callable[..., None]:
 def _protocol(table: Mapping[str, Any]) -> Any:
     from pytest_audiobench.protocols.catalogue import family
 
-    named = {"prompt": table["prompt"]} if "prompt" in table else {}
-    made = family(table.get("protocol", _FIRST), **named)
+    made = family(table.get("protocol", _FIRST), **{key: value for key, value in table.items() if key not in _KEYS})
     return made.reading_as(*table["readings"]) if table.get("readings") else made
 
 
@@ -76,19 +74,15 @@ def _read(path: Path) -> Mapping[str, Any]:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} is not valid TOML: {error}") from error
-    for key, value in table.items():
-        if key not in _KEYS:
-            raise UsageError(f"{path}: unknown key {key!r}; allowed are {', '.join(_KEYS)}")
+    for key in filter(table.__contains__, _KEYS):
+        value = table[key]
         texts = value if isinstance(value, list) else [value]
         if not isinstance(value, _KEYS[key]) or not all(isinstance(text, str) for text in texts):
             kind = " or ".join(_KINDS[one] for one in (str, list) if one is _KEYS[key] or key == "protocols")
             raise UsageError(f"{path}: {key} must be {kind}, not {value!r}")
     if ("manifest" in table) == ("dataset" in table):
         raise UsageError(f"{path}: name either a manifest or a dataset")
-    from pytest_audiobench.protocols.catalogue import FAMILIES
-
-    if table.get("protocol", _FIRST) not in FAMILIES:
-        raise UsageError(f"{path}: unknown protocol {table['protocol']!r}; there are {', '.join(FAMILIES)}")
+    _check_protocol(path, table)
     from pytest_audiobench.gate.thresholds import parse_threshold
 
     for text in table.get("require", ()):
@@ -97,3 +91,23 @@ def _read(path: Path) -> Mapping[str, Any]:
         except UsageError as error:
             raise UsageError(f"{path}: {error}") from error
     return table
+
+
+def _check_protocol(path: Path, table: Mapping[str, Any]) -> None:
+    """Every key that is not the file's own is an option of its family."""
+    from pytest_audiobench.protocols.catalogue import FAMILIES
+    from pytest_audiobench.protocols.written import check_options, options_of
+
+    name = table.get("protocol", _FIRST)
+    if name not in FAMILIES:
+        raise UsageError(f"{path}: unknown protocol {name!r}; there are {', '.join(FAMILIES)}")
+    options = {key: value for key, value in table.items() if key not in _KEYS}
+    known = options_of(name)
+    if unknown := [key for key in options if key not in known]:
+        raise UsageError(
+            f"{path}: unknown key {unknown[0]!r}; allowed are {', '.join(_KEYS)}, and for {name} {', '.join(known)}"
+        )
+    try:
+        check_options(name, options)
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from None

@@ -34,5 +34,6 @@ def captioning(
 
     made = (*word_readings(), *model_readings(), *published_readings())
     available = MappingProxyType({reading.name: reading for reading in made})
-    asked = Protocol("captioning", (free_stage(words, system, max_new_tokens),), (available["captions"],), available)
+    stage = free_stage(words, system, max_new_tokens)
+    asked = Protocol("captioning", (stage,), (available["captions"],), available, expects="words")
     return choose(asked, readings)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -36,9 +36,13 @@ FAMILIES: Mapping[str, str] = MappingProxyType(
 
 def family(name: str, **options: Any) -> Protocol:
     """The family's protocol as it comes, or called with ``options``; every reading it has is among ``available``."""
-    module = importlib.import_module(f"pytest_audiobench.protocols.{name}")
-    made: Protocol = getattr(module, name)(**options)
-    return made
+    return function_of(name)(**options)
+
+
+def function_of(name: str) -> Callable[..., Protocol]:
+    """What is called for the family ``name``, a name in ``FAMILIES``."""
+    function: Callable[..., Protocol] = getattr(importlib.import_module(f"pytest_audiobench.protocols.{name}"), name)
+    return function
 
 
 def known_readings() -> frozenset[str]:

@@ -70,6 +70,9 @@ def fense(encoder: Encoder | Path, checker: Checker, name: str) -> Reading:
         wrong = np.asarray(checker(texts), dtype=np.float64) if texts else np.zeros(0)
         if wrong.shape != (len(texts),):
             raise UsageError(f"the checker of fense-{name} gave {wrong.shape} for {len(texts)} texts: one number each")
+        if np.isnan(wrong).any():
+            worst = texts[int(np.argmax(np.isnan(wrong)))]
+            raise UsageError(f"the checker of fense-{name} gave NaN for the text {worst[:60]!r}; see to the checker")
         similar = [float(np.mean(one)) if one else 0.0 for one in _each_cosine(encode, scored)]
         return [{"fense": value * (0.1 if chance > 0.9 else 1.0)} for value, chance in zip(similar, wrong, strict=True)]
 

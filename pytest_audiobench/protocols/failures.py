@@ -13,11 +13,12 @@ from itertools import pairwise
 from typing import Literal, TypeAlias
 
 from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.metrics.phones import PHONES
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.refusals import refuses
 
-Expects: TypeAlias = Literal["words", "option", "open"]
-"""What an answer should be: the words of a reference, an option or label, or anything."""
+Expects: TypeAlias = Literal["words", "all_words", "option", "open"]
+"""What an answer should be: the words of a reference, those of all references, an option or label, or anything."""
 
 WORDINGS = ("wrong_task", "wrong_script", "loop", "runaway")
 """The classes that only the text shows."""
@@ -25,11 +26,7 @@ WORDINGS = ("wrong_task", "wrong_script", "loop", "runaway")
 FAILURES = (*WORDINGS, "refused", "empty", "truncated", "out_of_range")
 """All classes. An answer may fall into several."""
 
-_ARPABET = (
-    "aa ae ah ao aw ax axr ay b bcl ch d dcl dh dx eh el em en eng epi er ey f g gcl h# hh hv ih ix iy jh k kcl l m n "
-    "ng nx ow oy p pau pcl q r s sh sil spn t tcl th uh uw ux v w y z zh"
-)
-_PHONES = frozenset(_ARPABET.split())
+_PHONES = PHONES | {"spn"}
 _STRESS = re.compile(r"(?<=[a-z])[0-2]$")
 _UNSPACED = frozenset({"HAN", "THAI", "LAO", "KHMER", "MYANMAR"})
 _LONGEST_CYCLE, _FEWEST_CYCLES = 20, 4
@@ -46,14 +43,16 @@ def failures(sample: Sample, response: Response, expects: Expects) -> tuple[str,
     if not text.strip():
         return ("empty",)
     found = []
-    if expects == "words" and _is_phones(text) and not any(map(_is_phones, sample.truths)):
+    in_words = expects in ("words", "all_words")
+    if in_words and _is_phones(text) and not any(map(_is_phones, sample.truths)):
         found.append("wrong_task")
     if expects != "open" and _is_foreign(text, "\n".join(_written(sample, expects))):
         found.append("wrong_script")
     tokens = _tokens(text)
     if _loops(tokens) and not any(_loops(_tokens(truth)) for truth in sample.truths):
         found.append("loop")
-    if expects == "words" and len(tokens) > 3 * max(len(_tokens(truth)) for truth in sample.truths) + 5:
+    wanted = [len(_tokens(truth)) for truth in sample.truths]
+    if in_words and len(tokens) > 3 * (sum(wanted) if expects == "all_words" else max(wanted)) + 5:
         found.append("runaway")
     if response.finish == "refusal" or (refuses(text) and not any(map(refuses, sample.truths))):
         found.append("refused")
@@ -106,7 +105,7 @@ def _loops(tokens: list[str]) -> bool:
 def _is_foreign(text: str, truths: str) -> bool:
     if text.isascii() and truths.isascii():
         return False
-    wanted, said = _scripts(truths), _scripts(text)
+    wanted, said = (_scripts(unicodedata.normalize("NFKC", one)) for one in (truths, text))
     letters = sum(said.values())
     if not wanted or letters < 2:
         return False

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import AudioSlot, Message, Response, Settings
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Reading, Stage
 
@@ -28,6 +29,16 @@ def free_stage(
         return (user,) if system is None else (Message("system", (system,)), user)
 
     return Stage("answer", render, task=task, settings=Settings(max_new_tokens=max_new_tokens))
+
+
+def question_of(sample: Sample) -> str:
+    """The sample's own question, for what has no words of its own to ask in. Raises UsageError where it has none."""
+    if sample.question.strip():
+        return sample.question
+    raise UsageError(
+        f"sample {sample.id!r} has no question, and the protocol asks in the sample's words: add one to the data set, "
+        "or give its manifest a question=… for all rows"
+    )
 
 
 def answer_of(earlier: Earlier) -> Response:

@@ -8,11 +8,13 @@ from dataclasses import replace
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import AudioSlot, Message, Settings
+from pytest_audiobench.protocols.free_text import question_of
 from pytest_audiobench.protocols.judging import audiobench, extract, sakura, salmonn, yes_no
 from pytest_audiobench.protocols.judging import rubric as rubrics
-from pytest_audiobench.protocols.protocol import Earlier, Judging, Protocol, Stage
+from pytest_audiobench.protocols.protocol import Earlier, Judging, Protocol, Stage, remembered
 
 
+@remembered
 def judged(
     protocol: Protocol | None = None,
     *readings: str,
@@ -69,4 +71,4 @@ def _within(judging: Judging, max_new_tokens: int | None) -> Judging:
 
 def _plain(sample: Sample, earlier: Earlier) -> tuple[Message, ...]:
     slots = tuple(AudioSlot(number) for number in range(len(sample.clips)))
-    return (Message("user", (*slots, sample.question)),)
+    return (Message("user", (*slots, question_of(sample))),)

@@ -8,8 +8,9 @@ from types import MappingProxyType
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.models.messages import AudioSlot, Message, Response, Settings
+from pytest_audiobench.models.messages import AudioSlot, Message, Settings
 from pytest_audiobench.protocols.choice.rules import RULES, Rule
+from pytest_audiobench.protocols.free_text import answer_of, question_of
 from pytest_audiobench.protocols.options import LETTERS
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Reading, Stage, remembered
 
@@ -88,7 +89,7 @@ def _filled(template: list[tuple[str, str]], sample: Sample) -> str:
             f"multiple_choice asks for one of 2 to {len(LETTERS)}: give it choices, or ask another way"
         )
     lines = option_lines(sample.choices)
-    values = {"question": sample.question, "options": "\n".join(lines), "options_in_line": " ".join(lines), "": ""}
+    values = {"question": question_of(sample), "options": "\n".join(lines), "options_in_line": " ".join(lines), "": ""}
     return "".join(literal + values[name] for literal, name in template)
 
 
@@ -96,12 +97,9 @@ def _readings(options: str) -> Mapping[str, Reading]:
     return MappingProxyType({name: _reading(name, rule, options) for name, rule in RULES.items()})
 
 
-_NO_ANSWER = Response()
-
-
 def _reading(name: str, rule: Rule, options: str) -> Reading:
     def parse(sample: Sample, earlier: Earlier) -> Answer:
-        response = earlier.get("answer", _NO_ANSWER)
+        response = answer_of(earlier)
         return rule.read(response.text, sample.choices, response.finish)
 
     def score(sample: Sample, answer: Answer) -> Mapping[str, float] | None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.metrics.talkers import cp_errors
+from pytest_audiobench.metrics.talkers import MOST_TALKERS, cp_errors
 from pytest_audiobench.protocols.free_text import choose, free_stage
 from pytest_audiobench.protocols.protocol import About, Answer, Example, Protocol, Reading, remembered
 from pytest_audiobench.protocols.spoken.ending import ended
@@ -31,7 +31,7 @@ def overlapped_speech(
     Raises UsageError for an unknown reading.
     """
     stage = free_stage(lambda sample: sample.question or prompt, system, max_new_tokens, task="transcription")
-    asked = Protocol("overlapped_speech", (stage,), (_READINGS["cpwer"],), _READINGS, expects="words")
+    asked = Protocol("overlapped_speech", (stage,), (_READINGS["cpwer"],), _READINGS, expects="all_words")
     return choose(asked, readings)
 
 
@@ -43,6 +43,15 @@ def _count(talkers: Sequence[str], sample: Sample) -> dict[str, float]:
         "more_talkers": float(spoken > 2),
         "talkers_right": float(spoken == len(sample.truths)),
     }
+
+
+def _too_many(sample: Sample) -> str:
+    if len(sample.truths) <= MOST_TALKERS:
+        return ""
+    return (
+        f"sample {sample.id!r} has {len(sample.truths)} true talkers, and an assignment is sought for at most "
+        f"{MOST_TALKERS}: cut it shorter"
+    )
 
 
 def _cpwer(sample: Sample, answer: Answer) -> Mapping[str, float]:
@@ -91,7 +100,7 @@ def _reading(
     about: About,
     beside: tuple[str, ...] = (),
 ) -> Reading:
-    return Reading(name, f"osr:{name}|v:1|{rules}", ended, score, metrics, about, beside=beside)
+    return Reading(name, f"osr:{name}|v:1|{rules}", ended, score, metrics, about, beside=beside, unfit=_too_many)
 
 
 _READINGS: Mapping[str, Reading] = MappingProxyType(

@@ -109,6 +109,10 @@ def nothing_lacks() -> str:
     return ""
 
 
+def fits_all(sample: Sample) -> str:
+    return ""
+
+
 @dataclass(frozen=True)
 class Reading:
     """A named, versioned way to read and score answers; its signature stands beside every number it yields.
@@ -118,7 +122,8 @@ class Reading:
     both are shown. It is called for every answer that was asked for, whatever its status; ``metrics`` are names of the
     registry. ``together`` gives further statistics that only the whole set of scored samples can (CIDEr's document
     frequencies, an encoder's batch), in their order. ``lacking`` says in a sentence what must be installed for this
-    reading, and nothing where all is there. ``judge`` names the stage of a judge or an extractor whose verdict it
+    reading, and nothing where all is there; ``unfit`` likewise what a sample lacks that it needs, such as the words of
+    the speech. ``judge`` names the stage of a judge or an extractor whose verdict it
     reads: where that could not be had, the sample's asking counts as failed for this reading alone.
     """
 
@@ -131,6 +136,7 @@ class Reading:
     together: Callable[[Sequence[tuple[Sample, Answer]]], Sequence[Mapping[str, float]]] | None = None
     beside: tuple[str, ...] = ()
     lacking: Callable[[], str] = nothing_lacks
+    unfit: Callable[[Sample], str] = fits_all
     judge: str = ""
 
 
@@ -159,7 +165,10 @@ P = ParamSpec("P")
 
 
 def remembered(family: Callable[P, Protocol]) -> Callable[P, Protocol]:
-    """Mark a family's function: what it makes remembers the options that it was called with."""
+    """Mark a family's function: what it makes remembers the options that it was called with.
+
+    A protocol of another family, which it only adds to, keeps those that it has.
+    """
 
     @wraps(family)
     def made(*args: P.args, **kwargs: P.kwargs) -> Protocol:
@@ -169,7 +178,8 @@ def remembered(family: Callable[P, Protocol]) -> Callable[P, Protocol]:
                 kept[name] = value
             elif isinstance(value, (list, tuple)) and all(isinstance(one, str) for one in value):
                 kept[name] = list(value)
-        return replace(family(*args, **kwargs), options=kept)
+        built = family(*args, **kwargs)
+        return replace(built, options=kept) if built.name == family.__name__ else built
 
     return made
 
@@ -181,7 +191,7 @@ class Protocol:
     ``expects`` says what an answer should be, so that the ways in which it goes wrong can be told apart.
     ``options`` are what its family was called with, so that recorded answers can be read in the same way again;
     ``notes`` are what a reader of its numbers must know. ``judgings`` are what judges can be asked about the answers:
-    those that a chosen reading needs are.
+    those that a chosen reading needs are. ``swept`` are the readings that "all" chose and nobody named.
     """
 
     name: str
@@ -192,6 +202,7 @@ class Protocol:
     options: Mapping[str, Option] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     judgings: tuple[Judging, ...] = ()
+    swept: frozenset[str] = frozenset()
 
     @property
     def answering(self) -> Stage:
@@ -212,8 +223,29 @@ class Protocol:
         if not wanted:
             why = "; ".join(lacking.values()) or "name one"
             raise UsageError(f"{self.name} can be read by no protocol here: {why}")
-        notes = tuple(f"the protocol {name} was left out: {why}" for name, why in lacking.items())
-        return replace(self, readings=tuple(self._named(name) for name in wanted), notes=notes)
+        notes = tuple(_left_out(lacking))
+        swept = frozenset(wanted) - frozenset(names) if ALL in names else frozenset()
+        return replace(self, readings=tuple(self._named(name) for name in wanted), notes=notes, swept=swept)
+
+    @property
+    def fits_any_sample(self) -> bool:
+        """Whether no reading asks anything of the samples."""
+        return all(reading.unfit is fits_all for reading in self.readings)
+
+    def fitting(self, samples: Sequence[Sample]) -> Protocol:
+        """Without those readings chosen by "all" that cannot read every one of ``samples``; a note says why.
+
+        Raises UsageError for a named reading that cannot, and where none is left.
+        """
+        if self.fits_any_sample:
+            return self
+        unfit = {reading.name: next(filter(None, map(reading.unfit, samples)), "") for reading in self.readings}
+        unfit = {name: why for name, why in unfit.items() if why}
+        kept = tuple(reading for reading in self.readings if reading.name not in unfit)
+        for name, why in unfit.items():
+            if name not in self.swept or not kept:
+                raise UsageError(f"the protocol {name} cannot be used here: {why}")
+        return replace(self, readings=kept, notes=(*self.notes, *_left_out(unfit)))
 
     def _all(self, lacking: Mapping[str, str]) -> list[str]:
         headline = [reading.name for reading in self.readings[:1] if reading.name not in lacking]
@@ -238,3 +270,7 @@ class Protocol:
         if lacking := self.available[name].lacking():
             raise UsageError(f"the protocol {name} cannot be used here: {lacking}")
         return self.available[name]
+
+
+def _left_out(why: Mapping[str, str]) -> list[str]:
+    return [f"the protocol {name} was left out: {reason}" for name, reason in why.items()]

@@ -12,12 +12,15 @@ _REFUSAL = re.compile(
           (?:sorry|unable|not\sable|not\ssure|afraid|an?\s(?:ai|text|language|large))\b
       | \b(?:i|we)\s(?:can(?:not|\snot|['’]?t)|could(?:\snot|n['’]?t)|do(?:\snot|n['’]?t)|will\snot|won['’]?t)\s
           (?:\w{1,12}\s){0,2}?(?:hear|listen|access|analy[sz]e|determine|provide|process|tell|identify|have|know|answer|
-             assist|help|make|see|give|play|detect|choose|select|classify|recogni[sz]e|comply)\b
+             assist|help|make|see|give|play|detect|choose|select|classify|recogni[sz]e|comply
+             |transcribe|translate|describe)\b
       | \bas\san?\s(?:ai|artificial\sintelligence|large\s\w{1,10}\smodel|language\smodel
           |text(?:\smodel|[\s-](?:based|only)))\b
       | \bi\sapologi[sz]e\b
       | \b(?:impossible|not\spossible|unable)\sto\s(?:\w{1,12}\s){0,2}?
-          (?:hear|listen|determine|tell|identify|analy[sz]e|make|answer|accurately|classify|compare|provide)\b
+          (?:hear|listen|determine|tell|identify|analy[sz]e|make|answer|accurately|classify|compare|provide|
+             transcribe|translate|describe)\b
+      | \bno\saudio(?:\s(?:file|clip|recording))?\s(?:was|is|has\sbeen)\s(?:provided|attached|uploaded|given)\b
       | \bcannot\sbe\s(?:\w{1,12}\s)?(?:determined|identified)\b
       | \bplease\s(?:\w{1,12}\s)?(?:provide|upload|share)\b )
       | \A\W{0,5}(?:sorry|apologies|my\sapologies|unfortunately)\b
@@ -25,7 +28,7 @@ _REFUSAL = re.compile(
     re.I | re.X,
 )
 _SIGNS: tuple[str, ...] = (
-    *("sorry", "apolog", "unfortunately", "unable", "not able", "not sure", "afraid", "possible", "please"),
+    *("sorry", "apolog", "unfortunately", "unable", "not able", "not sure", "afraid", "possible", "please", "no audio"),
     *("can't", "can’t", "cant", "cannot", "can not", "couldn", "could not", "don't", "don’t", "dont", "do not"),
     *("will not", "won't", "won’t", "wont", " ai", "artificial"),
     *(f" {article} {kind}" for article in ("a", "an") for kind in ("text", "language", "large")),

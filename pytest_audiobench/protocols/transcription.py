@@ -25,6 +25,12 @@ INSTRUCTION = "Transcribe the speech."
 WITHOUT_SPACES = frozenset({"zh", "yue", "ja", "th", "lo", "my", "km", "bo"})
 """Languages that write no spaces between words, whose headline is the character error rate."""
 
+_TAKEN_FOR = MappingProxyType(
+    {"cn": "zh", "jp": "ja", "eng": "en", "zho": "zh", "chi": "zh", "cmn": "zh", "jpn": "ja", "tha": "th", "lao": "lo"}
+    | {"mya": "my", "bur": "my", "khm": "km", "bod": "bo", "tib": "bo"}
+)
+"""Codes of countries and of three letters that would quietly be scored as a language with spaces."""
+
 
 @remembered
 def transcription(
@@ -45,6 +51,8 @@ def transcription(
     """
     if not re.fullmatch(r"[a-z]{2,3}", language):
         raise UsageError(f"{language!r} is no code of a language: write two or three small letters, as 'en' or 'yue'")
+    if language in _TAKEN_FOR:
+        raise UsageError(f"{language!r} is not how this language is called here: write {_TAKEN_FOR[language]!r}")
     stage = free_stage(lambda sample: sample.question or prompt, system, max_new_tokens, task="transcription")
     available = _readings(language)
     headline = "cer-basic" if language in WITHOUT_SPACES else "wer-basic"

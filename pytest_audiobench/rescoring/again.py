@@ -80,6 +80,9 @@ def _scored_again(source: Source, wanted: Wanted, folder: Path | None) -> Scored
         old = recorded.get((eval_, model))
         try:
             protocol = _protocol(first, old, wanted)
+            if not protocol.fits_any_sample:
+                rows = iter(held := list(rows))
+                protocol = protocol.fitting([first.sample, *(row.sample for row in held)])
         except _Unreadable as error:
             found.notes.append(f"{eval_} was not scored: {error}")
             continue

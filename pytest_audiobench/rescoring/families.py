@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.protocols.catalogue import FAMILIES, family
+from pytest_audiobench.protocols.catalogue import family
 from pytest_audiobench.protocols.protocol import Option, Protocol
+from pytest_audiobench.protocols.written import check_options
 
 _WORDS: Mapping[str, Option] = {"true": True, "false": False, "none": None}
 
@@ -26,12 +27,8 @@ def parse_family(written: str) -> tuple[str, dict[str, Option]]:
 
 def protocol_of(name: str, options: Mapping[str, Any]) -> Protocol:
     """The family ``name`` called with ``options``. Raises UsageError for a family or an option that there is not."""
-    if name not in FAMILIES:
-        raise UsageError(f"no family of protocols is called {name!r}; there are {', '.join(FAMILIES)}")
-    try:
-        return family(name, **options)
-    except TypeError as error:
-        raise UsageError(f"the family {name} cannot be called with {dict(options)} ({error})") from None
+    check_options(name, options)
+    return family(name, **options)
 
 
 def _value(text: str) -> Option:

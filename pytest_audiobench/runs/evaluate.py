@@ -92,6 +92,7 @@ def _evaluated(bench: Bench, handle: Handle, item: Item, dataset: Dataset, proto
     _check_tasks(handle, dataset, protocol)
     _check_parts(protocol)
     slice_ = take(dataset, item.places, bench.index, handle, bench.limit, item.samples)
+    protocol = protocol.fitting([one.sample for one in slice_.taken])
     asker = Asker(handle, bench.store, bench.claims, item.progress)
     judges = judges_of(bench, protocol, item.progress)
     answered = gather(slice_, protocol, asker, bench.epochs, judges)

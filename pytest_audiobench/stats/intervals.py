@@ -89,9 +89,15 @@ def mean(
 
 
 def ratio(
-    numerators: npt.ArrayLike, denominators: npt.ArrayLike, clusters: Clusters = None, confidence: float = CONFIDENCE
+    numerators: npt.ArrayLike,
+    denominators: npt.ArrayLike,
+    clusters: Clusters = None,
+    confidence: float = CONFIDENCE,
+    most: float = math.inf,
 ) -> Interval:
     """The interval for sum(numerators) / sum(denominators), such as a corpus word error rate; shapes (n,).
+
+    It is cut at ``most``, which the ratio cannot exceed.
 
     The delta method: the ratio's standard error is that of the residuals numerator - ratio × denominator,
     and the interval is t × relative error about the ratio's logarithm. In simulations of word error rates at
@@ -113,7 +119,7 @@ def ratio(
     if value <= 0.0 or error <= 1e-12 * value:
         return _equal(value, count, f"{count} {what}", confidence)
     spread = math.exp(min(_student(confidence, count) * error / value, 700.0))
-    return Interval(value / spread, value * spread, f"log-ratio t {_percent(confidence)}, {count} {what}")
+    return Interval(value / spread, min(value * spread, most), f"log-ratio t {_percent(confidence)}, {count} {what}")
 
 
 def residual_interval(

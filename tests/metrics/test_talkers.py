@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.metrics.meetings import lacking
 from pytest_audiobench.metrics.registry import metric_kind
-from pytest_audiobench.metrics.talkers import cp_errors
+from pytest_audiobench.metrics.talkers import MOST_TALKERS, cp_errors
 
 TEXTS = st.lists(st.lists(st.sampled_from("abcd"), max_size=5), max_size=4)
 
@@ -103,3 +103,19 @@ def test_the_rate_is_pooled_over_samples_and_does_not_know_their_order(samples) 
         assert kind.estimate([count.statistics for count in counts[::-1]], None).value == value
     else:
         assert value != value
+
+
+def test_thousands_of_heard_talkers_are_assigned_as_a_few():
+    references = [[f"w{number}", *"abcdefg"[: number % 7]] for number in range(MOST_TALKERS)]
+    heard = [["b", "a"] for _ in range(3_000)]
+    found = cp_errors(references, [*heard, *references])
+    assert (found.errors, found.insertions) == (6_000, 6_000)
+
+
+@given(
+    st.lists(st.lists(st.sampled_from("ab"), max_size=4), max_size=2),
+    st.lists(st.lists(st.sampled_from("abc"), max_size=4), max_size=7),
+)
+@settings(deadline=None)
+def test_many_heard_talkers_leave_the_errors_the_fewest(references, heard) -> None:
+    assert cp_errors(references, heard).errors == fewest(references, heard)

@@ -104,3 +104,15 @@ def test_the_interval_of_information_lost_is_the_bootstraps():
 def test_rates_of_words_and_characters_read_as_percentages():
     assert [value_text(0.125, metric_kind(name).unit) for name in ("wer", "cer_mean", "mer")] == ["12.5 %"] * 3
     assert value_text(2.0, metric_kind("empty_references").unit) == "2 utterances"
+
+
+@pytest.mark.parametrize("metric", ["mer", "other_tokens", "question_precision", "question_recall", "keyword_hits"])
+def test_the_interval_of_a_ratio_that_is_a_share_stays_within_one(metric):
+    kinds = [{"S": 4, "D": 0, "I": 1, "N": 5}, {"S": 0, "D": 0, "I": 0, "N": 1}, {"S": 3, "D": 0, "I": 9, "N": 3}]
+    shares = [("other", "said"), ("right", "answered"), ("right", "answerable"), ("keyword_hits", "keywords")]
+    counts = [
+        {**one, **{top: part for top, _ in shares}, **dict.fromkeys([of for _, of in shares], whole)}
+        for one, (part, whole) in zip(kinds, [(9, 9), (0, 1), (7, 8)], strict=True)
+    ]
+    found = metric_kind(metric).estimate(counts, None)
+    assert found.value < found.upper <= 1.0

@@ -4,6 +4,9 @@ import json
 
 import pytest
 
+from pytest_audiobench.rescoring.again import Wanted, score_again
+from pytest_audiobench.rescoring.layouts import source_of
+
 PARROT = """
 import json
 from pytest_audiobench.models.messages import Response
@@ -116,6 +119,30 @@ def test_what_a_score_lacks_is_told_before_the_model_is_asked(talk, monkeypatch)
     result = talk.run("--ab-protocol=bleu-flores101", "-k", "japanese", model="parrot:one")
     assert result.ret != 0
     assert "the protocol bleu-flores101 cannot be used here" in result.stdout.str() + result.stderr.str()
+    assert not (talk.path / "loaded").exists()
+
+
+ANSWERS = """
+from pytest_audiobench import manifest, spoken_questions
+
+def test_answers(evaluate):
+    evaluate(manifest("data/ja.jsonl"), spoken_questions())
+"""
+
+
+def test_a_sweep_leaves_out_what_the_data_cannot_serve_and_a_name_is_refused(talk):
+    talk.write(test_talk=ANSWERS)
+    talk.run("--ab-protocol=all", model="parrot:one").assert_outcomes(passed=1)
+    item = talk.last()[0]["items"][0]
+    assert [reading["name"] for reading in item["readings"]] == ["answer-contained", "question-level"]
+    (note,) = [text for text in item["warnings"] if "left out" in text]
+    assert note.startswith("the protocol following was left out: sample 'j")
+    again = score_again(source_of(talk.last()[1]), Wanted(("all",)))
+    assert [reading["name"] for reading in again.items[0]["readings"]] == ["answer-contained", "question-level"]
+    (talk.path / "loaded").unlink()
+    refused = talk.run("--ab-protocol=following", "--ab-refresh", model="parrot:one")
+    refused.assert_outcomes(failed=1)
+    refused.stdout.fnmatch_lines(["*the protocol following cannot be used here: sample 'j*' has no metadata*"])
     assert not (talk.path / "loaded").exists()
 
 

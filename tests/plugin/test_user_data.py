@@ -36,6 +36,11 @@ def test_a_declarative_file_is_an_eval(suite, workers):
         ('manifest = "x.jsonl"\ncolour = "red"', "*unknown key 'colour'*"),
         ("manifest = ", "*is not valid TOML*"),
         ('manifest = "x.jsonl"\nprotocol = "guess"', "*unknown protocol 'guess'*"),
+        ('manifest = "x.jsonl"\nprotocol = "translation"\ntarget = 3', "*takes a string or none as its target, not 3*"),
+        (
+            'manifest = "x.jsonl"\nprotocol = "translation"\nlanguage = "de"',
+            "*unknown key 'language'; allowed are * and for translation target, prompt, system, max_new_tokens*",
+        ),
         ('manifest = "x.jsonl"\nrequire = ["acuracy >= 1"]', "*acuracy*"),
         ('protocol = "transcription"', "*either a manifest or a dataset*"),
     ],
@@ -45,6 +50,30 @@ def test_a_mistake_in_a_declarative_file_is_a_usage_error(suite, text, said):
     result = suite.run("my_set.audiobench.toml")
     assert result.ret in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.INTERRUPTED)
     assert pytest.LineMatcher((result.stdout.str() + result.stderr.str()).splitlines()).fnmatch_lines([said]) is None
+
+
+def test_a_file_names_any_family_with_its_options_and_rows_need_no_question_of_their_own(suite):
+    suite.tones(4)
+    tone = {"audio": "tone0.wav", "choices": ["300 Hz", "500 Hz"], "answer": "300 Hz"}
+    rows = [{"id": f"r{number}", **tone} for number in range(4)]
+    (suite.path / "data" / "speech.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (suite.path / "speech.audiobench.toml").write_text(
+        'manifest = "data/speech.jsonl"\nprotocol = "translation"\ntarget = "de"\nreadings = ["chrf"]\n'
+    )
+    suite.run("speech.audiobench.toml").assert_outcomes(passed=1)
+    item = suite.last()[0]["items"][0]
+    assert (item["protocol"], item["options"]) == ("translation", {"target": "de"})
+
+
+def test_a_protocol_that_asks_in_the_samples_words_says_which_sample_has_none(suite):
+    suite.tones(4)
+    rows = [{"id": "r0", "audio": "tone0.wav", "choices": ["300 Hz", "500 Hz"], "answer": "300 Hz"}]
+    (suite.path / "data" / "tones.jsonl").write_text(json.dumps(rows[0]))
+    suite.write(test_own=OWN)
+    result = suite.run(log="log")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*sample 'r0' has no question, and the protocol asks in the sample's words: *"])
+    assert not (suite.path / "log").exists()
 
 
 def tone_wav(path, rate=8000, seconds=0.3, hz=300, **how):

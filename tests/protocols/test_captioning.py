@@ -237,3 +237,12 @@ def test_a_refused_caption_keeps_its_words():
     assert named("captions").parse(one, {"answer": Response.of("I'm sorry.", "refusal")}) == Answer(
         "refused", "I'm sorry."
     )
+
+
+def test_one_caption_in_several_epochs_is_a_set_of_one():
+    reading = captioning().readings[0]
+    sample = Sample("a", (), "", reference="a dog barks")
+    answer = reading.parse(sample, {"answer": Response.of("a dog barks")})
+    assert reading.together is not None
+    found = reading.together([(sample, answer)] * 3)
+    assert math.isnan(metric_kind("cider_d").estimate(found, None).value)

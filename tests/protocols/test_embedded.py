@@ -133,3 +133,8 @@ def test_other_weights_in_a_folder_are_another_signature(tmp_path):
     assert embedded(tmp_path, "mine").signature != before
     with pytest.raises(UsageError, match="is no folder"):
         embedded(tmp_path / "absent", "mine")
+
+
+def test_a_checker_that_knows_no_probability_is_told():
+    with pytest.raises(UsageError, match="the checker of fense-counts gave NaN for the text 'rain'"):
+        cosines_of(fense(encode, lambda texts: [0.1, float("nan")], "counts"), pair("dog", "dog"), pair("rain", "dog"))

@@ -88,6 +88,18 @@ def test_any_text_is_classed_and_its_own_reference_is_never_foreign(text, refere
     assert not {"wrong_task", "wrong_script", "loop", "runaway", "refused"} & set(of(text, text, expects=expects))
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["I can't transcribe this.", "I am unable to translate it", "We cannot describe that", "No audio was provided."],
+)
+def test_what_declines_a_task_in_words_is_refused(text):
+    assert "refused" in failures(Sample("a", (), "", reference="a dog barks"), Response.of(text), "words")
+
+
+def test_wide_letters_are_no_other_script():
+    assert failures(Sample("a", (), "", reference="abc def"), Response.of("ＡＢＣ ＤＥＦ"), "words") == ()
+
+
 def test_reasoning_in_the_questions_own_language_is_not_foreign_to_options_in_another():
     sample = Sample("s", (), "Which word is spoken?", choices=("사과", "바나나"), reference="사과")
     assert failures(sample, Response.of("The speaker says an apple, so the answer is 사과"), "option") == ()

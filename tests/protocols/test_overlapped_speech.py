@@ -12,6 +12,7 @@ from pytest_audiobench.audio.clip import ArraySource, Clip
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import AudioSlot, Message, Response
+from pytest_audiobench.protocols.failures import failures
 from pytest_audiobench.protocols.overlapped_speech import overlapped_speech
 from pytest_audiobench.protocols.protocol import Answer
 from pytest_audiobench.protocols.talkers.splitting import talkers_of
@@ -177,3 +178,17 @@ def test_the_prompt_is_salmonns_unless_the_sample_asks_itself() -> None:
 def test_an_unknown_reading_is_a_usage_error() -> None:
     with pytest.raises(UsageError, match="it has best-permutation, cpwer, exactly-two-sentences"):
         overlapped_speech("wer")
+
+
+def test_what_all_talkers_say_is_no_runaway_answer():
+    talkers = tuple(f"this is talker number {number} of this meeting" for number in range(6))
+    sample = Sample("a", (), "", reference=talkers[0], references=talkers)
+    expects = overlapped_speech().expects
+    assert failures(sample, Response.of(". ".join(talkers)), expects) == ()
+    assert "runaway" in failures(sample, Response.of("on and so forth we go " * 60), expects)
+
+
+def test_more_talkers_than_can_be_assigned_are_refused_before_the_model_is_asked():
+    crowd = Sample("crowd", (), "", reference="a", references=tuple("abcdefghijklm"))
+    with pytest.raises(UsageError, match="the protocol cpwer cannot be used here: sample 'crowd' has 13 true talkers"):
+        overlapped_speech().fitting([MIXTURE, crowd])

@@ -1,10 +1,10 @@
 """What a family was called with is remembered, so that recorded answers can be read in the same way again."""
 
-import importlib
+from dataclasses import replace
 
 import pytest
 
-from pytest_audiobench import multiple_choice, translation
+from pytest_audiobench import judged, multiple_choice, translation
 from pytest_audiobench.protocols.catalogue import FAMILIES, family
 from pytest_audiobench.protocols.protocol import remembered
 
@@ -12,9 +12,14 @@ from pytest_audiobench.protocols.protocol import remembered
 # Judges weigh the answers to another family's questions, whose options are remembered.
 @pytest.mark.parametrize("name", [name for name in FAMILIES if name != "judged"])
 def test_every_family_remembers_its_options(name):
-    module = importlib.import_module(f"pytest_audiobench.protocols.{name}")
-    assert hasattr(getattr(module, name), "__wrapped__"), f"mark {name} with @remembered"
+    assert family(name, max_new_tokens=7).options == {"max_new_tokens": 7}, f"mark {name} with @remembered"
     assert family(name).options == {}
+
+
+def test_a_judged_protocol_keeps_the_options_of_its_own_family():
+    asked = judged(multiple_choice(prompt="{question}"), rubric="Say yes.")
+    assert (asked.name, asked.options) == ("multiple_choice", {"prompt": "{question}"})
+    assert judged(rubric="Say yes.").options == {"rubric": "Say yes."}
 
 
 def test_options_make_the_same_readings_again():
@@ -32,6 +37,6 @@ def test_readings_chosen_later_change_no_options_and_what_is_no_plain_value_is_n
 
     @remembered
     def made(**options):
-        return asked
+        return replace(asked, name="made")
 
     assert made(labels=("cat", "dog"), judge=object(), rows=[1]).options == {"labels": ["cat", "dog"]}

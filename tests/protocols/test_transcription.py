@@ -62,3 +62,9 @@ def test_a_missing_part_is_one_sentence(monkeypatch) -> None:
     assert transcription(language="en").available["qwen2-audio"].lacking() == ""
     assert "ultraeval needs MeCab" in transcription(language="ja").available["ultraeval"].lacking()
     assert "cmi-bench" not in [reading.name for reading in transcription("all").readings]
+
+
+@pytest.mark.parametrize(("written", "meant"), [("jp", "ja"), ("cmn", "zh"), ("tha", "th")])
+def test_a_code_that_would_be_scored_as_another_kind_of_language_is_refused(written, meant):
+    with pytest.raises(UsageError, match=f"'{written}' is not how .* write '{meant}'"):
+        transcription(language=written)

@@ -273,3 +273,8 @@ def test_a_runaway_answer_is_scored(text):
 def test_an_unknown_reading_is_a_usage_error():
     with pytest.raises(UsageError, match="bleu-13a"):
         translation("bleu")
+
+
+def test_no_code_at_all_is_taken_for_no_language():
+    with pytest.raises(UsageError, match="no language is known by the code ''; known are"):
+        translation(target="")

@@ -168,7 +168,7 @@ def test_a_run_that_never_finished_and_a_folder_of_nothing_are_told_apart(tmp_pa
     ("family", "says"),
     [
         ("song", "no family of protocols is called 'song'"),
-        ("multiple_choice,colour=red", "cannot be called with {'colour': 'red'}"),
+        ("multiple_choice,colour=red", "multiple_choice has no option 'colour'; it has prompt"),
         ("multiple_choice,prompt", "'prompt' is no KEY=VALUE"),
     ],
 )

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from pytest_audiobench.conformance.table import Scorer
 from pytest_audiobench.conformance.transcripts import pooled
+from pytest_audiobench.metrics.tokenizers import tokenized
 from pytest_audiobench.protocols.asr import whisper
 from pytest_audiobench.protocols.asr.reading import Normaliser
-from pytest_audiobench.protocols.asr.tokenizers import tokenizer
 
 
 def _squeezed(text: str) -> str:
@@ -21,9 +21,9 @@ SCORERS: Mapping[str, Scorer] = {
     "cer_whisper_basic_nospace": pooled(
         "cer", Normaliser(lambda text: _squeezed(whisper.basic(text)), tokens=str, characters=True)
     ),
-    "mer_mixed_zh_en": pooled("wer", Normaliser(lambda text: tokenizer("zh")(text))),
-    "tokenize_zh": lambda params, inputs: tokenizer("zh")(inputs["text"]),
-    "tokenize_ja_mecab": lambda params, inputs: tokenizer("ja-mecab")(inputs["text"]),
+    "mer_mixed_zh_en": pooled("wer", Normaliser(lambda text: tokenized("zh", text))),
+    "tokenize_zh": lambda params, inputs: tokenized("zh", inputs["text"]),
+    "tokenize_ja_mecab": lambda params, inputs: tokenized("ja-mecab", inputs["text"]),
 }
 OUT: Mapping[str, str] = {}
 DIFFERS: Mapping[str, str] = {}

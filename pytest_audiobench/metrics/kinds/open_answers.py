@@ -49,7 +49,7 @@ KINDS = (
         "question_precision",
         "higher",
         SHARE,
-        ratio_of("question_precision", ("right",), ("answered",), "no question was answered"),
+        ratio_of("question_precision", ("right",), ("answered",), "no question was answered", most=1.0),
         lambda one: (one["right"], one["answered"]),
         "Questions answered rightly over questions answered (answer triggering; Yang et al. 2015, WikiQA). NaN where "
         "none was answered.",
@@ -58,7 +58,7 @@ KINDS = (
         "question_recall",
         "higher",
         SHARE,
-        ratio_of("question_recall", ("right",), ("answerable",), "no question has an answer"),
+        ratio_of("question_recall", ("right",), ("answerable",), "no question has an answer", most=1.0),
         lambda one: (one["right"], one["answerable"]),
         "Questions answered rightly over questions that have an accepted answer. NaN where none has.",
     ),

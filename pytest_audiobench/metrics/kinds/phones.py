@@ -20,7 +20,7 @@ KINDS = (
         "other_tokens",
         "lower",
         SHARE,
-        ratio_of("other_tokens", ("other",), ("said",), "the answers hold no tokens"),
+        ratio_of("other_tokens", ("other",), ("said",), "the answers hold no tokens", most=1.0),
         lambda one: (one["other"], one["said"]),
         "The share of all answers' tokens that are no phones (words, letters of another alphabet): near 1 where "
         "another task was done. No tokens in all answers is NaN.",

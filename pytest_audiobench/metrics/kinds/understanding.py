@@ -140,7 +140,7 @@ KINDS = (
         "keyword_hits",
         "higher",
         SHARE,
-        ratio_of("keyword_hits", ("keyword_hits",), ("keywords",), "there are no keywords"),
+        ratio_of("keyword_hits", ("keyword_hits",), ("keywords",), "there are no keywords", most=1.0),
         lambda one: (one["keyword_hits"], one["keywords"]),
         "Hits among at most three keywords over the keywords that could be hit, at most three a sample; "
         "NaN where there are none.",

@@ -108,7 +108,7 @@ KINDS = (
         "mer",
         "lower",
         SHARE,
-        ratio_of("mer", ("S", "D", "I"), ("N", "I"), "neither references nor answers hold words"),
+        ratio_of("mer", ("S", "D", "I"), ("N", "I"), "neither references nor answers hold words", most=1.0),
         lambda one: (one["S"] + one["D"] + one["I"], one["N"] + one["I"]),
         "Match error rate (Morris et al. 2004): sum(S + D + I) / sum(N + I), between 0 and 1. It needs the split of "
         "errors, which is rapidfuzz's as in jiwer 4. No words on either side is NaN.",

@@ -9,9 +9,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.metrics.tokenizers import library_version
 from pytest_audiobench.protocols.asr import whisper
 from pytest_audiobench.protocols.asr.punctuation import without_punctuation
-from pytest_audiobench.protocols.asr.reading import Normaliser, errors, needs, transcript_reading, version
+from pytest_audiobench.protocols.asr.reading import Normaliser, errors, needs, transcript_reading
 from pytest_audiobench.protocols.asr.remembered import remembered
 from pytest_audiobench.protocols.protocol import About, Answer, Example, Reading
 
@@ -60,7 +61,7 @@ def reading(language: str) -> Reading:
 
     made = transcript_reading(
         "au-harness",
-        f"v:1|lang:{language}|norm:nfc+num2words-{version('num2words')}+whisper-{version('whisper-normalizer')}|"
+        f"v:1|lang:{language}|norm:nfc+num2words-{library_version('num2words')}+whisper-{library_version('whisper-normalizer')}|"
         "empty:one-word|align:levenshtein",
         normalise,
         About(

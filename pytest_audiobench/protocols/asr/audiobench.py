@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
+from pytest_audiobench.metrics.tokenizers import library_version
 from pytest_audiobench.protocols.asr import whisper
 from pytest_audiobench.protocols.asr.punctuation import single_spaces, without_punctuation
-from pytest_audiobench.protocols.asr.reading import Normaliser, transcript_reading, version
+from pytest_audiobench.protocols.asr.reading import Normaliser, transcript_reading
 from pytest_audiobench.protocols.asr.remembered import remembered
 from pytest_audiobench.protocols.protocol import About, Example, Reading
 
@@ -49,8 +50,8 @@ def reading(language: str) -> Reading:
     """``audiobench``: with spaces between Chinese characters for zh."""
     return transcript_reading(
         "audiobench",
-        f"v:1|norm:audiobench-{'zh' if language == 'zh' else 'en'}+whisper-{version('whisper-normalizer')}|empty:word|"
-        "align:levenshtein",
+        f"v:1|norm:audiobench-{'zh' if language == 'zh' else 'en'}+whisper-{library_version('whisper-normalizer')}|"
+        "empty:word|align:levenshtein",
         normaliser(language),
         About(
             "Lower case, Whisper's EnglishTextNormalizer, the numbers 0 to 20 and the tens to 90 in words, punctuation "

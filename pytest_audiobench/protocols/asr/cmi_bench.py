@@ -6,7 +6,8 @@ import functools
 import re
 import string
 
-from pytest_audiobench.protocols.asr.reading import Normaliser, needs, transcript_reading, version
+from pytest_audiobench.metrics.tokenizers import library_version
+from pytest_audiobench.protocols.asr.reading import Normaliser, needs, transcript_reading
 from pytest_audiobench.protocols.asr.remembered import remembered
 from pytest_audiobench.protocols.protocol import About, Example, Reading
 
@@ -60,7 +61,7 @@ def reading() -> Reading:
     """``cmi-bench``: the mean of utterances' own rates first."""
     return transcript_reading(
         "cmi-bench",
-        f"v:1|norm:cmi-bench+num2words-{version('num2words')}|empty:deletions|agg:mean|align:levenshtein",
+        f"v:1|norm:cmi-bench+num2words-{library_version('num2words')}|empty:deletions|agg:mean|align:levenshtein",
         Normaliser(reference, answer),
         About(
             "From answers, what matches `.*? lyrics .*?are.*?:`, `.*? content .*?is.*?:`, `.*? transcription "

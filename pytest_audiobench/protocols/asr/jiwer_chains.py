@@ -6,8 +6,8 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.protocols.asr.brackets import without_tags
 from pytest_audiobench.protocols.asr.punctuation import jiwer_words, without_punctuation
 from pytest_audiobench.protocols.asr.reading import Normaliser, transcript_reading
-from pytest_audiobench.protocols.free_text import answer_of, read_text
-from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Reading
+from pytest_audiobench.protocols.protocol import About, Answer, Example, Reading
+from pytest_audiobench.protocols.spoken.ending import ended
 
 
 def lower_nopunct(text: str) -> str:
@@ -66,16 +66,10 @@ def _salmonn(name: str, leaves_out: str, skip: bool) -> Reading:
             "brackets are punctuation and go first, so that the word in [laugh] is counted. wer-basic leaves nothing "
             "out.",
         ),
-        parse=_ended if skip else read_text,
+        parse=ended,
         skips=_is_left_out if skip else None,
         beside=("salmonn-keep",) if skip else (),
     )
-
-
-def _ended(sample: Sample, earlier: Earlier) -> Answer:
-    """As other readings, but an answer that was cut is truncated even where no word of it came through."""
-    response = answer_of(earlier)
-    return Answer("truncated", response.text) if response.finish == "length" else read_text(sample, earlier)
 
 
 def _is_left_out(sample: Sample, answer: Answer) -> bool:

@@ -10,16 +10,15 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable
-from typing import Literal
 
 from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.metrics.tokenizers import library_version, token_signature, tokenized
 from pytest_audiobench.protocols.asr import whisper
 from pytest_audiobench.protocols.asr.brackets import without_special_tokens
 from pytest_audiobench.protocols.asr.chinese import text_norm
 from pytest_audiobench.protocols.asr.punctuation import without_punctuation_words
-from pytest_audiobench.protocols.asr.reading import Normaliser, needs, transcript_reading, version
+from pytest_audiobench.protocols.asr.reading import Normaliser, needs, transcript_reading
 from pytest_audiobench.protocols.asr.remembered import remembered
-from pytest_audiobench.protocols.asr.tokenizers import Kind, tokenizer
 from pytest_audiobench.protocols.protocol import About, Answer, Example, Reading, nothing_lacks
 
 _SPACES = re.compile(r"\s+")
@@ -29,19 +28,19 @@ _BEFORE_STOP = re.compile(r" ?([!,.?;:])")
 @functools.cache
 def qwen2_audio(language: str) -> Callable[[str], str]:
     """No special tokens; yue in simplified characters; English, then basic; Chinese by TextNorm; no punctuation."""
-    return _joined(_qwen_words(language, "none"))
+    return _joined(_qwen_words(language, lambda text: text))
 
 
 @functools.cache
 def kimi(language: str) -> Callable[[str], str]:
     """Qwen2-Audio's, tokenised by sacrebleu's zh: Chinese characters one by one, Latin words whole."""
-    return _joined(_qwen_words(language, "zh"))
+    return _joined(_qwen_words(language, functools.partial(tokenized, "zh")))
 
 
 @functools.cache
 def ultraeval(language: str) -> Callable[[str], str]:
     """Lower case and Whisper's English normaliser in every language, then TextNorm or simplified characters."""
-    kinds: dict[str, Kind] = {"zh": "zh", "yue": "zh", "ja": "ja-mecab"}
+    tokenizer = _ultraeval_tokenizer(language)
 
     def words(text: str) -> str:
         shown = whisper.english(text.lower())
@@ -49,9 +48,13 @@ def ultraeval(language: str) -> Callable[[str], str]:
             shown = text_norm(shown)
         elif language == "yue":
             shown = simplified(shown)
-        return tokenizer(kinds.get(language, "13a"))(shown).lower()
+        return tokenized(tokenizer, shown).lower()
 
     return _joined(words)
+
+
+def _ultraeval_tokenizer(language: str) -> str:
+    return {"zh": "zh", "yue": "zh", "ja": "ja-mecab"}.get(language, "13a")
 
 
 def simplified(text: str) -> str:
@@ -62,17 +65,22 @@ def simplified(text: str) -> str:
     return found
 
 
-def _qwen_words(language: str, kind: Literal["none", "zh"]) -> Callable[[str], str]:
+def spoken_text(text: str) -> str:
+    """``text`` without special tokens, in single spaces, and none before ``!,.?;:``."""
+    shown = _SPACES.sub(" ", without_special_tokens(text))
+    return _BEFORE_STOP.sub(r"\1", shown).lstrip(" ")
+
+
+def _qwen_words(language: str, tokens: Callable[[str], str]) -> Callable[[str], str]:
     def words(text: str) -> str:
-        shown = _SPACES.sub(" ", without_special_tokens(text))
-        shown = _BEFORE_STOP.sub(r"\1", shown).lstrip(" ")
+        shown = spoken_text(text)
         if language == "zh":
             shown = text_norm(_SPACES.sub("", shown))
         else:
             if language == "yue":
                 shown = simplified(shown)
             shown = whisper.basic(whisper.english(shown) if language == "en" else shown)
-        return without_punctuation_words(tokenizer(kind)(shown)).lower()
+        return without_punctuation_words(tokens(shown)).lower()
 
     return words
 
@@ -86,9 +94,9 @@ def readings(language: str) -> tuple[Reading, ...]:
     by_character = language in ("zh", "yue")
     simplifies = needs("zhconv", "the simplified characters of yue", "asr") if language == "yue" else nothing_lacks
     segments = needs("MeCab", "the Japanese of ultraeval", "ja") if language == "ja" else simplifies
-    versions = f"whisper-{version('whisper-normalizer')}"
+    versions = f"whisper-{library_version('whisper-normalizer')}"
     if language == "yue":
-        versions += f"+zhconv-{version('zhconv')}"
+        versions += f"+zhconv-{library_version('zhconv')}"
     common = (
         "Special tokens (`<|…|>`) and the space before !,.?;: deleted; en by Whisper's EnglishTextNormalizer and then "
         "its BasicTextNormalizer; zh without spaces and by TextNorm (numbers in Chinese words, punctuation to spaces); "
@@ -120,7 +128,7 @@ def readings(language: str) -> tuple[Reading, ...]:
             transcript_reading(
                 name,
                 f"v:1|lang:{language}|norm:kimi+{versions}|tok:zh|skip:{'null' if skips else 'none'}|"
-                f"sacrebleu:{version('sacrebleu')}|empty:deletions|align:levenshtein",
+                f"sacrebleu:{library_version('sacrebleu')}|empty:deletions|align:levenshtein",
                 Normaliser(kimi(language)),
                 About(
                     f"{common}sacrebleu's tokenizer zh (Chinese characters one by one), lower case, words of "
@@ -140,8 +148,8 @@ def readings(language: str) -> tuple[Reading, ...]:
         ),
         transcript_reading(
             "ultraeval",
-            f"v:1|lang:{language}|norm:lower+ultraeval+{versions}|sacrebleu:{version('sacrebleu')}|empty:deletions|"
-            "align:levenshtein",
+            f"v:1|lang:{language}|norm:lower+ultraeval+{versions}|tok:{token_signature(_ultraeval_tokenizer(language))}|"
+            f"sacrebleu:{library_version('sacrebleu')}|empty:deletions|align:levenshtein",
             Normaliser(ultraeval(language)),
             About(
                 "Lower case and Whisper's EnglishTextNormalizer in every language; then zh by TextNorm, yue in "

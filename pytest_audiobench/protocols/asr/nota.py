@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
+from pytest_audiobench.metrics.tokenizers import library_version, tokenized
 from pytest_audiobench.protocols.asr import whisper
 from pytest_audiobench.protocols.asr.punctuation import without_punctuation_words
-from pytest_audiobench.protocols.asr.reading import Normaliser, transcript_reading, version
+from pytest_audiobench.protocols.asr.reading import Normaliser, transcript_reading
 from pytest_audiobench.protocols.asr.remembered import remembered
-from pytest_audiobench.protocols.asr.tokenizers import tokenizer
 from pytest_audiobench.protocols.protocol import About, Example, Reading
 
 
 @remembered
 def words(text: str) -> str:
     """Whisper's English normaliser, sacrebleu's 13a, no words of punctuation only, lower case."""
-    return " ".join(without_punctuation_words(tokenizer("13a")(whisper.english(text))).lower().split())
+    return " ".join(without_punctuation_words(tokenized("13a", whisper.english(text))).lower().split())
 
 
 def reading() -> Reading:
     return transcript_reading(
         "nota",
-        f"v:1|norm:whisper-english-{version('whisper-normalizer')}+13a+nopunctwords|sacrebleu:{version('sacrebleu')}|"
+        f"v:1|norm:whisper-english-{library_version('whisper-normalizer')}+13a+nopunctwords|sacrebleu:{library_version('sacrebleu')}|"
         "empty:deletions|align:levenshtein",
         Normaliser(words),
         About(

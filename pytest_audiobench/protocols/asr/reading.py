@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import importlib.util
 from collections.abc import Callable, Mapping, Sequence
-from importlib import metadata
 from typing import NamedTuple
 
 from pytest_audiobench.datasets.sample import Sample
@@ -81,12 +79,3 @@ def needs(module: str, what: str, extra: str) -> Callable[[], str]:
         return f"{what} needs {module}: pip install 'pytest-audiobench[{extra}]'"
 
     return lacking
-
-
-@functools.cache
-def version(package: str) -> str:
-    """The installed version of ``package``, which stands in the signatures of readings that lean on it."""
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return "none"

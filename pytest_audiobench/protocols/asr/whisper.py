@@ -9,18 +9,22 @@ from __future__ import annotations
 
 import functools
 import re
+import unicodedata
 from collections.abc import Callable
 from typing import Any
 
+from pytest_audiobench.metrics.tokenizers import library_version
 from pytest_audiobench.protocols.asr.brackets import without_asides, without_tags
-from pytest_audiobench.protocols.asr.reading import Normaliser, transcript_reading, version
+from pytest_audiobench.protocols.asr.reading import Normaliser, transcript_reading
 from pytest_audiobench.protocols.asr.remembered import remembered
 from pytest_audiobench.protocols.protocol import About, Example, Reading
 
 CHARACTER_LANGUAGES = frozenset({"zh", "yue", "ja", "th", "lo", "my"})
 """Languages that Whisper's paper scores by character: Chinese, Japanese, Thai, Lao and Burmese."""
 
-_LONG = 4_000
+_LONG = 2_000
+"""Characters. A sign such as ⑳ becomes two digits, and 4,300 of them are too many."""
+
 _SPACES = re.compile(r"\s+")
 _DIGITS = re.compile(r"\d{1000}")
 _OPENING = str.maketrans("<[(", "   ")
@@ -48,13 +52,17 @@ def graphemes(text: str) -> str:
 def _safely(normalise: Callable[[str], str], text: str) -> str:
     if len(text) < _LONG:
         return normalise(text)
-    shown = without_asides(without_tags(text)).translate(_OPENING)
-    words = _SPACES.sub(" ", _DIGITS.sub(r"\g<0> ", shown)).split(" ")
     try:
-        return normalise(" ".join(words))
-    except (AssertionError, ValueError):  # spoken digits add up to an integer that Python will not print
+        return normalise(" ".join(_harmless(text)))
+    except (AssertionError, ValueError):  # spoken or circled digits add up to an integer that Python will not print
+        words = _harmless(unicodedata.normalize("NFKC", text))
         pieces = (words[start : start + _WORDS_AT_ONCE] for start in range(0, len(words), _WORDS_AT_ONCE))
         return " ".join(normalise(" ".join(piece)).strip() for piece in pieces)
+
+
+def _harmless(text: str) -> list[str]:
+    shown = without_asides(without_tags(text)).translate(_OPENING)
+    return _SPACES.sub(" ", _DIGITS.sub(r"\g<0> ", shown)).split(" ")
 
 
 @functools.cache
@@ -81,7 +89,7 @@ def _split() -> Any:
 def readings(language: str) -> tuple[Reading, ...]:
     """``whisper-en``, and ``whisper-basic`` by character where Whisper's paper does so."""
     split = language in CHARACTER_LANGUAGES
-    made_by = version("whisper-normalizer")
+    made_by = library_version("whisper-normalizer")
     return (
         transcript_reading(
             "whisper-en",

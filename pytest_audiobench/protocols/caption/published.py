@@ -9,7 +9,6 @@ from functools import partial
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.captions import (
     CIDER_SET,
-    COCO_BLEU_NAMES,
     cider_d,
     lacks_captions,
     lacks_spice,
@@ -26,6 +25,7 @@ from pytest_audiobench.protocols.caption.words import (
     WORDS,
     Scored,
     cider_of_words,
+    distinct,
     made_with,
     spider_of_words,
     words_of,
@@ -120,7 +120,7 @@ def _cmi_bench_meteor() -> Reading:
 def _nota() -> Reading:
     def together(scored: Scored) -> Sequence[Mapping[str, float]]:
         found = cider_d([answer.value or "" for _, answer in scored], [[sample.reference] for sample, _ in scored])
-        return [{"cider_d": value, CIDER_SET: len(scored)} for value in found]
+        return [{"cider_d": value, CIDER_SET: distinct(scored)} for value in found]
 
     return Reading(
         "nota",
@@ -168,8 +168,7 @@ def _audiobench() -> Reading:
 def _ultraeval() -> Reading:
     def score(sample: Sample, answer: Answer) -> Mapping[str, float]:
         said, true = words_of(answer.value or ""), [words_of(truth) for truth in sample.truths]
-        counted = bleu_statistics(said, true, "none")
-        return {**{name: counted[name] for name in COCO_BLEU_NAMES}, "rouge_l": rouge_l(said, true)}
+        return {**bleu_statistics(said, true, "none"), "rouge_l": rouge_l(said, true)}
 
     return Reading(
         "ultraeval",
@@ -216,7 +215,7 @@ def _salmonn_repro() -> Reading:
 
 
 def _salmonn_repro_music(name: str, norm: Norm, beside: tuple[str, ...]) -> Reading:
-    skip = "unended+empty" if beside else "none"
+    skip = "unended+empty+null" if beside else "none"
     return Reading(
         name,
         f"cap:{name}|v:1|norm:{norm.name}|skip:{skip}|rouge:{made_with('rouge_score')}|{bleu_signature('13a', '1')}",
@@ -227,7 +226,7 @@ def _salmonn_repro_music(name: str, norm: Norm, beside: tuple[str, ...]) -> Read
             f"Corpus BLEU by 13a and the mean F1 of google's ROUGE-L, both {norm.says}, against one reference, for "
             "MusicCaps, but for a written end token </s>. "
             + (
-                "Answers that did not end by themselves, and empty ones, are left out."
+                "Answers that did not end by themselves, empty ones, and the word null or None are left out."
                 if beside
                 else "All answers count."
             ),

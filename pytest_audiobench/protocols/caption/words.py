@@ -105,9 +105,14 @@ def words_of(text: str) -> str:
     return " ".join(caption_words(text))
 
 
+def distinct(scored: Scored) -> int:
+    """How many samples are scored: those of a second epoch say nothing of how rare a word is."""
+    return len({(sample.id, sample.truths) for sample, _ in scored})
+
+
 def cider_of_words(scored: Scored) -> Sequence[Mapping[str, float]]:
     """CIDEr-D of each, over the set."""
-    return [{"cider_d": value, CIDER_SET: len(scored)} for value in cider_d(*_pairs(scored))]
+    return [{"cider_d": value, CIDER_SET: distinct(scored)} for value in cider_d(*_pairs(scored))]
 
 
 def spider_of_words(scored: Scored) -> Sequence[Mapping[str, float]]:
@@ -115,7 +120,7 @@ def spider_of_words(scored: Scored) -> Sequence[Mapping[str, float]]:
     consensus = cider_d(*_pairs(scored))
     meaning = spice([answer.value or "" for _, answer in scored], [sample.truths for sample, _ in scored])
     return [
-        {"cider_d": one, "spice": other, "spider": (one + other) / 2.0, CIDER_SET: len(scored)}
+        {"cider_d": one, "spice": other, "spider": (one + other) / 2.0, CIDER_SET: distinct(scored)}
         for one, other in zip(consensus, meaning, strict=True)
     ]
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.protocols.free_text import question_of
 
 _PLACEHOLDERS = ("question", "labels")
 
@@ -27,7 +28,9 @@ def words_of(prompt: str) -> Callable[[Sample], str]:
             )
 
     def words(sample: Sample) -> str:
-        values = {"question": sample.question, "labels": ", ".join(sample.choices), "": ""}
-        return "".join(literal + values[name or ""] for literal, name, _, _ in pieces).strip()
+        said = {"": "", "labels": ", ".join(sample.choices)}
+        if any(name == "question" for _, name, _, _ in pieces):
+            said["question"] = question_of(sample)
+        return "".join(literal + said[name or ""] for literal, name, _, _ in pieces).strip()
 
     return words

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.models.messages import Response
-from pytest_audiobench.protocols.free_text import read_text
+from pytest_audiobench.protocols.free_text import answer_of, read_text
 from pytest_audiobench.protocols.protocol import Answer, Earlier
 
 _END = "</s>"
-_NO_ANSWER = Response()
 
 
 def ended(sample: Sample, earlier: Earlier) -> Answer:
@@ -16,7 +14,7 @@ def ended(sample: Sample, earlier: Earlier) -> Answer:
 
     "truncated" where the limit of tokens came before the end; what was said until then is the answer all the same.
     """
-    response = earlier.get("answer", _NO_ANSWER)
+    response = answer_of(earlier)
     text = response.text.strip()
     if text.endswith(_END):
         said = text.removesuffix(_END).strip()

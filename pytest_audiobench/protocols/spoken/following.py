@@ -47,14 +47,22 @@ def following_reading(family: str, published: str, examples: tuple[Example, ...]
             "By the error rate alone an empty answer would count, all its words being deletions; not here. A refusal, "
             "or any other task, counts as following: the rate only tells transcriptions.",
         ),
+        unfit=_untold,
+    )
+
+
+def _untold(sample: Sample) -> str:
+    """In a sentence, that the words of the speech are not told; nothing where they are."""
+    transcript = sample.metadata.get(TRANSCRIPT)
+    if isinstance(transcript, str) and spoken_words(transcript):
+        return ""
+    return (
+        f'sample {sample.id!r} has no metadata "{TRANSCRIPT}", which the protocol "following" compares the answer '
+        "with: add the words of the speech to the data set, or leave this protocol out"
     )
 
 
 def _score(sample: Sample, answer: Answer) -> Mapping[str, float]:
-    transcript = sample.metadata.get(TRANSCRIPT)
-    if not isinstance(transcript, str) or not spoken_words(transcript):
-        raise UsageError(
-            f'sample {sample.id!r} has no metadata "{TRANSCRIPT}", which the protocol "following" compares the answer '
-            "with: add the words of the speech to the data set, or leave this protocol out"
-        )
-    return {"followed": float(followed(answer.value or "", transcript))}
+    if why := _untold(sample):
+        raise UsageError(why)
+    return {"followed": float(followed(answer.value or "", str(sample.metadata[TRANSCRIPT])))}

@@ -91,7 +91,7 @@ def _about(tokenizer: str, norm: Norm, skips: bool) -> About:
         f"{tokenizer} ({_WHY[tokenizer]}). "
     )
     rule += (
-        "An answer that is empty, or the word null, or without kana where Japanese is wanted, is left out."
+        "An answer that is empty, or the word null or None, or without kana where Japanese is wanted, is left out."
         if skips
         else "No answer is left out; an empty one counts by the brevity penalty."
     )

@@ -77,7 +77,7 @@ def language_code(target: str | None) -> str | None:
         return None
     code = target.replace("_", "-").split("-")[0].lower()
     if code not in LANGUAGES:
-        names = [known for known, name in LANGUAGES.items() if name.lower().startswith(code)]
+        names = [known for known, name in LANGUAGES.items() if code and name.lower().startswith(code)]
         near = [*_COUNTRIES.get(code, ()), *names, *difflib.get_close_matches(code, LANGUAGES, n=1)]
         hint = f"did you mean {near[0]!r} ({LANGUAGES[near[0]]})? " if near else ""
         raise UsageError(f"no language is known by the code {target!r}; {hint}known are {', '.join(LANGUAGES)}")

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from functools import partial
 
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.metrics.tokenizers import bleu_scorer, bleu_signature, lacking, library_version, passable
+from pytest_audiobench.metrics.tokenizers import bleu_signature, lacking, library_version, tokenized
 from pytest_audiobench.metrics.translations import bleu_statistics, sentence_bleu
 from pytest_audiobench.protocols.asr import au_harness, whisper
-from pytest_audiobench.protocols.asr.brackets import without_special_tokens
 from pytest_audiobench.protocols.asr.chinese import text_norm
+from pytest_audiobench.protocols.asr.multilingual import spoken_text
 from pytest_audiobench.protocols.asr.punctuation import without_punctuation_words
 from pytest_audiobench.protocols.asr.reading import needs
 from pytest_audiobench.protocols.asr.remembered import remembered
@@ -24,8 +23,6 @@ _CHINESE = Example("明天9点开会。", "明天九点开会。")
 _ENGLISH = Example("Meetings don't start at 9!", "meetings do not start at nine")
 _JAPANESE = Example("会議は九時です。", "会議は九時に始まります。")
 _QWEN2_AUDIO = "github QwenLM/Qwen2-Audio, eval_audio/evaluate_st.py"
-_SPACES = re.compile(r"\s+")
-_SPACED_MARK = re.compile(r" ?([!,.?;:])")
 
 
 def published_readings(code: str | None) -> Iterator[Reading]:
@@ -174,14 +171,14 @@ def _lmms_eval(code: str | None) -> Reading:
 @remembered
 def lmms_eval_english(text: str) -> str:
     """``text`` as lmms-eval normalises it for every target language but Chinese."""
-    return without_punctuation_words(whisper.english(_spaced_as_lmms_eval(text))).lower()
+    return without_punctuation_words(whisper.english(spoken_text(text))).lower()
 
 
 @remembered
 def lmms_eval_chinese(text: str) -> str:
     """``text`` as lmms-eval normalises it for Chinese: its numbers in Chinese words, its characters apart."""
-    spaced = text_norm(_spaced_as_lmms_eval(text))
-    return without_punctuation_words(bleu_scorer("zh").tokenizer(passable(spaced))).lower()
+    spaced = text_norm(spoken_text(text))
+    return without_punctuation_words(tokenized("zh", spaced)).lower()
 
 
 def _salmonn_repro(code: str | None, skips: bool) -> Reading:
@@ -206,8 +203,8 @@ def _salmonn_repro(code: str | None, skips: bool) -> Reading:
             "Corpus BLEU by characters for Chinese and Japanese, else by 13a, of the texts as they are but for a "
             "written end token </s>. "
             + (
-                "Answers that the limit of tokens cut, empty ones and, where Japanese is wanted, those without kana "
-                "are left out."
+                "Answers that the limit of tokens cut, empty ones, the word null or None and, where Japanese is "
+                "wanted, those without kana are left out."
                 if skips
                 else "All answers count."
             ),
@@ -232,7 +229,3 @@ def _read_as_is(sample: Sample, earlier: Earlier) -> Answer:
     answer = read_text(sample, earlier)
     response = earlier.get("answer")
     return answer if answer.value or response is None else Answer(answer.status, response.text or None)
-
-
-def _spaced_as_lmms_eval(text: str) -> str:
-    return _SPACED_MARK.sub(r"\1", _SPACES.sub(" ", without_special_tokens(text))).lstrip(" ")

@@ -126,3 +126,9 @@ def test_every_reading_takes_any_text_and_finds_nothing_wrong_with_the_reference
         itself = reading.score(sample, Answer("parsed", text))
         # CMI-Bench treats answers otherwise, and AU-Harness makes a word of an empty reference.
         assert itself is None or reading.name == "cmi-bench" or itself["correct"] == 1.0
+
+
+def test_ultraeval_takes_a_japanese_answer_that_mecab_refuses_as_a_whole():
+    assert len(multilingual.ultraeval("ja")("①" * 200_000).split()) > 0
+    assert multilingual.ultraeval("ja")("猫\0犬").split()[-1] == "犬"
+    assert "tok:ja-mecab-" in transcription("ultraeval", language="ja").readings[0].signature

@@ -52,3 +52,8 @@ def test_numbers_spellings_and_contractions():
         "21",
     ]
     assert whisper.graphemes("สวัสดี").split() == list("สวสด")
+
+
+@pytest.mark.parametrize("text", ["⑳" * 3_000, "①" * 200_000, "①2" * 3_000])
+def test_circled_digits_without_end_are_normalised(text):
+    assert whisper.english(text).replace(" ", "").isdecimal()
