@@ -15,7 +15,7 @@ from pytest_audiobench.protocols.judging.verdicts import listed, options, readin
 from pytest_audiobench.protocols.protocol import About, Answer, Example, Judging
 
 _LONGEST_REPLY = 20_000
-_FENCED = re.compile(r"\s*```(?:json)?\s*\n(?P<inside>[^`]*)```\s*", re.I)
+_FENCED = re.compile(r"```(?:json)?[^\S\n]*\n(?P<inside>[^`]*)```", re.I)
 _REASONING = "</think>"
 
 RUBRICS: Mapping[str, str] = MappingProxyType(
@@ -63,7 +63,7 @@ def points(text: str) -> float | None:
     text = text.rpartition(_REASONING)[2]
     if len(text) > _LONGEST_REPLY:
         return None
-    fenced = _FENCED.fullmatch(text)
+    fenced = _FENCED.fullmatch(text.strip())
     try:
         told = json.loads(fenced["inside"] if fenced else text)
     except (ValueError, RecursionError):

@@ -201,7 +201,7 @@ def test_sakuras_pattern_is_found_as_the_published_one_finds_it(text):
 def test_a_hostile_reply_is_read_in_linear_time():
     # A pattern that backtracks would take hours here.
     texts = ["Explanation: " * 300_000, "\nJudgement: " * 300_000, '"Correct": ' * 300_000, '{"score":' * 300_000]
-    for text in [*texts, "yes " * 900_000, "```json\n" * 400_000]:
+    for text in [*texts, "yes " * 900_000, "```json\n" * 400_000, "```" + "\n" * 19_000]:
         for _, reading in READINGS:
             assert read(reading, text)[0].value in (None, "yes")
 
