@@ -416,6 +416,9 @@ def test_a_server_of_rubrics_alone_cannot_say_yes_or_no(evals):
     result = evals.run("--ab-judge=j=judge-scores:http://127.0.0.1:9/judge", "-rs")
     result.assert_outcomes(skipped=1)
     result.stdout.fnmatch_lines(["*yes-no can be put to none of this run's judges (j): name another*"])
+    result = evals.run("--ab-judge=j=judge-scores:http://127.0.0.1:9/judge", "--ab-judge=k=judge:one")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["*the judge j cannot be asked yes-no, and was not*"])
 
 
 def test_recorded_answers_are_judged_without_their_audio(evals):

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.judge_scores.parts import JUDGING, RubricParts
 from pytest_audiobench.models.messages import Message, Response, Settings
 from pytest_audiobench.protocols.judging.verdicts import listed, options, readings, shown, unread
@@ -33,8 +34,13 @@ RUBRICS: Mapping[str, str] = MappingProxyType(
 
 
 def judging(rubric: str) -> Judging:
-    """``rubric`` and ``rubric-kept``, by a rubric's name or by a text of one's own."""
+    """``rubric`` and ``rubric-kept``, by a rubric's name or by a text of one's own.
+
+    Raises UsageError for a single word that is no rubric's name: a slip, and no text to judge by.
+    """
     wanted = RUBRICS.get(rubric, rubric)
+    if not wanted.strip() or (wanted.isascii() and len(wanted.split()) < 2):
+        raise UsageError(f"no rubric is called {rubric!r}; there are {', '.join(RUBRICS)}, or give a text of your own")
 
     def prompt(sample: Sample, answer: str) -> tuple[Message, ...]:
         offered = f"Options:\n{options(sample)}\n" if sample.choices else ""
