@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.models.messages import Response
 from pytest_audiobench.models.replay.recorded import records, response_of
 from pytest_audiobench.rescoring.recorded import RecordedRow, clip_named
 from pytest_audiobench.runs.record import SCHEMA
@@ -88,7 +89,7 @@ def read(file: Path) -> Iterator[RecordedRow]:
                 clip_keys=None if None in keys else keys,
                 durations_s=tuple([clip["duration_s"] for clip in first["audio"]]),
                 note="" if item else _BARE,
-                verdicts={row["stage"]: response_of(row) for _, row in stages if "role" in row},
+                verdicts={row["stage"]: _verdict(row) for _, row in stages if "role" in row},
             )
         except (KeyError, TypeError, AttributeError) as error:
             raise UsageError(f"{file}, line {line} is no line of a run's predictions ({error!r})") from None
@@ -102,6 +103,11 @@ def _key(file: Path, line: int, row: Json) -> tuple[str, str, str, int]:
     if not all(isinstance(text, str) for text in key[:3]) or type(key[3]) is not int or key[3] < 0:
         raise UsageError(f"{file}, line {line}: eval, model and sample_id must be texts, epoch a number from 0 up")
     return key
+
+
+def _verdict(row: Json) -> Response:
+    """What a judge said, or why its verdict could not be had."""
+    return response_of(row) if row["error"] is None else Response(error=str(row["error"]))
 
 
 def _sample(sample_id: str, row: Json) -> Sample:
