@@ -13,7 +13,8 @@ _REFUSAL = re.compile(
       | \b(?:i|we)\s(?:can(?:not|\snot|['’]?t)|could(?:\snot|n['’]?t)|do(?:\snot|n['’]?t)|will\snot|won['’]?t)\s
           (?:\w{1,12}\s){0,2}?(?:hear|listen|access|analy[sz]e|determine|provide|process|tell|identify|have|know|answer|
              assist|help|make|see|give|play|detect|choose|select|classify|recogni[sz]e|comply)\b
-      | \bas\san?\s(?:ai|artificial|large|language|text)\b
+      | \bas\san?\s(?:ai|artificial\sintelligence|large\s\w{1,10}\smodel|language\smodel
+          |text(?:\smodel|[\s-](?:based|only)))\b
       | \bi\sapologi[sz]e\b
       | \b(?:impossible|not\spossible|unable)\sto\s(?:\w{1,12}\s){0,2}?
           (?:hear|listen|determine|tell|identify|analy[sz]e|make|answer|accurately|classify|compare|provide)\b
