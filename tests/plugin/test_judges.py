@@ -493,6 +493,16 @@ def test_scoring_a_judged_run_again_reads_it_by_rule_and_keeps_what_was_said(eva
     assert all(row["outputs"][0]["text"] == "YES" for row in rows if "role" in row)
 
 
+def test_scoring_again_keeps_why_a_verdict_could_not_be_had(evals):
+    assert evals.run("--ab-judge=j=judge:one,fails=500 Hz", "--ab-run=judged", "--ab-max-errors=40").ret == 0
+    command = [sys.executable, "-m", "pytest_audiobench.cli", "score", "reports/judged", "--out", "again"]
+    subprocess.run(command, cwd=evals.path, capture_output=True, text=True, check=True)
+    files = [evals.path / folder / "predictions.jsonl" for folder in ("reports/judged", "again")]
+    before, after = ([json.loads(line) for line in file.read_text().splitlines()] for file in files)
+    assert after == before
+    assert sum(row["error"] == "no opinion" for row in after) == count("500 Hz")
+
+
 def test_answers_that_only_judges_can_read_are_not_scored_without_them(evals):
     evals.write(test_tones=FREE)
     assert evals.run("--ab-judge=j=judge:one", "--ab-run=judged").ret == 0
