@@ -178,6 +178,7 @@ class Made:
             "question": self.question,
             "choices": CHOICES,
             "reference": "cat",
+            "references": [],
             "outputs": [] if failed else [{"text": text, "finish": "stop"}],
             "usage": {},
             "error": text if failed else None,
