@@ -39,9 +39,9 @@ def verification(
 ) -> Protocol:
     """Ask whether one speaker is heard, in the sample's own question's words or else in ``prompt``'s.
 
-    The readings are ``same-speaker`` (the default; ours, with a third value), ``similarity`` (ours, for scored trials: equal
-    error rate and detection cost) and ``salmonn-sv``. A sample's reference is "yes", "same" or "target", or else "no",
-    "different" or "nontarget". ``prompt`` may be the name of one in ``PROMPTS``. Raises UsageError for an unknown
+    The readings are ``same-speaker`` (the default; ours, with a third value), ``similarity`` (ours, for scored trials:
+    equal error rate and detection cost) and ``salmonn-sv``. A sample's reference is "yes", "same" or "target", or else
+    "no", "different" or "nontarget". ``prompt`` may be the name of one in ``PROMPTS``. Raises UsageError for an unknown
     reading.
     """
     instruction = PROMPTS.get(prompt, prompt)

@@ -144,6 +144,15 @@ def test_a_folder_of_files_is_scored_as_one(tmp_path):
         ),
         ('{"wer": 1, "sample_wer": [3]}', "row 0 of sample_wer has no reference and prediction"),
         ('{"per_clip_hypotheses": [3]}', "is no run of THENIROCK's audiobench"),
+        (
+            '{"per_clip_hypotheses": [{"clip_id": "c", "file": "f", "reference": null, "hypotheses": {"clean": "a"}}]}',
+            "references and hypotheses must be texts",
+        ),
+        (
+            '{"per_clip_hypotheses": [{"clip_id": "c", "file": "f", "reference": "a", "hypotheses": {"clean": 5}}]}',
+            "references and hypotheses must be texts",
+        ),
+        ('{"sample_id": "a", "predictions": ["x"], "targets": ["x"], "task_type": []}', "name the family of protocols"),
         ('{"id": "x", "raw_model_outputs": 3}\n', "not the questions they belong to"),
     ],
 )
