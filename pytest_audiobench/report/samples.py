@@ -54,7 +54,6 @@ def plain(one: Joined) -> dict[str, Any]:
                 "question",
                 "choices",
                 "reference",
-                "references",
             )
         },
         "references": first.get("references", []),
