@@ -12,12 +12,11 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.judge_scores.parts import JUDGING, RubricParts
 from pytest_audiobench.models.messages import Message, Response, Settings
-from pytest_audiobench.protocols.judging.verdicts import listed, options, readings, shown, unread
+from pytest_audiobench.protocols.judging.verdicts import listed, options, readings, said, shown, unread
 from pytest_audiobench.protocols.protocol import About, Answer, Example, Judging
 
 _LONGEST_REPLY = 20_000
 _FENCED = re.compile(r"```(?:json)?[^\S\n]*\n(?P<inside>[^`]*)```", re.I)
-_REASONING = "</think>"
 
 RUBRICS: Mapping[str, str] = MappingProxyType(
     {
@@ -66,7 +65,7 @@ def points(text: str) -> float | None:
 
     The reply is one JSON object, perhaps in a code fence; what a model thought aloud up to ``</think>`` is left off.
     """
-    text = text.rpartition(_REASONING)[2]
+    text = said(text)
     if len(text) > _LONGEST_REPLY:
         return None
     fenced = _FENCED.fullmatch(text.strip())
