@@ -36,6 +36,8 @@ from pytest_audiobench.runs.suites import Pool
 
 _CHUNK = 1_000
 """Answers that are held with their texts at a time."""
+_NAMED = 5
+"""Evals without answers that are named."""
 
 Json = Mapping[str, Any]
 
@@ -94,6 +96,9 @@ def _scored_again(source: Source, wanted: Wanted, folder: Path | None) -> Scored
         if folder is None and not record.control and sum(one["suite"] == record.suite for one in recorded.values()) > 1:
             pool = pools.setdefault((record.suite, model), Pool(record.suite, model))
             pool.add(found.items[-1], item.scored_lines())
+    if without := sorted({f"{eval_} by {model}" for eval_, model in recorded.keys() - seen}):
+        more = f" and {len(without) - _NAMED} more" if len(without) > _NAMED else ""
+        found.notes.append(f"the run holds no answers of {', '.join(without[:_NAMED])}{more}")
     if not found.items:
         raise UsageError("; ".join(found.notes) or "there is no answer to score")
     _check_names(wanted.protocols, found.items)

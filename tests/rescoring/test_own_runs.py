@@ -296,3 +296,12 @@ def test_what_was_not_scored_is_said_beside_numbers_for_programs(run_folder, cap
     told = capsys.readouterr()
     assert "note: all/words was not scored: transcription has no protocol letters" in told.err
     assert "was not scored" not in told.out
+
+
+def test_an_eval_without_answers_is_named(copy):
+    run = record(copy)
+    run["items"] += [run["items"][0] | {"eval": f"all/absent{number}", "model": "good"} for number in range(7)]
+    (copy / "run.json").write_text(json.dumps(run))
+    found = score_again(source_of(copy), Wanted())
+    named = ", ".join(f"all/absent{number} by good" for number in range(5))
+    assert found.notes == [f"the run holds no answers of {named} and 2 more"]
