@@ -37,7 +37,8 @@ class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_POST(self):
-        length = int(self.headers.get("Content-Length") or 0)
+        told = self.headers.get("Content-Length") or ""
+        length = int(told) if re.fullmatch("[0-9]{1,12}", told) else 0
         if self.path != "/judge" or not 0 < length <= MOST_BYTES:
             self.close_connection = True
             self.answer(404 if self.path != "/judge" else 413, {"detail": "POST up to 16 MB to /judge"})
@@ -47,7 +48,7 @@ class Handler(BaseHTTPRequestHandler):
             if asked["schema_version"] != SCHEMA:
                 raise ValueError(f"schema_version is not {SCHEMA}")
             items = [judged(item) for item in asked["items"]]
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             self.answer(400, {"detail": f"{type(error).__name__}: {error}"})
             return
         self.answer(200, {"schema_version": SCHEMA, "items": items})

@@ -38,6 +38,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         # Whoever reads the output (head, a pager) has seen enough; nothing more may be flushed at exit.
         sys.stdout = None
         return 0
+    except OSError as error:
+        print(
+            f"audiobench: {f'{error.filename}: ' if error.filename else ''}{error.strerror or error}", file=sys.stderr
+        )
+        return _FAILED
 
 
 def _verbs() -> list[str]:

@@ -47,6 +47,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from pytest_audiobench import published
     from pytest_audiobench.published.compare import comparisons, fitting
+    from pytest_audiobench.report.figures import printable
     from pytest_audiobench.rescoring import tables
     from pytest_audiobench.rescoring.again import Wanted, score_again
     from pytest_audiobench.rescoring.layouts import source_of
@@ -68,6 +69,9 @@ def run(args: argparse.Namespace) -> int:
         found.notes.append(f"{args.published} names {len(figures)} figures, and none of a metric that was scored here")
     pooled = [suite for suite in found.suites if suite["evals"] > 1]
     sys.stdout.write(tables.text([*found.items, *pooled], found.notes, compared, args.format))
+    if args.format in ("csv", "json"):
+        # For programs, which take numbers alone; what was not scored is said all the same.
+        print("".join(f"note: {printable(note)}\n" for note in found.notes), end="", file=sys.stderr)
     if args.out is not None:
         print(f"written to {args.out}", file=sys.stderr)
     return 0

@@ -126,4 +126,5 @@ def _base(threshold: Threshold) -> str:
 def _absent(threshold: Threshold) -> str:
     if threshold.group:
         return f"there is no {_base(threshold)}: no sample is in this group, or no such protocol was read"
-    return f"there is no {threshold.metric} in this result: its protocol does not measure it"
+    name = threshold.metric
+    return f"there is no {name} in this result: its headline does not measure it (another is named: {name}[protocol=…])"

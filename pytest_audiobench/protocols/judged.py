@@ -32,11 +32,13 @@ def judged(
     stands. ``rubric`` is the name of one in ``RUBRICS``, or a text of one's own; ``own`` are judgings of one's own.
     ``max_new_tokens`` takes the place of each judging's own limit, for judges that think aloud before they answer.
 
-    Raises UsageError for an unknown reading, and for one whose name ``protocol`` has already.
+    Raises UsageError for an unknown reading, for one whose name ``protocol`` has already, for a rubric of one word that
+    is none of ``RUBRICS``, and for judgings of one's own that could be mistaken for others or are never read.
     """
     asked = protocol or Protocol("judged", (Stage("answer", _plain, settings=Settings(max_new_tokens=512)),), (), {})
     judgings = tuple(_within(one, max_new_tokens) for one in (*shipped(rubric), *own))
     known = dict(asked.available)
+    _check_names([stage.name for stage in asked.stages], judgings)
     for judging in judgings:
         for reading in judging.readings:
             if reading.name in known:
@@ -62,9 +64,32 @@ def shipped(rubric: str = "facts") -> tuple[Judging, ...]:
     )
 
 
+def _check_names(stages: Sequence[str], judgings: Sequence[Judging]) -> None:
+    """Verdicts are found again by their judging's name: two of one name would be read for each other."""
+    taken = set(stages)
+    for judging in judgings:
+        if judging.name in taken:
+            raise UsageError(f"two stages or judgings are called {judging.name!r}: give your own another name")
+        taken.add(judging.name)
+        if not judging.name or "@" in judging.name:
+            raise UsageError(
+                f"the judging {judging.name!r} needs a name without '@', which stands before a judge's alias"
+            )
+        if not judging.readings:
+            raise UsageError(f"the judging {judging.name!r} has no reading: nothing would be made of its verdicts")
+        for reading in judging.readings:
+            if reading.judge != judging.name:
+                raise UsageError(
+                    f"{reading.name!r} is a reading of the judging {judging.name!r} and reads the verdicts of "
+                    f"{reading.judge!r}: make it with judge={judging.name!r}"
+                )
+
+
 def _within(judging: Judging, max_new_tokens: int | None) -> Judging:
     if max_new_tokens is None:
         return judging
+    if max_new_tokens < 1:
+        raise UsageError(f"a judge cannot answer in max_new_tokens={max_new_tokens}: give 1 or more")
     readings = tuple(replace(one, signature=f"{one.signature}|tokens:{max_new_tokens}") for one in judging.readings)
     return replace(judging, readings=readings, settings=replace(judging.settings, max_new_tokens=max_new_tokens))
 

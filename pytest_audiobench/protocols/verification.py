@@ -39,15 +39,17 @@ def verification(
 ) -> Protocol:
     """Ask whether one speaker is heard, in the sample's own question's words or else in ``prompt``'s.
 
-    The readings are ``yes-no`` (the default; ours, with a third value), ``similarity`` (ours, for scored trials: equal
-    error rate and detection cost) and ``salmonn-sv``. A sample's reference is "yes", "same" or "target", or else "no",
-    "different" or "nontarget". ``prompt`` may be the name of one in ``PROMPTS``. Raises UsageError for an unknown
+    The readings are ``same-speaker`` (the default; ours, with a third value), ``similarity`` (ours, for scored trials:
+    equal error rate and detection cost) and ``salmonn-sv``. A sample's reference is "yes", "same" or "target", or else
+    "no", "different" or "nontarget". ``prompt`` may be the name of one in ``PROMPTS``. Raises UsageError for an unknown
     reading.
     """
     instruction = PROMPTS.get(prompt, prompt)
     stage = free_stage(lambda sample: sample.question or instruction, system, max_new_tokens)
     available = MappingProxyType({reading.name: reading for reading in _READINGS})
-    return choose(Protocol("verification", (stage,), (available["yes-no"],), available, expects="option"), readings)
+    return choose(
+        Protocol("verification", (stage,), (available["same-speaker"],), available, expects="option"), readings
+    )
 
 
 def _is_same(sample: Sample) -> bool:
@@ -104,8 +106,8 @@ def _score_similarity(sample: Sample, answer: Answer) -> Mapping[str, float]:
 
 _READINGS = (
     Reading(
-        "yes-no",
-        "trial:yes-no|v:1|unanswered:wrong",
+        "same-speaker",
+        "trial:same-speaker|v:1|unanswered:wrong",
         _parse,
         _score,
         ("balanced_accuracy", "accuracy", "macro_f1"),

@@ -6,6 +6,7 @@ with the texts. A protocol that must see a whole set at once (a corpus metric) i
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -23,8 +24,9 @@ from pytest_audiobench.report.sweep import of_judge
 from pytest_audiobench.rescoring.families import parse_family, protocol_of
 from pytest_audiobench.rescoring.kept import Kept, answered_of
 from pytest_audiobench.rescoring.layouts import Source
-from pytest_audiobench.rescoring.own_run import items_of
 from pytest_audiobench.rescoring.recorded import RecordedRow
+from pytest_audiobench.rescoring.run_record import items_of
+from pytest_audiobench.rescoring.valid import valid
 from pytest_audiobench.runs.collector import patient
 from pytest_audiobench.runs.hashes import ABSENT, ASKED, scored_hashes
 from pytest_audiobench.runs.judging import put_to_judges
@@ -34,6 +36,8 @@ from pytest_audiobench.runs.suites import Pool
 
 _CHUNK = 1_000
 """Answers that are held with their texts at a time."""
+_NAMED = 5
+"""Evals without answers that are named."""
 
 Json = Mapping[str, Any]
 
@@ -72,7 +76,8 @@ def _scored_again(source: Source, wanted: Wanted, folder: Path | None) -> Scored
     found = ScoredAgain([], [], [])
     pools: dict[tuple[str, str], Pool] = {}
     seen: set[tuple[str, str]] = set()
-    for (eval_, model), rows in groupby(source.rows(), lambda row: (row.eval, row.model)):
+    changed: Counter[tuple[str, str]] = Counter()
+    for (eval_, model), rows in groupby(_valid(source, changed), lambda row: (row.eval, row.model)):
         if (eval_, model) in seen:
             raise UsageError(f"the rows of {eval_} by {model} do not lie together: sort the file by eval and model")
         seen.add((eval_, model))
@@ -88,15 +93,28 @@ def _scored_again(source: Source, wanted: Wanted, folder: Path | None) -> Scored
             continue
         item = _Item(len(found.items), first, old, protocol, source, folder)
         record = item.scored(_from(first, rows))
+        if texts := changed[eval_, model]:
+            found.notes.append(f"{eval_}: {texts} texts held invalid characters or were cut")
         found.items.append(record.to_json())
         if folder is None and not record.control and sum(one["suite"] == record.suite for one in recorded.values()) > 1:
             pool = pools.setdefault((record.suite, model), Pool(record.suite, model))
             pool.add(found.items[-1], item.scored_lines())
+    if without := sorted({f"{eval_} by {model}" for eval_, model in recorded.keys() - seen}):
+        more = f" and {len(without) - _NAMED} more" if len(without) > _NAMED else ""
+        found.notes.append(f"the run holds no answers of {', '.join(without[:_NAMED])}{more}")
     if not found.items:
         raise UsageError("; ".join(found.notes) or "there is no answer to score")
     _check_names(wanted.protocols, found.items)
     found.suites.extend(pool.record().to_json() for pool in pools.values())
     return found
+
+
+def _valid(source: Source, changed: Counter[tuple[str, str]]) -> Iterator[RecordedRow]:
+    for row in source.rows():
+        made, texts = valid(row)
+        if texts:
+            changed[made.eval, made.model] += texts
+        yield made
 
 
 class _Unreadable(Exception):

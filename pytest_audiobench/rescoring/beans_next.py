@@ -127,6 +127,8 @@ def _family(row: Mapping[str, Any], task: str) -> str:
         kind = (
             "detection" if subset in _ZERO_DETECTION else "captioning" if subset == "captioning" else "classification"
         )
+    if not isinstance(kind, str):
+        return ""
     if kind in _TASKS:
         return f"bioacoustic,task={kind}"
     return "bioacoustic" if kind == "classification" else ""

@@ -15,6 +15,7 @@ from pytest_audiobench.models.replay.recorded import records, sha256_of
 from pytest_audiobench.models.replay.study import CRASHES
 from pytest_audiobench.rescoring import audiobench_scores, beans_next, own_run, study, thenirock
 from pytest_audiobench.rescoring.recorded import RecordedRow
+from pytest_audiobench.rescoring.run_record import FILE, run_of
 
 _MOST_BYTES = 256_000_000
 """A score file is one JSON text, which must be held whole; AudioBench's largest is under 10 MB."""
@@ -67,21 +68,22 @@ def _chained(sources: list[Source]) -> Iterator[RecordedRow]:
 
 
 def _files(folder: Path) -> list[Path]:
-    own = folder / own_run.FILE
+    own = folder / FILE
     if own.is_file():
         return [own]
     if (folder / "parts").is_dir():
         raise UsageError(f"{folder} is a run that crashed or is still going: the same command run again finishes it")
-    files = sorted(folder.glob("*.jsonl")) or sorted(folder.glob("*.json"))
+    found = sorted(path for path in folder.iterdir() if path.is_file())
+    files = [path for path in found if path.suffix == ".jsonl"] or [path for path in found if path.suffix == ".json"]
     if not files:
-        raise UsageError(f"{folder} holds no answers to score (looked for {own_run.FILE}, other *.jsonl, *.json)")
+        raise UsageError(f"{folder} holds no answers to score (looked for {FILE}, other *.jsonl, *.json)")
     return files
 
 
 def _of_file(file: Path, read_study: Callable[[Path], Iterator[RecordedRow]]) -> Source:
     row = _first_object(file)
     if own_run.fits(row):
-        return Source("run", (file,), partial(own_run.read, file), own_run.run_of(file))
+        return Source("run", (file,), partial(own_run.read, file), run_of(file))
     if study.fits(row):
         return Source("study", (file,), partial(read_study, file))
     if beans_next.fits(row):

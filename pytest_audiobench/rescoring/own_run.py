@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.models.messages import Response
 from pytest_audiobench.models.replay.recorded import records, response_of
 from pytest_audiobench.rescoring.recorded import RecordedRow, clip_named
-from pytest_audiobench.runs.record import SCHEMA
+from pytest_audiobench.rescoring.run_record import items_of, run_of
 
 LAYOUT = "a run's predictions.jsonl"
-FILE = "predictions.jsonl"
-RECORD = "run.json"
 
 Json: TypeAlias = Mapping[str, Any]
 
@@ -27,34 +25,15 @@ _BARE = (
 
 
 _TEXT = frozenset({str})
+_TEXT_OR_NONE = frozenset({str, type(None)})
+_LONGEST_S = 1e9
+_ROLES = ("judge", "extractor")
 _FIELDS = frozenset({str, int, float, bool, type(None)})
 
 
 def fits(row: Json) -> bool:
     """Whether ``row`` is a line of our predictions."""
     return "outputs" in row and "sample_id" in row and "stage" in row
-
-
-def run_of(file: Path) -> Json | None:
-    """The record of the run whose predictions ``file`` holds; None where it lies alone.
-
-    Raises UsageError for a record that is none of this version's.
-    """
-    path = file.with_name(RECORD)
-    if file.name != FILE or not path.exists():
-        return None
-    try:
-        record = json.loads(path.read_bytes())
-    except ValueError as error:
-        raise UsageError(f"{path} is not JSON ({error}): it was edited or cut") from None
-    if not isinstance(record, dict) or record.get("schema") != SCHEMA:
-        raise UsageError(f"{path} is no {SCHEMA!r}: score it with the version that wrote it")
-    return record
-
-
-def items_of(run: Json | None) -> dict[tuple[str, str], Json]:
-    """The items of a run by eval and model."""
-    return {(item["eval"], item["model"]): item for item in run["items"]} if run else {}
 
 
 def read(file: Path) -> Iterator[RecordedRow]:
@@ -67,6 +46,11 @@ def read(file: Path) -> Iterator[RecordedRow]:
         try:
             if len({row["stage"] for _, row in stages}) < len(stages):
                 raise UsageError(f"{file}, line {line}: {sample_id!r} has two rows of one stage: rows of two runs")
+            _check_clips(first["audio"])
+            if not all({type(row["error"]), type(row["key"])} <= _TEXT_OR_NONE for _, row in stages):
+                raise TypeError("error and key must be texts or null")
+            if type(first["dataset"]) is not str:
+                raise TypeError("dataset must be a text")
             keys = tuple([clip["key"] for clip in first["audio"]])
             own = [row for _, row in stages if "role" not in row]
             stored = {
@@ -88,7 +72,7 @@ def read(file: Path) -> Iterator[RecordedRow]:
                 clip_keys=None if None in keys else keys,
                 durations_s=tuple([clip["duration_s"] for clip in first["audio"]]),
                 note="" if item else _BARE,
-                verdicts={row["stage"]: response_of(row) for _, row in stages if "role" in row},
+                verdicts={row["stage"]: _verdict(row) for _, row in stages if "role" in row},
             )
         except (KeyError, TypeError, AttributeError) as error:
             raise UsageError(f"{file}, line {line} is no line of a run's predictions ({error!r})") from None
@@ -99,9 +83,26 @@ def _key(file: Path, line: int, row: Json) -> tuple[str, str, str, int]:
         key = (row["eval"], row["model"], row["sample_id"], row["epoch"])
     except KeyError as error:
         raise UsageError(f"{file}, line {line} has no {error}: it is no line of a run's predictions") from None
+    stage, role = row.get("stage"), row.get("role", _ROLES[0])
+    if type(stage) is not str or not stage.isprintable() or role not in _ROLES:
+        raise UsageError(f"{file}, line {line}: its stage must be a text, its role one of {', '.join(_ROLES)}")
     if not all(isinstance(text, str) for text in key[:3]) or type(key[3]) is not int or key[3] < 0:
         raise UsageError(f"{file}, line {line}: eval, model and sample_id must be texts, epoch a number from 0 up")
     return key
+
+
+def _verdict(row: Json) -> Response:
+    """What a judge said, or why its verdict could not be had."""
+    return response_of(row) if row["error"] is None else Response(error=row["error"])
+
+
+def _check_clips(clips: Sequence[Json]) -> None:
+    for clip in clips:
+        if type(clip["source"]) is not str or type(clip["key"]) not in _TEXT_OR_NONE:
+            raise TypeError("a clip's source must be a text, its key a text or null")
+        length = clip["duration_s"]
+        if length is not None and not (type(length) in (int, float) and 0 <= length < _LONGEST_S):
+            raise TypeError("a clip's duration_s must be a number of seconds or null")
 
 
 def _sample(sample_id: str, row: Json) -> Sample:

@@ -81,7 +81,7 @@ def _cell(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     shown = printable(value)
-    return f"'{shown}" if shown[:1] in ("=", "+", "-", "@") else shown
+    return f"'{shown}" if shown.lstrip()[:1] in ("=", "+", "-", "@") else shown
 
 
 def _plain(owner: Json, beside: Sequence[Comparison]) -> dict[str, Any]:

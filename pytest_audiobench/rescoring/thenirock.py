@@ -30,6 +30,8 @@ def read(file: Path, content: Mapping[str, Any]) -> Iterator[RecordedRow]:
             note = f"the file's own figure for {condition} is wer {recorded[condition]} %" if recorded else ""
             for clip in clips:
                 text = clip["hypotheses"].get(condition)
+                if not isinstance(clip["reference"], str) or not isinstance(text, str | None):
+                    raise TypeError("references and hypotheses must be texts")
                 yield RecordedRow(
                     sample=Sample(
                         id=str(clip["clip_id"]),

@@ -30,8 +30,9 @@ def put_to_judges(protocol: Protocol, judges: Mapping[str, Handle]) -> Judged:
 
     A judge's readings keep their names where the run has one judge, and are called ``READING@ALIAS`` where it has
     several. Behind them stand the agreements: of each judge with the first reading by rule, and of each two judges.
-    Without a judge, the readings by rule are left, with a warning. Raises CannotDo, naming the option, when there are
-    none, and when no judge can be asked; UsageError for a protocol with a judge's stage of its own.
+    Without a judge, the readings by rule are left, with a warning; another names what a judge cannot be asked. Raises
+    CannotDo, naming the option, when there are none, and when no judge can be asked; UsageError for a protocol with a
+    judge's stage of its own.
     """
     if by_hand := [stage.name for stage in protocol.stages if stage.role != "subject"]:
         raise UsageError(
@@ -52,7 +53,8 @@ def put_to_judges(protocol: Protocol, judges: Mapping[str, Handle]) -> Judged:
     own = {one.name: [alias for other, alias in pairs if other is one] for one in asked}
     readings = tuple(bound for reading in protocol.readings for bound in _bound(reading, own, judges))
     readings += tuple(_agreements(protocol.readings, readings))
-    return Judged(replace(protocol, stages=(*protocol.stages, *stages), readings=readings))
+    warnings = tuple(_unasked(asked, own, judges))
+    return Judged(replace(protocol, stages=(*protocol.stages, *stages), readings=readings), warnings)
 
 
 def _by_rule_alone(protocol: Protocol) -> Judged:
@@ -62,6 +64,15 @@ def _by_rule_alone(protocol: Protocol) -> Judged:
         raise CannotDo(f"{names} needs a judge: name one with --ab-judge, such as --ab-judge openai:MODEL")
     warning = f"no judge is named with --ab-judge: {names} left out"
     return Judged(replace(protocol, readings=left), (warning,))
+
+
+def _unasked(
+    asked: Sequence[Judging], aliases: Mapping[str, Sequence[str]], judges: Mapping[str, Handle]
+) -> Iterator[str]:
+    """The judges of the run that are not asked a judging which others are."""
+    for alias in judges:
+        if names := [one.name for one in asked if alias not in aliases[one.name]]:
+            yield f"the judge {alias} cannot be asked {', '.join(names)}, and was not"
 
 
 def check_judge(handle: Handle) -> None:

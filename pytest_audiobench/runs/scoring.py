@@ -44,6 +44,8 @@ class Scored(NamedTuple):
     def failures(self) -> tuple[str, ...]:
         """The classes of failures that the answer falls into: by its text, and by what the reading made of it."""
         status = "errors" if self.answer is None else self.answer.status
+        if not self.wording:
+            return (status,) if status in FAILURES else ()
         found = {*self.wording, status}
         return tuple(name for name in FAILURES if name in found)
 

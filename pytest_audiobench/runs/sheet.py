@@ -69,11 +69,12 @@ def sheet_of(
 
 def _metrics(reading: Reading, rows: Sequence[Scored], groups: Sequence[str], clustered: bool) -> list[MetricRecord]:
     found = [estimate(name, reading, rows, clustered) for name in (*reading.metrics, "coverage")]
-    for failure in FAILURES:
-        others = [row for row in rows if failure not in row.failures]
-        if len(others) < len(rows):
-            found.append(estimate(failure, reading, rows, clustered))
-            found += [estimate(name, reading, others, clustered, {WITHOUT: failure}) for name in reading.metrics]
+    each = [row.failures for row in rows]
+    there = set().union(*each)
+    for failure in (name for name in FAILURES if name in there):
+        others = [row for row, own in zip(rows, each, strict=True) if failure not in own]
+        found.append(estimate(failure, reading, rows, clustered))
+        found += [estimate(name, reading, others, clustered, {WITHOUT: failure}) for name in reading.metrics]
     for field_ in groups:
         values: dict[str, list[Scored]] = {}
         for row in rows:

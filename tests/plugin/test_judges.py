@@ -416,6 +416,9 @@ def test_a_server_of_rubrics_alone_cannot_say_yes_or_no(evals):
     result = evals.run("--ab-judge=j=judge-scores:http://127.0.0.1:9/judge", "-rs")
     result.assert_outcomes(skipped=1)
     result.stdout.fnmatch_lines(["*yes-no can be put to none of this run's judges (j): name another*"])
+    result = evals.run("--ab-judge=j=judge-scores:http://127.0.0.1:9/judge", "--ab-judge=k=judge:one")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["*the judge j cannot be asked yes-no, and was not*"])
 
 
 def test_recorded_answers_are_judged_without_their_audio(evals):
@@ -488,6 +491,16 @@ def test_scoring_a_judged_run_again_reads_it_by_rule_and_keeps_what_was_said(eva
     rows = [json.loads(line) for line in (evals.path / "again" / "predictions.jsonl").read_text().splitlines()]
     assert Counter(row.get("role") for row in rows) == {None: 40, "judge": 40}
     assert all(row["outputs"][0]["text"] == "YES" for row in rows if "role" in row)
+
+
+def test_scoring_again_keeps_why_a_verdict_could_not_be_had(evals):
+    assert evals.run("--ab-judge=j=judge:one,fails=500 Hz", "--ab-run=judged", "--ab-max-errors=40").ret == 0
+    command = [sys.executable, "-m", "pytest_audiobench.cli", "score", "reports/judged", "--out", "again"]
+    subprocess.run(command, cwd=evals.path, capture_output=True, text=True, check=True)
+    files = [evals.path / folder / "predictions.jsonl" for folder in ("reports/judged", "again")]
+    before, after = ([json.loads(line) for line in file.read_text().splitlines()] for file in files)
+    assert after == before
+    assert sum(row["error"] == "no opinion" for row in after) == count("500 Hz")
 
 
 def test_answers_that_only_judges_can_read_are_not_scored_without_them(evals):

@@ -1,5 +1,6 @@
 """No subject and no extractor is ever told what is true, by any prompt that is shipped."""
 
+import importlib
 import json
 from types import SimpleNamespace
 
@@ -12,7 +13,7 @@ from pytest_audiobench.models.messages import Message, Response
 from pytest_audiobench.models.model import Limits
 from pytest_audiobench.protocols.catalogue import FAMILIES, family
 from pytest_audiobench.protocols.judged import judged, shipped
-from pytest_audiobench.protocols.multiple_choice import PROMPTS, multiple_choice
+from pytest_audiobench.protocols.multiple_choice import multiple_choice
 from pytest_audiobench.protocols.protocol import Judging, Stage
 from pytest_audiobench.runs.handle import Handle
 from pytest_audiobench.runs.judging import put_to_judges
@@ -21,9 +22,28 @@ from pytest_audiobench.runs.slices import Taken
 
 SECRET = "XYZZY"
 READINGS = [judging.readings[0].name for judging in shipped()]
+OPTIONS = [
+    ("bioacoustic", {"task": "classification", "labels": ["a dog", "a cat"], "prompt": "{question} {labels}"}),
+    ("bioacoustic", {"task": "detection", "labels": ["a dog", "a cat"]}),
+    ("bioacoustic", {"task": "captioning"}),
+    ("bioacoustic_captioning", {"labels": ["a dog", "a cat"]}),
+    ("transcription", {"language": "ja"}),
+    ("translation", {"target": "zh"}),
+]
+
+
+def named_prompts():
+    """Each family with each prompt that it has a name for."""
+    for name in FAMILIES:
+        module = importlib.import_module(f"pytest_audiobench.protocols.{name}")
+        yield from ((name, {"prompt": prompt}) for prompt in getattr(module, "PROMPTS", ()))
+
+
 PROTOCOLS = {
     **{name: family(name) for name in FAMILIES},
-    **{f"multiple_choice {name}": multiple_choice(prompt=name) for name in PROMPTS},
+    **{f"{name} {options}": family(name, **options) for name, options in (*OPTIONS, *named_prompts())},
+    **{f"{name} as a system": family(name, system="Be brief.") for name in FAMILIES if name != "judged"},
+    **{f"{name} judged": judged(family(name), *READINGS) for name in FAMILIES if name != "judged"},
     "every judge": judged(multiple_choice(), *READINGS),
     "every judge of free answers": judged(None, *READINGS),
 }
@@ -39,7 +59,7 @@ def secretive(stage):
     """A sample all of whose truths, and all metadata that the stage does not vouch for, hold the secret."""
     hidden = ("answer", "label", "reference", "transcript", "true_letter", "speaker", "faithfulness_letter")
     return Sample(
-        "sample",
+        f"{SECRET} id",
         (Clip(ArraySource.of([0.0] * 160, 16_000)),),
         "What is heard?",
         ("a dog", "a cat", "a horse"),
@@ -116,3 +136,10 @@ def test_a_judging_of_ones_own_is_told_what_its_role_may_know():
         protocol = judged(None, own=(Judging("own", prompt, readings, shipped()[0].settings, role),))
         (stage,) = (stage for stage, _ in stages_of(protocol) if stage.judge == "one")
         assert (SECRET in sent(stage, protocol.stages)) == (role == "judge")
+
+
+@pytest.mark.parametrize("name", [name for name in FAMILIES if name != "judged"])
+def test_the_answers_to_every_familys_questions_can_be_judged(name):
+    names = [reading.name for reading in judged(family(name)).readings]
+    assert names[-2:] == ["yes-no", "yes-no-kept"]
+    assert names[0] == family(name).readings[0].name

@@ -39,16 +39,16 @@ def test_the_question_is_salmonns_unless_the_sample_has_its_own() -> None:
     [("yes", 1.0), ("Same", 1.0), ("target", 1.0), ("no", 0.0), ("different", 0.0), ("nontarget", 0.0)],
 )
 def test_truths_have_several_names(reference, right) -> None:
-    assert scored("yes-no", "Yes.", reference)["correct"] == right
+    assert scored("same-speaker", "Yes.", reference)["correct"] == right
 
 
 def test_a_truth_that_is_neither_is_a_mistake_in_the_data() -> None:
     with pytest.raises(UsageError, match="the reference of a trial is yes, same or target"):
-        scored("yes-no", "Yes", "maybe")
+        scored("same-speaker", "Yes", "maybe")
 
 
 def test_a_constant_yes_is_chance_by_ours_and_perfect_on_the_published_list() -> None:
-    both = [scored("yes-no", "Yes", truth) for truth in ("same", "same", "same", "different")]
+    both = [scored("same-speaker", "Yes", truth) for truth in ("same", "same", "same", "different")]
     assert value("balanced_accuracy", both) == 0.5
     alike = [scored("salmonn-sv", "Yes</s>") for _ in range(4)]
     assert value("accuracy", alike) == 1.0
@@ -64,7 +64,7 @@ def test_a_listener_without_words_answers_by_letter() -> None:
 def test_a_refusal_is_right_by_the_published_rule_and_wrong_by_ours() -> None:
     refusal = "I'm sorry, I cannot tell."
     assert scored("salmonn-sv", refusal, "different")["correct"] == 1.0
-    assert scored("yes-no", refusal, "different")["correct"] == 0.0
+    assert scored("same-speaker", refusal, "different")["correct"] == 0.0
 
 
 @settings(deadline=None)

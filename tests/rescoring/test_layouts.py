@@ -144,6 +144,15 @@ def test_a_folder_of_files_is_scored_as_one(tmp_path):
         ),
         ('{"wer": 1, "sample_wer": [3]}', "row 0 of sample_wer has no reference and prediction"),
         ('{"per_clip_hypotheses": [3]}', "is no run of THENIROCK's audiobench"),
+        (
+            '{"per_clip_hypotheses": [{"clip_id": "c", "file": "f", "reference": null, "hypotheses": {"clean": "a"}}]}',
+            "references and hypotheses must be texts",
+        ),
+        (
+            '{"per_clip_hypotheses": [{"clip_id": "c", "file": "f", "reference": "a", "hypotheses": {"clean": 5}}]}',
+            "references and hypotheses must be texts",
+        ),
+        ('{"sample_id": "a", "predictions": ["x"], "targets": ["x"], "task_type": []}', "name the family of protocols"),
         ('{"id": "x", "raw_model_outputs": 3}\n', "not the questions they belong to"),
     ],
 )
@@ -214,6 +223,28 @@ def test_thenirocks_transcripts_give_the_rates_that_its_file_states():
     )
     with pytest.raises(UsageError, match="no layout that is known"):
         source_of(RUNS / "run-997d65ef.json")
+
+
+def test_half_a_character_at_an_answers_end_is_no_crash(tmp_path):
+    found = score_again(
+        source_of(study(tmp_path, row("single", "(B) hen \ud83d"), row("multi", "(A)"))), Wanted(("letters",))
+    )
+    assert values(found) == {("animal[reas]", "letters"): 0.5}
+    assert found.notes == ["animal[reas]: 1 texts held invalid characters or were cut"]
+
+
+def test_a_folder_that_is_called_like_a_file_is_none(tmp_path, capsys):
+    (tmp_path / "predictions.jsonl").mkdir()
+    assert main(["score", str(tmp_path)]) == 4
+    assert "holds no answers to score" in capsys.readouterr().err
+
+
+def test_a_place_that_cannot_be_written_is_named_in_a_sentence(tmp_path, capsys):
+    file = study(tmp_path, row("single", "(B)"), row("multi", "(A)"))
+    assert main(["score", str(file), "--protocols", "letters", "--out", str(file / "within")]) == 1
+    told = capsys.readouterr().err
+    assert told.startswith("audiobench: ")
+    assert "Not a directory" in told
 
 
 def test_the_command_prints_tables_in_four_formats(tmp_path, capsys):

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from pytest_audiobench.cli import main
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.report.lines import read_lines
 from pytest_audiobench.rescoring.again import Wanted, score_again
@@ -216,3 +217,91 @@ def test_scoring_again_loads_neither_torch_nor_pytest(run_folder):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stderr.strip() == "[]"
+
+
+def changed(value, path, new):
+    """``value`` with ``new`` at ``path``; without it for None of a mapping's last key."""
+    for key in path[:-1]:
+        value = value[key]
+    if new is None:
+        del value[path[-1]]
+    else:
+        value[path[-1]] = new
+
+
+@pytest.mark.parametrize(
+    ("path", "new", "says"),
+    [
+        (("items",), 5, "another kind of value in 'items'"),
+        (("models",), None, "lacks 'models'"),
+        (("limit",), None, "lacks 'limit'"),
+        (("models", 0, "hearing"), {}, "the hearing of deaf lacks 'status'"),
+        (("items", 0), [], r"items\[0\] is no JSON object"),
+        (("items", 0, "hashes"), None, r"items\[0\] lacks 'hashes'"),
+        (("items", 0, "groups"), [{}], "must be texts"),
+        (("items", 0, "metrics", 0, "group"), "", "another kind of value in 'group'"),
+        (("items", 0, "readings", 0, "signature"), None, "lacks 'signature'"),
+    ],
+)
+def test_an_edited_record_is_named(copy, path, new, says):
+    run = record(copy)
+    changed(run, path, new)
+    (copy / "run.json").write_text(json.dumps(run))
+    with pytest.raises(UsageError, match=says):
+        score_again(source_of(copy), Wanted())
+
+
+@pytest.mark.parametrize(
+    ("path", "new"),
+    [
+        (("audio", 0, "duration_s"), float("nan")),
+        (("audio", 0, "duration_s"), "long"),
+        (("audio", 0, "key"), []),
+        (("audio", 0, "source"), 5),
+        (("dataset",), 1.5),
+        (("error",), 5),
+        (("key",), float("nan")),
+        (("stage",), "\ud800"),
+        (("role",), 3),
+    ],
+)
+def test_an_edited_line_is_named(copy, path, new):
+    file = copy / "predictions.jsonl"
+    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    changed(rows[0], path, new)
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.raises(UsageError, match=r"predictions\.jsonl, line 1"):
+        score_again(source_of(copy), Wanted())
+
+
+def test_texts_that_are_none_are_repaired_as_a_replays_are(copy):
+    def change(row):
+        row["question"] += "\ud83d"
+        row["metadata"]["said"] = "\udc80"
+        for output in row["outputs"]:
+            output["text"] += "\ud83d"
+        return row
+
+    edited(copy / "predictions.jsonl", change)
+    found = scored_into(copy / "again", source_of(copy), Wanted(), [])
+    assert any(" texts held invalid characters or were cut" in note for note in found.notes)
+    first = next(read_lines(copy / "again" / "predictions.jsonl"))
+    assert first["question"].endswith("\ufffd")
+    assert first["metadata"]["said"] == "\ufffd"
+
+
+@pytest.mark.parametrize("format_", ["csv", "json"])
+def test_what_was_not_scored_is_said_beside_numbers_for_programs(run_folder, capsys, format_):
+    assert main(["score", str(run_folder), "--protocols", "letters", "--format", format_]) == 0
+    told = capsys.readouterr()
+    assert "note: all/words was not scored: transcription has no protocol letters" in told.err
+    assert "was not scored" not in told.out
+
+
+def test_an_eval_without_answers_is_named(copy):
+    run = record(copy)
+    run["items"] += [run["items"][0] | {"eval": f"all/absent{number}", "model": "good"} for number in range(7)]
+    (copy / "run.json").write_text(json.dumps(run))
+    found = score_again(source_of(copy), Wanted())
+    named = ", ".join(f"all/absent{number} by good" for number in range(5))
+    assert found.notes == [f"the run holds no answers of {named} and 2 more"]

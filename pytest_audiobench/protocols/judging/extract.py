@@ -7,13 +7,12 @@ from collections.abc import Mapping
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Message, Response, Settings
-from pytest_audiobench.protocols.judging.verdicts import marked, readings, unread
+from pytest_audiobench.protocols.judging.verdicts import marked, readings, said, unread
 from pytest_audiobench.protocols.options import tidy_caseless
 from pytest_audiobench.protocols.protocol import About, Answer, Example, Judging
 
 NAME = "extract"
 NO_LABEL = "NO-LABEL"
-_REASONING = "</think>"
 
 
 def prompt(sample: Sample, answer: str) -> tuple[Message, ...]:
@@ -38,7 +37,7 @@ def prompt(sample: Sample, answer: str) -> tuple[Message, ...]:
 
 def parsed(sample: Sample, response: Response) -> Answer:
     """The label that the extractor named: always one that was offered, or ``NO-LABEL``."""
-    told = tidy_caseless(response.text.rpartition(_REASONING)[2])
+    told = tidy_caseless(said(response.text))
     for choice in sample.choices:
         if told and tidy_caseless(choice) == told:
             return Answer("parsed", choice)

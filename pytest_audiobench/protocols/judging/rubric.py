@@ -9,14 +9,14 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.judge_scores.parts import JUDGING, RubricParts
 from pytest_audiobench.models.messages import Message, Response, Settings
-from pytest_audiobench.protocols.judging.verdicts import listed, options, readings, shown, unread
+from pytest_audiobench.protocols.judging.verdicts import listed, options, readings, said, shown, unread
 from pytest_audiobench.protocols.protocol import About, Answer, Example, Judging
 
 _LONGEST_REPLY = 20_000
-_FENCED = re.compile(r"\s*```(?:json)?\s*\n(?P<inside>[^`]*)```\s*", re.I)
-_REASONING = "</think>"
+_FENCED = re.compile(r"```(?:json)?[^\S\n]*\n(?P<inside>[^`]*)```", re.I)
 
 RUBRICS: Mapping[str, str] = MappingProxyType(
     {
@@ -33,8 +33,13 @@ RUBRICS: Mapping[str, str] = MappingProxyType(
 
 
 def judging(rubric: str) -> Judging:
-    """``rubric`` and ``rubric-kept``, by a rubric's name or by a text of one's own."""
+    """``rubric`` and ``rubric-kept``, by a rubric's name or by a text of one's own.
+
+    Raises UsageError for a single word that is no rubric's name: a slip, and no text to judge by.
+    """
     wanted = RUBRICS.get(rubric, rubric)
+    if not wanted.strip() or (wanted.isascii() and len(wanted.split()) < 2):
+        raise UsageError(f"no rubric is called {rubric!r}; there are {', '.join(RUBRICS)}, or give a text of your own")
 
     def prompt(sample: Sample, answer: str) -> tuple[Message, ...]:
         offered = f"Options:\n{options(sample)}\n" if sample.choices else ""
@@ -60,10 +65,10 @@ def points(text: str) -> float | None:
 
     The reply is one JSON object, perhaps in a code fence; what a model thought aloud up to ``</think>`` is left off.
     """
-    text = text.rpartition(_REASONING)[2]
+    text = said(text)
     if len(text) > _LONGEST_REPLY:
         return None
-    fenced = _FENCED.fullmatch(text)
+    fenced = _FENCED.fullmatch(text.strip())
     try:
         told = json.loads(fenced["inside"] if fenced else text)
     except (ValueError, RecursionError):

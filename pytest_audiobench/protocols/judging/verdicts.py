@@ -49,6 +49,11 @@ def options(sample: Sample, between: str = "\n", lower: bool = False) -> str:
     return between.join(f"({letter}) {choice}" for letter, choice in zip(letters, sample.choices, strict=False))
 
 
+def said(text: str) -> str:
+    """A judge's reply without what it thought aloud, up to the last ``</think>``."""
+    return text.rpartition("</think>")[2]
+
+
 def unread(response: Response) -> Answer:
     """A verdict that could not be read: empty, cut off, or simply not of the form that was asked for."""
     status: Status = "unparsed"

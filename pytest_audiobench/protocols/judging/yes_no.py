@@ -7,13 +7,12 @@ from collections.abc import Mapping
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.models.messages import Message, Response, Settings
-from pytest_audiobench.protocols.judging.verdicts import listed, marked, options, readings, unread
+from pytest_audiobench.protocols.judging.verdicts import listed, marked, options, readings, said, unread
 from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Judging, Reading
 
 NAME = "yes-no"
 _READ = 2_000
 _WORD = re.compile(r"[^\W_]+")
-_REASONING = "</think>"
 
 
 def prompt(sample: Sample, answer: str) -> tuple[Message, ...]:
@@ -39,7 +38,7 @@ def strict(text: str) -> bool | None:
     Its first word must be yes or no, whole, whatever stands around it in the way of case, emphasis and punctuation;
     and the other of the two must not occur behind it. What a model thought aloud up to ``</think>`` is left off.
     """
-    words = _WORD.findall(text.rpartition(_REASONING)[2][:_READ].casefold())
+    words = _WORD.findall(said(text)[:_READ].casefold())
     if not words or words[0] not in ("yes", "no"):
         return None
     return None if {"yes", "no"} <= set(words) else words[0] == "yes"

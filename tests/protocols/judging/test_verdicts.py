@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -15,6 +16,7 @@ from pytest_audiobench.protocols.judged import judged, shipped
 from pytest_audiobench.protocols.judging import audiobench, extract, rubric, sakura, salmonn, yes_no
 from pytest_audiobench.protocols.judging.verdicts import LONGEST_ANSWER, marked, shown
 from pytest_audiobench.protocols.multiple_choice import multiple_choice
+from pytest_audiobench.protocols.protocol import Judging
 
 ANYTHING = st.text(st.characters(exclude_categories=[]))
 READINGS = [(judging, reading) for judging in shipped() for reading in judging.readings]
@@ -201,7 +203,7 @@ def test_sakuras_pattern_is_found_as_the_published_one_finds_it(text):
 def test_a_hostile_reply_is_read_in_linear_time():
     # A pattern that backtracks would take hours here.
     texts = ["Explanation: " * 300_000, "\nJudgement: " * 300_000, '"Correct": ' * 300_000, '{"score":' * 300_000]
-    for text in [*texts, "yes " * 900_000, "```json\n" * 400_000]:
+    for text in [*texts, "yes " * 900_000, "```json\n" * 400_000, "```" + "\n" * 19_000]:
         for _, reading in READINGS:
             assert read(reading, text)[0].value in (None, "yes")
 
@@ -276,6 +278,36 @@ def test_a_wording_and_a_rubric_are_told_apart_by_their_signatures():
     assert signature() == signature(rubric="facts")
     assert all(re.search(r"\|v:1\|prompt:[0-9a-f]{8}\|parse:", reading.signature) for _, reading in READINGS)
     assert len({reading.signature for _, reading in READINGS}) == len(READINGS)
+
+
+@pytest.mark.parametrize("rubric_", ["fact", "Counts", "", "  "])
+def test_a_misspelt_rubric_is_no_text_to_judge_by(rubric_):
+    with pytest.raises(UsageError, match=r"no rubric is called .*there are facts, counts"):
+        judged(None, "rubric", rubric=rubric_)
+    assert judged(None, "rubric", rubric="按参考答案评分").readings[0].name == "rubric"
+
+
+@pytest.mark.parametrize(
+    ("name", "judge", "says"),
+    [
+        ("yes-no", "yes-no", "two stages or judgings are called 'yes-no'"),
+        ("answer", "answer", "two stages or judgings are called 'answer'"),
+        ("a@b", "a@b", "without '@'"),
+        ("own", "onw", "reads the verdicts of 'onw': make it with judge='own'"),
+        ("own", "", "reads the verdicts of ''"),
+        ("own", None, "'own' has no reading"),
+    ],
+)
+def test_a_judging_of_ones_own_cannot_be_mistaken_for_another(name, judge, says):
+    (first, *_) = shipped()
+    own = () if judge is None else (replace(first.readings[1], name="mine", judge=judge),)
+    with pytest.raises(UsageError, match=says):
+        judged(multiple_choice(), own=(Judging(name, first.prompt, own, first.settings),))
+
+
+def test_a_judge_is_given_at_least_one_token():
+    with pytest.raises(UsageError, match="max_new_tokens=0"):
+        judged(max_new_tokens=0)
 
 
 def test_a_judge_that_thinks_aloud_is_given_more_tokens_and_its_readings_say_so():

@@ -1,0 +1,77 @@
+"""The door of scoring again: recorded texts are made valid as the store makes a model's, so that both score alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.models.messages import Output, Part, Response
+from pytest_audiobench.rescoring.recorded import RecordedRow
+from pytest_audiobench.runs.texts import LONGEST_TEXT, repaired
+
+
+def valid(row: RecordedRow) -> tuple[RecordedRow, int]:
+    """``row`` with valid texts of bounded length only, and how many had to be changed (halves of a surrogate pair)."""
+    changed = sum(not _is_valid(text) for text in _texts(row))
+    if not changed:
+        return row, 0
+    made = replace(
+        row,
+        sample=_sample(row.sample),
+        responses=_responses(row.responses),
+        verdicts=_responses(row.verdicts),
+        error=None if row.error is None else _text(row.error),
+        eval=_text(row.eval),
+        dataset=_text(row.dataset),
+        model=_text(row.model),
+        clip_keys=None if row.clip_keys is None else tuple(map(_text, row.clip_keys)),
+    )
+    return made, changed
+
+
+def _texts(row: RecordedRow) -> Iterator[str]:
+    sample = row.sample
+    yield from (sample.id, sample.question, sample.reference, *sample.choices, *sample.references)
+    yield from (row.eval, row.dataset, row.model, row.error or "", *(row.clip_keys or ()))
+    for name, value in sample.metadata.items():
+        yield name
+        if isinstance(value, str):
+            yield value
+    for response in (*row.responses.values(), *row.verdicts.values()):
+        yield response.error or ""
+        for output in response.outputs:
+            for part in output.parts:
+                yield part.value
+
+
+def _is_valid(text: str) -> bool:
+    return (text.isascii() and len(text) <= LONGEST_TEXT) or not repaired(text)[1]
+
+
+def _text(text: str) -> str:
+    return repaired(text)[0]
+
+
+def _sample(sample: Sample) -> Sample:
+    return replace(
+        sample,
+        id=_text(sample.id),
+        question=_text(sample.question),
+        choices=tuple(map(_text, sample.choices)),
+        reference=_text(sample.reference),
+        metadata={_text(n): _text(value) if isinstance(value, str) else value for n, value in sample.metadata.items()},
+        references=tuple(map(_text, sample.references)),
+    )
+
+
+def _responses(responses: Mapping[str, Response]) -> dict[str, Response]:
+    return {stage: _response(response) for stage, response in responses.items()}
+
+
+def _response(response: Response) -> Response:
+    outputs = tuple(
+        Output(tuple(Part(kind, _text(value)) for kind, value in output.parts), output.finish, output.score)
+        for output in response.outputs
+    )
+    return replace(response, outputs=outputs, error=None if response.error is None else _text(response.error))
