@@ -9,7 +9,7 @@ from functools import partial
 from pytest_audiobench.metrics.captions import CIDER_SET, COCO_BLEU_NAMES, coco_bleu_of
 from pytest_audiobench.metrics.estimates import columns, mean_of, nothing, of_summed
 from pytest_audiobench.metrics.metric import Clusters, Estimate, MetricKind, Statistics
-from pytest_audiobench.metrics.units import SHARE
+from pytest_audiobench.metrics.units import COSINE, SHARE
 from pytest_audiobench.stats.intervals import none
 
 
@@ -131,7 +131,7 @@ KINDS = (
     MetricKind(
         "cosine",
         "higher",
-        "cosine",
+        COSINE,
         mean_of("cosine", "cosine", (-1.0, 1.0)),
         lambda one: (one["cosine"], 1.0),
         "The mean cosine between an answer's embedding and the nearest reference's, -1 to 1, by the encoder that the "

@@ -8,7 +8,7 @@ import numpy as np
 
 from pytest_audiobench.metrics.estimates import mean_of, of_summed
 from pytest_audiobench.metrics.metric import Clusters, Estimate, MetricKind, Statistics
-from pytest_audiobench.metrics.units import SHARE
+from pytest_audiobench.metrics.units import AGREEMENT, SHARE
 from pytest_audiobench.stats.intervals import Floats, none
 
 
@@ -58,7 +58,7 @@ KINDS = (
     MetricKind(
         "judge_kappa",
         "higher",
-        "",
+        AGREEMENT,
         estimate_kappa,
         about="Cohen's kappa (Cohen 1960) of the same two: (agreement - agreement by chance) / (1 - agreement by "
         "chance), by chance from the two shares of right answers. No number where both say one thing only.",

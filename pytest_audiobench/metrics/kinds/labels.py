@@ -11,7 +11,7 @@ from pytest_audiobench.metrics import classes
 from pytest_audiobench.metrics.estimates import mean_of, nothing
 from pytest_audiobench.metrics.labels import cells
 from pytest_audiobench.metrics.metric import Clusters, Estimate, MetricKind, Statistics
-from pytest_audiobench.metrics.units import SHARE
+from pytest_audiobench.metrics.units import AGREEMENT, CORRELATION, SHARE
 from pytest_audiobench.stats.bootstrap import Statistic, of_repeated, of_sums
 from pytest_audiobench.stats.intervals import none
 
@@ -101,7 +101,7 @@ KINDS = (
             ),
             (
                 "cohen_kappa",
-                "agreement",
+                AGREEMENT,
                 classes.cohen_kappa,
                 True,
                 "Cohen's kappa (1960): agreement beyond chance; an unread answer agrees with nothing. "
@@ -109,7 +109,7 @@ KINDS = (
             ),
             (
                 "mcc",
-                "correlation",
+                CORRELATION,
                 classes.mcc,
                 True,
                 "Matthews' correlation for several labels (Gorodkin 2004): an unread answer is a class of its own "
