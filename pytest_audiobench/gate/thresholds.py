@@ -92,7 +92,9 @@ def parse_threshold(text: str) -> Threshold:
         )
     least, most = RANGES.get(kind.unit, (-math.inf, math.inf))
     if not least <= parts.limit <= most:
-        percent = f"; write {parts.limit:g}% for a percentage" if kind.unit == SHARE and 1.0 < parts.limit <= 100.0 else ""
+        percent = (
+            f"; write {parts.limit:g}% for a percentage" if kind.unit == SHARE and 1.0 < parts.limit <= 100.0 else ""
+        )
         raise UsageError(
             f"the threshold {text[:80]!r} has a limit outside {least:g} to {most:g}, where {kind.name} lies{percent}"
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,27 @@ FEW_RESAMPLES = 200
 """Where each resample is costly: enough for a bound to about a tenth of the interval's width."""
 _CELLS = 4_000_000
 """Counts drawn at a time, which bounds the memory."""
+_FEW_ALIKE = 8
+
+
+class Sparse(NamedTuple):
+    """A matrix of few numbers: ``values[i]`` stands in row ``rows[i]`` and column ``columns[i]``, and 0 elsewhere."""
+
+    shape: tuple[int, int]
+    rows: npt.NDArray[np.intp]
+    columns: npt.NDArray[np.intp]
+    values: Floats
+
+    def weighted(self, weights: Floats) -> Floats:
+        """The sums of its rows by each of ``weights``, shape (r, rows), in memory for the numbers that are there."""
+        width = self.shape[1]
+        return np.array([np.bincount(self.columns, one[self.rows] * self.values, width) for one in weights])
+
+    def column(self, place: int) -> Floats:
+        """One column in full."""
+        here, found = self.columns == place, np.zeros(self.shape[0])
+        found[self.rows[here]] = self.values[here]
+        return found
 
 
 def of_sums(
@@ -42,18 +63,31 @@ def of_sums(
     if not np.isfinite(units).all():
         return none("a value is not finite")
     units = units[np.lexsort(units.T[::-1])]
-    return _drawn(units, np.ones(count), value, f"{count} {what}", confidence)
+
+    def summed_by(weights: Floats) -> Floats:
+        return value(weights @ units)
+
+    values = _drawn(units.tobytes(), np.ones(count), summed_by, max(units.shape))
+    return _percentiles(values, f"{count} {what}, {RESAMPLES} resamples", confidence)
 
 
-def of_repeated(units: Floats, counts: Floats, value: Statistic, confidence: float = CONFIDENCE) -> Interval:
-    """:func:`of_sums` where few distinct ``units``, shape (d, k), occur ``counts`` times, shape (d,), each.
+def of_repeated(
+    units: Sparse, counts: Floats, value: Statistic, what: str = "samples", confidence: float = CONFIDENCE
+) -> Interval:
+    """:func:`of_sums` of distinct ``units`` (samples or clusters, as ``what`` says) that occur ``counts`` times each.
 
-    The same resamples of independent samples at the cost of d samples. The order of units moves a bound: sort them.
+    Its memory is that of the numbers that are not 0. The order of units moves a bound: sort them.
     """
     total = int(counts.sum())
     if total < 2:
-        return none("fewer than 2 samples")
-    return _drawn(units, counts, value, f"{total} samples", confidence)
+        return none(f"fewer than 2 {what}")
+    told = b"".join(part.tobytes() for part in (units.rows, units.columns, units.values, counts))
+
+    def summed_by(weights: Floats) -> Floats:
+        return value(units.weighted(weights))
+
+    values = _drawn(told, counts, summed_by, max(units.shape))
+    return _percentiles(values, f"{total} {what}, {RESAMPLES} resamples", confidence)
 
 
 def of_rows(
@@ -94,24 +128,24 @@ def _generator(told: bytes) -> np.random.Generator:
     return np.random.default_rng(int.from_bytes(hashlib.sha256(told).digest()[:8], "big"))
 
 
-def _drawn(units: Floats, counts: Floats, value: Statistic, of: str, confidence: float) -> Interval:
-    told = units.tobytes() + (b"" if (counts == 1.0).all() else counts.tobytes())
+def _drawn(told: bytes, counts: Floats, value: Statistic, widest: int) -> Floats:
+    """``value`` of how often each unit is in each resample, in portions whose rows are at most ``widest``."""
     generator = _generator(told)
-    found = []
-    at_once = max(1, _CELLS // max(units.shape))
-    for start in range(0, RESAMPLES, at_once):
-        drawn = min(at_once, RESAMPLES - start)
-        found.append(value(_weights(generator, counts, drawn) @ units))
-    return _percentiles(np.concatenate(found), f"{of}, {RESAMPLES} resamples", confidence)
+    at_once = max(1, _CELLS // widest)
+    found = [value(_weights(generator, counts, min(at_once, RESAMPLES - at))) for at in range(0, RESAMPLES, at_once)]
+    return np.concatenate(found)
 
 
 def _weights(generator: np.random.Generator, counts: Floats, drawn: int) -> Floats:
     """How often each unit is in each of ``drawn`` resamples, shape (drawn, d)."""
-    total = int(counts.sum())
-    if total > len(counts):
+    total, distinct = int(counts.sum()), len(counts)
+    if total > _FEW_ALIKE * distinct:
         return generator.multinomial(total, counts / counts.sum(), size=drawn).astype(np.float64)
-    # Units that occur once each: counting drawn positions costs a tenth of the multinomial.
-    resamples = [np.bincount(generator.integers(0, total, size=total), minlength=total) for _ in range(drawn)]
+    # Where few units are alike, counting drawn positions costs a fraction of the multinomial.
+    unit_at = np.repeat(np.arange(distinct), counts.astype(np.intp))
+    resamples = [
+        np.bincount(unit_at[generator.integers(0, total, size=total)], minlength=distinct) for _ in range(drawn)
+    ]
     return np.array(resamples, dtype=np.float64)
 
 

@@ -22,8 +22,7 @@ def sums_of(statistics: Sequence[Statistics]) -> Floats:
     found = cells(statistics) if statistics else "no samples"
     if isinstance(found, str):
         raise ValueError(found)
-    counts = np.bincount(found.kind_of, minlength=len(found.kinds)).astype(np.float64)
-    return (counts @ found.kinds)[None, :]
+    return found.sums()
 
 
 def _samples(inputs: _Inputs, labels: Collection[str] | None = None) -> list[dict[str, float]]:
