@@ -26,11 +26,14 @@ _LETTER = re.compile(r"\(?([A-Z])\)?\.?")
 _ARTICLE = re.compile(r"(?:an?|the)\s+(?=\w)", re.I)
 
 _CLAUSE_BREAK = re.compile(
-    r"[.;:!?()\n—–。；：！？]|\b(?:but|however|rather(?!\s+than)|instead(?!\s+of)|yet|though|although)\b", re.I
+    # "none of these labels: dog, rain" goes on behind its colon.
+    r"(?<!labels)(?<!sounds)(?<!events)(?<!following)(?<!these):"
+    r"|[.;!?()\n—–。；：！？]|\b(?:(?<!anything\s)but|however|rather(?!\s+than)|instead(?!\s+of)|yet|though|although)\b",
+    re.I,
 )
-_DENIAL = r"""(?:\b(?:not(?!\s+(?:only|just|merely))|no(?!\s+(?:doubt|question|less))|nothing(?!\s+but)|never|non
+_DENIAL = r"""(?:\b(?:not(?!\s+(?:only|just|merely))|no(?!\s+(?:doubt|question|less))|no(?:ne|thing)(?!\s+but)|never|non
            |neither|nor|without|cannot|hardly|rather\sthan|instead\sof|rul(?:e|es|ed|ing)\sout|lack(?:s|ing)?|absence\sof
-           |\w{1,8}n['’]t)\b
+           |unlikely|anything\sbut|far\sfrom|\w{1,8}n['’]t)\b
         (?:[\s-]+["'“‘]?[\w'’]{1,20}["'”’]?){0,6}"""
 _LISTED = (
     r"""(?:\s?,\s?(?:(?:or|and|nor)\s)?["'“‘]?[\w'’]{1,20}(?:\s[\w'’]{1,20})?["'”’]?(?=\s?,|\s(?:or|and|nor)\b)){0,8}"""
@@ -41,8 +44,18 @@ _DENIED_BEFORE = re.compile(
     re.I | re.X,
 )
 _DENIED_IN_LIST = re.compile(rf"""{_DENIAL}{_LISTED}\s?,(?:\s(?:an?|the|any))?[\s"'“‘-]*)\Z""", re.I | re.X)
+_DENIED_BEHIND_COLON = re.compile(rf"{_DENIAL}:[^:]*)\Z", re.I | re.X)
 _LIST_GOES_ON = re.compile(r"""["'”’]?(?:\s[\w'’]{1,20})?(?:\s?,|\s(?:or|and|nor)\b)""", re.I)
-_DENIED_AFTER = re.compile(r"""["'”’]?\s+(?:is|was|does|would|seems|sounds|can)(?:\s+not\b|n['’]t\b)""", re.I)
+_HEARD = r"(?:present|there|heard|audible|detected|evident|found)"
+_DENIED_AFTER = re.compile(
+    rf"""["'”’]?(?:
+        \s+(?:is|was|does|would|seems|sounds|can)(?:\s+not\b|n['’]t\b)
+      | (?:\s(?!but\b|and\b|or\b|while\b|yet\b|is\b|are\b)[\w'’]{{1,20}}){{0,2}}
+        (?:\s(?:and|or)\s[\w'’]{{1,20}}(?=\s(?:are|were)))?
+        \s(?:is|are|was|were)(?:(?:\snot|n['’]t|\snever)\s(?:\w{{1,12}}\s)?{_HEARD}|\s(?:absent|unlikely|ruled\sout))\b
+      | \s?[:=(–—-]\s?(?:no|none|absent|false|0|not(?:\s{_HEARD})?)(?=\s?(?:[,;.)|\n]|\Z)))""",
+    re.I | re.X,
+)
 _REACH = 160
 """Characters before a label in which its denial is looked for."""
 
@@ -171,8 +184,8 @@ def _denied(text: str, start: int, end: int) -> bool:
     before = text[max(0, start - _REACH) : start]
     breaks = list(_CLAUSE_BREAK.finditer(before))
     clause = before[breaks[-1].end() :] if breaks else before
-    after = text[end : end + 30]
-    if _DENIED_BEFORE.search(clause) or _DENIED_AFTER.match(after):
+    after = text[end : end + 80]
+    if _DENIED_BEFORE.search(clause) or _DENIED_BEHIND_COLON.search(clause) or _DENIED_AFTER.match(after):
         return True
     # "no signs of fear, disgust or anger" denies all three, "not sad, happy" one.
     return bool(_LIST_GOES_ON.match(after) and _DENIED_IN_LIST.search(clause))
