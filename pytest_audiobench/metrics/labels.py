@@ -9,16 +9,16 @@ and never adds a class.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from pytest_audiobench.metrics.metric import Clusters, Statistics
-from pytest_audiobench.stats.bootstrap import Sparse
 from pytest_audiobench.stats.intervals import Floats
+from pytest_audiobench.stats.sparse import Row, Sparse, by_cluster, distinct
 
 TRUE, SAID = "true_", "said_"
 OTHER = "said_other"
@@ -46,10 +46,6 @@ def _listed(labels: tuple[str, ...]) -> tuple[dict[str, int], float]:
     # 48 bits, which a float holds exactly.
     number = float(int.from_bytes(hashlib.sha256(told).digest()[:6], "big"))
     return {label: place for place, label in enumerate(labels)}, number
-
-
-_Entries: TypeAlias = tuple[tuple[int, float], ...]
-"""The columns of a row that are not 0, and what stands there."""
 
 
 class Cells(NamedTuple):
@@ -82,7 +78,7 @@ def cells(statistics: Sequence[Statistics], clusters: Clusters = None) -> Cells 
     if len(lists) > 1:
         return f"the samples have {len(lists)} different lists of labels"
     count = int(next(iter(lists))[1])
-    entries_of: dict[tuple[tuple[str, float], ...], _Entries] = {}
+    entries_of: dict[tuple[tuple[str, float], ...], Row] = {}
     units = []
     for one in statistics:
         told = tuple(sorted((name, value) for name, value in one.items() if name.startswith((TRUE, SAID)) and value))
@@ -90,23 +86,11 @@ def cells(statistics: Sequence[Statistics], clusters: Clusters = None) -> Cells 
             entries_of[told] = _entries(count, dict(told))
         units.append(entries_of[told])
     single = all(_is_single(entries, count) for entries in entries_of.values())
-    if clusters is not None:
-        units = _clustered(units, clusters)
-    places: dict[_Entries, int] = {}
-    kind_of = [places.setdefault(entries, len(places)) for entries in units]
-    # Distinct units in an order of their own, so that no sum or seed depends on the samples'.
-    found = list(places)
-    order = sorted(range(len(found)), key=found.__getitem__)
-    renamed = np.argsort(np.array(order, dtype=np.intp))
-    told_in_order = [(row, *entry) for row, old in enumerate(order) for entry in found[old]]
-    rows, columns, values = zip(*told_in_order, strict=True)
-    kinds = Sparse(
-        (len(found), 3 * count + 2), np.array(rows, np.intp), np.array(columns, np.intp), np.array(values, np.float64)
-    )
-    return Cells(count, kinds, renamed[np.array(kind_of, dtype=np.intp)], single)
+    kinds, kind_of = distinct(units if clusters is None else by_cluster(units, clusters), 3 * count + 2)
+    return Cells(count, kinds, kind_of, single)
 
 
-def _entries(count: int, told: Mapping[str, float]) -> _Entries:
+def _entries(count: int, told: Mapping[str, float]) -> Row:
     said = {int(name[len(SAID) :]) for name in told if name.startswith(SAID) and name != OTHER}
     true = {int(name[len(TRUE) :]) for name in told if name.startswith(TRUE)}
     places = [*(said & true), *(count + place for place in said), *(2 * count + place for place in true)]
@@ -114,19 +98,9 @@ def _entries(count: int, told: Mapping[str, float]) -> _Entries:
     return (*((place, 1.0) for place in sorted(places)), *beyond, (3 * count + 1, 1.0))
 
 
-def _is_single(entries: _Entries, count: int) -> bool:
+def _is_single(entries: Row, count: int) -> bool:
     said = sum(value for place, value in entries if count <= place < 2 * count or place == 3 * count)
     return said <= 1.0 and sum(value for place, value in entries if 2 * count <= place < 3 * count) == 1.0
-
-
-def _clustered(units: Sequence[_Entries], clusters: Sequence[Hashable]) -> list[_Entries]:
-    """The units of each cluster added up."""
-    sums: dict[Hashable, dict[int, float]] = {}
-    for cluster, entries in zip(clusters, units, strict=True):
-        its = sums.setdefault(cluster, {})
-        for place, value in entries:
-            its[place] = its.get(place, 0.0) + value
-    return [tuple(sorted(its.items())) for its in sums.values()]
 
 
 def confusion_matrix(statistics: Sequence[Statistics]) -> npt.NDArray[np.int64]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from pytest_audiobench.stats.intervals import CONFIDENCE, Clusters, Floats, Interval, none
+from pytest_audiobench.stats.sparse import Sparse
 
 Statistic: TypeAlias = Callable[[Floats], Floats]
 """Maps sums of shape (r, k) to r values."""
@@ -22,26 +23,6 @@ _CELLS = 4_000_000
 _FEW_ALIKE = 8
 
 
-class Sparse(NamedTuple):
-    """A matrix of few numbers: ``values[i]`` stands in row ``rows[i]`` and column ``columns[i]``, and 0 elsewhere."""
-
-    shape: tuple[int, int]
-    rows: npt.NDArray[np.intp]
-    columns: npt.NDArray[np.intp]
-    values: Floats
-
-    def weighted(self, weights: Floats) -> Floats:
-        """The sums of its rows by each of ``weights``, shape (r, rows), in memory for the numbers that are there."""
-        width = self.shape[1]
-        return np.array([np.bincount(self.columns, one[self.rows] * self.values, width) for one in weights])
-
-    def column(self, place: int) -> Floats:
-        """One column in full."""
-        here, found = self.columns == place, np.zeros(self.shape[0])
-        found[self.rows[here]] = self.values[here]
-        return found
-
-
 def of_sums(
     statistics: Floats, value: Statistic, clusters: Clusters = None, confidence: float = CONFIDENCE
 ) -> Interval:
@@ -49,7 +30,8 @@ def of_sums(
 
     Percentile bootstrap (Efron 1979; for BLEU Koehn 2004) of 1,000 resamples. The seed comes from the statistics and
     samples are put in an order of their own, so that neither the order of samples nor a shard moves a bound.
-    No interval is given for fewer than 2 samples or clusters, or where a resample has no value.
+    No interval is given for fewer than 2 samples or clusters, where a resample has no value, or where all have the same
+    (nothing but right answers): no resample tells what is missing from the samples.
     """
     units, what = np.asarray(statistics, dtype=np.float64), "samples"
     if clusters is not None and len(set(clusters)) < len(clusters):
@@ -152,6 +134,9 @@ def _weights(generator: np.random.Generator, counts: Floats, drawn: int) -> Floa
 def _percentiles(values: Floats, of: str, confidence: float) -> Interval:
     if not np.isfinite(values).all():
         return none("some resamples have no value")
+    if np.ptp(values) <= 1e-12 * max(1.0, abs(values[0])):
+        # A few right answers tell nothing of the wrong ones that more would bring: [1, 1] would claim certainty.
+        return none("every resample gives the same value")
     tail = 100.0 * (1.0 - confidence) / 2.0
     lower, upper = np.percentile(values, [tail, 100.0 - tail])
     return Interval(float(lower), float(upper), f"bootstrap {100 * confidence:g} %, {of}")

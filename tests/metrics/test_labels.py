@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from pytest_audiobench.metrics.labels import confusion_matrix, label_statistics
 from pytest_audiobench.metrics.registry import metric_kind
-from pytest_audiobench.stats.bootstrap import Sparse, of_repeated, of_sums
+from pytest_audiobench.stats.bootstrap import of_repeated, of_sums
+from pytest_audiobench.stats.sparse import Sparse
 
 LABELS = ("angry", "happy", "neutral", "sad")
 REFUSAL = "refusal"
@@ -178,8 +179,16 @@ def test_samples_that_are_alike_are_drawn_as_samples_are() -> None:
 def test_clusters_are_drawn_whole() -> None:
     answers = single([("happy", "happy"), ("sad", "happy")] * 20)
     found = metric_kind("macro_f1").estimate(answers, [number // 4 for number in range(40)])
-    assert found.method == "bootstrap 95 %, 10 clusters, 1000 resamples"
-    assert found.lower == found.upper == pytest.approx(found.value)
+    assert found.method == "no interval: every resample gives the same value"
+    other = metric_kind("macro_f1").estimate([*answers[1:], *single([("sad", "sad")])], [n // 4 for n in range(40)])
+    assert other.method == "bootstrap 95 %, 10 clusters, 1000 resamples"
+
+
+def test_nothing_but_right_answers_is_no_certainty() -> None:
+    right = [("happy", "happy"), ("sad", "sad")] * 5
+    for name in ("macro_f1", "micro_f1", "balanced_accuracy"):
+        found = metric_kind(name).estimate(single(right), None)
+        assert (found.value, found.lower, found.upper) == (1.0, None, None), name
 
 
 def test_many_samples_of_many_labels_take_no_row_of_memory_each() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import tracemalloc
 
 import jiwer
 import pytest
@@ -114,3 +115,23 @@ def test_f1_of_sets_is_the_harmonic_mean(hits, more_said, more_true) -> None:
     found = set_scores(hits, hits + more_said, hits + more_true)
     both = found.precision + found.recall
     assert found.f1 == pytest.approx(2 * found.precision * found.recall / both if both else 0.0)
+
+
+def test_a_request_without_entities_says_why_there_is_no_mean_over_types() -> None:
+    found = metric_kind("slu_f1_macro").estimate([{"slu_hits": 0.0}] * 3, None)
+    assert (found.n, found.method) == (3, "no interval: there are no entities")
+
+
+def test_a_type_invented_for_each_sample_takes_no_column_of_memory_each() -> None:
+    invented = [
+        {**{f"slu_of_{n:08x}_{name}": 0.0 for name in ("hits", "misses")}, f"slu_of_{n:08x}_alarms": 1.0}
+        | {f"slu_of_true_{name}": value for name, value in (("hits", 2.0), ("alarms", 0.0), ("misses", n % 2 * 1.0))}
+        for n in range(2_000)
+    ]
+    tracemalloc.start()
+    found = metric_kind("slu_f1_macro").estimate(invented, None)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert found.value == pytest.approx(2 * 4000 / (2 * 4000 + 1000) / 2001)
+    # 2,000 samples of 6,003 columns would be 96 MB, kept twice; the resamples' own portions are 4,000,000 numbers.
+    assert most < 180e6

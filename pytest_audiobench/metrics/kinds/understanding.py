@@ -12,8 +12,9 @@ from pytest_audiobench.metrics.keyphrases import CUTS
 from pytest_audiobench.metrics.metric import Clusters, Estimate, MetricKind, Statistics
 from pytest_audiobench.metrics.sets import SetScores, set_scores
 from pytest_audiobench.metrics.units import SHARE
-from pytest_audiobench.stats.bootstrap import of_sums
-from pytest_audiobench.stats.intervals import Floats, mean
+from pytest_audiobench.stats.bootstrap import of_repeated
+from pytest_audiobench.stats.intervals import Floats, mean, none
+from pytest_audiobench.stats.sparse import Row, by_cluster, distinct
 
 
 def _f1(sums: Floats) -> Floats:
@@ -39,13 +40,23 @@ def _macro_f1(sums: Floats) -> Floats:
 
 def _by_type(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
     types = sorted({name.rsplit("_", 1)[0] for one in statistics for name in one if name.startswith(TYPED)})
-    if not statistics or not types:
-        return nothing()._replace(n=len(statistics))
+    if not statistics:
+        return nothing()
+    if not types:
+        return nothing()._replace(n=len(statistics), method=none("there are no entities").method)
     names = [f"{type_}_{count}" for type_ in types for count in ("hits", "alarms", "misses")]
-    found = np.array([[one.get(name, 0.0) for name in names] for one in statistics])
-    interval = of_sums(found, _macro_f1, clusters)
-    whole = float(_macro_f1(found.sum(axis=0)[None, :])[0])
-    return Estimate(whole, interval.lower, interval.upper, len(found), interval.method)
+    places = {name: place for place, name in enumerate(names)}
+    units: list[Row] = [
+        tuple(sorted((places[name], value) for name, value in one.items() if name in places and value))
+        for one in statistics
+    ]
+    grouped = clusters is not None and len(set(clusters)) < len(clusters)
+    # Sparse, since a model can invent as many types as there are samples.
+    kinds, kind_of = distinct(by_cluster(units, clusters) if clusters is not None and grouped else units, len(names))
+    counts = np.bincount(kind_of, minlength=kinds.shape[0]).astype(np.float64)
+    interval = of_repeated(kinds, counts, _macro_f1, "clusters" if grouped else "samples")
+    whole = float(_macro_f1(kinds.weighted(counts[None, :]))[0])
+    return Estimate(whole, interval.lower, interval.upper, len(statistics), interval.method)
 
 
 def _at(cut: str, which: str) -> Callable[[Sequence[Statistics], Clusters], Estimate]:
