@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from pytest_audiobench.metrics.entities import TYPED
+from pytest_audiobench.metrics.entities import TYPED, Counts
 from pytest_audiobench.metrics.estimates import average, mean_of, nothing, of_summed, ratio_of
 from pytest_audiobench.metrics.keyphrases import CUTS
 from pytest_audiobench.metrics.metric import Clusters, Estimate, MetricKind, Statistics
@@ -24,38 +24,40 @@ def _f1(sums: Floats) -> Floats:
     return found
 
 
-def _macro_f1(sums: Floats) -> Floats:
-    """The mean of F1 over the types that occur, of sums (r, 3 × types)."""
+def _macro_f1(sums: Floats, invented: int) -> Floats:
+    """The mean of F1 over the types that occur, of sums (r, 3 × true types), and ``invented`` ones, whose F1 is 0."""
     each = sums.reshape(len(sums), -1, 3)
     there = each.sum(axis=2) > 0.0
-    values = _f1(each.reshape(-1, 3)).reshape(there.shape)
-    found: Floats = np.divide(
-        np.where(there, values, 0.0).sum(axis=1),
-        there.sum(axis=1),
-        out=np.full(len(sums), np.nan),
-        where=there.any(axis=1),
-    )
+    count = there.sum(axis=1) + float(invented)
+    values = np.where(there, _f1(each.reshape(-1, 3)).reshape(there.shape), 0.0).sum(axis=1)
+    found: Floats = np.divide(values, count, out=np.full(len(sums), np.nan), where=count > 0.0)
     return found
 
 
 def _by_type(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
-    types = sorted({name.rsplit("_", 1)[0] for one in statistics for name in one if name.startswith(TYPED)})
     if not statistics:
         return nothing()
+    names = {name for one in statistics for name, value in one.items() if name.startswith(TYPED) and value}
+    types = {name.rsplit("_", 1)[0] for name in names}
     if not types:
         return nothing()._replace(n=len(statistics), method=none("there are no entities").method)
-    names = [f"{type_}_{count}" for type_ in types for count in ("hits", "alarms", "misses")]
-    places = {name: place for place, name in enumerate(names)}
+    true = sorted(type_ for type_ in types if names & {f"{type_}_hits", f"{type_}_misses"})
+    # A resample without an invented type would be better for it: their number is held.
+    invented = len(types) - len(true)
+    places = {f"{type_}_{count}": 3 * n + m for n, type_ in enumerate(true) for m, count in enumerate(Counts._fields)}
     units: list[Row] = [
         tuple(sorted((places[name], value) for name, value in one.items() if name in places and value))
         for one in statistics
     ]
     grouped = clusters is not None and len(set(clusters)) < len(clusters)
-    # Sparse, since a model can invent as many types as there are samples.
-    kinds, kind_of = distinct(by_cluster(units, clusters) if clusters is not None and grouped else units, len(names))
+    kinds, kind_of = distinct(by_cluster(units, clusters) if clusters is not None and grouped else units, len(places))
     counts = np.bincount(kind_of, minlength=kinds.shape[0]).astype(np.float64)
-    interval = of_repeated(kinds, counts, _macro_f1, "clusters" if grouped else "samples")
-    whole = float(_macro_f1(kinds.weighted(counts[None, :]))[0])
+
+    def value(sums: Floats) -> Floats:
+        return _macro_f1(sums, invented)
+
+    interval = of_repeated(kinds, counts, value, "clusters" if grouped else "samples")
+    whole = float(value(kinds.weighted(counts[None, :]))[0])
     return Estimate(whole, interval.lower, interval.upper, len(statistics), interval.method)
 
 
