@@ -22,19 +22,15 @@ from measure import Spent, process, ratios, table_row, yardstick
 
 LIMIT_S = 10.0
 _NAMES = ("cat", "dog", "cow", "hen", "crow", "sheep", "frog", "duck")
-_WORDS = (
-    "the",
-    "recording",
-    "holds",
-    "a",
-    "short",
-    "call",
-    "that",
-    "repeats",
-    "while",
-    "something",
-    "rustles",
-    "softly",
+_WORDS = tuple(
+    word
+    for line in (
+        "the recording holds a short call that repeats while something rustles softly in background noise near water",
+        "its pitch rises quickly then falls again with harmonics between two and five kilohertz lasting half second",
+        "such sounds are typical for birds living around farms although other species produce similar ones at night",
+        "no speech can be heard apart from distant voices and an engine whose hum stays constant until it fades away",
+    )
+    for word in line.split()
 )
 
 

@@ -3,7 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
 from pathlib import Path
+
+PARTS = {
+    "MeCab": "ja",
+    "meeteval": "meeting",
+    "nltk": "captions",
+    "num2words": "asr",
+    "pycocoevalcap": "captions",
+    "rouge_score": "captions",
+    "sklearn": "classification",
+    "zhconv": "asr",
+}
+"""What the scorers in scope lean on, and the extra that brings it."""
 
 HELP = "hold every scorer to reference cases, and print where they agree"
 
@@ -15,9 +28,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """0 when every case in scope agrees or is explained, else 1."""
+    """0 when every case in scope agrees or is explained, else 1. Raises UsageError where a scorer lacks its parts."""
     from pytest_audiobench.conformance.table import tallies
+    from pytest_audiobench.errors import UsageError
 
+    if missing := sorted({extra for module, extra in PARTS.items() if importlib.util.find_spec(module) is None}):
+        raise UsageError(
+            "reference cases are for every scorer, and some lack their parts here: "
+            f"pip install 'pytest-audiobench[{','.join(missing)}]'"
+        )
     print(f"{'file':<32}{'cases':>7}{'agree':>7}{'explained':>11}{'out':>6}{'differ':>8}")
     differing = 0
     notes: list[str] = []

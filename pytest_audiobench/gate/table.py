@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.gate.grammar import group_text, read
 from pytest_audiobench.gate.verdict import Verdict
 from pytest_audiobench.metrics.value import interval_text, value_text
-from pytest_audiobench.runs.record import MetricRecord, VerdictRecord
+from pytest_audiobench.runs.record import MetricRecord, ReadingRecord, VerdictRecord
 
 WIDTH = 110
 
@@ -33,26 +33,44 @@ class _Row(NamedTuple):
     verdict: str
 
 
-_Known: TypeAlias = Mapping[_Key, MetricRecord]
+class _Known(NamedTuple):
+    """An item's numbers, and how many answers each reading left out of its scores."""
 
+    metrics: Mapping[_Key, MetricRecord]
+    skipped: Mapping[str | None, int]
+
+
+_MANY = 3
+"""Readings that a table of one eval has room for."""
 _HEAD = _Row(*_Row._fields)
 _RIGHT = {"value", "n", "coverage"}
 _WIDEST = {"threshold": 24, "interval": 24}
 
 
-def failure_table(metrics: Sequence[MetricRecord], verdicts: Sequence[VerdictRecord | Verdict]) -> str:
+def failure_table(
+    metrics: Sequence[MetricRecord],
+    verdicts: Sequence[VerdictRecord | Verdict],
+    readings: Sequence[ReadingRecord] = (),
+) -> str:
     """Aligned plain text of at most 110 columns: a row per verdict, then the overall metrics that have none.
 
-    Below it stands a line for each verdict that is no pass, with its detail. ``metrics`` and ``verdicts``
-    are those of an item's record; a threshold whose group is not among ``metrics`` shows its value alone.
+    Of more than three readings only the headline's metrics are shown. Below the table stands a line for each verdict
+    that is no pass, with its detail. ``metrics``, ``verdicts`` and ``readings`` are those of an item's record; a
+    threshold whose group is not among ``metrics`` shows its value alone.
     """
     headline = next((metric.reading for metric in metrics if metric.reading is not None), None)
-    known = {_key(metric): metric for metric in metrics}
+    known = _Known(
+        {_key(metric): metric for metric in metrics},
+        {reading.name: reading.coverage.get("skipped", 0) for reading in readings},
+    )
+    shown = {metric.reading for metric in metrics}
+    if len(shown - {None}) > _MANY:
+        shown = {headline, None}
     rows = [_judged(verdict, headline, known) for verdict in verdicts]
     named = {row.metric for row in rows}
     for metric in metrics:
         name = _name(metric, headline)
-        if not metric.group and metric.name != "coverage" and name not in named:
+        if metric.reading in shown and not metric.group and metric.name != "coverage" and name not in named:
             rows.append(_row(name, metric, known))
     return "\n".join([*_aligned([_HEAD, *rows]), *_details(verdicts)])
 
@@ -68,7 +86,7 @@ def _judged(verdict: VerdictRecord | Verdict, headline: str | None, known: _Know
     reading = group.pop("protocol", headline)
     key = _Key(reading, parts.metric, frozenset(group.items()))
     required = f"{'' if parts.bound == 'value' else f'{parts.bound} '}{parts.operator} {parts.limit:g}"
-    metric = known.get(key) or known.get(key._replace(reading=None))
+    metric = known.metrics.get(key) or known.metrics.get(key._replace(reading=None))
     name = _clean(parts.metric + group_text(parts.group))
     if metric is None:
         value = value_text(verdict.value) if parts.bound == "value" else "–"
@@ -77,8 +95,10 @@ def _judged(verdict: VerdictRecord | Verdict, headline: str | None, known: _Know
 
 
 def _row(name: str, metric: MetricRecord, known: _Known) -> _Row:
-    covered = known.get(_key(metric)._replace(name="coverage"))
+    covered = known.metrics.get(_key(metric)._replace(name="coverage"))
     share = "" if covered is None or covered.value is None else f"{100.0 * covered.value:.1f} %"
+    if share and (skipped := known.skipped.get(metric.reading)):
+        share += f", {skipped} skipped"
     interval = interval_text(metric.lower, metric.upper)
     return _Row(name, value_text(metric.value), interval, "", str(metric.n), share, "")
 

@@ -54,7 +54,8 @@ class Metric(float):
         return (float(self),), dict(vars(self))
 
     def __repr__(self) -> str:
-        return " ".join(part for part in (self._number(), self._covered(), self.protocol) if part)
+        skipped = f"skipped={self.coverage['skipped']}" if self.coverage.get("skipped") else ""
+        return " ".join(part for part in (self._number(), self._covered(), skipped, self.protocol) if part)
 
     def explain(self) -> list[str]:
         """Lines for a failed assertion: the number, how it was covered, its interval's method, its protocol."""

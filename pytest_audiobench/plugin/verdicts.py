@@ -51,7 +51,7 @@ def _conclude(evaluator: Evaluator, outcome: Outcome, message: str) -> None:
 def tables(evaluator: Evaluator) -> list[str]:
     """The evals' tables, as they are printed when one fails."""
     records = [result.record for result in evaluator.results]
-    return [f"{one.eval} ({one.model})\n\n{failure_table(one.metrics, one.verdicts)}" for one in records]
+    return [f"{one.eval} ({one.model})\n\n{failure_table(one.metrics, one.verdicts, one.readings)}" for one in records]
 
 
 def describe(report: pytest.TestReport, evaluator: Evaluator) -> None:

@@ -48,8 +48,7 @@ def failures(sample: Sample, response: Response, expects: Expects) -> tuple[str,
     found = []
     if expects == "words" and _is_phones(text) and not any(map(_is_phones, sample.truths)):
         found.append("wrong_task")
-    truths = (*sample.truths, *sample.choices) if expects != "open" else ()
-    if truths and _is_foreign(text, "\n".join(truths)):
+    if expects != "open" and _is_foreign(text, "\n".join(_written(sample, expects))):
         found.append("wrong_script")
     tokens = _tokens(text)
     if _loops(tokens) and not any(_loops(_tokens(truth)) for truth in sample.truths):
@@ -61,6 +60,11 @@ def failures(sample: Sample, response: Response, expects: Expects) -> tuple[str,
     if response.finish == "length":
         found.append("truncated")
     return tuple(found)
+
+
+def _written(sample: Sample, expects: Expects) -> tuple[str, ...]:
+    # A model may reason in the language that it was asked in, whatever the options are written in.
+    return sample.truths if expects == "words" else (*sample.truths, *sample.choices, sample.question)
 
 
 def _is_phones(text: str) -> bool:

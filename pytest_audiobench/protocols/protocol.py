@@ -201,16 +201,14 @@ class Protocol:
     def reading_as(self, *names: str) -> Protocol:
         """The same questions, read by the named readings, the first as the headline; by every one for "all".
 
-        A reading that leaves answers out brings the one that keeps them. Raises UsageError when a name is not among
-        ``available``, and for a named reading whose parts are not installed.
+        A reading that leaves answers out brings the one that keeps them, right after it. Raises UsageError when a name
+        is not among ``available``, and for a named reading whose parts are not installed.
         """
         wanted: dict[str, None] = {}
         lacking = self._lacking() if ALL in names else {}
         for name in names:
             for one in self._all(lacking) if name == ALL else (name,):
-                wanted[one] = None
-        for name in list(wanted):
-            wanted.update(dict.fromkeys(self._named(name).beside))
+                wanted.update(dict.fromkeys((one, *self._named(one).beside)))
         if not wanted:
             why = "; ".join(lacking.values()) or "name one"
             raise UsageError(f"{self.name} can be read by no protocol here: {why}")

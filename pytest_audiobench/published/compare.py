@@ -91,7 +91,7 @@ def _comparison(by_metric: Mapping[str, Sweep], one: Published) -> Iterator[Comp
         metric=sweep.metric,
         protocol=rows[place].protocol,
         shown=shown,
-        distance=given[place] - shown,
+        distance=round(given[place] - shown, 9) + 0.0,  # never a negative zero
         is_inside=_inside(rows[place], shown / factor),
         beyond=over if over > half else under if under < -half else 0.0,
         unit=sweep.unit,

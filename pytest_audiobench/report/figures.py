@@ -10,7 +10,7 @@ from pytest_audiobench.metrics.units import ERROR_RATES, POINTS, SHARE
 PERCENT_UNITS = ERROR_RATES | {SHARE}
 """Units of the registry's metrics that are kept as fractions of one and read as percentages."""
 
-_STATUS_TEXTS = {"out_of_range": "out of range", "errors": "not asked", "skipped": "skipped by the protocol"}
+_STATUS_TEXTS = {"out_of_range": "out of range", "errors": "not asked"}
 
 Json = Mapping[str, Any]
 
@@ -24,6 +24,15 @@ def value_text(value: float | None, unit: str) -> str:
     if unit == POINTS:
         return f"{100 * value:+.1f} points"
     return f"{value:.4g} {unit}".rstrip()
+
+
+def difference_text(difference: float | None, unit: str) -> str:
+    """``+1.3 points`` between two values of a share or an error rate, else four digits, a sign and the unit."""
+    if difference is None:
+        return ""
+    if unit in PERCENT_UNITS:
+        return value_text(difference, POINTS)
+    return f"{difference:+.4g} {unit}".rstrip()
 
 
 def interval_text(metric: Json) -> str:
@@ -48,10 +57,21 @@ def answered_text(coverage: Mapping[str, int]) -> str:
     return f"{100 * coverage.get('parsed', 0) / n:.1f} %" if n else "–"
 
 
+def skipped_text(coverage: Mapping[str, int]) -> str:
+    """``12 skipped``: how many answers the protocol left out of its score; empty where it took all."""
+    return f"{coverage['skipped']} skipped" if coverage.get("skipped") else ""
+
+
 def unanswered_text(coverage: Mapping[str, int]) -> str:
-    """Why the others were not: ``3 unparsed, 1 out of range``; empty when all were answered."""
-    reasons = ((name, count) for name, count in coverage.items() if name not in ("n", "parsed") and count)
-    return ", ".join(f"{count} {_STATUS_TEXTS.get(name, name)}" for name, count in reasons)
+    """Why the others were not: ``3 unparsed, 1 out of range``; empty when all were answered.
+
+    How many the protocol left out is said apart, since these are also counted by why they were not answered.
+    """
+    apart = ("n", "parsed", "skipped")
+    reasons = ((name, count) for name, count in coverage.items() if name not in apart and count)
+    found = ", ".join(f"{count} {_STATUS_TEXTS.get(name, name)}" for name, count in reasons)
+    skipped = f"{coverage['skipped']} skipped by the protocol" if coverage.get("skipped") else ""
+    return "; ".join(filter(None, (found, skipped)))
 
 
 def printable(text: str) -> str:

@@ -17,16 +17,24 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from pytest_audiobench.protocols.failures import FAILURES
 from pytest_audiobench.report import view
 from pytest_audiobench.report.atomic import write_chunks
-from pytest_audiobench.report.page_samples import BUDGET_BYTES, Shown, page_samples
+from pytest_audiobench.report.page_samples import BUDGET_BYTES, Shown, bytes_on_page, page_samples
 from pytest_audiobench.report.run_files import LINE_FILES
 from pytest_audiobench.report.samples import joined
+from pytest_audiobench.report.side_by_side import Sides
+from pytest_audiobench.report.went_wrong import sentence
 
 PAGE = "report.html"
+SCRIPTS = ("page.elements.js", "page.numbers.js", "page.samples.js")
+"""One script on the page, in this order."""
 
 _OF_RUN = ("run", "started", "finished", "command", "models", "hashes", "runtime", "notes", "epochs")
 _OF_ITEM = ("outcome", "message", "errors", "warnings", "hashes", "agreement", "asking")
+_OF_EVAL = ("name", "model", "verdict", "tone")
+_OF_BLOCK = ("reading", "signature", "answered", "unanswered", "folded")
+_OF_SIDES = ("metric", "leading", "compared", "sentence")
 _OF_SUITE = ("name", "model", "evals")
 _ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
@@ -35,11 +43,14 @@ _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",",
 def write_page(folder: Path, record: Mapping[str, Any], budget_bytes: int = BUDGET_BYTES) -> Path:
     """Write ``report.html`` into a run's folder from its record and its merged line files; returns its path.
 
-    Samples are embedded up to ``budget_bytes``, shared among the evals; the page says what it left out.
+    The page holds all numbers, and as many samples as these leave room for within ``budget_bytes``, or within a quarter
+    of it where the numbers are so many; samples are shared among the evals. The page says what it left out.
     """
-    shown = page_samples(joined(folder), record["items"], budget_bytes)
+    frame, content = _frame(record), _encode(_content(record))
+    taken = sum(map(len, frame)) + bytes_on_page(content)
+    shown = page_samples(joined(folder), record["items"], max(budget_bytes - taken, budget_bytes // 4))
     path = folder / PAGE
-    write_chunks(path, _page(record, shown))
+    write_chunks(path, _page(frame, content, shown))
     return path
 
 
@@ -50,8 +61,10 @@ def escaped_json(text: str) -> str:
     return text
 
 
-def _page(record: Mapping[str, Any], shown: list[Shown]) -> Iterator[bytes]:
-    style, script = _resource("page.css"), _resource("page.js")
+def _frame(record: Mapping[str, Any]) -> tuple[bytes, bytes]:
+    """What stands before and after the page's data."""
+    style = _resource("page.css")
+    script = f'"use strict";\n(() => {{\n{"".join(map(_resource, SCRIPTS))}}})();\n'
     parts = {
         "policy": _policy(style, script),
         "style": style,
@@ -59,13 +72,17 @@ def _page(record: Mapping[str, Any], shown: list[Shown]) -> Iterator[bytes]:
         "title": html.escape(f"{record['run']} · pytest-audiobench"),
     }
     before, after = _resource("page.html").split("{{data}}")
-    yield _bytes(_filled(before, parts))
-    yield _bytes(escaped_json(_encode(_content(record))[:-1] + ',"samples":['))
+    return _bytes(_filled(before, parts)), _bytes(_filled(after, parts))
+
+
+def _page(frame: tuple[bytes, bytes], content: str, shown: list[Shown]) -> Iterator[bytes]:
+    yield frame[0]
+    yield _bytes(escaped_json(content[:-1] + ',"samples":['))
     for number, item in enumerate(shown):
-        opening = _encode({"item": item.index, "total": item.total, "embedded": len(item.rows)})[:-1] + ',"rows":['
+        opening = _encode({"item": item.index, "total": item.total, "first": item.first})[:-1] + ',"rows":['
         yield _bytes(escaped_json(("," if number else "") + opening + ",".join(item.rows) + "]}"))
     yield b"]}"
-    yield _bytes(_filled(after, parts))
+    yield frame[1]
 
 
 def _content(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -77,15 +94,40 @@ def _content(record: Mapping[str, Any]) -> dict[str, Any]:
         "facts": [asdict(facts) for facts in view.models(record)],
         "banners": [asdict(banner) for banner in view.banners(record)],
         "evals": [
-            {**asdict(one), **{name: item[name] for name in _OF_ITEM}}
+            {
+                **{name: getattr(one, name) for name in _OF_EVAL},
+                **{name: item[name] for name in _OF_ITEM},
+                "checks": [asdict(check) for check in one.checks],
+                "failures": [asdict(failure) for failure in one.failures],
+                "sides": list(map(_sides, one.sides)),
+                "blocks": list(map(_block, one.blocks)),
+                "readings": [reading["name"] for reading in item["readings"]],
+                "wrong": sentence(one.failures),
+            }
             for one, item in zip(view.evals(record), record["items"], strict=True)
         ],
         "suites": [
-            {**{name: suite[name] for name in _OF_SUITE}, "blocks": [asdict(block) for block in view.blocks(suite)]}
-            for suite in record["suites"]
+            {
+                **{name: getattr(suite, name) for name in _OF_SUITE},
+                "blocks": list(map(_block, suite.blocks)),
+                "sides": list(map(_sides, suite.sides)),
+            }
+            for suite in view.suites(record)
         ],
+        "failures": FAILURES,
         "files": list(LINE_FILES.values()),
     }
+
+
+def _block(block: view.Block) -> dict[str, Any]:
+    # Groups can be thousands, so each is the texts of its cells and no more.
+    groups = [[one.group, one.metric, one.value, one.interval, one.n] for one in block.groups]
+    figures = [[one.metric, one.value, one.interval, one.n, one.method] for one in block.figures]
+    return {**{name: getattr(block, name) for name in _OF_BLOCK}, "figures": figures, "groups": groups}
+
+
+def _sides(one: Sides) -> dict[str, Any]:
+    return {**{name: getattr(one, name) for name in _OF_SIDES}, "rows": [asdict(row) for row in one.rows]}
 
 
 def _filled(template: str, parts: Mapping[str, str]) -> str:

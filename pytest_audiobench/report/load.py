@@ -7,12 +7,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.report import parts
 from pytest_audiobench.report.run_files import LINE_FILES, RECORD
 from pytest_audiobench.report.samples import joined, plain
+from pytest_audiobench.runs.confusion import confusion, gives_letters
 from pytest_audiobench.runs.record import SCHEMA
 
 if TYPE_CHECKING:
@@ -29,6 +30,23 @@ class Run:
     def rows(self) -> Iterator[dict[str, Any]]:
         """One mapping per sample and epoch, in the run's order, with at most one in memory; needs no pandas."""
         return map(plain, joined(self.folder))
+
+    def confusion(self, eval: str, model: str | None = None) -> DataFrame:
+        """What was said for what was true in one eval, by its headline protocol.
+
+        ``model`` is needed where several did it. Raises UsageError where there is no such eval or no one model, and
+        where its samples have no list of labels with one true.
+        """
+        found = [item for item in self.record["items"] if item["eval"] == eval and model in (None, item["model"])]
+        if len(found) != 1 or not found[0]["readings"]:
+            listed = ", ".join(f"{item['eval']} by {item['model']}" for item in self.record["items"])
+            wanted = eval if model is None else f"{eval} by {model}"
+            raise UsageError(f"{len(found)} measured evals of this run are {wanted!r}; it holds {listed}")
+        item = found[0]
+        reading = item["readings"][0]
+        rows = (row for row in self.rows() if (row["eval"], row["model"]) == (item["eval"], item["model"]))
+        samples = ({**row, "value": row["readings"].get(reading["name"], {}).get("value")} for row in rows)
+        return cast("DataFrame", confusion(samples, gives_letters(reading["signature"])))
 
     @cached_property
     def items(self) -> DataFrame:

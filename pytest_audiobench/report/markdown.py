@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pytest_audiobench.report import sweep, sweep_text, view
+from pytest_audiobench.report import beneath, sweep_text, view
 from pytest_audiobench.report.escapes import escaped as escaped
 
 _MOST_ROWS = 200
 """GitHub refuses a step's summary beyond 1 MiB; a row is under a kilobyte or so."""
-_MOST_SWEEPS = 20
+_MOST_TABLES = 20
 _HEAD = ("Eval", "Model", "Metric", "Value", "Interval", "n", "Answered", "Verdict")
 _ALIGNED = (":--", ":--", ":--", "--:", "--:", "--:", "--:", ":--")
 
@@ -43,16 +43,15 @@ def _lines(run: Mapping[str, Any]) -> Iterator[str]:
     if len(rows) > _MOST_ROWS:
         yield f"{len(rows) - _MOST_ROWS} more rows are in run.json."
         yield ""
-    for name, owner in sweep.shown(run)[:_MOST_SWEEPS]:
-        for one in sweep.sweeps(owner):
-            yield from (f"**{escaped(sweep_text.title(name, one))}**", "", *sweep_text.markdown(one), "")
+    for name, sweep, marks in beneath.side_tables(run)[:_MOST_TABLES]:
+        yield from (f"**{escaped(sweep_text.title(name, sweep))}**", "", *sweep_text.markdown(sweep, marks), "")
     yield from _bullets(run)
 
 
 def _eval_rows(run: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
     for one in view.evals(run):
         first = True
-        for block in view.told(one.blocks):
+        for block in view.unfolded(one.blocks):
             for figure in block.figures:
                 verdict = f"{_sign(one.tone)} {one.verdict}" if first else ""
                 yield _cells(one.name, one.model, block, figure, verdict)
@@ -62,16 +61,15 @@ def _eval_rows(run: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
 
 
 def _suite_rows(run: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
-    for suite in run["suites"]:
-        if suite["evals"] > 1:
-            for block in view.told(view.blocks(suite)):
-                for figure in block.figures:
-                    yield _cells(f"{suite['name']} (pooled)", suite["model"], block, figure, "")
+    for suite in view.suites(run):
+        for block in view.unfolded(suite.blocks):
+            for figure in block.figures:
+                yield _cells(f"{suite.name} (pooled)", suite.model, block, figure, "")
 
 
 def _cells(name: str, model: str, block: view.Block, figure: view.Figure, verdict: str) -> tuple[str, ...]:
     metric = f"{figure.metric} [{block.reading}]" if block.reading else figure.metric
-    texts = (name, model, metric, figure.value, figure.interval, str(figure.n), block.answered)
+    texts = (name, model, metric, figure.value, figure.interval, str(figure.n), block.answered_and_skipped)
     return (*map(escaped, texts), verdict)
 
 
@@ -81,9 +79,11 @@ def _bullets(run: Mapping[str, Any]) -> Iterator[str]:
             if check.tone != "good":
                 name = f"{one.name} · {one.model}"
                 yield f"- {check.mark} {escaped(f'{name}: {check.threshold}: {check.status}. {check.detail}')}"
-    signatures = {(r["name"], r["signature"]) for item in run["items"] for r in item["readings"]}
-    for name, signature in sorted(signatures):
-        yield f"- protocol {escaped(name)}: {escaped(signature)}"
+    for text in (*beneath.side_lines(run)[:_MOST_ROWS], *beneath.failure_lines(run)[:_MOST_ROWS]):
+        yield f"- {escaped(text)}"
+    for name, found in sorted(beneath.signatures(run).items()):
+        for signature in found:
+            yield f"- protocol {escaped(name)}: {escaped(signature)}"
     for facts in view.models(run):
         for what, text in (
             ("judging", facts.judging),

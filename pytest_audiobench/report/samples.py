@@ -45,8 +45,18 @@ def plain(one: Joined) -> dict[str, Any]:
     return {
         **{
             name: first[name]
-            for name in ("eval", "model", "dataset", "sample_id", "epoch", "question", "choices", "reference")
+            for name in (
+                "eval",
+                "model",
+                "dataset",
+                "sample_id",
+                "epoch",
+                "question",
+                "choices",
+                "reference",
+            )
         },
+        "references": first.get("references", []),
         "text": outputs[0]["text"],
         "finish": outputs[0]["finish"],
         "error": next((row["error"] for row in own if row["error"] is not None), None),

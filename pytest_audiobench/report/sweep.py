@@ -73,20 +73,6 @@ def of_judge(signature: str) -> bool:
     return signature.startswith(("judge:", "agreement|")) or "|judge:" in signature
 
 
-def shown(run: Json) -> list[tuple[str, Json]]:
-    """What of a run needs such tables, by name: suites pooled over several evals, else the evals themselves."""
-    suites = [suite for suite in run["suites"] if suite["evals"] > 1 and is_many(suite)]
-    pooled = {(suite["name"], suite["model"]): suite for suite in suites}
-    several = len({item["model"] for item in run["items"]}) > 1
-    found = [(f"{name} (pooled)", model, suite) for (name, model), suite in pooled.items()]
-    found += [
-        (item["eval"], item["model"], item)
-        for item in run["items"]
-        if is_many(item) and not item["control"] and (item["suite"], item["model"]) not in pooled
-    ]
-    return [(f"{name} · {model}" if several else name, owner) for name, model, owner in found]
-
-
 def scale(unit: str) -> float:
     """By what a value of this unit is multiplied to be read: 100 for those that are read as percentages."""
     return 100.0 if unit in PERCENT_UNITS else 1.0
@@ -103,7 +89,9 @@ def _sweep(name: str, metrics: Sequence[Json], coverages: Mapping[tuple[str, str
 def _spread_text(spread: float | None, unit: str) -> str:
     if spread is None:
         return ""
-    return f"{spread:.1f} points" if unit in PERCENT_UNITS else f"{spread:.4g} {unit}".rstrip()
+    if unit not in PERCENT_UNITS:
+        return f"{spread:.4g} {unit}".rstrip()
+    return "under 0.1 points" if 0.0 < spread < 0.05 else f"{spread:.1f} points"
 
 
 def _row(metric: Json, coverage: Json) -> SweepRow:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from pytest_audiobench.report import sweep, sweep_text, view
+from pytest_audiobench.report import beneath, sweep_text, view
 from pytest_audiobench.report.figures import printable
 from pytest_audiobench.report.view import Block
 
@@ -28,26 +28,24 @@ class _Entry(NamedTuple):
 def summary_lines(run: Mapping[str, Any], width: int) -> list[Line]:
     """The run in a table without colours; names stand on lines of their own where ``width`` columns are too few.
 
-    Evals first, then suites pooled, failed checks, the protocols' signatures, and the run's notes.
+    Evals first, then suites pooled, how far many protocols lie apart, what went wrong, failed checks, the protocols'
+    signatures, and the run's notes.
     """
     several = len(view.aliases(run)) > 1
     # What a control measured is in the differences that were recorded against it; the page shows it in full.
     measured = [one for one in view.evals(run) if (one.blocks or one.verdict != "skipped") and one.verdict != "control"]
     evals = [_without_model(entry, several) for one in measured for entry in _entries(one)]
-    suites = [
-        _without_model(entry, several)
-        for suite in run["suites"]
-        if suite["evals"] > 1
-        for entry in _suite(suite, _fields_between(run, suite))
-    ]
+    suites = [_without_model(entry, several) for suite in view.suites(run) for entry in _suite(suite)]
     if not evals:
         return [(banner.text, "red") for banner in view.banners(run)] + _noted(run)
     lines = _table(_without_model(_Entry(_HEAD, "bold"), several), evals, suites, width)
-    for name, owner in sweep.shown(run):
-        for one in sweep.sweeps(owner):
-            lines += [("", ""), (sweep_text.title(name, one), "bold"), *((text, "") for text in sweep_text.table(one))]
+    for name, sweep, marks in beneath.side_tables(run):
+        lines += [("", ""), (sweep_text.title(name, sweep), "bold")]
+        lines += [(text, "") for text in sweep_text.table(sweep, marks)]
+    lines += [(printable(text), "") for text in beneath.side_lines(run)]
+    lines += [(printable(text), "yellow") for text in beneath.failure_lines(run)]
     lines += list(_failures(run))
-    lines += [(f"{name}: {signature}", "light") for name, signature in _signatures(run).items()]
+    lines += [(printable(f"{name}: {'; '.join(found)}"), "light") for name, found in beneath.signatures(run).items()]
     lines += list(_models(run))
     lines += [(banner.text, _STYLES[banner.tone]) for banner in view.banners(run)]
     return lines + _noted(run)
@@ -95,7 +93,7 @@ def _agreement(item: Mapping[str, Any]) -> list[str]:
 def _entries(one: view.Eval) -> Iterator[_Entry]:
     tail, style = one.verdict, _STYLES[one.tone]
     name, model = one.name, one.model
-    for number, block in enumerate(view.told(one.blocks)):
+    for number, block in enumerate(view.unfolded(one.blocks)):
         for cells in _figures(block, headline=number == 0):
             yield _Entry((name, model, *cells, tail), style)
             name = model = tail = ""
@@ -104,27 +102,20 @@ def _entries(one: view.Eval) -> Iterator[_Entry]:
         yield _Entry((name, model, "", "", "", "", "", tail), style)
 
 
-def _fields_between(run: Mapping[str, Any], suite: Mapping[str, Any]) -> set[str]:
-    """Fields in which the suite's evals differ: those that no eval reports by group, since they are fixed in each."""
-    own = [item for item in run["items"] if (item["suite"], item["model"]) == (suite["name"], suite["model"])]
-    within = {field for item in own for metric in item["metrics"] for field in metric["group"]}
-    return {field for metric in suite["metrics"] for field in metric["group"]} - within
-
-
-def _suite(suite: Mapping[str, Any], fields: set[str]) -> Iterator[_Entry]:
-    name, model = f"{suite['name']} (pooled)", suite["model"]
-    for number, block in enumerate(view.told(view.blocks(suite))):
+def _suite(suite: view.Suite) -> Iterator[_Entry]:
+    name, model = f"{suite.name} (pooled)", suite.model
+    for number, block in enumerate(view.unfolded(suite.blocks)):
         for cells in _figures(block, headline=number == 0):
             yield _Entry((name, model, *cells, ""), "bold" if name else "")
             name = model = ""
-        groups = tuple(figure for figure in block.groups if figure.group.partition("=")[0] in fields)
-        rows = _figures(replace(block, figures=groups, answered=""), headline=number == 0)
+        groups = tuple(figure for figure in block.groups if figure.group.partition("=")[0] in suite.fields)
+        rows = _figures(replace(block, figures=groups, answered="", skipped=""), headline=number == 0)
         for figure, cells in zip(groups, rows, strict=True):
             yield _Entry((f"  {figure.group}", "", *cells, ""), "")
 
 
 def _figures(block: Block, headline: bool) -> Iterator[tuple[str, ...]]:
-    answered = block.answered
+    answered = block.answered_and_skipped
     for figure in block.figures:
         metric = figure.metric if headline or not block.reading else f"{figure.metric} [{block.reading}]"
         interval = f"[{figure.interval}]" if figure.interval else ""
@@ -179,13 +170,3 @@ def _failures(run: Mapping[str, Any]) -> Iterator[Line]:
             if check.tone != "good":
                 detail = f": {check.detail}" if check.detail else ""
                 yield printable(f"{check.mark} {name}: {check.threshold}: {check.status}{detail}"), _STYLES[check.tone]
-
-
-def _signatures(run: Mapping[str, Any]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for item in run["items"]:
-        for reading in item["readings"]:
-            name, signature = printable(reading["name"]), printable(reading["signature"])
-            if signature not in found.setdefault(name, signature).split("; "):
-                found[name] += f"; {signature}"
-    return found

@@ -6,8 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pytest_audiobench.report.figures import answered_text, group_text, interval_text, unanswered_text, value_text
-from pytest_audiobench.report.sweep import MANY, of_judge
+from pytest_audiobench.report.figures import (
+    answered_text,
+    group_text,
+    interval_text,
+    skipped_text,
+    unanswered_text,
+    value_text,
+)
+from pytest_audiobench.report.side_by_side import Sides, by_answers, kept_readings, sides
+from pytest_audiobench.report.went_wrong import FailureClass, failure_classes, is_without
 from pytest_audiobench.runs.scoring import SHARES
 
 Json = Mapping[str, Any]
@@ -47,14 +55,24 @@ class Figure:
 
 @dataclass(frozen=True)
 class Block:
-    """The figures of one eval or suite by one reading; ``reading`` is empty for what a test recorded itself."""
+    """The figures of one eval or suite by one reading; ``reading`` is empty for what a test recorded itself.
+
+    A ``folded`` one is in the table of protocols side by side, and not among the main figures.
+    """
 
     reading: str
     signature: str
     answered: str
+    skipped: str
     unanswered: str
+    folded: bool
     figures: tuple[Figure, ...]
     groups: tuple[Figure, ...]
+
+    @property
+    def answered_and_skipped(self) -> str:
+        """``97.0 %``, and what the protocol left out where it did: ``97.0 %, 12 skipped``."""
+        return ", ".join(filter(None, (self.answered, self.skipped)))
 
 
 @dataclass(frozen=True)
@@ -70,14 +88,34 @@ class Check:
 
 @dataclass(frozen=True)
 class Eval:
-    """One item: its verdict in a word, its checks, its blocks (the headline reading first)."""
+    """One item: its verdict in a word, its checks, its blocks (the headline reading first).
+
+    ``sides`` sets its protocols side by side, ``failures`` says how answers went wrong; both are empty where there is
+    nothing to say.
+    """
 
     name: str
     model: str
+    suite: str
+    control: bool
     verdict: str
     tone: Tone
     checks: tuple[Check, ...]
     blocks: tuple[Block, ...]
+    sides: tuple[Sides, ...]
+    failures: tuple[FailureClass, ...]
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Evals pooled; ``fields`` are those in which its evals differ, which none of them reports by."""
+
+    name: str
+    model: str
+    evals: int
+    blocks: tuple[Block, ...]
+    sides: tuple[Sides, ...]
+    fields: frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -104,14 +142,14 @@ def evals(record: Json) -> list[Eval]:
     return [_eval(item) for item in record["items"]]
 
 
-def blocks(owner: Json) -> tuple[Block, ...]:
-    """The figures of an item or a suite by reading, then those that a test recorded itself."""
-    metrics = owner["metrics"]
-    found = [_block(reading, [m for m in metrics if m["reading"] == reading["name"]]) for reading in owner["readings"]]
-    own = [m for m in metrics if m["reading"] is None]
-    if own:
-        found.append(_block({"name": "", "signature": "", "coverage": {}}, own))
-    return tuple(found)
+def suites(record: Json) -> list[Suite]:
+    """The run's suites of several evals."""
+    return [_suite(suite, record["items"]) for suite in record["suites"] if suite["evals"] > 1]
+
+
+def unfolded(blocks: Sequence[Block]) -> list[Block]:
+    """Those that stand among the main figures."""
+    return [block for block in blocks if not block.folded]
 
 
 def banners(record: Json) -> list[Banner]:
@@ -140,12 +178,6 @@ def _judging(model: Json, items: Sequence[Json]) -> str:
     counts = [item.get("judges", {}).get(model["alias"], {}) for item in items]
     asked, known, errors = (sum(one.get(name, 0) for one in counts) for name in ("asked", "known", "errors"))
     return f"{model['spec']}, {asked} verdicts asked, {known} known" + (f", {errors} could not be had" * bool(errors))
-
-
-def told(blocks: Sequence[Block]) -> Sequence[Block]:
-    """The blocks that a table of all evals has room for: of many rules the headline's, what tests recorded, judges'."""
-    by_rule = [block for block in blocks if block.reading and not of_judge(block.signature)]
-    return blocks if len(by_rule) <= MANY else [block for block in blocks if block not in by_rule[1:]]
 
 
 def exit_text(record: Json) -> str:
@@ -186,7 +218,53 @@ def _eval(item: Json) -> Eval:
         )
         for v in item["verdicts"]
     )
-    return Eval(item["eval"], item["model"], verdict, tone, checks, blocks(item))
+    return Eval(
+        name=item["eval"],
+        model=item["model"],
+        suite=item["suite"],
+        control=item["control"],
+        verdict=verdict,
+        tone=tone,
+        checks=checks,
+        blocks=_blocks(item, [item]),
+        sides=sides(item),
+        failures=failure_classes(item),
+    )
+
+
+def _suite(suite: Json, items: Sequence[Json]) -> Suite:
+    own = [item for item in items if (item["suite"], item["model"]) == (suite["name"], suite["model"])]
+    parts = by_answers(suite, [item for item in own if not item["control"]])
+    return Suite(
+        name=suite["name"],
+        model=suite["model"],
+        evals=suite["evals"],
+        blocks=_blocks(suite, parts),
+        sides=tuple(one for part in parts for one in sides(part)),
+        fields=frozenset(_fields(suite).difference(*map(_fields, own))),
+    )
+
+
+def _fields(owner: Json) -> set[str]:
+    """The metadata fields that an item's or a suite's numbers are grouped by."""
+    groups = [metric["group"] for metric in owner["metrics"]]
+    return {field for group in groups if not is_without(group) for field in group}
+
+
+def _blocks(owner: Json, parts: Sequence[Json]) -> tuple[Block, ...]:
+    """The figures by reading, then those that a test recorded itself; ``parts`` are of readings of the same answers."""
+    kept = {key for part in parts for key in kept_readings(part)}
+    metrics: dict[tuple[str | None, str | None], list[Json]] = {}
+    for metric in owner["metrics"]:
+        metrics.setdefault((metric["reading"], metric["signature"]), []).append(metric)
+    found = []
+    for reading in owner["readings"]:
+        key = (reading["name"], reading["signature"])
+        found.append(_block(reading, metrics.get(key, []), folded=key not in kept))
+    own = [metric for metric in owner["metrics"] if metric["reading"] is None]
+    if own:
+        found.append(_block({"name": "", "signature": "", "coverage": {}}, own, folded=False))
+    return tuple(found)
 
 
 def _verdict(item: Json) -> tuple[str, Tone]:
@@ -202,15 +280,17 @@ def _verdict(item: Json) -> tuple[str, Tone]:
     return ("pass", "good") if statuses else ("no check", "plain")
 
 
-def _block(reading: Json, metrics: Sequence[Json]) -> Block:
+def _block(reading: Json, metrics: Sequence[Json], folded: bool) -> Block:
     shown = [metric for metric in metrics if metric["name"] not in SHARES]
     return Block(
         reading=reading["name"],
         signature=reading["signature"],
         answered=answered_text(reading["coverage"]) if reading["coverage"] else "",
+        skipped=skipped_text(reading["coverage"]),
         unanswered=unanswered_text(reading["coverage"]),
+        folded=folded,
         figures=tuple(_figure(metric) for metric in shown if not metric["group"]),
-        groups=tuple(_figure(metric) for metric in shown if metric["group"]),
+        groups=tuple(_figure(metric) for metric in shown if metric["group"] and not is_without(metric["group"])),
     )
 
 

@@ -19,6 +19,7 @@ from pytest_audiobench.protocols.protocol import ALL, Option, Protocol
 from pytest_audiobench.report import parts
 from pytest_audiobench.report.item_lines import ItemLines
 from pytest_audiobench.report.parts import Lines
+from pytest_audiobench.report.sweep import of_judge
 from pytest_audiobench.rescoring.families import parse_family, protocol_of
 from pytest_audiobench.rescoring.kept import Kept, answered_of
 from pytest_audiobench.rescoring.layouts import Source
@@ -219,6 +220,9 @@ class _Item:
             if self._record.hashes[name] != self._old["hashes"].get(name, ""):
                 yield f"the {what} are not those of run.json: another version wrote them, or the file was edited since"
         signatures = {reading["name"]: reading["signature"] for reading in self._old["readings"]}
+        unknown = [name for name in signatures if name not in self._protocol.available]
+        if lost := [name for name in unknown if not of_judge(signatures[name])]:
+            yield f"the run was also read by {', '.join(lost)}, which only its tests know: replay it with pytest"
         for reading in self._record.readings:
             if signatures.get(reading.name, reading.signature) != reading.signature:
                 yield (

@@ -12,6 +12,7 @@ from pytest_audiobench.metrics.units import POINTS
 from pytest_audiobench.metrics.value import Metric
 from pytest_audiobench.protocols.failures import FAILURES
 from pytest_audiobench.protocols.protocol import Reading
+from pytest_audiobench.runs.confusion import confusion, gives_letters
 from pytest_audiobench.runs.record import ItemRecord, MetricRecord
 from pytest_audiobench.runs.scoring import SHARES, WITHOUT, Scored, coverage, estimate
 from pytest_audiobench.stats.paired import paired_difference
@@ -136,6 +137,7 @@ class Result:
                 "question": sample.question,
                 "choices": list(sample.choices),
                 "reference": sample.reference,
+                "references": list(sample.references),
                 "text": last[0].text if last else None,
                 "status": "error" if row.answer is None else row.answer.status,
                 "value": None if row.answer is None else row.answer.value,
@@ -151,6 +153,13 @@ class Result:
         except ImportError as error:
             raise UsageError("frames need pandas: pip install 'pytest-audiobench[frames]'") from error
         return pandas.DataFrame(list(self.samples()))
+
+    def confusion(self) -> Any:
+        """What was said for what was true, as a pandas data frame: a row a true label, a column an answer.
+
+        By the headline protocol, for evals whose samples have a list of labels or options and one true one.
+        """
+        return confusion(self.samples(), gives_letters(self._readings[0].signature))
 
     def __repr__(self) -> str:
         return f"<Result of {self.record.eval}: {', '.join(repr(self[name]) for name in self._readings[0].metrics)}>"

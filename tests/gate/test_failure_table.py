@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from pytest_audiobench.gate.table import WIDTH, failure_table
 from pytest_audiobench.gate.verdict import Verdict
-from pytest_audiobench.runs.record import MetricRecord, VerdictRecord
+from pytest_audiobench.runs.record import MetricRecord, ReadingRecord, VerdictRecord
 
 SIGNATURE = "mcq:letters|v:1"
 ACCURACY = MetricRecord("accuracy", 0.5333, 0.3614, 0.6977, 30, "share", "higher", "Wilson", "letters", SIGNATURE)
@@ -45,6 +45,21 @@ def test_overall_metrics_without_a_threshold_are_shown_too():
     table = failure_table([ACCURACY, COVERAGE, MULTI, STRING], [])
     assert "accuracy[protocol=mmau-string]" in table
     assert "hop=multi" not in table
+
+
+def test_what_a_protocol_leaves_out_stands_beside_its_coverage():
+    table = failure_table([ACCURACY, COVERAGE], [], [ReadingRecord("letters", SIGNATURE, {"n": 30, "skipped": 4})])
+    assert "96.7 %, 4 skipped" in table
+
+
+def test_of_many_protocols_only_the_headline_and_what_a_threshold_names_are_shown():
+    others = [
+        MetricRecord("accuracy", 0.6, 0.42, 0.75, 30, "share", "higher", "Wilson", name, f"mcq:{name}|v:1")
+        for name in ("one", "two", "three")
+    ]
+    verdict = Verdict("pass", "accuracy[protocol=two] >= 0.4", 0.6, "0.600")
+    table = failure_table([ACCURACY, COVERAGE, *others, LATENCY], [verdict])
+    assert [line.split()[0] for line in table.splitlines()[1:]] == ["accuracy[protocol=two]", "accuracy", "latency"]
 
 
 def test_the_records_own_verdicts_give_the_same_table():

@@ -35,6 +35,11 @@ def test_its_repr_says_its_conditions():
     assert repr(ACCURACY) == "accuracy 0.767 [0.740, 0.792] n=1000 coverage 99.0 % mcq:letters|v:1"
 
 
+def test_its_repr_says_how_many_answers_the_protocol_left_out():
+    skipping = Metric(0.8, name="accuracy", n=90, coverage={"n": 100, "parsed": 88, "unparsed": 12, "skipped": 10})
+    assert repr(skipping) == "accuracy 0.800 n=90 coverage 88.0 % skipped=10"
+
+
 def test_a_recorded_number_has_its_unit_and_no_coverage():
     assert repr(Metric(1.25, name="latency", unit="s", n=1, direction="lower")) == "latency 1.250 s n=1"
 

@@ -72,6 +72,11 @@ def test_refusals_are_none_where_that_is_what_was_said():
     assert of("I'm sorry, I cannot hear you.", "i'm sorry, i cannot hear you") == ()
 
 
+def test_to_name_a_language_is_not_to_decline():
+    assert of("Korea recognizes English as a language.", expects="open") == ()
+    assert of("As a language model, I only read texts.", expects="open") == ("refused",)
+
+
 def test_empty_and_cut_answers_say_so():
     assert of("  ") == ("empty",)
     assert of("the cat", finish="length") == ("truncated",)
@@ -81,3 +86,9 @@ def test_empty_and_cut_answers_say_so():
 def test_any_text_is_classed_and_its_own_reference_is_never_foreign(text, reference, expects):
     assert set(of(text, reference, expects=expects)) <= set(FAILURES)
     assert not {"wrong_task", "wrong_script", "loop", "runaway", "refused"} & set(of(text, text, expects=expects))
+
+
+def test_reasoning_in_the_questions_own_language_is_not_foreign_to_options_in_another():
+    sample = Sample("s", (), "Which word is spoken?", choices=("사과", "바나나"), reference="사과")
+    assert failures(sample, Response.of("The speaker says an apple, so the answer is 사과"), "option") == ()
+    assert failures(sample, Response.of("это яблоко"), "option") == ("wrong_script",)

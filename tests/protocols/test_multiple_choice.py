@@ -151,3 +151,8 @@ def test_an_answer_that_is_none_of_the_choices_is_a_usage_error_that_names_the_s
     reading = multiple_choice().readings[0]
     with pytest.raises(UsageError, match=r"'wrong': its answer 'cow' is none of its choices"):
         reading.score(sample, reading.parse(sample, {"answer": Response.of("A")}))
+
+
+def test_a_reading_that_leaves_answers_out_is_followed_by_the_one_that_keeps_them():
+    read = multiple_choice().reading_as("air-bench", "letters")
+    assert [reading.name for reading in read.readings] == ["air-bench", "air-bench-keep", "letters"]

@@ -2,28 +2,42 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 
 from pytest_audiobench.identity import digest
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.protocols.failures import FAILURES
-from pytest_audiobench.report import run_files
+from pytest_audiobench.report import html, run_files
 from pytest_audiobench.report.parts import FOLDER, Lines, write_part
 from pytest_audiobench.report.run_files import Heading
 from pytest_audiobench.runs.record import ItemRecord, MetricRecord, ReadingRecord, VerdictRecord
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
+FLAGS += ["--disable-component-update", "--disable-sync"]
+
 
 SIGNATURE = "letters|v:1|skip:no"
 CHOICES = ["cat", "dog", "cow", "hen"]
 
 
+Reads: TypeAlias = Callable[[str, str, bool], tuple[str, bool | None]]
+"""What a reading makes of an answer's text, status and rightness; None for right where it leaves the answer out."""
+
+
 @dataclass
 class Made:
-    """One item to write: ``answers`` are (text, status, right) per sample; status "error" is a failed asking."""
+    """One item to write: ``answers`` are (text, status, right) per sample; status "error" is a failed asking.
+
+    ``others`` are further readings by name, ``wording`` the classes of failures that a text shows,
+    ``verdict`` what a judge said of each.
+    """
 
     index: int
     eval: str
@@ -38,16 +52,55 @@ class Made:
     verdicts: list[VerdictRecord] = field(default_factory=list)
     limited: bool = False
     question: str = "Which animal is heard?"
+    others: dict[str, Reads] = field(default_factory=dict)
+    wording: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    control: bool = False
+    verdict: str = ""
+
+    @property
+    def readings(self) -> dict[str, Reads]:
+        return {"letters": lambda _, status, right: (status, right), **self.others}
+
+    def signature(self, reading: str) -> str:
+        return SIGNATURE if reading == "letters" else f"{reading}|v:1"
+
+    def read(self, reading: str) -> list[tuple[str, dict[str, float] | None, tuple[str, ...]]]:
+        """Each answer's status, scores (None where it was not asked or is skipped) and failures."""
+        rows = []
+        for text, status, right in self.answers:
+            if status == "error":
+                rows.append(("error", None, ()))
+                continue
+            status, right = self.readings[reading](text, status, right)
+            failures = {status, *self.wording.get(text, ())}
+            scores = None if right is None else {"correct": float(right)}
+            rows.append((status, scores, tuple(name for name in FAILURES if name in failures)))
+        return rows
+
+    def _coverage(self, reading: str) -> dict[str, int]:
+        counts = {"n": len(self.answers), "parsed": 0, "unparsed": 0, "refused": 0, "empty": 0, "out_of_range": 0}
+        counts |= {"truncated": 0, "errors": 0, "skipped": 0}
+        for status, scores, _ in self.read(reading):
+            counts["errors" if status == "error" else status] += 1
+            counts["skipped"] += status != "error" and scores is None
+        return counts
+
+    def _metrics(self, reading: str) -> list[MetricRecord]:
+        rows = self.read(reading)
+        metrics = [
+            self._metric("accuracy", reading, [scores for _, scores, _ in rows if scores is not None]),
+            self._metric("coverage", reading, [{status: 1.0} for status, _, _ in rows]),
+        ]
+        for failure in FAILURES:
+            others = [scores for _, scores, failures in rows if failure not in failures]
+            if len(others) < len(rows):
+                metrics.append(self._metric(failure, reading, [dict.fromkeys(row[2], 1.0) for row in rows]))
+                kept = [scores for scores in others if scores is not None]
+                metrics.append(self._metric("accuracy", reading, kept, {"without": failure}))
+        return metrics
 
     @property
     def record(self) -> ItemRecord:
-        counts = {"n": len(self.answers), "parsed": 0, "unparsed": 0, "refused": 0, "empty": 0, "out_of_range": 0}
-        counts |= {"truncated": 0, "errors": 0, "skipped": 0}
-        for _, status, _ in self.answers:
-            counts["errors" if status == "error" else status] += 1
-        correct = [{"correct": float(right)} for _, status, right in self.answers if status != "error"]
-        metrics = [self._metric("accuracy", correct)]
-        metrics.append(self._metric("coverage", [{status: 1.0} for _, status, _ in self.answers]))
         return ItemRecord(
             index=self.index,
             nodeid=f"evals/test_{self.suite}.py::test_{self.suite}[{self.eval}]",
@@ -59,8 +112,8 @@ class Made:
             n=len(self.answers) // self.epochs,
             epochs=self.epochs,
             limited=self.limited,
-            readings=[ReadingRecord("letters", SIGNATURE, counts)],
-            metrics=metrics,
+            readings=[ReadingRecord(name, self.signature(name), self._coverage(name)) for name in self.readings],
+            metrics=[metric for name in self.readings for metric in self._metrics(name)],
             hashes={name: digest([name, self.eval, self.model]) for name in ("input_hash", "run_hash", "score_hash")},
             asking={
                 "asked": len(self.answers),
@@ -70,31 +123,48 @@ class Made:
                 "truncated_clips": 0,
                 "oom_splits": 0,
             },
+            control=self.control,
             verdicts=self.verdicts,
             outcome=self.outcome,
         )
 
-    def _metric(self, name: str, statistics: list[dict[str, float]]) -> MetricRecord:
+    def _metric(
+        self, name: str, reading: str, statistics: list[dict[str, float]], group: dict[str, str] | None = None
+    ) -> MetricRecord:
         kind = metric_kind(name)
         found = kind.estimate(statistics, None)
         numbers = (found.value if statistics else None, found.lower, found.upper, found.n)
-        return MetricRecord(name, *numbers, kind.unit, kind.direction, found.method, "letters", SIGNATURE)
+        return MetricRecord(
+            name, *numbers, kind.unit, kind.direction, found.method, reading, self.signature(reading), group or {}
+        )
 
     @property
     def lines(self) -> Lines:
-        return Lines(self._rows(self._prediction), self._rows(self._processed), self._rows(self._scored))
+        return Lines(self._predictions(), self._read_rows(self._processed), self._read_rows(self._scored))
 
-    def _rows(self, row: Callable[[int, str, str, bool], dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    def _base(self, number: int) -> dict[str, Any]:
+        n = len(self.answers) // self.epochs
+        return {
+            "eval": self.eval,
+            "model": self.model,
+            "dataset": self.record_dataset,
+            "sample_id": f"s{number % n:05d}",
+            "epoch": number // n,
+        }
+
+    def _predictions(self) -> Iterator[dict[str, Any]]:
         n = len(self.answers) // self.epochs
         for number, (text, status, right) in enumerate(self.answers):
-            base = {
-                "eval": self.eval,
-                "model": self.model,
-                "dataset": self.record_dataset,
-                "sample_id": f"s{number % n:05d}",
-                "epoch": number // n,
-            }
-            yield base | row(number % n, text, status, right)
+            yield self._base(number) | self._prediction(number % n, text, status, right)
+            if self.verdict:
+                row = self._base(number) | self._prediction(number % n, self.verdict, status, right)
+                yield row | {"stage": "grade", "role": "judge"}
+
+    def _read_rows(self, row: Callable[..., dict[str, Any]]) -> Iterator[dict[str, Any]]:
+        read = [self.read(name) for name in self.readings]
+        for number in range(len(self.answers)):
+            for name, rows in zip(self.readings, read, strict=True):
+                yield self._base(number) | {"reading": name} | row(number, *rows[number])
 
     @property
     def record_dataset(self) -> str:
@@ -108,24 +178,27 @@ class Made:
             "question": self.question,
             "choices": CHOICES,
             "reference": "cat",
+            "references": [],
             "outputs": [] if failed else [{"text": text, "finish": "stop"}],
             "usage": {},
             "error": text if failed else None,
             "audio": [{"source": f"sakura:data/{number}.wav", "key": "0" * 64, "duration_s": 1.25, "truncated_s": 0.0}],
         }
 
-    def _processed(self, number: int, text: str, status: str, right: bool) -> dict[str, Any]:
-        value = ("A" if right else "B") if status == "parsed" else None
-        return {"reading": "letters", "status": status, "value": value}
+    def _processed(
+        self, number: int, status: str, scores: dict[str, float] | None, _: tuple[str, ...]
+    ) -> dict[str, Any]:
+        value = ("A" if scores and scores["correct"] else "B") if status == "parsed" else None
+        return {"status": status, "value": value}
 
-    def _scored(self, number: int, text: str, status: str, right: bool) -> dict[str, Any]:
-        scores = {} if status == "error" else {"correct": float(right)}
-        cluster = self.clusters[number] if self.clusters else None
+    def _scored(
+        self, number: int, status: str, scores: dict[str, float] | None, failures: tuple[str, ...]
+    ) -> dict[str, Any]:
+        cluster = self.clusters[number % (len(self.answers) // self.epochs)] if self.clusters else None
         return {
-            "reading": "letters",
             "status": status,
             "scores": scores,
-            "failures": [status] if status in FAILURES else [],
+            "failures": list(failures),
             "groups": self.groups,
             "cluster": cluster,
         }
@@ -175,6 +248,14 @@ class Runs:
         run_files.finish(folder, record)
         return folder, record
 
+    def page(self, *items: Made, budget_bytes: int = html.BUDGET_BYTES, **changes: Any) -> Path:
+        """The page of a finished run."""
+        folder = self.begun(*items)
+        record = run_files.collect(folder, heading(**changes))
+        path = html.write_page(folder, record, budget_bytes)
+        run_files.finish(folder, record)
+        return path
+
     @staticmethod
     def item(index: int, eval_name: str, answers: list[tuple[str, str, bool]], **changes: Any) -> Made:
         return Made(index, eval_name, answers, **changes)
@@ -185,3 +266,45 @@ class Runs:
 @pytest.fixture
 def runs(tmp_path: Path) -> Runs:
     return Runs(tmp_path / "reports")
+
+
+@dataclass
+class Opened:
+    """A page in the browser, and everything that should not have happened in it."""
+
+    page: Any
+    complaints: list[str] = field(default_factory=list)
+
+    def samples(self) -> list[str]:
+        return self.page.locator("article.sample").all_inner_texts()
+
+    def answers(self) -> list[str]:
+        return self.page.locator("article.sample .answer").all_inner_texts()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
+    if CHROMIUM is None:
+        pytest.skip("no Chromium on this machine")
+    with playwright.sync_playwright() as started:
+        running = started.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield running
+        running.close()
+
+
+@pytest.fixture
+def opened(browser: Any) -> Iterator[Any]:
+    context = browser.new_context(offline=True)
+
+    def open_(path: Path) -> Opened:
+        one = Opened(context.new_page())
+        one.page.on("console", lambda message: one.complaints.append(message.text))
+        one.page.on("pageerror", lambda error: one.complaints.append(str(error)))
+        one.page.on("dialog", lambda dialog: (one.complaints.append(f"dialog {dialog.message}"), dialog.dismiss()))
+        one.page.on("request", lambda r: None if r.url.startswith("file:") else one.complaints.append(r.url))
+        one.page.goto(path.as_uri())
+        return one
+
+    yield open_
+    context.close()

@@ -4,73 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pytest_audiobench.report import html, run_files
-from pytest_audiobench.report.html import escaped_json, write_page
+from pytest_audiobench.report.html import escaped_json
 from pytest_audiobench.runs.record import VerdictRecord
 
 RIGHT, WRONG = ("(a) cat", "parsed", True), ("(b) dog", "parsed", False)
 UNREAD, FAILED = ("who knows", "unparsed", False), ("no samples in the file", "error", False)
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
-FLAGS += ["--disable-component-update", "--disable-sync"]
-
-
-@dataclass
-class Opened:
-    """A page in the browser, and everything that should not have happened in it."""
-
-    page: Any
-    complaints: list[str] = field(default_factory=list)
-
-    def samples(self) -> list[str]:
-        return self.page.locator("article.sample").all_inner_texts()
-
-    def answers(self) -> list[str]:
-        return self.page.locator("article.sample .answer").all_inner_texts()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
-    if CHROMIUM is None:
-        pytest.skip("no Chromium on this machine")
-    with playwright.sync_playwright() as started:
-        running = started.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield running
-        running.close()
-
-
-@pytest.fixture
-def opened(browser: Any) -> Iterator[Any]:
-    context = browser.new_context(offline=True)
-
-    def open_(path: Path) -> Opened:
-        one = Opened(context.new_page())
-        one.page.on("console", lambda message: one.complaints.append(message.text))
-        one.page.on("pageerror", lambda error: one.complaints.append(str(error)))
-        one.page.on("dialog", lambda dialog: (one.complaints.append(f"dialog {dialog.message}"), dialog.dismiss()))
-        one.page.on("request", lambda r: None if r.url.startswith("file:") else one.complaints.append(r.url))
-        one.page.goto(path.as_uri())
-        return one
-
-    yield open_
-    context.close()
-
-
-def page_of(runs: Any, *items: Any, budget_bytes: int = html.BUDGET_BYTES, **changes: Any) -> Path:
-    folder = runs.begun(*items)
-    record = run_files.collect(folder, runs.heading(**changes))
-    path = write_page(folder, record, budget_bytes)
-    run_files.finish(folder, record)
-    return path
 
 
 HOSTILE = [
@@ -86,7 +28,7 @@ HOSTILE = [
 
 
 def test_hostile_answers_are_shown_literally_and_run_nothing(runs: Any, opened: Any) -> None:
-    page = opened(page_of(runs, runs.item(0, "odd", [(text, "unparsed", False) for text in HOSTILE])))
+    page = opened(runs.page(runs.item(0, "odd", [(text, "unparsed", False) for text in HOSTILE])))
     assert [re.sub(r"\s", " ", text) for text in page.answers()] == [re.sub(r"\s", " ", text) for text in HOSTILE]
     assert page.complaints == []
     assert page.page.locator("script").count() == 2
@@ -98,7 +40,7 @@ def test_hostile_names_notes_and_errors_are_shown_literally(runs: Any, opened: A
     verdict = VerdictRecord("fail", bad, 0.0, bad)
     item = runs.item(0, bad, [(bad, "error", False)], model=bad, suite=bad, groups={"track": bad}, verdicts=[verdict])
     model = {"alias": bad, "spec": bad, "batching": "opaque", "device": bad, "fingerprint": {"weights": bad}}
-    page = opened(page_of(runs, item, run=bad, command=[bad], models=[model], notes=[bad]))
+    page = opened(runs.page(item, run=bad, command=[bad], models=[model], notes=[bad]))
     assert page.complaints == []
     assert page.page.title() == f"{bad} · pytest-audiobench"
     assert page.page.locator("h1").inner_text().startswith(bad)
@@ -108,7 +50,7 @@ def test_hostile_names_notes_and_errors_are_shown_literally(runs: Any, opened: A
 
 def test_signs_that_show_nothing_or_turn_text_around_are_made_visible(runs: Any, opened: Any) -> None:
     answers = ["nul\x00 bell\x07 \x1b[31m", "\u202ecat\u202c", "مرحبا \u200fcat", "half \ud800 pair"]
-    page = opened(page_of(runs, runs.item(0, "odd", [(text, "unparsed", False) for text in answers])))
+    page = opened(runs.page(runs.item(0, "odd", [(text, "unparsed", False) for text in answers])))
     shown = page.answers()
     assert shown[0] == "nul⟨U+0000⟩ bell⟨U+0007⟩ ⟨U+001B⟩[31m"
     assert shown[1] == "⟨U+202E⟩cat⟨U+202C⟩"
@@ -118,7 +60,7 @@ def test_signs_that_show_nothing_or_turn_text_around_are_made_visible(runs: Any,
 
 
 def test_a_megabyte_of_text_is_cut_and_can_be_expanded(runs: Any, opened: Any) -> None:
-    path = page_of(runs, runs.item(0, "long", [("y" * 10**6, "unparsed", False), RIGHT]))
+    path = runs.page(runs.item(0, "long", [("y" * 10**6, "unparsed", False), RIGHT]))
     assert path.stat().st_size < 100_000
     page = opened(path)
     answer = page.page.locator("article.sample .answer").first
@@ -131,7 +73,7 @@ def test_a_megabyte_of_text_is_cut_and_can_be_expanded(runs: Any, opened: Any) -
 
 def test_filters_narrow_the_samples_and_combine(runs: Any, opened: Any) -> None:
     answers = [RIGHT, WRONG, UNREAD, FAILED, ("(a) cat, purring", "parsed", True)]
-    page = opened(page_of(runs, runs.item(0, "one", answers), runs.item(1, "two", [RIGHT])))
+    page = opened(runs.page(runs.item(0, "one", answers), runs.item(1, "two", [RIGHT])))
     assert len(page.samples()) == 6
     page.page.get_by_label("only wrong").check()
     assert page.answers() == ["(b) dog", "who knows"]
@@ -152,7 +94,7 @@ def test_filters_narrow_the_samples_and_combine(runs: Any, opened: Any) -> None:
 
 
 def test_pages_are_turned_by_button_and_the_search_reached_by_key(runs: Any, opened: Any) -> None:
-    page = opened(page_of(runs, runs.item(0, "many", [RIGHT] * 60)))
+    page = opened(runs.page(runs.item(0, "many", [RIGHT] * 60)))
     assert len(page.samples()) == 25
     assert page.page.locator("#previous").is_disabled()
     page.page.locator("#next").press("Enter")
@@ -170,7 +112,7 @@ def test_the_verdict_table_comes_first_and_holds_every_condition(runs: Any, open
         runs.item(0, "single", [RIGHT] * 3 + [UNREAD], verdicts=[fail], outcome="failed"),
         runs.item(1, "multi", [RIGHT] * 4),
     ]
-    page = opened(page_of(runs, *items, exit_status=1))
+    page = opened(runs.page(*items, exit_status=1))
     row = page.page.locator("#verdicts tbody tr").first.inner_text()
     for text in (
         "single",
@@ -198,26 +140,26 @@ def test_the_verdict_table_comes_first_and_holds_every_condition(runs: Any, open
     ],
 )
 def test_what_forbids_trust_is_a_banner_above_all_numbers(runs: Any, opened: Any, changes: Any, said: str) -> None:
-    page = opened(page_of(runs, runs.item(0, "a", [RIGHT, RIGHT]), **changes))
+    page = opened(runs.page(runs.item(0, "a", [RIGHT, RIGHT]), **changes))
     assert said in page.page.locator("#heading .banner.bad").inner_text()
 
 
 def test_failed_askings_and_lost_evals_are_banners(runs: Any, opened: Any) -> None:
-    page = opened(page_of(runs, runs.item(0, "a", [RIGHT, FAILED]), runs.item(1, "b", [], outcome="lost")))
+    page = opened(runs.page(runs.item(0, "a", [RIGHT, FAILED]), runs.item(1, "b", [], outcome="lost")))
     said = " ".join(page.page.locator("#heading .banner.bad").all_inner_texts())
     assert "asking failed for 1 sample" in said
     assert "1 eval began and never reported" in said
 
 
 def test_a_run_without_trouble_has_no_banner(runs: Any, opened: Any) -> None:
-    page = opened(page_of(runs, runs.item(0, "a", [RIGHT])))
+    page = opened(runs.page(runs.item(0, "a", [RIGHT])))
     assert page.page.locator(".banner:visible").count() == 0
 
 
 def test_a_large_run_is_cut_to_the_budget_fairly_and_says_so(runs: Any, opened: Any) -> None:
     items = [runs.item(0, "large", [RIGHT] * 2000), runs.item(1, "small", [WRONG] * 3)]
-    path = page_of(runs, *items, budget_bytes=100_000)
-    assert path.stat().st_size < 160_000
+    path = runs.page(*items, budget_bytes=100_000)
+    assert path.stat().st_size < 101_000
     page = opened(path)
     assert re.search(r"holds the first \d+ of 2,003 samples", page.page.locator("#cut").inner_text())
     page.page.locator("#which").select_option("small")
@@ -227,7 +169,7 @@ def test_a_large_run_is_cut_to_the_budget_fairly_and_says_so(runs: Any, opened: 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_page_fits_a_laptop_without_sideways_scrolling(runs: Any, browser: Any, scheme: Any) -> None:
     items = [runs.item(n, f"{'long-name-' * 6}{n}", [RIGHT, UNREAD], model=f"model-{n}") for n in range(3)]
-    path = page_of(runs, *items)
+    path = runs.page(*items)
     page = browser.new_page(viewport={"width": 1280, "height": 720}, color_scheme=scheme)
     page.goto(path.as_uri())
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
@@ -235,7 +177,7 @@ def test_the_page_fits_a_laptop_without_sideways_scrolling(runs: Any, browser: A
 
 
 def test_a_script_that_got_into_the_page_would_not_run(runs: Any, opened: Any) -> None:
-    path = page_of(runs, runs.item(0, "a", [RIGHT]))
+    path = runs.page(runs.item(0, "a", [RIGHT]))
     text = path.read_text()
     path.write_text(
         text.replace("</body>", "<script>document.title = 'owned'</script><img src=x onerror=alert(1)></body>")

@@ -96,10 +96,13 @@ def test_many_protocols_have_a_table_of_their_own_and_few_do_not():
     assert "by 3 protocols" not in summary(few)
 
 
-def test_a_suite_of_several_evals_is_shown_pooled_and_not_eval_by_eval():
+def test_a_suite_of_several_evals_has_one_table_and_a_line_for_each_of_them():
     suite = {**item(), "name": "emotion", "evals": 2}
     del suite["eval"]
     lines = [text for text, _ in summary_lines(run(item(), item(eval="other"), suites=[suite]), 120)]
+    apart = "accuracy by 4 protocols: 30.0 % (odd) to 60.0 % (skip), spread 30.0 points"
     assert [line for line in lines if "by 4 protocols" in line] == [
-        "emotion (pooled): accuracy by 4 protocols, spread 30.0 points"
+        "emotion (pooled): accuracy by 4 protocols, spread 30.0 points",
+        f"emotion: {apart}",
+        f"other: {apart}",
     ]

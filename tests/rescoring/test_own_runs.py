@@ -160,6 +160,15 @@ def test_a_run_of_an_earlier_version_is_scored_with_what_it_has(copy):
     assert any("letters is another rule than the run's" in text for text in found.items[0]["warnings"])
 
 
+def test_a_reading_that_only_the_tests_know_is_named(copy):
+    run = record(copy)
+    for item in run["items"]:
+        item["readings"].append({**item["readings"][0], "name": "mine", "signature": "mine|v:1"})
+    (copy / "run.json").write_text(json.dumps(run))
+    found = score_again(source_of(copy), Wanted())
+    assert any("also read by mine, which only its tests know" in text for text in found.items[0]["warnings"])
+
+
 def test_a_folder_that_holds_anything_is_refused(run_folder, tmp_path):
     (tmp_path / "rows.jsonl").write_text("{}\n")
     with pytest.raises(UsageError, match="not empty: name a folder of its own, rows are never added to"):

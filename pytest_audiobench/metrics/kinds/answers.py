@@ -45,9 +45,9 @@ KINDS = (
             "skipped": "The share of samples that the protocol leaves out of its score.",
             "wrong_task": "The share of answers in phones where words were wanted: 70 % or more of three or more "
             "tokens are ARPAbet symbols, and the reference's are not.",
-            "wrong_script": "The share of answers most of whose letters are in no script of the reference or options. "
-            "Han and kana are one, but Han without kana is wrong where the reference has kana. Another language in "
-            "the same script is not seen.",
+            "wrong_script": "The share of answers most of whose letters are in no script of the reference, nor, where "
+            "options were offered, of these and the question. Han and kana are one, but Han without kana is wrong "
+            "where the reference has kana. Another language in the same script is not seen.",
             "loop": "The share of answers that repeat up to 20 words (characters, where no spaces are written) four "
             "times or more in a row, where no reference does.",
             "runaway": "The share of answers longer than three times the longest reference and five words more.",

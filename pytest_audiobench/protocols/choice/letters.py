@@ -77,6 +77,7 @@ _IS_RIGHT = re.compile(
     (?:correct|right|best|closest|most\s(?:likely|plausible|appropriate|suitable|accurate|fitting|probable))\b""",
     re.I | re.X,
 )
+_RIGHT_WORDS = ("correct", "right", "best", "closest", "most")
 _POINTS = re.compile(r"(?:\b(?:is|as|be|with|to)(?:\s(?:option|choice))?|[:=→])[\s\"'“]*\Z", re.I)
 _LETTER_IS_RIGHT = re.compile(
     r"(?:\b(?:option|choice|answer)\s+|(?:^|(?<=[.!?]))\s*)\(?([A-Z])\)?(?=\s)|\(([A-Za-z])\)", re.M
@@ -196,7 +197,7 @@ def _statements(text: str, options: Options) -> Iterator[tuple[int, str]]:
             claim = _opening(passage, options, stated=True)
             if claim:
                 yield match.start(), claim.letter
-    for match in _LETTER_IS_RIGHT.finditer(text):
+    for match in _LETTER_IS_RIGHT.finditer(text) if _may_call_right(text) else ():
         letter = (match[1] or match[2]).upper()
         named = options.at(text, match.end())
         if named and named.letter != letter and not options.same(named.letter, letter):
@@ -209,6 +210,11 @@ def _statements(text: str, options: Options) -> Iterator[tuple[int, str]]:
         named_letter = options.named(rest) if rest else letter
         if named_letter:
             yield boxes[-1].start(), letter if options.same(named_letter, letter) else _CONFLICT
+
+
+def _may_call_right(text: str) -> bool:
+    """Whether a word stands in ``text`` that a letter can be called by: few answers have one, and looking is cheap."""
+    return not text.isascii() or any(word in text.lower() for word in _RIGHT_WORDS)
 
 
 def _opening(passage: str, options: Options, *, stated: bool = False) -> _Claim | None:

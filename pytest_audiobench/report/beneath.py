@@ -1,0 +1,79 @@
+"""What terminal and summary say beneath their tables: protocols side by side, failures, signatures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from pytest_audiobench.report import view
+from pytest_audiobench.report.side_by_side import Sides
+from pytest_audiobench.report.sweep import Sweep
+from pytest_audiobench.report.went_wrong import sentence
+
+Json = Mapping[str, Any]
+
+
+class SideTable(NamedTuple):
+    """Whose numbers a table of protocols holds, and the protocol that is the headline."""
+
+    name: str
+    sweep: Sweep
+    marks: Mapping[str, str]
+
+
+def side_tables(record: Json) -> list[SideTable]:
+    """The leading metrics by many protocols: of suites, and of evals that no suite pools."""
+    suites = view.suites(record)
+    pooled = {(suite.name, suite.model) for suite in suites}
+    owners = [(_called(record, f"{suite.name} (pooled)", suite), suite.sides) for suite in suites]
+    owners += [(_called(record, one.name, one), one.sides) for one in _evals(record) if _suite(one) not in pooled]
+    return [
+        SideTable(name, one.sweep, {row.protocol: "headline" for row in one.rows if row.headline})
+        for name, sides in owners
+        for one in _told(sides)
+    ]
+
+
+def side_lines(record: Json) -> list[str]:
+    """How far many protocols lie apart in each eval that a suite pools."""
+    pooled = {(suite.name, suite.model) for suite in view.suites(record)}
+    return [
+        f"{_called(record, one.name, one)}: {side.sentence}"
+        for one in _evals(record)
+        if _suite(one) in pooled
+        for side in _told(one.sides)
+    ]
+
+
+def failure_lines(record: Json) -> list[str]:
+    """A line for each eval whose answers went wrong in some way: the class that moves its score most."""
+    return [
+        f"went wrong in {_called(record, one.name, one)}: {sentence(one.failures)}"
+        for one in _evals(record)
+        if one.failures
+    ]
+
+
+def signatures(record: Json) -> dict[str, list[str]]:
+    """The signatures of all readings, by name."""
+    found: dict[str, dict[str, None]] = {}
+    for item in record["items"]:
+        for reading in item["readings"]:
+            found.setdefault(reading["name"], {})[reading["signature"]] = None
+    return {name: list(own) for name, own in found.items()}
+
+
+def _evals(record: Json) -> list[view.Eval]:
+    return [one for one in view.evals(record) if not one.control]
+
+
+def _told(sides: tuple[Sides, ...]) -> list[Sides]:
+    return [one for one in sides if one.folds and one.leading]
+
+
+def _suite(one: view.Eval) -> tuple[str, str]:
+    return one.suite, one.model
+
+
+def _called(record: Json, name: str, one: view.Eval | view.Suite) -> str:
+    return f"{name} · {one.model}" if len(view.aliases(record)) > 1 else name
