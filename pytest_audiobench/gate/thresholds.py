@@ -12,7 +12,7 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.gate.grammar import FORM, Bound, Group, Operator, group_text, read
 from pytest_audiobench.gate.verdict import Verdict
 from pytest_audiobench.metrics.registry import metric_kind
-from pytest_audiobench.metrics.units import ERROR_RATES, POINTS, SHARE
+from pytest_audiobench.metrics.units import ERROR_RATES, FRACTIONS, POINTS, RANGES, SHARE
 from pytest_audiobench.metrics.value import Metric, interval_text, value_text
 
 Find: TypeAlias = Callable[[str, Mapping[str, str]], Metric | None]
@@ -58,6 +58,8 @@ class Threshold:
         if kind.unit in ERROR_RATES and self.limit > 1.0:
             one = kind.unit.replace("errors", "error")
             return f"{self} is more than one {one}; write {self.limit:g}% for a percentage"
+        if RANGES.get(kind.unit, (0.0, 1.0))[1] == 100.0 and 0.0 < self.limit < 1.0:
+            return f"{self} is less than one of 100, which {self.metric} is out of"
         if asks_more != (kind.direction == "higher"):
             better = "higher" if not asks_more else "lower"
             return f"{self} asks for a poor result: {self.metric} is better when {better}"
@@ -72,9 +74,9 @@ class Threshold:
 def parse_threshold(text: str) -> Threshold:
     """A threshold from its text (the grammar is in :mod:`pytest_audiobench.gate.grammar`).
 
-    Raises UsageError for text that is no threshold, for a metric that nobody registered, and for a limit
-    outside 0 to 1 of a metric that is a share: ``accuracy >= 55`` cannot pass and ``refused <= 5`` cannot fail; or
-    from 1 up in size of one in points.
+    Raises UsageError for text that is no threshold, for a metric that nobody registered, for a limit beyond what the
+    metric can be (``accuracy >= 55`` cannot pass and ``refused <= 5`` cannot fail), and for a percentage of one that
+    is no fraction of one: ``bleu >= 30%`` would ask for 0.3 of 100.
     """
     if not isinstance(text, str):
         raise UsageError(f"a threshold is text, not {type(text).__name__}; {FORM}")
@@ -83,9 +85,19 @@ def parse_threshold(text: str) -> Threshold:
         kind = metric_kind(parts.metric)
     except UsageError as error:
         raise UsageError(f"the threshold {text[:80]!r} names what is not measured: {error}") from None
-    if kind.unit == SHARE and not 0.0 <= parts.limit <= 1.0:
-        percent = f"; write {parts.limit:g}% for a percentage" if 1.0 < parts.limit <= 100.0 else ""
-        raise UsageError(f"the threshold {text[:80]!r} has a limit outside 0 to 1, where {kind.name} lies{percent}")
+    if kind.unit and kind.unit not in FRACTIONS and text.rstrip().endswith("%"):
+        raise UsageError(
+            f"the threshold {text[:80]!r} has a percentage for its limit, and {kind.name} is in {kind.unit}, which is "
+            "no fraction of one: write the number as it is reported"
+        )
+    least, most = RANGES.get(kind.unit, (-math.inf, math.inf))
+    if not least <= parts.limit <= most:
+        percent = (
+            f"; write {parts.limit:g}% for a percentage" if kind.unit == SHARE and 1.0 < parts.limit <= 100.0 else ""
+        )
+        raise UsageError(
+            f"the threshold {text[:80]!r} has a limit outside {least:g} to {most:g}, where {kind.name} lies{percent}"
+        )
     if kind.unit == POINTS and not -1.0 < parts.limit < 1.0:
         raise UsageError(
             f"the threshold {text[:80]!r} has a limit beyond 100 points, between which {kind.name} lies: points are "

@@ -9,15 +9,16 @@ and never adds a class.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from pytest_audiobench.metrics.metric import Statistics
+from pytest_audiobench.metrics.metric import Clusters, Statistics
 from pytest_audiobench.stats.intervals import Floats
+from pytest_audiobench.stats.sparse import Row, Sparse, by_cluster, distinct
 
 TRUE, SAID = "true_", "said_"
 OTHER = "said_other"
@@ -48,57 +49,58 @@ def _listed(labels: tuple[str, ...]) -> tuple[dict[str, int], float]:
 
 
 class Cells(NamedTuple):
-    """Samples by their labels: ``kinds`` (d, 3k + 2) of distinct samples, ``kind_of`` (n,) each sample's.
+    """Units (samples, or clusters of them) by their labels: ``kinds`` (d, 3k + 2) of distinct ones, ``kind_of`` (n,).
 
-    A row holds, for each of the k labels, whether it was both true and said, whether it was said and whether it was
-    true; then the number of labels said beyond the list, and a 1 that counts samples.
+    A row counts, for each of the k labels, how often it was both true and said, was said and was true; then the labels
+    said beyond the list, and the samples. ``single`` where every sample has one true label and at most one was said.
     """
 
     labels: int
-    kinds: Floats
+    kinds: Sparse
     kind_of: npt.NDArray[np.intp]
     single: bool
 
+    @property
+    def counts(self) -> Floats:
+        """How many units each kind has."""
+        return np.bincount(self.kind_of, minlength=self.kinds.shape[0]).astype(np.float64)
 
-def cells(statistics: Sequence[Statistics]) -> Cells | str:
-    """The samples by their labels, or why they cannot be taken together."""
+    def sums(self) -> Floats:
+        """All rows added up, as functions of ``metrics.classes`` take them, shape (1, 3k + 2)."""
+        return self.kinds.weighted(self.counts[None, :])
+
+
+def cells(statistics: Sequence[Statistics], clusters: Clusters = None) -> Cells | str:
+    """The samples, or their ``clusters``, by their labels, or why they cannot be taken together."""
     if any("label_list" not in one for one in statistics):
         return "a sample has no list of labels"
     lists = {(one["label_list"], one["labels"]) for one in statistics}
     if len(lists) > 1:
         return f"the samples have {len(lists)} different lists of labels"
     count = int(next(iter(lists))[1])
-    places: dict[tuple[tuple[str, float], ...], int] = {}
-    kind_of = [places.setdefault(_kind(one), len(places)) for one in statistics]
-    # Distinct samples in an order of their own, so that no sum or seed depends on the samples'.
-    found = list(places)
-    order = sorted(range(len(found)), key=found.__getitem__)
-    renamed = np.argsort(np.array(order, dtype=np.intp))
-    kinds = np.zeros((len(found), 3 * count + 2))
-    for row, old in enumerate(order):
-        _fill(kinds[row], count, dict(found[old]))
-    return Cells(count, kinds, renamed[np.array(kind_of, dtype=np.intp)], _is_single(kinds, count))
+    entries_of: dict[tuple[tuple[str, float], ...], Row] = {}
+    units = []
+    for one in statistics:
+        told = tuple(sorted((name, value) for name, value in one.items() if name.startswith((TRUE, SAID)) and value))
+        if told not in entries_of:
+            entries_of[told] = _entries(count, dict(told))
+        units.append(entries_of[told])
+    single = all(_is_single(entries, count) for entries in entries_of.values())
+    kinds, kind_of = distinct(units if clusters is None else by_cluster(units, clusters), 3 * count + 2)
+    return Cells(count, kinds, kind_of, single)
 
 
-def _kind(one: Statistics) -> tuple[tuple[str, float], ...]:
-    return tuple(sorted((name, value) for name, value in one.items() if name.startswith((TRUE, SAID)) and value))
+def _entries(count: int, told: Mapping[str, float]) -> Row:
+    said = {int(name[len(SAID) :]) for name in told if name.startswith(SAID) and name != OTHER}
+    true = {int(name[len(TRUE) :]) for name in told if name.startswith(TRUE)}
+    places = [*(said & true), *(count + place for place in said), *(2 * count + place for place in true)]
+    beyond = [(3 * count, told[OTHER])] if OTHER in told else []
+    return (*((place, 1.0) for place in sorted(places)), *beyond, (3 * count + 1, 1.0))
 
 
-def _fill(row: Floats, count: int, kind: dict[str, float]) -> None:
-    for name, value in kind.items():
-        if name == OTHER:
-            row[-2] = value
-        elif name.startswith(SAID):
-            row[count + int(name[len(SAID) :])] = 1.0
-        else:
-            row[2 * count + int(name[len(TRUE) :])] = 1.0
-    row[:count] = row[count : 2 * count] * row[2 * count : 3 * count]
-    row[-1] = 1.0
-
-
-def _is_single(kinds: Floats, count: int) -> bool:
-    said = kinds[:, count : 2 * count].sum(axis=1) + kinds[:, -2]
-    return bool((said <= 1.0).all() and (kinds[:, 2 * count : 3 * count].sum(axis=1) == 1.0).all())
+def _is_single(entries: Row, count: int) -> bool:
+    said = sum(value for place, value in entries if count <= place < 2 * count or place == 3 * count)
+    return said <= 1.0 and sum(value for place, value in entries if 2 * count <= place < 3 * count) == 1.0
 
 
 def confusion_matrix(statistics: Sequence[Statistics]) -> npt.NDArray[np.int64]:
@@ -112,10 +114,11 @@ def confusion_matrix(statistics: Sequence[Statistics]) -> npt.NDArray[np.int64]:
         raise ValueError(f"no confusion matrix: {found}")
     if not found.single:
         raise ValueError("no confusion matrix: a sample has several labels")
-    k = found.labels
-    counts = np.bincount(found.kind_of, minlength=len(found.kinds))
-    said, true = found.kinds[:, k : 2 * k], found.kinds[:, 2 * k : 3 * k]
-    column = np.where(said.any(axis=1), said.argmax(axis=1), k)
+    k, kinds = found.labels, found.kinds
+    said, true = ((kinds.columns >= first) & (kinds.columns < first + k) for first in (k, 2 * k))
+    row, column = np.zeros(kinds.shape[0], np.intp), np.full(kinds.shape[0], k)
+    column[kinds.rows[said]] = kinds.columns[said] - k
+    row[kinds.rows[true]] = kinds.columns[true] - 2 * k
     matrix = np.zeros((k, k + 1), dtype=np.int64)
-    np.add.at(matrix, (true.argmax(axis=1), column), counts)
+    np.add.at(matrix, (row, column), found.counts.astype(np.int64))
     return matrix

@@ -1,4 +1,7 @@
-"""The units of metrics that are kept as fractions of one."""
+"""The units of metrics: which are kept as fractions of one, and between what they lie."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
 
 SHARE = "share"
 """The unit of metrics that lie between 0 and 1."""
@@ -11,3 +14,18 @@ ERROR_RATES = frozenset({WORD_ERRORS, CHARACTER_ERRORS, PHONE_ERRORS})
 
 POINTS = "points"
 """The unit of differences between shares or error rates, kept as fractions of one like these."""
+
+FRACTIONS = ERROR_RATES | {SHARE, POINTS}
+"""The units that a percentage can be written for."""
+
+AGREEMENT, CORRELATION, COSINE = "agreement", "correlation", "cosine"
+BLEU, CHRF, CHRF_WORDS = "BLEU", "chrF", "chrF++"
+
+RANGES: Mapping[str, tuple[float, float]] = MappingProxyType(
+    {
+        SHARE: (0.0, 1.0),
+        **dict.fromkeys((AGREEMENT, CORRELATION, COSINE), (-1.0, 1.0)),
+        **dict.fromkeys((BLEU, CHRF, CHRF_WORDS), (0.0, 100.0)),
+    }
+)
+"""Between what metrics of these units lie, both ends among them."""

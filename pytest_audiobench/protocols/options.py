@@ -22,7 +22,7 @@ _NO_LETTERS = re.compile(r"[\W_]+")
 _WORD = re.compile(r"[^\W_]+")
 _ARTICLES = ("a", "an", "the")
 _LEAD_IN = re.compile(r"[\s\"'“‘(:,–—-]{0,6}")
-_ARTICLE = re.compile(r"(?:an?|the)\s+(?=\w)", re.I)
+ARTICLE = re.compile(r"(?:an?|the)\s+(?=\w)", re.I)
 _EDGES = " \t\n\"'“”‘’.,;:!?。()[]{}"
 
 
@@ -95,8 +95,8 @@ class Options:
         self._first = {
             letter: LETTERS[spelled.index(text)] for letter, text in zip(self.letters, spelled, strict=False)
         }
-        self._exact = _unique((text, self._first[letter]) for letter, text in zip(self.letters, spelled, strict=False))
-        self._plain = _unique((plain(text), letter) for text, letter in self._exact.items())
+        self._exact = unique((text, self._first[letter]) for letter, text in zip(self.letters, spelled, strict=False))
+        self._plain = unique((plain(text), letter) for text, letter in self._exact.items())
         self._words = [(self._plain.get(plain(text)), _WORD.findall(text)) for text in self._exact]
 
     def same(self, letter: str, other: str) -> bool:
@@ -108,7 +108,7 @@ class Options:
         if len(text) > self.longest + 100:
             return None
         spelled = tidy_caseless(text)
-        for shown in (spelled, _ARTICLE.sub("", spelled, count=1) if _ARTICLE.match(spelled) else spelled):
+        for shown in (spelled, ARTICLE.sub("", spelled, count=1) if ARTICLE.match(spelled) else spelled):
             found = self._exact.get(shown) or self._plain.get(plain(shown))
             if found:
                 return found
@@ -147,8 +147,8 @@ class Options:
         return any(text.startswith(start) and text != start for text in self._plain)
 
 
-def _unique(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Texts that stand for one letter only; empty ones name nothing."""
+def unique(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Texts that stand for one letter or label only; empty ones name nothing."""
     found: dict[str, str] = {}
     ambiguous = {""}
     for text, letter in pairs:

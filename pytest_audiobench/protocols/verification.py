@@ -27,10 +27,14 @@ PROMPTS: Mapping[str, str] = MappingProxyType(
 _LABELS = labels_of(("no", "yes"))
 _SAME = frozenset(("yes", "same", "target", "true", "1"))
 _DIFFERENT = frozenset(("no", "different", "nontarget", "false", "0"))
+_COUNTED = r"(?:speakers?|persons?|people|voices?|clips?|recordings?|audios?|utterances?|segments?)"
 _NUMBER = re.compile(
-    r"(?<![\w.,/-])(\d{1,3}(?:\.\d{1,12})?|\.\d{1,12})(?:\s?(%|percent\b)|\s?(?:/|out\sof)\s?(\d{1,3})\b)?(?![\w/]|\.\d)",
+    rf"\b{_COUNTED}\s(?:no\.?\s)?\d{{1,3}}\b(?!\.\d)|(?<![\w.,/-])\d{{1,3}}\s(?:\w{{1,12}}\s)?{_COUNTED}\b"
+    r"|(?<![\w.,/-])(?P<number>\d{1,3}(?:\.\d{1,12})?|\.\d{1,12}|0,\d{1,12})"
+    r"(?:\s?(?P<percent>%|percent\b)|\s?(?:/|out\sof)\s?(?P<whole>\d{1,3})\b)?(?![\w/]|[.,]\d)",
     re.I,
 )
+"""A number from 0 to 1 or a part of a whole; "speaker 2" and "2 speakers" are found first, and are none."""
 
 
 @remembered
@@ -86,13 +90,16 @@ def _parse_similarity(sample: Sample, earlier: Earlier) -> Answer:
     if own is not None:
         said = agreeing.read(text, response.finish)
         return said._replace(value=repr(own if said.value == "yes" else -own)) if said.value else said
-    found = _NUMBER.search(text[:4_000])
+    found = next((found for found in _NUMBER.finditer(text[:4_000]) if found["number"]), None)
     if found is None:
         return Answer("refused" if agreeing.read(text, response.finish).status == "refused" else "unparsed")
-    whole = 100.0 if found[2] else float(found[3] or 1.0)
-    if not whole or not 0.0 <= float(found[1]) / whole <= 1.0:
+    number, whole = (
+        float(found["number"].replace(",", ".")),
+        100.0 if found["percent"] else float(found["whole"] or 1.0),
+    )
+    if not whole or not 0.0 <= number / whole <= 1.0:
         return Answer("out_of_range")
-    return Answer("parsed", repr(float(found[1]) / whole))
+    return Answer("parsed", repr(number / whole))
 
 
 def _score_similarity(sample: Sample, answer: Answer) -> Mapping[str, float]:
@@ -133,14 +140,16 @@ _READINGS = (
         ("eer_interpolated", "min_dcf_p01", "min_dcf_p05"),
         About(
             "The score of a trial is the one that the model gives with its yes (as it is) or no (its negative); else "
-            'the first number of the answer: 0 to 1, a percentage, or "7/10" and "7 out of 10". A number beyond '
-            "that is out of range. A trial without a score counts as the worst of its kind: the least of all for one "
-            "speaker, the greatest for two.",
+            'the first number of the answer: 0 to 1 (0,7 is 0.7), a percentage, or "7/10" and "7 out of 10". The '
+            "number of a speaker or a clip, and how many there are, is none. A number beyond that is out of range. A "
+            "trial without a score counts as the worst of its kind: the least of all for one speaker, the greatest for "
+            "two.",
             "ours",
             (
                 Example("Similarity: 0.83", "same"),
                 Example("I would say 70%.", "different"),
                 Example("8 out of 10", "same"),
+                Example("Speaker 1 and speaker 2: 0.3", "different"),
                 Example("42", "same"),
                 Example("I cannot tell.", "different"),
             ),

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pytest_audiobench.stats.intervals import CONFIDENCE, Clusters, Floats, Interval, none
+from pytest_audiobench.stats.sparse import Sparse
 
 Statistic: TypeAlias = Callable[[Floats], Floats]
 """Maps sums of shape (r, k) to r values."""
@@ -19,6 +20,7 @@ FEW_RESAMPLES = 200
 """Where each resample is costly: enough for a bound to about a tenth of the interval's width."""
 _CELLS = 4_000_000
 """Counts drawn at a time, which bounds the memory."""
+_FEW_ALIKE = 8
 
 
 def of_sums(
@@ -28,7 +30,8 @@ def of_sums(
 
     Percentile bootstrap (Efron 1979; for BLEU Koehn 2004) of 1,000 resamples. The seed comes from the statistics and
     samples are put in an order of their own, so that neither the order of samples nor a shard moves a bound.
-    No interval is given for fewer than 2 samples or clusters, or where a resample has no value.
+    No interval is given for fewer than 2 samples or clusters, where a resample has no value, or where all have the same
+    (nothing but right answers): no resample tells what is missing from the samples.
     """
     units, what = np.asarray(statistics, dtype=np.float64), "samples"
     if clusters is not None and len(set(clusters)) < len(clusters):
@@ -42,18 +45,31 @@ def of_sums(
     if not np.isfinite(units).all():
         return none("a value is not finite")
     units = units[np.lexsort(units.T[::-1])]
-    return _drawn(units, np.ones(count), value, f"{count} {what}", confidence)
+
+    def summed_by(weights: Floats) -> Floats:
+        return value(weights @ units)
+
+    values = _drawn(units.tobytes(), np.ones(count), summed_by, max(units.shape))
+    return _percentiles(values, f"{count} {what}, {RESAMPLES} resamples", confidence)
 
 
-def of_repeated(units: Floats, counts: Floats, value: Statistic, confidence: float = CONFIDENCE) -> Interval:
-    """:func:`of_sums` where few distinct ``units``, shape (d, k), occur ``counts`` times, shape (d,), each.
+def of_repeated(
+    units: Sparse, counts: Floats, value: Statistic, what: str = "samples", confidence: float = CONFIDENCE
+) -> Interval:
+    """:func:`of_sums` of distinct ``units`` (samples or clusters, as ``what`` says) that occur ``counts`` times each.
 
-    The same resamples of independent samples at the cost of d samples. The order of units moves a bound: sort them.
+    Its memory is that of the numbers that are not 0. The order of units moves a bound: sort them.
     """
     total = int(counts.sum())
     if total < 2:
-        return none("fewer than 2 samples")
-    return _drawn(units, counts, value, f"{total} samples", confidence)
+        return none(f"fewer than 2 {what}")
+    told = b"".join(part.tobytes() for part in (units.rows, units.columns, units.values, counts))
+
+    def summed_by(weights: Floats) -> Floats:
+        return value(units.weighted(weights))
+
+    values = _drawn(told, counts, summed_by, max(units.shape))
+    return _percentiles(values, f"{total} {what}, {RESAMPLES} resamples", confidence)
 
 
 def of_rows(
@@ -94,30 +110,33 @@ def _generator(told: bytes) -> np.random.Generator:
     return np.random.default_rng(int.from_bytes(hashlib.sha256(told).digest()[:8], "big"))
 
 
-def _drawn(units: Floats, counts: Floats, value: Statistic, of: str, confidence: float) -> Interval:
-    told = units.tobytes() + (b"" if (counts == 1.0).all() else counts.tobytes())
+def _drawn(told: bytes, counts: Floats, value: Statistic, widest: int) -> Floats:
+    """``value`` of how often each unit is in each resample, in portions whose rows are at most ``widest``."""
     generator = _generator(told)
-    found = []
-    at_once = max(1, _CELLS // max(units.shape))
-    for start in range(0, RESAMPLES, at_once):
-        drawn = min(at_once, RESAMPLES - start)
-        found.append(value(_weights(generator, counts, drawn) @ units))
-    return _percentiles(np.concatenate(found), f"{of}, {RESAMPLES} resamples", confidence)
+    at_once = max(1, _CELLS // widest)
+    found = [value(_weights(generator, counts, min(at_once, RESAMPLES - at))) for at in range(0, RESAMPLES, at_once)]
+    return np.concatenate(found)
 
 
 def _weights(generator: np.random.Generator, counts: Floats, drawn: int) -> Floats:
     """How often each unit is in each of ``drawn`` resamples, shape (drawn, d)."""
-    total = int(counts.sum())
-    if total > len(counts):
+    total, distinct = int(counts.sum()), len(counts)
+    if total > _FEW_ALIKE * distinct:
         return generator.multinomial(total, counts / counts.sum(), size=drawn).astype(np.float64)
-    # Units that occur once each: counting drawn positions costs a tenth of the multinomial.
-    resamples = [np.bincount(generator.integers(0, total, size=total), minlength=total) for _ in range(drawn)]
+    # Where few units are alike, counting drawn positions costs a fraction of the multinomial.
+    unit_at = np.repeat(np.arange(distinct), counts.astype(np.intp))
+    resamples = [
+        np.bincount(unit_at[generator.integers(0, total, size=total)], minlength=distinct) for _ in range(drawn)
+    ]
     return np.array(resamples, dtype=np.float64)
 
 
 def _percentiles(values: Floats, of: str, confidence: float) -> Interval:
     if not np.isfinite(values).all():
         return none("some resamples have no value")
+    if np.ptp(values) <= 1e-12 * max(1.0, abs(values[0])):
+        # A few right answers tell nothing of the wrong ones that more would bring: [1, 1] would claim certainty.
+        return none("every resample gives the same value")
     tail = 100.0 * (1.0 - confidence) / 2.0
     lower, upper = np.percentile(values, [tail, 100.0 - tail])
     return Interval(float(lower), float(upper), f"bootstrap {100 * confidence:g} %, {of}")

@@ -243,3 +243,24 @@ def test_the_group_is_what_is_looked_for():
 def test_every_metric_of_the_registry_can_be_named():
     for name in names():
         assert parse_threshold(f"{name} >= 0.5").metric == metric_kind(name).name
+
+
+@pytest.mark.parametrize("text", ["bleu >= 30%", "chrf.lower >= 50 %", "cider_d >= 50%", "cohen_kappa >= 60%"])
+def test_a_percentage_of_what_is_no_fraction_is_refused(text):
+    with pytest.raises(UsageError, match=r"no fraction of one: write the number as it is reported"):
+        parse_threshold(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "lies"),
+    [("bleu >= 101", "0 to 100, where bleu"), ("mcc <= 5", "-1 to 1, where mcc"), ("judge_kappa >= 55", "-1 to 1")],
+)
+def test_a_limit_that_the_metric_cannot_reach_is_refused(text, lies):
+    with pytest.raises(UsageError, match=lies):
+        parse_threshold(text)
+
+
+def test_a_limit_below_one_of_a_hundred_is_cautioned():
+    assert "less than one of 100" in parse_threshold("bleu >= 0.3").caution
+    assert parse_threshold("bleu >= 30").caution == ""
+    assert parse_threshold("bleu <= 0").caution != ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from pytest_audiobench.metrics.labels import confusion_matrix, label_statistics
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.stats.bootstrap import of_repeated, of_sums
+from pytest_audiobench.stats.sparse import Sparse
 
 LABELS = ("angry", "happy", "neutral", "sad")
 REFUSAL = "refusal"
@@ -167,7 +169,8 @@ def test_samples_that_are_alike_are_drawn_as_samples_are() -> None:
     rows = np.array([[1.0, 0.0]] * 30 + [[0.0, 1.0]] * 45)
     share = lambda sums: sums[:, 0] / sums.sum(axis=1)  # noqa: E731
     each = of_sums(rows, share)
-    alike = of_repeated(np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([45.0, 30.0]), share)
+    units = Sparse((2, 2), np.array([0, 1]), np.array([1, 0]), np.array([1.0, 1.0]))
+    alike = of_repeated(units, np.array([45.0, 30.0]), share)
     assert alike[:2] == pytest.approx(each[:2], abs=0.02)
     assert once.lower < once.value < once.upper
     assert once.method == "bootstrap 95 %, 75 samples, 1000 resamples"
@@ -176,5 +179,25 @@ def test_samples_that_are_alike_are_drawn_as_samples_are() -> None:
 def test_clusters_are_drawn_whole() -> None:
     answers = single([("happy", "happy"), ("sad", "happy")] * 20)
     found = metric_kind("macro_f1").estimate(answers, [number // 4 for number in range(40)])
-    assert found.method == "bootstrap 95 %, 10 clusters, 1000 resamples"
-    assert found.lower == found.upper == pytest.approx(found.value)
+    assert found.method == "no interval: every resample gives the same value"
+    other = metric_kind("macro_f1").estimate([*answers[1:], *single([("sad", "sad")])], [n // 4 for n in range(40)])
+    assert other.method == "bootstrap 95 %, 10 clusters, 1000 resamples"
+
+
+def test_nothing_but_right_answers_is_no_certainty() -> None:
+    right = [("happy", "happy"), ("sad", "sad")] * 5
+    for name in ("macro_f1", "micro_f1", "balanced_accuracy"):
+        found = metric_kind(name).estimate(single(right), None)
+        assert (found.value, found.lower, found.upper) == (1.0, None, None), name
+
+
+def test_many_samples_of_many_labels_take_no_row_of_memory_each() -> None:
+    listed = tuple(map(str, range(500)))
+    several = [label_statistics(listed, [str(n % 500), str(n % 7)], [str(n * 7 % 500)]) for n in range(4_000)]
+    tracemalloc.start()
+    for clusters in (None, [n // 2 for n in range(4_000)]):
+        assert metric_kind("micro_f1").estimate(several, clusters).lower is not None
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    # A row of 1,502 numbers for each sample would be 48 MB, beside the resamples' own 2 × 32 MB.
+    assert most < 90e6

@@ -92,3 +92,12 @@ def test_without_scikit_learn_one_sentence_names_the_extra(monkeypatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(UsageError, match=r"need scikit-learn: pip install 'pytest-audiobench\[classification\]'"):
         ranking.average_precision(np.ones(2), np.ones(2))
+
+
+@pytest.mark.parametrize("name", ["mean_average_precision", "micro_average_precision", "roc_auc"])
+@pytest.mark.parametrize("score", [math.nan, math.inf])
+def test_a_score_that_is_no_number_gives_none_and_says_so(name, score) -> None:
+    samples = [{**label_statistics("ab", ["a"], []), "score_0": score}, label_statistics("ab", ["b"], [])]
+    found = metric_kind(name).estimate(samples, None)
+    assert math.isnan(found.value)
+    assert found.method == "no interval: a score is not finite"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import tracemalloc
 
 import jiwer
 import pytest
@@ -114,3 +115,30 @@ def test_f1_of_sets_is_the_harmonic_mean(hits, more_said, more_true) -> None:
     found = set_scores(hits, hits + more_said, hits + more_true)
     both = found.precision + found.recall
     assert found.f1 == pytest.approx(2 * found.precision * found.recall / both if both else 0.0)
+
+
+def test_a_request_without_entities_says_why_there_is_no_mean_over_types() -> None:
+    found = metric_kind("slu_f1_macro").estimate([{"slu_hits": 0.0}] * 3, None)
+    assert (found.n, found.method) == (3, "no interval: there are no entities")
+
+
+@pytest.mark.parametrize("clusters", [None, [n // 2 for n in range(2_000)]])
+def test_types_invented_for_each_sample_are_no_columns_and_leave_the_value_in_its_interval(clusters) -> None:
+    invented = [
+        {f"slu_of_{n:08x}_hits": 0.0, f"slu_of_{n:08x}_alarms": 1.0, f"slu_of_{n:08x}_misses": 0.0}
+        | {"slu_of_true_hits": 2.0, "slu_of_true_alarms": 0.0, "slu_of_true_misses": n % 3 * 1.0}
+        for n in range(2_000)
+    ]
+    tracemalloc.start()
+    found = metric_kind("slu_f1_macro").estimate(invented, clusters)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert found.value == pytest.approx(2 * 4000 / (2 * 4000 + 1999) / 2001)
+    assert found.lower < found.value < found.upper
+    # 2,000 samples of 6,003 columns would be 96 MB.
+    assert most < 60e6
+
+
+def test_nothing_but_invented_types_is_nothing_right() -> None:
+    found = metric_kind("slu_f1_macro").estimate([{"slu_of_a_alarms": 1.0}] * 3, None)
+    assert (found.value, found.lower) == (0.0, None)

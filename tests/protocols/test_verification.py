@@ -95,13 +95,19 @@ def test_the_published_rule_by_another_hand(trials) -> None:
         ("8/10", 0.8),
         ("8 out of 10, I think", 0.8),
         ("1", 1.0),
+        ("0,7", 0.7),
+        ("Speaker 1 and speaker 2: 0.3", 0.3),
+        ("2 speakers, 0.9", 0.9),
+        ("There are 2 different voices: 10%", 0.1),
     ],
 )
 def test_a_similarity_is_the_first_number(text, score) -> None:
     assert scored("similarity", text)["trial_score"] == pytest.approx(score)
 
 
-@pytest.mark.parametrize("text", ["42", "", "two", "I cannot tell.", "12/10", "3/0", "1.2.3", "2024-01-01"])
+@pytest.mark.parametrize(
+    "text", ["42", "", "two", "I cannot tell.", "12/10", "3/0", "1.2.3", "2024-01-01", "1 person", "1,5"]
+)
 def test_an_answer_without_a_similarity_has_no_score(text) -> None:
     assert scored("similarity", text)["has_score"] == 0.0
 

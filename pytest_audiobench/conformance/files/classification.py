@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-import numpy as np
-
-from pytest_audiobench.metrics.classes import f1_by_label
-from pytest_audiobench.metrics.labels import cells, label_statistics
-from pytest_audiobench.metrics.metric import Statistics
+from pytest_audiobench.metrics.labels import label_statistics
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.protocols.bioacoustic import metrics as beans_next
-from pytest_audiobench.stats.intervals import Floats
 
 _Inputs = Mapping[str, Any]
-
-
-def sums_of(statistics: Sequence[Statistics]) -> Floats:
-    """The sums that functions of ``metrics.classes`` take. Raises ValueError for no samples."""
-    found = cells(statistics) if statistics else "no samples"
-    if isinstance(found, str):
-        raise ValueError(found)
-    counts = np.bincount(found.kind_of, minlength=len(found.kinds)).astype(np.float64)
-    return (counts @ found.kinds)[None, :]
 
 
 def _samples(inputs: _Inputs, labels: Collection[str] | None = None) -> list[dict[str, float]]:
@@ -40,11 +26,6 @@ def _metric(name: str) -> Callable[[_Inputs, _Inputs], float]:
     return lambda params, inputs: metric_kind(name).estimate(_samples(inputs), None).value
 
 
-def _f1_of_all(params: _Inputs, inputs: _Inputs) -> float:
-    """scikit-learn's default: every string that occurs is a class, 0 where F1 has no value."""
-    return float(np.nan_to_num(f1_by_label(sums_of(_samples(inputs)))).mean())
-
-
 def _f1_of_listed(params: _Inputs, inputs: _Inputs) -> float:
     return metric_kind("macro_f1").estimate(_samples(inputs, params["labels"]), None).value
 
@@ -54,7 +35,8 @@ SCORERS = {
     "balanced_accuracy": _metric("balanced_accuracy"),
     "cohen_kappa": _metric("cohen_kappa"),
     "mcc": _metric("mcc"),
-    "f1_macro": _f1_of_all,
+    # scikit-learn's default, every string that occurs being a class, is BEANS-Next's.
+    "f1_macro": _metric("beans_macro_f1"),
     "f1_macro_fixed_labels": _f1_of_listed,
     "f1_macro_beans_next": lambda params, inputs: beans_next.macro_f1(inputs["y_pred"], inputs["y_true"]),
     "f1_micro": _metric("micro_f1"),

@@ -9,20 +9,29 @@ from pytest_audiobench.metrics.entities import Counts, Entity, Measure, added, e
 from pytest_audiobench.metrics.keyphrases import keyphrase_statistics
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.metrics.sets import SetScores, set_scores
+from pytest_audiobench.protocols.understanding import Frame, frame_statistics
 
 _Inputs = Mapping[str, Any]
+_MICRO = {"span_f1": "entity_f1", "word_f1": "slu_word_f1", "char_f1": "slu_char_f1", "slu_f1": "slu_f1"}
 _MEASURES: Mapping[str, Measure] = {"span_f1": "span", "word_f1": "word", "char_f1": "char", "slu_f1": "slu"}
 
 
-def _slu(average: Callable[[Mapping[str, Counts]], SetScores]) -> Callable[[_Inputs, _Inputs], Any]:
+def _slu(
+    average: Callable[[Mapping[str, Counts]], SetScores], registered: Mapping[str, str]
+) -> Callable[[_Inputs, _Inputs], Any]:
     def scores(params: _Inputs, inputs: _Inputs) -> dict[str, dict[str, float]]:
-        pairs = list(zip(inputs["gold"], inputs["predicted"], strict=True))
-        return {
-            name: average(
-                _together([entity_counts(_entities(true), _entities(said), measure) for true, said in pairs])
-            )._asdict()
+        pairs = [
+            (_entities(true), _entities(said)) for true, said in zip(inputs["gold"], inputs["predicted"], strict=True)
+        ]
+        found = {
+            name: average(_together([entity_counts(true, said, measure) for true, said in pairs]))._asdict()
             for name, measure in _MEASURES.items()
         }
+        # The F1 that a run reports comes from the registered metric.
+        samples = [frame_statistics(Frame("", tuple(true)), Frame("", tuple(said))) for true, said in pairs]
+        for name, metric in registered.items():
+            found[name]["f1"] = metric_kind(metric).estimate(samples, None).value
+        return found
 
     return scores
 
@@ -54,8 +63,8 @@ SCORERS = {
     "keyphrase_at_3": _keyphrases,
     "keyphrase_at_5": _keyphrases,
     "keyphrase_at_M": _keyphrases,
-    "slu_f1_macro": _slu(macro),
-    "slu_f1_micro": _slu(micro),
+    "slu_f1_macro": _slu(macro, {"slu_f1": "slu_f1_macro"}),
+    "slu_f1_micro": _slu(micro, _MICRO),
 }
 
 OUT: dict[str, str] = {}

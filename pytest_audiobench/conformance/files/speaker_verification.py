@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from pytest_audiobench.metrics.trials import eer_interpolated, min_dcf
+from pytest_audiobench.metrics.registry import metric_kind
 
 
-def _cost(params: Mapping[str, Any], inputs: Mapping[str, Any]) -> float:
-    costs = params["p_target"], params["c_miss"], params["c_fa"]
-    return min_dcf(inputs["target_scores"], inputs["nontarget_scores"], *costs)
+def _metric(name: str) -> Callable[[Mapping[str, Any], Mapping[str, Any]], float]:
+    """The registered metric of all trials, each with its score."""
+
+    def value(params: Mapping[str, Any], inputs: Mapping[str, Any]) -> float:
+        kinds = (("target_scores", 1.0), ("nontarget_scores", 0.0))
+        trials = [
+            {"target": target, "has_score": 1.0, "trial_score": score}
+            for name, target in kinds
+            for score in inputs[name]
+        ]
+        return metric_kind(name).estimate(trials, None).value
+
+    return value
 
 
 SCORERS = {
-    "eer_interp": lambda params, inputs: eer_interpolated(inputs["target_scores"], inputs["nontarget_scores"]),
-    "mindcf_p0.01": _cost,
-    "mindcf_p0.05": _cost,
+    "eer_interp": _metric("eer_interpolated"),
+    "mindcf_p0.01": _metric("min_dcf_p01_raw"),
+    "mindcf_p0.05": _metric("min_dcf_p05_raw"),
 }
 
 OUT = {

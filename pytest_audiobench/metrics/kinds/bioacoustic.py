@@ -68,12 +68,12 @@ def map_in_order(statistics: Sequence[Statistics], clusters: Clusters) -> Estima
     found = cells(ordered)
     if isinstance(found, str):
         return Estimate(math.nan, None, None, len(ordered), none(found).method)
-    k, rows = found.labels, found.kinds[found.kind_of]
-    values = [
-        _precision_in_order(rows[:, k + label], rows[:, 2 * k + label])
-        for label in range(k)
-        if rows[:, k + label].any() or rows[:, 2 * k + label].any()
-    ]
+    k, kinds = found.labels, found.kinds
+    values = []
+    for label in range(k):
+        said, true = (kinds.column(first + label)[found.kind_of] for first in (k, 2 * k))
+        if said.any() or true.any():
+            values.append(_precision_in_order(said, true))
     whole = math.fsum(values) / len(values) if values else 0.0
     return Estimate(whole, None, None, len(ordered), none("the order of the rows moves it").method)
 

@@ -10,7 +10,7 @@ from pytest_audiobench.metrics.captions import CIDER_SET, coco_bleu_of
 from pytest_audiobench.metrics.estimates import columns, mean_of, nothing, of_summed
 from pytest_audiobench.metrics.metric import Clusters, Estimate, MetricKind, Statistics
 from pytest_audiobench.metrics.translations import BLEU_NAMES
-from pytest_audiobench.metrics.units import SHARE
+from pytest_audiobench.metrics.units import COSINE, SHARE
 from pytest_audiobench.stats.intervals import none
 
 
@@ -132,7 +132,7 @@ KINDS = (
     MetricKind(
         "cosine",
         "higher",
-        "cosine",
+        COSINE,
         mean_of("cosine", "cosine", (-1.0, 1.0)),
         lambda one: (one["cosine"], 1.0),
         "The mean cosine between an answer's embedding and the nearest reference's, -1 to 1, by the encoder that the "

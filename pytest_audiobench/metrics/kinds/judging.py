@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from pytest_audiobench.metrics.estimates import mean_of, of_summed
-from pytest_audiobench.metrics.metric import Clusters, Estimate, MetricKind, Statistics
-from pytest_audiobench.metrics.units import SHARE
-from pytest_audiobench.stats.intervals import Floats, none
+from pytest_audiobench.metrics.metric import MetricKind
+from pytest_audiobench.metrics.units import AGREEMENT, SHARE
+from pytest_audiobench.stats.intervals import Floats
 
 
 def kappa(sums: Floats) -> Floats:
@@ -23,17 +21,6 @@ def kappa(sums: Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         found: Floats = np.where(by_chance < n * n, (n * agree - by_chance) / (n * n - by_chance), np.nan)
     return found
-
-
-_KAPPA = of_summed("judge_kappa", ("agree", "first", "second", "n"), kappa)
-
-
-def estimate_kappa(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
-    """Kappa with its bootstrap interval; none where one of the two says one thing only, as it does in any resample."""
-    found = _KAPPA(statistics, clusters)
-    if found.lower is None or found.lower != found.upper:
-        return found
-    return found._replace(lower=None, upper=None, method=none("every resample gives the same kappa").method)
 
 
 KINDS = (
@@ -58,8 +45,8 @@ KINDS = (
     MetricKind(
         "judge_kappa",
         "higher",
-        "",
-        estimate_kappa,
+        AGREEMENT,
+        of_summed("judge_kappa", ("agree", "first", "second", "n"), kappa),
         about="Cohen's kappa (Cohen 1960) of the same two: (agreement - agreement by chance) / (1 - agreement by "
         "chance), by chance from the two shares of right answers. No number where both say one thing only.",
     ),

@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-import numpy as np
-
 from pytest_audiobench.metrics import classes
 from pytest_audiobench.metrics.estimates import mean_of, nothing
 from pytest_audiobench.metrics.labels import cells
 from pytest_audiobench.metrics.metric import Clusters, Estimate, MetricKind, Statistics
-from pytest_audiobench.metrics.units import SHARE
-from pytest_audiobench.stats.bootstrap import Statistic, of_repeated, of_sums
+from pytest_audiobench.metrics.units import AGREEMENT, CORRELATION, SHARE
+from pytest_audiobench.stats.bootstrap import Statistic, of_repeated
 from pytest_audiobench.stats.intervals import none
 
 
@@ -26,17 +24,13 @@ def of_labels(value: Statistic, one_label: bool = False) -> Callable[[Sequence[S
     def estimate(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
         if not statistics:
             return nothing()
-        found = cells(statistics)
+        grouped = clusters is not None and len(set(clusters)) < len(clusters)
+        found = cells(statistics, clusters if grouped else None)
         if isinstance(found, str) or (one_label and not found.single):
             reason = found if isinstance(found, str) else "a sample has several labels"
             return Estimate(math.nan, None, None, len(statistics), none(reason).method)
-        counts = np.bincount(found.kind_of, minlength=len(found.kinds)).astype(np.float64)
-        if clusters is not None and len(set(clusters)) < len(clusters):
-            interval = of_sums(found.kinds[found.kind_of], value, clusters)
-        else:
-            interval = of_repeated(found.kinds, counts, value)
-        whole = float(value((counts @ found.kinds)[None, :])[0])
-        return Estimate(whole, interval.lower, interval.upper, len(statistics), interval.method)
+        interval = of_repeated(found.kinds, found.counts, value, "clusters" if grouped else "samples")
+        return Estimate(float(value(found.sums())[0]), interval.lower, interval.upper, len(statistics), interval.method)
 
     return estimate
 
@@ -101,7 +95,7 @@ KINDS = (
             ),
             (
                 "cohen_kappa",
-                "agreement",
+                AGREEMENT,
                 classes.cohen_kappa,
                 True,
                 "Cohen's kappa (1960): agreement beyond chance; an unread answer agrees with nothing. "
@@ -109,7 +103,7 @@ KINDS = (
             ),
             (
                 "mcc",
-                "correlation",
+                CORRELATION,
                 classes.mcc,
                 True,
                 "Matthews' correlation for several labels (Gorodkin 2004): an unread answer is a class of its own "

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
 from pytest_audiobench.metrics import ranking
 from pytest_audiobench.metrics.estimates import nothing
 from pytest_audiobench.metrics.metric import Clusters, Estimate, MetricKind, Statistics
@@ -19,6 +21,8 @@ def of_ranks(value: Callable[[Floats, Floats], float]) -> Callable[[Sequence[Sta
         if not statistics:
             return nothing()
         found = ranking.matrices(statistics)
+        if not isinstance(found, str) and not np.isfinite(found[1]).all():
+            found = "a score is not finite"
         reason = found if isinstance(found, str) else "ranks of samples are no sums"
         whole = math.nan if isinstance(found, str) else value(*found)
         return Estimate(whole, None, None, len(statistics), none(reason).method)
@@ -26,7 +30,10 @@ def of_ranks(value: Callable[[Floats, Floats], float]) -> Callable[[Sequence[Sta
     return estimate
 
 
-_TIES = "Samples of equal score count as one step (scikit-learn), so their order moves nothing. Needs scikit-learn."
+_TIES = (
+    "Samples of equal score count as one step (scikit-learn), so their order moves nothing. NaN where a score is not "
+    "finite. Needs scikit-learn."
+)
 
 KINDS = tuple(
     MetricKind(name, "higher", SHARE, of_ranks(value), about=f"{about} {_TIES}")

@@ -13,13 +13,13 @@ from pytest_audiobench.metrics.translations import (
     chrf_of,
     chrfpp_of,
 )
-from pytest_audiobench.metrics.units import WORD_ERRORS
+from pytest_audiobench.metrics.units import BLEU, CHRF, CHRF_WORDS, WORD_ERRORS
 
 KINDS = (
     MetricKind(
         "bleu",
         "higher",
-        "BLEU",
+        BLEU,
         of_summed("bleu", BLEU_NAMES, bleu_of),
         about="Corpus BLEU (Papineni et al. 2002), 0 to 100, by sacrebleu: the geometric mean of the 1- to 4-gram "
         "precisions of all answers together, smoothed exponentially, times the brevity penalty. Its tokens are those "
@@ -30,7 +30,7 @@ KINDS = (
     MetricKind(
         "bleu_mean",
         "higher",
-        "BLEU",
+        BLEU,
         mean_of("bleu_mean", "sentence_bleu", (0.0, 100.0)),
         lambda one: (one["sentence_bleu"], 1.0),
         "The mean over samples of each one's own BLEU, 0 to 100. It is no corpus BLEU, and usually higher or lower by "
@@ -40,7 +40,7 @@ KINDS = (
     MetricKind(
         "chrf",
         "higher",
-        "chrF",
+        CHRF,
         of_summed("chrf", CHRF_NAMES, chrf_of),
         about="Corpus chrF2 (Popović 2015), 0 to 100, by sacrebleu: the F-score (recall twice as important) of "
         "character 1- to 6-grams without spaces, averaged over the orders that both sides have. Needs no tokenizer, "
@@ -49,7 +49,7 @@ KINDS = (
     MetricKind(
         "chrfpp",
         "higher",
-        "chrF++",
+        CHRF_WORDS,
         of_summed("chrfpp", CHRFPP_NAMES, chrfpp_of),
         about="Corpus chrF++ (Popović 2017), 0 to 100, by sacrebleu: chrF2 with 1- and 2-grams of words beside the "
         "characters' six orders. Words are what spaces divide.",

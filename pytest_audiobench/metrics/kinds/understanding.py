@@ -6,14 +6,15 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from pytest_audiobench.metrics.entities import TYPED
+from pytest_audiobench.metrics.entities import TYPED, Counts
 from pytest_audiobench.metrics.estimates import average, mean_of, nothing, of_summed, ratio_of
 from pytest_audiobench.metrics.keyphrases import CUTS
 from pytest_audiobench.metrics.metric import Clusters, Estimate, MetricKind, Statistics
 from pytest_audiobench.metrics.sets import SetScores, set_scores
 from pytest_audiobench.metrics.units import SHARE
-from pytest_audiobench.stats.bootstrap import of_sums
-from pytest_audiobench.stats.intervals import Floats, mean
+from pytest_audiobench.stats.bootstrap import of_repeated
+from pytest_audiobench.stats.intervals import Floats, mean, none
+from pytest_audiobench.stats.sparse import Row, by_cluster, distinct
 
 
 def _f1(sums: Floats) -> Floats:
@@ -23,29 +24,41 @@ def _f1(sums: Floats) -> Floats:
     return found
 
 
-def _macro_f1(sums: Floats) -> Floats:
-    """The mean of F1 over the types that occur, of sums (r, 3 × types)."""
+def _macro_f1(sums: Floats, invented: int) -> Floats:
+    """The mean of F1 over the types that occur, of sums (r, 3 × true types), and ``invented`` ones, whose F1 is 0."""
     each = sums.reshape(len(sums), -1, 3)
     there = each.sum(axis=2) > 0.0
-    values = _f1(each.reshape(-1, 3)).reshape(there.shape)
-    found: Floats = np.divide(
-        np.where(there, values, 0.0).sum(axis=1),
-        there.sum(axis=1),
-        out=np.full(len(sums), np.nan),
-        where=there.any(axis=1),
-    )
+    count = there.sum(axis=1) + float(invented)
+    values = np.where(there, _f1(each.reshape(-1, 3)).reshape(there.shape), 0.0).sum(axis=1)
+    found: Floats = np.divide(values, count, out=np.full(len(sums), np.nan), where=count > 0.0)
     return found
 
 
 def _by_type(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
-    types = sorted({name.rsplit("_", 1)[0] for one in statistics for name in one if name.startswith(TYPED)})
-    if not statistics or not types:
-        return nothing()._replace(n=len(statistics))
-    names = [f"{type_}_{count}" for type_ in types for count in ("hits", "alarms", "misses")]
-    found = np.array([[one.get(name, 0.0) for name in names] for one in statistics])
-    interval = of_sums(found, _macro_f1, clusters)
-    whole = float(_macro_f1(found.sum(axis=0)[None, :])[0])
-    return Estimate(whole, interval.lower, interval.upper, len(found), interval.method)
+    if not statistics:
+        return nothing()
+    names = {name for one in statistics for name, value in one.items() if name.startswith(TYPED) and value}
+    types = {name.rsplit("_", 1)[0] for name in names}
+    if not types:
+        return nothing()._replace(n=len(statistics), method=none("there are no entities").method)
+    true = sorted(type_ for type_ in types if names & {f"{type_}_hits", f"{type_}_misses"})
+    # A resample without an invented type would be better for it: their number is held.
+    invented = len(types) - len(true)
+    places = {f"{type_}_{count}": 3 * n + m for n, type_ in enumerate(true) for m, count in enumerate(Counts._fields)}
+    units: list[Row] = [
+        tuple(sorted((places[name], value) for name, value in one.items() if name in places and value))
+        for one in statistics
+    ]
+    grouped = clusters is not None and len(set(clusters)) < len(clusters)
+    kinds, kind_of = distinct(by_cluster(units, clusters) if clusters is not None and grouped else units, len(places))
+    counts = np.bincount(kind_of, minlength=kinds.shape[0]).astype(np.float64)
+
+    def value(sums: Floats) -> Floats:
+        return _macro_f1(sums, invented)
+
+    interval = of_repeated(kinds, counts, value, "clusters" if grouped else "samples")
+    whole = float(value(kinds.weighted(counts[None, :]))[0])
+    return Estimate(whole, interval.lower, interval.upper, len(statistics), interval.method)
 
 
 def _at(cut: str, which: str) -> Callable[[Sequence[Statistics], Clusters], Estimate]:

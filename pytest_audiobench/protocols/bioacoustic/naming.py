@@ -2,9 +2,8 @@
 
 Words are compared without case, and "crows" is "crow" where the list does not tell them apart. A label of several
 words must stand in order with at most three characters between two words, so that "Beluga, White Whale" is one label;
-of labels that begin at one word the longest counts, and a part of a compound ("crow-like") does not. A mention is
-denied by a negation before it in its clause ("not a dog"), by one right behind it ("dog: no"), or where it goes on from
-a denied one with "or" or "nor".
+of labels that begin at one word the longest counts, and a part of a compound ("crow-like") does not. What a text denies
+is told as for labels anywhere (``protocols.labels.mentions``), which know neither plurals nor slips of spelling.
 """
 
 from __future__ import annotations
@@ -14,39 +13,19 @@ import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
-from typing import NamedTuple
+
+from pytest_audiobench.protocols.labels.mentions import Mention, denied
 
 _WORD = re.compile(r"[^\W_]+")
 _MOST_BETWEEN = 3
 _COMPOUND_BEHIND, _COMPOUND_BEFORE = re.compile(r"[-_‐‑]\w"), re.compile(r"\w[-_‐‑]\Z")
-_CLAUSE = re.compile(r"[.,;:!?\n]|\b(?:but|however|it['’]?s|it is|instead)\b", re.I)
-_DENIAL = re.compile(
-    r"\b(?:not(?!\s(?:only|just|merely)\b)|no(?!\s(?:doubt|question)\b)|none|never|without|neither|nor|cannot|unlike"
-    r"|lacks?|(?:rather|other)\sthan|instead\sof|\w{1,9}n['’]t)\b",
-    re.I,
-)
-_DENIED_BEHIND = re.compile(
-    r"\s{0,3}[:=]?\s{0,3}(?:(?:is|are|was|were|does|do|did|can|could|has|have)\s?)?(?:not|no|n['’]t|cannot|never|absent)\b",
-    re.I,
-)
-_GOES_ON = re.compile(r"\s{0,3},?\s{0,3}(?:or|nor)\s{1,3}(?:(?:an?|the|any)\s{1,3})?", re.I)
 _LEAD_IN_WORDS = (
     "a an the i we can hear heard hearing detect detected it this that there is are sounds sound like likely probably "
     "maybe possibly definitely clearly one two three"
 )
 _LEAD_IN = frozenset(_LEAD_IN_WORDS.split())
-_LONGEST_CLAUSE = 200
 # Slips of spelling: a letter missing, added or changed, or two neighbours swapped.
 _LETTERS_FOR_ONE_SLIP, _LETTERS_FOR_TWO = 4, 8
-
-
-class Mention(NamedTuple):
-    """A label and where a text names it, from ``start`` up to ``end``."""
-
-    label: str
-    start: int
-    end: int
-    denied: bool
 
 
 @lru_cache(maxsize=256)
@@ -92,7 +71,7 @@ class Names:
                 label = self._by_words[tuple(word for word, _, _ in words[place : place + length])]
                 start, end = words[place][1], words[place + length - 1][2]
                 if not _in_compound(text, start, end):
-                    mentions.append(Mention(label, start, end, _denied(text, start, end, mentions[-1:])))
+                    mentions.append(Mention(label, start, end, denied(text, start, end)))
             place += length or 1
         return mentions
 
@@ -143,18 +122,6 @@ class Names:
 def _in_compound(text: str, start: int, end: int) -> bool:
     """Whether the words go on with a hyphen: "crow-like" is no crow."""
     return bool(_COMPOUND_BEHIND.match(text, end) or _COMPOUND_BEFORE.search(text[max(0, start - 2) : start]))
-
-
-def _denied(text: str, start: int, end: int, before: Sequence[Mention]) -> bool:
-    lead = text[max(0, start - _LONGEST_CLAUSE) : start]
-    if before:
-        lead = lead[-(start - before[0].end) :] if start > before[0].end else ""
-    boundaries = list(_CLAUSE.finditer(lead))
-    if _DENIAL.search(lead, boundaries[-1].end() if boundaries else 0):
-        return True
-    if before and before[0].denied and _GOES_ON.fullmatch(text, before[0].end, start):
-        return True
-    return _DENIED_BEHIND.match(text, end) is not None
 
 
 def _words(text: str) -> tuple[str, ...]:

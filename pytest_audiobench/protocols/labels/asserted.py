@@ -23,6 +23,12 @@ _STATEMENT = re.compile(
     re.I | re.X,
 )
 _SENTENCE_END = re.compile(r"[.!?](?=\s|\Z)|[\n。！？]")
+_COURTESY = re.compile(
+    r"(?:\b(?:i(?:['’]m|\sam|['’]d\sbe|\swould\sbe)|sure,?|always)\s|\A\W*|(?<=[.!\n])\s*)(?:happy|glad|pleased|delighted)"
+    r"\sto\s(?:help|assist|answer|listen|analy[sz]e)\b|\bi(?:['’]m|\sam)\safraid\b",
+    re.I,
+)
+"""What the model says of itself is no label: "I'm happy to help"."""
 _QUOTED = re.compile(r'"[^"\n]{0,300}"|“[^”\n]{0,300}”')
 
 RULE = (
@@ -31,7 +37,8 @@ RULE = (
     'read as: the whole of it; or the label in its last statement such as "the emotion is …" or "answer: …"; or its '
     "first or last sentence, or a line, that is a label and nothing else; or else, in an answer of at most 300 "
     "characters, the only label that it names. A label is named by whole words outside quotation marks, and not where "
-    'the text denies it ("not happy", "no signs of fear, anger or happiness"). Two labels asserted are unparsed. A '
+    'the text denies it ("not happy", "no signs of fear, anger or happiness", "happy: no") or speaks of the model '
+    '("I am happy to help"). Two labels asserted are unparsed. A '
     "refusal is refused whatever it mentions, unless it goes on to state a label. An answer that is one capital letter "
     "stands for the choice at that place, so that listeners that are no language models can answer. An answer that was "
     "cut counts only if the label is complete. Whatever is not parsed is wrong. Choices of yes and no are read as "
@@ -98,6 +105,7 @@ def _stated(body: str, labels: Labels, finish: Finish) -> str | None:
 
 def _mentioned(body: str, labels: Labels) -> str | None:
     """The only label that is named outside quotation marks, or within them where none is outside."""
+    body = _COURTESY.sub(lambda courtesy: " " * len(courtesy[0]), body)
     mentions = list(labels.mentions(body))
     quotes = [quote.span() for quote in _QUOTED.finditer(body)]
     outside = [one for one in mentions if not any(start <= one.start < end for start, end in quotes)]

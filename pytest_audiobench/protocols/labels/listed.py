@@ -14,9 +14,9 @@ from pytest_audiobench.protocols.refusals import refuses
 
 _MOST = 12_000
 _NOTHING = re.compile(
-    r"(?:there\s(?:is|are)\s)?(?:none(?:\sof\s(?:these|them|the\s(?:above|labels|sounds|events)))?|nothing|no"
+    r"(?:(?:the\s)?(?:answer|labels?|sounds?|tags?)\s?(?::|is|are)\s?)?(?:there\s(?:is|are)\s)?(?:none(?:\sof\s(?:these|them|the\s(?:above|labels|sounds|events)))?|nothing|no"
     r"(?:\s\w{1,15}){0,2}\s(?:sounds?|events?|labels?|species|calls?|vocali[sz]ations?))"
-    r"(?:\s(?:is|are|was|were))?(?:\s(?:present|heard|detected|audible|found))?",
+    r"(?:\s(?:is|are|was|were))?(?:\s(?:present|heard|detected|audible|found|apply|applies))?",
     re.I,
 )
 _SEPARATOR = re.compile(r"[,;\n]|(?<=\w)\s+and\s+|\s[&|/]\s")

@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 import string
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from pytest_audiobench.protocols.options import plain, tidy, tidy_caseless
+from pytest_audiobench.protocols.options import ARTICLE, plain, tidy, tidy_caseless, unique
 
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 _TOKEN = re.compile(rf"[{_CJK}]|[^\W_{_CJK}]+")
@@ -23,14 +23,16 @@ _GAP = re.compile(r"[\s\-‐–_/'’()]{0,3}")
 _BOUND_BEFORE = re.compile(r"\w[-‐'’]\Z")
 _BOUND_AFTER = re.compile(r"[-‐]\w")
 _LETTER = re.compile(r"\(?([A-Z])\)?\.?")
-_ARTICLE = re.compile(r"(?:an?|the)\s+(?=\w)", re.I)
 
 _CLAUSE_BREAK = re.compile(
-    r"[.;:!?()\n—–。；：！？]|\b(?:but|however|rather(?!\s+than)|instead(?!\s+of)|yet|though|although)\b", re.I
+    # "none of these labels: dog, rain" goes on behind its colon.
+    r"(?<!labels)(?<!sounds)(?<!events)(?<!following)(?<!these):"
+    r"|[.;!?()\n—–。；：！？]|\b(?:(?<!anything\s)but|however|rather(?!\s+than)|instead(?!\s+of)|yet|though|although)\b",
+    re.I,
 )
-_DENIAL = r"""(?:\b(?:not(?!\s+(?:only|just|merely))|no(?!\s+(?:doubt|question|less))|nothing(?!\s+but)|never|non
+_DENIAL = r"""(?:\b(?:not(?!\s+(?:only|just|merely))|no(?!\s+(?:doubt|question|less))|no(?:ne|thing)(?!\s+but)|never|non
            |neither|nor|without|cannot|hardly|rather\sthan|instead\sof|rul(?:e|es|ed|ing)\sout|lack(?:s|ing)?|absence\sof
-           |\w{1,8}n['’]t)\b
+           |unlike(?:ly)?|anything\sbut|far\sfrom|\w{1,8}n['’]t)\b
         (?:[\s-]+["'“‘]?[\w'’]{1,20}["'”’]?){0,6}"""
 _LISTED = (
     r"""(?:\s?,\s?(?:(?:or|and|nor)\s)?["'“‘]?[\w'’]{1,20}(?:\s[\w'’]{1,20})?["'”’]?(?=\s?,|\s(?:or|and|nor)\b)){0,8}"""
@@ -41,8 +43,19 @@ _DENIED_BEFORE = re.compile(
     re.I | re.X,
 )
 _DENIED_IN_LIST = re.compile(rf"""{_DENIAL}{_LISTED}\s?,(?:\s(?:an?|the|any))?[\s"'“‘-]*)\Z""", re.I | re.X)
+_DENIED_BEHIND_COLON = re.compile(rf"{_DENIAL}:[^:]*)\Z", re.I | re.X)
 _LIST_GOES_ON = re.compile(r"""["'”’]?(?:\s[\w'’]{1,20})?(?:\s?,|\s(?:or|and|nor)\b)""", re.I)
-_DENIED_AFTER = re.compile(r"""["'”’]?\s+(?:is|was|does|would|seems|sounds|can)(?:\s+not\b|n['’]t\b)""", re.I)
+_HEARD = r"(?:present|there|heard|audible|detected|evident|found)"
+_DENIED_AFTER = re.compile(
+    rf"""["'”’]?(?:
+        \s+(?:is|was|does|would|seems|sounds|can)(?:\s+not\b|n['’]t\b)
+      | (?:\s(?!but\b|and\b|or\b|while\b|yet\b|is\b|are\b)[\w'’]{{1,20}}){{0,2}}
+        (?:\s(?:and|or)\s[\w'’]{{1,20}}(?=\s(?:are|were)))?
+        \s(?:is|are|was|were)(?:(?:\snot|n['’]t|\snever)\s(?:\w{{1,12}}\s)?{_HEARD}|\s(?:absent|unlikely|ruled\sout))\b
+      | \scan(?:not|\snot|['’]t)\sbe\s{_HEARD}\b
+      | \s?[:=(–—-]\s?(?:no|none|absent|false|0|not(?:\s{_HEARD})?)(?=\s?(?:[,;.)|\n]|\Z)))""",
+    re.I | re.X,
+)
 _REACH = 160
 """Characters before a label in which its denial is looked for."""
 
@@ -84,7 +97,7 @@ class Labels:
             *((tidy_caseless(word), self._by_text[tidy_caseless(c)]) for word, c in also),
         ]
         self._exact = dict(reversed(spelled))
-        self._plain = _unique((plain(text), label) for text, label in self._exact.items())
+        self._plain = unique((plain(text), label) for text, label in self._exact.items())
         self._begin: dict[str, list[_Spelling]] = {}
         for text, label in self._exact.items():
             tokens = list(_TOKEN.finditer(text))
@@ -105,7 +118,7 @@ class Labels:
         if len(text) > self._longest + 60:
             return None
         spelled = tidy_caseless(text)
-        for one in (spelled, _ARTICLE.sub("", spelled, count=1) if _ARTICLE.match(spelled) else spelled):
+        for one in (spelled, ARTICLE.sub("", spelled, count=1) if ARTICLE.match(spelled) else spelled):
             if found := self._exact.get(one) or self._plain.get(plain(one)):
                 return found
         return None
@@ -126,7 +139,7 @@ class Labels:
                     length = len(spelling.words)
                     start, end = tokens[place][1], tokens[place + length - 1][2]
                     if not _bound(text, start, end):
-                        yield Mention(spelling.label, start, end, _denied(text, start, end))
+                        yield Mention(spelling.label, start, end, denied(text, start, end))
                     break
             place += length
 
@@ -167,22 +180,13 @@ def _bound(text: str, start: int, end: int) -> bool:
     return bool(_BOUND_BEFORE.search(text[max(0, start - 2) : start]) or _BOUND_AFTER.match(text[end : end + 2]))
 
 
-def _denied(text: str, start: int, end: int) -> bool:
+def denied(text: str, start: int, end: int) -> bool:
+    """Whether ``text`` denies what it names between ``start`` and ``end``."""
     before = text[max(0, start - _REACH) : start]
     breaks = list(_CLAUSE_BREAK.finditer(before))
     clause = before[breaks[-1].end() :] if breaks else before
-    after = text[end : end + 30]
-    if _DENIED_BEFORE.search(clause) or _DENIED_AFTER.match(after):
+    after = text[end : end + 80]
+    if _DENIED_BEFORE.search(clause) or _DENIED_BEHIND_COLON.search(clause) or _DENIED_AFTER.match(after):
         return True
     # "no signs of fear, disgust or anger" denies all three, "not sad, happy" one.
     return bool(_LIST_GOES_ON.match(after) and _DENIED_IN_LIST.search(clause))
-
-
-def _unique(pairs: Iterable[tuple[str, str]]) -> Mapping[str, str]:
-    """Texts that stand for one label only; empty ones name nothing."""
-    found: dict[str, str] = {}
-    ambiguous = {""}
-    for text, label in pairs:
-        if found.setdefault(text, label) != label:
-            ambiguous.add(text)
-    return {text: label for text, label in found.items() if text not in ambiguous}

@@ -37,6 +37,11 @@ def asserted(text, choices=FEELINGS, finish="stop"):
         ("<Reasoning>It may be angry.</Reasoning><C>Neutral</C>", "neutral"),
         ("There are no signs of anger, happy tones, or sad ones: it is neutral", "neutral"),
         ("not sad, happy", "happy"),
+        ("I'm happy to help! The speaker sounds sad.", "sad"),
+        ("The speaker is far from happy, rather angry", "angry"),
+        ("happy: no, sad: yes", "sad"),
+        ("A happy tone is not present, it is neutral", "neutral"),
+        ("sad (not happy)", "sad"),
         ("Angry or sad: hard to say. <answer>sad</answer>", "sad"),
         ('She says "I am happy" in a sad voice.', "sad"),
         ('The emotion is "happy".', "happy"),
@@ -135,3 +140,11 @@ def test_an_answer_that_was_read_reads_the_same_again(choices, template) -> None
 @pytest.mark.parametrize("text", ["\ud800happy\0", "\x00", "\udfff", "happy" * 5_000, "not " * 50_000, "(" * 20_000])
 def test_hostile_text_is_read_or_not_and_nothing_worse(text) -> None:
     assert asserted(text).value in (None, "happy")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["I'm happy to help.", "Sure, happy to help!", "anything but happy", "unlikely happy", "happy tones are absent"],
+)
+def test_politeness_and_denials_are_no_label(text) -> None:
+    assert asserted(text).status == "unparsed"
