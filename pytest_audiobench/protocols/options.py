@@ -51,6 +51,8 @@ def letter_of(sample: Sample) -> str:
 
 def tidy(text: str) -> str:
     """``text`` without invisible characters, emphasis and line marks, its spaces collapsed."""
+    if text.isascii() and text.isalnum():
+        return text
     shown = text if text.isascii() and text.isprintable() else _UNSEEN.sub("", unicodedata.normalize("NFKC", text))
     if _MARK.search(shown):
         shown = _EMPHASIS.sub("", shown)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,38 +24,52 @@ class Shown:
     """The embedded samples of item number ``index``, out of ``total`` (samples × epochs)."""
 
     index: int
+    total: int
     share_bytes: int
-    total: int = 0
     used_bytes: int = 0
+    is_full: bool = False
     rows: list[str] = field(default_factory=list)
 
 
 def page_samples(samples: Iterable[Joined], items: Sequence[Mapping[str, Any]], budget_bytes: int) -> list[Shown]:
-    """Each item's first samples. The budget is shared evenly, and what an item leaves over goes to the later ones."""
-    places = {(item["eval"], item["model"]): number for number, item in reversed(list(enumerate(items)))}
+    """Each item's first samples. The budget is shared evenly, and what an item leaves over goes to the later ones.
+
+    ``samples`` are read no further than something could still be embedded.
+    """
+    places = {_owner(item): number for number, item in reversed(list(enumerate(items)))}
+    totals: Counter[tuple[str, str]] = Counter()
+    for item in items:
+        totals[_owner(item)] += item["n"] * item["epochs"]
     shown: list[Shown] = []
     current = -1
     left, waiting = budget_bytes, sum(1 for item in items if item["n"])
     for one in samples:
-        place = places.get((one.predictions[0]["eval"], one.predictions[0]["model"]), -1)
+        place = places.get(_owner(one.predictions[0]), -1)
         if place < 0:
             continue
         if place != current:
             left -= shown[-1].used_bytes if shown else 0
-            shown.append(Shown(place, left // max(waiting, 1)))
+            shown.append(Shown(place, totals[_owner(items[place])], left // max(waiting, 1)))
             current, waiting = place, waiting - 1
         _add(shown[-1], one)
+        if shown[-1].is_full and waiting <= 0:
+            break
     return shown
 
 
+def _owner(row: Mapping[str, Any]) -> tuple[str, str]:
+    return row["eval"], row["model"]
+
+
 def _add(shown: Shown, one: Joined) -> None:
-    shown.total += 1
-    if len(shown.rows) < shown.total - 1:
+    if shown.is_full:
         return
     text = _encode(_row(one))
     if shown.used_bytes + len(text) <= shown.share_bytes:
         shown.used_bytes += len(text)
         shown.rows.append(text)
+    else:
+        shown.is_full = True
 
 
 def _row(one: Joined) -> list[Any]:

@@ -27,6 +27,7 @@ _BARE = (
 
 
 _TEXT = frozenset({str})
+_KEY_TYPES = [str, str, str, int]
 _FIELDS = frozenset({str, int, float, bool, type(None)})
 
 
@@ -65,14 +66,11 @@ def read(file: Path) -> Iterator[RecordedRow]:
         line, first = stages[0]
         item = items.get((eval_, model))
         try:
-            if len({row["stage"] for _, row in stages}) < len(stages):
+            roles = {row["stage"]: row.get("role", "subject") for _, row in stages}
+            if len(roles) < len(stages):
                 raise UsageError(f"{file}, line {line}: {sample_id!r} has two rows of one stage: rows of two runs")
             keys = tuple([clip["key"] for clip in first["audio"]])
             own = [row for _, row in stages if "role" not in row]
-            stored = {
-                "stages": {row["stage"]: row.get("role", "subject") for _, row in stages},
-                "keys": {row["stage"]: row["key"] for _, row in stages},
-            }
             yield RecordedRow(
                 sample=_sample(sample_id, first),
                 responses={row["stage"]: response_of(row) for row in own if row["error"] is None},
@@ -81,7 +79,7 @@ def read(file: Path) -> Iterator[RecordedRow]:
                 eval=eval_,
                 dataset=first["dataset"],
                 model=model,
-                stored=stored,
+                stored={"stages": roles, "keys": {row["stage"]: row["key"] for _, row in stages}},
                 family=str(item["protocol"]) if item else "",
                 groups=tuple(item.get("groups", ())) if item else (),
                 cluster=item.get("cluster") if item else None,
@@ -99,7 +97,7 @@ def _key(file: Path, line: int, row: Json) -> tuple[str, str, str, int]:
         key = (row["eval"], row["model"], row["sample_id"], row["epoch"])
     except KeyError as error:
         raise UsageError(f"{file}, line {line} has no {error}: it is no line of a run's predictions") from None
-    if not all(isinstance(text, str) for text in key[:3]) or type(key[3]) is not int or key[3] < 0:
+    if list(map(type, key)) != _KEY_TYPES or key[3] < 0:
         raise UsageError(f"{file}, line {line}: eval, model and sample_id must be texts, epoch a number from 0 up")
     return key
 

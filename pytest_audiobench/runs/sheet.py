@@ -69,8 +69,9 @@ def sheet_of(
 
 def _metrics(reading: Reading, rows: Sequence[Scored], groups: Sequence[str], clustered: bool) -> list[MetricRecord]:
     found = [estimate(name, reading, rows, clustered) for name in (*reading.metrics, "coverage")]
+    classes = [row.failures for row in rows]
     for failure in FAILURES:
-        others = [row for row in rows if failure not in row.failures]
+        others = [row for row, own in zip(rows, classes, strict=True) if failure not in own]
         if len(others) < len(rows):
             found.append(estimate(failure, reading, rows, clustered))
             found += [estimate(name, reading, others, clustered, {WITHOUT: failure}) for name in reading.metrics]
