@@ -1,8 +1,8 @@
 """Recorded answers of real models, repeated to any number: what the benchmark of scoring again reads.
 
-The answers are those of the faithfulness study (github.com/lovenya/Measuring-Faithfulness-of-CoT-Reasoning-LALMs): half
-of them direct, half a chain of reasoning of some 60 words. Each repetition is told apart by its ids, and in every
-text of more than a dozen words another word is changed, so that no memory of texts could help.
+The answers are those of the faithfulness study (github.com/lovenya/Measuring-Faithfulness-of-CoT-Reasoning-LALMs): 39 %
+of them direct, 61 % with reasoning of 13 to 860 words, 51 on average. Each repetition is told apart by its ids, and in
+every text of more than a dozen words another word is changed, so that no memory of texts could help.
 """
 
 from __future__ import annotations

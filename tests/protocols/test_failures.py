@@ -81,3 +81,14 @@ def test_empty_and_cut_answers_say_so():
 def test_any_text_is_classed_and_its_own_reference_is_never_foreign(text, reference, expects):
     assert set(of(text, reference, expects=expects)) <= set(FAILURES)
     assert not {"wrong_task", "wrong_script", "loop", "runaway", "refused"} & set(of(text, text, expects=expects))
+
+
+@given(st.lists(st.sampled_from(("no", "yes", "the", "cat", "a")), max_size=40))
+def test_a_loop_is_up_to_20_words_that_come_four_times_in_a_row(words):
+    longest = min(20, len(words) // 4)
+    looped = any(
+        words[at : at + 3 * cycle] == words[at + cycle : at + 4 * cycle]
+        for cycle in range(1, longest + 1)
+        for at in range(len(words) - 4 * cycle + 1)
+    )
+    assert ("loop" in of(" ".join(words), reference="cat", expects="open")) == looped
