@@ -293,9 +293,10 @@ def test_an_answer_at_the_end_of_a_megabyte_is_found() -> None:
 
 
 PIECES = (
-    *("answer", "The answer is", "not the answer is", "Option", "choice:", "selection was", "select", "choose", "I pick"),
-    *("opt for", "go with", "going with", "I'd say", "i would say", "prediction =", "(B)", "b", "A", "C.", "cat", "dog."),
-    *("is the best", "seems to be the most likely", "the correct", "is right", "closest", "A cat is", "most", "\n"),
+    *("answer", "The answer is", "not the answer is", "Option", "choice:", "selection was", "select", "choose"),
+    *("I pick", "opt for", "go with", "going with", "I'd say", "i would say", "prediction =", "(B)", "b", "A"),
+    *("C.", "cat", "dog.", "is the best", "seems to be the most likely", "the correct", "is right", "closest"),
+    *("A cat is", "most", "\n"),
 )
 
 
