@@ -33,7 +33,7 @@ from pytest_audiobench.runs.sheet import scored_rows, sheet_of
 from pytest_audiobench.runs.suites import Pool
 
 _CHUNK = 200
-"""Answers that are held with their texts at a time: few enough to stay in the processor's cache, 7 % faster than 1,000."""
+"""Answers held with their texts at a time: few enough for the processor's cache, 7 % faster than 1,000."""
 
 Json = Mapping[str, Any]
 
