@@ -2,22 +2,25 @@
 
 The promise: under 10 seconds with the default protocol, in memory that does not grow with the texts.
 
-    python benchmarks/rescoring.py [--answers N] [--protocols letters] [--report] [--words 0]
+    python benchmarks/rescoring.py [--answers N] [--protocols letters] [--report] [--recorded | --words 0]
 
-Answers are made: "(B) hen", or with --words a text of about so many words that ends in its answer. --report also writes
-all files of a run and its page.
+Answers are made: "(B) hen", or with --words a text of about so many words that ends in its answer. With --recorded they
+are those of real models (recorded_mix.py), and nothing is measured where they are not on this machine. --report also
+writes all files of a run and its page.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
 import resource
 import sys
 import tempfile
 from pathlib import Path
 
+import recorded_mix
 from measure import Spent, process, ratios, table_row, yardstick
 
 LIMIT_S = 10.0
@@ -40,12 +43,17 @@ def main() -> None:
     parser.add_argument("--protocols", default="letters")
     parser.add_argument("--report", action="store_true")
     parser.add_argument("--words", type=int, default=0)
+    parser.add_argument("--recorded", action="store_true")
     parser.add_argument("--rounds", type=int, default=3)
     args = parser.parse_args()
+    rows = recorded_mix.recorded() if args.recorded else []
+    if args.recorded and not rows:
+        print(f"skipped: {recorded_mix.RECORDED} is not on this machine")
+        return
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "answers.jsonl"
-        size = _write(file, args.answers, args.words)
-        print(f"{args.answers} answers, {size / 1e6:.1f} MB, protocols {args.protocols}")
+        size = recorded_mix.write(file, rows, args.answers) if rows else _write(file, args.answers, args.words)
+        print(f"{args.answers} answers, {size / 1e6:.1f} MB, protocols {args.protocols}, load {os.getloadavg()[0]:.1f}")
         found: list[Spent] = []
         yard: list[Spent] = []
         for number in range(args.rounds):

@@ -151,11 +151,11 @@ def taken(number: int, sample: Sample, response: Response) -> Taken:
 def choices(count: int, rounds: int) -> None:
     answered = recorded_answers(count)
     protocol = multiple_choice()
-    for name, readings in (
-        ("letters", protocol.reading_as("letters").readings),
-        (f"all {len(protocol.available)} readings", protocol.reading_as("all").readings),
+    for name, read in (
+        ("letters", protocol.reading_as("letters")),
+        (f"all {len(protocol.available)} readings", protocol.reading_as("all")),
     ):
-        spent = [here(lambda used=readings: score_sheet(used, answered, None, (), 1)) for _ in range(rounds)]
+        spent = [here(lambda used=read: score_sheet(used, answered, None, (), 1)) for _ in range(rounds)]
         row(f"multiple choice, {name}", spent, count, "answers/s")
         if name == "letters":
             print(ratios(f"{count:,} answers by letters", spent, ANSWERS_S * count / ANSWERS))

@@ -8,7 +8,7 @@ import rfc8785
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_audiobench.identity import canonical, digest, digest_of_trusted, seed
+from pytest_audiobench.identity import ListDigest, canonical, digest, digest_of_trusted, seed
 
 texts = st.text(st.characters(exclude_categories=["Cs"]))
 payloads = st.recursive(
@@ -25,6 +25,14 @@ def test_canonical_json_is_rfc_8785(payload):
 @given(payloads)
 def test_the_unchecked_digest_is_the_same(payload):
     assert digest_of_trusted(payload) == digest(payload)
+
+
+@given(st.lists(st.lists(payloads, max_size=3), max_size=4))
+def test_a_list_that_comes_in_pieces_has_the_digest_of_the_whole(pieces):
+    made = ListDigest()
+    for piece in pieces:
+        made.extend(piece)
+    assert made.hexdigest() == digest([payload for piece in pieces for payload in piece])
 
 
 @pytest.mark.parametrize("payload", [0.5, [1.0], {"a": {"b": 2.5}}, {"é": 1}, {1: 2}, {1, 2}, b"x"])

@@ -77,6 +77,8 @@ class Output:
 
     @property
     def text(self) -> str:
+        if len(self.parts) == 1 and self.parts[0].kind == "text":
+            return self.parts[0].value
         return "".join(part.value for part in self.parts if part.kind == "text")
 
 

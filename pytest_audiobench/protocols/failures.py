@@ -9,7 +9,6 @@ import re
 import unicodedata
 from collections import Counter
 from functools import lru_cache
-from itertools import pairwise
 from typing import Literal, TypeAlias
 
 from pytest_audiobench.datasets.sample import Sample
@@ -30,6 +29,7 @@ _PHONES = PHONES | {"spn"}
 _STRESS = re.compile(r"(?<=[a-z])[0-2]$")
 _UNSPACED = frozenset({"HAN", "THAI", "LAO", "KHMER", "MYANMAR"})
 _LONGEST_CYCLE, _FEWEST_CYCLES = 20, 4
+_RUN = bytes([True] * _FEWEST_CYCLES)
 _LOOKED_AT = 20_000
 """Characters of an answer that are looked at."""
 
@@ -77,6 +77,8 @@ def _is_phones(text: str) -> bool:
 
 def _tokens(text: str) -> list[str]:
     """Words; the characters of scripts that are written without spaces."""
+    if text.isascii():
+        return text.lower().split()
     tokens: list[str] = []
     for word in text.lower().split():
         if word.isascii() or not any(_script(character) in _UNSPACED for character in word):
@@ -87,11 +89,11 @@ def _tokens(text: str) -> list[str]:
 
 
 def _loops(tokens: list[str]) -> bool:
-    # Every step of a cycle that comes four times comes three times or more, which in honest texts is rare.
+    # A cycle that comes four times is a run of tokens each of which comes four times: in honest texts that is rare.
     if len(tokens) - len(set(tokens)) < _FEWEST_CYCLES - 1:
         return False
-    steps = list(pairwise(tokens))
-    if len(steps) - len(set(steps)) < _FEWEST_CYCLES - 2 or max(Counter(steps).values()) < _FEWEST_CYCLES - 1:
+    counts = Counter(tokens)
+    if _RUN not in bytes(map(_FEWEST_CYCLES.__le__, map(counts.__getitem__, tokens))):
         return False
     for cycle in range(1, min(_LONGEST_CYCLE, len(tokens) // _FEWEST_CYCLES) + 1):
         run = 0

@@ -6,7 +6,7 @@ import re
 import string
 import unicodedata
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from pytest_audiobench.datasets.sample import Sample
@@ -51,6 +51,8 @@ def letter_of(sample: Sample) -> str:
 
 def tidy(text: str) -> str:
     """``text`` without invisible characters, emphasis and line marks, its spaces collapsed."""
+    if text.isascii() and text.isalnum():
+        return text
     shown = text if text.isascii() and text.isprintable() else _UNSEEN.sub("", unicodedata.normalize("NFKC", text))
     if _MARK.search(shown):
         shown = _EMPHASIS.sub("", shown)
@@ -66,6 +68,8 @@ def tidy_caseless(text: str) -> str:
 
 def plain(text: str) -> str:
     """Letters and digits only, without case."""
+    if text.isascii():
+        return text.lower() if text.isalnum() else _NO_LETTERS.sub("", text.lower())
     return _NO_LETTERS.sub("", unicodedata.normalize("NFKC", text).casefold())
 
 
@@ -97,7 +101,10 @@ class Options:
         }
         self._exact = unique((text, self._first[letter]) for letter, text in zip(self.letters, spelled, strict=False))
         self._plain = unique((plain(text), letter) for text, letter in self._exact.items())
-        self._words = [(self._plain.get(plain(text)), _WORD.findall(text)) for text in self._exact]
+
+    @cached_property
+    def _words(self) -> list[tuple[str | None, list[str]]]:
+        return [(self._plain.get(plain(text)), _WORD.findall(text)) for text in self._exact]
 
     def same(self, letter: str, other: str) -> bool:
         """Whether two letters stand for equal texts."""
@@ -108,11 +115,11 @@ class Options:
         if len(text) > self.longest + 100:
             return None
         spelled = tidy_caseless(text)
-        for shown in (spelled, ARTICLE.sub("", spelled, count=1) if ARTICLE.match(spelled) else spelled):
-            found = self._exact.get(shown) or self._plain.get(plain(shown))
-            if found:
-                return found
-        return None
+        found = self._exact.get(spelled) or self._plain.get(plain(spelled))
+        if found is None and (article := ARTICLE.match(spelled)):
+            rest = spelled[article.end() :]
+            found = self._exact.get(rest) or self._plain.get(plain(rest))
+        return found
 
     def at(self, text: str, position: int) -> Named | None:
         """The longest option whose words ``text`` has at ``position``, behind punctuation and an article."""

@@ -27,10 +27,9 @@ _REFUSAL = re.compile(
     """,
     re.I | re.X,
 )
-_SIGNS: tuple[str, ...] = (
+_SIGNS = (
     *("sorry", "apolog", "unfortunately", "unable", "not able", "not sure", "afraid", "possible", "please", "no audio"),
-    *("can't", "can’t", "cant", "cannot", "can not", "couldn", "could not", "don't", "don’t", "dont", "do not"),
-    *("will not", "won't", "won’t", "wont", " ai", "artificial"),
+    *("i c", "we c", "i do", "we do", "i w", "we w", "cannot be", " ai", "artificial"),
     *(f" {article} {kind}" for article in ("a", "an") for kind in ("text", "language", "large")),
 )
 """One of these is in every refusal; most answers hold none, which is much cheaper to see."""
@@ -39,6 +38,9 @@ _SIGNS: tuple[str, ...] = (
 def refuses(text: str) -> bool:
     """Whether ``text`` says, in English and outside quotation marks, that it cannot or will not answer."""
     lowered = " ".join(text.lower().split())
-    if not any(sign in lowered for sign in _SIGNS):
-        return False
-    return _REFUSAL.search(_QUOTED.sub(" ", " ".join(text.split()))) is not None
+    if not lowered.isascii():
+        lowered = lowered.replace("ı", "i").replace("i̇", "i")  # re.I takes either for an i
+    for sign in _SIGNS:  # any() with a generator takes twice the time
+        if sign in lowered:
+            return _REFUSAL.search(_QUOTED.sub(" ", " ".join(text.split()))) is not None
+    return False

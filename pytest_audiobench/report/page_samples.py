@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -31,12 +32,14 @@ class Shown:
     """
 
     index: int
+    total: int
     share_bytes: int
     readings: Mapping[str, int]
     wanted: dict[str, int]
-    total: int = 0
+    seen: int = 0
     first: int = 0
     used_bytes: int = 0
+    is_full: bool = False
     rows: list[str] = field(default_factory=list)
 
     @property
@@ -48,21 +51,27 @@ class Shown:
 def page_samples(samples: Iterable[Joined], items: Sequence[Mapping[str, Any]], budget_bytes: int) -> list[Shown]:
     """Each item's first samples, and three examples of each class of its failures wherever they stand.
 
-    The budget is shared evenly, and what an item leaves over goes to the later ones.
+    The budget is shared evenly, and what an item leaves over goes to the later ones. ``samples`` are read no further
+    than something could still be embedded.
     """
-    places = {(item["eval"], item["model"]): number for number, item in reversed(list(enumerate(items)))}
+    places = {_owner(item): number for number, item in reversed(list(enumerate(items)))}
+    totals: Counter[tuple[str, str]] = Counter()
+    for item in items:
+        totals[_owner(item)] += item["n"] * item["epochs"]
     shown: list[Shown] = []
     current = -1
     left, waiting = budget_bytes, sum(1 for item in items if item["n"])
     for one in samples:
-        place = places.get((one.predictions[0]["eval"], one.predictions[0]["model"]), -1)
+        place = places.get(_owner(one.predictions[0]), -1)
         if place < 0:
             continue
         if place != current:
             left -= shown[-1].used_bytes if shown else 0
-            shown.append(_begun(place, items[place], left // max(waiting, 1)))
+            shown.append(_begun(place, items[place], totals[_owner(items[place])], left // max(waiting, 1)))
             current, waiting = place, waiting - 1
         _add(shown[-1], one)
+        if shown[-1].is_full and waiting <= 0:
+            break
     return shown
 
 
@@ -71,14 +80,19 @@ def bytes_on_page(text: str) -> int:
     return len(text.encode("utf-8", "surrogatepass")) + 5 * sum(map(text.count, "<>&"))
 
 
-def _begun(place: int, item: Mapping[str, Any], share_bytes: int) -> Shown:
+def _owner(row: Mapping[str, Any]) -> tuple[str, str]:
+    return row["eval"], row["model"]
+
+
+def _begun(place: int, item: Mapping[str, Any], total: int, share_bytes: int) -> Shown:
     wanted = {one.name: min(EXAMPLES, one.answers) for one in failure_classes(item)}
-    return Shown(place, share_bytes, {reading["name"]: n for n, reading in enumerate(item["readings"])}, wanted)
+    readings = {reading["name"]: number for number, reading in enumerate(item["readings"])}
+    return Shown(place, total, share_bytes, readings, wanted)
 
 
 def _add(shown: Shown, one: Joined) -> None:
-    shown.total += 1
-    is_next = shown.first == shown.total - 1
+    shown.seen += 1
+    is_next = shown.first == shown.seen - 1
     shows = [name for name in (one.scored[0]["failures"] if one.scored else ()) if shown.wanted.get(name)]
     if not is_next and not shows:
         return
@@ -91,6 +105,7 @@ def _add(shown: Shown, one: Joined) -> None:
         shown.rows.append(text)
         for name in shows:
             shown.wanted[name] -= 1
+    shown.is_full = shown.first < shown.seen and not any(shown.wanted.values())
 
 
 def _row(one: Joined, readings: Mapping[str, int]) -> list[Any]:

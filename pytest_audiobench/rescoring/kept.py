@@ -76,17 +76,15 @@ class Kept:
 
         Raises UsageError for a sample that is there twice.
         """
-        clusters = []
-        for row, one in zip(chunk, answered, strict=True):
+        for row in chunk:
             self._count(row)
-            if row.epoch == 0:
-                self.data.add(sample_payload(row.sample))
-                self._audio.add(row.clip_keys)
-                self._heard = self._heard or row.clip_keys is not None
-            self.answers.add(answer_payload(one))
-            if one.error is not None and len(self._failed) < 20:
-                self._failed.append(one)
-            clusters.append(self._cluster_of(row))
+        asked = [row for row in chunk if row.epoch == 0]
+        self.data.extend([sample_payload(row.sample) for row in asked])
+        self._audio.extend([row.clip_keys for row in asked])
+        self._heard = self._heard or any(row.clip_keys is not None for row in asked)
+        self.answers.extend([answer_payload(one) for one in answered])
+        self._failed += [one for one in answered if one.error is not None][: 20 - len(self._failed)]
+        clusters = [self._cluster_of(row) for row in chunk]
         self._clusters.update(clusters)
         self._slim = [self._slimmed(one, cluster) for one, cluster in zip(answered, clusters, strict=True)]
         return clusters

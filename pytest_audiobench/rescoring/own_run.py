@@ -28,6 +28,7 @@ _TEXT = frozenset({str})
 _TEXT_OR_NONE = frozenset({str, type(None)})
 _LONGEST_S = 1e9
 _ROLES = ("judge", "extractor")
+_KEY_TYPES = [str, str, str, int]
 _FIELDS = frozenset({str, int, float, bool, type(None)})
 
 
@@ -44,7 +45,8 @@ def read(file: Path) -> Iterator[RecordedRow]:
         line, first = stages[0]
         item = items.get((eval_, model))
         try:
-            if len({row["stage"] for _, row in stages}) < len(stages):
+            roles = {row["stage"]: row.get("role", "subject") for _, row in stages}
+            if len(roles) < len(stages):
                 raise UsageError(f"{file}, line {line}: {sample_id!r} has two rows of one stage: rows of two runs")
             _check_clips(first["audio"])
             if not all({type(row["error"]), type(row["key"])} <= _TEXT_OR_NONE for _, row in stages):
@@ -53,10 +55,6 @@ def read(file: Path) -> Iterator[RecordedRow]:
                 raise TypeError("dataset must be a text")
             keys = tuple([clip["key"] for clip in first["audio"]])
             own = [row for _, row in stages if "role" not in row]
-            stored = {
-                "stages": {row["stage"]: row.get("role", "subject") for _, row in stages},
-                "keys": {row["stage"]: row["key"] for _, row in stages},
-            }
             yield RecordedRow(
                 sample=_sample(sample_id, first),
                 responses={row["stage"]: response_of(row) for row in own if row["error"] is None},
@@ -65,7 +63,7 @@ def read(file: Path) -> Iterator[RecordedRow]:
                 eval=eval_,
                 dataset=first["dataset"],
                 model=model,
-                stored=stored,
+                stored={"stages": roles, "keys": {row["stage"]: row["key"] for _, row in stages}},
                 family=str(item["protocol"]) if item else "",
                 groups=tuple(item.get("groups", ())) if item else (),
                 cluster=item.get("cluster") if item else None,
@@ -86,7 +84,7 @@ def _key(file: Path, line: int, row: Json) -> tuple[str, str, str, int]:
     stage, role = row.get("stage"), row.get("role", _ROLES[0])
     if type(stage) is not str or not stage.isprintable() or role not in _ROLES:
         raise UsageError(f"{file}, line {line}: its stage must be a text, its role one of {', '.join(_ROLES)}")
-    if not all(isinstance(text, str) for text in key[:3]) or type(key[3]) is not int or key[3] < 0:
+    if list(map(type, key)) != _KEY_TYPES or key[3] < 0:
         raise UsageError(f"{file}, line {line}: eval, model and sample_id must be texts, epoch a number from 0 up")
     return key
 

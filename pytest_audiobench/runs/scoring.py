@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from pytest_audiobench.metrics.metric import Statistics
@@ -43,11 +44,7 @@ class Scored(NamedTuple):
     @property
     def failures(self) -> tuple[str, ...]:
         """The classes of failures that the answer falls into: by its text, and by what the reading made of it."""
-        status = "errors" if self.answer is None else self.answer.status
-        if not self.wording:
-            return (status,) if status in FAILURES else ()
-        found = {*self.wording, status}
-        return tuple(name for name in FAILURES if name in found)
+        return _classes(self.wording, "errors" if self.answer is None else self.answer.status)
 
     @property
     def is_skipped(self) -> bool:
@@ -104,7 +101,10 @@ def estimate(
     kind = metric_kind(name)
     if name in SHARES:
         kept: Sequence[Scored] = rows
-        statistics: list[Statistics] = [_statuses(row) for row in rows]
+        statistics: list[Statistics] = [
+            _statuses("errors" if row.answer is None else row.answer.status, row.is_skipped, row.wording)
+            for row in rows
+        ]
     else:
         kept = [row for row in rows if row.scores is not None]
         statistics = [row.scores for row in kept if row.scores is not None]
@@ -125,9 +125,16 @@ def estimate(
     )
 
 
-def _statuses(row: Scored) -> Statistics:
-    status = "errors" if row.answer is None else row.answer.status
-    return {status: 1.0, "skipped": float(row.is_skipped), **dict.fromkeys(row.wording, 1.0)}
+# Few combinations occur, and each row is asked for its own once for every class of failures.
+@lru_cache(maxsize=4096)
+def _classes(wording: tuple[str, ...], status: str) -> tuple[str, ...]:
+    found = {*wording, status}
+    return tuple(name for name in FAILURES if name in found)
+
+
+@lru_cache(maxsize=4096)
+def _statuses(status: str, is_skipped: bool, wording: tuple[str, ...]) -> Statistics:
+    return {status: 1.0, "skipped": float(is_skipped), **dict.fromkeys(wording, 1.0)}
 
 
 def _finite(value: float | None) -> float | None:

@@ -104,3 +104,14 @@ def test_reasoning_in_the_questions_own_language_is_not_foreign_to_options_in_an
     sample = Sample("s", (), "Which word is spoken?", choices=("사과", "바나나"), reference="사과")
     assert failures(sample, Response.of("The speaker says an apple, so the answer is 사과"), "option") == ()
     assert failures(sample, Response.of("это яблоко"), "option") == ("wrong_script",)
+
+
+@given(st.lists(st.sampled_from(("no", "yes", "the", "cat", "a")), max_size=40))
+def test_a_loop_is_up_to_20_words_that_come_four_times_in_a_row(words):
+    longest = min(20, len(words) // 4)
+    looped = any(
+        words[at : at + 3 * cycle] == words[at + cycle : at + 4 * cycle]
+        for cycle in range(1, longest + 1)
+        for at in range(len(words) - 4 * cycle + 1)
+    )
+    assert ("loop" in of(" ".join(words), reference="cat", expects="open")) == looped

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_audiobench.protocols.choice import letters
 from pytest_audiobench.protocols.choice.letters import read
 from pytest_audiobench.protocols.protocol import Answer
 
@@ -289,3 +290,31 @@ def test_megabytes_of_hostile_text_are_read(text: str) -> None:
 
 def test_an_answer_at_the_end_of_a_megabyte_is_found() -> None:
     assert read("It might be a dog. " * 60_000 + "The answer is (B).", ANIMALS) == Answer("parsed", "B")
+
+
+PIECES = (
+    *("answer", "The answer is", "not the answer is", "Option", "choice:", "selection was", "select", "choose"),
+    *("I pick", "opt for", "go with", "going with", "I'd say", "i would say", "prediction =", "(B)", "b", "A"),
+    *("C.", "cat", "dog.", "is the best", "seems to be the most likely", "the correct", "is right", "closest"),
+    *("A cat is", "most", "\n"),
+)
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=12).map(" ".join))
+def test_the_quick_look_for_statements_misses_none(text):
+    found = [match.span() for match in letters._openings(text)]
+    assert found == [match.span() for match in letters._STATEMENT.finditer(text)]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=12).map(" ".join))
+def test_the_quick_look_for_letters_called_right_misses_none(text):
+    end = letters._last_called_right(text)
+    called = [match for match in letters._LETTER_IS_RIGHT.finditer(text) if letters._IS_RIGHT.match(text, match.end())]
+    assert all(match.end() <= end for match in called)
+
+
+@given(st.text("aAbB .,(cat)'*\n", max_size=40), st.sampled_from((ANIMALS, SCENES, KEYS)))
+def test_a_letter_of_the_fullwidth_forms_is_the_same_letter(text, choices):
+    # What is no ASCII takes the patterns alone, without the quick looks before them.
+    wide = text.translate({code: code + 0xFEE0 for code in range(0x21, 0x7F) if chr(code).isalpha()})
+    assert read(f"The answer is {wide}", choices) == read(f"The answer is {text}", choices)

@@ -102,8 +102,8 @@ def _response(row: Mapping[str, Any]) -> Response:
 def response_of(row: Mapping[str, Any]) -> Response:
     """The response that a row of ``predictions.jsonl`` holds. Raises TypeError or KeyError for another layout."""
     outputs = tuple([_output(output) for output in row["outputs"]])
-    usage = {name: count for name, count in (row.get("usage") or {}).items() if type(count) is int}
-    return Response(outputs, usage)
+    told = row.get("usage")
+    return Response(outputs, {name: count for name, count in told.items() if type(count) is int} if told else {})
 
 
 def _output(row: Mapping[str, Any]) -> Output:

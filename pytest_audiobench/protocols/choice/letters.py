@@ -31,6 +31,7 @@ from pytest_audiobench.protocols.refusals import refuses
 _HEAD, _TAIL = 4_000, 8_000
 _CONFLICT = "two options"
 
+_WORD_CHARACTER = re.compile(r"\w")
 _CONCLUSION = re.compile(r"<(?:conclu\w{0,10}|final\w{0,10}|answer)[^<>]{0,20}>(.{0,500}?)(?:</|\Z)", re.I | re.S)
 _EMPTY_ELEMENT = re.compile(r"<([A-Z])>\s{0,9}</\1>")
 _TAG = re.compile(r"</?([A-Za-z][^<>]{0,60})/?>")
@@ -65,6 +66,11 @@ _STATEMENT = re.compile(
     ) [\s:]{{0,4}} {_HEDGE}""",
     re.I | re.X,
 )
+_STATEMENT_OPENS = (
+    *("answer", "choice", "option", "conclusion", "letter", "prediction", "choose", "select", "pick"),
+    *("opt for", "go with", "going with", "i'd say", "i would say"),
+)
+"""Every statement in ASCII begins with one of these; finding them takes a tenth of the time of the pattern."""
 _WORD_BEFORE = re.compile(r"[a-z']{1,15}(?=\s{1,3}\Z)", re.I)
 _NOT_THIS = {"not", "never", "wrong", "incorrect", "other", "another", "first", "second", "third", "each", "one"}
 _LEAD = re.compile(
@@ -72,12 +78,14 @@ _LEAD = re.compile(
     (?:it(?:'s|\sis)\s|that(?:'s|\sis)\s|(?:the|my|final|correct|best|right)\s)?(?:{_NOUN}\s{{1,3}})?{_HEDGE}""",
     re.I | re.X,
 )
+_CAPITAL = re.compile(r"[A-Z]\)?\s")
 _IS_RIGHT = re.compile(
     r"""["'”’]?\s+(?:(?:is|seems|appears)\s(?:to\sbe\s)?(?:therefore\s|thus\s|clearly\s)?(?:the\s)?|the\s)
     (?:correct|right|best|closest|most\s(?:likely|plausible|appropriate|suitable|accurate|fitting|probable))\b""",
     re.I | re.X,
 )
 _RIGHT_WORDS = ("correct", "right", "best", "closest", "most")
+_BEFORE_RIGHT = ("the ", "is ", "seems ", "appears ", "be ", "therefore ", "thus ", "clearly ")
 _POINTS = re.compile(r"(?:\b(?:is|as|be|with|to)(?:\s(?:option|choice))?|[:=→])[\s\"'“]*\Z", re.I)
 _LETTER_IS_RIGHT = re.compile(
     r"(?:\b(?:option|choice|answer)\s+|(?:^|(?<=[.!?]))\s*)\(?([A-Z])\)?(?=\s)|\(([A-Za-z])\)", re.M
@@ -100,7 +108,7 @@ def read(text: str, choices: tuple[str, ...], finish: Finish = "stop") -> Answer
     if verbatim := _verbatim(text, choices):
         return verbatim
     shown = _window(text)
-    if not re.search(r"\w", shown) and not tidy(shown):
+    if not _WORD_CHARACTER.search(shown) and not tidy(shown):
         return Answer("empty")
     options = options_of(choices)
     letter = _asserted(shown, options)
@@ -144,7 +152,7 @@ def _complete(shown: str, letter: str, options: Options) -> bool:
 
 
 def _asserted(shown: str, options: Options) -> str | None:
-    conclusions = _CONCLUSION.findall(shown)
+    conclusions = _CONCLUSION.findall(shown) if "<" in shown else ()
     if conclusions and conclusions[-1].strip():
         shown = conclusions[-1]
     text = _plain_text(shown, options)
@@ -159,8 +167,11 @@ def _asserted(shown: str, options: Options) -> str | None:
 
 
 def _plain_text(shown: str, options: Options) -> str:
-    text = unicodedata.normalize("NFKC", shown)
-    text = _TEX_BOX.sub(r"(\1)", text)
+    text = shown if shown.isascii() else unicodedata.normalize("NFKC", shown)
+    if "\\" in text:
+        text = _TEX_BOX.sub(r"(\1)", text)
+    if "<" not in text:
+        return text
     text = _EMPTY_ELEMENT.sub(r"<\1>", text)
 
     def shown_as(tag: re.Match[str]) -> str:
@@ -174,7 +185,7 @@ def _plain_text(shown: str, options: Options) -> str:
 
 def _alone(lines: list[str], options: Options) -> str | None:
     """What lines say that are answers and nothing else, or else what the first or last line opens with."""
-    edges = [_opening(line, options) for line in (lines[-1], lines[0])]
+    edges = [_opening(line, options) for line in (lines[-1], lines[0])[: len(lines)]]
     inner = (_opening(line, options) for line in lines[1:-1] if len(line) <= options.longest + 40)
     whole = {claim.letter for claim in (*edges, *inner) if claim and claim.whole}
     if len(whole) > 1:
@@ -190,21 +201,21 @@ def _stated(text: str, options: Options) -> str | None:
 
 
 def _statements(text: str, options: Options) -> Iterator[tuple[int, str]]:
-    for match in _STATEMENT.finditer(text):
+    for match in _openings(text):
         before = _WORD_BEFORE.search(text[max(0, match.start() - 18) : match.start()])
         if before is None or not (before[0].lower() in _NOT_THIS or before[0].endswith("n't")):
             passage = text[match.end() : match.end() + options.longest + 250].split("\n", 1)[0]
             claim = _opening(passage, options, stated=True)
             if claim:
                 yield match.start(), claim.letter
-    for match in _LETTER_IS_RIGHT.finditer(text) if _may_call_right(text) else ():
+    for match in _LETTER_IS_RIGHT.finditer(text, 0, _last_called_right(text)):
         letter = (match[1] or match[2]).upper()
         named = options.at(text, match.end())
         if named and named.letter != letter and not options.same(named.letter, letter):
             continue
         if _IS_RIGHT.match(text, named.end if named else match.end()):
             yield match.start(), letter
-    boxes = list(_BOXED.finditer(text))
+    boxes = list(_BOXED.finditer(text)) if "(" in text else ()
     if boxes and _POINTS.search(text[max(0, boxes[-1].start() - 20) : boxes[-1].start()]):
         letter, rest = boxes[-1][1].upper(), text[boxes[-1].end() :].strip(" .!\"'”’")
         named_letter = options.named(rest) if rest else letter
@@ -212,9 +223,35 @@ def _statements(text: str, options: Options) -> Iterator[tuple[int, str]]:
             yield boxes[-1].start(), letter if options.same(named_letter, letter) else _CONFLICT
 
 
-def _may_call_right(text: str) -> bool:
-    """Whether a word stands in ``text`` that a letter can be called by: few answers have one, and looking is cheap."""
-    return not text.isascii() or any(word in text.lower() for word in _RIGHT_WORDS)
+def _openings(text: str) -> Iterator[re.Match[str]]:
+    """The matches of ``_STATEMENT``."""
+    if not text.isascii():
+        yield from _STATEMENT.finditer(text)
+        return
+    lowered, end = text.lower(), 0
+    held = [word for word in _STATEMENT_OPENS if word in lowered]
+    for start in sorted({start for word in held for start in _places(word, lowered)}):
+        match = _STATEMENT.match(text, start) if start >= end else None
+        if match:
+            yield match
+            end = match.end()
+
+
+def _last_called_right(text: str) -> int:
+    """The end of the part of ``text`` in which a letter might stand that is called right behind it."""
+    if not text.isascii():
+        return len(text)
+    lowered = text.lower()
+    places = [place for word in _RIGHT_WORDS if word in lowered for place in _places(word, lowered)]
+    end = max((place for place in places if lowered.endswith(_BEFORE_RIGHT, 0, place)), default=0)
+    return end if "(" in text[:end] or _CAPITAL.search(text, 0, end) else 0
+
+
+def _places(word: str, text: str) -> Iterator[int]:
+    place = text.find(word)
+    while place >= 0:
+        yield place
+        place = text.find(word, place + 1)
 
 
 def _opening(passage: str, options: Options, *, stated: bool = False) -> _Claim | None:
