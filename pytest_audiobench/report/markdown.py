@@ -62,7 +62,7 @@ def _eval_rows(run: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
 
 def _suite_rows(run: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
     for suite in view.suites(run):
-        for block in view.unfolded(suite.blocks):
+        for block in map(view.leading, view.unfolded(suite.blocks)):
             for figure in block.figures:
                 yield _cells(f"{suite.name} (pooled)", suite.model, block, figure, "")
 

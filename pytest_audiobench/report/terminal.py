@@ -104,7 +104,7 @@ def _entries(one: view.Eval) -> Iterator[_Entry]:
 
 def _suite(suite: view.Suite) -> Iterator[_Entry]:
     name, model = f"{suite.name} (pooled)", suite.model
-    for number, block in enumerate(view.unfolded(suite.blocks)):
+    for number, block in enumerate(map(view.leading, view.unfolded(suite.blocks))):
         for cells in _figures(block, headline=number == 0):
             yield _Entry((name, model, *cells, ""), "bold" if name else "")
             name = model = ""

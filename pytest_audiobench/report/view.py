@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from pytest_audiobench.report.figures import (
@@ -145,6 +145,15 @@ def evals(record: Json) -> list[Eval]:
 def suites(record: Json) -> list[Suite]:
     """The run's suites of several evals."""
     return [_suite(suite, record["items"]) for suite in record["suites"] if suite["evals"] > 1]
+
+
+def leading(block: Block) -> Block:
+    """Of a pooled block its first metric: each eval's table has the others, and so have the page and run.json."""
+    if not block.reading:
+        return block
+    first = block.figures[:1]
+    shown = {figure.metric for figure in first}
+    return replace(block, figures=first, groups=tuple(one for one in block.groups if one.metric in shown))
 
 
 def unfolded(blocks: Sequence[Block]) -> list[Block]:
