@@ -54,7 +54,7 @@ def failures(sample: Sample, response: Response, expects: Expects) -> tuple[str,
     wanted = [len(_tokens(truth)) for truth in sample.truths]
     if in_words and len(tokens) > 3 * (sum(wanted) if expects == "all_words" else max(wanted)) + 5:
         found.append("runaway")
-    if response.finish == "refusal" or (refuses(text) and not any(map(refuses, sample.truths))):
+    if response.finish == "refusal" or (refuses(text) and not any(map(refuses, (*sample.truths, *sample.choices)))):
         found.append("refused")
     if response.finish == "length":
         found.append("truncated")

@@ -72,6 +72,11 @@ def test_refusals_are_none_where_that_is_what_was_said():
     assert of("I'm sorry, I cannot hear you.", "i'm sorry, i cannot hear you") == ()
 
 
+def test_an_option_that_sounds_like_a_refusal_is_an_option():
+    options = ("I don't know how to move on.", "Stop making excuses!")
+    assert of("(A) I don't know how to move on.", reference=options[1], expects="option", choices=options) == ()
+
+
 def test_to_name_a_language_is_not_to_decline():
     assert of("Korea recognizes English as a language.", expects="open") == ()
     assert of("As a language model, I only read texts.", expects="open") == ("refused",)
