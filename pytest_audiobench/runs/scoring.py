@@ -8,7 +8,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from pytest_audiobench.metrics.metric import Statistics
+from pytest_audiobench.metrics.metric import Estimate, MetricKind, Statistics
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.protocols.failures import FAILURES, WORDINGS
 from pytest_audiobench.protocols.protocol import Answer, Reading
@@ -110,8 +110,15 @@ def estimate(
         statistics = [row.scores for row in kept if row.scores is not None]
     clusters = [row.cluster for row in kept] if clustered else None
     found = kind.estimate(statistics, clusters)
+    return recorded(kind, found, reading.name, reading.signature, group)
+
+
+def recorded(
+    kind: MetricKind, found: Estimate, reading: str, signature: str, group: Mapping[str, str] | None
+) -> MetricRecord:
+    """An estimate as a record holds it: what is no number is None there."""
     return MetricRecord(
-        name=name,
+        name=kind.name,
         value=_finite(found.value),
         lower=_finite(found.lower),
         upper=_finite(found.upper),
@@ -119,8 +126,8 @@ def estimate(
         unit=kind.unit,
         direction=kind.direction,
         method=found.method,
-        reading=reading.name,
-        signature=reading.signature,
+        reading=reading,
+        signature=signature,
         group=dict(group or {}),
     )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
@@ -12,7 +11,7 @@ from pytest_audiobench.metrics.metric import Statistics
 from pytest_audiobench.metrics.registry import is_known, metric_kind
 from pytest_audiobench.protocols.failures import FAILURES
 from pytest_audiobench.runs.record import MetricRecord, ReadingRecord
-from pytest_audiobench.runs.scoring import SHARES, WITHOUT
+from pytest_audiobench.runs.scoring import SHARES, WITHOUT, recorded
 
 HASHES = ("input_hash", "run_hash", "score_hash")
 
@@ -162,19 +161,8 @@ def _pooled(
     clusters = [row.cluster for row in kept]
     repeats = len(set(clusters)) < len(clusters)
     found = kind.estimate(statistics, clusters if repeats else None)
-    return MetricRecord(
-        name=name,
-        value=_finite(found.value),
-        lower=_finite(found.lower),
-        upper=_finite(found.upper),
-        n=found.n,
-        unit=kind.unit,
-        direction=kind.direction,
-        method=_method(found.method, epochs, len(rows) - len(kept)),
-        reading=reading[0],
-        signature=reading[1],
-        group=dict(group or {}),
-    )
+    method = _method(found.method, epochs, len(rows) - len(kept))
+    return recorded(kind, found._replace(method=method), *reading, group)
 
 
 def _method(own: str, epochs: int, left_out: int) -> str:
@@ -182,7 +170,3 @@ def _method(own: str, epochs: int, left_out: int) -> str:
         f" and {epochs} epochs, a sample's being one cluster" if epochs > 1 else ""
     )
     return f"{own}; {pooled}" + (f"; {left_out} left out, not asked or skipped by the protocol" if left_out else "")
-
-
-def _finite(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) else None
