@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import string
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -13,6 +12,7 @@ from pytest_audiobench.protocols.choice.rules import RULES, Rule
 from pytest_audiobench.protocols.free_text import answer_of, question_of
 from pytest_audiobench.protocols.options import LETTERS
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Reading, Stage, remembered
+from pytest_audiobench.protocols.templates import filled, parsed
 
 DEFAULT = "{question}\n{options}\nAnswer with the letter of the correct option."
 FAITHFULNESS_AF3 = "{question} Select one option from the provided choices.\n{options_in_line}."
@@ -68,18 +68,10 @@ def option_lines(choices: tuple[str, ...]) -> list[str]:
 
 
 def _parsed(template: str) -> list[tuple[str, str]]:
-    """Pairs of literal text and the placeholder behind it ("" at the end)."""
-    try:
-        pieces = list(string.Formatter().parse(template))
-    except ValueError as error:
-        raise UsageError(f"the prompt {template!r} cannot be read ({error}); write a brace as {{{{ or }}}}") from None
-    for _, name, specification, conversion in pieces:
-        if name is not None and (name not in _PLACEHOLDERS or specification or conversion):
-            known = ", ".join(f"{{{known}}}" for known in _PLACEHOLDERS)
-            raise UsageError(f"the prompt {template!r} has the unknown placeholder {{{name}}}; known are {known}")
-    if not any(name == "question" for _, name, _, _ in pieces):
+    pieces = parsed(template, _PLACEHOLDERS)
+    if not any(name == "question" for _, name in pieces):
         raise UsageError(f"the prompt {template!r} has no {{question}}; put it where the sample's question belongs")
-    return [(literal, name or "") for literal, name, _, _ in pieces]
+    return pieces
 
 
 def _filled(template: list[tuple[str, str]], sample: Sample) -> str:
@@ -89,8 +81,8 @@ def _filled(template: list[tuple[str, str]], sample: Sample) -> str:
             f"multiple_choice asks for one of 2 to {len(LETTERS)}: give it choices, or ask another way"
         )
     lines = option_lines(sample.choices)
-    values = {"question": question_of(sample), "options": "\n".join(lines), "options_in_line": " ".join(lines), "": ""}
-    return "".join(literal + values[name] for literal, name in template)
+    values = {"question": question_of(sample), "options": "\n".join(lines), "options_in_line": " ".join(lines)}
+    return filled(template, values)
 
 
 def _readings(options: str) -> Mapping[str, Reading]:

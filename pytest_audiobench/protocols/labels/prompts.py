@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import string
 from collections.abc import Callable
 
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.errors import UsageError
 from pytest_audiobench.protocols.free_text import question_of
+from pytest_audiobench.protocols.templates import filled, parsed
 
 _PLACEHOLDERS = ("question", "labels")
 
@@ -17,20 +16,13 @@ def words_of(prompt: str) -> Callable[[Sample], str]:
 
     ``{{`` and ``}}`` are braces. Raises UsageError for another placeholder.
     """
-    try:
-        pieces = list(string.Formatter().parse(prompt))
-    except ValueError as error:
-        raise UsageError(f"the prompt {prompt!r} cannot be read ({error}); write a brace as {{{{ or }}}}") from None
-    for _, name, specification, conversion in pieces:
-        if name is not None and (name not in _PLACEHOLDERS or specification or conversion):
-            raise UsageError(
-                f"the prompt {prompt!r} has the unknown placeholder {{{name}}}; known are {{question}} and {{labels}}"
-            )
+    template = parsed(prompt, _PLACEHOLDERS)
+    asks = any(name == "question" for _, name in template)
 
     def words(sample: Sample) -> str:
-        said = {"": "", "labels": ", ".join(sample.choices)}
-        if any(name == "question" for _, name, _, _ in pieces):
-            said["question"] = question_of(sample)
-        return "".join(literal + said[name or ""] for literal, name, _, _ in pieces).strip()
+        values = {"labels": ", ".join(sample.choices)}
+        if asks:
+            values["question"] = question_of(sample)
+        return filled(template, values).strip()
 
     return words
