@@ -96,8 +96,7 @@ def _evaluated(bench: Bench, handle: Handle, item: Item, dataset: Dataset, proto
     asker = Asker(handle, bench.store, bench.claims, item.progress)
     judges = judges_of(bench, protocol, item.progress)
     answered = gather(slice_, protocol, asker, bench.epochs, judges)
-    own = clusters(slice_)
-    sheet = score_sheet(protocol, answered, own, slice_.groups, bench.epochs)
+    sheet = score_sheet(protocol, answered, clusters(slice_), slice_.groups, bench.epochs)
     record = ItemRecord(
         index=item.index,
         nodeid=item.nodeid,
@@ -133,8 +132,7 @@ def _evaluated(bench: Bench, handle: Handle, item: Item, dataset: Dataset, proto
     record.taken = speed.sums(answered, asker.time, handle.peak_memory_bytes) if handle.listens else {}
     record.speed = speed.figures(record.taken)
     record.warnings = [*_warnings(record, slice_, protocol, answered), *cautions, *_unread(sheet, protocol)]
-    clustered = own is not None or bench.epochs > 1
-    result = Result(record, sheet.rows, protocol.readings, clustered)
+    result = Result(record, sheet.rows, protocol.readings, sheet.clustered)
     return Evaluation(result, slice_, protocol, answered, sheet.rows)
 
 

@@ -15,12 +15,16 @@ from pytest_audiobench.runs.scoring import WITHOUT, Scored, coverage, estimate, 
 
 @dataclass(frozen=True)
 class Sheet:
-    """The answers of one eval as each reading saw them, and the numbers drawn from them."""
+    """The answers of one eval as each reading saw them, and the numbers drawn from them.
+
+    ``clustered`` says whether one cluster holds several rows.
+    """
 
     rows: Mapping[str, Sequence[Scored]]
     readings: list[ReadingRecord]
     metrics: list[MetricRecord]
     agreement: dict[str, object] | None
+    clustered: bool
 
 
 def score_sheet(
@@ -64,6 +68,7 @@ def sheet_of(
         readings=[ReadingRecord(r.name, r.signature, coverage(rows[r.name])) for r in readings],
         metrics=[m for reading in readings for m in _metrics(reading, rows[reading.name], groups, clustered)],
         agreement=_agreement(readings[0], rows, epochs),
+        clustered=clustered,
     )
 
 

@@ -14,7 +14,7 @@ from pytest_audiobench.protocols.asr.multilingual import spoken_text
 from pytest_audiobench.protocols.asr.punctuation import without_punctuation_words
 from pytest_audiobench.protocols.asr.reading import needs
 from pytest_audiobench.protocols.asr.remembered import remembered
-from pytest_audiobench.protocols.free_text import read_text
+from pytest_audiobench.protocols.free_text import answer_of, read_text
 from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Reading
 from pytest_audiobench.protocols.spoken.ending import ended
 from pytest_audiobench.protocols.translate.texts import lacks_kana, says_nothing, whisper_name
@@ -227,5 +227,4 @@ def _salmonn_repro(code: str | None, skips: bool) -> Reading:
 def _read_as_is(sample: Sample, earlier: Earlier) -> Answer:
     """As any text, but one of spaces only keeps its spaces: the rule replaces what has no character at all."""
     answer = read_text(sample, earlier)
-    response = earlier.get("answer")
-    return answer if answer.value or response is None else Answer(answer.status, response.text or None)
+    return answer if answer.value else Answer(answer.status, answer_of(earlier).text or None)
