@@ -6,7 +6,11 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
+import numpy as np
+import numpy.typing as npt
+
 Statistics: TypeAlias = Mapping[str, float]
+Floats: TypeAlias = npt.NDArray[np.float64]
 Direction: TypeAlias = Literal["higher", "lower"]
 Clusters: TypeAlias = Sequence[Hashable] | None
 
@@ -21,14 +25,23 @@ class Estimate(NamedTuple):
     method: str
 
 
+class Summed(NamedTuple):
+    """A function of the samples' summed statistics: ``value`` maps sums, shape (r, len(names)), to r values."""
+
+    names: tuple[str, ...]
+    value: Callable[[Floats], Floats]
+
+
 @dataclass(frozen=True)
 class MetricKind:
     """A metric: which way is better, its unit, and how it is estimated from per-sample statistics.
 
     ``estimate`` takes the samples' statistics and, where clips repeat, each sample's cluster. ``parts`` gives a
     sample's numerator and denominator where the metric is a ratio of their sums: such metrics can be compared
-    sample by sample. ``about`` says in a sentence or two what it is: the formula, its source, and what empty input
-    gives. A metric whose samples' statistics depend on the set that they were scored in (CIDEr's document
+    sample by sample. ``summed`` stands where it is another function of sums (corpus BLEU), ``whole`` where it takes the
+    whole set (an equal error rate): the value alone, without an interval, for resampling. A metric with none of the
+    three cannot be compared on pairs. ``about`` says in a sentence or two what it is: the formula, its source, and what
+    empty input gives. A metric whose samples' statistics depend on the set that they were scored in (CIDEr's document
     frequencies) is not ``poolable``: a suite has no value of it.
     """
 
@@ -39,3 +52,5 @@ class MetricKind:
     parts: Callable[[Statistics], tuple[float, float]] | None = None
     about: str = ""
     poolable: bool = True
+    summed: Summed | None = None
+    whole: Callable[[Sequence[Statistics]], float] | None = None

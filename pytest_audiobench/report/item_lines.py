@@ -12,7 +12,9 @@ from pytest_audiobench.models.messages import Output, Response
 from pytest_audiobench.report.parts import Lines
 from pytest_audiobench.runs.answers import Answered
 from pytest_audiobench.runs.evaluate import Evaluation
+from pytest_audiobench.runs.requests import messages_payload
 from pytest_audiobench.runs.scoring import Scored
+from pytest_audiobench.runs.sides import cluster_of
 
 Row = dict[str, Any]
 
@@ -67,6 +69,7 @@ class ItemLines:
                     "stage": stage,
                     **({} if role == "subject" else {"role": role}),
                     "key": one.keys.get(stage),
+                    "prompt": messages_payload(one.messages[stage]) if stage in one.messages else None,
                     "outputs": [_output(output) for output in response.outputs] if response else [],
                     "usage": dict(response.usage) if response else {},
                     "error": response.error if response else one.error,
@@ -99,15 +102,8 @@ class ItemLines:
                     "scores": None if row.scores is None else dict(row.scores),
                     "failures": list(row.failures),
                     "groups": {name: str(metadata[name]) for name in self.groups if name in metadata},
-                    "cluster": self._cluster(row),
+                    "cluster": cluster_of(row.answered.taken, self.cluster),
                 }
-
-    def _cluster(self, row: Scored) -> str | None:
-        # Named even where nothing repeats within this eval: another of its suite may ask about the same recording.
-        taken = row.answered.taken
-        if self.cluster is not None:
-            return str(taken.sample.metadata[self.cluster]) if self.cluster in taken.sample.metadata else None
-        return taken.clip_keys[0] if taken.clip_keys else None
 
 
 def _audio(one: Answered, response: Response | None) -> list[Row]:

@@ -6,13 +6,14 @@ paths of this machine, no times inside what is hashed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypeAlias
 
 SCHEMA = "audiobench.run/1"
 
 Outcome: TypeAlias = Literal["passed", "failed", "skipped", "lost"]
+RegressionStatus: TypeAlias = Literal["pass", "regressed", "inconclusive", "not_comparable"]
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,47 @@ class VerdictRecord:
     threshold: str
     value: float | None
     detail: str
+
+
+@dataclass(frozen=True)
+class RegressionRecord:
+    """One metric held against the baseline's on the samples that both answered, and what became of it.
+
+    ``drop`` is how much worse this run is than the baseline (positive is worse, whichever way the metric points), with
+    its interval (``lower``, ``upper``) and the one-sided bound that "pass" rests on; all in the metric's own unit, as
+    ``margin`` and ``detectable`` are. ``p`` is that of "the drop is at most the margin"; it is held against ``alpha``
+    divided by ``lines``. ``p_holm`` is adjusted over the run's lines and changes no status. ``detectable`` is the
+    smallest drop that this comparison would have called regressed four times in five.
+    ``worse`` and ``better`` count the pairs whose own score moved; ``left_out`` the samples that are in no pair, by
+    reason (only_here, only_in_baseline, audio, prompt, errors, skipped), and ``examples`` names some of them.
+    """
+
+    status: RegressionStatus
+    metric: str
+    reading: str
+    group: Mapping[str, str]
+    unit: str
+    direction: Literal["higher", "lower"]
+    baseline: float | None
+    value: float | None
+    drop: float | None
+    lower: float | None
+    upper: float | None
+    bound: float | None
+    margin: float | None
+    p: float | None
+    alpha: float
+    lines: int
+    detectable: float | None
+    pairs: int
+    clusters: int | None
+    worse: int
+    better: int
+    left_out: Mapping[str, int]
+    examples: Mapping[str, Sequence[str]]
+    method: str
+    detail: str
+    p_holm: float | None = None
 
 
 @dataclass(frozen=True)
@@ -92,6 +134,7 @@ class ItemRecord:
     part: int = 0
     control: bool = False
     verdicts: list[VerdictRecord] = field(default_factory=list)
+    regressions: list[RegressionRecord] = field(default_factory=list)
     outcome: Outcome = "passed"
     message: str = ""
     judges: dict[str, dict[str, int]] = field(default_factory=dict)

@@ -1,0 +1,75 @@
+"""Two sides of one eval put together sample by sample, and what is in no pair, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pytest_audiobench.runs.sides import Side, SideRow
+
+ONLY_HERE, ONLY_IN_BASELINE, AUDIO, PROMPT = "only_here", "only_in_baseline", "audio", "prompt"
+ERRORS, SKIPPED = "errors", "skipped"
+_NAMED = 5
+"""Sample ids that are kept of each reason."""
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """``rows`` holds (baseline's row, this run's row) in this run's order. ``left_out`` counts the others by reason:
+    samples on one side only, changed audio, a changed prompt, asking that failed on either side, answers that the
+    reading leaves out on either side; ``examples`` names some of each. ``not_run`` counts samples of the baseline that
+    a limited run did not take, which is no mismatch.
+    """
+
+    rows: Sequence[tuple[SideRow, SideRow]]
+    left_out: Mapping[str, int]
+    examples: Mapping[str, Sequence[str]]
+    not_run: int = 0
+
+    @property
+    def mismatched(self) -> float:
+        """The share of the samples that should be in a pair and are in none; what a reading leaves out should not."""
+        lost = sum(count for reason, count in self.left_out.items() if reason != SKIPPED)
+        return lost / (lost + len(self.rows)) if lost else 0.0
+
+
+def paired(baseline: Side, here: Side, reading: str) -> Pairs:
+    """The pairs of ``baseline`` and ``here`` by sample id and epoch, as ``reading`` read them.
+
+    Audio and prompts are compared where both sides know them. Where this run was limited, what it did not take is
+    ``not_run``; where the baseline was, what only this run has is left out of the pairs and not counted.
+    """
+    before = {row.identity: row for row in baseline.rows}
+    rows: list[tuple[SideRow, SideRow]] = []
+    out: dict[str, list[str]] = {}
+    for row in here.rows:
+        other = before.pop(row.identity, None)
+        reason = _differs(other, row, reading)
+        if reason is None and other is not None:
+            rows.append((other, row))
+        elif not (reason == ONLY_HERE and baseline.limited):
+            out.setdefault(str(reason), []).append(row.sample_id)
+    if not here.limited and before:
+        out[ONLY_IN_BASELINE] = [sample_id for sample_id, _ in before]
+    return Pairs(
+        rows,
+        {reason: len(ids) for reason, ids in out.items()},
+        {reason: ids[:_NAMED] for reason, ids in out.items()},
+        len(before) if here.limited else 0,
+    )
+
+
+def _differs(before: SideRow | None, after: SideRow, reading: str) -> str | None:
+    if before is None:
+        return ONLY_HERE
+    if _changed(before.audio, after.audio):
+        return AUDIO
+    if _changed(before.prompt, after.prompt):
+        return PROMPT
+    if "error" in (before.statuses.get(reading), after.statuses.get(reading)):
+        return ERRORS
+    return SKIPPED if before.scores.get(reading) is None or after.scores.get(reading) is None else None
+
+
+def _changed(before: str | None, after: str | None) -> bool:
+    return before is not None and after is not None and before != after

@@ -1,0 +1,150 @@
+"""One eval by one model as far as another run of it can be held against it: a row per sample, and what was hashed.
+
+Whether it comes from the evals of this process, from a run's files or from a baseline, a side looks the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from pytest_audiobench.identity import digest_of_trusted
+from pytest_audiobench.metrics.metric import Statistics
+from pytest_audiobench.runs.record import ItemRecord
+from pytest_audiobench.runs.requests import messages_payload
+from pytest_audiobench.runs.scoring import Scored
+from pytest_audiobench.runs.slices import Taken
+
+DIGITS = 16
+"""Hexadecimal digits of a sample's digests: 64 bits tell a changed clip from the same one."""
+
+
+class SideRow(NamedTuple):
+    """One sample in one epoch.
+
+    ``audio`` and ``prompt`` are digests of its clips' keys and of the first stage's messages, None where they are not
+    known (a replay without audio, a sample that could not be asked). ``statuses`` and ``scores`` are by reading; a
+    score of None means that the asking failed (the status is "error") or that the reading leaves the answer out.
+    ``failures`` are the classes that the headline reading sees. ``text`` is the answer, where the source keeps texts.
+    """
+
+    sample_id: str
+    epoch: int
+    audio: str | None
+    prompt: str | None
+    cluster: str | None
+    groups: Mapping[str, str]
+    statuses: Mapping[str, str]
+    scores: Mapping[str, Statistics | None]
+    failures: tuple[str, ...] = ()
+    text: str | None = None
+
+    @property
+    def identity(self) -> tuple[str, int]:
+        return self.sample_id, self.epoch
+
+
+@dataclass(frozen=True)
+class Side:
+    """``readings`` maps names to signatures, the headline first, and ``metrics`` to the names of what each measures;
+    ``hashes`` are an item's (``runs/hashes.py``).
+
+    ``model`` is the alias, ``spec`` what it stood for. ``cluster`` says which metadata field names the clusters (None:
+    the clip). ``noise`` is the model's noise floor where it has been measured (``runs/findings.py``). ``source`` says
+    for people where the side comes from.
+    """
+
+    source: str
+    eval: str
+    suite: str
+    model: str
+    spec: str
+    dataset: str
+    protocol: str
+    epochs: int
+    limited: bool
+    cluster: str | None
+    readings: Mapping[str, str]
+    metrics: Mapping[str, Sequence[str]]
+    hashes: Mapping[str, str]
+    rows: Sequence[SideRow]
+    noise: Mapping[str, Any] | None = None
+
+    @property
+    def headline(self) -> str:
+        """The name of the first reading."""
+        return next(iter(self.readings))
+
+
+def side_of(record: ItemRecord, rows: Mapping[str, Sequence[Scored]], spec: str = "") -> Side:
+    """The side of an eval that was just evaluated, from its record and its rows by reading."""
+    return Side(
+        source="this run",
+        eval=record.eval,
+        suite=record.suite,
+        model=record.model,
+        spec=spec,
+        dataset=record.dataset,
+        protocol=record.protocol,
+        epochs=record.epochs,
+        limited=record.limited,
+        cluster=record.cluster,
+        readings={reading.name: reading.signature for reading in record.readings},
+        metrics=measured([(one.reading, one.name) for one in record.metrics if not one.group]),
+        hashes=record.hashes,
+        rows=list(_rows(record, rows)),
+    )
+
+
+def measured(pairs: Sequence[tuple[str | None, str]]) -> dict[str, list[str]]:
+    """The names of metrics by reading, in order, from (reading, name) pairs; numbers of a test's own are left out."""
+    found: dict[str, list[str]] = {}
+    for reading, name in pairs:
+        if reading is not None and name not in found.setdefault(reading, []):
+            found[reading].append(name)
+    return found
+
+
+def audio_digest(clip_keys: Sequence[str | None] | None) -> str | None:
+    """The digest of a sample's clips, in order; None where a clip's identity is not known."""
+    if clip_keys is None or None in clip_keys:
+        return None
+    return digest_of_trusted(list(clip_keys))[:DIGITS]
+
+
+def prompt_digest(messages: object) -> str | None:
+    """The digest of messages as plain lists (``runs/requests.py``); None for None."""
+    return None if messages is None else digest_of_trusted(messages)[:DIGITS]
+
+
+def cluster_of(taken: Taken, field: str | None) -> str | None:
+    """A sample's cluster: what its metadata say in ``field``, else its first clip; None where that is not known."""
+    # Named even where nothing repeats within this eval: another of its suite may ask about the same recording.
+    if field is not None:
+        return str(taken.sample.metadata[field]) if field in taken.sample.metadata else None
+    return taken.clip_keys[0] if taken.clip_keys else None
+
+
+def _rows(record: ItemRecord, rows: Mapping[str, Sequence[Scored]]) -> Iterator[SideRow]:
+    for readings in zip(*rows.values(), strict=True):
+        first = readings[0]
+        answered = first.answered
+        metadata = answered.taken.sample.metadata
+        messages = next(iter(answered.messages.values()), None)
+        responses = list(answered.responses.values())
+        yield SideRow(
+            sample_id=answered.sample_id,
+            epoch=answered.epoch,
+            audio=audio_digest(answered.taken.clip_keys),
+            prompt=None if messages is None else prompt_digest(messages_payload(messages)),
+            cluster=cluster_of(answered.taken, record.cluster),
+            groups={name: str(metadata[name]) for name in record.groups if name in metadata},
+            statuses={
+                name: "error" if row.answer is None else row.answer.status
+                for name, row in zip(rows, readings, strict=True)
+            },
+            scores={name: row.scores for name, row in zip(rows, readings, strict=True)},
+            failures=first.failures,
+            text=responses[-1].text if responses else None,
+        )
