@@ -9,8 +9,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 
-SCRIPTS = ("page.elements.js", "page.numbers.js", "page.samples.js")
-"""One script on the page, in this order."""
+STYLES = ("page.css", "page.numbers.css")
+SCRIPTS = (
+    "page.elements.js",
+    "page.plots.js",
+    "page.numbers.js",
+    "page.sides.js",
+    "page.samples.js",
+    "page.start.js",
+)
+"""One style and one script on the page, in this order."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +35,7 @@ PLOT = Library("vendor/plot.min.js", "vendor/plot.css")
 
 def page_frame(title: str, libraries: Sequence[Library] = ()) -> tuple[bytes, bytes]:
     """What stands before and after the JSON of the page's data; libraries are script elements before the page's own."""
-    style = _resource("page.css")
+    style = "".join(map(_resource, STYLES))
     script = f'"use strict";\n(() => {{\n{"".join(map(_resource, SCRIPTS))}}})();\n'
     borrowed = [_resource(library.script) for library in libraries]
     styles = [style, *(_resource(library.style) for library in libraries if library.style)]
