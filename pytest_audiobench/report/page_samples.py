@@ -50,7 +50,7 @@ class Place(NamedTuple):
 
 @dataclass
 class PageSamples:
-    """The samples of a page, best first: ``index`` is what they are filtered by, ``chunks`` what their cards show."""
+    """The samples of a page, best first: ``index`` is what they are filtered by, ``elements`` what their cards show."""
 
     kept: list[tuple[Place, PageRow]]
     totals: Mapping[int, int]
@@ -58,7 +58,7 @@ class PageSamples:
     """All samples by rank, kept or not."""
 
     def index(self) -> dict[str, Any]:
-        """As page.filters.js takes it apart; the chunks are meant to be read after it."""
+        """As page.rows.js takes it apart: by numbers into lists of what may be chosen."""
         wordings, groups, kinds = _Numbered(), _Numbered(), _Numbered()
         rows = [
             [
@@ -81,27 +81,26 @@ class PageSamples:
             "kinds": kinds.values,
             "items": [[item, total, own[item]] for item, total in sorted(self.totals.items())],
             "ranks": [[why, self.found.get(rank, 0), kept[rank]] for rank, why in enumerate(RANKS)],
+            "sounds": [],
         }
 
-    def chunks(self) -> Iterator[str]:
-        """JSON texts: first the list of what several samples share, then lists of rows, in the order of the index.
+    def elements(self) -> Iterator[tuple[str, str]]:
+        """Script elements that hold what cards show, in pieces: the attributes and the JSON text of each.
 
-        A number in place of one of a row's fields is a place in the first list.
+        The first is the list of what several samples share; the others are lists of rows, in the order of the index,
+        in which a number in place of a field is a place in the first.
         """
         uses = Counter(field for _, row in self.kept for field in row.fields)
         shared = {text: number for number, text in enumerate(t for t, n in uses.items() if n > 1 and len(t) > 4)}
-        yield f"[{','.join(shared)}]"
-        waiting: list[str] = []
+        yield 'type="application/json" id="shared"', f"[{','.join(shared)}]"
+        rows: list[str] = []
         size = 0
-        for _, row in self.kept:
-            fields = [str(shared[text]) if text in shared else text for text in row.fields]
-            waiting.append(f"[{','.join(fields)}]")
-            size += len(waiting[-1])
-            if size > CHUNK_BYTES:
-                yield f"[{','.join(waiting)}]"
-                waiting, size = [], 0
-        if waiting:
-            yield f"[{','.join(waiting)}]"
+        for number, (_, row) in enumerate(self.kept, start=1):
+            rows.append(f"[{','.join(str(shared[text]) if text in shared else text for text in row.fields)}]")
+            size += len(rows[-1])
+            if size > CHUNK_BYTES or number == len(self.kept):
+                yield f'type="application/json" class="rows" data-from="{number - len(rows)}"', f"[{','.join(rows)}]"
+                rows, size = [], 0
 
 
 def page_samples(samples: Iterable[Joined], items: Sequence[Mapping[str, Any]], budget_bytes: int) -> PageSamples:
