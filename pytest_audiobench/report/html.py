@@ -8,7 +8,7 @@ their digests and nothing else, so that an answer that got through all the same 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,18 +18,14 @@ from pytest_audiobench.report import view
 from pytest_audiobench.report.atomic import write_chunks
 from pytest_audiobench.report.changes import changes
 from pytest_audiobench.report.label_tables import LabelCounts, LabelTable
-from pytest_audiobench.report.lines import Row, read_lines
 from pytest_audiobench.report.page_frame import PLOT, encoded, page_frame
-from pytest_audiobench.report.page_samples import BUDGET_BYTES, Shown, bytes_on_page, page_samples
+from pytest_audiobench.report.page_samples import BUDGET_BYTES, PageSamples, bytes_on_page, page_samples
 from pytest_audiobench.report.run_files import LINE_FILES
 from pytest_audiobench.report.samples import joined
 from pytest_audiobench.report.side_by_side import Sides
 from pytest_audiobench.report.went_wrong import sentence
 
 PAGE = "report.html"
-COMPARED = "compared_predictions.jsonl"
-"""What a run that was held against a baseline has beside its other line files."""
-
 _OF_RUN = ("run", "started", "finished", "command", "models", "hashes", "runtime", "notes", "epochs")
 _OF_ITEM = ("outcome", "message", "errors", "warnings", "hashes", "agreement", "asking")
 _OF_EVAL = ("name", "model", "verdict", "tone")
@@ -51,10 +47,8 @@ def write_page(folder: Path, record: Mapping[str, Any], budget_bytes: int = BUDG
     content = _encode(drawn)
     left = budget_bytes - sum(map(len, frame)) - bytes_on_page(content)
     kept_back = budget_bytes // 10
-    counts = LabelCounts(record["items"], _compared(folder))
-    watched = counts.watch(joined(folder))
-    shown = page_samples(watched, record["items"], max(left - kept_back, budget_bytes // 4))
-    counts.finish(watched)
+    counts = LabelCounts(record["items"])
+    shown = page_samples(counts.watch(joined(folder)), record["items"], max(left - kept_back, budget_bytes // 4))
     path = folder / PAGE
     write_chunks(path, _page(frame, content, shown, _within(kept_back, counts.tables())))
     return path
@@ -67,12 +61,6 @@ def escaped_json(text: str) -> str:
     return text
 
 
-def _compared(folder: Path) -> Iterable[Row]:
-    """What the baseline had of each sample that both sides have; nothing where the run was held against none."""
-    path = folder / COMPARED
-    return read_lines(path) if path.exists() else ()
-
-
 def _within(budget_bytes: int, tables: Sequence[LabelTable]) -> list[str]:
     """As many of the tables, as JSON, as a budget allows, and null for each of the others."""
     found = []
@@ -83,13 +71,14 @@ def _within(budget_bytes: int, tables: Sequence[LabelTable]) -> list[str]:
     return found
 
 
-def _page(frame: tuple[bytes, bytes], content: str, shown: list[Shown], tables: Sequence[str]) -> Iterator[bytes]:
+def _page(frame: tuple[bytes, bytes], content: str, shown: PageSamples, tables: Sequence[str]) -> Iterator[bytes]:
     yield frame[0]
-    yield encoded(escaped_json(content[:-1] + ',"samples":['))
-    for number, item in enumerate(shown):
-        opening = _encode({"item": item.index, "total": item.total, "first": item.first})[:-1] + ',"rows":['
-        yield encoded(escaped_json(("," if number else "") + opening + ",".join(item.rows) + "]}"))
-    yield encoded(escaped_json('],"labels":[' + ",".join(tables) + "]}"))
+    rest = f',"labels":[{",".join(tables)}],"samples":{_encode(shown.index())}}}'
+    yield encoded(escaped_json(content[:-1] + rest))
+    # What is not needed at once lies in elements of its own, so that it is not parsed at once.
+    for attributes, text in shown.elements():
+        yield f"</script>\n<script {attributes}>".encode()
+        yield encoded(escaped_json(text))
     yield frame[1]
 
 

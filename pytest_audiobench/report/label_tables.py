@@ -11,7 +11,6 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.metrics.labels import OTHER as SAID_OTHER
 from pytest_audiobench.metrics.labels import SAID, label_statistics
 from pytest_audiobench.protocols.options import tidy_caseless
-from pytest_audiobench.report.lines import Row
 from pytest_audiobench.report.samples import Joined
 from pytest_audiobench.runs.confusion import NO_ANSWER, OTHER, Tally, gives_letters
 
@@ -55,27 +54,20 @@ class _Own:
 
 
 class LabelCounts:
-    """Counts the answers of every item; ``compared`` are the rows of what the baseline had, in the run's order."""
+    """Counts the answers of every item, as long as its samples have one true label each of a list."""
 
-    def __init__(self, items: Sequence[Json], compared: Iterable[Row] = ()) -> None:
+    def __init__(self, items: Sequence[Json]) -> None:
         self._own = {
             (item["eval"], item["model"]): _Own(number, head["name"], Tally(gives_letters(head["signature"])))
             for number, item in reversed(list(enumerate(items)))
             for head in item["readings"][:1]
         }
-        self._compared = iter(compared)
-        self._next = next(self._compared, None)
 
     def watch(self, samples: Iterable[Joined]) -> Iterator[Joined]:
         """``samples`` as they are, each counted before it is passed on."""
         for one in samples:
             self._count(one)
             yield one
-
-    def finish(self, watched: Iterator[Joined]) -> None:
-        """Count what is left of the watched samples, as far as a table may come of it."""
-        while any(not own.is_over for own in self._own.values()) and next(watched, None) is not None:
-            pass
 
     def tables(self) -> list[LabelTable]:
         """One for each item whose labels repeat, in the items' order."""
@@ -85,7 +77,6 @@ class LabelCounts:
     def _count(self, one: Joined) -> None:
         first = one.predictions[0]
         own = self._own.get((first["eval"], first["model"]))
-        before = self._before(first)
         if own is None or own.is_over:
             return
         sample = _sample(one, own.reading)
@@ -94,24 +85,13 @@ class LabelCounts:
         except UsageError:
             own.is_over = True
             return
-        if before is not None and sample["error"] is None:
-            said = _said_before(before, sample["choices"])
+        if one.compared is not None and sample["error"] is None:
+            said = _said_before(one.compared["before"], sample["choices"])
             if said is not None:
                 own.pairs += 1
                 true = own.tally.true(sample)
                 own.change[true, own.tally.said(sample)] += 1
                 own.change[true, said] -= 1
-
-    def _before(self, first: Row) -> Json | None:
-        """What the baseline had for the sample; both files hold one order, so that one row ahead is enough."""
-        if self._next is None or any(self._next[name] != first[name] for name in _IDENTITY):
-            return None
-        row, self._next = self._next, next(self._compared, None)
-        before: Json = row["before"]
-        return before
-
-
-_IDENTITY = ("eval", "model", "sample_id", "epoch")
 
 
 def _sample(one: Joined, reading: str) -> dict[str, Any]:

@@ -6,6 +6,8 @@
     pass: { color: "var(--good)", symbol: "circle" },
   };
 
+  const MOST_NAMES = 20;
+
   function lineName(line) {
     const metrics = new Set(data.changes.lines.map((one) => one.metric));
     return [named(line.eval, line.model), metrics.size > 1 ? line.metric : "", line.group].filter(Boolean).map(visible).join(" · ");
@@ -58,7 +60,9 @@
       ...[...drawn].filter(([, lines]) => lines.some((one) => one.at !== null)).map(([unit, lines]) => dropPlot(unit, lines)));
     if (changes.lines.length) byId("changes").append(table(heads, changes.lines.flatMap(changeRows), true));
     if (changes.unheld.length) {
-      byId("changes").append(el("p", { class: "small" }, "Held against nothing: ", visible(changes.unheld.map(([name, model]) => named(name, model)).join(", ")), "."));
+      const names = changes.unheld.slice(0, MOST_NAMES).map(([name, model]) => visible(named(name, model)));
+      const more = changes.unheld.length - names.length;
+      byId("changes").append(el("p", { class: "small" }, "Held against nothing: ", names.join(", "), more ? ` and ${count(more)} more.` : "."));
     }
     byId("changes").append(el("p", { class: "small soft" }, "A drop is positive where this run is worse. Pass: the bound is below the margin. Regressed: p, that of a drop of at most the margin, is at most its level. ",
       "Would see: the drop that this comparison would call regressed four times in five."));

@@ -53,10 +53,10 @@
     for (const owner of owners.filter((one) => one.blocks.some((block) => block.groups.length))) names.set(owner.name, [...(names.get(owner.name) || []), owner]);
     if (!names.size) return;
     byId(id).hidden = false;
-    for (const [name, own] of names) {
+    for (const [number, [name, own]] of [...names].entries()) {
       const entries = () => own.flatMap((owner) => openBlocks(owner).flatMap((block) => block.groups.map(([group, ...figure]) =>
         ({ label: group, model: owner.model, reading: block.reading, figure: figureOf(figure), pooled: false }))));
-      const box = el("details", { open: open && names.size === 1 }, el("summary", {}, visible(name), id === "suites" ? " by group" : ""));
+      const box = el("details", { open: open && number === 0 }, el("summary", {}, visible(name), id === "suites" ? " by group" : ""));
       whenOpen(box, () => [el("div", { class: "plots" }, byMetric(entries()).slice(0, 4).map((one) => scorePlot(one, `of ${visible(name)} by group`))),
         own.map((owner) => [own.length > 1 ? el("h3", {}, visible(owner.model)) : null, groups(owner.blocks)])]);
       byId(id).append(box);

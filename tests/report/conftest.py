@@ -17,6 +17,7 @@ from pytest_audiobench.report import html, run_files
 from pytest_audiobench.report.lines import write_lines
 from pytest_audiobench.report.parts import FOLDER, Lines, write_part
 from pytest_audiobench.report.run_files import Heading
+from pytest_audiobench.report.samples import COMPARED
 from pytest_audiobench.runs.record import ItemRecord, MetricRecord, ReadingRecord, RegressionRecord, VerdictRecord
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -320,7 +321,7 @@ class Runs:
         folder = self.begun(*items)
         record = run_files.collect(folder, heading(**changes)) | {"baseline": baseline}
         if compared:
-            write_lines(folder / html.COMPARED, compared)
+            write_lines(folder / COMPARED, compared)
         path = html.write_page(folder, record, budget_bytes)
         run_files.finish(folder, record)
         return path
@@ -347,10 +348,30 @@ class Opened:
     complaints: list[str] = field(default_factory=list)
 
     def samples(self) -> list[str]:
-        return self.page.locator("article.sample").all_inner_texts()
+        """The texts of the cards of all samples that match, opened one after the other."""
+        return self._walk("card => card.innerText")
 
     def answers(self) -> list[str]:
-        return self.page.locator("article.sample .answer").all_inner_texts()
+        """The texts of the answers on these cards."""
+        found = self._walk("card => [...card.querySelectorAll('.answer')].map((one) => one.innerText)")
+        return [text for texts in found for text in texts]
+
+    def _walk(self, what: str) -> list[Any]:
+        return self.page.evaluate(
+            f"""() => {{
+              const what = {what};
+              const press = (key) => document.dispatchEvent(new KeyboardEvent("keydown", {{ key }}));
+              const first = document.querySelector("#rows .row");
+              const count = first === null ? 0 : Number(first.getAttribute("aria-setsize"));
+              document.getElementById("list").focus();
+              press("Home");
+              return Array.from({{ length: count }}, () => {{
+                const found = what(document.querySelector("#card article"));
+                press("j");
+                return found;
+              }});
+            }}"""
+        )
 
 
 @pytest.fixture(scope="module")
