@@ -31,8 +31,9 @@ class Question(NamedTuple):
 
 class Drop(NamedTuple):
     """``value`` is the drop, ``lower`` and ``upper`` its two-sided 95 % interval, ``bound`` its one-sided upper
-    bound at 1 - alpha, ``p`` that of "the drop is at most the margin", ``detectable`` the smallest drop that would be called a
-    regression with the asked power. Each is None where it is not known, and ``method`` says why; else it says how.
+    bound at 1 - alpha, ``p`` that of "the drop is at most the margin", ``detectable`` the smallest drop that would be
+    called a regression with the asked power. Each is None where it is not known, and ``method`` says why; else it says
+    how.
     """
 
     value: float
