@@ -90,7 +90,7 @@ def baseline_from(
         raise UsageError(f"{text!r} names no baseline: give {_FORMS}")
     if text == LAST or text.startswith(f"{LAST}#"):
         alias = text.partition("#")[2]
-        return _chosen(_of_run(_last(reports, own_run, limit), "the last run, ", texts), alias)
+        return _chosen(_of_run(_last(reports, own_run, limit), texts), alias)
     if (whole := _there(text, reports, folder, texts)) is not None:
         return whole
     before, mark, alias = text.rpartition("#")
@@ -114,9 +114,9 @@ def _there(text: str, reports: Path, folder: Path, texts: bool) -> Baseline | No
     if place is None:
         return None
     if place.is_dir():
-        return _of_run(load(place), "the run ", texts)
+        return _of_run(load(place), texts)
     if place.name == RECORD and place.parent.is_dir():
-        return _of_run(load(place.parent), "the run ", texts)
+        return _of_run(load(place.parent), texts)
     return _of_file(read_bounded(place), text, str(place), text)
 
 
@@ -125,8 +125,8 @@ def _of_file(content: bytes, source: str, place: str, name: str) -> Baseline:
     return Baseline(source, place, hashlib.sha256(content).hexdigest(), {contents.alias: contents})
 
 
-def _of_run(run: Run, kind: str, texts: bool) -> Baseline:
-    source = f"{kind}{run.folder.name}"
+def _of_run(run: Run, texts: bool) -> Baseline:
+    source = f"the run {run.folder.name}"
     models = contents_of(run, source, texts)
     digest = hashlib.sha256((run.folder / RECORD).read_bytes()).hexdigest()
     return Baseline(source, str(run.folder), digest, models)
