@@ -46,12 +46,12 @@ def contents_of(run: Run, source: str, texts: bool) -> dict[str, Contents]:
     return found
 
 
-def lacks(record: Json, alias: str) -> list[str]:
+def lacks(record: Json, alias: str) -> tuple[str, ...]:
     """What the run is short of for this model, a sentence each: it ended early, or evals of it are no measurement.
 
     Skipped evals are none of it: that their data are not here was no accident of the run.
     """
-    return list(_lacks(record, alias))
+    return tuple(_lacks(record, alias))
 
 
 def _lacks(record: Json, alias: str) -> Iterator[str]:

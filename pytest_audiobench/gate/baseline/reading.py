@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from pytest_audiobench.runs.suites import HASHES
 
 _HEAD = ("schema", "version", "run", "finished", "hashes", "model", "limit", "epochs", "missing", "evals")
 _MODEL = ("alias", "spec", "digest", "fingerprint", "noise")
+_CONSTANT = re.compile(rb"[\[,:]\s*(-?Infinity|NaN)")
 _LFS = b"version https://git-lfs"
 _KIND = SCHEMA.rpartition("/")[0]
 
@@ -37,7 +39,7 @@ def decoded(content: bytes, name: str) -> Contents:
 
     Raises UsageError for whatever no ``audiobench baseline update`` of this version can have written.
     """
-    remedy = f"put it back from git, or write it anew: audiobench baseline update RUN --out {name}"
+    remedy = "put it back from git, or write it anew with audiobench baseline update RUN"
     if not content.strip():
         raise UsageError(f"{name} is empty: {remedy}")
     if content.startswith(_LFS):
@@ -49,6 +51,10 @@ def decoded(content: bytes, name: str) -> Contents:
         raise UsageError(f"{name}, line {line} is not UTF-8, so this is no baseline: {remedy}") from None
     except json.JSONDecodeError as error:
         raise UsageError(f"{name}, line {error.lineno} is not JSON ({_why(content, error)}): {remedy}") from None
+    except _Constant as error:
+        found = _CONSTANT.search(content)
+        line = content.count(b"\n", 0, found.start(1) if found else 0) + 1
+        raise UsageError(f"{name}, line {line} holds {error}, which is no number: {remedy}") from None
     except Wrong as error:
         raise UsageError(f"{name}: {error}: {remedy}") from None
     except (ValueError, RecursionError) as error:
@@ -118,7 +124,7 @@ def _contents(value: object, source: str) -> Contents:
         epochs=head.count("epochs", 1),
         sides=sides,
         figures=figures,
-        missing=[text(one, "missing") for one in head.items("missing")],
+        missing=tuple(text(one, "missing") for one in head.items("missing")),
     )
 
 
@@ -145,20 +151,25 @@ def _check_finite(value: object, place: str) -> None:
 
 
 def _no_constant(name: str) -> None:
-    raise Wrong("a number", f"is {name}, which no statistic can be")
+    raise _Constant(name)
+
+
+class _Constant(Exception):
+    """NaN or an infinity, which are no JSON and no statistic."""
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
-        raise Wrong("an object", f"has {shown(next(one for one in names if names.count(one) > 1))} twice")
+        twice = next(name for name in names if names.count(name) > 1)
+        raise Wrong(f"the object that begins with {shown(names[0])}: {shown(pairs[0][1])}", f"has {shown(twice)} twice")
     return found
 
 
 def _why(content: bytes, error: json.JSONDecodeError) -> str:
     if any(content.find(mark) >= 0 for mark in (b"\n<<<<<<< ", b"\n>>>>>>> ")):
         return "it holds both sides of a merge conflict"
-    if error.pos >= len(error.doc.rstrip()) - 1:
+    if not content.rstrip().endswith(b"}"):
         return "it ends too early: the file was cut"
     return error.msg

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -79,7 +79,7 @@ def _eval(side: Side, figures: Mapping[str, Sequence[Figure]]) -> bytes:
         + b",\n"
         + b'"groups":{'
         + b",".join(b"\n" + _json(key) + b":" + text.encode() for text, key in sorted(keys.items(), key=itemgetter(1)))
-        + b"},\n"
+        + b"\n},\n"
         + _member("prompt", common)
         + _list("samples", [_sample(row, names, keys, common) for row in rows])
         + b"}"
@@ -169,11 +169,7 @@ def _member(name: str, value: Any) -> bytes:
 
 
 def _list(name: str, values: Sequence[bytes]) -> bytes:
-    return _json(name) + b":[" + b",".join(_lines(values)) + b"]"
-
-
-def _lines(values: Sequence[bytes]) -> Iterator[bytes]:
-    return (b"\n" + value for value in values)
+    return _json(name) + b":[" + b",".join(b"\n" + value for value in values) + b"\n]"
 
 
 def _json(value: Any) -> bytes:
