@@ -107,10 +107,11 @@ def test_the_order_of_rows_evals_and_keys_does_not_show(plain):
 
 def test_what_most_samples_do_not_have_costs_nothing_elsewhere():
     rows = [row("a"), row("b", correct=None, statuses={"letters": "error"}), row("c", failures=("loop",), text="no no")]
-    lines = encoded(contents(side(rows))).splitlines()
-    assert lines[-7].endswith(b'"],')
-    assert b"[null]" in lines[-4] and lines[-4].endswith(b'{"statuses":["error"]}],')
-    assert lines[-3].endswith(b'{"failures":["loop"],"text":"no no"}]]}')
+    lines = [line for line in encoded(contents(side(rows))).splitlines() if line[:2] == b'["']
+    assert lines[0].endswith(b'"],')
+    assert b"[null]" in lines[1]
+    assert lines[1].endswith(b'{"statuses":["error"]}],')
+    assert lines[2].endswith(b'{"failures":["loop"],"text":"no no"}]')
 
 
 def test_statistics_that_differ_from_sample_to_sample_keep_their_names():
@@ -405,7 +406,7 @@ def whole(draw):
         figures={one.eval: {} for one in own},
         run=draw(NAMES),
         limit=draw(st.none() | st.integers(1, 100)),
-        missing=draw(st.lists(NAMES, max_size=2)),
+        missing=tuple(draw(st.lists(NAMES, max_size=2))),
     )
 
 
