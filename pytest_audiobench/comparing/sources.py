@@ -149,30 +149,31 @@ def _chosen(baseline: Baseline, alias: str) -> Baseline:
 
 
 def _last(reports: Path, own_run: str | None, limit: int | None) -> Run:
-    passed_over: list[str] = []
-    found: list[Run] = []
-    for run in _finished(reports):
-        if run.folder.name != own_run:
-            why = _unfit(run, limit)
-            if why:
-                passed_over.append(f"{run.folder.name} {why}")
-            else:
-                found.append(run)
-    if not found:
-        others = f" ({'; '.join(passed_over[-3:])})" if passed_over else ""
-        raise UsageError(
-            f"last finds no finished run in {reports}{others}: run once without a baseline, or name a file or a run"
-        )
-    return max(found, key=lambda run: (str(run.record["finished"]), str(run.record["started"]), run.folder.name))
+    passed_over = []
+    for run in sorted(_finished(reports), key=_when, reverse=True):
+        if run.folder.name == own_run:
+            continue
+        why = _unfit(run, limit)
+        if why is None:
+            return run
+        passed_over.append(f"{run.folder.name} {why}")
+    others = f" ({'; '.join(passed_over[:3])})" if passed_over else ""
+    raise UsageError(
+        f"last finds no whole run in {reports}{others}: run once without a baseline, or name a file or a run"
+    )
 
 
 def _finished(reports: Path) -> Iterator[Run]:
-    for path in sorted(reports.glob(f"*/{RECORD}")):
+    for path in reports.glob(f"*/{RECORD}"):
         try:
             yield load(path.parent)
         except UsageError:
             # Another version's run, or one that was cut, is none that this one could be held against.
             continue
+
+
+def _when(run: Run) -> tuple[str, str, str]:
+    return str(run.record.get("finished")), str(run.record.get("started")), run.folder.name
 
 
 def _unfit(run: Run, limit: int | None) -> str | None:
