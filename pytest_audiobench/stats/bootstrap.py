@@ -159,7 +159,9 @@ def resampled_rows(table: Table, clusters: Clusters) -> tuple[Floats, int, str]:
 
 
 def _whole(drawn: npt.NDArray[np.int64], starts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    return np.concatenate([np.arange(starts[unit], starts[unit + 1]) for unit in drawn])
+    sizes = (starts[1:] - starts[:-1])[drawn]
+    ends = np.cumsum(sizes)
+    return np.arange(ends[-1]) + np.repeat(starts[drawn] - ends + sizes, sizes)
 
 
 def _generator(told: bytes) -> np.random.Generator:

@@ -44,7 +44,7 @@ def sums_drop(
     if not math.isfinite(value):
         return no_drop(value, "the value is not finite")
     # The same resamples whichever run is the first, so that two runs exchanged have the opposite drop.
-    turned = tuple(totals[0][0]) > tuple(totals[1][0])
+    turned = totals[0][0].tolist() > totals[1][0].tolist()
     first, second = (after, before) if turned else (before, after)
     width = totals[turned].shape[1]
 
@@ -89,7 +89,7 @@ def rows_drop(
     value = sign * (before.value(before.rows) - after.value(after.rows))
     if not math.isfinite(value):
         return no_drop(value, "the value is not finite")
-    turned = tuple(before.rows.sum(axis=0)) > tuple(after.rows.sum(axis=0))
+    turned = before.rows.sum(axis=0).tolist() > after.rows.sum(axis=0).tolist()
     first, second = (after, before) if turned else (before, after)
     width = first.rows.shape[1]
 
