@@ -226,7 +226,7 @@ EDITS = {
     ),
     "a line too short": (
         lambda v: first(v)["samples"][0].pop(),
-        "sample number 1 must have 7 entries (id, epoch, scores",
+        "its line must have 7 entries (id, epoch, scores",
     ),
     "a score too many": (with_entry(2, [[1, 2]]), "must be 1 numbers (correct)"),
     "a reading's scores missing": (
