@@ -80,6 +80,13 @@ def test_what_was_written_is_read_back(plain):
     assert decoded(encoded(plain), "main.json") == plain
 
 
+def test_the_noise_floor_is_kept_for_every_eval(plain):
+    measured = {"dataset": "digits", "n": 50, "conditions": {"again": {"same_answers": 0.9, "score_shift": 0.1}}}
+    noisy = replace(plain, noise={"same_answers": 0.9, "score_shift": 0.1, "measured": [measured]})
+    found = decoded(encoded(noisy), "main.json")
+    assert found.noise == found.sides["sakura[animal]"].noise == noisy.noise
+
+
 def test_a_sample_is_a_line_and_a_changed_answer_changes_that_line_alone(plain):
     before = encoded(plain).splitlines()
     changed = contents(side([row("a"), row("b", groups={"hop": "single"})]))
