@@ -7,19 +7,16 @@ their digests and nothing else, so that an answer that got through all the same 
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import html
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from pytest_audiobench.protocols.failures import FAILURES
 from pytest_audiobench.report import view
 from pytest_audiobench.report.atomic import write_chunks
+from pytest_audiobench.report.page_frame import PLOT, encoded, page_frame
 from pytest_audiobench.report.page_samples import BUDGET_BYTES, Shown, bytes_on_page, page_samples
 from pytest_audiobench.report.run_files import LINE_FILES
 from pytest_audiobench.report.samples import joined
@@ -27,9 +24,6 @@ from pytest_audiobench.report.side_by_side import Sides
 from pytest_audiobench.report.went_wrong import sentence
 
 PAGE = "report.html"
-SCRIPTS = ("page.elements.js", "page.numbers.js", "page.samples.js")
-"""One script on the page, in this order."""
-
 _OF_RUN = ("run", "started", "finished", "command", "models", "hashes", "runtime", "notes", "epochs")
 _OF_ITEM = ("outcome", "message", "errors", "warnings", "hashes", "agreement", "asking")
 _OF_EVAL = ("name", "model", "verdict", "tone")
@@ -46,7 +40,9 @@ def write_page(folder: Path, record: Mapping[str, Any], budget_bytes: int = BUDG
     The page holds all numbers, and as many samples as these leave room for within ``budget_bytes``, or within a quarter
     of it where the numbers are so many; samples are shared among the evals. The page says what it left out.
     """
-    frame, content = _frame(record), _encode(_content(record))
+    drawn = _content(record)
+    frame = page_frame(f"{record['run']} · pytest-audiobench", [PLOT] if _has_plots(drawn) else [])
+    content = _encode(drawn)
     taken = sum(map(len, frame)) + bytes_on_page(content)
     shown = page_samples(joined(folder), record["items"], max(budget_bytes - taken, budget_bytes // 4))
     path = folder / PAGE
@@ -61,26 +57,12 @@ def escaped_json(text: str) -> str:
     return text
 
 
-def _frame(record: Mapping[str, Any]) -> tuple[bytes, bytes]:
-    """What stands before and after the page's data."""
-    style = _resource("page.css")
-    script = f'"use strict";\n(() => {{\n{"".join(map(_resource, SCRIPTS))}}})();\n'
-    parts = {
-        "policy": _policy(style, script),
-        "style": style,
-        "script": script,
-        "title": html.escape(f"{record['run']} · pytest-audiobench"),
-    }
-    before, after = _resource("page.html").split("{{data}}")
-    return _bytes(_filled(before, parts)), _bytes(_filled(after, parts))
-
-
 def _page(frame: tuple[bytes, bytes], content: str, shown: list[Shown]) -> Iterator[bytes]:
     yield frame[0]
-    yield _bytes(escaped_json(content[:-1] + ',"samples":['))
+    yield encoded(escaped_json(content[:-1] + ',"samples":['))
     for number, item in enumerate(shown):
         opening = _encode({"item": item.index, "total": item.total, "first": item.first})[:-1] + ',"rows":['
-        yield _bytes(escaped_json(("," if number else "") + opening + ",".join(item.rows) + "]}"))
+        yield encoded(escaped_json(("," if number else "") + opening + ",".join(item.rows) + "]}"))
     yield b"]}"
     yield frame[1]
 
@@ -130,29 +112,5 @@ def _sides(one: Sides) -> dict[str, Any]:
     return {**{name: getattr(one, name) for name in _OF_SIDES}, "rows": [asdict(row) for row in one.rows]}
 
 
-def _filled(template: str, parts: Mapping[str, str]) -> str:
-    for name, text in parts.items():
-        template = template.replace("{{" + name + "}}", text)
-    return template
-
-
-def _policy(style: str, script: str) -> str:
-    return (
-        f"default-src 'none'; style-src '{_source(style)}'; script-src '{_source(script)}'; "
-        "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'"
-    )
-
-
-def _source(text: str) -> str:
-    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
-
-
-def _resource(name: str) -> str:
-    return (files("pytest_audiobench.report") / name).read_text(encoding="utf-8")
-
-
-def _bytes(text: str) -> bytes:
-    try:
-        return text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").encode()
+def _has_plots(content: Mapping[str, Any]) -> bool:
+    return any(owner["sides"] for owner in (*content["evals"], *content["suites"]))
