@@ -38,6 +38,10 @@ from pytest_audiobench.runs.result import Result, as_metric
 from pytest_audiobench.runs.scoring import SHARES, Scored, score
 
 
+class InconclusiveWarning(pytest.PytestWarning):
+    """An eval neither regressed nor is known not to have: it has too few samples to tell."""
+
+
 class Wrong(NamedTuple):
     """What is wrong with an eval; ``instrument`` where nothing is known to be, but it cannot be compared."""
 
@@ -280,10 +284,21 @@ class Evaluator:
             record = evaluation.result.record
             record.regressions = regressions
             record.warnings += filter(None, [self._against.note(evaluation, self._own_lines)])
-            for one in filter(self._against.wrong, regressions):
+            for one in regressions:
                 text = f"{line_text(one, record.readings[0].name)}: {one.detail}"
-                wrong.append(Wrong(text, one.status == "not_comparable"))
+                if self._against.wrong(one) or (one.status == "inconclusive" and not self._warned(record.eval, text)):
+                    wrong.append(Wrong(text, one.status == "not_comparable"))
         return wrong
+
+    def _warned(self, eval_: str, text: str) -> bool:
+        """Warn of what is inconclusive, where that is asked for; whether it is no more than a warning."""
+        if self._session.options.inconclusive == "warn":
+            try:
+                self._item.warn(InconclusiveWarning(f"{eval_} is inconclusive: {text}"))
+            except InconclusiveWarning:
+                # Who turns warnings into errors (-W error) wants a failure.
+                return False
+        return True
 
     def _taken_names(self) -> list[str]:
         """Numbers that the test recorded under the name of one that was measured."""
