@@ -129,7 +129,7 @@
     if (all.length >= total) return null;
     const parts = data.samples.ranks.filter(([, found]) => found).map(([why, found, kept]) =>
       `${kept === found ? "all" : `${count(kept)} of the`} ${count(found)} that ${why}`);
-    return el("p", { class: "banner plain", role: "note" },
+    return el("p", { id: "cut", class: "banner plain", role: "note" },
       `This page holds ${count(all.length)} of ${count(total)} samples, to stay small: ${parts.join(", ")}. ${data.files.join(", ")} beside it hold all.`);
   }
 
