@@ -21,6 +21,7 @@ from pytest_audiobench.plugin.keys import REQUIRED
 from pytest_audiobench.plugin.presence import present_judges, present_model
 from pytest_audiobench.plugin.session import EvalSession
 from pytest_audiobench.protocols.protocol import Protocol
+from pytest_audiobench.report.excerpts import write_excerpts
 from pytest_audiobench.report.item_lines import lines_of
 from pytest_audiobench.report.junit import properties
 from pytest_audiobench.report.parts import write_part
@@ -249,6 +250,8 @@ class Evaluator:
         for evaluation in self._evaluations:
             record = evaluation.result.record
             record.outcome, record.message = outcome, message
+            which = self._session.options.report_audio
+            record.warnings += write_excerpts(self._session.place.parts, evaluation, self._handle, which, None)
             write_part(self._session.place.parts, record, lines_of(evaluation))
             self._item.user_properties.extend(properties(record))
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import pytest
 
 DEFAULT_MODEL = "baseline:listener"
+REPORT_AUDIO = ("none", "flips", "all")
 
 _LISTS = {
     "model": (
@@ -47,6 +48,11 @@ _VALUES = {
     "max-requests": ("N", "how many requests this run may send to servers of others"),
     "config": ("FILE", "thresholds (default audiobench.toml, else [tool.audiobench] in pyproject.toml)"),
     "reports": ("FOLDER", "where runs are written (default reports)"),
+    "report-audio": (
+        "none|flips|all",
+        "whose sound report.html holds: the samples that changed since the baseline, or a few wrong ones (flips, the "
+        "default), as many as fit (all), or nobody's",
+    ),
     "run": ("NAME", "this run's name under the reports folder (default: date, time and a random end)"),
 }
 
@@ -89,6 +95,7 @@ class Options(NamedTuple):
     serve_command: str
     max_cost_usd: float | None
     max_requests: int | None
+    report_audio: str
 
 
 def read_options(config: pytest.Config) -> Options:
@@ -118,6 +125,7 @@ def read_options(config: pytest.Config) -> Options:
         serve_command=_value(config, "serve-command"),
         max_cost_usd=_decimal(config, "max-cost"),
         max_requests=_whole(config, "max-requests", least=1),
+        report_audio=_one_of(config, "report-audio", REPORT_AUDIO),
     )
 
 
@@ -169,6 +177,14 @@ def _decimal(config: pytest.Config, name: str) -> float | None:
     if not 0 <= value < math.inf:
         raise pytest.UsageError(f"--ab-{name} takes a number from 0 up, not {text!r}")
     return value
+
+
+def _one_of(config: pytest.Config, name: str, allowed: tuple[str, ...]) -> str:
+    """One of ``allowed``, the second where nothing is said."""
+    text = _value(config, name) or allowed[1]
+    if text not in allowed:
+        raise pytest.UsageError(f"--ab-{name} takes {', '.join(allowed[:-1])} or {allowed[-1]}, not {text!r}")
+    return text
 
 
 def _refresh(config: pytest.Config) -> bool:
