@@ -41,6 +41,7 @@ class Controller:
         self.cautions: list[str] = []
         self.outcomes: dict[str, str] = {}
         self.messages: dict[str, str] = {}
+        self.located: dict[str, tuple[str, int | None]] = {}
         self.required: dict[str, int] = {}
         self.trouble = ""
         self.started = time.time()
@@ -111,6 +112,7 @@ class Controller:
         # A worker that dies is reported by xdist with when == "???", which is a report like any other.
         if report.nodeid not in self.expected or (report.when == "teardown" and not report.failed):
             return
+        self.located[report.nodeid] = report.location[:2]
         if report.when == "setup" and report.passed:
             return
         outcome = "passed" if hasattr(report, "wasxfail") else report.outcome

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +14,12 @@ from pytest_audiobench.models.remote.budget import spent_note
 from pytest_audiobench.plugin.collection import session_of
 from pytest_audiobench.plugin.controller import Controller, Expected
 from pytest_audiobench.plugin.options import read_options
-from pytest_audiobench.report import run_files
+from pytest_audiobench.report import github, run_files
 from pytest_audiobench.report.html import write_page
 from pytest_audiobench.report.markdown import append_summary
 from pytest_audiobench.report.parts import Lines, whole_parts, write_part
 from pytest_audiobench.report.runtime import iso, runtime
-from pytest_audiobench.report.terminal import summary_lines
+from pytest_audiobench.report.terminal import Line, summary_lines, verdict_lines
 from pytest_audiobench.runs.record import ItemRecord
 from pytest_audiobench.runs.texts import message
 
@@ -70,12 +70,34 @@ def summarise(reporter: Any, controller: Controller) -> None:
     if controller.trouble:
         reporter.write_line(controller.trouble, red=True)
     if controller.run is None:
+        annotate(reporter, controller)
         return
     if not controller.all_skipped and controller.run["items"]:
         reporter.section("audiobench", sep="=")
-        for text, style in summary_lines(controller.run, reporter._tw.fullwidth):
-            reporter.write_line(text, **({style: True} if style else {}))
+        _write(reporter, summary_lines(controller.run, reporter._tw.fullwidth))
     reporter.write_line(f"report: {_shown(controller.place.folder / 'report.html')}")
+    _write(reporter, verdict_lines(controller.run, reporter._tw.fullwidth))
+    annotate(reporter, controller)
+
+
+def annotate(reporter: Any, controller: Controller) -> None:
+    """On a GitHub runner, what failed beside the line of its test.
+
+    A runner reads the job's output, which is pytest's terminal: nothing captures what is written at this point.
+    """
+    if os.environ.get("GITHUB_ACTIONS") != "true":
+        return
+    root = reporter.config.rootpath
+    checkout = Path(os.environ.get("GITHUB_WORKSPACE") or root)
+    tests = github.places(controller.located, root, checkout)
+    told = github.commands(controller.run, tests) if controller.run else github.trouble(controller.trouble)
+    for line in told:
+        reporter.write_line(line)
+
+
+def _write(reporter: Any, lines: Iterable[Line]) -> None:
+    for text, style in lines:
+        reporter.write_line(text, **({style: True} if style else {}))
 
 
 def _fill_in(controller: Controller, stopped: bool) -> None:

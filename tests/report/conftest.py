@@ -19,7 +19,7 @@ from pytest_audiobench.report.lines import Row, write_lines
 from pytest_audiobench.report.parts import FOLDER, Lines, write_part
 from pytest_audiobench.report.run_files import Heading
 from pytest_audiobench.report.samples import COMPARED
-from pytest_audiobench.runs.record import ItemRecord, MetricRecord, ReadingRecord, VerdictRecord
+from pytest_audiobench.runs.record import ItemRecord, MetricRecord, ReadingRecord, RegressionRecord, VerdictRecord
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
@@ -53,6 +53,7 @@ class Made:
     epochs: int = 1
     outcome: Any = "passed"
     verdicts: list[VerdictRecord] = field(default_factory=list)
+    regressions: list[RegressionRecord] = field(default_factory=list)
     limited: bool = False
     question: str = "Which animal is heard?"
     others: dict[str, Reads] = field(default_factory=dict)
@@ -129,6 +130,7 @@ class Made:
             },
             control=self.control,
             verdicts=self.verdicts,
+            regressions=self.regressions,
             outcome=self.outcome,
         )
 
@@ -233,6 +235,50 @@ def heading(**changes: Any) -> Heading:
     return Heading(**values | changes)
 
 
+BASELINE = {
+    "source": "baselines/main.json",
+    "digest": "ab12",
+    "model": "good",
+    "spec": "hf:checkpoints/good",
+    "run": "2026-11-19-main",
+    "limit": None,
+}
+
+
+def regression(status: Any = "regressed", **changes: Any) -> RegressionRecord:
+    """A regression line with a verdict and numbers that go with it."""
+    if status == "not_comparable":
+        names = ("baseline", "value", "drop", "lower", "upper", "bound", "p", "detectable")
+        changes = dict.fromkeys(names) | {"pairs": 0, "worse": 0, "better": 0} | changes
+    values: dict[str, Any] = {
+        "metric": "accuracy",
+        "reading": "letters",
+        "group": {},
+        "unit": "share",
+        "direction": "higher",
+        "baseline": 0.9875,
+        "value": 0.125,
+        "drop": 0.8625,
+        "lower": 0.78,
+        "upper": 0.93,
+        "bound": 0.92,
+        "margin": 0.01,
+        "p": 1e-9,
+        "alpha": 0.05,
+        "lines": 7,
+        "detectable": 0.05,
+        "pairs": 80,
+        "clusters": None,
+        "worse": 69,
+        "better": 2,
+        "left_out": {},
+        "examples": {},
+        "method": "exact McNemar",
+        "detail": f"the sentence of a line that is {status}",
+    }
+    return RegressionRecord(status, **values | changes)
+
+
 @dataclass(frozen=True)
 class Runs:
     """Makes runs under a folder of reports."""
@@ -254,6 +300,22 @@ class Runs:
         run_files.finish(folder, record)
         return folder, record
 
+    def gated(self, *items: Made, name: str = "run", before: str = "(a) cat", **changes: Any) -> tuple[Path, Any]:
+        """A finished run that was held against a baseline, whose answers were all right and read ``before``."""
+        folder = self.begun(*items, name=name)
+        record = run_files.collect(folder, heading(**changes)) | {"baseline": BASELINE}
+        right = {"status": "parsed", "scores": {"correct": 1.0}, "text": before, "failures": []}
+        rows = [
+            {name: row[name] for name in ("eval", "model", "sample_id", "epoch", "reading")}
+            | {"change": "same" if row["scores"] == {"correct": 1.0} else "worse", "before": right}
+            for item in items
+            for row in item.lines.scored
+            if row["reading"] == "letters" and row["status"] != "error"
+        ]
+        write_lines(folder / "compared_predictions.jsonl", rows)
+        run_files.finish(folder, record)
+        return folder, record
+
     def page(
         self, *items: Made, budget_bytes: int = html.BUDGET_BYTES, compared: Sequence[Row] = (), **changes: Any
     ) -> Path:
@@ -271,6 +333,7 @@ class Runs:
         return Made(index, eval_name, answers, **changes)
 
     heading = staticmethod(heading)
+    regression = staticmethod(regression)
 
 
 @pytest.fixture
