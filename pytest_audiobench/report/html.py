@@ -17,7 +17,9 @@ from pytest_audiobench.protocols.failures import FAILURES
 from pytest_audiobench.report import view
 from pytest_audiobench.report.atomic import write_chunks
 from pytest_audiobench.report.page_frame import PLOT, encoded, page_frame
-from pytest_audiobench.report.page_samples import BUDGET_BYTES, Shown, bytes_on_page, page_samples
+from pytest_audiobench.report.page_samples import BUDGET_BYTES, PageSamples, bytes_on_page, page_samples
+from pytest_audiobench.report.page_sounds import PageSounds, page_sounds
+from pytest_audiobench.report.parts import FOLDER
 from pytest_audiobench.report.run_files import LINE_FILES
 from pytest_audiobench.report.samples import joined
 from pytest_audiobench.report.side_by_side import Sides
@@ -46,7 +48,7 @@ def write_page(folder: Path, record: Mapping[str, Any], budget_bytes: int = BUDG
     taken = sum(map(len, frame)) + bytes_on_page(content)
     shown = page_samples(joined(folder), record["items"], max(budget_bytes - taken, budget_bytes // 4))
     path = folder / PAGE
-    write_chunks(path, _page(frame, content, shown))
+    write_chunks(path, _page(frame, content, shown, page_sounds(folder / FOLDER)))
     return path
 
 
@@ -57,13 +59,13 @@ def escaped_json(text: str) -> str:
     return text
 
 
-def _page(frame: tuple[bytes, bytes], content: str, shown: list[Shown]) -> Iterator[bytes]:
+def _page(frame: tuple[bytes, bytes], content: str, shown: PageSamples, sounds: PageSounds) -> Iterator[bytes]:
     yield frame[0]
-    yield encoded(escaped_json(content[:-1] + ',"samples":['))
-    for number, item in enumerate(shown):
-        opening = _encode({"item": item.index, "total": item.total, "first": item.first})[:-1] + ',"rows":['
-        yield encoded(escaped_json(("," if number else "") + opening + ",".join(item.rows) + "]}"))
-    yield b"]}"
+    yield encoded(escaped_json(f'{content[:-1]},"samples":{_encode(shown.index(sounds))}}}'))
+    # What is not needed at once lies in elements of its own, so that it is not parsed at once.
+    for attributes, text in (*shown.elements(), *sounds.elements()):
+        yield f"</script>\n<script {attributes}>".encode()
+        yield encoded(escaped_json(text))
     yield frame[1]
 
 

@@ -1,6 +1,5 @@
   const data = JSON.parse(document.getElementById("data").textContent);
   const byId = (id) => document.getElementById(id);
-  const PER_PAGE = 25;
   const SHORT = 600;
 
   // Everything enters the document here, as text: nothing on this page is ever parsed as markup.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -14,9 +15,10 @@ from pytest_audiobench.identity import digest
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.protocols.failures import FAILURES
 from pytest_audiobench.report import html, run_files
-from pytest_audiobench.report.lines import write_lines
+from pytest_audiobench.report.lines import Row, write_lines
 from pytest_audiobench.report.parts import FOLDER, Lines, write_part
 from pytest_audiobench.report.run_files import Heading
+from pytest_audiobench.report.samples import COMPARED
 from pytest_audiobench.runs.record import ItemRecord, MetricRecord, ReadingRecord, RegressionRecord, VerdictRecord
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -37,7 +39,7 @@ class Made:
     """One item to write: ``answers`` are (text, status, right) per sample; status "error" is a failed asking.
 
     ``others`` are further readings by name, ``wording`` the classes of failures that a text shows,
-    ``verdict`` what a judge said of each.
+    ``verdict`` what a judge said of each; ``amend`` changes a sample's rows of predictions before they are written.
     """
 
     index: int
@@ -58,6 +60,7 @@ class Made:
     wording: dict[str, tuple[str, ...]] = field(default_factory=dict)
     control: bool = False
     verdict: str = ""
+    amend: Callable[[int, dict[str, Any]], None] = lambda number, row: None
 
     @property
     def readings(self) -> dict[str, Reads]:
@@ -158,7 +161,9 @@ class Made:
     def _predictions(self) -> Iterator[dict[str, Any]]:
         n = len(self.answers) // self.epochs
         for number, (text, status, right) in enumerate(self.answers):
-            yield self._base(number) | self._prediction(number % n, text, status, right)
+            made = self._base(number) | self._prediction(number % n, text, status, right)
+            self.amend(number, made)
+            yield made
             if self.verdict:
                 row = self._base(number) | self._prediction(number % n, self.verdict, status, right)
                 yield row | {"stage": "grade", "role": "judge"}
@@ -311,10 +316,14 @@ class Runs:
         run_files.finish(folder, record)
         return folder, record
 
-    def page(self, *items: Made, budget_bytes: int = html.BUDGET_BYTES, **changes: Any) -> Path:
-        """The page of a finished run."""
+    def page(
+        self, *items: Made, budget_bytes: int = html.BUDGET_BYTES, compared: Sequence[Row] = (), **changes: Any
+    ) -> Path:
+        """The page of a finished run; ``compared`` are the rows of compared_predictions.jsonl."""
         folder = self.begun(*items)
         record = run_files.collect(folder, heading(**changes))
+        if compared:
+            write_lines(folder / COMPARED, compared)
         path = html.write_page(folder, record, budget_bytes)
         run_files.finish(folder, record)
         return path
@@ -339,11 +348,42 @@ class Opened:
     page: Any
     complaints: list[str] = field(default_factory=list)
 
+    def choose(self, facet: str, value: str) -> None:
+        """Press a filter's chip."""
+        self.page.get_by_role("group", name=facet).get_by_role(
+            "button", name=re.compile(rf"^(✓ )?{value} [\d,]+$")
+        ).click()
+
+    def counts(self, facet: str) -> dict[str, int]:
+        """How many each chip of a filter would leave."""
+        texts = self.page.get_by_role("group", name=facet).get_by_role("button").all_inner_texts()
+        return {name: int(number.replace(",", "")) for name, _, number in (text.rpartition(" ") for text in texts)}
+
     def samples(self) -> list[str]:
-        return self.page.locator("article.sample").all_inner_texts()
+        """The texts of the cards of all samples that match, opened one after the other."""
+        return self._walk("card => card.innerText")
 
     def answers(self) -> list[str]:
-        return self.page.locator("article.sample .answer").all_inner_texts()
+        """The texts of the answers on these cards."""
+        found = self._walk("card => [...card.querySelectorAll('.answer')].map((one) => one.innerText)")
+        return [text for texts in found for text in texts]
+
+    def _walk(self, what: str) -> list[Any]:
+        return self.page.evaluate(
+            f"""() => {{
+              const what = {what};
+              const press = (key) => document.dispatchEvent(new KeyboardEvent("keydown", {{ key }}));
+              const first = document.querySelector("#rows .row");
+              const count = first === null ? 0 : Number(first.getAttribute("aria-setsize"));
+              document.getElementById("list").focus();
+              press("Home");
+              return Array.from({{ length: count }}, () => {{
+                const found = what(document.querySelector("#card article"));
+                press("j");
+                return found;
+              }});
+            }}"""
+        )
 
 
 @pytest.fixture(scope="module")
@@ -360,6 +400,7 @@ def browser() -> Iterator[Any]:
 @pytest.fixture
 def opened(browser: Any) -> Iterator[Any]:
     context = browser.new_context(offline=True)
+    context.set_default_timeout(10_000)
 
     def open_(path: Path) -> Opened:
         one = Opened(context.new_page())

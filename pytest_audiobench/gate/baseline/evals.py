@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from pytest_audiobench.errors import UsageError
 from pytest_audiobench.gate.baseline.contents import COMMON, LONGEST_TEXT, Figure
 from pytest_audiobench.gate.baseline.fields import Fields, Wrong, count, items, number, shown, text, texts
-from pytest_audiobench.metrics.metric import Statistics
+from pytest_audiobench.metrics.metric import MetricKind, Statistics
 from pytest_audiobench.metrics.registry import is_known, metric_kind
 from pytest_audiobench.runs.scoring import SHARES, STATUSES
 from pytest_audiobench.runs.sides import Side, SideRow
@@ -216,17 +217,24 @@ def _check_statistics(reading: _Reading, rows: Sequence[SideRow], place: str) ->
             if scores is None:
                 continue
             try:
-                if kind.parts is not None:
-                    kind.parts(scores)
-                elif kind.summed is not None:
-                    _ = [scores[name] for name in kind.summed.names]
-            except KeyError as error:
+                _try_out(kind, scores)
+            except (KeyError, UsageError) as error:
+                what = f"has no {shown(error.args[0])}" if isinstance(error, KeyError) else f"cannot be used: {error}"
                 raise Wrong(
                     f"{place}, sample {shown(row.sample_id)}",
-                    f"has no {shown(error.args[0])}, of which {figure.name} by {shown(reading.name)} is made",
+                    f"{what}, of which {figure.name} by {shown(reading.name)} is made",
                 ) from None
             if reading.statistics is not None:
                 break
+
+
+def _try_out(kind: MetricKind, scores: Statistics) -> None:
+    """Raise KeyError or UsageError where ``kind`` cannot be made of such statistics."""
+    if kind.parts is not None:
+        kind.parts(scores)
+    for form in (kind.summed, kind.whole):
+        if form is not None:
+            form([scores])
 
 
 def _text_or_null(value: object, place: str) -> str | None:
