@@ -101,6 +101,12 @@ def test_a_run_whose_files_were_edited_is_one_sentence(reports):
     assert "is no row" in says("poor")
 
 
+def test_samples_that_are_there_twice_are_told(reports):
+    for path in (reports.folder / "good").glob("*.jsonl"):
+        path.write_bytes(path.read_bytes() * 2)
+    assert "has samples of calls/digits by listener twice: two evals of one name" in says("good")
+
+
 def test_a_run_that_measured_nothing_is_no_baseline(reports):
     reports.edit("good", lambda record: record.update(items=[]))
     assert "measured nothing" in says("good")
