@@ -29,8 +29,7 @@ class Rules(NamedTuple):
 class Comparison:
     """Lines of numbers, the first contender's beside the others'.
 
-    ``heading`` says what the reader must know before any number, ``notes`` what is left out. ``missing`` counts evals
-    of the first that another lacks.
+    ``heading`` says what the reader must know before any number, ``notes`` what is left out.
     """
 
     contenders: Sequence[Contender]
@@ -38,7 +37,6 @@ class Comparison:
     rules: Rules
     heading: Sequence[str]
     notes: Sequence[str]
-    missing: int
 
     @property
     def comparisons(self) -> int:
@@ -46,11 +44,12 @@ class Comparison:
         return max(1, sum(line.plan.comparisons for line in self.lines))
 
     def exit_status(self) -> int:
-        """1 when a line regressed; 6 where none did and one, or an eval, could not be compared; else 0."""
+        """1 when a line regressed; 6 where none did and one of the first's could not be compared; else 0."""
         statuses = {held.status for line in self.lines for held in line.held if held is not None}
         if "regressed" in statuses:
             return 1
-        return 6 if "not_comparable" in statuses or self.missing else 0
+        missing = any(line.plan.sides[0] is not None and None in line.plan.sides for line in self.lines)
+        return 6 if "not_comparable" in statuses or missing else 0
 
 
 def compare(found: Sequence[Contender], chosen: Chosen, rules: Rules) -> Comparison:
@@ -69,14 +68,13 @@ def compare(found: Sequence[Contender], chosen: Chosen, rules: Rules) -> Compari
     limited = _limited(found)
     made = alike(found, limited, _by_eval([one for _, one in differing]))
     lines, notes = planned(made, chosen)
-    missing = [_only(one, others) for one in [first]] + [_only(one, [first]) for one in others]
+    only = [_only(first, others), *(_only(one, [first]) for one in others)]
     return Comparison(
         contenders=made,
         lines=compared(lines, rules.alpha, rules.max_drop),
         rules=rules,
         heading=[*_allowed(first, differing), *_common(found, made, limited), *_lacking(found)],
-        notes=[*filter(None, missing), *notes, *_grouping(made, chosen)],
-        missing=sum(eval_ not in other.sides for other in others for eval_ in first.sides),
+        notes=[*filter(None, only), *notes, *_grouping(made, chosen)],
     )
 
 

@@ -37,7 +37,7 @@ def contenders(
     """All models that match ``model`` of all that is ``named``, in order, with their evals that match ``evals``.
 
     What can be named is what ``comparing/sources.py`` finds, among others runs by their name under ``reports``.
-    Raises UsageError where fewer than two are left, and where something named cannot be read.
+    Raises UsageError where fewer than two are left or no eval is, and where something named cannot be read.
     """
     found: list[Contender] = []
     for name in named:
@@ -50,6 +50,8 @@ def contenders(
     if len(found) < 2:
         have = f"only {found[0].source} has a model" if found else "nothing named has a model"
         raise UsageError(f"two are needed for a comparison, and {have} that matches {model!r}: name another run")
+    if not any(one.sides for one in found):
+        raise UsageError(f"no eval of {', '.join(dict.fromkeys(named))} matches {evals!r}")
     return found
 
 

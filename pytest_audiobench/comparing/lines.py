@@ -154,14 +154,14 @@ def _lines(
     chosen: Chosen,
     notes: dict[str, None],
 ) -> Iterator[Planned]:
-    first = next(side for side in sides if side is not None)
-    for metric in _metrics(first, reading, chosen.metrics):
+    for metric in _metrics([side for side in sides if side is not None], reading, chosen.metrics):
         if not is_known(metric):
             notes[f"{metric} of {name} is not compared: it is registered by a conftest.py that is not read here"] = None
             continue
-        for group in ({}, *_groups([side for side in sides if side is not None], chosen.groups)):
+        have = [side if side is not None and metric in side.metrics.get(reading, ()) else None for side in sides]
+        for group in ({}, *_groups([side for side in have if side is not None], chosen.groups)):
             if not group or metric not in SHARES:
-                yield Planned(suite, name, is_pooled, metric_kind(metric), reading, group, sides)
+                yield Planned(suite, name, is_pooled, metric_kind(metric), reading, group, have)
 
 
 def _readings(side: Side, wanted: Sequence[str]) -> list[str]:
@@ -170,11 +170,9 @@ def _readings(side: Side, wanted: Sequence[str]) -> list[str]:
     return [name for name in side.readings if ALL in wanted or name in wanted]
 
 
-def _metrics(side: Side, reading: str, wanted: Sequence[str]) -> list[str]:
-    own = side.metrics.get(reading, ())
-    if HEADLINE in wanted:
-        return list(own[:1])
-    return [name for name in own if ALL in wanted or name in wanted]
+def _metrics(sides: Sequence[Side], reading: str, wanted: Sequence[str]) -> list[str]:
+    own = list(dict.fromkeys(name for side in sides for name in side.metrics.get(reading, ())))
+    return own[:1] if HEADLINE in wanted else [name for name in own if ALL in wanted or name in wanted]
 
 
 def _groups(sides: Sequence[Side], wanted: Sequence[str]) -> Iterator[dict[str, str]]:

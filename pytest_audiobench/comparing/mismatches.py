@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from pytest_audiobench.comparing.contenders import Contender
 from pytest_audiobench.comparing.differences import MISSING, Difference, first_difference, shown
-from pytest_audiobench.comparing.recorded import DATA, Samples, recorded
+from pytest_audiobench.comparing.recorded import DATA, Samples, generation, recorded
 from pytest_audiobench.runs.hashes import ABSENT
 from pytest_audiobench.runs.sides import Side
 
@@ -20,6 +20,7 @@ COMPONENTS = ("data", "audio", "prompts", "settings", "seeds", "protocols")
 
 _OF_SAMPLES: Mapping[str, tuple[str, ...]] = {"data": DATA, "audio": ("audio",), "prompts": ("prompt",)}
 _ALIKE = "no recorded field of a sample tells where"
+_UNKNOWN_SETTINGS = "settings of generation are kept as a digest only"
 _NO_TEXTS = "the texts are not kept on both sides, so the field cannot be told"
 
 
@@ -49,12 +50,15 @@ def mismatches(first: Contender, other: Contender, readings: Mapping[str, Sequen
     suspects = {eval_: _suspects(first.sides[eval_], other.sides[eval_]) for eval_ in common}
     unclear = [eval_ for eval_, components in suspects.items() if not components.isdisjoint(_OF_SAMPLES)]
     texts = _texts(first, other, unclear)
+    settings = _settings(first, other) if any("settings" in found for found in suspects.values()) else {}
     found: list[Mismatch] = []
     for eval_ in common:
         sides = (first.sides[eval_], other.sides[eval_])
         samples = texts.get(eval_)
         for component in COMPONENTS:
-            if component in suspects[eval_]:
+            if component == "settings" and component in suspects[eval_]:
+                found.append(Mismatch(eval_, component, settings.get(eval_), _UNKNOWN_SETTINGS))
+            elif component in suspects[eval_]:
                 found += filter(None, [_sought(eval_, component, sides, samples)])
         found += _protocols(*sides, readings.get(eval_, ()))
     return found
@@ -77,14 +81,19 @@ def _texts(first: Contender, other: Contender, evals: Sequence[str]) -> dict[str
     return {eval_: (before[eval_], after[eval_]) for eval_ in evals}
 
 
+def _settings(first: Contender, other: Contender) -> dict[str, Difference | None]:
+    if first.folder is None or other.folder is None:
+        return {}
+    before, after = (generation(one.folder, one.model) for one in (first, other) if one.folder is not None)
+    return {eval_: first_difference(before[eval_], after[eval_], "settings") for eval_ in before if eval_ in after}
+
+
 def _sought(
     eval_: str, component: str, sides: tuple[Side, Side], samples: tuple[Samples, Samples] | None
 ) -> Mismatch | None:
     before, after = sides
     if component == "seeds":
         return Mismatch(eval_, component, first_difference(before.epochs, after.epochs, "epochs"), _ALIKE)
-    if component == "settings":
-        return Mismatch(eval_, component, None, "settings of generation are kept as a digest only")
     if component == "data" and before.dataset != after.dataset:
         return Mismatch(eval_, component, Difference("dataset", before.dataset, after.dataset))
     if samples is not None and (found := _of_samples(component, *samples)) is not None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from pytest_audiobench.models.messages import Settings
 from pytest_audiobench.report.lines import read_lines
+from pytest_audiobench.report.load import load
 from pytest_audiobench.report.run_files import LINE_FILES
 
 Samples: TypeAlias = dict[str, dict[str, Any]]
@@ -25,6 +28,13 @@ def recorded(folder: Path, model: str, evals: Collection[str]) -> dict[str, Samp
         if row["eval"] in found and row["model"] == model and row["epoch"] == 0 and "role" not in row:
             found[row["eval"]].setdefault(row["sample_id"], _sample(row))
     return found
+
+
+def generation(folder: Path, model: str) -> dict[str, dict[str, Any]]:
+    """By eval, how answers were generated, as far as the options of its protocol say: settings are hashed, not kept."""
+    names = [field.name for field in fields(Settings)]
+    items = [item for item in load(folder).record["items"] if item["model"] == model]
+    return {item["eval"]: {name: item["options"][name] for name in names if name in item["options"]} for item in items}
 
 
 def _sample(row: Mapping[str, Any]) -> dict[str, Any]:
