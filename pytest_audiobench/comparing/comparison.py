@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from pytest_audiobench.comparing.alike import alike
 from pytest_audiobench.comparing.contenders import Contender
-from pytest_audiobench.comparing.lines import ALL, HEADLINE, Chosen, Compared, compared, fields, planned
+from pytest_audiobench.comparing.lines import Chosen, Compared, chosen_readings, compared, fields, planned
 from pytest_audiobench.comparing.mismatches import COMPONENTS, Mismatch, mismatches
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.gate.regression import ALPHA, MARGIN
@@ -62,7 +62,8 @@ def compare(found: Sequence[Contender], chosen: Chosen, rules: Rules) -> Compari
     for other in others:
         if first.sides.keys().isdisjoint(other.sides):
             raise UsageError(f"{called(first)} and {called(other)} have no eval in common: {_evals(first, other)}")
-    differing = [(other, one) for other in others for one in mismatches(first, other, _readings(found, chosen))]
+    readings = {eval_: chosen_readings(side, chosen.protocols) for eval_, side in first.sides.items()}
+    differing = [(other, one) for other in others for one in mismatches(first, other, readings)]
     if refused := [pair for pair in differing if pair[1].component not in rules.allow]:
         raise UsageError(_refusal(first, refused))
     limited = _limited(found)
@@ -85,19 +86,6 @@ def called(one: Contender) -> str:
 
 def _evals(first: Contender, other: Contender) -> str:
     return "; ".join(f"{one.letter} has {', '.join(list(one.sides)[:_NAMED]) or 'none'}" for one in (first, other))
-
-
-def _readings(found: Sequence[Contender], chosen: Chosen) -> dict[str, list[str]]:
-    """By eval, the protocols whose numbers are compared."""
-    wanted = chosen.protocols
-    return {
-        eval_: [
-            name
-            for name in side.readings
-            if ALL in wanted or name in wanted or (HEADLINE in wanted and name == side.headline)
-        ]
-        for eval_, side in found[0].sides.items()
-    }
 
 
 def _refusal(first: Contender, refused: Sequence[tuple[Contender, Mismatch]]) -> str:

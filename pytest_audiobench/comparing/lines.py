@@ -9,7 +9,7 @@ from typing import NamedTuple
 from pytest_audiobench.comparing.contenders import Contender
 from pytest_audiobench.comparing.pooling import pooled
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.gate.margins import margin_of, point
+from pytest_audiobench.gate.margins import point
 from pytest_audiobench.gate.regression import Line, Terms, held_against
 from pytest_audiobench.metrics.metric import Estimate, MetricKind, Statistics
 from pytest_audiobench.metrics.registry import is_known, metric_kind
@@ -89,17 +89,19 @@ def margin(kind: MetricKind, max_drop: str) -> str:
     return max_drop if point(kind) is not None or not max_drop.strip().endswith("pp") else "0"
 
 
-def _compared(line: Planned, terms: Terms, max_drop: str) -> Compared:
+def held(line: Planned, at: int, terms: Terms, max_drop: str) -> RegressionRecord | None:
+    """What became of the contender ``at`` held against the first; None where either has no such line."""
+    first, side = line.sides[0], line.sides[at]
+    if first is None or side is None:
+        return None
     group = (("protocol", line.reading), *line.group.items())
-    asked = Line(line.kind.name, group, margin(line.kind, max_drop))
-    margin_of(asked.margin, line.kind)
-    first = line.sides[0]
-    held = [
-        None if at == 0 or first is None or side is None else held_against(first, side, asked, terms)
-        for at, side in enumerate(line.sides)
-    ]
+    return held_against(first, side, Line(line.kind.name, group, margin(line.kind, max_drop)), terms)
+
+
+def _compared(line: Planned, terms: Terms, max_drop: str) -> Compared:
+    tests = [held(line, at, terms, max_drop) if at else None for at in range(len(line.sides))]
     estimates = [None if side is None else estimate(side, line.kind, line.reading, line.group) for side in line.sides]
-    return Compared(line, estimates, held)
+    return Compared(line, estimates, tests)
 
 
 def estimate(side: Side, kind: MetricKind, reading: str, group: Mapping[str, str]) -> Estimate:
@@ -120,7 +122,7 @@ def _statistics(row: SideRow, reading: str, kind: MetricKind) -> Statistics | No
 
 def _of_eval(suite: str, sides: Sequence[Side | None], chosen: Chosen, notes: dict[str, None]) -> Iterator[Planned]:
     first = next(side for side in sides if side is not None)
-    for reading in _readings(first, chosen.protocols):
+    for reading in chosen_readings(first, chosen.protocols):
         have = [side if side is not None and reading in side.readings else None for side in sides]
         yield from _lines(suite, first.eval, False, reading, have, chosen, notes)
 
@@ -133,7 +135,7 @@ def _of_suite(
     read: dict[tuple[str, str], list[str]] = {}
     for eval_ in common:
         side = found[0].sides[eval_]
-        for reading in _readings(side, chosen.protocols):
+        for reading in chosen_readings(side, chosen.protocols):
             if all(reading in one.sides[eval_].readings for one in found):
                 read.setdefault((reading, side.readings[reading]), []).append(eval_)
     for (reading, _), own in read.items():
@@ -164,7 +166,8 @@ def _lines(
                 yield Planned(suite, name, is_pooled, metric_kind(metric), reading, group, have)
 
 
-def _readings(side: Side, wanted: Sequence[str]) -> list[str]:
+def chosen_readings(side: Side, wanted: Sequence[str]) -> list[str]:
+    """The protocols of a side whose numbers are wanted."""
     if HEADLINE in wanted:
         return [side.headline]
     return [name for name in side.readings if ALL in wanted or name in wanted]

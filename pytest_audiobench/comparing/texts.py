@@ -5,21 +5,18 @@ from __future__ import annotations
 import csv
 import io
 import json
-import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from pytest_audiobench.comparing.cells import MARKS, amount, drop, interval, layout, named, value, wrapped
 from pytest_audiobench.comparing.comparison import Comparison
 from pytest_audiobench.comparing.lines import Compared
 from pytest_audiobench.metrics.metric import Estimate
 from pytest_audiobench.report.escapes import csv_cell, escaped
-from pytest_audiobench.report.figures import PERCENT_UNITS, group_text, printable
+from pytest_audiobench.report.figures import group_text
 from pytest_audiobench.runs.record import RegressionRecord
 
 FORMATS = ("table", "markdown", "csv", "json")
-WIDTH = 80
-
-MARKS: Mapping[str, str] = {"pass": "✓", "regressed": "✗", "inconclusive": "?", "not_comparable": "≠"}
 _HEAD = ("", "value", "interval", "drop", "interval", "flips", "pairs", "sees")
 _INTERVALS = (2, 4)
 _MOST_SENTENCES = 40
@@ -120,7 +117,7 @@ def _plain(one: Comparison) -> dict[str, Any]:
 def _table(one: Comparison) -> Iterator[str]:
     yield from _heading(one)
     blocks = [(_name(line), list(_rows_of(one, line))) for line in one.lines]
-    lay = _layout([cells for _, found in blocks for cells in found])
+    lay = layout(_HEAD, _INTERVALS, [cells for _, found in blocks for cells in found])
     yield from lay(_HEAD)
     for name, found in blocks:
         yield from wrapped(name)
@@ -128,22 +125,6 @@ def _table(one: Comparison) -> Iterator[str]:
             yield from lay(cells)
     yield ""
     yield from _footing(one)
-
-
-def _layout(body: Sequence[Sequence[str]]) -> Callable[[Sequence[str]], list[str]]:
-    """How a row is written: on one line, or where that is too wide with its intervals on a second one."""
-    widths = [max(map(len, column)) for column in zip(_HEAD, *body, strict=True)]
-    if sum(widths) + 2 * (len(widths) - 1) <= WIDTH:
-        return lambda cells: [_line(cells, widths)]
-    stacked = [max(width, widths[at + 1] if at + 1 in _INTERVALS else 0) for at, width in enumerate(widths)]
-    kept = [at for at in range(len(widths)) if at not in _INTERVALS]
-
-    def lay(cells: Sequence[str]) -> list[str]:
-        below = [cells[at + 1] if at + 1 in _INTERVALS else "" for at in kept]
-        lines = ([cells[at] for at in kept], below)
-        return [_line(own, [stacked[at] for at in kept]) for own in lines if any(own)]
-
-    return lay
 
 
 def _heading(one: Comparison) -> Iterator[str]:
@@ -193,13 +174,8 @@ def _counts(one: Comparison) -> str:
 
 def _name(line: Compared) -> str:
     plan = line.plan
-    metric = (
-        plan.kind.name
-        if plan.kind.unit in PERCENT_UNITS or not plan.kind.unit
-        else f"{plan.kind.name} ({plan.kind.unit})"
-    )
     group = f" [{group_text(plan.group)}]" if plan.group else ""
-    return f"{plan.name} {metric} by {plan.reading}{group}"
+    return f"{plan.name} {named(plan.kind.name, plan.kind.unit)} by {plan.reading}{group}"
 
 
 def _rows_of(one: Comparison, line: Compared) -> Iterator[tuple[str, ...]]:
@@ -208,41 +184,13 @@ def _rows_of(one: Comparison, line: Compared) -> Iterator[tuple[str, ...]]:
     for contender, own, held in zip(one.contenders, line.estimates, line.held, strict=True):
         if own is not None:
             mark = MARKS[held.status] if held is not None else " "
-            value = "–" if own.value != own.value else _amount(own.value, unit) + " %" * (unit in PERCENT_UNITS)
-            yield (f"  {mark} {contender.letter}", value, _between(own.lower, own.upper, unit), *_held(held, unit))
+            yield (f"  {mark} {contender.letter}", value(own, unit), interval(own, unit), *_held(held))
 
 
-def _held(held: RegressionRecord | None, unit: str) -> tuple[str, ...]:
+def _held(held: RegressionRecord | None) -> tuple[str, ...]:
     if held is None:
         return ("",) * 5
-    return (
-        _amount(held.drop, unit),
-        _between(held.lower, held.upper, unit),
-        f"{held.worse} / {held.better}",
-        str(held.pairs),
-        _amount(held.detectable, unit),
-    )
-
-
-def _between(lower: float | None, upper: float | None, unit: str) -> str:
-    return "" if lower is None or upper is None else f"{_amount(lower, unit)} to {_amount(upper, unit)}"
-
-
-def _amount(value: float | None, unit: str) -> str:
-    if value is None:
-        return "–"
-    # Adding zero makes 0.0 of -0.0, which a small negative number rounds to.
-    return f"{round(100.0 * value, 1) + 0.0:.1f}" if unit in PERCENT_UNITS else f"{value:.3g}"
-
-
-def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
-    padded = [cells[0].ljust(widths[0]), *map(str.rjust, cells[1:], widths[1:])]
-    return "  ".join(padded).rstrip()
-
-
-def wrapped(line: str, indent: str = "  ", width: int = WIDTH) -> list[str]:
-    """``line`` in lines of at most ``width`` columns, with nothing in it that a terminal would obey."""
-    return textwrap.wrap(printable(line), width, subsequent_indent=indent, break_on_hyphens=False) or [""]
+    return (*drop(held), str(held.pairs), amount(held.detectable, held.unit))
 
 
 def _markdown(one: Comparison) -> Iterator[str]:

@@ -363,11 +363,11 @@ def test_hostile_names_do_nothing_in_any_form(lab, audiobench):
 
 
 def test_a_wide_table_puts_its_intervals_below(lab, audiobench, monkeypatch):
-    from pytest_audiobench.comparing import texts
+    from pytest_audiobench.comparing import cells
 
     lab.run("a", says=every(10))
     lab.run("b", says=every(4))
-    monkeypatch.setattr(texts, "WIDTH", 60)
+    monkeypatch.setattr(cells, "WIDTH", 60)
     _, out, _ = audiobench("compare", "a", "b")
     rows = out[out.index("         ") : out.index("\n\n", out.index("flips  pairs"))].splitlines()
     assert all(len(row) <= 60 for row in rows)
