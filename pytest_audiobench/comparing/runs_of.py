@@ -16,11 +16,13 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.gate.baseline.contents import Contents
 from pytest_audiobench.gate.patterns import matches
 from pytest_audiobench.report import parts
+from pytest_audiobench.report.figures import printable
 from pytest_audiobench.report.load import load
 from pytest_audiobench.report.run_files import LINE_FILES, RECORD
 
 Order = Literal["step", "time"]
 _NAMED = 5
+_LONGEST = 24
 
 
 @dataclass(frozen=True)
@@ -34,9 +36,15 @@ class Point:
     step: float | None = None
 
     @property
-    def label(self) -> str:
-        """The step, else the time: ``2250``, ``2026-11-21 19:06``."""
+    def place(self) -> str:
+        """Where it stands: ``2250``, or ``2026-11-21 19:06``."""
         return self.finished[:16].replace("T", " ") if self.step is None else f"{self.step:.15g}"
+
+    @property
+    def label(self) -> str:
+        """What it is called: its step, else its run's name."""
+        name = printable(self.names.run)
+        return self.place if self.step is not None else name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
 
 
 def points(places: Sequence[Path], model: str, find: Find, order: Order) -> tuple[list[Point], str, list[str]]:
