@@ -109,7 +109,7 @@ def heading(one: Track) -> list[str]:
     by = "time" if one.points[0].step is None else "step"
     level = f"{one.alpha:g}" + (f" / {one.comparisons}" if one.comparisons > 1 else "")
     return [
-        f"{one.model}: {len(one.points)} runs by {by}, {one.points[0].place} to {one.points[-1].place}",
+        f"{len(one.points)} runs by {by}, {one.points[0].place} to {one.points[-1].place}",
         f"drop: how much worse than the run before, on pairs, of shares in points; margin {one.max_drop}, p to be "
         f"below {level}; flips: samples that became worse / better",
     ]
@@ -146,8 +146,9 @@ def _cells(one: Track, curve: Curve) -> Iterator[tuple[str, ...]]:
 
 
 def _table(one: Track) -> Iterator[str]:
-    for line in heading(one):
-        yield from wrapped(line)
+    range_, rules = heading(one)
+    yield from wrapped(f"{one.model}: {range_}")
+    yield from wrapped(rules)
     yield ""
     blocks = [(curve, list(_cells(one, curve))) for curve in one.curves]
     lay = layout(_HEAD, _INTERVALS, [cells for _, found in blocks for cells in found])
@@ -164,19 +165,24 @@ def _table(one: Track) -> Iterator[str]:
         yield from wrapped(f"note: {note}", "  ")
 
 
+def drops(one: Track) -> int:
+    """How many runs are significantly worse than the one before, over all curves."""
+    return sum(held is not None and held.status == "regressed" for curve in one.curves for held in curve.drops)
+
+
 def summary(one: Track) -> str:
-    """How many significant drops there are."""
-    drops = sum(held is not None and held.status == "regressed" for curve in one.curves for held in curve.drops)
+    """How many significant drops there are, and how many curves end below their best."""
+    count = drops(one)
     below = sum(curve.since_best is not None and curve.since_best.status == "regressed" for curve in one.curves)
     ends = "ends significantly below its best" if below == 1 else "end significantly below their best"
     return (
-        f"{drops or 'no'} significant drop{'s' * (drops != 1)} between neighbours; {below or 'none'} of "
+        f"{count or 'no'} significant drop{'s' * (count != 1)} between neighbours; {below or 'none'} of "
         f"{len(one.curves)} curves {ends}"
     )
 
 
 def _markdown(one: Track) -> Iterator[str]:
-    yield from (f"- {escaped(line)}" for line in heading(one))
+    yield from (f"- {escaped(line)}" for line in (one.model, *heading(one)))
     yield ""
     yield "| eval | metric | run | value | interval | drop | interval | flips | pairs |"
     yield "| :-- | :-- | --: | --: | --: | --: | --: | --: | --: |"
