@@ -13,7 +13,11 @@ STYLES = ("page.css", "page.numbers.css", "page.samples.css")
 SCRIPTS = (
     "page.elements.js",
     "page.plots.js",
+    "page.theme.js",
     "page.numbers.js",
+    "page.scores.js",
+    "page.changes.js",
+    "page.labels.js",
     "page.sides.js",
     "page.rows.js",
     "page.filters.js",
