@@ -13,11 +13,13 @@ import pytest
 from pytest_audiobench.models.remote.budget import spent_note
 from pytest_audiobench.plugin.collection import session_of
 from pytest_audiobench.plugin.controller import Controller, Expected
+from pytest_audiobench.plugin.keys import INSTRUMENT
 from pytest_audiobench.plugin.options import read_options
 from pytest_audiobench.report import github, run_files
 from pytest_audiobench.report.html import write_page
 from pytest_audiobench.report.markdown import append_summary
 from pytest_audiobench.report.parts import Lines, whole_parts, write_part
+from pytest_audiobench.report.regressions import INSTRUMENT_FAILED
 from pytest_audiobench.report.runtime import iso, runtime
 from pytest_audiobench.report.terminal import Line, summary_lines, verdict_lines
 from pytest_audiobench.runs.record import ItemRecord
@@ -35,11 +37,14 @@ def finish(session: pytest.Session, controller: Controller) -> None:
     _ = session_of(session.config).registration
     notes = [*controller.unchecked, *controller.cautions]
     if stopped and controller.lost:
-        notes.append(f"stopped early: {len(controller.lost)} evals were not run")
+        unheld = ", nor held against the baseline" if controller.baseline is not None else ""
+        notes.append(f"stopped early: {len(controller.lost)} evals were not run{unheld}")
     elif controller.lost:
         for one in controller.lost:
             _report_lost(session, one)
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
+    if session.exitstatus == pytest.ExitCode.TESTS_FAILED and 0 < controller.instruments == session.testsfailed:
+        session.exitstatus = INSTRUMENT_FAILED
     if controller.all_skipped and controller.gated:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
     controller.place.open()
@@ -66,7 +71,7 @@ def summarise(reporter: Any, controller: Controller) -> None:
             red=True,
         )
         if controller.gated:
-            reporter.write_line("thresholds are declared, so this run fails", red=True)
+            reporter.write_line("thresholds or a baseline are declared, so this run fails", red=True)
     if controller.trouble:
         reporter.write_line(controller.trouble, red=True)
     if controller.run is None:
@@ -115,7 +120,7 @@ def _fill_in(controller: Controller, stopped: bool) -> None:
         )
         record.outcome = "skipped" if outcome == "skipped" else "lost" if outcome == "lost" else "failed"
         record.message = message(controller.messages.get(one.nodeid, "collected and never reported"))
-        write_part(controller.place.parts, record, Lines((), (), ()))
+        write_part(controller.place.parts, record, Lines())
 
 
 def _report_lost(session: pytest.Session, one: Expected) -> None:
@@ -130,6 +135,7 @@ def _report_lost(session: pytest.Session, one: Expected) -> None:
         outcome="failed",
         longrepr=text,
         when="call",
+        user_properties=[(INSTRUMENT, "failed")],
         sections=(),
         duration=0.0,
         start=time.time(),
@@ -151,6 +157,7 @@ def _heading(session: pytest.Session, controller: Controller, notes: Sequence[st
         models=controller.place.models(),
         runtime=runtime(),
         notes=notes,
+        baseline=controller.baseline,
     )
 
 

@@ -9,12 +9,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 
-STYLES = ("page.css", "page.numbers.css")
+STYLES = ("page.css", "page.numbers.css", "page.samples.css")
 SCRIPTS = (
     "page.elements.js",
     "page.plots.js",
+    "page.theme.js",
     "page.numbers.js",
+    "page.scores.js",
+    "page.changes.js",
+    "page.labels.js",
     "page.sides.js",
+    "page.rows.js",
+    "page.filters.js",
+    "page.audio.js",
+    "page.card.js",
     "page.samples.js",
     "page.start.js",
 )
@@ -67,7 +75,7 @@ def _filled(template: str, parts: Mapping[str, str]) -> str:
 def _policy(styles: Sequence[str], scripts: Sequence[str]) -> str:
     return (
         f"default-src 'none'; style-src {_sources(styles)}; script-src {_sources(scripts)}; "
-        "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'"
+        "media-src blob:; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'"
     )
 
 

@@ -241,11 +241,13 @@ def _missing(kind: MetricKind, scores: Statistics) -> str | None:
     probe = _Probe(scores)
     # Whether the numbers make a value is for a comparison to say; here they need only be there.
     with suppress(ArithmeticError, LookupError, ValueError, UsageError):
-        if kind.parts is not None:
-            kind.parts(probe)
-        elif kind.summed is not None:
-            _ = [probe[name] for name in kind.summed.names]
-        else:
+        for of_one in (kind.parts, kind.own):
+            if of_one is not None:
+                of_one(probe)
+        of_all = kind.summed or kind.whole
+        if of_all is not None:
+            of_all([probe])
+        elif kind.parts is None:
             kind.estimate([probe], None)
     return probe.missing
 
