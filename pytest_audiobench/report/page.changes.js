@@ -7,6 +7,7 @@
   };
 
   const MOST_NAMES = 20;
+  const MOST_LINES = 20;
 
   function lineName(line) {
     const metrics = new Set(data.changes.lines.map((one) => one.metric));
@@ -67,7 +68,15 @@
     byId("changes").append(
       el("p", { class: `overall ${changes.tone}` }, el("strong", {}, `${changes.mark} ${changes.verdict[0].toUpperCase()}${changes.verdict.slice(1)}.`), " ", changes.sentence, changes.advice ? ` ${changes.advice}` : ""),
       ...[...drawn].filter(([, lines]) => lines.some((one) => one.at !== null)).map(([unit, lines]) => dropPlot(unit, lines)));
-    if (changes.lines.length) byId("changes").append(table(heads, changes.lines.flatMap(changeRows), true));
+    // Where there are many lines, those that pass are told of when asked.
+    const folded = changes.lines.length > MOST_LINES ? changes.lines.filter((line) => line.status === "pass") : [];
+    const lines = changes.lines.filter((line) => !folded.includes(line));
+    if (lines.length) byId("changes").append(table(heads, lines.flatMap(changeRows), true));
+    if (folded.length) {
+      const box = el("details", {}, el("summary", {}, `${count(folded.length)} lines pass`));
+      whenOpen(box, () => [table(heads, folded.flatMap(changeRows), true)]);
+      byId("changes").append(box);
+    }
     if (changes.unheld.length) {
       const names = changes.unheld.slice(0, MOST_NAMES).map(([name, model]) => visible(named(name, model)));
       const more = changes.unheld.length - names.length;
