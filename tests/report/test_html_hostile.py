@@ -10,8 +10,7 @@ import pytest
 from pytest_audiobench.protocols.failures import FAILURES
 from pytest_audiobench.report.html import write_page
 from pytest_audiobench.report.lines import read_lines, write_lines
-from pytest_audiobench.report.run_files import LINE_FILES
-from pytest_audiobench.report.samples import COMPARED
+from pytest_audiobench.report.run_files import COMPARED_FILE, LINE_FILES
 from pytest_audiobench.runs.record import VerdictRecord
 
 RUN = "window.ran = (window.ran || 0) + 1"
@@ -85,7 +84,7 @@ def poisoned_page(runs: Any) -> Path:
         | {"reading": "letters", "change": "worse", "before": before}
         for row in read_lines(folder / LINE_FILES["predictions"])
     ]
-    write_lines(folder / COMPARED, [poisoned(row) for row in compared])
+    write_lines(folder / COMPARED_FILE, [poisoned(row) for row in compared])
     for file in LINE_FILES.values():
         write_lines(folder / file, [poisoned(row) for row in read_lines(folder / file)])
     for item in record["items"]:
