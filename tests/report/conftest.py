@@ -438,7 +438,9 @@ def opened(browser: Any) -> Iterator[Any]:
         one.page.on("console", lambda message: one.complaints.append(message.text))
         one.page.on("pageerror", lambda error: one.complaints.append(str(error)))
         one.page.on("dialog", lambda dialog: (one.complaints.append(f"dialog {dialog.message}"), dialog.dismiss()))
-        one.page.on("request", lambda r: None if r.url.startswith("file:") else one.complaints.append(r.url))
+        one.page.on(
+            "request", lambda r: None if r.url.startswith(("file:", "blob:null/")) else one.complaints.append(r.url)
+        )
         one.page.goto(path.as_uri())
         return one
 
