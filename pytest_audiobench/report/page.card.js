@@ -2,20 +2,20 @@
   const CHANGE_TAGS = { worse: ["bad", "▼ worse"], better: ["good", "▲ better"], same: ["plain", "= same"] };
   const statusText = (status) => visible(status.replaceAll("_", " "));
 
-  function outcomeTag(status, right, isScored) {
+  function outcomeTag(status, right, isScored, isShort = false) {
     if (status === "error") return tag("bad", "! asking failed");
     if (status !== "parsed") {
-      return tag("warn", `? ${statusText(status)}${!isScored ? ", skipped by the protocol" : right === false ? ", counts as wrong" : ""}`);
+      return tag("warn", `? ${statusText(status)}${isShort ? "" : !isScored ? ", skipped by the protocol" : right === false ? ", counts as wrong" : ""}`);
     }
     if (!isScored) return tag("plain", "skipped by the protocol");
     if (right === null) return tag("plain", "read");
     return right ? tag("good", "✓ right") : tag("bad", "✗ wrong");
   }
 
-  function outcome(sample) {
+  function outcome(sample, isShort = false) {
     const reading = readingOf(sample);
     if (!reading) return sample.error === null ? tag("plain", "not read") : tag("bad", "! asking failed");
-    return outcomeTag(reading.status, reading.right, sample.told[sample.readings.indexOf(reading)].scores !== null);
+    return outcomeTag(reading.status, reading.right, sample.told[sample.readings.indexOf(reading)].scores !== null, isShort);
   }
 
   const changeTag = (sample) => (CHANGE_TAGS[sample.change] ? tag(...CHANGE_TAGS[sample.change]) : null);
