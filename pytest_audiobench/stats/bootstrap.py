@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
@@ -30,8 +31,9 @@ class Sums(NamedTuple):
     value: Statistic
 
     def whole(self) -> float:
-        """The value of all samples together."""
-        return float(self.value(resampling(self.units, None).total())[0])
+        """The value of all samples together; NaN where a statistic is not finite."""
+        total = resampling(self.units, None).total()
+        return float(self.value(total)[0]) if np.isfinite(total).all() else math.nan
 
 
 class Table(NamedTuple):
@@ -161,7 +163,8 @@ def resampled_rows(table: Table, clusters: Clusters) -> tuple[Floats, int, str]:
 def _whole(drawn: npt.NDArray[np.int64], starts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     sizes = (starts[1:] - starts[:-1])[drawn]
     ends = np.cumsum(sizes)
-    return np.arange(ends[-1]) + np.repeat(starts[drawn] - ends + sizes, sizes)
+    rows: npt.NDArray[np.int64] = np.arange(ends[-1]) + np.repeat(starts[drawn] - ends + sizes, sizes)
+    return rows
 
 
 def _generator(told: bytes) -> np.random.Generator:
