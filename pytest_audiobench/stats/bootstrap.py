@@ -170,8 +170,8 @@ def resampled_rows(table: Table, clusters: Clusters) -> tuple[Floats, int, str]:
 def _whole(drawn: npt.NDArray[np.int64], starts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     sizes = (starts[1:] - starts[:-1])[drawn]
     ends = np.cumsum(sizes)
-    rows: npt.NDArray[np.int64] = np.arange(ends[-1]) + np.repeat(starts[drawn] - ends + sizes, sizes)
-    return rows
+    found: npt.NDArray[np.int64] = np.arange(ends[-1]) + np.repeat(starts[drawn] - ends + sizes, sizes)
+    return found
 
 
 def _generator(told: bytes) -> np.random.Generator:
