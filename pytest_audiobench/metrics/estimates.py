@@ -9,7 +9,7 @@ import numpy as np
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.metrics.metric import Clusters, Estimate, Statistics
-from pytest_audiobench.stats.bootstrap import Statistic, of_sums
+from pytest_audiobench.stats.bootstrap import Ends, Statistic, of_sums
 from pytest_audiobench.stats.intervals import Floats, mean, none, proportion, ratio
 
 
@@ -65,18 +65,19 @@ def ratio_of(
 
 
 def of_summed(
-    metric: str, names: Sequence[str], value: Statistic
+    metric: str, names: Sequence[str], value: Statistic, ends: Callable[[Floats], Ends] | None = None
 ) -> Callable[[Sequence[Statistics], Clusters], Estimate]:
     """A function of the sums of the named statistics (corpus BLEU, macro F1), with a bootstrap interval.
 
-    ``value`` maps sums of shape (r, len(names)) to r values; NaN where there is none.
+    ``value`` maps sums of shape (r, len(names)) to r values; NaN where there is none. ``ends`` makes of the mean
+    sample what one more may be at worst and at best (``stats.bootstrap``).
     """
 
     def estimate(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
         if not statistics:
             return nothing()
         found = columns(statistics, metric, *names)
-        interval = of_sums(found, value, clusters)
+        interval = of_sums(found, value, clusters, ends)
         return Estimate(
             float(value(found.sum(axis=0)[None, :])[0]), interval.lower, interval.upper, len(found), interval.method
         )

@@ -60,6 +60,14 @@ def macro_f1_of_any(sums: Floats) -> Floats:
     return found
 
 
+def _macro_f1_of_any(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
+    found = of_labels(macro_f1_of_any)(statistics, clusters)
+    if found.lower is None:
+        return found
+    reason = none("each new wrong text adds a label, so the number falls as samples are added").method
+    return found._replace(lower=None, upper=None, method=reason)
+
+
 def map_in_order(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
     """BEANS-Next's mAP: samples of one score in the order of their rows, labels said or true, 0 where there is none."""
     if not statistics:
@@ -120,7 +128,7 @@ KINDS = (
         "beans_macro_f1",
         "higher",
         SHARE,
-        of_labels(macro_f1_of_any),
+        _macro_f1_of_any,
         about="BEANS-Next's macro F1: the mean over every text that is an answer or a target, so that each new wrong "
         "text lowers it.",
     ),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from pytest_audiobench.metrics.estimates import mean_of, of_summed
-from pytest_audiobench.metrics.metric import MetricKind
+from pytest_audiobench.metrics.metric import Clusters, Estimate, MetricKind, Statistics
 from pytest_audiobench.metrics.units import AGREEMENT, SHARE
-from pytest_audiobench.stats.intervals import Floats
+from pytest_audiobench.stats.bootstrap import FEWEST_OF_LABEL, Ends
+from pytest_audiobench.stats.intervals import Floats, none
 
 
 def kappa(sums: Floats) -> Floats:
@@ -21,6 +24,23 @@ def kappa(sums: Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         found: Floats = np.where(by_chance < n * n, (n * agree - by_chance) / (n * n - by_chance), np.nan)
     return found
+
+
+_ENDS = Ends(
+    np.array([[0.0, 1.0, 0.0, 1.0], [0.0, 0.0, 1.0, 1.0]]), np.array([[1.0, 1.0, 1.0, 1.0], [1.0, 0.0, 0.0, 1.0]])
+)
+_summed = of_summed("judge_kappa", ("agree", "first", "second", "n"), kappa, lambda own: _ENDS)
+
+
+def _kappa(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
+    """Kappa with its interval, where each of the two says both things five times."""
+    found = _summed(statistics, clusters)
+    right = [sum(one[side] for one in statistics) for side in ("first", "second")]
+    rarer = int(min((min(count, len(statistics) - count) for count in right), default=0))
+    if found.lower is None or rarer >= FEWEST_OF_LABEL:
+        return found
+    reason = none(f"a verdict that is given {rarer} times, {FEWEST_OF_LABEL} needed").method
+    return found._replace(lower=None, upper=None, method=reason)
 
 
 KINDS = (
@@ -46,7 +66,7 @@ KINDS = (
         "judge_kappa",
         "higher",
         AGREEMENT,
-        of_summed("judge_kappa", ("agree", "first", "second", "n"), kappa),
+        _kappa,
         about="Cohen's kappa (Cohen 1960) of the same two: (agreement - agreement by chance) / (1 - agreement by "
         "chance), by chance from the two shares of right answers. No number where both say one thing only.",
     ),

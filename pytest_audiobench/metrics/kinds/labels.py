@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Literal, TypeAlias
+
+import numpy as np
 
 from pytest_audiobench.metrics import classes
 from pytest_audiobench.metrics.estimates import mean_of, nothing
-from pytest_audiobench.metrics.labels import cells
+from pytest_audiobench.metrics.labels import Cells, cells
 from pytest_audiobench.metrics.metric import Clusters, Estimate, MetricKind, Statistics
 from pytest_audiobench.metrics.units import AGREEMENT, CORRELATION, SHARE
-from pytest_audiobench.stats.bootstrap import Statistic, of_repeated
+from pytest_audiobench.stats.bootstrap import FEWEST_OF_LABEL, Ends, Statistic, of_repeated
 from pytest_audiobench.stats.intervals import none
 
+Needs: TypeAlias = Literal["each label", "two labels", "nothing"]
+"""What a number's interval needs five samples of: of each label that is true, or beyond the most common one."""
 
-def of_labels(value: Statistic, one_label: bool = False) -> Callable[[Sequence[Statistics], Clusters], Estimate]:
-    """``value`` (see ``metrics.classes``) of all samples, with a bootstrap interval.
+
+def of_labels(
+    value: Statistic, one_label: bool = False, needs: Needs = "each label"
+) -> Callable[[Sequence[Statistics], Clusters], Estimate]:
+    """``value`` (see ``metrics.classes``) of all samples, with a bootstrap interval where there are enough labels.
 
     NaN, with the reason as its method, for samples without a list of labels, of different lists and, where
     ``one_label`` is wanted of each, of several labels.
@@ -29,10 +37,42 @@ def of_labels(value: Statistic, one_label: bool = False) -> Callable[[Sequence[S
         if isinstance(found, str) or (one_label and not found.single):
             reason = found if isinstance(found, str) else "a sample has several labels"
             return Estimate(math.nan, None, None, len(statistics), none(reason).method)
-        interval = of_repeated(found.kinds, found.counts, value, "clusters" if grouped else "samples")
+        what = "clusters" if grouped else "samples"
+        lacking = _lacking(found, needs, what)
+        interval = none(lacking) if lacking else of_repeated(found.kinds, found.counts, value, what, _ends(found))
         return Estimate(float(value(found.sums())[0]), interval.lower, interval.upper, len(statistics), interval.method)
 
     return estimate
+
+
+def _lacking(found: Cells, needs: Needs, what: str) -> str | None:
+    k, kinds = found.labels, found.kinds
+    here = (kinds.columns >= 2 * k) & (kinds.columns < 3 * k)
+    units = np.bincount(kinds.columns[here] - 2 * k, weights=found.counts[kinds.rows[here]], minlength=k)
+    if needs == "nothing" or not units.any():
+        return None
+    if needs == "two labels":
+        beyond = int(found.counts.sum() - units.max())
+        return f"{beyond} {what} beyond the most common label, {FEWEST_OF_LABEL} needed" * (beyond < FEWEST_OF_LABEL)
+    # A label that no sample has by chance would be part of the mean in the next set.
+    rarest = int(units.min())
+    return f"a label is true of {rarest} {what}, {FEWEST_OF_LABEL} needed" * (rarest < FEWEST_OF_LABEL)
+
+
+def _ends(found: Cells) -> Ends:
+    """One more sample of any of the true labels: another of them is said, or it is; as large as a sample's cluster."""
+    k, sums = found.labels, found.sums()[0]
+    true = np.flatnonzero(sums[2 * k : 3 * k])
+    worst, best = np.zeros((2, max(len(true), 1), 3 * k + 2))
+    row = np.arange(len(true))
+    worst[:, -1] = best[:, -1] = 1.0
+    for column in (true, k + true, 2 * k + true):
+        best[row, column] = 1.0
+    worst[row, 2 * k + true] = 1.0
+    worst[row, k + np.roll(true, 1) if len(true) > 1 else -2] = 1.0
+    lengths = found.kinds.column(3 * k + 1)
+    size = float((found.counts * lengths * lengths).sum() / (found.counts * lengths).sum())
+    return Ends(worst * size, best * size)
 
 
 def _of_one(name: str) -> Callable[[Statistics], tuple[float, float]]:
@@ -45,71 +85,81 @@ _ON_THE_LIST = (
 )
 _TRUE_ONES = "the labels that are true of at least one sample (scikit-learn's labels= counts others as 0)"
 
+_LABELLED: tuple[tuple[str, str, Statistic, bool, Needs, str], ...] = (
+    (
+        "macro_f1",
+        SHARE,
+        classes.macro_f1,
+        False,
+        "each label",
+        f"The mean of 2 hits / (said + true) over {_TRUE_ONES}. NaN where no sample has a true label.",
+    ),
+    (
+        "micro_f1",
+        SHARE,
+        classes.micro_f1,
+        False,
+        "nothing",
+        "2 hits / (labels said + true labels) over all samples and labels; a label said beyond the list is a "
+        "wrong one. NaN where nothing is said and nothing true.",
+    ),
+    (
+        "weighted_f1",
+        SHARE,
+        classes.weighted_f1,
+        False,
+        "nothing",
+        "The mean of F1 over labels, each as often as it is true. NaN where no sample has a true label.",
+    ),
+    (
+        "micro_precision",
+        SHARE,
+        classes.micro_precision,
+        False,
+        "nothing",
+        "Hits over labels said, those beyond the list among them. NaN where nothing is said.",
+    ),
+    (
+        "micro_recall",
+        SHARE,
+        classes.micro_recall,
+        False,
+        "nothing",
+        "Hits over true labels. NaN where nothing is true.",
+    ),
+    (
+        "balanced_accuracy",
+        SHARE,
+        classes.balanced_accuracy,
+        False,
+        "each label",
+        f"The mean of recall over {_TRUE_ONES}: a constant answer scores 1 / their number. "
+        "NaN where no sample has a true label.",
+    ),
+    (
+        "cohen_kappa",
+        AGREEMENT,
+        classes.cohen_kappa,
+        True,
+        "two labels",
+        "Cohen's kappa (1960): agreement beyond chance; an unread answer agrees with nothing. "
+        "NaN where all truths and answers are one label.",
+    ),
+    (
+        "mcc",
+        CORRELATION,
+        classes.mcc,
+        True,
+        "two labels",
+        "Matthews' correlation for several labels (Gorodkin 2004): an unread answer is a class of its own "
+        "among the answers. 0 where either side is one label only.",
+    ),
+)
+
 KINDS = (
     *(
-        MetricKind(name, "higher", unit, of_labels(value, one_label), about=f"{about} {_ON_THE_LIST}")
-        for name, unit, value, one_label, about in (
-            (
-                "macro_f1",
-                SHARE,
-                classes.macro_f1,
-                False,
-                f"The mean of 2 hits / (said + true) over {_TRUE_ONES}. NaN where no sample has a true label.",
-            ),
-            (
-                "micro_f1",
-                SHARE,
-                classes.micro_f1,
-                False,
-                "2 hits / (labels said + true labels) over all samples and labels; a label said beyond the list is a "
-                "wrong one. NaN where nothing is said and nothing true.",
-            ),
-            (
-                "weighted_f1",
-                SHARE,
-                classes.weighted_f1,
-                False,
-                "The mean of F1 over labels, each as often as it is true. NaN where no sample has a true label.",
-            ),
-            (
-                "micro_precision",
-                SHARE,
-                classes.micro_precision,
-                False,
-                "Hits over labels said, those beyond the list among them. NaN where nothing is said.",
-            ),
-            (
-                "micro_recall",
-                SHARE,
-                classes.micro_recall,
-                False,
-                "Hits over true labels. NaN where nothing is true.",
-            ),
-            (
-                "balanced_accuracy",
-                SHARE,
-                classes.balanced_accuracy,
-                False,
-                f"The mean of recall over {_TRUE_ONES}: a constant answer scores 1 / their number. "
-                "NaN where no sample has a true label.",
-            ),
-            (
-                "cohen_kappa",
-                AGREEMENT,
-                classes.cohen_kappa,
-                True,
-                "Cohen's kappa (1960): agreement beyond chance; an unread answer agrees with nothing. "
-                "NaN where all truths and answers are one label.",
-            ),
-            (
-                "mcc",
-                CORRELATION,
-                classes.mcc,
-                True,
-                "Matthews' correlation for several labels (Gorodkin 2004): an unread answer is a class of its own "
-                "among the answers. 0 where either side is one label only.",
-            ),
-        )
+        MetricKind(name, "higher", unit, of_labels(value, one_label, needs), about=f"{about} {_ON_THE_LIST}")
+        for name, unit, value, one_label, needs, about in _LABELLED
     ),
     *(
         MetricKind(name, "higher", SHARE, mean_of(name, name), _of_one(name), about)

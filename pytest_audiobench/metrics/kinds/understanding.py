@@ -12,7 +12,7 @@ from pytest_audiobench.metrics.keyphrases import CUTS
 from pytest_audiobench.metrics.metric import Clusters, Estimate, MetricKind, Statistics
 from pytest_audiobench.metrics.sets import SetScores, set_scores
 from pytest_audiobench.metrics.units import SHARE
-from pytest_audiobench.stats.bootstrap import of_repeated
+from pytest_audiobench.stats.bootstrap import FEWEST_OF_LABEL, Ends, of_repeated
 from pytest_audiobench.stats.intervals import Floats, mean, none
 from pytest_audiobench.stats.sparse import Row, by_cluster, distinct
 
@@ -22,6 +22,12 @@ def _f1(sums: Floats) -> Floats:
     below = 2.0 * sums[:, 0] + sums[:, 1] + sums[:, 2]
     found: Floats = np.divide(2.0 * sums[:, 0], below, out=np.zeros(len(sums)), where=below > 0.0)
     return found
+
+
+def _ends(own: Floats) -> Ends:
+    """One more sample of which nothing is hit, and one of which all is, as large as the mean one."""
+    hits, alarms, misses = own
+    return Ends(np.array([[0.0, hits + alarms, hits + misses]]), np.array([[hits + misses, 0.0, 0.0]]))
 
 
 def _macro_f1(sums: Floats, invented: int) -> Floats:
@@ -56,9 +62,24 @@ def _by_type(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
     def value(sums: Floats) -> Floats:
         return _macro_f1(sums, invented)
 
-    interval = of_repeated(kinds, counts, value, "clusters" if grouped else "samples")
+    what = "clusters" if grouped else "samples"
+    # A type's hits or misses are there in these rows; both may be.
+    rows_of = [
+        np.union1d(kinds.rows[kinds.columns == 3 * n], kinds.rows[kinds.columns == 3 * n + 2]) for n in range(len(true))
+    ]
+    rarest = min((int(counts[rows].sum()) for rows in rows_of), default=0)
+    if rarest < FEWEST_OF_LABEL:
+        interval = none(f"a type is true of {rarest} {what}, {FEWEST_OF_LABEL} needed")
+    else:
+        interval = of_repeated(kinds, counts, value, what)
     whole = float(value(kinds.weighted(counts[None, :]))[0])
     return Estimate(whole, interval.lower, interval.upper, len(statistics), interval.method)
+
+
+def _ends_at(own: Floats) -> Ends:
+    """The same of hits, kept and true phrases."""
+    _, kept, true = own
+    return Ends(np.array([[0.0, kept, true]]), np.array([[true, true, true]]))
 
 
 def _at(cut: str, which: str) -> Callable[[Sequence[Statistics], Clusters], Estimate]:
@@ -102,7 +123,7 @@ KINDS = (
             name,
             "higher",
             SHARE,
-            of_summed(name, [f"{measure}_{count}" for count in ("hits", "alarms", "misses")], _f1),
+            of_summed(name, [f"{measure}_{count}" for count in ("hits", "alarms", "misses")], _f1, _ends),
             about=f"{about} {_SLURP}",
         )
         for name, measure, about in (
@@ -144,7 +165,9 @@ KINDS = (
             f"keyphrase_micro_f1_at_{cut}",
             "higher",
             SHARE,
-            of_summed(f"keyphrase_micro_f1_at_{cut}", (f"hits_{cut}", f"kept_{cut}", "keyphrases"), _micro_at),
+            of_summed(
+                f"keyphrase_micro_f1_at_{cut}", (f"hits_{cut}", f"kept_{cut}", "keyphrases"), _micro_at, _ends_at
+            ),
             about=f"2 hits / (phrases kept + true phrases) over all samples. {_PHRASES}",
         )
         for cut in CUTS
