@@ -5,17 +5,30 @@
         ["judging", "speed", "hearing"].filter((name) => data.facts[number][name]).map((name) =>
           el("div", { class: "small soft" }, `${name}: `, visible(data.facts[number][name])))));
     byId("heading").append(
+      themeButton(),
       el("h1", {}, visible(data.run), " ", tag(data.failed ? "bad" : "good", (data.failed ? "✗ " : "✓ ") + data.exit)),
       facts([
         ["Run", `${utc(data.started)} to ${utc(data.finished)}`],
         [data.models.length === 1 ? "Model" : "Models", el("div", {}, models)],
+        ["Baseline", data.changes && data.changes.baseline.length ? el("div", {}, data.changes.baseline.map(([name, value], number) =>
+          [number ? el("span", { class: "soft" }, ` · ${name} `) : null, number ? visible(value) : el("strong", {}, visible(value))])) : null],
         ["Command", el("code", {}, visible(data.command.join(" ")))],
       ]),
       ...data.banners.map((banner) => el("p", { class: `banner ${banner.tone}`, role: "note" }, SIGNS[banner.tone], banner.text)));
   }
 
-  function answeredCell(block) {
-    return el("td", { class: "number" }, block.answered, block.unanswered ? el("div", { class: "small soft" }, block.unanswered) : null);
+  // Beside each score: how much was answered, why the rest was not, and how else answers went wrong.
+  function answeredCell(block, owner) {
+    const told = new Set(["unparsed", "refused", "empty", "out_of_range", "truncated"]);
+    const classes = owner.failures && block === owner.blocks[0] ? owner.failures.filter((one) => !told.has(one.name)) : [];
+    return el("td", { class: "number answered" }, block.answered, block.unanswered ? el("div", { class: "small soft" }, block.unanswered) : null,
+      classes.length ? el("div", { class: "small" }, toFailures(owner, classes.map((one) => `${count(one.answers)} ${one.name}`).join(", "))) : null);
+  }
+
+  function toFailures(owner, text) {
+    const link = el("a", { href: "#failures" }, text);
+    link.addEventListener("click", () => { byId(failuresId(owner)).open = true; });
+    return link;
   }
 
   // A signature may be broken after each of its fields, and only there while there is room.
@@ -31,13 +44,22 @@
   const protocols = new Set(data.evals.flatMap((one) => one.blocks.map((block) => block.reading)).filter(Boolean));
   const FIGURE_HEADS = [["Metric"], ["Value", true], ["Interval", true], ["n", true]];
 
-  function figureCells([metric, value, interval, n], reading) {
+  const figureOf = ([metric, value, interval, n, at, low, high, unit, method]) =>
+    ({ metric, value, interval, n, at, low, high, unit: data.words[unit], method: visible(data.words[method]) });
+
+  // Where there is no interval, the reason stands in its place.
+  function intervalCell({ interval, method, at }) {
+    if (interval) return el("td", { class: "number", title: method }, interval);
+    return el("td", { class: "small soft reason" }, at === null ? "" : method.replace(/^no interval: /, ""));
+  }
+
+  function figureCells(figure, reading) {
     return [
-      el("td", { class: "nowrap" }, visible(metric),
+      el("td", { class: "nowrap" }, visible(figure.metric),
         reading && protocols.size > 1 ? el("div", { class: "small soft" }, visible(reading)) : null),
-      el("td", { class: "number value" }, value),
-      el("td", { class: "number" }, interval),
-      el("td", { class: "number" }, count(n)),
+      el("td", { class: "number value" }, visible(figure.value)),
+      intervalCell(figure),
+      el("td", { class: "number" }, count(figure.n)),
     ];
   }
 
@@ -52,7 +74,7 @@
     const folded = shown.length < owner.blocks.length && owner.sides.length;
     const rows = figures.map(({ block, figure, first }, number) =>
       el("tr", { class: folded || number < figures.length - 1 ? "joined" : null }, leading(number === 0),
-        figureCells(figure, first ? block.reading : ""), first ? answeredCell(block) : el("td"), trailing(number === 0),
+        figureCells(figureOf(figure), first ? block.reading : ""), first ? answeredCell(block, owner) : el("td"), trailing(number === 0),
         el("td", { class: "signature mono" }, first ? breakable(block.signature) : "")));
     if (folded) rows.push(el("tr", { class: "spread" }, leading(false), el("td", { colspan: trailing(false) ? 7 : 6 }, owner.sides.filter((one) => one.leading).map((one) => toSides(owner, one)))));
     return rows;
@@ -74,7 +96,7 @@
           el("td", {}, tag(one.tone, SIGNS[one.tone] + one.verdict))]
         : [el("td"), data.several ? el("td") : null, el("td")],
       (first) => (checked ? el("td", { class: "checks" }, first && one.checks.length ? checkList(one.checks) : null) : null)));
-    byId("verdicts").append(data.evals.length ? table(heads, rows) : el("p", { class: "soft" }, "No eval was run."));
+    byId("verdicts").append(data.evals.length ? table(heads, rows, true) : el("p", { class: "soft" }, "No eval was run."));
   }
 
   function drawSuites() {
@@ -85,133 +107,19 @@
       (first) => [first ? el("th", { scope: "row" }, visible(suite.name)) : el("td"), data.several ? el("td", {}, first ? visible(suite.model) : "") : null,
         el("td", { class: "number" }, first ? suite.evals : "")],
       () => null));
-    byId("suites").append(table(heads, rows));
-    for (const suite of data.suites) {
-      const own = groups(suite.blocks);
-      if (own) byId("suites").append(el("details", {}, el("summary", {}, visible(named(suite.name, suite.model)), " by group"), own));
-    }
+    byId("suites").append(table(heads, rows, true));
+    drawGroups("suites", data.suites, false);
   }
 
   function groups(blocks) {
     const some = blocks.filter((block) => block.groups.length);
     const rows = (block) => block.groups.map(([group, ...figure]) =>
-      el("tr", {}, el("th", { scope: "row" }, visible(group)), figureCells(figure, block.reading)));
+      el("tr", {}, el("th", { scope: "row" }, visible(group)), figureCells(figureOf(figure), block.reading)));
     const heads = [["Group"], ...FIGURE_HEADS];
     const open = some.filter((block) => !block.folded).flatMap(rows);
     const folded = some.filter((block) => block.folded).map((block) =>
       el("details", { class: "inner" }, el("summary", {}, "by group, ", visible(block.reading)), table(heads, rows(block))));
     return open.length || folded.length ? [open.length ? table(heads, open) : null, folded] : null;
-  }
-
-  // One set of answers by several protocols: a table for each metric, with every number drawn on one axis.
-  const PLOT = { width: 230, height: 26, edge: 14 };
-
-  function axis(rows) {
-    const known = rows.flatMap((row) => [row.at, row.low, row.high]).filter((value) => value !== null);
-    let [low, high] = known.length ? [Math.min(...known), Math.max(...known)] : [0, 1];
-    if (low === high) [low, high] = [low - (Math.abs(low) / 10 || 1), high + (Math.abs(high) / 10 || 1)];
-    const rough = (high - low) / 3;
-    const power = 10 ** Math.floor(Math.log10(rough));
-    const step = [1, 2, 5, 10].map((times) => times * power).find((size) => size >= rough);
-    const from = Math.floor(low / step) * step;
-    const steps = Math.ceil((high - from) / step - 1e-9);
-    const x = (value) => PLOT.edge + (value - from) / (steps * step) * (PLOT.width - 2 * PLOT.edge);
-    return { x, ticks: Array.from({ length: steps + 1 }, (_, number) => Number((from + number * step).toPrecision(12))) };
-  }
-
-  const picture = (...children) =>
-    svg("svg", { class: "plot", width: PLOT.width, height: PLOT.height, viewBox: `0 0 ${PLOT.width} ${PLOT.height}`, "aria-hidden": "true" }, children);
-  const upright = (x, className) => svg("line", { class: className, x1: x, x2: x, y1: 0, y2: PLOT.height });
-
-  function scale({ x, ticks }) {
-    return picture(ticks.map((tick) => svg("text", { x: x(tick), y: PLOT.height - 6, "text-anchor": "middle" }, String(tick))));
-  }
-
-  function dot(row, compared, { x, ticks }) {
-    const middle = PLOT.height / 2;
-    const mark = row.at === null ? null
-      : row === compared ? svg("rect", { class: "dot", x: x(row.at) - 4.5, y: middle - 4.5, width: 9, height: 9, transform: `rotate(45 ${x(row.at)} ${middle})` })
-      : svg("circle", { class: "dot", cx: x(row.at), cy: middle, r: 4 });
-    return picture(ticks.map((tick) => upright(x(tick), "grid")),
-      compared && compared.at !== null ? upright(x(compared.at), "compared") : null,
-      row.low === null || row.high === null ? null : svg("line", { class: "range", x1: x(row.low), x2: x(row.high), y1: middle, y2: middle }), mark);
-  }
-
-  function protocolCell(row) {
-    const told = [row.why ? el("div", {}, `not read: ${row.why}`) : null,
-      el("div", { class: "mono" }, breakable(row.signature)),
-      el("div", {}, "The rule: ", el("code", {}, `audiobench protocols ${visible(row.protocol)}`), ", or docs/protocols.md")];
-    return el("th", { scope: "row" }, el("details", {}, el("summary", { title: visible(row.signature) }, visible(row.protocol),
-      row.headline ? [" ", tag("plain", "headline")] : null), el("div", { class: "small soft" }, told)));
-  }
-
-  function sidesTable(one) {
-    const line = axis(one.rows);
-    const compared = one.rows.find((row) => row.protocol === one.compared && row.difference === "");
-    const heads = [["Protocol"], [visible(one.metric), true], ["Interval", true], [scale(line)], ["n\u00a0scored", true], ["Skipped", true], ["Unanswered", true],
-      [["Difference to ", visible(one.compared)], true]];
-    const rows = one.rows.map((row) => el("tr", { class: row === compared ? "compared" : null }, protocolCell(row),
-      el("td", { class: "number value" }, row.value), el("td", { class: "number" }, row.interval), el("td", { class: "drawn" }, dot(row, compared, line)),
-      [row.n, row.skipped, row.unanswered].map((number) => el("td", { class: "number" }, count(number))),
-      el("td", { class: "number" }, row.difference)));
-    return el("div", { class: "sides" }, table(heads, rows));
-  }
-
-  const compared = [...data.suites, ...data.evals].filter((owner) => owner.sides.length);
-  const sidesId = (owner) => `sides-${compared.indexOf(owner)}`;
-
-  function drawSides() {
-    if (!compared.length) return;
-    byId("sides").hidden = false;
-    byId("sides").append(el("p", { class: "soft" }, "One set of answers, read by several protocols: what differs between two rows is the protocol alone. ",
-      "Lines are intervals; the diamond and the dashed line are the protocol that the others are compared with."));
-    for (const [number, owner] of compared.entries()) {
-      const name = named(owner.name, owner.model) + (data.evals.includes(owner) ? "" : " (pooled)");
-      byId("sides").append(el("details", { id: sidesId(owner), open: number === 0 },
-        el("summary", {}, visible(name), owner.sides.filter((one) => one.leading).map((one) => el("div", { class: "small soft" }, visible(one.sentence)))),
-        owner.sides.filter((one) => one.leading).map((one, _, leading) => [leading.length > 1 ? el("p", {}, visible(one.sentence)) : null, sidesTable(one)]),
-        owner.sides.filter((one) => !one.leading).map((one) => el("details", { class: "inner" }, el("summary", { class: "small" }, visible(one.sentence)), sidesTable(one)))));
-    }
-  }
-
-  // What went wrong, beside the score: the classes of an eval's failed answers, the score without each, examples.
-  function failureTable(classes) {
-    const heads = [["Class"], ["Answers", true], ["Share", true], ["Metric"], ["With them", true], ["Without them", true], ["Interval", true], ["n", true], ["Change", true]];
-    return table(heads, classes.flatMap((one) => (one.moved.length ? one.moved : [null]).map((moved, number, all) =>
-      el("tr", { class: number < all.length - 1 ? "joined" : null },
-        number ? [el("td"), el("td"), el("td")] : [el("th", { scope: "row", class: "mono" }, one.name),
-          el("td", { class: "number" }, count(one.answers)), el("td", { class: "number" }, one.share)],
-        moved ? [el("td", { class: "nowrap" }, visible(moved.metric)), el("td", { class: "number" }, moved.value), el("td", { class: "number value" }, moved.without),
-          el("td", { class: "number" }, moved.interval), el("td", { class: "number" }, count(moved.n)), el("td", { class: "number" }, moved.difference)]
-          : el("td", { colspan: 6 })))));
-  }
-
-  function failureExamples(item, failure) {
-    const own = all.filter((sample) => sample.item === item && failuresOf(sample, sample.readings[0]).includes(failure.name));
-    const button = el("button", { type: "button", class: "expand" }, own.length === 1 ? "Show it among the samples" : `Show the ${count(own.length)} among the samples`);
-    button.addEventListener("click", () => showFailures(item, failure.name));
-    return el("div", { class: "failure" }, el("h3", {}, el("span", { class: "mono" }, failure.name)), el("p", { class: "small soft" }, failure.about),
-      own.slice(0, 3).map((sample) => el("dl", { class: "example" },
-        el("dt", {}, el("span", { class: "mono" }, visible(sample.id))),
-        el("dd", {}, sample.stages.filter(([, , , role]) => !role).slice(-1).map(([, text]) => answerText(text, "answer", 240)),
-          plainText(sample.reference) ? el("div", { class: "small soft" }, "reference: ", longText(sample.reference, "inline", 240)) : null))),
-      own.length ? button : el("p", { class: "small soft" }, "None of them is on this page: see predictions.jsonl."));
-  }
-
-  function drawFailures() {
-    const some = data.evals.map((one, item) => ({ one, item })).filter(({ one }) => one.failures.length);
-    if (!some.length) return;
-    byId("failures").hidden = false;
-    byId("failures").append(el("p", { class: "soft" }, "How answers failed, whatever the score makes of it, and the headline's numbers without each class. ",
-      "An answer may fall into several."));
-    for (const { one, item } of some) {
-      const box = el("details", { open: some.length === 1 }, el("summary", {}, visible(named(one.name, one.model)), el("div", { class: "small soft" }, visible(one.wrong))));
-      // Drawn when it is opened: the examples of a hundred evals are many texts.
-      const draw = () => { if (box.open && box.children.length === 1) box.append(failureTable(one.failures), ...one.failures.map((failure) => failureExamples(item, failure))); };
-      box.addEventListener("toggle", draw);
-      draw();
-      byId("failures").append(box);
-    }
   }
 
   function drawTroubles() {
@@ -240,12 +148,12 @@
     for (const one of data.evals) {
       const methods = new Map();
       for (const block of one.blocks) {
-        for (const [metric, , , , method] of block.figures) {
+        for (const { metric, method } of block.figures.map(figureOf)) {
           methods.set(method, [...(methods.get(method) || []), `${metric}${block.reading ? ` (${block.reading})` : ""}`]);
         }
       }
       const asking = Object.entries(one.asking).filter(([, count]) => count).map(([name, count]) => `${count} ${name.replaceAll("_", " ")}`);
-      byId("details").append(el("details", {}, el("summary", {}, visible(named(one.name, one.model))), groups(one.blocks),
+      byId("details").append(el("details", {}, el("summary", {}, visible(named(one.name, one.model))),
         facts([
           ["Intervals", el("div", {}, [...methods].map(([method, names]) => el("div", {}, visible(`${names.join(", ")}: ${method}`))))],
           ["Asking", asking.join(", ")],
@@ -258,6 +166,7 @@
     const models = data.models.flatMap((model) => Object.entries(model.fingerprint || {}).map(([name, value]) =>
       [`${model.alias} ${name}`, el("span", { class: "mono" }, visible(String(value)))]));
     byId("details").append(el("details", {}, el("summary", {}, "The run"), facts([
+      ...(data.changes && data.changes.digest ? [["baseline", el("span", { class: "mono" }, visible(data.changes.digest))]] : []),
       ...Object.entries(data.hashes).map(([name, hash]) => [name.replaceAll("_", " "), el("span", { class: "mono" }, hash || "none")]),
       ...models, ...runtime].map(([name, value]) => [visible(name), value instanceof Node ? value : visible(value)]))));
   }

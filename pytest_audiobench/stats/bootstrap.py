@@ -1,23 +1,22 @@
 """The bootstrap for what has no simple formula: functions of sums, such as macro F1, and of whole samples.
 
 Percentiles of resamples (Efron 1979; for BLEU Koehn 2004). Where the number has ends (a share), each resample also
-holds one more sample, the worst there can be for the lower bound and the best for the upper one, with a weight drawn
-from the exponential distribution: what ``stats.intervals`` adds, without which all right answers would be certainty.
-The seed comes from the statistics, and samples are put in an order of their own, so that neither the order of samples
-nor a shard moves a bound.
+holds one more sample, the worst there can be for the lower bound and the best for the upper one, as
+``stats.intervals`` adds it: without it all right answers would be certainty. The seed comes from the statistics, and
+samples are put in an order of their own, so that neither the order of samples nor a shard moves a bound.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from pytest_audiobench.stats.intervals import CONFIDENCE, Clusters, Floats, Interval, none
-from pytest_audiobench.stats.sparse import Sparse
+from pytest_audiobench.stats.sparse import Rows, Sparse, by_cluster, distinct
 
 Statistic: TypeAlias = Callable[[Floats], Floats]
 """Maps sums of shape (r, k) to r values."""
@@ -29,8 +28,8 @@ FEWEST = 20
 """Samples or clusters below which percentiles of resamples were seen to hold the truth too rarely."""
 FEWEST_OF_LABEL = 5
 """Samples or clusters of the rarest label that a mean over labels takes in: fewer tell nothing of its part."""
-_CELLS = 4_000_000
-"""Counts drawn at a time, which bounds the memory."""
+CELLS = 4_000_000
+"""Numbers held at a time, which bounds the memory."""
 _FEW_ALIKE = 8
 
 
@@ -41,99 +40,159 @@ class Ends(NamedTuple):
     highest: Floats
 
 
-def of_sums(
-    statistics: Floats,
-    value: Statistic,
-    clusters: Clusters = None,
-    ends: Callable[[Floats], Ends] | None = None,
-    confidence: float = CONFIDENCE,
-) -> Interval:
-    """The interval for ``value`` of the column sums of ``statistics``, shape (n, k), by resampling samples or clusters.
+class Sums(NamedTuple):
+    """A number that is a function of sums: each sample's statistics, (n, k) or sparse, and the ``value`` of sums.
 
-    ``ends`` makes of the mean sample what one more may be; without it nothing is added.
-    No interval is given for fewer than 20 samples or clusters, or where all resamples have the same value.
+    ``ends`` makes of the mean sample what one more may be. ``lacking`` says why samples or clusters are not enough for
+    an interval, where they are not.
     """
-    units, what = np.asarray(statistics, dtype=np.float64), "samples"
-    size = 1.0
-    own = units.mean(axis=0) if len(units) else np.zeros(units.shape[1])
-    if clusters is not None and len(set(clusters)) < len(clusters):
+
+    units: Floats | Rows
+    value: Statistic
+    ends: Callable[[Floats], Ends] | None = None
+    lacking: Callable[[Resampling], str | None] | None = None
+
+    def whole(self) -> float:
+        """The value of all samples together."""
+        return float(self.value(resampling(self.units, None).total())[0])
+
+
+class Table(NamedTuple):
+    """A number that only whole samples tell (an equal error rate): ``value`` maps their rows, (m, k), to it.
+
+    ``ends`` are what one more sample may be; ``lacking`` says why there is no interval, where there is none.
+    """
+
+    rows: Floats
+    value: Callable[[Floats], float]
+    ends: Ends | None = None
+    lacking: str | None = None
+
+
+class Resampling(NamedTuple):
+    """Samples, or clusters of them, ready to be resampled: ``distinct`` rows, in an order of their own, of which there
+    are ``counts`` each. ``kind_of`` says which of them each unit is, units in the order of their first sample.
+    """
+
+    distinct: Floats | Sparse
+    counts: Floats
+    kind_of: npt.NDArray[np.intp]
+    what: str
+
+    @property
+    def units(self) -> int:
+        return int(self.counts.sum())
+
+    def total(self) -> Floats:
+        """The sums over all units, shape (1, k)."""
+        return self.weighted(self.counts[None, :])
+
+    def weighted(self, weights: Floats) -> Floats:
+        """The sums of the distinct rows by each of ``weights``, shape (r, d)."""
+        return self.distinct.weighted(weights) if isinstance(self.distinct, Sparse) else weights @ self.distinct
+
+    def resampled(self, value: Statistic) -> Floats:
+        """``value`` of 1,000 resamples of the units. The seed comes from the statistics."""
+        return np.concatenate([value(sums) for sums, _ in self._drawn()])
+
+    def reaching(self, value: Statistic, ends: Ends) -> tuple[Floats, Floats]:
+        """``value`` of 1,000 resamples with one more unit of either of ``ends``, by a weight drawn from exp(-w)."""
+        found: tuple[list[Floats], list[Floats]] = ([], [])
+        for sums, generator in self._drawn():
+            weights, which = generator.standard_exponential((len(sums), 1)), generator.random(len(sums))
+            for values, end in zip(found, ends, strict=True):
+                values.append(value(sums + weights * end[(which * len(end)).astype(np.intp)]))
+        return np.concatenate(found[0]), np.concatenate(found[1])
+
+    def _drawn(self) -> Iterator[tuple[Floats, np.random.Generator]]:
+        """The sums of resamples in portions, and what draws them."""
+        if isinstance(self.distinct, Sparse):
+            parts: tuple[npt.NDArray[np.generic], ...] = (*self.distinct[1:], self.counts)
+            told = b"".join(part.tobytes() for part in parts)
+        else:
+            told = self.distinct.tobytes()
+        generator = _generator(told)
+        at_once = max(1, CELLS // max(self.distinct.shape))
+        for at in range(0, RESAMPLES, at_once):
+            yield self.weighted(_weights(generator, self.counts, min(at_once, RESAMPLES - at))), generator
+
+
+def resampling(units: Floats | Rows, clusters: Clusters) -> Resampling:
+    """Samples by their statistics, those of a cluster added up where clusters repeat."""
+    grouped = clusters is not None and len(set(clusters)) < len(clusters)
+    what = "clusters" if grouped else "samples"
+    if isinstance(units, Rows):
+        rows = by_cluster(units.rows, clusters) if clusters is not None and grouped else units.rows
+        kinds, kind_of = distinct(rows, units.width)
+        return Resampling(kinds, np.bincount(kind_of, minlength=kinds.shape[0]).astype(np.float64), kind_of, what)
+    found = np.asarray(units, dtype=np.float64)
+    if clusters is not None and grouped:
         numbers = {cluster: number for number, cluster in enumerate(dict.fromkeys(clusters))}
-        codes = [numbers[cluster] for cluster in clusters]
-        summed = np.zeros((len(numbers), units.shape[1]))
-        np.add.at(summed, codes, units)
-        units, what = summed, "clusters"
-        size = size_of(np.bincount(codes).astype(np.float64))
-    if (reason := _too_few(len(units), what)) is not None:
-        return none(reason)
-    if not np.isfinite(units).all():
-        return none("a value is not finite")
-    units = units[np.lexsort(units.T[::-1])]
-    added = None if ends is None else _scaled(ends(own), size)
-    draws = _Draws(units.tobytes(), np.ones(len(units)), lambda weights: weights @ units, max(units.shape))
-    values = _drawn(draws, value, added)
-    return _percentiles(*values, f"{len(units)} {what}, {RESAMPLES} resamples", confidence)
+        codes = np.array([numbers[cluster] for cluster in clusters], dtype=np.intp)
+        # Added up in an order of their own, so that the order of samples does not move a last digit, and the seed.
+        order = np.lexsort(found.T[::-1])
+        summed = np.zeros((len(numbers), found.shape[1]))
+        np.add.at(summed, codes[order], found[order])
+        found = summed
+    order = np.lexsort(found.T[::-1])
+    return Resampling(found[order], np.ones(len(found)), np.argsort(order), what)
 
 
-def of_repeated(
-    units: Sparse,
-    counts: Floats,
-    value: Statistic,
-    what: str = "samples",
-    ends: Ends | None = None,
-    confidence: float = CONFIDENCE,
-) -> Interval:
-    """:func:`of_sums` of distinct ``units`` (samples or clusters, as ``what`` says) that occur ``counts`` times each.
+def of_sums(sums: Sums, clusters: Clusters = None, confidence: float = CONFIDENCE) -> Interval:
+    """The interval for the value of ``sums``, by 1,000 resamples of samples or clusters.
 
-    Its memory is that of the numbers that are not 0. The order of units moves a bound: sort them. ``ends`` are those
-    of one more unit.
+    None for fewer than 20 of them, where ``lacking`` says why, or where all resamples have the same value. Memory for
+    sparse statistics is that of the numbers that are not 0.
     """
-    total = int(counts.sum())
-    if (reason := _too_few(total, what)) is not None:
+    units = resampling(sums.units, clusters)
+    if (reason := _too_few(units.units, units.what)) is not None:
         return none(reason)
-    told = b"".join(part.tobytes() for part in (units.rows, units.columns, units.values, counts))
-    values = _drawn(_Draws(told, counts, units.weighted, max(units.shape)), value, ends)
-    return _percentiles(*values, f"{total} {what}, {RESAMPLES} resamples", confidence)
+    if not isinstance(units.distinct, Sparse) and not np.isfinite(units.distinct).all():
+        return none("a value is not finite")
+    if sums.lacking is not None and (reason := sums.lacking(units)) is not None:
+        return none(reason)
+    if sums.ends is None:
+        lower = upper = units.resampled(sums.value)
+    else:
+        lengths = _lengths(len(units.kind_of) if clusters is None else len(clusters), clusters)
+        ends = sums.ends(units.total()[0] / lengths.sum())
+        size = size_of(lengths)
+        lower, upper = units.reaching(sums.value, Ends(ends.lowest * size, ends.highest * size))
+    return _percentiles(lower, upper, f"{units.units} {units.what}, {RESAMPLES} resamples", confidence)
 
 
-def of_rows(
-    rows: Floats,
-    value: Callable[[Floats], float],
-    clusters: Clusters = None,
-    ends: Ends | None = None,
-    confidence: float = CONFIDENCE,
-) -> Interval:
+def of_rows(table: Table, clusters: Clusters = None, confidence: float = CONFIDENCE) -> Interval:
     """The interval for what only whole samples tell, such as an error rate over thresholds.
 
-    ``value`` maps rows, shape (m, k), to a number. Percentile bootstrap of 200 resamples of the samples ``rows``, shape
-    (n, k), or of their clusters, in an order of their own. Of ``ends`` each resample holds as many rows as a Poisson
-    variable of mean 1 (times a cluster's size) says. No interval for fewer than 20, or where a resample has no value.
+    Percentile bootstrap of 200 resamples of the table's rows, or of their clusters, in an order of their own. No
+    interval for fewer than 20, or where a resample has no value.
     """
-    if not np.isfinite(rows).all():
+    if table.lacking is not None:
+        return none(table.lacking)
+    if not np.isfinite(table.rows).all():
         return none("a value is not finite")
-    names = range(len(rows)) if clusters is None else clusters
-    members: dict[object, list[int]] = {}
-    for row, name in enumerate(names):
-        members.setdefault(name, []).append(row)
-    units = [rows[its] for its in members.values()]
-    units = sorted((unit[np.lexsort(unit.T[::-1])] for unit in units), key=lambda unit: unit.tobytes())
-    what = "samples" if len(units) == len(rows) else "clusters"
-    if (reason := _too_few(len(units), what)) is not None:
+    units = _Units.of(table, clusters)
+    if (reason := _too_few(units.number, units.what)) is not None:
         return none(reason)
-    lengths = np.array([len(unit) for unit in units])
-    size = size_of(lengths.astype(np.float64))
-    starts = np.cumsum([0, *lengths])
-    every = np.concatenate(units)
-    generator = _generator(every.tobytes())
     values: tuple[list[float], list[float]] = ([], [])
-    for _ in range(FEW_RESAMPLES):
-        drawn = generator.integers(0, len(units), size=len(units))
-        here = every[drawn if what == "samples" else _whole(drawn, starts)]
-        more, which = round(generator.poisson() * size), generator.random()
-        for found, end in zip(values, ends or (None, None), strict=True):
+    for rows, generator in units.drawn():
+        more, which = round(generator.poisson() * size_of(units.lengths)), generator.random()
+        for found, end in zip(values, table.ends or (None, None), strict=True):
             extra = [] if end is None else [np.repeat(end[int(which * len(end))][None, :], more, axis=0)]
-            found.append(value(np.concatenate([here, *extra])))
-    of = f"{len(units)} {what}, {FEW_RESAMPLES} resamples"
+            found.append(table.value(np.concatenate([rows, *extra])))
+    of = f"{units.number} {units.what}, {FEW_RESAMPLES} resamples"
     return _percentiles(np.array(values[0]), np.array(values[1]), of, confidence)
+
+
+def resampled_rows(table: Table, clusters: Clusters) -> tuple[Floats, int, str]:
+    """The table's value over 200 resamples of its rows, or of their clusters; how many of these there are of what.
+
+    No values for fewer than 2. The seed comes from the rows.
+    """
+    units = _Units.of(table, clusters)
+    if units.number < 2:
+        return np.empty(0), units.number, units.what
+    return np.array([table.value(rows) for rows, _ in units.drawn()]), units.number, units.what
 
 
 def size_of(lengths: Floats) -> float:
@@ -141,48 +200,57 @@ def size_of(lengths: Floats) -> float:
     return float(lengths @ lengths / lengths.sum())
 
 
+class _Units(NamedTuple):
+    """A table's rows, cluster by cluster, in an order of their own."""
+
+    every: Floats
+    lengths: Floats
+    what: str
+
+    @classmethod
+    def of(cls, table: Table, clusters: Clusters) -> _Units:
+        names = range(len(table.rows)) if clusters is None else clusters
+        members: dict[object, list[int]] = {}
+        for row, name in enumerate(names):
+            members.setdefault(name, []).append(row)
+        units = [table.rows[its] for its in members.values()]
+        units = sorted((unit[np.lexsort(unit.T[::-1])] for unit in units), key=lambda unit: unit.tobytes())
+        lengths = np.array([len(unit) for unit in units], dtype=np.float64)
+        return cls(np.concatenate(units), lengths, "samples" if len(units) == len(table.rows) else "clusters")
+
+    @property
+    def number(self) -> int:
+        return len(self.lengths)
+
+    def drawn(self) -> Iterator[tuple[Floats, np.random.Generator]]:
+        """The rows of 200 resamples, and what draws them, seeded by the rows."""
+        starts = np.concatenate([[0], np.cumsum(self.lengths)]).astype(np.int64)
+        generator = _generator(self.every.tobytes())
+        for _ in range(FEW_RESAMPLES):
+            drawn = generator.integers(0, self.number, size=self.number)
+            yield self.every[drawn if self.what == "samples" else _whole(drawn, starts)], generator
+
+
+def _lengths(samples: int, clusters: Clusters) -> Floats:
+    if clusters is None:
+        return np.ones(samples)
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(clusters))}
+    return np.bincount([numbers[name] for name in clusters]).astype(np.float64)
+
+
 def _too_few(count: int, what: str) -> str | None:
     return f"{count} {what if count != 1 else what[:-1]}, {FEWEST} needed" if count < FEWEST else None
 
 
-def _scaled(ends: Ends, size: float) -> Ends:
-    return Ends(ends.lowest * size, ends.highest * size)
-
-
 def _whole(drawn: npt.NDArray[np.int64], starts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    return np.concatenate([np.arange(starts[unit], starts[unit + 1]) for unit in drawn])
+    sizes = (starts[1:] - starts[:-1])[drawn]
+    ends = np.cumsum(sizes)
+    found: npt.NDArray[np.int64] = np.arange(ends[-1]) + np.repeat(starts[drawn] - ends + sizes, sizes)
+    return found
 
 
 def _generator(told: bytes) -> np.random.Generator:
     return np.random.default_rng(int.from_bytes(hashlib.sha256(told).digest()[:8], "big"))
-
-
-class _Draws(NamedTuple):
-    """What is resampled: its bytes for the seed, how often each unit is there, sums by weights, its longer side."""
-
-    told: bytes
-    counts: Floats
-    sums_by: Callable[[Floats], Floats]
-    widest: int
-
-
-def _drawn(draws: _Draws, value: Statistic, ends: Ends | None) -> tuple[Floats, Floats]:
-    """``value`` of the sums of each resample, with the worst and with the best of one more unit where there are any."""
-    generator = _generator(draws.told)
-    at_once = max(1, _CELLS // draws.widest)
-    lower: list[Floats] = []
-    upper: list[Floats] = []
-    for at in range(0, RESAMPLES, at_once):
-        drawn = min(at_once, RESAMPLES - at)
-        sums = draws.sums_by(_weights(generator, draws.counts, drawn))
-        if ends is None:
-            lower.append(value(sums))
-            upper.append(lower[-1])
-            continue
-        weights, which = generator.standard_exponential((drawn, 1)), generator.random(drawn)
-        for found, end in ((lower, ends.lowest), (upper, ends.highest)):
-            found.append(value(sums + weights * end[(which * len(end)).astype(np.intp)]))
-    return np.concatenate(lower), np.concatenate(upper)
 
 
 def _weights(generator: np.random.Generator, counts: Floats, drawn: int) -> Floats:

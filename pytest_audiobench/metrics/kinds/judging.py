@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pytest_audiobench.metrics.estimates import mean_of, of_summed
-from pytest_audiobench.metrics.metric import Clusters, Estimate, MetricKind, Statistics
+from pytest_audiobench.metrics.estimates import columns, mean_of, summed_kind
+from pytest_audiobench.metrics.metric import MetricKind, Statistics
 from pytest_audiobench.metrics.units import AGREEMENT, SHARE
-from pytest_audiobench.stats.bootstrap import FEWEST_OF_LABEL, Ends
-from pytest_audiobench.stats.intervals import Floats, none
+from pytest_audiobench.stats.bootstrap import FEWEST_OF_LABEL, Ends, Resampling, Sums
+from pytest_audiobench.stats.intervals import Floats
 
 
 def kappa(sums: Floats) -> Floats:
@@ -26,21 +26,20 @@ def kappa(sums: Floats) -> Floats:
     return found
 
 
+_NAMES = ("agree", "first", "second", "n")
 _ENDS = Ends(
     np.array([[0.0, 1.0, 0.0, 1.0], [0.0, 0.0, 1.0, 1.0]]), np.array([[1.0, 1.0, 1.0, 1.0], [1.0, 0.0, 0.0, 1.0]])
 )
-_summed = of_summed("judge_kappa", ("agree", "first", "second", "n"), kappa, lambda own: _ENDS)
 
 
-def _kappa(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
-    """Kappa with its interval, where each of the two says both things five times."""
-    found = _summed(statistics, clusters)
-    right = [sum(one[side] for one in statistics) for side in ("first", "second")]
-    rarer = int(min((min(count, len(statistics) - count) for count in right), default=0))
-    if found.lower is None or rarer >= FEWEST_OF_LABEL:
-        return found
-    reason = none(f"a verdict that is given {rarer} times, {FEWEST_OF_LABEL} needed").method
-    return found._replace(lower=None, upper=None, method=reason)
+def _rare_verdict(found: Resampling) -> str | None:
+    _, first, second, n = found.total()[0]
+    rarer = int(min(first, second, n - first, n - second))
+    return f"a verdict was given {rarer} times, {FEWEST_OF_LABEL} needed" if rarer < FEWEST_OF_LABEL else None
+
+
+def _agreement(statistics: Sequence[Statistics]) -> Sums:
+    return Sums(columns(statistics, "judge_kappa", *_NAMES), kappa, lambda own: _ENDS, _rare_verdict)
 
 
 KINDS = (
@@ -62,12 +61,13 @@ KINDS = (
         "The share of answers that two ways of scoring, of which one at least is a judge, both take for right or both "
         "for wrong; answers that one of them leaves out are left out. Points count as right from 0.5 on.",
     ),
-    MetricKind(
+    summed_kind(
         "judge_kappa",
         "higher",
         AGREEMENT,
-        _kappa,
-        about="Cohen's kappa (Cohen 1960) of the same two: (agreement - agreement by chance) / (1 - agreement by "
+        _agreement,
+        "Cohen's kappa (Cohen 1960) of the same two: (agreement - agreement by chance) / (1 - agreement by "
         "chance), by chance from the two shares of right answers. No number where both say one thing only.",
+        own=lambda one: one["agree"],
     ),
 )

@@ -2,77 +2,76 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Literal, TypeAlias
 
 import numpy as np
 
 from pytest_audiobench.metrics import classes
-from pytest_audiobench.metrics.estimates import mean_of, nothing
-from pytest_audiobench.metrics.labels import Cells, cells
-from pytest_audiobench.metrics.metric import Clusters, Estimate, MetricKind, Statistics
+from pytest_audiobench.metrics.estimates import mean_of, summed_kind
+from pytest_audiobench.metrics.labels import labelled, sample_f1
+from pytest_audiobench.metrics.metric import MetricKind, Statistics, Summed
 from pytest_audiobench.metrics.units import AGREEMENT, CORRELATION, SHARE
-from pytest_audiobench.stats.bootstrap import FEWEST_OF_LABEL, Ends, Statistic, of_repeated
-from pytest_audiobench.stats.intervals import none
+from pytest_audiobench.stats.bootstrap import FEWEST_OF_LABEL, Ends, Resampling, Statistic, Sums
+from pytest_audiobench.stats.intervals import Floats
+from pytest_audiobench.stats.sparse import Sparse
 
-Needs: TypeAlias = Literal["each label", "two labels", "nothing"]
-"""What a number's interval needs five samples of: of each label that is true, or beyond the most common one."""
+Needs: TypeAlias = Literal["each label", "two labels", "nothing", "more than there can be"]
+"""What an interval needs five samples of: each label, those beyond the most common one; nothing helps where each new
+wrong answer adds a label."""
 
 
-def of_labels(
-    value: Statistic, one_label: bool = False, needs: Needs = "each label"
-) -> Callable[[Sequence[Statistics], Clusters], Estimate]:
-    """``value`` (see ``metrics.classes``) of all samples, with a bootstrap interval where there are enough labels.
+def of_labels(value: Statistic, one_label: bool = False, needs: Needs = "each label") -> Summed:
+    """``value`` (see ``metrics.classes``) of all samples' labels.
 
-    NaN, with the reason as its method, for samples without a list of labels, of different lists and, where
-    ``one_label`` is wanted of each, of several labels.
+    None for samples without a list of labels, of different lists and, where ``one_label`` is wanted of each, of several
+    labels.
     """
 
-    def estimate(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
-        if not statistics:
-            return nothing()
-        grouped = clusters is not None and len(set(clusters)) < len(clusters)
-        found = cells(statistics, clusters if grouped else None)
-        if isinstance(found, str) or (one_label and not found.single):
-            reason = found if isinstance(found, str) else "a sample has several labels"
-            return Estimate(math.nan, None, None, len(statistics), none(reason).method)
-        what = "clusters" if grouped else "samples"
-        lacking = _lacking(found, needs, what)
-        interval = none(lacking) if lacking else of_repeated(found.kinds, found.counts, value, what, _ends(found))
-        return Estimate(float(value(found.sums())[0]), interval.lower, interval.upper, len(statistics), interval.method)
+    def summed(statistics: Sequence[Statistics]) -> Sums | str:
+        found = labelled(statistics)
+        if isinstance(found, str):
+            return found
+        if one_label and not found.single:
+            return "a sample has several labels"
+        return Sums(found.rows, value, _ends, partial(_lacking, needs))
 
-    return estimate
+    return summed
 
 
-def _lacking(found: Cells, needs: Needs, what: str) -> str | None:
-    k, kinds = found.labels, found.kinds
+def _lacking(needs: Needs, found: Resampling) -> str | None:
+    if needs == "more than there can be":
+        return "each new wrong text adds a label, so the number falls as samples are added"
+    assert isinstance(found.distinct, Sparse)
+    kinds, what = found.distinct, found.what
+    k = (kinds.shape[1] - 2) // 3
     here = (kinds.columns >= 2 * k) & (kinds.columns < 3 * k)
     units = np.bincount(kinds.columns[here] - 2 * k, weights=found.counts[kinds.rows[here]], minlength=k)
     if needs == "nothing" or not units.any():
         return None
     if needs == "two labels":
-        beyond = int(found.counts.sum() - units.max())
-        return f"{beyond} {what} beyond the most common label, {FEWEST_OF_LABEL} needed" * (beyond < FEWEST_OF_LABEL)
+        beyond = int(found.units - units.max())
+        if beyond < FEWEST_OF_LABEL:
+            return f"{beyond} {what} beyond the most common label, {FEWEST_OF_LABEL} needed"
+        return None
     # A label that no sample has by chance would be part of the mean in the next set.
     rarest = int(units.min())
-    return f"a label is true of {rarest} {what}, {FEWEST_OF_LABEL} needed" * (rarest < FEWEST_OF_LABEL)
+    return f"a label is true of {rarest} {what}, {FEWEST_OF_LABEL} needed" if rarest < FEWEST_OF_LABEL else None
 
 
-def _ends(found: Cells) -> Ends:
-    """One more sample of any of the true labels: another of them is said, or it is; as large as a sample's cluster."""
-    k, sums = found.labels, found.sums()[0]
-    true = np.flatnonzero(sums[2 * k : 3 * k])
-    worst, best = np.zeros((2, max(len(true), 1), 3 * k + 2))
+def _ends(own: Floats) -> Ends:
+    """One more sample of any of the true labels: another of them is said, or it is."""
+    k = (len(own) - 2) // 3
+    true = np.flatnonzero(own[2 * k : 3 * k])
+    worst, best = np.zeros((2, max(len(true), 1), len(own)))
     row = np.arange(len(true))
     worst[:, -1] = best[:, -1] = 1.0
     for column in (true, k + true, 2 * k + true):
         best[row, column] = 1.0
     worst[row, 2 * k + true] = 1.0
     worst[row, k + np.roll(true, 1) if len(true) > 1 else -2] = 1.0
-    lengths = found.kinds.column(3 * k + 1)
-    size = float((found.counts * lengths * lengths).sum() / (found.counts * lengths).sum())
-    return Ends(worst * size, best * size)
+    return Ends(worst, best)
 
 
 def _of_one(name: str) -> Callable[[Statistics], tuple[float, float]]:
@@ -158,7 +157,7 @@ _LABELLED: tuple[tuple[str, str, Statistic, bool, Needs, str], ...] = (
 
 KINDS = (
     *(
-        MetricKind(name, "higher", unit, of_labels(value, one_label, needs), about=f"{about} {_ON_THE_LIST}")
+        summed_kind(name, "higher", unit, of_labels(value, one_label, needs), f"{about} {_ON_THE_LIST}", sample_f1)
         for name, unit, value, one_label, needs, about in _LABELLED
     ),
     *(

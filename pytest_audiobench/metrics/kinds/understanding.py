@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
 from pytest_audiobench.metrics.entities import TYPED, Counts
-from pytest_audiobench.metrics.estimates import average, mean_of, nothing, of_summed, ratio_of
+from pytest_audiobench.metrics.estimates import average, mean_of, nothing, ratio_of, summed_kind, sums_of
 from pytest_audiobench.metrics.keyphrases import CUTS
 from pytest_audiobench.metrics.metric import Clusters, Estimate, MetricKind, Statistics
 from pytest_audiobench.metrics.sets import SetScores, set_scores
 from pytest_audiobench.metrics.units import SHARE
-from pytest_audiobench.stats.bootstrap import FEWEST_OF_LABEL, Ends, of_repeated
-from pytest_audiobench.stats.intervals import Floats, mean, none
-from pytest_audiobench.stats.sparse import Row, by_cluster, distinct
+from pytest_audiobench.stats.bootstrap import FEWEST_OF_LABEL, Ends, Resampling, Sums
+from pytest_audiobench.stats.intervals import Floats, mean
+from pytest_audiobench.stats.sparse import Row, Rows, Sparse
 
 
 def _f1(sums: Floats) -> Floats:
@@ -30,6 +31,12 @@ def _ends(own: Floats) -> Ends:
     return Ends(np.array([[0.0, hits + alarms, hits + misses]]), np.array([[hits + misses, 0.0, 0.0]]))
 
 
+def _ends_at(own: Floats) -> Ends:
+    """The same of hits, kept and true phrases."""
+    _, kept, true = own
+    return Ends(np.array([[0.0, kept, true]]), np.array([[true, true, true]]))
+
+
 def _macro_f1(sums: Floats, invented: int) -> Floats:
     """The mean of F1 over the types that occur, of sums (r, 3 × true types), and ``invented`` ones, whose F1 is 0."""
     each = sums.reshape(len(sums), -1, 3)
@@ -40,13 +47,11 @@ def _macro_f1(sums: Floats, invented: int) -> Floats:
     return found
 
 
-def _by_type(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
-    if not statistics:
-        return nothing()
+def _by_type(statistics: Sequence[Statistics]) -> Sums | str:
     names = {name for one in statistics for name, value in one.items() if name.startswith(TYPED) and value}
     types = {name.rsplit("_", 1)[0] for name in names}
     if not types:
-        return nothing()._replace(n=len(statistics), method=none("there are no entities").method)
+        return "there are no entities"
     true = sorted(type_ for type_ in types if names & {f"{type_}_hits", f"{type_}_misses"})
     # A resample without an invented type would be better for it: their number is held.
     invented = len(types) - len(true)
@@ -55,45 +60,41 @@ def _by_type(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
         tuple(sorted((places[name], value) for name, value in one.items() if name in places and value))
         for one in statistics
     ]
-    grouped = clusters is not None and len(set(clusters)) < len(clusters)
-    kinds, kind_of = distinct(by_cluster(units, clusters) if clusters is not None and grouped else units, len(places))
-    counts = np.bincount(kind_of, minlength=kinds.shape[0]).astype(np.float64)
-
-    def value(sums: Floats) -> Floats:
-        return _macro_f1(sums, invented)
-
-    what = "clusters" if grouped else "samples"
-    # A type's hits or misses are there in these rows; both may be.
-    rows_of = [
-        np.union1d(kinds.rows[kinds.columns == 3 * n], kinds.rows[kinds.columns == 3 * n + 2]) for n in range(len(true))
-    ]
-    rarest = min((int(counts[rows].sum()) for rows in rows_of), default=0)
-    if rarest < FEWEST_OF_LABEL:
-        interval = none(f"a type is true of {rarest} {what}, {FEWEST_OF_LABEL} needed")
-    else:
-        interval = of_repeated(kinds, counts, value, what)
-    whole = float(value(kinds.weighted(counts[None, :]))[0])
-    return Estimate(whole, interval.lower, interval.upper, len(statistics), interval.method)
+    return Sums(Rows(units, len(places)), partial(_macro_f1, invented=invented), lacking=_rare_type)
 
 
-def _ends_at(own: Floats) -> Ends:
-    """The same of hits, kept and true phrases."""
-    _, kept, true = own
-    return Ends(np.array([[0.0, kept, true]]), np.array([[true, true, true]]))
+def _rare_type(found: Resampling) -> str | None:
+    assert isinstance(found.distinct, Sparse)
+    kinds = found.distinct
+    rarest = found.units
+    for first in range(0, kinds.shape[1], 3):
+        rows = kinds.rows[(kinds.columns == first) | (kinds.columns == first + 2)]
+        rarest = min(rarest, int(found.counts[np.unique(rows)].sum()))
+    return f"a type is true of {rarest} {found.what}, {FEWEST_OF_LABEL} needed" if rarest < FEWEST_OF_LABEL else None
+
+
+def _own_f1(measure: str, one: Statistics) -> float:
+    """F1 of one sample's entities, all types together; 1 where there are none."""
+    counts = [one[f"{measure}_{count}"] for count in Counts._fields]
+    return float(_f1(np.array([counts]))[0]) if any(counts) else 1.0
 
 
 def _at(cut: str, which: str) -> Callable[[Sequence[Statistics], Clusters], Estimate]:
     """The mean over samples of precision, recall or F1 at a cut."""
+    part = _part_at(cut, which)
 
     def estimate(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
         if not statistics:
             return nothing()
-        scores = [_scores_at(one, cut) for one in statistics]
-        values = [float(getattr(one, which)) for one in scores]
+        values = [part(one)[0] for one in statistics]
         interval = mean(values, clusters, bounds=(0.0, 1.0))
         return Estimate(average(values), interval.lower, interval.upper, len(values), interval.method)
 
     return estimate
+
+
+def _part_at(cut: str, which: str) -> Callable[[Statistics], tuple[float, float]]:
+    return lambda one: (float(getattr(_scores_at(one, cut), which)), 1.0)
 
 
 def _scores_at(one: Statistics, cut: str) -> SetScores:
@@ -119,12 +120,13 @@ _PHRASES = (
 
 KINDS = (
     *(
-        MetricKind(
+        summed_kind(
             name,
             "higher",
             SHARE,
-            of_summed(name, [f"{measure}_{count}" for count in ("hits", "alarms", "misses")], _f1, _ends),
-            about=f"{about} {_SLURP}",
+            sums_of(name, [f"{measure}_{count}" for count in Counts._fields], _f1, _ends),
+            f"{about} {_SLURP}",
+            partial(_own_f1, measure),
         )
         for name, measure, about in (
             ("slu_f1", "slu", "SLU-F1: the F1 of word and character counts added up"),
@@ -133,13 +135,14 @@ KINDS = (
             ("entity_f1", "span", "F1 of entities whose type and filler are equal, all else being wrong"),
         )
     ),
-    MetricKind(
+    summed_kind(
         "slu_f1_macro",
         "higher",
         SHARE,
         _by_type,
-        about="SLU-F1 averaged over the types of entities that were true or said, an invented type among them "
+        "SLU-F1 averaged over the types of entities that were true or said, an invented type among them "
         "(SLURP's macro). NaN where there are no entities.",
+        partial(_own_f1, "slu"),
     ),
     MetricKind(
         "intent_accuracy",
@@ -155,20 +158,19 @@ KINDS = (
             "higher",
             SHARE,
             _at(cut, which),
-            about=f"Mean {which} over samples, {'all phrases' if cut == 'm' else f'the first {cut}'}. {_PHRASES}",
+            _part_at(cut, which),
+            f"Mean {which} over samples, {'all phrases' if cut == 'm' else f'the first {cut}'}. {_PHRASES}",
         )
         for cut in CUTS
         for which in SetScores._fields
     ),
     *(
-        MetricKind(
+        summed_kind(
             f"keyphrase_micro_f1_at_{cut}",
             "higher",
             SHARE,
-            of_summed(
-                f"keyphrase_micro_f1_at_{cut}", (f"hits_{cut}", f"kept_{cut}", "keyphrases"), _micro_at, _ends_at
-            ),
-            about=f"2 hits / (phrases kept + true phrases) over all samples. {_PHRASES}",
+            sums_of(f"keyphrase_micro_f1_at_{cut}", (f"hits_{cut}", f"kept_{cut}", "keyphrases"), _micro_at, _ends_at),
+            f"2 hits / (phrases kept + true phrases) over all samples. {_PHRASES}",
         )
         for cut in CUTS
     ),

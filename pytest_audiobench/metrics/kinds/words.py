@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from pytest_audiobench.metrics.estimates import average, columns, nothing, ratio_of
+from pytest_audiobench.metrics.estimates import average, columns, nothing, of_sample, ratio_of, sums_of
 from pytest_audiobench.metrics.metric import Clusters, Estimate, MetricKind, Statistics
 from pytest_audiobench.metrics.token_errors import rate
 from pytest_audiobench.metrics.units import CHARACTER_ERRORS, SHARE, WORD_ERRORS
@@ -85,17 +85,28 @@ def _information_lost(statistics: Sequence[Statistics], clusters: Clusters) -> E
         return Estimate(math.nan, None, None, len(words), none("neither references nor answers hold words").method)
     long = max(float(words.mean()), 1.0)
     ends = np.array([long, long, long]), np.array([0.0, long, long])
-    interval = linearised(counts, _lost, ends, clusters)
-    return Estimate(_lost(counts.sum(axis=0))[0], interval.lower, interval.upper, len(words), interval.method)
+    interval = linearised(counts, _lost_of, ends, clusters)
+    return Estimate(_lost_of(counts.sum(axis=0))[0], interval.lower, interval.upper, len(words), interval.method)
 
 
-def _lost(sums: Floats) -> tuple[float, Floats]:
+def _lost_of(sums: Floats) -> tuple[float, Floats]:
     """1 - H/N × H/P of (H, N, P), and its slopes."""
     hits, words, said = map(float, sums)
     if hits == 0.0:
         return 1.0, np.zeros(3)
     kept = hits * hits / (words * said)
     return 1.0 - kept, -kept * np.array([2.0 / hits, -1.0 / words, -1.0 / said])
+
+
+def _lost(sums: Floats) -> Floats:
+    """1 - H/N × H/P of sums of S, D, I and N, shape (r, 4); NaN where neither side has words."""
+    replaced, deleted, inserted, words = sums.T
+    hits, said = words - replaced - deleted, words - deleted + inserted
+    kept = np.divide(hits * hits, words * said, out=np.zeros(len(sums)), where=words * said > 0.0)
+    return np.where(words + said > 0.0, 1.0 - kept, np.nan)
+
+
+_LOST = sums_of("wil", _COUNTS, _lost)
 
 
 def _without_reference(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
@@ -122,6 +133,8 @@ KINDS = (
         "lower",
         SHARE,
         _information_lost,
+        summed=_LOST,
+        own=of_sample(_LOST),
         about="Word information lost (Morris et al. 2004): 1 - H/N × H/P over the sums of hits H = N - S - D, words of "
         "the references N and words said P = N - D + I. It needs the split of errors, which is rapidfuzz's as in jiwer "
         "4. Words on one side only is 1, on neither NaN.",

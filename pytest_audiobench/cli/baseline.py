@@ -1,0 +1,62 @@
+"""``audiobench baseline update RUN`` and ``audiobench baseline show FILE``."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+HELP = "write a run's scores into a small file that later runs are held against, or show one"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    verbs = parser.add_subparsers(metavar="update|show", dest="verb", required=True)
+    update = verbs.add_parser("update", help="write the baseline of a run, and print what it changes")
+    update.add_argument("source", metavar="RUN", help="a run's folder, its name under --reports, or last")
+    update.add_argument(
+        "--out", metavar="FILE", type=Path, default=Path("baselines/main.json"), help="default baselines/main.json"
+    )
+    update.add_argument("--model", metavar="ALIAS", default="", help="which model, where the run has several")
+    update.add_argument(
+        "--protocols", metavar="all|NAME,…", default="", help="protocols to keep beside the first (default: none)"
+    )
+    update.add_argument("--text", action="store_true", help="keep the answers too, 2,000 characters of each at most")
+    update.add_argument(
+        "--allow-partial", action="store_true", help="write it though the run was interrupted or evals of it failed"
+    )
+    show = verbs.add_parser("show", help="the evals of a baseline, with their values")
+    show.add_argument("source", metavar="FILE", help="a baseline's file, REF:PATH in git, or a run")
+    for verb in (update, show):
+        verb.add_argument(
+            "--reports", metavar="FOLDER", type=Path, default=Path("reports"), help="where runs are (default reports)"
+        )
+
+
+def run(args: argparse.Namespace) -> int:
+    """0 where the file was written, or shown."""
+    from pytest_audiobench.comparing.sources import baseline_from
+
+    if args.verb == "show":
+        from pytest_audiobench.comparing.baseline_text import about, table
+
+        found = baseline_from(args.source, args.reports, Path.cwd(), texts=False)
+        for contents in found.models.values():
+            print("\n".join([*about(contents), *table(contents)]))
+        return 0
+    return _update(args)
+
+
+def _update(args: argparse.Namespace) -> int:
+    from pytest_audiobench.comparing.baseline_text import about, changes, table
+    from pytest_audiobench.comparing.sources import baseline_from
+    from pytest_audiobench.comparing.updating import Wanted, update
+    from pytest_audiobench.report.figures import printable
+
+    source = f"{args.source}#{args.model}" if args.model else args.source
+    found = baseline_from(source, args.reports, Path.cwd(), texts=args.text)
+    protocols = [name.strip() for name in args.protocols.split(",") if name.strip()]
+    done = update(found, args.out, Wanted(protocols, args.text, args.allow_partial))
+    print("\n".join(about(done.contents)))
+    print("\n".join(table(done.contents) if done.before is None else changes(done.before, done.contents)))
+    each = f"{done.size_bytes / done.contents.samples:.0f} bytes each" if done.contents.samples else "none"
+    print(printable(f"written to {args.out}: {done.contents.samples} samples, {each}"))
+    return 0

@@ -1,0 +1,115 @@
+"""What a baseline holds of one model: its sides, the values beside them that people read, and where they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, NamedTuple
+
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.runs.sides import Side, SideRow
+
+SCHEMA = "audiobench.baseline/1"
+
+LONGEST_TEXT = 2_000
+"""Characters of an answer that a baseline keeps."""
+
+MOST_BYTES = 64 * 2**20
+"""A larger file is no baseline: a hundred thousand samples by two protocols take a sixth of it."""
+
+COMMON = "="
+"""Stands in a sample's line for the prompt that most of its eval's samples were asked by."""
+
+
+class Figure(NamedTuple):
+    """A metric's value over an eval's samples, in its own ``unit``; None where there is no number or no interval."""
+
+    name: str
+    value: float | None
+    lower: float | None
+    upper: float | None
+    n: int
+    unit: str
+    direction: Literal["higher", "lower"]
+
+
+@dataclass(frozen=True)
+class Contents:
+    """One model's evals in one run.
+
+    ``sides`` are by eval, ``figures`` by eval and reading, the first metric of the first reading being the headline.
+    ``version`` is that of the package that wrote the baseline, ``finished`` when its run ended (ISO 8601, UTC),
+    ``hashes`` the run's, ``digest`` the model's (the component ``model`` of an item's hashes). ``limit`` is the run's
+    ``--ab-limit``; ``missing`` says, a sentence each, what a run that was not whole lacks.
+    """
+
+    version: str
+    run: str
+    finished: str
+    hashes: Mapping[str, str | None]
+    alias: str
+    spec: str
+    digest: str
+    fingerprint: Mapping[str, str]
+    noise: Mapping[str, Any] | None
+    limit: int | None
+    epochs: int
+    sides: Mapping[str, Side]
+    figures: Mapping[str, Mapping[str, Sequence[Figure]]]
+    missing: Sequence[str] = field(default_factory=tuple)
+
+    @property
+    def samples(self) -> int:
+        """Samples times epochs, over all evals."""
+        return sum(len(side.rows) for side in self.sides.values())
+
+    def headline(self, eval: str) -> Figure | None:
+        """The first metric of the eval's first reading; None where that reading has none."""
+        found = self.figures[eval].get(self.sides[eval].headline, ())
+        return found[0] if found else None
+
+    def reduced(self, names: Iterable[str], texts: bool) -> Contents:
+        """What a baseline keeps: of each eval the headline's reading and those in ``names`` ("all": every one);
+        answers cut to ``LONGEST_TEXT`` where ``texts``, else none; clip keys that serve as clusters cut.
+
+        Raises UsageError for a name that no eval was read by.
+        """
+        wanted = set(names)
+        known = {name for side in self.sides.values() for name in side.readings}
+        if strange := sorted(wanted - known - {"all"}):
+            raise UsageError(
+                f"{self.run} was not read by {strange[0]!r}; it has {', '.join(sorted(known))}, or name all"
+            )
+        sides = {}
+        for name, side in self.sides.items():
+            kept = [one for one in side.readings if one == side.headline or one in wanted or "all" in wanted]
+            sides[name] = replace(
+                side,
+                readings={one: side.readings[one] for one in kept},
+                metrics={one: side.metrics[one] for one in kept if one in side.metrics},
+                rows=[_reduced(row, kept, texts) for row in side.rows],
+            )
+        figures = {
+            name: {one: own for one, own in self.figures[name].items() if one in side.readings}
+            for name, side in sides.items()
+        }
+        return replace(self, sides=sides, figures=figures)
+
+
+def _reduced(row: SideRow, readings: Sequence[str], texts: bool) -> SideRow:
+    text = row.text if texts else None
+    if text is not None and len(text) > LONGEST_TEXT:
+        text = text[: LONGEST_TEXT - 1] + "…"
+    return row._replace(
+        cluster=_short(row.cluster),
+        statuses={name: row.statuses[name] for name in readings},
+        scores={name: row.scores[name] for name in readings},
+        text=text,
+    )
+
+
+def _short(cluster: str | None) -> str | None:
+    # Where no metadata name the clusters they are clip keys: 64 digits a line, of which 16 tell them apart.
+    if cluster is not None and len(cluster) == 64 and set(cluster) <= set("0123456789abcdef"):
+        return cluster[:16]
+    return cluster

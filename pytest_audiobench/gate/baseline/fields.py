@@ -1,0 +1,119 @@
+"""The members of JSON objects taken by name and type; whatever is wrong is said with its place."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Collection, Mapping
+from typing import Any
+
+_SHOWN = 60
+_LONGEST_NAME = 1_000
+"""Characters that an id, a name or a signature may have."""
+
+
+class Wrong(Exception):
+    """``place`` in a baseline is not as it must be; the message says how."""
+
+    def __init__(self, place: str, says: str) -> None:
+        super().__init__(f"{place} {says}")
+
+
+class Fields:
+    """An object with exactly the members ``names``; each method takes one of them. All raise :class:`Wrong`."""
+
+    def __init__(self, value: object, place: str, names: Collection[str]) -> None:
+        if not isinstance(value, dict):
+            raise Wrong(place, f"must be an object, not {shown(value)}")
+        for name in names:
+            if name not in value:
+                raise Wrong(place, f"has no {name!r}")
+        for name in value:
+            if name not in names:
+                near = difflib.get_close_matches(name[:_SHOWN], names, n=1)
+                raise Wrong(place, f"has the unknown {shown(name)}" + (f" (is it {near[0]!r}?)" if near else ""))
+        self._value: Mapping[str, Any] = value
+        self.place = place
+
+    def __getitem__(self, name: str) -> Any:
+        return self._value[name]
+
+    def at(self, name: str) -> str:
+        return f"{self.place}, {name}"
+
+    def text(self, name: str) -> str:
+        return text(self[name], self.at(name))
+
+    def text_or_null(self, name: str) -> str | None:
+        return None if self[name] is None else self.text(name)
+
+    def count(self, name: str, least: int = 0) -> int:
+        return count(self[name], self.at(name), least)
+
+    def number_or_null(self, name: str) -> float | None:
+        return None if self[name] is None else number(self[name], self.at(name))
+
+    def flag(self, name: str) -> bool:
+        value = self[name]
+        if not isinstance(value, bool):
+            raise Wrong(self.at(name), f"must be true or false, not {shown(value)}")
+        return value
+
+    def items(self, name: str) -> list[Any]:
+        return items(self[name], self.at(name))
+
+    def texts(self, name: str) -> dict[str, str]:
+        """An object of texts."""
+        return texts(self[name], self.at(name))
+
+
+def text(value: object, place: str, most: int = _LONGEST_NAME) -> str:
+    if not isinstance(value, str):
+        raise Wrong(place, f"must be a text, not {shown(value)}")
+    if len(value) > most:
+        raise Wrong(place, f"has {len(value)} characters, {most} at most are allowed")
+    return value
+
+
+def texts(value: object, place: str) -> dict[str, str]:
+    if not isinstance(value, dict):
+        raise Wrong(place, f"must be an object, not {shown(value)}")
+    return {text(name, f"{place}, a key"): text(one, f"{place}, {shown(name)}") for name, one in value.items()}
+
+
+def count(value: object, place: str, least: int = 0) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value < 2**53:
+        raise Wrong(place, f"must be a whole number from {least}, not {shown(value)}")
+    return value
+
+
+def number(value: object, place: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise Wrong(place, f"must be a number, not {shown(value)}")
+    try:
+        finite = math.isfinite(value)
+    except OverflowError:
+        finite = False
+    if not finite:
+        raise Wrong(place, "must be a finite number")
+    return value
+
+
+def items(value: object, place: str) -> list[Any]:
+    if not isinstance(value, list):
+        raise Wrong(place, f"must be a list, not {shown(value)}")
+    return value
+
+
+def shown(value: object) -> str:
+    """``value`` on one line, cut short."""
+    if isinstance(value, (dict, list)):
+        return "an object" if isinstance(value, dict) else "a list"
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    cut = value[: _SHOWN + 1] if isinstance(value, str) else value
+    try:
+        found = ascii(cut)
+    except ValueError:
+        return "a number of thousands of digits"
+    return found if len(found) <= _SHOWN else f"{found[: _SHOWN - 1]}…"

@@ -1,0 +1,236 @@
+"""One metric of an eval held against a baseline's: by how much it dropped, and whether that is a regression.
+
+Verdicts, by formula:
+
+- pass: the one-sided upper bound of the drop (at 1 - alpha) is below the margin,
+- regressed: the test of "the drop is at most the margin" gives p <= alpha / lines,
+- inconclusive: neither,
+- not comparable: the two sides do not match, or their asking failed, past the limit.
+
+Where exactly the same model gave exactly the same answers there is nothing to test: it has not changed, and passes.
+
+Only "regressed" needs the correction over many lines: a pass is a bound's, and a bound on each line errs in each alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.gate.lines import Line as Line
+from pytest_audiobench.gate.lines import Terms as Terms
+from pytest_audiobench.gate.margins import margin_of
+from pytest_audiobench.gate.pairing import Pairs, paired
+from pytest_audiobench.gate.sentences import noise_text, pairs_text, sentence
+from pytest_audiobench.metrics.drops import drop_of, moved
+from pytest_audiobench.metrics.metric import MetricKind, Statistics
+from pytest_audiobench.metrics.registry import metric_kind
+from pytest_audiobench.runs.record import RegressionRecord, RegressionStatus
+from pytest_audiobench.runs.scoring import SHARES, WITHOUT
+from pytest_audiobench.runs.sides import Side, SideRow
+from pytest_audiobench.stats.drops import Drop, Question, no_drop
+
+
+def held_against(baseline: Side | None, here: Side, line: Line, terms: Terms) -> RegressionRecord:
+    """What became of ``line`` for ``here``; without a ``baseline`` it is inconclusive, and says so.
+
+    Raises UsageError for a metric that nobody registered or that the reading does not measure, for a reading that was
+    not used here, and for a margin that the metric cannot have.
+    """
+    held = _Held.of(here, line, terms)
+    if baseline is None:
+        return held.without("inconclusive", f"the baseline has no eval {here.eval}: nothing says whether it dropped")
+    if (reason := unlike(baseline, here, held.reading)) is not None:
+        return held.without("not_comparable", reason)
+    pairs = paired(*_within(baseline, here, held.group), held.reading)
+    if (reason := held.unpaired(pairs)) is not None:
+        return held.without("not_comparable", reason, pairs)
+    if _same(baseline, here):
+        return held.unchanged(pairs)
+    return held.decided(pairs, noise_text(baseline.noise, here.noise))
+
+
+def not_comparable(baseline: Side, here: Side, line: Line, terms: Terms) -> RegressionRecord | None:
+    """What is certain of ``line`` before anything is asked: None, or the verdict that the sides do not match.
+
+    ``here`` needs no answers (:func:`pytest_audiobench.runs.sides.side_ahead`), and so tells nothing of groups: for a
+    line on one only the tasks are compared. Raises as :func:`held_against` does.
+    """
+    held = _Held.of(here, line, terms)
+    reason, pairs = unlike(baseline, here, held.reading), None
+    if reason is None and not held.group:
+        pairs = paired(baseline, here, held.reading)
+        reason = held.unpaired(pairs)
+    return None if reason is None else held.without("not_comparable", reason, pairs)
+
+
+def given_up(here: Side, line: Line, terms: Terms, why: str) -> RegressionRecord:
+    """The record of a line for which too much of the asking failed, in the words of ``why``. Raises likewise."""
+    return _Held.of(here, line, terms).without("not_comparable", why)
+
+
+@dataclass(frozen=True)
+class _Held:
+    """A line resolved for one eval: the metric's kind, the reading, the group and the margin in the metric's unit."""
+
+    kind: MetricKind
+    reading: str
+    group: Mapping[str, str]
+    margin: float
+    terms: Terms
+
+    @classmethod
+    def of(cls, here: Side, line: Line, terms: Terms) -> _Held:
+        group = dict(line.group)
+        reading = group.pop("protocol", here.headline)
+        if reading not in here.readings:
+            raise UsageError(
+                f"{here.eval} was not read by the protocol {reading!r}; it was by {', '.join(here.readings)}"
+            )
+        own = here.metrics.get(reading, ())
+        name = line.metric or own[0]
+        if name not in (*own, *SHARES):
+            raise UsageError(f"{here.eval} does not measure {name} by {reading}; it measures {', '.join(own)}")
+        kind = metric_kind(name)
+        return cls(kind, reading, group, margin_of(line.margin, kind), terms)
+
+    def without(self, status: RegressionStatus, why: str, pairs: Pairs | None = None) -> RegressionRecord:
+        """The record of a line that no test was made for."""
+        return self._record(status, pairs, no_drop(math.nan, why), (None, None), why)
+
+    def unpaired(self, pairs: Pairs) -> str | None:
+        """Why too few samples are in a pair, where they are."""
+        most = self.terms.most_unmatched
+        if pairs.mismatched > most:
+            share = f"{100.0 * pairs.mismatched:.1f} % of the samples are in no pair, more than the allowed"
+            return f"{share} {100.0 * most:g} %: {pairs_text(pairs)}"
+        return None if pairs.rows else f"the two sides have no sample in common{_of_group(self.group)}"
+
+    def unchanged(self, pairs: Pairs) -> RegressionRecord:
+        """The record of a line on answers that are the baseline's own."""
+        value = self.kind.estimate([self._statistics(row) for _, row in pairs.rows], None).value
+        why = "the same model gave the same answers: it has not changed"
+        same = Drop(0.0, None, None, 0.0, None, None, "identity")
+        return self._record("pass", pairs, same, (value, value), why, clusters=_clusters(pairs))
+
+    def decided(self, pairs: Pairs, noise: str = "") -> RegressionRecord:
+        before = [self._statistics(row) for row, _ in pairs.rows]
+        after = [self._statistics(row) for _, row in pairs.rows]
+        names = _clusters(pairs)
+        level = self.terms.alpha / self.terms.lines
+        drop = drop_of(self.kind, before, after, names, Question(self.margin, self.terms.alpha, level))
+        values = [self.kind.estimate(side, None).value for side in (before, after)]
+        if drop.p is not None and drop.p <= level:
+            status: RegressionStatus = "regressed"
+        elif drop.bound is not None and drop.bound < self.margin:
+            status = "pass"
+        else:
+            status = "inconclusive"
+        moves = [moved(self.kind, *one) for one in zip(before, after, strict=True)]
+        counts = (moves.count(1), moves.count(-1))
+        record = self._record(status, pairs, drop, (values[0], values[1]), "", counts, names)
+        return replace(record, detail=sentence(record) + noise)
+
+    def _statistics(self, row: SideRow) -> Statistics:
+        if self.kind.name in SHARES:
+            status = row.statuses[self.reading]
+            return {status: 1.0, "skipped": float(row.scores[self.reading] is None), **dict.fromkeys(row.failures, 1.0)}
+        found = row.scores[self.reading]
+        assert found is not None
+        return found
+
+    def _record(
+        self,
+        status: RegressionStatus,
+        pairs: Pairs | None,
+        drop: Drop,
+        values: tuple[float | None, float | None],
+        why: str,
+        moves: tuple[int, int] = (0, 0),
+        clusters: Sequence[Hashable] | None = None,
+    ) -> RegressionRecord:
+        return RegressionRecord(
+            status=status,
+            metric=self.kind.name,
+            reading=self.reading,
+            group=self.group,
+            unit=self.kind.unit,
+            direction=self.kind.direction,
+            baseline=_finite(values[0]),
+            value=_finite(values[1]),
+            drop=_finite(drop.value),
+            lower=_finite(drop.lower),
+            upper=_finite(drop.upper),
+            bound=_finite(drop.bound),
+            margin=self.margin,
+            p=_finite(drop.p),
+            alpha=self.terms.alpha,
+            lines=self.terms.lines,
+            detectable=_finite(drop.detectable),
+            pairs=len(pairs.rows) if pairs else 0,
+            clusters=len(set(clusters)) if clusters is not None else None,
+            worse=moves[0],
+            better=moves[1],
+            left_out=pairs.left_out if pairs else {},
+            examples=pairs.examples if pairs else {},
+            method=drop.method,
+            detail=why,
+        )
+
+
+def unlike(baseline: Side, here: Side, reading: str) -> str | None:
+    """Why two sides of one eval cannot be compared whatever their samples are."""
+    for what, before, now in (
+        ("the data set", baseline.dataset, here.dataset),
+        ("the number of epochs", baseline.epochs, here.epochs),
+        ("the settings' hash", baseline.hashes.get("settings"), here.hashes.get("settings")),
+    ):
+        if before != now:
+            return f"{what} is {before} in the baseline and {now} here"
+    if reading not in baseline.readings:
+        return f"the baseline was not read by the protocol {reading}: it has {', '.join(baseline.readings)}"
+    if baseline.readings[reading] != here.readings[reading]:
+        return f"the protocol is {baseline.readings[reading]} in the baseline and {here.readings[reading]} here"
+    return None
+
+
+def _same(baseline: Side, here: Side) -> bool:
+    """Whether one model, asked the same, said the same, and any judges too."""
+    return "run_hash" in here.hashes and all(
+        baseline.hashes.get(name) == here.hashes.get(name) for name in ("run_hash", "verdicts")
+    )
+
+
+def _within(baseline: Side, here: Side, group: Mapping[str, str]) -> tuple[Side, Side]:
+    """Both sides' rows of ``group``; a class of failures is left out of both where either side shows it."""
+    wanted = dict(group)
+    without = wanted.pop(WITHOUT, None)
+    gone = {row.identity for side in (baseline, here) for row in side.rows if without in row.failures}
+    first, second = (
+        replace(side, rows=[row for row in side.rows if row.identity not in gone and _matches(row, wanted)])
+        for side in (baseline, here)
+    )
+    return first, second
+
+
+def _matches(row: SideRow, wanted: Mapping[str, str]) -> bool:
+    return all(row.groups.get(field) == value for field, value in wanted.items())
+
+
+def _clusters(pairs: Pairs) -> list[Hashable] | None:
+    """Each pair's cluster, or None where no cluster holds two of them."""
+    names: list[Hashable] = [
+        ("cluster", after.cluster or before.cluster) if after.cluster or before.cluster else after.sample_id
+        for before, after in pairs.rows
+    ]
+    return names if len(set(names)) < len(names) else None
+
+
+def _of_group(group: Mapping[str, str]) -> str:
+    return f" where {', '.join(f'{field} is {value}' for field, value in group.items())}" if group else ""
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None

@@ -1,0 +1,481 @@
+"""A baseline's file: it gives back what was written, a review can read it, and nothing in it is believed."""
+
+from __future__ import annotations
+
+import json
+import string
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.gate.baseline import reading
+from pytest_audiobench.gate.baseline.contents import LONGEST_TEXT, MOST_BYTES, Contents, Figure
+from pytest_audiobench.gate.baseline.reading import decoded, read_bounded
+from pytest_audiobench.gate.baseline.writing import encoded
+from pytest_audiobench.runs.sides import Side, SideRow
+
+SIGNATURE = "mcq:letters|v:1"
+HASHES = {"input_hash": "a" * 64, "run_hash": "b" * 64, "score_hash": None}
+ACCURACY = Figure("accuracy", 0.5, 0.1, 0.9, 2, "share", "higher")
+
+
+def row(sample_id="a", epoch=0, correct=1.0, **more):
+    given = {
+        "audio": "0123456789abcdef",
+        "prompt": "fedcba9876543210",
+        "cluster": "speaker 1",
+        "groups": {"hop": "multi"},
+        "statuses": {"letters": "parsed"},
+        "scores": {"letters": None if correct is None else {"correct": correct}},
+    }
+    return SideRow(sample_id, epoch, **{**given, **more})
+
+
+def side(rows, name="sakura[animal]", **more):
+    given = {
+        "source": "main.json",
+        "eval": name,
+        "suite": "sakura",
+        "model": "main",
+        "spec": "hf:one",
+        "dataset": "sakura/animal",
+        "protocol": "multiple_choice",
+        "epochs": 1,
+        "limited": False,
+        "cluster": None,
+        "readings": {"letters": SIGNATURE},
+        "metrics": {"letters": ["accuracy"]},
+        "hashes": {"model": "c" * 64},
+    }
+    return Side(rows=rows, **{**given, **more})
+
+
+def contents(*sides, figures=None, **more):
+    given = {
+        "version": "0.1.0",
+        "run": "20260101-000000-abcd",
+        "finished": "2026-01-01T00:00:00Z",
+        "hashes": HASHES,
+        "alias": "main",
+        "spec": "hf:one",
+        "digest": "c" * 64,
+        "fingerprint": {"weights": "d" * 64},
+        "noise": None,
+        "limit": None,
+        "epochs": 1,
+    }
+    numbers = {one.eval: {"letters": [ACCURACY]} for one in sides} if figures is None else figures
+    return Contents(sides={one.eval: one for one in sides}, figures=numbers, **{**given, **more})
+
+
+@pytest.fixture
+def plain():
+    return contents(side([row("a"), row("b", correct=0.0, groups={"hop": "single"})]))
+
+
+def test_what_was_written_is_read_back(plain):
+    assert decoded(encoded(plain), "main.json") == plain
+
+
+def test_the_noise_floor_is_kept_for_every_eval(plain):
+    measured = {"dataset": "digits", "n": 50, "conditions": {"again": {"same_answers": 0.9, "score_shift": 0.1}}}
+    noisy = replace(plain, noise={"same_answers": 0.9, "score_shift": 0.1, "measured": [measured]})
+    found = decoded(encoded(noisy), "main.json")
+    assert found.noise == found.sides["sakura[animal]"].noise == noisy.noise
+
+
+def test_a_sample_is_a_line_and_a_changed_answer_changes_that_line_alone(plain):
+    before = encoded(plain).splitlines()
+    changed = contents(side([row("a"), row("b", groups={"hop": "single"})]))
+    after = encoded(changed).splitlines()
+    lines = [(was, now) for was, now in zip(before, after, strict=True) if was != now]
+    assert [[line[:13] for line in pair] for pair in lines] == [[b'["b",0,[[0]],', b'["b",0,[[1]],']]
+    assert lines[0][0][13:] == lines[0][1][13:]
+
+
+def test_a_sample_that_comes_in_between_moves_no_other_line(plain):
+    more = [row("a"), row("aa", groups={"hop": "none"}), row("b", correct=0.0, groups={"hop": "single"})]
+    before = {line.rstrip(b",") for line in encoded(plain).splitlines()}
+    after = {line.rstrip(b",") for line in encoded(contents(side(more))).splitlines()}
+    assert before <= after
+    assert len(after - before) == 2  # the sample's line, and its group's
+
+
+def test_the_order_of_rows_evals_and_keys_does_not_show(plain):
+    rows = list(reversed(plain.sides["sakura[animal]"].rows))
+    evals = [side(rows, "b"), side(rows, "a")]
+    turned = contents(*evals, hashes=dict(reversed(HASHES.items())))
+    assert encoded(turned) == encoded(contents(*reversed(evals)))
+    assert list(decoded(encoded(turned), "x").sides) == ["a", "b"]
+
+
+def test_what_most_samples_do_not_have_costs_nothing_elsewhere():
+    rows = [row("a"), row("b", correct=None, statuses={"letters": "error"}), row("c", failures=("loop",), text="no no")]
+    lines = [line for line in encoded(contents(side(rows))).splitlines() if line[:2] == b'["']
+    assert lines[0].endswith(b'"],')
+    assert b"[null]" in lines[1]
+    assert lines[1].endswith(b'{"statuses":["error"]}],')
+    assert lines[2].endswith(b'{"failures":["loop"],"text":"no no"}]')
+
+
+def test_statistics_that_differ_from_sample_to_sample_keep_their_names():
+    rows = [
+        row("a", scores={"letters": {"correct": 1.0}}),
+        row("b", scores={"letters": {"correct": 0.0, "extra": 2.5}}),
+    ]
+    text = encoded(contents(side(rows)))
+    assert b'"statistics":null' in text
+    assert b'[{"correct":0,"extra":2.5}]' in text
+    assert decoded(text, "x").sides["sakura[animal]"].rows == rows
+
+
+def test_half_of_a_surrogate_pair_survives():
+    rows = [row("a\udc80", text="\ud800", groups={"\udc80": "\ud800"}), row("b")]
+    broken = contents(side(rows, cluster="\udc80"), run="\ud800", fingerprint={"\ud800": "\udc80"})
+    assert decoded(encoded(broken), "main.json") == broken
+
+
+def test_clip_keys_as_clusters_and_long_answers_are_cut(plain):
+    rows = [row("a", cluster="0a" * 32, text="word " * 1000), row("b", cluster="speaker " * 8, text="no")]
+    given_ = contents(side(rows))
+    kept = given_.reduced([], texts=True).sides["sakura[animal]"].rows
+    assert [one.cluster for one in kept] == ["0a" * 8, "speaker " * 8]
+    assert len(kept[0].text) == LONGEST_TEXT
+    assert kept[0].text.endswith("…")
+    bare = given_.reduced([], texts=False).sides["sakura[animal]"].rows
+    assert [one.text for one in bare] == [None, None]
+
+
+def two_readings():
+    both = {"letters": "parsed", "mmar": "unparsed"}
+    scores = {"letters": {"correct": 1.0}, "mmar": {"correct": 0.0}}
+    return contents(
+        side(
+            [row("a", statuses=both, scores=scores)],
+            readings={"letters": SIGNATURE, "mmar": "mmar|v:1"},
+            metrics={"letters": ["accuracy"], "mmar": ["accuracy"]},
+        ),
+        figures={"sakura[animal]": {"letters": [ACCURACY], "mmar": [ACCURACY]}},
+    )
+
+
+@pytest.mark.parametrize(
+    ("names", "kept"), [([], ["letters"]), (["mmar"], ["letters", "mmar"]), (["all"], ["letters", "mmar"])]
+)
+def test_the_headlines_reading_is_kept_and_others_when_named(names, kept):
+    found = decoded(encoded(two_readings().reduced(names, texts=False)), "x").sides["sakura[animal]"]
+    assert list(found.readings) == kept
+    assert list(found.rows[0].scores) == kept
+    assert list(found.metrics) == kept
+
+
+def test_a_protocol_that_nobody_used_cannot_be_kept():
+    with pytest.raises(UsageError, match="was not read by 'wer'; it has letters, mmar, or name all"):
+        two_readings().reduced(["wer"], texts=False)
+
+
+# --- hostile files -------------------------------------------------------------------------------------------------
+
+
+def edited(plain, change):
+    value = json.loads(encoded(plain))
+    change(value)
+    return json.dumps(value).encode()
+
+
+def first(value):
+    return value["evals"][0]
+
+
+def with_entry(at, new):
+    """The first sample's line with another entry at this place; behind its end for None."""
+
+    def change(value):
+        line = first(value)["samples"][0]
+        line[slice(len(line), None) if at is None else slice(at, at + 1)] = [new]
+
+    return change
+
+
+EDITS = {
+    "a missing key": (lambda v: v.pop("run"), "the baseline has no 'run'"),
+    "an unknown key": (lambda v: v.update(limits=3), "has the unknown 'limits' (is it 'limit'?)"),
+    "a limit of nothing": (lambda v: v.update(limit=0), "the baseline, limit must be a whole number from 1, not 0"),
+    "epochs that are true": (lambda v: v.update(epochs=True), "epochs must be a whole number from 1, not true"),
+    "a model that is a list": (lambda v: v.update(model=[]), "model must be an object, not a list"),
+    "a fingerprint of numbers": (lambda v: v["model"].update(fingerprint={"w": 1}), "fingerprint, 'w' must be a text"),
+    "a noise floor of text": (
+        lambda v: v["model"].update(noise={"same_answers": "all", "score_shift": 0, "measured": []}),
+        "model, noise, same_answers must be a number, not 'all'",
+    ),
+    "evals that are an object": (lambda v: v.update(evals={}), "evals must be a list, not an object"),
+    "an eval that is null": (lambda v: v.update(evals=[None]), "eval number 1 must be an object, not null"),
+    "an eval twice": (lambda v: v["evals"].append(first(v)), "eval 'sakura[animal]' is there twice"),
+    "an eval without readings": (lambda v: first(v).update(readings=[]), "readings must name at least one"),
+    "limited as a number": (lambda v: first(v).update(limited=0), "limited must be true or false, not 0"),
+    "a sample twice": (
+        lambda v: first(v)["samples"].append(first(v)["samples"][0]),
+        "eval 'sakura[animal]', sample 'a' is there twice (epoch 0)",
+    ),
+    "a negative epoch": (
+        lambda v: first(v)["samples"][0].__setitem__(1, -1),
+        "sample 'a', epoch must be a whole number",
+    ),
+    "an epoch too many": (
+        lambda v: first(v)["samples"][0].__setitem__(1, 1),
+        "must be below the eval's 1 epochs, not 1",
+    ),
+    "an id that is a number": (
+        lambda v: first(v)["samples"][1].__setitem__(0, 7),
+        "sample number 2, id must be a text",
+    ),
+    "a line too short": (
+        lambda v: first(v)["samples"][0].pop(),
+        "its line must have 7 entries (id, epoch, scores",
+    ),
+    "a score too many": (with_entry(2, [[1, 2]]), "must be 1 numbers (correct)"),
+    "a reading's scores missing": (
+        lambda v: first(v)["samples"][0].__setitem__(2, []),
+        "an entry for each of the 1 readings",
+    ),
+    "a score of text": (with_entry(2, [["1"]]), "must be a number, not '1'"),
+    "a score beyond all floats": (
+        lambda v: first(v)["samples"][0].__setitem__(2, [[10**400]]),
+        "must be a finite number",
+    ),
+    "an unknown group": (
+        lambda v: first(v)["samples"][0].__setitem__(6, "zz"),
+        "must be null or a key of the eval's groups",
+    ),
+    "an unknown status": (
+        with_entry(None, {"statuses": ["fine"]}),
+        "statuses must be of parsed, unparsed, refused, empty, out_of_range, truncated and error, not 'fine'",
+    ),
+    "scores of what could not be asked": (
+        with_entry(None, {"statuses": ["error"]}),
+        "scores must be null where the status is error",
+    ),
+    "a text without end": (
+        with_entry(None, {"text": "x" * 5000}),
+        "has 5000 characters, 2000 at most",
+    ),
+    "statistics that a metric lacks": (
+        lambda v: first(v)["readings"][0].update(statistics=["right"]),
+        "sample 'a' has no 'correct', of which accuracy by 'letters' is made",
+    ),
+    "a direction of its own": (
+        lambda v: first(v)["readings"][0]["metrics"][0].update(direction="up"),
+        "metric 'accuracy', direction must be \"higher\" or \"lower\", not 'up'",
+    ),
+}
+
+
+@pytest.mark.parametrize(("change", "says"), EDITS.values(), ids=EDITS)
+def test_an_edit_by_hand_is_named_with_its_place(plain, change, says):
+    with pytest.raises(UsageError) as error:
+        decoded(edited(plain, change), "main.json")
+    assert str(error.value).startswith("main.json: ")
+    assert says in str(error.value)
+    assert str(error.value).endswith("put it back from git, or write it anew with audiobench baseline update RUN")
+    assert "\n" not in str(error.value)
+
+
+BYTES = {
+    "empty": (lambda text: b" \n", "main.json is empty"),
+    "cut": (lambda text: text[: len(text) // 2], "it ends too early: the file was cut"),
+    "binary": (lambda text: b"\x89PNG\r\n\x1a\n\0\xff", "line 1 is not UTF-8"),
+    "broken UTF-8 in a line": (lambda text: text.replace(b"speaker 1", b"sp\xe4aker"), "is not UTF-8"),
+    "a merge conflict": (
+        lambda text: text.replace(b'"evals"', b'\n<<<<<<< HEAD\n"evals"'),
+        "both sides of a merge conflict",
+    ),
+    "NaN": (lambda text: text.replace(b'"value":0.5', b'"value":NaN'), "holds NaN, which is no number"),
+    "infinity": (
+        lambda text: text.replace(b'"lower":0.1', b'"lower":-Infinity'),
+        "holds -Infinity, which is no number",
+    ),
+    "an overflowing number": (
+        lambda text: text.replace(b'"lower":0.1', b'"lower":1e999'),
+        "lower must be a finite number",
+    ),
+    "too many digits": (lambda text: text.replace(b'"n":2', b'"n":' + b"9" * 5000), "a number has too many digits"),
+    "nested without end": (lambda text: b"[" * 200_000, "it is nested too deep"),
+    "a key twice": (lambda text: text.replace(b'"limit":null', b'"limit":null,"limit":3'), "has 'limit' twice"),
+    "a pointer of git-lfs": (
+        lambda text: b"version https://git-lfs.github.com/spec/v1\noid sha256:1\n",
+        "git lfs pull",
+    ),
+    "a list": (lambda text: b"[]", "is no baseline: it has no schema"),
+    "another schema": (
+        lambda text: b'{"schema": "bench/3"}',
+        "it has the schema 'bench/3' where 'audiobench.baseline/1'",
+    ),
+    "a newer release": (
+        lambda text: text.replace(b"baseline/1", b"baseline/2"),
+        "has the schema 'audiobench.baseline/2' and this version reads 'audiobench.baseline/1': update",
+    ),
+    "a run's record": (
+        lambda text: b'{"schema": "audiobench.run/1"}',
+        "give the run's whole folder, or write a baseline of it",
+    ),
+}
+
+
+@pytest.mark.parametrize(("change", "says"), BYTES.values(), ids=BYTES)
+def test_bytes_that_are_no_baseline_are_told_in_one_sentence(plain, change, says):
+    with pytest.raises(UsageError) as error:
+        decoded(change(encoded(plain)), "main.json")
+    assert says in str(error.value)
+    assert str(error.value).startswith("main.json")
+    assert "\n" not in str(error.value)
+
+
+def test_the_line_of_a_nan_is_named(plain):
+    text = encoded(plain).replace(b'["b",0,[[0]]', b'["b",0,[[NaN]]')
+    line = text[: text.index(b"NaN")].count(b"\n") + 1
+    with pytest.raises(UsageError, match=f"main.json, line {line} holds NaN"):
+        decoded(text, "main.json")
+
+
+def test_a_file_of_a_gigabyte_is_not_read(tmp_path):
+    file = tmp_path / "huge.json"
+    with file.open("wb") as out:
+        out.truncate(2**30)
+    with pytest.raises(UsageError, match="more than 67 MB, which no baseline does"):
+        read_bounded(file)
+
+
+def test_a_baseline_that_could_not_be_read_is_not_written(monkeypatch, plain):
+    monkeypatch.setattr("pytest_audiobench.gate.baseline.writing.MOST_BYTES", 100)
+    with pytest.raises(UsageError, match="keep fewer protocols, leave --text out"):
+        encoded(plain)
+    assert reading.MOST_BYTES == MOST_BYTES
+
+
+@pytest.mark.parametrize("metric", ["wer", "wil", "bleu", "keyphrase_f1_at_5", "eer_interpolated", "entity_f1"])
+def test_a_metric_of_any_form_misses_its_statistics(plain, metric):
+    other = replace(plain, figures={"sakura[animal]": {"letters": [ACCURACY._replace(name=metric)]}})
+    with pytest.raises(UsageError, match=f"sample 'a' has no .*, of which {metric} by 'letters' is made"):
+        decoded(encoded(other), "x")
+
+
+def test_a_metric_that_only_a_conftest_knows_is_taken_as_it_is(plain):
+    own = replace(plain, figures={"sakura[animal]": {"letters": [ACCURACY._replace(name="my_own", unit="widgets")]}})
+    assert decoded(encoded(own), "x").figures == own.figures
+
+
+# --- properties ----------------------------------------------------------------------------------------------------
+
+NAMES = st.text(max_size=12) | st.sampled_from(["\ud800", "a\udc80"])
+NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
+DIGESTS = st.none() | st.text("0123456789abcdef", min_size=16, max_size=16)
+STATISTICS = st.dictionaries(st.text(string.ascii_letters, min_size=1, max_size=4), NUMBERS, max_size=4)
+STATUSES = st.sampled_from(["parsed", "unparsed", "refused", "empty", "out_of_range", "truncated"])
+
+
+@st.composite
+def sides(draw, name):
+    epochs = draw(st.integers(1, 3))
+    readings = draw(st.dictionaries(NAMES, NAMES, min_size=1, max_size=3))
+    same = draw(st.none() | st.lists(st.text(string.ascii_letters, min_size=1, max_size=4), unique=True, max_size=4))
+    scores = STATISTICS if same is None else st.fixed_dictionaries(dict.fromkeys(same, NUMBERS))
+    found = []
+    for sample_id, epoch in draw(st.lists(st.tuples(NAMES, st.integers(0, epochs - 1)), unique=True, max_size=6)):
+        given = {one: draw(st.none() | scores) for one in readings}
+        failed = draw(st.booleans())
+        found.append(
+            SideRow(
+                sample_id,
+                epoch,
+                draw(DIGESTS),
+                draw(DIGESTS),
+                draw(st.none() | NAMES),
+                draw(st.dictionaries(NAMES, NAMES, max_size=2)),
+                {one: "error" if failed and own is None else draw(STATUSES) for one, own in given.items()},
+                given,
+                tuple(draw(st.lists(NAMES, max_size=2))),
+                draw(st.none() | st.text(max_size=50)),
+            )
+        )
+    return side(
+        sorted(found, key=lambda one: one.identity),
+        name,
+        epochs=epochs,
+        readings=readings,
+        metrics={},
+        limited=draw(st.booleans()),
+        cluster=draw(st.none() | NAMES),
+        hashes=draw(st.dictionaries(NAMES, NAMES, max_size=2)),
+    )
+
+
+@st.composite
+def whole(draw):
+    names = draw(st.lists(NAMES, unique=True, max_size=2))
+    own = [draw(sides(name)) for name in names]
+    return contents(
+        *own,
+        figures={one.eval: {} for one in own},
+        run=draw(NAMES),
+        limit=draw(st.none() | st.integers(1, 100)),
+        missing=tuple(draw(st.lists(NAMES, max_size=2))),
+    )
+
+
+@given(whole())
+def test_any_side_is_read_back_as_it_was(given_):
+    text = encoded(given_)
+    found = decoded(text, "main.json")
+    assert found == given_
+    assert encoded(found) == text
+
+
+def is_refused_or_read(text):
+    try:
+        found = decoded(text, "main.json")
+    except UsageError as error:
+        said = str(error)
+    else:
+        said = ""
+        assert encoded(decoded(encoded(found), "main.json")) == encoded(found)
+    assert "\n" not in said
+
+
+SPLICES = st.lists(st.tuples(st.integers(0, 2000), st.integers(0, 40), st.binary(max_size=8)), min_size=1, max_size=4)
+
+
+@given(SPLICES)
+def test_edited_bytes_are_a_baseline_or_a_usage_error(splices):
+    text = encoded(contents(side([row("a", text="so"), row("b", failures=("loop",))])))
+    for start, length, new in splices:
+        at = start % (len(text) + 1)
+        text = text[:at] + new + text[at + length :]
+    is_refused_or_read(text)
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+def places(value, path=()):
+    yield path
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, one in inner:
+        yield from places(one, (*path, key))
+
+
+@given(st.data())
+def test_any_value_in_any_place_is_a_baseline_or_a_usage_error(data):
+    value = json.loads(encoded(contents(side([row("a", text="so"), row("b", failures=("loop",))]))))
+    path = data.draw(st.sampled_from([one for one in places(value) if one]))
+    holder = value
+    for key in path[:-1]:
+        holder = holder[key]
+    holder[path[-1]] = data.draw(VALUES)
+    is_refused_or_read(json.dumps(value).encode())
