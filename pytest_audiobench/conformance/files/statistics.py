@@ -6,13 +6,30 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_audiobench.stats.intervals import standard_error, wilson
+from pytest_audiobench.stats.intervals import exact, standard_error, wilson
+from pytest_audiobench.stats.power import t_detectable, t_power, two_shares_needed
 
 _Inputs = Mapping[str, Any]
 
 
 def _wilson(params: _Inputs, inputs: _Inputs) -> list[float | None]:
     return list(wilson(inputs["count"], inputs["nobs"], 1.0 - params["alpha"])[:2])
+
+
+def _exact(params: _Inputs, inputs: _Inputs) -> list[float | None]:
+    return list(exact(inputs["count"], inputs["nobs"], 1.0 - params["alpha"])[:2])
+
+
+def _power(params: _Inputs, inputs: _Inputs) -> float:
+    return t_power(inputs["effect_size_dz"], inputs["n"], inputs["alpha"])
+
+
+def _detectable(params: _Inputs, inputs: _Inputs) -> float:
+    return t_detectable(inputs["n"], inputs["alpha"], params["power"])
+
+
+def _needed(params: _Inputs, inputs: _Inputs) -> float:
+    return two_shares_needed(inputs["p1"], inputs["p2"], inputs["alpha"], params["power"])
 
 
 def _corrected(params: _Inputs, inputs: _Inputs) -> dict[str, float] | None:
@@ -29,24 +46,28 @@ def _uncorrected(params: _Inputs, inputs: _Inputs) -> dict[str, float]:
 
 SCORERS = {
     "proportion_ci_wilson": _wilson,
+    "proportion_ci_beta": _exact,
+    "power_paired_t": _power,
+    "mde_paired_t": _detectable,
+    "n_required_two_proportions": _needed,
     "clustered_se_corrected": _corrected,
     "clustered_se_cr0": _uncorrected,
 }
 
 OUT = {
-    "bootstrap_corpus_wer_ci": "a ratio's interval is the delta method's here, about its logarithm and by Student's t; "
-    "a test of the intervals holds it to this bootstrap after allowing for that",
+    "bootstrap_corpus_wer_ci": "a ratio's interval here also reckons with one more answer that is all wrong, which no "
+    "resample of those that were seen does; a test of the intervals holds that it contains this bootstrap's",
     **dict.fromkeys(
         (
             "bootstrap_mean_ci_basic",
             "bootstrap_mean_ci_bca",
             "bootstrap_mean_ci_percentile",
             "proportion_ci_agresti_coull",
-            "proportion_ci_beta",
             "proportion_ci_jeffreys",
             "proportion_ci_normal",
         ),
-        "another interval than ours: Student's t for a mean, Wilson's for a share",
+        "another interval than ours: Clopper and Pearson's for a share, and its generalisation for a mean of bounded "
+        "scores",
     ),
     **dict.fromkeys(
         (
@@ -57,12 +78,9 @@ OUT = {
             "kendall_tau_b",
             "mcnemar_chi2_corrected",
             "mcnemar_exact",
-            "mde_paired_t",
-            "n_required_two_proportions",
             "paired_permutation_exact",
             "paired_permutation_mc",
             "paired_t",
-            "power_paired_t",
             "spearman",
             "wilcoxon_signed_rank",
         ),
