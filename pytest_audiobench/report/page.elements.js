@@ -16,6 +16,7 @@
   }
 
   const el = (tag, options, ...children) => filled(document.createElement(tag), options, children);
+  const svg = (tag, options, ...children) => filled(document.createElementNS("http://www.w3.org/2000/svg", tag), options, children);
 
   // Characters that show nothing, or that turn the text around them, are shown by a sign instead.
   const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g;
