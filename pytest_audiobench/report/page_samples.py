@@ -33,7 +33,7 @@ _INDEX_BYTES = 40
 _REFERENCE_BYTES = 8
 _MEASURED = 500
 """Rows whose size tells how many will fit."""
-_MARGIN = 1.5
+_MARGIN = 1.2
 _PLENTY = 3
 """The rank from which on samples are many."""
 
