@@ -55,7 +55,7 @@
   }
 
   // Words that are missing are struck through, inserted ones underlined: the colours only repeat it.
-  function diffBox(diff, reading) {
+  function diffBox(diff) {
     if (diff === null) return null;
     const [by, joint, runs] = diff;
     const body = el("p", { class: "diff", dir: "auto" });
@@ -68,9 +68,9 @@
         : el("span", { class: sign === "S" ? "swap" : null }, sign === "I" ? null : el("del", {}, visible(wanted)), sign === "D" ? null : el("ins", {}, visible(said))), joint);
     }
     const unit = joint ? "words" : "characters";
-    return el("div", { class: "differs" }, body, el("div", { class: "small soft" },
-      `${counts.S} replaced, ${counts.D} missing, ${counts.I} inserted; `, by ? `${unit} as ${visible(by)} compares them` : "plain words, not those that the protocol compared",
-      reading ? "" : null));
+    const whose = by ? `${unit} as ${visible(by)} compares them` : "plain words, not those that the protocol compared";
+    if (runs.length === 0 || (runs.length === 3 && runs[0] === "=")) return el("div", { class: "differs small soft" }, `as the reference: ${whose}`);
+    return el("div", { class: "differs" }, body, el("div", { class: "small soft" }, `${counts.S} replaced, ${counts.D} missing, ${counts.I} inserted; ${whose}`));
   }
 
   const side = (title, tags, ...children) => el("div", { class: "side" }, el("h4", {}, title, " ", tags), children);
