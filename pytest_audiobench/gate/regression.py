@@ -185,7 +185,6 @@ def unlike(baseline: Side, here: Side, reading: str) -> str | None:
     for what, before, now in (
         ("the data set", baseline.dataset, here.dataset),
         ("the number of epochs", baseline.epochs, here.epochs),
-        ("the settings' hash", baseline.hashes.get("settings"), here.hashes.get("settings")),
     ):
         if before != now:
             return f"{what} is {before} in the baseline and {now} here"
@@ -193,6 +192,8 @@ def unlike(baseline: Side, here: Side, reading: str) -> str | None:
         return f"the baseline was not read by the protocol {reading}: it has {', '.join(baseline.readings)}"
     if baseline.readings[reading] != here.readings[reading]:
         return f"the protocol is {baseline.readings[reading]} in the baseline and {here.readings[reading]} here"
+    if baseline.hashes.get("settings") != here.hashes.get("settings"):
+        return "it is asked with other settings or in other stages than in the baseline (the hash of settings differs)"
     return None
 
 

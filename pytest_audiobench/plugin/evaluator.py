@@ -162,6 +162,7 @@ class Evaluator:
             index=item.index, nodeid=item.nodeid, eval=item.eval, suite=item.suite, model=self._handle.alias
         )
         assert self._against is not None
+        self._session.place.open()
         record.regressions = self._against.refused[item.eval]
         record.dataset, record.protocol, record.part, record.control = (
             dataset.name,
