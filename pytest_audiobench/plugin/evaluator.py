@@ -25,6 +25,7 @@ from pytest_audiobench.plugin.keys import INSTRUMENT, REQUIRED
 from pytest_audiobench.plugin.presence import present_judges, present_model
 from pytest_audiobench.plugin.session import EvalSession
 from pytest_audiobench.protocols.protocol import Protocol
+from pytest_audiobench.report.excerpts import write_excerpts
 from pytest_audiobench.report.item_lines import compared_lines, lines_of
 from pytest_audiobench.report.junit import properties
 from pytest_audiobench.report.parts import Lines, write_part
@@ -341,13 +342,24 @@ class Evaluator:
 
         ``instrument`` says that the test fails for nothing but what could not be compared.
         """
-        lines = [self._lines(evaluation) for evaluation in self._evaluations] + [Lines()] * len(self._refused)
-        for record, own in zip(self.records, lines, strict=True):
-            record.outcome, record.message = outcome, message
-            write_part(self._session.place.parts, record, own)
-            self._item.user_properties.extend(properties(record))
+        for evaluation in self._evaluations:
+            self._write(evaluation.result.record, outcome, message, self._lines(evaluation), evaluation)
+        for record in self._refused:
+            self._write(record, outcome, message, Lines(), None)
         if instrument:
             self._item.user_properties.append((INSTRUMENT, "failed"))
+
+    def _write(
+        self, record: ItemRecord, outcome: Outcome, message: str, lines: Lines, evaluation: Evaluation | None
+    ) -> None:
+        record.outcome, record.message = outcome, message
+        compared = None if lines.compared is None else list(lines.compared)
+        if evaluation is not None:
+            changes = {row["sample_id"]: row["change"] for row in compared or () if row["change"] != "same"}
+            which = self._session.options.report_audio
+            record.warnings += write_excerpts(self._session.place.parts, evaluation, self._handle, which, changes)
+        write_part(self._session.place.parts, record, lines._replace(compared=compared))
+        self._item.user_properties.extend(properties(record))
 
     def _lines(self, evaluation: Evaluation) -> Lines:
         lines = lines_of(evaluation)

@@ -124,7 +124,8 @@ class Reading:
     frequencies, an encoder's batch), in their order. ``lacking`` says in a sentence what must be installed for this
     reading, and nothing where all is there; ``unfit`` likewise what a sample lacks that it needs, such as the words of
     the speech. ``judge`` names the stage of a judge or an extractor whose verdict it
-    reads: where that could not be had, the sample's asking counts as failed for this reading alone.
+    reads: where that could not be had, the sample's asking counts as failed for this reading alone. ``words`` takes a
+    reference and an answer's value apart into what is aligned and counted, where the statistics are such counts.
     """
 
     name: str
@@ -138,6 +139,7 @@ class Reading:
     lacking: Callable[[], str] = nothing_lacks
     unfit: Callable[[Sample], str] = fits_all
     judge: str = ""
+    words: Callable[[str, str], tuple[Sequence[str], Sequence[str]]] | None = None
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from urllib.parse import quote, urlsplit
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.report import beneath, view
+from pytest_audiobench.report.changes import Change
 from pytest_audiobench.report.escapes import escaped, quoted
 from pytest_audiobench.report.flips import Changes, Flip, Owner, Said, changes_of, in_turn
 from pytest_audiobench.report.load import Run
@@ -21,14 +22,7 @@ from pytest_audiobench.report.markdown import (
     regression_sentence,
     sign,
 )
-from pytest_audiobench.report.regressions import (
-    PASS,
-    Overall,
-    RegressionLine,
-    baseline_text,
-    overall,
-    regression_lines,
-)
+from pytest_audiobench.report.overall import PASS, Overall, baseline_text, overall, regression_lines
 
 Json = Mapping[str, Any]
 
@@ -132,7 +126,7 @@ def _told(record: Json, verdict: Overall, link: str) -> Iterator[str]:
             yield from (f"> **{escaped(banner.text)}**", "")
 
 
-def _owners(lines: Iterable[RegressionLine]) -> list[Owner]:
+def _owners(lines: Iterable[Change]) -> list[Owner]:
     """Evals in the order of their verdicts, the worst first."""
     return list(dict.fromkeys((one.eval, one.model) for one in lines))
 
@@ -196,7 +190,7 @@ def _moved(changes: Mapping[Owner, Changes], several: bool) -> Iterator[str]:
             yield f"- **{_called(owner, several)}** {escaped(told)}"
 
 
-def _add_details(sheet: _Sheet, record: Json, passed: Sequence[RegressionLine], several: bool) -> None:
+def _add_details(sheet: _Sheet, record: Json, passed: Sequence[Change], several: bool) -> None:
     if passed and sheet.add(f"<details><summary>Lines that pass: {len(passed)}</summary>", ""):
         sheet.add_rows(regression_head(), [regression_row(one, several) for one in passed])
         sheet.lines.append("</details>")

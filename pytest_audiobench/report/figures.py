@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_audiobench.metrics.units import ERROR_RATES, POINTS, SHARE
+from pytest_audiobench.metrics.units import ERROR_RATES, FRACTIONS, POINTS, SHARE
 
 PERCENT_UNITS = ERROR_RATES | {SHARE}
 """Units of the registry's metrics that are kept as fractions of one and read as percentages."""
@@ -45,6 +45,16 @@ def interval_text(metric: Json) -> str:
     if metric["unit"] in PERCENT_UNITS:
         return f"{100 * lower:.1f} to {100 * upper:.1f}"
     return f"{lower:.4g} to {upper:.4g}"
+
+
+def drawn(value: float | None, unit: str) -> float | None:
+    """Where a value lies on an axis in the unit in which it is read, to six digits: 87.5 for a share of 0.875."""
+    return None if value is None else float(f"{(100 * value if unit in FRACTIONS else value):.6g}")
+
+
+def unit_text(unit: str) -> str:
+    """The unit of an axis: ``%`` for shares and error rates."""
+    return "%" if unit in PERCENT_UNITS else unit
 
 
 def group_text(group: Mapping[str, str]) -> str:

@@ -10,13 +10,10 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-from pytest_audiobench.errors import FatalError
 from pytest_audiobench.protocols.failures import FAILURES
-from pytest_audiobench.report.lines import Row, read_lines
+from pytest_audiobench.report.lines import Row
+from pytest_audiobench.report.run_files import COMPARED_FILE
 from pytest_audiobench.report.samples import Joined, joined
-
-COMPARED = "compared_predictions.jsonl"
-"""The line file of a run that was held against a baseline."""
 
 Owner: TypeAlias = tuple[str, str]
 """An eval and the model's alias."""
@@ -65,29 +62,19 @@ def changes_of(folder: Path, most: int) -> dict[Owner, Changes]:
 
     Empty for a run without a baseline. Raises FatalError where the line files are not those of one run.
     """
-    path = folder / COMPARED
     found: dict[Owner, Changes] = {}
-    if not path.exists():
+    if not (folder / COMPARED_FILE).exists():
         return found
-    rows = iter(read_lines(path))
-    row = next(rows, None)
     for one in joined(folder):
-        first = one.predictions[0]
-        if row is None:
-            break
-        if _key(row) != _key(first):
+        if one.compared is None:
             continue
+        row, first = one.compared, one.predictions[0]
         changes = found.setdefault((row["eval"], row["model"]), Changes())
         before, now = _before(row), _now(one, row["reading"])
         changes.before.update([before.status, *before.failures])
         changes.now.update([now.status, *now.failures])
         if row["change"] == "worse" and len(changes.flips) < most:
             changes.flips.append(_flip(first, before, now))
-        row = next(rows, None)
-    if row is not None:
-        raise FatalError(
-            f"{path} holds {row['sample_id']!r} of {row['eval']} where the run does not: the files are not of one run"
-        )
     return found
 
 
@@ -131,7 +118,3 @@ def _text(value: Any) -> str:
     if value is None:
         return ""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _key(row: Row) -> tuple[str, str, str, int]:
-    return row["eval"], row["model"], row["sample_id"], row["epoch"]

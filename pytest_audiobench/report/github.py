@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from pytest_audiobench.report.figures import printable
-from pytest_audiobench.report.regressions import PASS, overall, regression_lines
+from pytest_audiobench.report.overall import PASS, overall, regression_lines
 
 Json = Mapping[str, Any]
 Level: TypeAlias = Literal["error", "warning"]
@@ -83,8 +83,8 @@ def _message(item: Json) -> str:
 def _reasons(item: Json) -> Iterator[str]:
     for one in regression_lines({"items": [item]}):
         if one.status != PASS:
-            change = f" ({one.before} → {one.now})" if one.drop else ""
-            yield f"{one.mark} {one.verdict}: {one.name}{change}: {one.detail}"
+            change = "" if one.at is None else f" ({one.before} → {one.now})"
+            yield f"{one.mark} {one.status}: {one.line}{change}: {one.detail}"
     for verdict in item["verdicts"]:
         if verdict["status"] != "pass":
             yield f"{verdict['threshold']}: {verdict['detail']}"

@@ -8,16 +8,20 @@ their digests and nothing else, so that an answer that got through all the same 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from pytest_audiobench.protocols.failures import FAILURES
 from pytest_audiobench.report import view
 from pytest_audiobench.report.atomic import write_chunks
+from pytest_audiobench.report.changes import changes
+from pytest_audiobench.report.label_tables import LabelCounts, LabelTable
 from pytest_audiobench.report.page_frame import PLOT, encoded, page_frame
-from pytest_audiobench.report.page_samples import BUDGET_BYTES, Shown, bytes_on_page, page_samples
+from pytest_audiobench.report.page_samples import BUDGET_BYTES, PageSamples, bytes_on_page, page_samples
+from pytest_audiobench.report.page_sounds import PageSounds, page_sounds
+from pytest_audiobench.report.parts import FOLDER
 from pytest_audiobench.report.run_files import LINE_FILES
 from pytest_audiobench.report.samples import joined
 from pytest_audiobench.report.side_by_side import Sides
@@ -43,10 +47,13 @@ def write_page(folder: Path, record: Mapping[str, Any], budget_bytes: int = BUDG
     drawn = _content(record)
     frame = page_frame(f"{record['run']} · pytest-audiobench", [PLOT] if _has_plots(drawn) else [])
     content = _encode(drawn)
-    taken = sum(map(len, frame)) + bytes_on_page(content)
-    shown = page_samples(joined(folder), record["items"], max(budget_bytes - taken, budget_bytes // 4))
+    left = budget_bytes - sum(map(len, frame)) - bytes_on_page(content)
+    kept_back = budget_bytes // 10
+    counts = LabelCounts(record["items"])
+    shown = page_samples(counts.watch(joined(folder)), record["items"], max(left - kept_back, budget_bytes // 4))
     path = folder / PAGE
-    write_chunks(path, _page(frame, content, shown))
+    tables = _within(kept_back, counts.tables())
+    write_chunks(path, _page(frame, content, tables, shown, page_sounds(folder / FOLDER)))
     return path
 
 
@@ -57,17 +64,32 @@ def escaped_json(text: str) -> str:
     return text
 
 
-def _page(frame: tuple[bytes, bytes], content: str, shown: list[Shown]) -> Iterator[bytes]:
+def _within(budget_bytes: int, tables: Sequence[LabelTable]) -> list[str]:
+    """As many of the tables, as JSON, as a budget allows, and null for each of the others."""
+    found = []
+    for table in tables:
+        text = _encode(table._asdict())
+        budget_bytes -= bytes_on_page(text)
+        found.append(text if budget_bytes >= 0 else "null")
+    return found
+
+
+def _page(
+    frame: tuple[bytes, bytes], content: str, tables: Sequence[str], shown: PageSamples, sounds: PageSounds
+) -> Iterator[bytes]:
     yield frame[0]
-    yield encoded(escaped_json(content[:-1] + ',"samples":['))
-    for number, item in enumerate(shown):
-        opening = _encode({"item": item.index, "total": item.total, "first": item.first})[:-1] + ',"rows":['
-        yield encoded(escaped_json(("," if number else "") + opening + ",".join(item.rows) + "]}"))
-    yield b"]}"
+    rest = f',"labels":[{",".join(tables)}],"samples":{_encode(shown.index(sounds))}}}'
+    yield encoded(escaped_json(content[:-1] + rest))
+    # What is not needed at once lies in elements of its own, so that it is not parsed at once.
+    for attributes, text in (*shown.elements(), *sounds.elements()):
+        yield f"</script>\n<script {attributes}>".encode()
+        yield encoded(escaped_json(text))
     yield frame[1]
 
 
 def _content(record: Mapping[str, Any]) -> dict[str, Any]:
+    changed = changes(record)
+    words = _Words()
     return {
         **{name: record[name] for name in _OF_RUN},
         "exit": view.exit_text(record),
@@ -82,7 +104,7 @@ def _content(record: Mapping[str, Any]) -> dict[str, Any]:
                 "checks": [asdict(check) for check in one.checks],
                 "failures": [asdict(failure) for failure in one.failures],
                 "sides": list(map(_sides, one.sides)),
-                "blocks": list(map(_block, one.blocks)),
+                "blocks": [_block(block, words) for block in one.blocks],
                 "readings": [reading["name"] for reading in item["readings"]],
                 "wrong": sentence(one.failures),
             }
@@ -91,20 +113,36 @@ def _content(record: Mapping[str, Any]) -> dict[str, Any]:
         "suites": [
             {
                 **{name: getattr(suite, name) for name in _OF_SUITE},
-                "blocks": list(map(_block, suite.blocks)),
+                "blocks": [_block(block, words) for block in suite.blocks],
                 "sides": list(map(_sides, suite.sides)),
             }
             for suite in view.suites(record)
         ],
+        "changes": None if changed is None else asdict(changed),
+        "words": list(words.places),
         "failures": FAILURES,
         "files": list(LINE_FILES.values()),
     }
 
 
-def _block(block: view.Block) -> dict[str, Any]:
-    # Groups can be thousands, so each is the texts of its cells and no more.
-    groups = [[one.group, one.metric, one.value, one.interval, one.n] for one in block.groups]
-    figures = [[one.metric, one.value, one.interval, one.n, one.method] for one in block.figures]
+@dataclass
+class _Words:
+    """Texts that many numbers share, each once: its place stands for it."""
+
+    places: dict[str, int] = field(default_factory=dict)
+
+    def place(self, text: str) -> int:
+        return self.places.setdefault(text, len(self.places))
+
+
+def _block(block: view.Block, words: _Words) -> dict[str, Any]:
+    def shown(one: view.Figure) -> list[Any]:
+        # Groups can be thousands, so each is what its cells and its mark need and no more.
+        texts = [one.metric, one.value, one.interval, one.n]
+        return [*texts, one.at, one.low, one.high, words.place(one.unit), words.place(one.method)]
+
+    figures = [shown(one) for one in block.figures]
+    groups = [[one.group, *shown(one)] for one in block.groups]
     return {**{name: getattr(block, name) for name in _OF_BLOCK}, "figures": figures, "groups": groups}
 
 
@@ -113,4 +151,13 @@ def _sides(one: Sides) -> dict[str, Any]:
 
 
 def _has_plots(content: Mapping[str, Any]) -> bool:
-    return any(owner["sides"] for owner in (*content["evals"], *content["suites"]))
+    """Whether there is more than one number of a kind, or a difference from a baseline."""
+    owners = (*content["evals"], *content["suites"])
+    blocks = [block for owner in owners for block in owner["blocks"]]
+    names = [figure[0] for block in blocks for figure in block["figures"]]
+    return bool(
+        content["changes"]
+        or any(owner["sides"] for owner in owners)
+        or any(block["groups"] for block in blocks)
+        or len(names) > len(set(names))
+    )

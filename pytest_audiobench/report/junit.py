@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from pytest_audiobench.gate.sentences import line_text, subject_text
 from pytest_audiobench.report.figures import printable
-from pytest_audiobench.report.regressions import line_name, metric_name
 from pytest_audiobench.runs.record import ItemRecord, RegressionRecord
 from pytest_audiobench.runs.result import metric_key
 
@@ -57,9 +57,8 @@ def _properties(item: ItemRecord) -> Iterator[tuple[str, str]]:
 
 
 def _regression(one: RegressionRecord, headline: str) -> Iterator[tuple[str, str]]:
-    values = vars(one)
-    name = f"eval.{metric_name(values, headline)}"
-    yield f"{name}.regression", line_name(values, headline)
+    name = f"eval.{subject_text(one, headline)}"
+    yield f"{name}.regression", line_text(one, headline)
     yield f"{name}.verdict", one.status
     yield from _numbers(
         name,

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from pytest_audiobench.report import beneath, sweep_text, view
+from pytest_audiobench.report.changes import Change
 from pytest_audiobench.report.escapes import escaped as escaped
-from pytest_audiobench.report.regressions import PASS, RegressionLine, baseline_text, overall, regression_lines
+from pytest_audiobench.report.overall import PASS, baseline_text, overall, regression_lines
 
 _MOST_ROWS = 200
 """GitHub refuses a step's summary beyond 1 MiB; a row is under a kilobyte or so."""
@@ -79,20 +80,20 @@ def regression_head() -> tuple[str, str]:
     return _row(_REGRESSIONS), _row((*_ALIGNED[:3], *("--:",) * 5))
 
 
-def regression_row(one: RegressionLine, several: bool) -> str:
+def regression_row(one: Change, several: bool) -> str:
     """A regression line's row; its model is named where there are ``several``."""
-    change = f"{one.before} → {one.now}" if one.drop else "–"
-    drop = f"{one.drop} ({one.interval})" if one.interval else one.drop or "–"
+    change = "–" if one.at is None else f"{one.before} → {one.now}"
+    drop = f"{one.drop} ({one.interval})" if one.interval else one.drop
     flips = f"{one.worse} worse, {one.better} better" if one.pairs else "–"
-    texts = (called(one.eval, one.model, several), one.metric, change, drop, flips, str(one.pairs))
-    cells = (escaped(text, LONGEST_NAME) for text in (*texts, one.detectable or "–"))
-    return _row((f"{one.mark} **{one.verdict}**", *cells))
+    texts = (called(one.eval, one.model, several), one.subject, change, drop, flips, str(one.pairs))
+    cells = (escaped(text, LONGEST_NAME) for text in (*texts, one.detectable))
+    return _row((f"{one.mark} **{one.status}**", *cells))
 
 
-def regression_sentence(one: RegressionLine, several: bool) -> str:
+def regression_sentence(one: Change, several: bool) -> str:
     """The line, its verdict and the formula that it follows from."""
     name = escaped(called(one.eval, one.model, several), LONGEST_NAME)
-    return f"{one.mark} **{name}** {escaped(f'{one.name}: {one.verdict}: {one.detail}', LONGEST_DETAIL)}"
+    return f"{one.mark} **{name}** {escaped(f'{one.line}: {one.status}: {one.detail}', LONGEST_DETAIL)}"
 
 
 def called(eval_: str, model: str, several: bool) -> str:

@@ -1,6 +1,5 @@
   const data = JSON.parse(document.getElementById("data").textContent);
   const byId = (id) => document.getElementById(id);
-  const PER_PAGE = 25;
   const SHORT = 600;
 
   // Everything enters the document here, as text: nothing on this page is ever parsed as markup.
@@ -62,9 +61,40 @@
     return list;
   }
 
-  function table(heads, rows) {
+  // In a `stacking` table each row becomes a card where the page is narrow, each cell with its column's name.
+  function table(heads, rows, stacking) {
     const top = el("tr", {}, heads.map(([text, numeric]) => el("th", { scope: "col", class: numeric ? "number" : null }, text)));
-    return el("div", { class: "scroll" }, el("table", {}, el("thead", {}, top), el("tbody", {}, rows)));
+    for (const row of stacking ? rows : []) {
+      if (row.cells.length === heads.length) heads.forEach(([text], place) => row.cells[place].setAttribute("data-label", text));
+    }
+    return scrolling(el("table", { class: stacking ? "stacking" : null }, el("thead", {}, top), el("tbody", {}, rows)));
+  }
+
+  // What is wider than the page scrolls by itself, with the keyboard too; a stop for the keyboard only while it must.
+  const scrollers = new ResizeObserver((entries) => {
+    for (const { target } of entries) {
+      const wide = target.scrollWidth > target.clientWidth;
+      for (const [name, value] of [["tabindex", "0"], ["role", "group"], ["aria-label", "A table that scrolls sideways"]]) {
+        if (wide) target.setAttribute(name, value); else target.removeAttribute(name);
+      }
+    }
+  });
+
+  function scrolling(child) {
+    const box = el("div", { class: "scroll" }, child);
+    scrollers.observe(box);
+    return box;
+  }
+
+  // Fills a details element when it is first open: what nobody looks at is not made.
+  function whenOpen(box, make) {
+    const fill = () => {
+      if (!box.open || box.dataset.filled) return;
+      box.dataset.filled = "yes";
+      box.append(...make().flat(Infinity).filter(Boolean));
+    };
+    box.addEventListener("toggle", fill);
+    fill();
   }
 
   const count = (number) => number.toLocaleString("en");

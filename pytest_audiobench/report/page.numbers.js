@@ -5,17 +5,30 @@
         ["judging", "speed", "hearing"].filter((name) => data.facts[number][name]).map((name) =>
           el("div", { class: "small soft" }, `${name}: `, visible(data.facts[number][name])))));
     byId("heading").append(
+      themeButton(),
       el("h1", {}, visible(data.run), " ", tag(data.failed ? "bad" : "good", (data.failed ? "✗ " : "✓ ") + data.exit)),
       facts([
         ["Run", `${utc(data.started)} to ${utc(data.finished)}`],
         [data.models.length === 1 ? "Model" : "Models", el("div", {}, models)],
+        ["Baseline", data.changes && data.changes.baseline.length ? el("div", {}, data.changes.baseline.map(([name, value], number) =>
+          [number ? el("span", { class: "soft" }, ` · ${name} `) : null, number ? visible(value) : el("strong", {}, visible(value))])) : null],
         ["Command", el("code", {}, visible(data.command.join(" ")))],
       ]),
       ...data.banners.map((banner) => el("p", { class: `banner ${banner.tone}`, role: "note" }, SIGNS[banner.tone], banner.text)));
   }
 
-  function answeredCell(block) {
-    return el("td", { class: "number" }, block.answered, block.unanswered ? el("div", { class: "small soft" }, block.unanswered) : null);
+  // Beside each score: how much was answered, why the rest was not, and how else answers went wrong.
+  function answeredCell(block, owner) {
+    const told = new Set(["unparsed", "refused", "empty", "out_of_range", "truncated"]);
+    const classes = owner.failures && block === owner.blocks[0] ? owner.failures.filter((one) => !told.has(one.name)) : [];
+    return el("td", { class: "number answered" }, block.answered, block.unanswered ? el("div", { class: "small soft" }, block.unanswered) : null,
+      classes.length ? el("div", { class: "small" }, toFailures(owner, classes.map((one) => `${count(one.answers)} ${one.name}`).join(", "))) : null);
+  }
+
+  function toFailures(owner, text) {
+    const link = el("a", { href: "#failures" }, text);
+    link.addEventListener("click", () => { byId(failuresId(owner)).open = true; });
+    return link;
   }
 
   // A signature may be broken after each of its fields, and only there while there is room.
@@ -31,13 +44,22 @@
   const protocols = new Set(data.evals.flatMap((one) => one.blocks.map((block) => block.reading)).filter(Boolean));
   const FIGURE_HEADS = [["Metric"], ["Value", true], ["Interval", true], ["n", true]];
 
-  function figureCells([metric, value, interval, n], reading) {
+  const figureOf = ([metric, value, interval, n, at, low, high, unit, method]) =>
+    ({ metric, value, interval, n, at, low, high, unit: data.words[unit], method: visible(data.words[method]) });
+
+  // Where there is no interval, the reason stands in its place.
+  function intervalCell({ interval, method, at }) {
+    if (interval) return el("td", { class: "number", title: method }, interval);
+    return el("td", { class: "small soft reason" }, at === null ? "" : method.replace(/^no interval: /, ""));
+  }
+
+  function figureCells(figure, reading) {
     return [
-      el("td", { class: "nowrap" }, visible(metric),
+      el("td", { class: "nowrap" }, visible(figure.metric),
         reading && protocols.size > 1 ? el("div", { class: "small soft" }, visible(reading)) : null),
-      el("td", { class: "number value" }, value),
-      el("td", { class: "number" }, interval),
-      el("td", { class: "number" }, count(n)),
+      el("td", { class: "number value" }, visible(figure.value)),
+      intervalCell(figure),
+      el("td", { class: "number" }, count(figure.n)),
     ];
   }
 
@@ -52,7 +74,7 @@
     const folded = shown.length < owner.blocks.length && owner.sides.length;
     const rows = figures.map(({ block, figure, first }, number) =>
       el("tr", { class: folded || number < figures.length - 1 ? "joined" : null }, leading(number === 0),
-        figureCells(figure, first ? block.reading : ""), first ? answeredCell(block) : el("td"), trailing(number === 0),
+        figureCells(figureOf(figure), first ? block.reading : ""), first ? answeredCell(block, owner) : el("td"), trailing(number === 0),
         el("td", { class: "signature mono" }, first ? breakable(block.signature) : "")));
     if (folded) rows.push(el("tr", { class: "spread" }, leading(false), el("td", { colspan: trailing(false) ? 7 : 6 }, owner.sides.filter((one) => one.leading).map((one) => toSides(owner, one)))));
     return rows;
@@ -74,7 +96,7 @@
           el("td", {}, tag(one.tone, SIGNS[one.tone] + one.verdict))]
         : [el("td"), data.several ? el("td") : null, el("td")],
       (first) => (checked ? el("td", { class: "checks" }, first && one.checks.length ? checkList(one.checks) : null) : null)));
-    byId("verdicts").append(data.evals.length ? table(heads, rows) : el("p", { class: "soft" }, "No eval was run."));
+    byId("verdicts").append(data.evals.length ? table(heads, rows, true) : el("p", { class: "soft" }, "No eval was run."));
   }
 
   function drawSuites() {
@@ -85,17 +107,14 @@
       (first) => [first ? el("th", { scope: "row" }, visible(suite.name)) : el("td"), data.several ? el("td", {}, first ? visible(suite.model) : "") : null,
         el("td", { class: "number" }, first ? suite.evals : "")],
       () => null));
-    byId("suites").append(table(heads, rows));
-    for (const suite of data.suites) {
-      const own = groups(suite.blocks);
-      if (own) byId("suites").append(el("details", {}, el("summary", {}, visible(named(suite.name, suite.model)), " by group"), own));
-    }
+    byId("suites").append(table(heads, rows, true));
+    drawGroups("suites", data.suites, false);
   }
 
   function groups(blocks) {
     const some = blocks.filter((block) => block.groups.length);
     const rows = (block) => block.groups.map(([group, ...figure]) =>
-      el("tr", {}, el("th", { scope: "row" }, visible(group)), figureCells(figure, block.reading)));
+      el("tr", {}, el("th", { scope: "row" }, visible(group)), figureCells(figureOf(figure), block.reading)));
     const heads = [["Group"], ...FIGURE_HEADS];
     const open = some.filter((block) => !block.folded).flatMap(rows);
     const folded = some.filter((block) => block.folded).map((block) =>
@@ -129,12 +148,12 @@
     for (const one of data.evals) {
       const methods = new Map();
       for (const block of one.blocks) {
-        for (const [metric, , , , method] of block.figures) {
+        for (const { metric, method } of block.figures.map(figureOf)) {
           methods.set(method, [...(methods.get(method) || []), `${metric}${block.reading ? ` (${block.reading})` : ""}`]);
         }
       }
       const asking = Object.entries(one.asking).filter(([, count]) => count).map(([name, count]) => `${count} ${name.replaceAll("_", " ")}`);
-      byId("details").append(el("details", {}, el("summary", {}, visible(named(one.name, one.model))), groups(one.blocks),
+      byId("details").append(el("details", {}, el("summary", {}, visible(named(one.name, one.model))),
         facts([
           ["Intervals", el("div", {}, [...methods].map(([method, names]) => el("div", {}, visible(`${names.join(", ")}: ${method}`))))],
           ["Asking", asking.join(", ")],
@@ -147,6 +166,7 @@
     const models = data.models.flatMap((model) => Object.entries(model.fingerprint || {}).map(([name, value]) =>
       [`${model.alias} ${name}`, el("span", { class: "mono" }, visible(String(value)))]));
     byId("details").append(el("details", {}, el("summary", {}, "The run"), facts([
+      ...(data.changes && data.changes.digest ? [["baseline", el("span", { class: "mono" }, visible(data.changes.digest))]] : []),
       ...Object.entries(data.hashes).map(([name, hash]) => [name.replaceAll("_", " "), el("span", { class: "mono" }, hash || "none")]),
       ...models, ...runtime].map(([name, value]) => [visible(name), value instanceof Node ? value : visible(value)]))));
   }

@@ -1,1 +1,112 @@
-  // Plots: drawn by the library that stands in a script of its own, in colours of the page.
+  // Plots: dots with their intervals, drawn by Observable Plot (the script before this one) in the page's own colours.
+  // A plot is a picture to a screen reader; the table beside it holds the same numbers.
+  const LANE = 16;
+  const LABEL_LINE = 17;
+  const MOST_ROWS = 60;
+  const SYMBOLS = ["circle", "square", "triangle", "star", "wye", "cross"];
+  const HUES = 6;
+  const pen = document.createElement("canvas").getContext("2d");
+
+  const look = (number) => ({ color: `var(--series-${number % HUES})`, symbol: SYMBOLS[number % SYMBOLS.length] });
+
+  function textWidth(text, bold) {
+    pen.font = `${bold ? 600 : 400} 12px ${getComputedStyle(document.body).fontFamily}`;
+    return pen.measureText(text).width;
+  }
+
+  function shortened(text, width) {
+    if (textWidth(text) <= width) return text;
+    let length = Math.floor(text.length * width / textWidth(text));
+    while (length > 1 && textWidth(`${text.slice(0, length)}…`) > width) length -= 1;
+    return `${text.slice(0, length)}…`;
+  }
+
+  // `rows` are {label, marks}, a mark {at, low, high, most, limit, color, symbol, hollow, cells, about}; `heads` name the cells.
+  // `axis` says what is drawn, `name` is the picture's text, `zero` asks for a line at nought.
+  function dotPlot({ name, axis, heads, rows, zero }, width) {
+    const stacked = width < 40 * 16;
+    const marks = rows.flatMap((row) => row.marks);
+    const columns = stacked ? [] : heads.map((head, place) => Math.max(...[head, ...marks.map((mark) => mark.cells[place])].map((text) => textWidth(text, true))) + 18);
+    const left = stacked ? 2 : Math.min(Math.max(...rows.map((row) => textWidth(row.label))) + 18, width * 0.36);
+    const right = stacked ? 2 : columns.reduce((sum, one) => sum + one, 6);
+    const labels = [];
+    const ends = columns.map((_, place) => columns.slice(place + 1).reduce((sum, one) => sum + one, 0));
+    const written = [];
+    let y = 0;
+    for (const row of rows) {
+      const beside = stacked ? y + LABEL_LINE / 2 : y + 4 + row.marks.length * LANE / 2;
+      labels.push({ y: beside, text: shortened(row.label, (stacked ? width * 0.66 : left) - 12), full: row.label });
+      if (stacked && row.marks.length === 1) written.push({ y: beside, text: row.marks[0].cells[0] });
+      y += stacked ? LABEL_LINE : 4;
+      for (const mark of row.marks) {
+        mark.y = y + LANE / 2;
+        y += LANE;
+      }
+      y += 4;
+    }
+    const top = stacked ? 4 : 24;
+    const known = marks.flatMap((mark) => [mark.at, mark.low, mark.high, mark.most, mark.limit]).filter((value) => value !== null && value !== undefined);
+    if (zero) known.push(0);
+    let [from, to] = known.length ? [Math.min(...known), Math.max(...known)] : [0, 1];
+    if (from === to) [from, to] = [from - (Math.abs(from) / 10 || 1), to + (Math.abs(to) / 10 || 1)];
+    const texts = (anchor, weight) => ({ y: "y", text: "text", fontSize: 12, fill: "var(--ink)", fontWeight: weight, lineAnchor: "middle", stroke: "var(--ground)", strokeWidth: 4, ...anchor });
+    const column = (place, options) => texts({ frameAnchor: "right", textAnchor: "end", dx: right - 2 - ends[place], fontVariant: "tabular-nums", ...options }, place ? 400 : 600);
+    const drawing = Plot.plot({
+      width,
+      height: y + top + 36,
+      marginLeft: left,
+      marginRight: right,
+      marginTop: top,
+      marginBottom: 36,
+      insetLeft: 8,
+      insetRight: 8,
+      ariaLabel: name,
+      x: { domain: [from, to], nice: true },
+      y: { domain: [y, 0], axis: null },
+      color: { type: "identity" },
+      symbol: { type: "identity" },
+      marks: [
+        Plot.gridX({ stroke: "var(--line)", strokeOpacity: 1, ticks: Math.max(3, Math.min(8, (width - left - right) / 80)) }),
+        Plot.axisX({ anchor: "bottom", ticks: Math.max(3, Math.min(8, (width - left - right) / 80)), tickSize: 0, label: axis, labelAnchor: "center", labelArrow: "none", labelOffset: 34, color: "var(--soft)", fontSize: 11 }),
+        zero ? Plot.ruleX([0], { stroke: "var(--soft)" }) : null,
+        Plot.link(marks.filter((mark) => typeof mark.limit === "number"), { x1: "limit", x2: "limit", y1: (mark) => mark.y - LANE / 2 - 4, y2: (mark) => mark.y + LANE / 2 + 4, stroke: "var(--bad)", strokeDasharray: "4 3" }),
+        Plot.link(marks.filter((mark) => mark.low !== null && mark.high !== null), { x1: "low", x2: "high", y1: "y", y2: "y", stroke: "color", strokeWidth: 2, title: "about" }),
+        Plot.link(marks.filter((mark) => typeof mark.most === "number"), { x1: "most", x2: "most", y1: (mark) => mark.y - 5, y2: (mark) => mark.y + 5, stroke: "color", strokeWidth: 2 }),
+        Plot.dot(marks.filter((mark) => mark.at !== null), { x: "at", y: "y", r: 4.5, symbol: "symbol", stroke: "color", strokeWidth: 1.5, fill: (mark) => (mark.hollow ? "var(--ground)" : mark.color), title: "about" }),
+        Plot.text(labels, texts({ frameAnchor: "left", textAnchor: "start", dx: 2 - left, title: "full" }, 400)),
+        stacked ? Plot.text(written, texts({ frameAnchor: "right", textAnchor: "end", fontVariant: "tabular-nums" }, 600)) : null,
+        columns.map((_, place) => [
+          Plot.text(marks, column(place, { text: (mark) => mark.cells[place], fill: (mark) => mark.tones?.[place] || "var(--ink)" })),
+          Plot.text([0], column(place, { y: 0, dy: -12, text: () => heads[place], fill: "var(--soft)", fontWeight: 400 })),
+        ]),
+      ],
+    });
+    drawing.setAttribute("role", "img");
+    // The library names the parts of a drawing, which nobody is told of within a picture, and which a group may not have.
+    for (const part of drawing.querySelectorAll("[aria-label]")) part.removeAttribute("aria-label");
+    return drawing;
+  }
+
+  function sign({ color, symbol }) {
+    const one = Plot.plot({ width: 14, height: 14, margin: 0, axis: null, x: { domain: [0, 1] }, y: { domain: [0, 1] },
+      marks: [Plot.dot([0.5], { x: 0.5, y: 0.5, r: 4.5, symbol, fill: color })] });
+    one.setAttribute("aria-hidden", "true");
+    return one;
+  }
+
+  // A figure that is drawn when it is first seen, and again when it has another width.
+  function plotFigure(title, spec, series) {
+    const box = el("div", { class: "canvas" });
+    const kept = { ...spec, rows: spec.rows.slice(0, MOST_ROWS) };
+    let drawn = 0;
+    new ResizeObserver(() => {
+      const width = Math.min(Math.floor(box.clientWidth), 1000);
+      if (!width || width === drawn) return;
+      drawn = width;
+      box.replaceChildren(dotPlot(kept, width));
+    }).observe(box);
+    const legend = series && series.length > 1
+      ? el("ul", { class: "legend" }, series.map((label, number) => el("li", {}, sign(look(number)), " ", visible(label)))) : null;
+    return el("figure", { class: "plot" }, el("figcaption", {}, title), legend, box,
+      spec.rows.length > MOST_ROWS ? el("p", { class: "small soft" }, `The first ${MOST_ROWS} of ${count(spec.rows.length)} are drawn; the table has all.`) : null);
+  }

@@ -1,182 +1,161 @@
-  // Samples.
-  const all = data.samples.flatMap((item) => item.rows.map((row) => {
-    const [id, epoch, question, choices, reference, stages, error, read, wording, group, audio] = row;
-    const readings = read.map(([numbers, status, value, scores, right]) =>
-      ({ names: numbers.map((number) => data.evals[item.item].readings[number]), status, value, scores, right }));
-    return { item: item.item, id, epoch, question, choices, reference, stages, error, readings, wording, group, audio, words: null };
-  }));
-  let matching = all;
-  let page = 0;
-
-  // The headline's, unless another is chosen.
-  function readingOf(sample) {
-    const wanted = byId("reading").value;
-    return (wanted ? sample.readings.find((one) => one.names.includes(wanted)) : sample.readings[0]) || null;
-  }
-
-  // What the text shows, and what the reading made of it.
-  function failuresOf(sample, reading) {
-    return data.failures.filter((name) => sample.wording.includes(name) || (reading && reading.status === name));
-  }
-
-  function words(sample) {
-    if (sample.words === null) {
-      const texts = [sample.id, sample.question, ...sample.choices, sample.reference, ...sample.stages.map((stage) => stage[1]), sample.error,
-        ...sample.readings.map((one) => one.value), ...sample.audio.map((clip) => clip[0]), ...Object.values(sample.group)];
-      sample.words = texts.map((text) => String(plainText(text === undefined ? null : text))).join("\n").toLowerCase();
-    }
-    return sample.words;
-  }
-
-  const ANY = "any";
+  // The list of samples beside the card of one: only the rows in view are in the document.
+  const ROW_PX = 58;
+  const MOST_PRINTED = 200;
+  const KEYS = [["j or ↓", "the next sample"], ["k or ↑", "the one before"], ["Enter", "go to the sample's card"], ["Escape", "back to the list"],
+    ["p", "play, or stop, the sample's sound"], ["/", "search"], ["?", "these keys"]];
+  const isNarrow = () => window.matchMedia("(max-width: 60rem)").matches;
+  let open = null;
+  let place = -1;
 
   function showFailures(item, failure) {
-    byId("filter").reset();
-    byId("which").value = item;
-    byId("failure").value = failure;
+    clearFilters();
+    const { name, model } = data.evals[item];
+    for (const [facet, value] of [["failure", failure], ["eval", name], ["model", model]]) {
+      if (!facets.find((one) => one.name === facet).hidden) choose(facet, value);
+    }
     select();
     byId("samples").scrollIntoView();
   }
 
-  function select() {
-    const text = byId("search").value.trim().toLowerCase();
-    const which = byId("which").value;
-    const failure = byId("failure").value;
-    const wrong = byId("wrong").checked;
-    const unparsed = byId("unparsed").checked;
-    matching = all.filter((sample) => {
-      if (which !== "" && sample.item !== Number(which)) return false;
-      const reading = readingOf(sample);
-      const failures = failure ? failuresOf(sample, reading) : [];
-      if (failure && !(failure === ANY ? failures.length : failures.includes(failure))) return false;
-      if (wrong && !(reading && reading.right === false)) return false;
-      if (unparsed && (!reading || reading.status === "parsed" || reading.status === "error")) return false;
-      return !text || words(sample).includes(text);
-    });
-    page = 0;
-    drawList();
+  const short = (text) => visible(plainText(text).slice(0, 160)).replace(/\s+/g, " ");
+
+  function snippet(sample) {
+    const said = sample.error !== null ? short(sample.error) : sample.answers.map((one) => short(one[1])).slice(-1)[0] || "";
+    const before = sample.change && sample.change !== "same" ? sample.before : null;
+    return before && before.text !== null ? [el("span", { class: "soft" }, short(before.text).slice(0, 60), " → "), said] : said;
   }
 
-  function outcome(sample, reading) {
-    if (sample.error !== null) return tag("bad", "! asking failed");
-    if (!reading) return tag("plain", "not read");
-    if (reading.status !== "parsed") {
-      const counts = reading.scores === null ? ", skipped by the protocol" : reading.right === false ? ", counts as wrong" : "";
-      return tag("warn", `? ${reading.status.replaceAll("_", " ")}${counts}`);
-    }
-    if (reading.scores === null) return tag("plain", "skipped by the protocol");
-    if (reading.right === null) return tag("plain", "read");
-    return reading.right ? tag("good", "✓ right") : tag("bad", "✗ wrong");
-  }
-
-  function choiceList(sample, reading) {
-    const reference = plainText(sample.reference);
-    return el("ol", { class: "choices" }, sample.choices.map((choice, number) => {
-      const text = plainText(choice);
-      const letter = number < 26 ? String.fromCharCode(65 + number) : String(number + 1);
-      const isReference = text === reference;
-      const isAnswer = reading && reading.status === "parsed" && (reading.value === letter || reading.value === text);
-      return el("li", {}, el("span", { class: "letter" }, letter), el("span", { class: "text", dir: "auto" }, visible(text)),
-        isReference ? el("span", { class: "note good" }, "reference") : null,
-        isAnswer ? el("span", { class: `note ${isReference ? "good" : "bad"}` }, isReference ? "✓ answered" : "✗ answered") : null);
-    }));
-  }
-
-  const seconds = (value) => `${value.toFixed(1)} s`;
-
-  function clip([source, duration, truncated]) {
-    return el("div", { class: "mono soft" }, visible(source), duration === null || duration === undefined ? "" : ` · ${seconds(duration)}`,
-      truncated ? el("span", { class: "warn" }, ` · ! ${seconds(truncated)} cut off at the end`) : null);
-  }
-
-  function readingLine({ names, status, value, scores }) {
-    const many = names.length > 3;
-    return el("div", {}, el("strong", { title: many ? visible(names.join(", ")) : null }, visible(many ? `${names[0]} and ${names.length - 1} more` : names.join(", "))),
-      ` ${status.replaceAll("_", " ")}`, value === null ? null : [": ", longText(value, "inline")],
-      scores === null ? (status === "error" ? null : el("span", { class: "soft" }, " (skipped)")) : scores ? el("span", { class: "mono soft" }, ` ${visible(scores)}`) : null);
-  }
-
-  function card(sample) {
-    const one = data.evals[sample.item];
+  function rowOf(number) {
+    const sample = matching[number];
     const reading = readingOf(sample);
-    const list = el("dl", {});
-    const add = (name, ...nodes) => list.append(el("dt", {}, name), el("dd", {}, nodes));
-    if (plainText(sample.question)) add("Question", longText(sample.question, ""));
-    if (sample.choices.length) add("Choices", choiceList(sample, reading));
-    if (!sample.choices.length || !sample.choices.some((choice) => plainText(choice) === plainText(sample.reference))) {
-      add("Reference", longText(sample.reference, ""));
-    }
-    for (const [stage, text, finish, role] of sample.stages) {
-      const several = new Set(sample.stages.filter((other) => !other[3]).map((other) => other[0])).size > 1;
-      const note = finish === "stop" || finish === "unknown" ? "" : ` (finish: ${visible(finish)})`;
-      add((role ? `${visible(role)}, ${visible(stage)}` : several ? `Answer, ${visible(stage)}` : "Answer") + note,
-        answerText(text, "answer"));
-    }
-    if (sample.error !== null) add("Error", longText(sample.error, "bad"));
-    if (sample.readings.length) add("Read as", sample.readings.map(readingLine));
-    if (sample.audio.length) add("Audio", sample.audio.map(clip));
-    const group = Object.entries(sample.group).map(([name, value]) => `${name}=${value}`).join(" · ");
-    return el("article", { class: "sample" },
-      el("header", {}, outcome(sample, reading), failuresOf(sample, reading).filter((name) => !reading || name !== reading.status).map((name) => tag("warn", name)), el("span", { class: "id mono" }, visible(sample.id)),
-        el("span", { class: "small" }, visible(named(one.name, one.model))), data.epochs > 1 ? el("span", { class: "small soft" }, `epoch ${sample.epoch + 1}`) : null,
-        el("span", { class: "small soft" }, visible(group))), list);
+    const row = el("div", { class: "row", role: "option", id: `row-${number}`, "aria-selected": String(number === place), "aria-posinset": number + 1, "aria-setsize": matching.length },
+      el("div", { class: "first" }, changeTag(sample), outcome(sample), failureTags(failuresOf(sample, reading), reading && reading.status).slice(0, 2),
+        el("span", { class: "id mono" }, visible(sample.id)), sample.sounds.length ? el("span", { title: "its sound is on this page" }, "♪") : null,
+        data.evals.length > 1 ? el("span", { class: "soft of" }, visible(named(sample.eval.name, sample.eval.model)), data.epochs > 1 ? ` · ${sample.epoch + 1}` : "") : null),
+      el("div", { class: "second", dir: "auto" }, snippet(sample)));
+    row.style.top = `${number * ROW_PX}px`;
+    row.addEventListener("click", () => { show(number); if (isNarrow()) byId("card").scrollIntoView(); });
+    return row;
   }
 
-  function drawList() {
-    const pages = Math.max(1, Math.ceil(matching.length / PER_PAGE));
-    const from = page * PER_PAGE;
-    const shown = matching.slice(from, from + PER_PAGE);
-    byId("list").replaceChildren(...(shown.length ? shown.map(card) : [el("p", { class: "soft" }, "No sample matches.")]));
-    byId("place").textContent = matching.length
-      ? `${from + 1} to ${from + shown.length} of ${matching.length.toLocaleString("en")}${matching.length < all.length ? ` (of ${all.length.toLocaleString("en")})` : ""}, page ${page + 1} of ${pages}`
-      : `0 of ${all.length.toLocaleString("en")}`;
-    for (const id of ["previous", "previous-below"]) byId(id).disabled = page === 0;
-    for (const id of ["next", "next-below"]) byId(id).disabled = page >= pages - 1;
+  function drawRows() {
+    const list = byId("list");
+    const from = Math.max(0, Math.floor(list.scrollTop / ROW_PX) - 5);
+    const to = Math.min(matching.length, Math.ceil((list.scrollTop + list.clientHeight) / ROW_PX) + 5);
+    byId("rows").replaceChildren(...Array.from({ length: Math.max(0, to - from) }, (_, number) => rowOf(from + number)));
+    if (place >= from && place < to) list.setAttribute("aria-activedescendant", `row-${place}`);
+    else list.removeAttribute("aria-activedescendant");
   }
 
-  function turn(by, above) {
-    page += by;
-    drawList();
-    if (above) byId("samples").scrollIntoView();
+  // Narrow the list to what is chosen; the open sample stays open where it is still among them.
+  function select() {
+    narrow();
+    showFilters();
+    place = matching.indexOf(open);
+    byId("rows").style.height = `${matching.length * ROW_PX}px`;
+    byId("place").textContent = matching.length < all.length ? `${count(matching.length)} of ${count(all.length)} samples` : `${count(all.length)} samples`;
+    byId("none").hidden = matching.length > 0;
+    byId("list").scrollTop = Math.max(0, place) * ROW_PX;
+    if (place < 0) show(0, false);
+    else drawRows();
+    keepAddress(false);
+  }
+
+  function show(number, isChosen = true) {
+    place = Math.min(Math.max(number, 0), matching.length - 1);
+    open = matching[place] || null;
+    byId("card").replaceChildren(...(open ? [card(open)] : []));
+    const list = byId("list");
+    if (place * ROW_PX < list.scrollTop) list.scrollTop = place * ROW_PX;
+    else if ((place + 1) * ROW_PX > list.scrollTop + list.clientHeight) list.scrollTop = (place + 1) * ROW_PX - list.clientHeight;
+    drawRows();
+    if (isChosen) keepAddress(true);
+  }
+
+  // Without touching an address that leads to another part of the page, until something is chosen here.
+  let isNamed = false;
+  function keepAddress(isChosen) {
+    isNamed = isNamed || isChosen;
+    const wanted = address(isNamed ? open : null);
+    if (wanted === "#" && (!location.hash || !location.hash.includes("="))) return;
+    if (wanted !== location.hash) history.replaceState(null, "", wanted);
+  }
+
+  function follow() {
+    const wanted = readAddress();
+    isNamed = Boolean(wanted);
+    open = wanted || open;
+    byId("missing").hidden = wanted !== null;
+    select();
+    if (wanted && matching[place] !== wanted) {
+      // A link to a sample is stronger than a filter that leaves it out.
+      clearFilters();
+      open = wanted;
+      select();
+    }
+    if (wanted) byId("card").replaceChildren(card(wanted));
+  }
+
+  function isTyping() {
+    return /^(INPUT|SELECT|TEXTAREA|AUDIO)$/.test(document.activeElement.tagName);
+  }
+
+  function pressed(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || byId("keys").open) return;
+    const inList = document.activeElement === byId("list");
+    const page = Math.max(1, Math.floor(byId("list").clientHeight / ROW_PX) - 1);
+    const steps = { j: 1, k: -1, ...(inList ? { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity } : {}) };
+    if (event.key === "Escape" && byId("card").contains(document.activeElement)) byId("list").focus();
+    else if (isTyping()) return;
+    else if (event.key in steps) show(Math.max(0, Math.min(matching.length - 1, place + steps[event.key])));
+    else if (event.key === "Enter" && inList && open) { show(place); byId("card").firstChild.focus(); }
+    else if (event.key === "/") { byId("samples").scrollIntoView(); byId("search").focus(); }
+    else if (event.key === "?") byId("keys").showModal();
+    else if (event.key === "p") playOrStop(byId("card"));
+    else return;
+    event.preventDefault();
+  }
+
+  function keysBox() {
+    const close = el("button", { type: "button" }, "Close");
+    const box = el("dialog", { id: "keys", "aria-labelledby": "keys-title" }, el("h3", { id: "keys-title" }, "Keys"),
+      facts(KEYS.map(([key, what]) => [el("kbd", {}, key), what])), close);
+    close.addEventListener("click", () => box.close());
+    return box;
+  }
+
+  // What the page leaves out, and why.
+  function leftOut() {
+    const total = data.samples.items.reduce((sum, [, whole]) => sum + whole, 0);
+    if (all.length >= total) return null;
+    const parts = data.samples.ranks.filter(([, found]) => found).map(([why, found, kept]) =>
+      `${kept === found ? "all" : `${count(kept)} of the`} ${count(found)} that ${why}`);
+    return el("p", { id: "cut", class: "banner plain", role: "note" },
+      `This page holds ${count(all.length)} of ${count(total)} samples, to stay small: ${parts.join(", ")}. ${data.files.join(", ")} beside it hold all.`);
+  }
+
+  function drawPrinted() {
+    const shown = matching.slice(0, MOST_PRINTED);
+    const rest = matching.length - shown.length;
+    byId("printed").replaceChildren(...shown.map(card), rest ? el("p", {}, `${count(rest)} more samples are not printed: filter them, or read the page.`) : "");
   }
 
   function drawSamples() {
-    const readings = [...new Set(data.evals.flatMap((one) => one.readings))];
-    byId("reading").append(el("option", { value: "" }, "the headline"), ...readings.map((name) => el("option", { value: name }, visible(name))));
-    byId("reading").parentElement.hidden = readings.length < 2;
-    const failures = data.failures.filter((name) => all.some((sample) => sample.readings.some((reading) => failuresOf(sample, reading).includes(name))));
-    byId("failure").append(el("option", { value: "" }, "all answers"), el("option", { value: ANY }, "in any way"), ...failures.map((name) => el("option", { value: name }, name)));
-    byId("failure").parentElement.hidden = !failures.length;
-    byId("which").append(el("option", { value: "" }, "all"), ...data.samples.map((item) => {
-      const one = data.evals[item.item];
-      return el("option", { value: item.item }, visible(named(one.name, one.model)));
-    }));
-    byId("which").parentElement.hidden = data.samples.length < 2;
-    const total = data.samples.reduce((sum, item) => sum + item.total, 0);
-    const first = data.samples.reduce((sum, item) => sum + item.first, 0);
-    if (all.length < total) {
-      const examples = all.length > first ? ` and ${count(all.length - first)} more that went wrong` : "";
-      byId("cut").append(el("p", { class: "banner plain", role: "note" },
-        `This page holds the first ${count(first)} of ${count(total)} samples${examples}, to stay small; ${data.files.join(", ")} beside it hold all.`));
-    }
-    let waiting = 0;
-    byId("search").addEventListener("input", () => {
-      clearTimeout(waiting);
-      waiting = setTimeout(select, 120);
-    });
-    for (const id of ["which", "reading", "failure", "wrong", "unparsed"]) byId(id).addEventListener("change", select);
-    byId("filter").addEventListener("submit", (event) => {
-      event.preventDefault();
-      select();
-    });
-    byId("previous").addEventListener("click", () => turn(-1, false));
-    byId("next").addEventListener("click", () => turn(1, false));
-    byId("previous-below").addEventListener("click", () => turn(-1, true));
-    byId("next-below").addEventListener("click", () => turn(1, true));
-    document.addEventListener("keydown", (event) => {
-      if (event.key !== "/" || event.ctrlKey || event.metaKey || /^(INPUT|SELECT|TEXTAREA)$/.test(document.activeElement.tagName)) return;
-      event.preventDefault();
-      byId("search").focus();
-    });
-    drawList();
+    const keys = el("button", { type: "button", class: "expand" }, "Keys (?)");
+    const list = el("div", { id: "list", role: "listbox", tabindex: "0", "aria-label": "Samples" }, el("div", { id: "rows", role: "presentation" }),
+      el("p", { id: "none", class: "soft", hidden: true }, "No sample matches."));
+    byId("samples").append(...[leftOut(), data.samples.sound_note ? el("p", { class: "small soft", id: "sound-note" }, data.samples.sound_note) : null,
+      el("p", { id: "missing", class: "banner warn", role: "alert", hidden: true }, "The sample that this address names is not on the page: look for it in predictions.jsonl."),
+      drawFilters(), el("div", { id: "browser" }, el("div", { id: "found" }, el("div", { class: "line" }, el("output", { id: "place" }), keys), list), el("div", { id: "card" })),
+      keysBox(), el("div", { id: "printed" })].filter(Boolean));
+    keys.addEventListener("click", () => byId("keys").showModal());
+    list.addEventListener("scroll", drawRows, { passive: true });
+    new ResizeObserver(drawRows).observe(list);
+    document.addEventListener("keydown", pressed);
+    window.addEventListener("hashchange", () => { if (!location.hash || location.hash.includes("=")) follow(); });
+    window.addEventListener("beforeprint", drawPrinted);
+    window.addEventListener("afterprint", () => byId("printed").replaceChildren());
+    follow();
+    if (isNamed) byId(isNarrow() ? "card" : "samples").scrollIntoView();
   }
+

@@ -1,37 +1,4 @@
-  // One set of answers by several protocols: a table for each metric, with every number drawn on one axis.
-  const PLOT = { width: 230, height: 26, edge: 14 };
-
-  function axis(rows) {
-    const known = rows.flatMap((row) => [row.at, row.low, row.high]).filter((value) => value !== null);
-    let [low, high] = known.length ? [Math.min(...known), Math.max(...known)] : [0, 1];
-    if (low === high) [low, high] = [low - (Math.abs(low) / 10 || 1), high + (Math.abs(high) / 10 || 1)];
-    const rough = (high - low) / 3;
-    const power = 10 ** Math.floor(Math.log10(rough));
-    const step = [1, 2, 5, 10].map((times) => times * power).find((size) => size >= rough);
-    const from = Math.floor(low / step) * step;
-    const steps = Math.ceil((high - from) / step - 1e-9);
-    const x = (value) => PLOT.edge + (value - from) / (steps * step) * (PLOT.width - 2 * PLOT.edge);
-    return { x, ticks: Array.from({ length: steps + 1 }, (_, number) => Number((from + number * step).toPrecision(12))) };
-  }
-
-  const picture = (...children) =>
-    svg("svg", { class: "plot", width: PLOT.width, height: PLOT.height, viewBox: `0 0 ${PLOT.width} ${PLOT.height}`, "aria-hidden": "true" }, children);
-  const upright = (x, className) => svg("line", { class: className, x1: x, x2: x, y1: 0, y2: PLOT.height });
-
-  function scale({ x, ticks }) {
-    return picture(ticks.map((tick) => svg("text", { x: x(tick), y: PLOT.height - 6, "text-anchor": "middle" }, String(tick))));
-  }
-
-  function dot(row, compared, { x, ticks }) {
-    const middle = PLOT.height / 2;
-    const mark = row.at === null ? null
-      : row === compared ? svg("rect", { class: "dot", x: x(row.at) - 4.5, y: middle - 4.5, width: 9, height: 9, transform: `rotate(45 ${x(row.at)} ${middle})` })
-      : svg("circle", { class: "dot", cx: x(row.at), cy: middle, r: 4 });
-    return picture(ticks.map((tick) => upright(x(tick), "grid")),
-      compared && compared.at !== null ? upright(x(compared.at), "compared") : null,
-      row.low === null || row.high === null ? null : svg("line", { class: "range", x1: x(row.low), x2: x(row.high), y1: middle, y2: middle }), mark);
-  }
-
+  // One set of answers by several protocols: a plot and a table for each metric.
   function protocolCell(row) {
     const told = [row.why ? el("div", {}, `not read: ${row.why}`) : null,
       el("div", { class: "mono" }, breakable(row.signature)),
@@ -41,15 +8,20 @@
   }
 
   function sidesTable(one) {
-    const line = axis(one.rows);
     const compared = one.rows.find((row) => row.protocol === one.compared && row.difference === "");
-    const heads = [["Protocol"], [visible(one.metric), true], ["Interval", true], [scale(line)], ["n\u00a0scored", true], ["Skipped", true], ["Unanswered", true],
+    const heads = [["Protocol"], [visible(one.metric), true], ["Interval", true], ["n\u00a0scored", true], ["Skipped", true], ["Unanswered", true],
       [["Difference to ", visible(one.compared)], true]];
     const rows = one.rows.map((row) => el("tr", { class: row === compared ? "compared" : null }, protocolCell(row),
-      el("td", { class: "number value" }, row.value), el("td", { class: "number" }, row.interval), el("td", { class: "drawn" }, dot(row, compared, line)),
+      el("td", { class: "number value" }, row.value), el("td", { class: "number" }, row.interval),
       [row.n, row.skipped, row.unanswered].map((number) => el("td", { class: "number" }, count(number))),
       el("td", { class: "number" }, row.difference)));
-    return el("div", { class: "sides" }, table(heads, rows));
+    const marks = one.rows.map((row) => ({
+      label: visible(row.protocol),
+      marks: [{ ...look(0), ...(row === compared ? { symbol: "diamond" } : {}), at: row.at, low: row.low, high: row.high, hollow: row.low === null,
+        cells: [visible(row.value), row.interval, count(row.n)], about: `${visible(row.protocol)}: ${visible(row.value)}, ${row.interval || "no interval"}, n ${row.n}` }],
+    }));
+    const plot = { name: `${visible(one.metric)} by protocol`, axis: visible(one.metric), heads: ["value", "interval", "n"], rows: marks };
+    return el("div", { class: "sides" }, plotFigure(visible(one.metric), plot), table(heads, rows));
   }
 
   const compared = [...data.suites, ...data.evals].filter((owner) => owner.sides.length);
@@ -59,7 +31,7 @@
     if (!compared.length) return;
     byId("sides").hidden = false;
     byId("sides").append(el("p", { class: "soft" }, "One set of answers, read by several protocols: what differs between two rows is the protocol alone. ",
-      "Lines are intervals; the diamond and the dashed line are the protocol that the others are compared with."));
+      "Lines are intervals; the diamond is the protocol that the others are compared with."));
     for (const [number, owner] of compared.entries()) {
       const name = named(owner.name, owner.model) + (data.evals.includes(owner) ? "" : " (pooled)");
       byId("sides").append(el("details", { id: sidesId(owner), open: number === 0 },
@@ -81,6 +53,8 @@
           : el("td", { colspan: 6 })))));
   }
 
+  const failuresId = (one) => `failures-${data.evals.indexOf(one)}`;
+
   function failureExamples(item, failure) {
     const own = all.filter((sample) => sample.item === item && failuresOf(sample, sample.readings[0]).includes(failure.name));
     const button = el("button", { type: "button", class: "expand" }, own.length === 1 ? "Show it among the samples" : `Show the ${count(own.length)} among the samples`);
@@ -100,7 +74,7 @@
     byId("failures").append(el("p", { class: "soft" }, "How answers failed, whatever the score makes of it, and the headline's numbers without each class. ",
       "An answer may fall into several."));
     for (const { one, item } of some) {
-      const box = el("details", { open: some.length === 1 }, el("summary", {}, visible(named(one.name, one.model)), el("div", { class: "small soft" }, visible(one.wrong))));
+      const box = el("details", { id: failuresId(one), open: some.length === 1 }, el("summary", {}, visible(named(one.name, one.model)), el("div", { class: "small soft" }, visible(one.wrong))));
       // Drawn when it is opened: the examples of a hundred evals are many texts.
       const draw = () => { if (box.open && box.children.length === 1) box.append(failureTable(one.failures), ...one.failures.map((failure) => failureExamples(item, failure))); };
       box.addEventListener("toggle", draw);

@@ -9,16 +9,37 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 
-STYLES = ("page.css", "page.numbers.css")
+STYLES = ("page.css", "page.numbers.css", "page.samples.css")
 SCRIPTS = (
     "page.elements.js",
     "page.plots.js",
+    "page.theme.js",
     "page.numbers.js",
+    "page.scores.js",
+    "page.changes.js",
+    "page.labels.js",
     "page.sides.js",
+    "page.rows.js",
+    "page.filters.js",
+    "page.audio.js",
+    "page.card.js",
     "page.samples.js",
     "page.start.js",
 )
 """One style and one script on the page, in this order."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A kind of page: its template, its one style and its one script, each of these from several files in order."""
+
+    template: str
+    styles: tuple[str, ...]
+    scripts: tuple[str, ...]
+
+
+REPORT = Layout("page.html", STYLES, SCRIPTS)
+"""The page of a run."""
 
 
 @dataclass(frozen=True)
@@ -33,10 +54,10 @@ PLOT = Library("vendor/plot.min.js", "vendor/plot.css")
 """Draws all plots; vendor/README.md says why this one."""
 
 
-def page_frame(title: str, libraries: Sequence[Library] = ()) -> tuple[bytes, bytes]:
+def page_frame(title: str, libraries: Sequence[Library] = (), layout: Layout = REPORT) -> tuple[bytes, bytes]:
     """What stands before and after the JSON of the page's data; libraries are script elements before the page's own."""
-    style = "".join(map(_resource, STYLES))
-    script = f'"use strict";\n(() => {{\n{"".join(map(_resource, SCRIPTS))}}})();\n'
+    style = "".join(map(_resource, layout.styles))
+    script = f'"use strict";\n(() => {{\n{"".join(map(_resource, layout.scripts))}}})();\n'
     borrowed = [_resource(library.script) for library in libraries]
     styles = [style, *(_resource(library.style) for library in libraries if library.style)]
     parts = {
@@ -46,7 +67,7 @@ def page_frame(title: str, libraries: Sequence[Library] = ()) -> tuple[bytes, by
         "script": script,
         "title": html.escape(title),
     }
-    before, after = _resource("page.html").split("{{data}}")
+    before, after = _resource(layout.template).split("{{data}}")
     return encoded(_filled(before, parts)), encoded(_filled(after, parts))
 
 
@@ -67,7 +88,7 @@ def _filled(template: str, parts: Mapping[str, str]) -> str:
 def _policy(styles: Sequence[str], scripts: Sequence[str]) -> str:
     return (
         f"default-src 'none'; style-src {_sources(styles)}; script-src {_sources(scripts)}; "
-        "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'"
+        "media-src blob:; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'"
     )
 
 

@@ -1,78 +1,135 @@
-"""The samples that a page embeds: short rows of JSON text, as many as a budget of bytes allows."""
+"""The samples that a page embeds: as many as a budget of bytes allows, those that changed or went wrong first."""
 
 from __future__ import annotations
 
+import heapq
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
+from pytest_audiobench.protocols.failures import FAILURES
+from pytest_audiobench.report.page_rows import CHANGES, PageRow, RowMaker, change_of, went_wrong
+from pytest_audiobench.report.page_sounds import PageSounds
 from pytest_audiobench.report.samples import Joined
 from pytest_audiobench.report.went_wrong import failure_classes
 
-BUDGET_BYTES = 5_000_000
-"""A page of this size opens in a second on a laptop and can be attached to a message."""
-LONGEST_TEXT = 16_000
-"""Characters of one text that are embedded; predictions.jsonl has the rest."""
+BUDGET_BYTES = 15_000_000
+"""What a page takes at most beside chosen audio: a browser opens it within two seconds, and it can still be mailed."""
 EXAMPLES = 3
-"""Of each class of failures, so many answers are embedded if the budget allows."""
-EXAMPLE_BYTES = 8_000
-"""What is kept back for each, before it is known how long it is."""
+"""Of each class of failures, so many answers are embedded before other wrong ones."""
+CHUNK_BYTES = 300_000
+"""Samples are parsed this much at a time, when one of them is looked at."""
+LARGEST_ROW_BYTES = 150_000
+SHORT_TEXT = 300
+"""Characters of each text of a sample that is larger than ``LARGEST_ROW_BYTES``."""
+
+RANKS = ("became worse", "became better", "are examples of what went wrong", "went wrong", "are the rest")
+"""Why a sample is embedded, the most wanted first."""
+
+_INDEX_BYTES = 40
+"""A row's entries in the lists that are filtered by, beside its id."""
+_REFERENCE_BYTES = 8
 
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
-@dataclass
-class Shown:
-    """The embedded samples of item number ``index``, out of ``total`` (samples × epochs).
+class Place(NamedTuple):
+    """Where a kept sample stands: its item's number, how many of the item's came before it, and why it is kept."""
 
-    ``rows`` are its ``first`` samples, then those beyond that were taken as examples of what went wrong; ``wanted``
-    counts the examples of each class that are still missing.
-    """
-
-    index: int
-    total: int
-    share_bytes: int
-    readings: Mapping[str, int]
-    wanted: dict[str, int]
-    seen: int = 0
-    first: int = 0
-    used_bytes: int = 0
-    is_full: bool = False
-    rows: list[str] = field(default_factory=list)
+    rank: int
+    nth: int
+    item: int
+    seen: int
 
     @property
-    def kept_back_bytes(self) -> int:
-        """What the first samples leave for the examples that are still missing."""
-        return min(self.share_bytes // 4, EXAMPLE_BYTES * sum(self.wanted.values()))
+    def shown(self) -> tuple[int, int, int]:
+        """The order of the list: what became worse, what became better, then the run's order."""
+        return min(self.rank, 2), self.item, self.seen
 
 
-def page_samples(samples: Iterable[Joined], items: Sequence[Mapping[str, Any]], budget_bytes: int) -> list[Shown]:
-    """Each item's first samples, and three examples of each class of its failures wherever they stand.
+@dataclass
+class PageSamples:
+    """The samples of a page, best first: ``index`` is what they are filtered by, ``elements`` what their cards show."""
 
-    The budget is shared evenly, and what an item leaves over goes to the later ones. ``samples`` are read no further
-    than something could still be embedded.
-    """
+    kept: list[tuple[Place, PageRow]]
+    owners: Sequence[tuple[str, str]]
+    """Eval and model of each item."""
+    totals: Mapping[int, int]
+    found: Mapping[int, int]
+    """All samples by rank, kept or not."""
+
+    def index(self, sounds: PageSounds) -> dict[str, Any]:
+        """As page.rows.js takes it apart: by numbers into lists of what may be chosen."""
+        wordings, groups, kinds = _Numbered(), _Numbered(), _Numbered()
+        rows = [
+            [
+                place.item,
+                row.sample_id,
+                row.epoch,
+                CHANGES.index(row.change),
+                wordings.of(_encode([FAILURES.index(name) for name in row.wording])),
+                groups.of(row.groups),
+                [kinds.of(kind) for kind in row.kinds],
+            ]
+            for place, row in self.kept
+        ]
+        kept = Counter(place.rank for place, _ in self.kept)
+        own = Counter(place.item for place, _ in self.kept)
+        return {
+            "rows": rows,
+            "wordings": wordings.values,
+            "groups": groups.values,
+            "kinds": kinds.values,
+            "items": [[item, total, own[item]] for item, total in sorted(self.totals.items())],
+            "ranks": [[why, self.found.get(rank, 0), kept[rank]] for rank, why in enumerate(RANKS)],
+            "sounds": [
+                [number, *sound]
+                for number, (place, row) in enumerate(self.kept)
+                for sound in sounds.of.get((*self.owners[place.item], row.sample_id), ())
+            ],
+            "sound_note": sounds.note,
+        }
+
+    def elements(self) -> Iterator[tuple[str, str]]:
+        """Script elements that hold what cards show, in pieces: the attributes and the JSON text of each.
+
+        The first is the list of what several samples share; the others are lists of rows, in the order of the index,
+        in which a number in place of a field is a place in the first.
+        """
+        uses = Counter(field for _, row in self.kept for field in row.fields)
+        shared = {text: number for number, text in enumerate(t for t, n in uses.items() if n > 1 and len(t) > 4)}
+        yield 'type="application/json" id="shared"', f"[{','.join(shared)}]"
+        rows: list[str] = []
+        size = 0
+        for number, (_, row) in enumerate(self.kept, start=1):
+            rows.append(f"[{','.join(str(shared[text]) if text in shared else text for text in row.fields)}]")
+            size += len(rows[-1])
+            if size > CHUNK_BYTES or number == len(self.kept):
+                yield f'type="application/json" class="rows" data-from="{number - len(rows)}"', f"[{','.join(rows)}]"
+                rows, size = [], 0
+
+
+def page_samples(samples: Iterable[Joined], items: Sequence[Mapping[str, Any]], budget_bytes: int) -> PageSamples:
+    """The samples that fit into ``budget_bytes``, by ``RANKS``; within one, every item gives as many as another."""
     places = {_owner(item): number for number, item in reversed(list(enumerate(items)))}
-    totals: Counter[tuple[str, str]] = Counter()
+    totals: Counter[int] = Counter()
     for item in items:
-        totals[_owner(item)] += item["n"] * item["epochs"]
-    shown: list[Shown] = []
-    current = -1
-    left, waiting = budget_bytes, sum(1 for item in items if item["n"])
+        if item["n"]:
+            totals[places[_owner(item)]] += item["n"] * item["epochs"]
+    kept = _Kept(budget_bytes)
+    ranking: _Ranking | None = None
     for one in samples:
-        place = places.get(_owner(one.predictions[0]), -1)
-        if place < 0:
+        number = places.get(_owner(one.predictions[0]), -1)
+        if number < 0:
             continue
-        if place != current:
-            left -= shown[-1].used_bytes if shown else 0
-            shown.append(_begun(place, items[place], totals[_owner(items[place])], left // max(waiting, 1)))
-            current, waiting = place, waiting - 1
-        _add(shown[-1], one)
-        if shown[-1].is_full and waiting <= 0:
-            break
-    return shown
+        if ranking is None or ranking.item != number:
+            ranking = _Ranking(number, items[number])
+        place = ranking.place(one)
+        if kept.has_room_for(place):
+            kept.add(place, ranking.row(one))
+    return PageSamples(kept.in_order(), [_owner(item) for item in items], totals, dict(kept.found))
 
 
 def bytes_on_page(text: str) -> int:
@@ -80,100 +137,84 @@ def bytes_on_page(text: str) -> int:
     return len(text.encode("utf-8", "surrogatepass")) + 5 * sum(map(text.count, "<>&"))
 
 
+class _Ranking:
+    """Gives the samples of one item their places, as they are read."""
+
+    def __init__(self, item_number: int, item: Mapping[str, Any]) -> None:
+        self.item = item_number
+        self._wanted = {one.name: min(EXAMPLES, one.answers) for one in failure_classes(item)}
+        self._maker, self._short = RowMaker(item), RowMaker(item, SHORT_TEXT)
+        self._nth: Counter[int] = Counter()
+        self._seen = 0
+
+    def place(self, one: Joined) -> Place:
+        rank = self._rank(one)
+        self._nth[rank] += 1
+        self._seen += 1
+        return Place(rank, self._nth[rank], self.item, self._seen)
+
+    def row(self, one: Joined) -> PageRow:
+        row = self._maker.row(one)
+        return self._short.row(one) if sum(map(len, row.fields)) > LARGEST_ROW_BYTES else row
+
+    def _rank(self, one: Joined) -> int:
+        change = change_of(one)
+        if change in ("worse", "better"):
+            return CHANGES.index(change) - 1
+        shows = [name for name in (one.scored[0]["failures"] if one.scored else ()) if self._wanted.get(name)]
+        for name in shows:
+            self._wanted[name] -= 1
+        return 2 if shows else 3 if went_wrong(one) else 4
+
+
+class _Kept:
+    """The best rows so far, within a budget: when it is exceeded the least wanted go."""
+
+    def __init__(self, budget_bytes: int) -> None:
+        self._left = budget_bytes
+        self._heap: list[tuple[tuple[int, ...], Place, PageRow]] = []
+        self._uses: Counter[str] = Counter()
+        self._is_full = False
+        self.found: Counter[int] = Counter()
+
+    def has_room_for(self, place: Place) -> bool:
+        self.found[place.rank] += 1
+        return not self._is_full or not self._heap or place < self._heap[0][1]
+
+    def add(self, place: Place, row: PageRow) -> None:
+        # The heap's first is the least wanted.
+        heapq.heappush(self._heap, (tuple(-number for number in place), place, row))
+        self._left -= self._cost(row, 1)
+        while self._left < 0 and self._heap:
+            self._is_full = True
+            self._left += self._cost(heapq.heappop(self._heap)[2], -1)
+
+    def in_order(self) -> list[tuple[Place, PageRow]]:
+        return sorted(((place, row) for _, place, row in self._heap), key=lambda kept: kept[0].shown)
+
+    def _cost(self, row: PageRow, by: int) -> int:
+        """What ``row`` adds to the page, or what goes with it: a text that several rows share is there once."""
+        cost = _INDEX_BYTES + bytes_on_page(row.sample_id)
+        for text in (*row.fields, row.groups):
+            before = self._uses[text]
+            self._uses[text] += by
+            cost += _REFERENCE_BYTES if min(before, before + by) > 0 else bytes_on_page(text) + _REFERENCE_BYTES
+        return cost
+
+
+class _Numbered:
+    """Values by number, each once."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+
+    def of(self, text: str) -> int:
+        return self._numbers.setdefault(text, len(self._numbers))
+
+    @property
+    def values(self) -> list[Any]:
+        return [json.loads(text) for text in self._numbers]
+
+
 def _owner(row: Mapping[str, Any]) -> tuple[str, str]:
     return row["eval"], row["model"]
-
-
-def _begun(place: int, item: Mapping[str, Any], total: int, share_bytes: int) -> Shown:
-    wanted = {one.name: min(EXAMPLES, one.answers) for one in failure_classes(item)}
-    readings = {reading["name"]: number for number, reading in enumerate(item["readings"])}
-    return Shown(place, total, share_bytes, readings, wanted)
-
-
-def _add(shown: Shown, one: Joined) -> None:
-    shown.seen += 1
-    is_next = shown.first == shown.seen - 1
-    shows = [name for name in (one.scored[0]["failures"] if one.scored else ()) if shown.wanted.get(name)]
-    if not is_next and not shows:
-        return
-    text = _encode(_row(one, shown.readings))
-    used = shown.used_bytes + bytes_on_page(text) + len(",")
-    is_first = is_next and used <= shown.share_bytes - shown.kept_back_bytes
-    if is_first or (shows and used <= shown.share_bytes):
-        shown.first += is_first
-        shown.used_bytes = used
-        shown.rows.append(text)
-        for name in shows:
-            shown.wanted[name] -= 1
-    shown.is_full = shown.first < shown.seen and not any(shown.wanted.values())
-
-
-def _row(one: Joined, readings: Mapping[str, int]) -> list[Any]:
-    """As page.samples.js takes it apart: id, epoch, question, choices, reference, stages, error, readings, failures,
-    groups, audio.
-    """
-    first = one.predictions[0]
-    # What a judge said of an answer is none, and what a judge could not be asked is no failure of the sample's.
-    errors = [row["error"] for row in one.predictions if row["error"] is not None and "role" not in row]
-    stages = [
-        [row["stage"], _cut(output["text"]), output["finish"], row.get("role", "")]
-        for row in one.predictions
-        for output in row["outputs"]
-    ]
-    return [
-        first["sample_id"],
-        first["epoch"],
-        _cut(first["question"]),
-        [_cut(choice) for choice in first["choices"]],
-        _cut(first["reference"]),
-        stages,
-        _cut(errors[0]) if errors else None,
-        _readings(one, readings),
-        _wording(one),
-        one.scored[0]["groups"] if one.scored else {},
-        [[clip["source"], clip["duration_s"], clip["truncated_s"]] for clip in first["audio"]],
-    ]
-
-
-def _readings(one: Joined, numbers: Mapping[str, int]) -> list[list[Any]]:
-    """Numbers of readings, status, value, statistics and whether it was right; what several say alike stands once.
-
-    The statistics are None where the protocol leaves the answer out.
-    """
-    scored = {row["reading"]: row["scores"] for row in one.scored}
-    found: dict[tuple[Any, ...], list[int]] = {}
-    for row in one.processed:
-        scores = scored.get(row["reading"])
-        said = (row["status"], row["value"], None if scores is None else tuple(scores.items()))
-        if row["reading"] in numbers:
-            found.setdefault(said, []).append(numbers[row["reading"]])
-    return [[own, status, _cut(value), *_scores(scores)] for (status, value, scores), own in found.items()]
-
-
-def _scores(scores: tuple[tuple[str, float], ...] | None) -> tuple[str | None, bool | None]:
-    if scores is None:
-        return None, None
-    return " ".join(f"{name}={value:g}" for name, value in scores), _right(dict(scores))
-
-
-def _wording(one: Joined) -> list[str]:
-    """The classes of failures that every reading sees; beyond them, each sees the one that is its status."""
-    if not one.scored:
-        return []
-    others = [set(row["failures"]) for row in one.scored[1:]]
-    return [name for name in one.scored[0]["failures"] if all(name in own for own in others)]
-
-
-def _right(scores: Mapping[str, float]) -> bool | None:
-    """Whether nothing was wrong with the answer: by ``correct``, else by word errors; None when neither is counted."""
-    if "correct" in scores:
-        return scores["correct"] >= 1
-    errors = [scores[name] for name in ("S", "D", "I") if name in scores]
-    return sum(errors) == 0 if errors else None
-
-
-def _cut(text: str | None) -> str | list[Any] | None:
-    """A text, or when it is too long its beginning and the number of characters left out."""
-    if text is None or len(text) <= LONGEST_TEXT:
-        return text
-    return [text[:LONGEST_TEXT], len(text) - LONGEST_TEXT]

@@ -9,29 +9,35 @@ from typing import Any, NamedTuple, TypeAlias
 
 from pytest_audiobench.errors import FatalError
 from pytest_audiobench.report.lines import Row, read_lines
-from pytest_audiobench.report.run_files import LINE_FILES
+from pytest_audiobench.report.run_files import COMPARED_FILE, LINE_FILES
 
 Key: TypeAlias = tuple[str, str, str, int]
 
 
 class Joined(NamedTuple):
-    """One sample in one epoch: its predictions by stage, and each reading's line of what was read and scored."""
+    """One sample in one epoch: its predictions by stage, and each reading's line of what was read and scored.
+
+    ``compared`` says by what the baseline's answer differs, where there is a baseline that has the sample.
+    """
 
     predictions: list[Row]
     processed: list[Row]
     scored: list[Row]
+    compared: Row | None = None
 
 
 def joined(folder: Path) -> Iterator[Joined]:
     """The samples of a run in its order, with at most one of them in memory.
 
-    All three files hold one order of samples. Raises FatalError where they do not belong together.
+    All files hold one order of samples. Raises FatalError where they do not belong together.
     """
     processed = _Follower(folder / LINE_FILES["processed"])
     scored = _Follower(folder / LINE_FILES["scored"])
+    compared = _Follower(folder / COMPARED_FILE) if (folder / COMPARED_FILE).exists() else None
     for key, rows in groupby(read_lines(folder / LINE_FILES["predictions"]), _key):
-        yield Joined(list(rows), processed.take(key), scored.take(key))
-    for follower in (processed, scored):
+        before = next(iter(compared.take(key)), None) if compared else None
+        yield Joined(list(rows), processed.take(key), scored.take(key), before)
+    for follower in (processed, scored, *([compared] if compared else [])):
         follower.check_end()
 
 

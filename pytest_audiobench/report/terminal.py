@@ -8,8 +8,9 @@ from dataclasses import replace
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from pytest_audiobench.report import beneath, sweep_text, view
+from pytest_audiobench.report.changes import Change
 from pytest_audiobench.report.figures import printable
-from pytest_audiobench.report.regressions import PASS, RegressionLine, baseline_text, overall, regression_lines
+from pytest_audiobench.report.overall import PASS, baseline_text, overall, regression_lines
 from pytest_audiobench.report.view import Block
 
 Style: TypeAlias = Literal["", "bold", "green", "red", "yellow", "light"]
@@ -97,12 +98,12 @@ def _regressions(run: Mapping[str, Any], width: int) -> Iterator[Line]:
             yield f"    {printable(one.detail)}", style
 
 
-def _regression_row(one: RegressionLine, several: bool) -> tuple[str, ...]:
+def _regression_row(one: Change, several: bool) -> tuple[str, ...]:
     name = f"{one.eval} · {one.model}" if several else one.eval
     flips = f"-{one.worse} +{one.better}" if one.pairs else ""
     interval = f"[{one.interval}]" if one.interval else ""
-    before, now = (one.before, one.now) if one.drop else ("", "")
-    cells = (one.verdict, f"{name}: {one.name}", before, now, one.drop, interval, flips, str(one.pairs))
+    numbers = ("", "", "") if one.at is None else (one.before, one.now, one.drop)
+    cells = (one.status, f"{name}: {one.line}", *numbers, interval, flips, str(one.pairs))
     return tuple(map(printable, cells))
 
 

@@ -8,10 +8,12 @@ from typing import Any, Literal
 
 from pytest_audiobench.report.figures import (
     answered_text,
+    drawn,
     group_text,
     interval_text,
     skipped_text,
     unanswered_text,
+    unit_text,
     value_text,
 )
 from pytest_audiobench.report.side_by_side import Sides, by_answers, kept_readings, sides
@@ -42,7 +44,7 @@ _CHECK_TONES: Mapping[str, Tone] = {"pass": "good", "fail": "bad", "not_comparab
 
 @dataclass(frozen=True)
 class Figure:
-    """A number with its conditions, as texts."""
+    """A number with its conditions, as texts; ``at``, ``low`` and ``high`` are where it is drawn, in ``unit``."""
 
     metric: str
     value: str
@@ -52,6 +54,10 @@ class Figure:
     reading: str
     signature: str
     method: str
+    unit: str
+    at: float | None
+    low: float | None
+    high: float | None
 
 
 @dataclass(frozen=True)
@@ -279,13 +285,17 @@ def _blocks(owner: Json, parts: Sequence[Json]) -> tuple[Block, ...]:
 
 
 def _verdict(item: Json) -> tuple[str, Tone]:
-    statuses = {verdict["status"] for verdict in item["verdicts"]}
+    statuses = {one["status"] for one in (*item["verdicts"], *item.get("regressions", ()))}
     if item["outcome"] in ("lost", "skipped"):
         return item["outcome"], "bad" if item["outcome"] == "lost" else "warn"
     if "fail" in statuses or item["outcome"] == "failed":
         return "FAIL", "bad"
+    if "regressed" in statuses:
+        return "regressed", "bad"
     if "not_comparable" in statuses:
         return "not comparable", "warn"
+    if "inconclusive" in statuses:
+        return "inconclusive", "warn"
     if item["control"]:
         return "control", "plain"
     return ("pass", "good") if statuses else ("no check", "plain")
@@ -315,4 +325,8 @@ def _figure(metric: Json) -> Figure:
         reading=metric["reading"] or "",
         signature=metric["signature"] or "",
         method=metric["method"],
+        unit=unit_text(metric["unit"]),
+        at=drawn(metric["value"], metric["unit"]),
+        low=drawn(metric["lower"], metric["unit"]),
+        high=drawn(metric["upper"], metric["unit"]),
     )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from pytest_audiobench.errors import UsageError
@@ -29,24 +31,49 @@ def confusion(samples: Iterable[Mapping[str, Any]], is_letter: bool) -> Any:
         import pandas
     except ImportError as error:
         raise UsageError("frames need pandas: pip install 'pytest-audiobench[frames]'") from error
-    counts: Counter[tuple[str, str]] = Counter()
-    labels: set[str] = set()
+    tally = Tally(is_letter)
     for sample in samples:
+        tally.add(sample)
+    labels, columns = sorted(tally.labels), tally.columns
+    table = [[tally.counts[true, said] for said in columns] for true in labels]
+    return pandas.DataFrame(table, index=pandas.Index(labels, name="true"), columns=columns)
+
+
+@dataclass
+class Tally:
+    """How often what was said for what was true, (true, said) → samples; ``is_letter`` as for ``confusion``."""
+
+    is_letter: bool
+    labels: set[str] = field(default_factory=set)
+    counts: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    def add(self, sample: Mapping[str, Any]) -> None:
+        """Count a sample. Raises UsageError as ``confusion`` does."""
         if not sample["choices"]:
             raise UsageError(f"sample {sample['sample_id']!r} has no choices, so there is no table of labels")
         if len(sample["references"]) > 1:
             raise UsageError(
                 f"sample {sample['sample_id']!r} has several true labels, so none stands for it in a table"
             )
-        labels.update(sample["choices"])
-        if len(labels) > _MOST_LABELS:
+        self.labels.update(sample["choices"])
+        if len(self.labels) > _MOST_LABELS:
             raise UsageError(f"there are more than {_MOST_LABELS} labels: each question has options of its own")
         if sample["error"] is None:
-            counts[sample["reference"], _said(sample["value"], sample["choices"], is_letter)] += 1
-    beyond = [what for what in (OTHER, NO_ANSWER) if any(said == what for _, said in counts)]
-    columns = [*sorted(labels), *beyond]
-    table = [[counts[true, said] for said in columns] for true in sorted(labels)]
-    return pandas.DataFrame(table, index=pandas.Index(sorted(labels), name="true"), columns=columns)
+            self.counts[self.true(sample), self.said(sample)] += 1
+
+    def true(self, sample: Mapping[str, Any]) -> str:
+        """The sample's label that is true, as its list writes it."""
+        return _named(sample["reference"], sample["choices"]) or str(sample["reference"])
+
+    def said(self, sample: Mapping[str, Any]) -> str:
+        """The sample's label that was said, or what stands for none."""
+        return _said(sample["value"], sample["choices"], self.is_letter)
+
+    @property
+    def columns(self) -> list[str]:
+        """The labels, sorted, then what stands for an answer that is none of them, where there was one."""
+        said = {said for _, said in self.counts}
+        return [*sorted(self.labels), *(what for what in (OTHER, NO_ANSWER) if what in said - self.labels)]
 
 
 def gives_letters(signature: str) -> bool:
@@ -60,4 +87,15 @@ def _said(value: str | None, choices: Sequence[str], is_letter: bool) -> str:
     if is_letter:
         place = LETTERS.find(value)
         return choices[place] if 0 <= place < len(choices) else OTHER
-    return next((choice for choice in choices if tidy_caseless(choice) == tidy_caseless(value)), OTHER)
+    return _named(value, choices) or OTHER
+
+
+def _named(text: str, choices: Sequence[str]) -> str | None:
+    """The choice that ``text`` is, blind to case and punctuation unless one is the very same."""
+    return text if text in choices else _tidied(tuple(choices)).get(tidy_caseless(text))
+
+
+@lru_cache(maxsize=256)
+def _tidied(choices: tuple[str, ...]) -> Mapping[str, str]:
+    """The first label of each tidied text."""
+    return {tidy_caseless(choice): choice for choice in reversed(choices)}

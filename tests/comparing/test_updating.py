@@ -57,7 +57,8 @@ def test_the_change_is_told_eval_by_eval(said):
     said("update", "good")
     code, text = said("update", "poor")
     assert code == 0
-    assert re.search(r"model: listener \(baseline:listener, digest \w{16}\) → chance \(baseline:chance, digest", text)
+    assert text.startswith("model chance (baseline:chance, digest ")
+    assert "\nthe model was listener (baseline:listener, digest " in text
     assert re.search(r"calls/digits +accuracy +100.0 % +21.2 % +-78.8 points +63 worse\n", text)
     assert re.search(r"calls/words +wer +7.2 % +100.0 % +\+92.8 points +68 worse\n", text)
 
@@ -108,7 +109,7 @@ def test_a_limited_run_says_so(said):
     text = said("update", "short")[1]
     assert "at most 20 samples of each eval" in text
     assert json.loads(OUT.read_text())["limit"] == 20
-    assert "limit: 20 → none" in said("update", "good")[1]
+    assert "the limit was 20\n" in said("update", "good")[1]
 
 
 def stop(record):
@@ -159,7 +160,7 @@ def test_what_is_no_baseline_is_not_overwritten(said):
     Path("README.md").write_text("# mine\n")
     code, text = said("update", "good", "--out", "README.md")
     assert code == 4
-    assert text.startswith("audiobench: README.md, line 1 is not JSON")
+    assert text.startswith("audiobench: README.md is no baseline: write one with")
     assert Path("README.md").read_text() == "# mine\n"
 
 

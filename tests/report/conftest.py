@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import pytest
 
@@ -14,9 +15,9 @@ from pytest_audiobench.identity import digest
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.protocols.failures import FAILURES
 from pytest_audiobench.report import html, run_files
-from pytest_audiobench.report.lines import write_lines
+from pytest_audiobench.report.lines import Row, write_lines
 from pytest_audiobench.report.parts import FOLDER, Lines, write_part
-from pytest_audiobench.report.run_files import Heading
+from pytest_audiobench.report.run_files import COMPARED_FILE, Heading
 from pytest_audiobench.runs.record import ItemRecord, MetricRecord, ReadingRecord, RegressionRecord, VerdictRecord
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -37,7 +38,9 @@ class Made:
     """One item to write: ``answers`` are (text, status, right) per sample; status "error" is a failed asking.
 
     ``others`` are further readings by name, ``wording`` the classes of failures that a text shows,
-    ``verdict`` what a judge said of each.
+    ``verdict`` what a judge said of each; ``amend`` changes a sample's rows of predictions before they are written.
+    ``group_of`` gives a sample's groups by its number, ``truths`` and ``said`` the label that is true of it and the one
+    that was read (their letters, by ``CHOICES``).
     """
 
     index: int
@@ -58,6 +61,11 @@ class Made:
     wording: dict[str, tuple[str, ...]] = field(default_factory=dict)
     control: bool = False
     verdict: str = ""
+    amend: Callable[[int, dict[str, Any]], None] = lambda number, row: None
+    regressions: list[RegressionRecord] = field(default_factory=list)
+    group_of: Callable[[int], dict[str, str]] | None = None
+    truths: Sequence[str] = ()
+    said: Sequence[str | None] = ()
 
     @property
     def readings(self) -> dict[str, Reads]:
@@ -79,6 +87,9 @@ class Made:
             rows.append((status, scores, tuple(name for name in FAILURES if name in failures)))
         return rows
 
+    def groups_of(self, number: int) -> dict[str, str]:
+        return self.group_of(number % (len(self.answers) // self.epochs)) if self.group_of else self.groups
+
     def _coverage(self, reading: str) -> dict[str, int]:
         counts = {"n": len(self.answers), "parsed": 0, "unparsed": 0, "refused": 0, "empty": 0, "out_of_range": 0}
         counts |= {"truncated": 0, "errors": 0, "skipped": 0}
@@ -99,6 +110,11 @@ class Made:
                 metrics.append(self._metric(failure, reading, [dict.fromkeys(row[2], 1.0) for row in rows]))
                 kept = [scores for scores in others if scores is not None]
                 metrics.append(self._metric("accuracy", reading, kept, {"without": failure}))
+        for group in (
+            {tuple(self.groups_of(number).items()): None for number in range(len(rows))} if self.group_of else ()
+        ):
+            own = [row[1] for number, row in enumerate(rows) if tuple(self.groups_of(number).items()) == group]
+            metrics.append(self._metric("accuracy", reading, [one for one in own if one is not None], dict(group)))
         return metrics
 
     @property
@@ -158,7 +174,9 @@ class Made:
     def _predictions(self) -> Iterator[dict[str, Any]]:
         n = len(self.answers) // self.epochs
         for number, (text, status, right) in enumerate(self.answers):
-            yield self._base(number) | self._prediction(number % n, text, status, right)
+            made = self._base(number) | self._prediction(number % n, text, status, right)
+            self.amend(number, made)
+            yield made
             if self.verdict:
                 row = self._base(number) | self._prediction(number % n, self.verdict, status, right)
                 yield row | {"stage": "grade", "role": "judge"}
@@ -180,7 +198,7 @@ class Made:
             "key": f"{number:064x}",
             "question": self.question,
             "choices": CHOICES,
-            "reference": "cat",
+            "reference": self.truths[number] if self.truths else "cat",
             "references": [],
             "outputs": [] if failed else [{"text": text, "finish": "stop"}],
             "usage": {},
@@ -192,6 +210,7 @@ class Made:
         self, number: int, status: str, scores: dict[str, float] | None, _: tuple[str, ...]
     ) -> dict[str, Any]:
         value = ("A" if scores and scores["correct"] else "B") if status == "parsed" else None
+        value = self.said[number] if self.said else value
         return {"status": status, "value": value}
 
     def _scored(
@@ -202,9 +221,63 @@ class Made:
             "status": status,
             "scores": scores,
             "failures": list(failures),
-            "groups": self.groups,
+            "groups": self.groups_of(number),
             "cluster": cluster,
         }
+
+
+BASELINE = {
+    "source": "baselines/main.json",
+    "digest": "b7" * 32,
+    "model": "listener",
+    "spec": "hf:checkpoints/step-1000",
+    "run": "2026-11-01-main",
+    "limit": None,
+}
+
+
+def regression(status: Any, drop: float | None = None, half: float = 0.02, **changes: Any) -> RegressionRecord:
+    """A regression line with a drop and an interval of so much on either side."""
+    known = drop is not None
+    values: dict[str, Any] = {
+        "status": status,
+        "metric": "accuracy",
+        "reading": "letters",
+        "group": {},
+        "unit": "share",
+        "direction": "higher",
+        "baseline": 0.8,
+        "value": None if drop is None else 0.8 - drop,
+        "drop": drop,
+        "lower": None if drop is None else drop - half,
+        "upper": None if drop is None else drop + half,
+        "bound": None if drop is None else drop + 0.84 * half,
+        "margin": 0.01,
+        "p": 0.0004 if status == "regressed" else 0.31 if known else None,
+        "alpha": 0.05,
+        "lines": 4,
+        "detectable": 2.5 * half if known else None,
+        "pairs": 300 if known else 0,
+        "clusters": 120 if known else None,
+        "worse": 21 if known else 0,
+        "better": 9 if known else 0,
+        "left_out": {},
+        "examples": {},
+        "method": "paired t, 120 clusters" if known else "no test: the data set is another",
+        "detail": f"{status} because of its numbers" if known else "the data set is another",
+        "p_holm": 0.0016 if status == "regressed" else None,
+    }
+    return RegressionRecord(**values | changes)
+
+
+def dropped(status: Any = "regressed", **changes: Any) -> RegressionRecord:
+    """A regression line of a model that fell from 98.8 % to 12.5 % on 80 samples, whatever the verdict on it."""
+    told = {"detail": f"the sentence of a line that is {status}"}
+    if status == "not_comparable":
+        return regression(status, **told | changes)
+    numbers = {"baseline": 0.9875, "value": 0.125, "lower": 0.78, "upper": 0.93, "bound": 0.92, "p": 1e-9}
+    counts = {"detectable": 0.05, "pairs": 80, "worse": 69, "better": 2, "lines": 7}
+    return regression(status, 0.8625, **numbers | counts | told | changes)
 
 
 def heading(**changes: Any) -> Heading:
@@ -228,50 +301,6 @@ def heading(**changes: Any) -> Heading:
         "runtime": {"python": "3.11.7", "platform": "linux", "packages": {"numpy": "2.4.6"}},
     }
     return Heading(**values | changes)
-
-
-BASELINE = {
-    "source": "baselines/main.json",
-    "digest": "ab12",
-    "model": "good",
-    "spec": "hf:checkpoints/good",
-    "run": "2026-11-19-main",
-    "limit": None,
-}
-
-
-def regression(status: Any = "regressed", **changes: Any) -> RegressionRecord:
-    """A regression line with a verdict and numbers that go with it."""
-    if status == "not_comparable":
-        names = ("baseline", "value", "drop", "lower", "upper", "bound", "p", "detectable")
-        changes = dict.fromkeys(names) | {"pairs": 0, "worse": 0, "better": 0} | changes
-    values: dict[str, Any] = {
-        "metric": "accuracy",
-        "reading": "letters",
-        "group": {},
-        "unit": "share",
-        "direction": "higher",
-        "baseline": 0.9875,
-        "value": 0.125,
-        "drop": 0.8625,
-        "lower": 0.78,
-        "upper": 0.93,
-        "bound": 0.92,
-        "margin": 0.01,
-        "p": 1e-9,
-        "alpha": 0.05,
-        "lines": 7,
-        "detectable": 0.05,
-        "pairs": 80,
-        "clusters": None,
-        "worse": 69,
-        "better": 2,
-        "left_out": {},
-        "examples": {},
-        "method": "exact McNemar",
-        "detail": f"the sentence of a line that is {status}",
-    }
-    return RegressionRecord(status, **values | changes)
 
 
 @dataclass(frozen=True)
@@ -307,14 +336,23 @@ class Runs:
             for row in item.lines.scored
             if row["reading"] == "letters" and row["status"] != "error"
         ]
-        write_lines(folder / "compared_predictions.jsonl", rows)
+        write_lines(folder / COMPARED_FILE, rows)
         run_files.finish(folder, record)
         return folder, record
 
-    def page(self, *items: Made, budget_bytes: int = html.BUDGET_BYTES, **changes: Any) -> Path:
-        """The page of a finished run."""
+    def page(
+        self,
+        *items: Made,
+        budget_bytes: int = html.BUDGET_BYTES,
+        baseline: Mapping[str, Any] | None = None,
+        compared: Sequence[Row] = (),
+        **changes: Any,
+    ) -> Path:
+        """The page of a finished run, held against ``baseline``, of whose samples ``compared`` tells."""
         folder = self.begun(*items)
-        record = run_files.collect(folder, heading(**changes))
+        record = run_files.collect(folder, heading(**changes)) | {"baseline": baseline}
+        if compared:
+            write_lines(folder / COMPARED_FILE, compared)
         path = html.write_page(folder, record, budget_bytes)
         run_files.finish(folder, record)
         return path
@@ -325,6 +363,8 @@ class Runs:
 
     heading = staticmethod(heading)
     regression = staticmethod(regression)
+    dropped = staticmethod(dropped)
+    baseline: ClassVar[Mapping[str, Any]] = BASELINE
 
 
 @pytest.fixture
@@ -339,11 +379,42 @@ class Opened:
     page: Any
     complaints: list[str] = field(default_factory=list)
 
+    def choose(self, facet: str, value: str) -> None:
+        """Press a filter's chip."""
+        self.page.get_by_role("group", name=facet).get_by_role(
+            "button", name=re.compile(rf"^(✓ )?{value} [\d,]+$")
+        ).click()
+
+    def counts(self, facet: str) -> dict[str, int]:
+        """How many each chip of a filter would leave."""
+        texts = self.page.get_by_role("group", name=facet).get_by_role("button").all_inner_texts()
+        return {name: int(number.replace(",", "")) for name, _, number in (text.rpartition(" ") for text in texts)}
+
     def samples(self) -> list[str]:
-        return self.page.locator("article.sample").all_inner_texts()
+        """The texts of the cards of all samples that match, opened one after the other."""
+        return self._walk("card => card.innerText")
 
     def answers(self) -> list[str]:
-        return self.page.locator("article.sample .answer").all_inner_texts()
+        """The texts of the answers on these cards."""
+        found = self._walk("card => [...card.querySelectorAll('.answer')].map((one) => one.innerText)")
+        return [text for texts in found for text in texts]
+
+    def _walk(self, what: str) -> list[Any]:
+        return self.page.evaluate(
+            f"""() => {{
+              const what = {what};
+              const press = (key) => document.dispatchEvent(new KeyboardEvent("keydown", {{ key }}));
+              const first = document.querySelector("#rows .row");
+              const count = first === null ? 0 : Number(first.getAttribute("aria-setsize"));
+              document.getElementById("list").focus();
+              press("Home");
+              return Array.from({{ length: count }}, () => {{
+                const found = what(document.querySelector("#card article"));
+                press("j");
+                return found;
+              }});
+            }}"""
+        )
 
 
 @pytest.fixture(scope="module")
@@ -360,6 +431,7 @@ def browser() -> Iterator[Any]:
 @pytest.fixture
 def opened(browser: Any) -> Iterator[Any]:
     context = browser.new_context(offline=True)
+    context.set_default_timeout(10_000)
 
     def open_(path: Path) -> Opened:
         one = Opened(context.new_page())

@@ -26,7 +26,7 @@ def plain(text, *more):
 
 
 def test_a_failing_eval_is_an_error_at_its_test(runs):
-    item = runs.item(0, "digits", [WRONG], regressions=[runs.regression()], outcome="failed")
+    item = runs.item(0, "digits", [WRONG], regressions=[runs.dropped()], outcome="failed")
     _, record = runs.gated(item, exit_status=1)
     tests = places({item.record.nodeid: ("evals/test_sakura.py", 11)}, Path("/w/repo"), Path("/w/repo"))
     [line] = commands(record, tests)
@@ -44,8 +44,8 @@ def test_a_failed_threshold_says_what_was_required(runs):
 
 def test_what_passed_in_doubt_is_a_warning_and_what_passed_is_nothing(runs):
     items = [
-        runs.item(0, "a", [RIGHT], regressions=[runs.regression("inconclusive")]),
-        runs.item(1, "b", [RIGHT], regressions=[runs.regression("pass")]),
+        runs.item(0, "a", [RIGHT], regressions=[runs.dropped("inconclusive")]),
+        runs.item(1, "b", [RIGHT], regressions=[runs.dropped("pass")]),
         runs.item(2, "c", [RIGHT]),
     ]
     _, record = runs.gated(*items)
@@ -76,7 +76,7 @@ def test_more_than_ten_are_counted_in_the_tenth(runs):
     "text", ["100%25 a,b:c", "two\nlines\r\n::error::forged", "%0A::add-mask::x", "\x1b[31mred", "x" * 10_000]
 )
 def test_no_text_ends_a_command_or_begins_another(runs, text):
-    item = runs.item(0, text, [WRONG], regressions=[runs.regression(detail=text)], outcome="failed")
+    item = runs.item(0, text, [WRONG], regressions=[runs.dropped(detail=text)], outcome="failed")
     _, record = runs.gated(item, exit_status=1)
     [line] = commands(record, {item.record.nodeid: Place(text, 3)})
     assert len(line) < 20_000

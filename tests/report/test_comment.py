@@ -29,11 +29,11 @@ def commented(runs, *items, link=PAGE, **changes):
 
 
 def regressed(runs, index=0, name="digits", answers=(RIGHT, WRONG), **changes):
-    return runs.item(index, name, list(answers), regressions=[runs.regression(**changes)], outcome="failed")
+    return runs.item(index, name, list(answers), regressions=[runs.dropped(**changes)], outcome="failed")
 
 
 def test_the_first_line_says_the_verdict_and_how_it_came_about(runs):
-    passed = runs.item(1, "emotion", [RIGHT], regressions=[runs.regression("pass")])
+    passed = runs.item(1, "emotion", [RIGHT], regressions=[runs.dropped("pass")])
     text = commented(runs, regressed(runs), passed)
     assert text.splitlines()[0] == "## ✗ audiobench: regressed – 1 of 2 lines regressed, 1 pass"
 
@@ -49,7 +49,7 @@ def test_a_changed_line_has_values_drop_interval_flips_n_and_what_would_be_seen(
 
 
 def test_lines_that_pass_are_folded_away(runs):
-    passed = runs.item(1, "emotion", [RIGHT], regressions=[runs.regression("pass")])
+    passed = runs.item(1, "emotion", [RIGHT], regressions=[runs.dropped("pass")])
     text = commented(runs, regressed(runs), passed)
     before, folded = text.split("<details>", 1)
     assert "emotion" not in before
@@ -57,7 +57,7 @@ def test_lines_that_pass_are_folded_away(runs):
 
 
 def test_three_flipped_samples_are_shown_with_question_truth_and_both_answers(runs):
-    doubtful = runs.regression("inconclusive")
+    doubtful = runs.dropped("inconclusive")
     others = runs.item(1, "emotion", [WRONG, WRONG], regressions=[doubtful])
     text = commented(runs, regressed(runs, 0, answers=[RIGHT, WRONG, REFUSED]), others)
     rows = [line for line in text.splitlines() if "<br>" in line]
@@ -115,7 +115,7 @@ def test_no_answer_breaks_out_of_its_cell_or_becomes_markup(runs, rendered, host
         0,
         f"digits[{valid[:40]}]",
         [(valid, "parsed", False)] * 3,
-        regressions=[runs.regression(detail=valid, group={"hop": valid})],
+        regressions=[runs.dropped(detail=valid, group={"hop": valid})],
         outcome="failed",
         question=hostile,
     )
@@ -159,7 +159,7 @@ def test_a_comment_is_under_githubs_limit_whatever_the_run(runs):
         runs.item(n, f"{evil}{n}", [(evil, "parsed", False)] * 4, question=evil, outcome="failed") for n in range(150)
     ]
     for item in items:
-        item.regressions = [runs.regression(detail=evil, group={"hop": evil}) for _ in range(3)]
+        item.regressions = [runs.dropped(detail=evil, group={"hop": evil}) for _ in range(3)]
     text = commented(runs, *items, notes=[evil] * 50)
     assert len(text.encode()) <= 65_536
     assert text.startswith("## ✗ audiobench: regressed – 450 of 450 lines regressed")

@@ -2,13 +2,14 @@
 
 import math
 import re
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
 
 from pytest_audiobench.report.junit import properties
 from pytest_audiobench.report.markdown import summary
-from pytest_audiobench.report.regressions import overall
+from pytest_audiobench.report.overall import overall
 from pytest_audiobench.report.terminal import summary_lines, verdict_lines
 from pytest_audiobench.runs.record import MetricRecord, VerdictRecord
 
@@ -29,7 +30,7 @@ def held(runs, statuses=STATUSES, names=("digits", "emotion", "sounds", "mixture
             number,
             name,
             [RIGHT, WRONG],
-            regressions=[runs.regression(status, detail=SENTENCE)],
+            regressions=[runs.dropped(status, detail=SENTENCE)],
             outcome="failed" if status in failing else "passed",
         )
         for number, (name, status) in enumerate(zip(names, statuses, strict=True))
@@ -81,14 +82,12 @@ def test_whatever_is_no_pass_has_its_sentence_and_its_colour(runs):
 def test_the_worst_is_read_last_and_the_last_line_says_what_to_do(runs):
     lines = [text for text, _ in lines_of(held(runs), 200)]
     order = [line.split("  ")[0] for line in lines if re.match("(pass|inconclusive|not comparable|regressed)  ", line)]
-    assert order == ["pass", "inconclusive", "not comparable", "regressed"]
-    assert lines[-1].startswith("regressed (1 of 4 lines regressed, 1 not comparable, 1 inconclusive, 1 pass). Hear ")
+    assert order == ["pass", "not comparable", "inconclusive", "regressed"]
+    assert lines[-1].startswith("regressed (1 of 4 lines regressed, 1 inconclusive, 1 not comparable, 1 pass). Hear ")
 
 
 def test_models_are_named_where_there_are_several(runs):
-    items = [
-        runs.item(n, "digits", [RIGHT], model=m, regressions=[runs.regression("pass")]) for n, m in enumerate("xy")
-    ]
+    items = [runs.item(n, "digits", [RIGHT], model=m, regressions=[runs.dropped("pass")]) for n, m in enumerate("xy")]
     _, record = runs.gated(*items)
     assert any("digits · y: accuracy.drop <= 1pp" in text for text, _ in lines_of(record, 200))
 
@@ -110,7 +109,7 @@ def test_the_verdict_of_a_run_is_its_worst_line(runs, statuses, changes, word):
 
 
 def test_a_failed_threshold_fails_a_run_that_did_not_regress(runs):
-    item = runs.item(0, "a", [WRONG], verdicts=[FAIL], regressions=[runs.regression("pass")], outcome="failed")
+    item = runs.item(0, "a", [WRONG], verdicts=[FAIL], regressions=[runs.dropped("pass")], outcome="failed")
     verdict = overall(runs.gated(item, exit_status=1)[1])
     assert (verdict.word, verdict.counts) == ("failed", "1 of 1 line pass; 1 threshold failed")
 
@@ -124,7 +123,7 @@ def test_the_summary_of_a_job_begins_with_verdicts(runs):
     text = summary(held(runs)).replace("\\", "")
     lines = text.splitlines()
     assert lines[0] == (
-        "## ✗ 2026-11-20-nightly: regressed – 1 of 4 lines regressed, 1 not comparable, 1 inconclusive, 1 pass"
+        "## ✗ 2026-11-20-nightly: regressed – 1 of 4 lines regressed, 1 inconclusive, 1 not comparable, 1 pass"
     )
     assert text.index("**regressed** | mixtures") < text.index("**pass** | digits") < text.index("| Eval | Model |")
     assert "98.8 % → 12.5 % | +86.2 points (+78.0 to +93.0) | 69 worse, 2 better | 80 | 5.0 points" in text
@@ -137,7 +136,7 @@ def test_a_job_without_a_baseline_has_no_table_of_regressions(runs):
 
 
 def test_a_regression_line_is_a_handful_of_junit_properties(runs):
-    item = runs.item(0, "a", [RIGHT], regressions=[runs.regression(group={"hop": "multi"}, margin=0.02)]).record
+    item = runs.item(0, "a", [RIGHT], regressions=[runs.dropped(group={"hop": "multi"}, margin=0.02)]).record
     found = dict(properties(item))
     name = "eval.accuracy[hop=multi]"
     assert found[f"{name}.regression"] == "accuracy[hop=multi].drop <= 2pp"
@@ -148,7 +147,8 @@ def test_a_regression_line_is_a_handful_of_junit_properties(runs):
 
 def test_a_number_that_does_not_exist_has_no_property_and_numpy_leaves_no_trace(runs):
     numpy = pytest.importorskip("numpy")
-    line = runs.regression("not_comparable", drop=numpy.float64(0.25), pairs=numpy.int64(3))
+    line = runs.dropped("not_comparable")
+    line = replace(line, drop=numpy.float64(0.25), pairs=numpy.int64(3))
     found = dict(properties(runs.item(0, "a", [RIGHT], regressions=[line]).record))
     assert found["eval.accuracy.drop"] == "0.25"
     assert not {"eval.accuracy.p", "eval.accuracy.drop.bound"} & set(found)
@@ -159,7 +159,7 @@ def test_a_number_that_does_not_exist_has_no_property_and_numpy_leaves_no_trace(
 def test_properties_make_valid_xml_whatever_the_texts(runs, text):
     item = runs.item(0, "a", [RIGHT]).record
     item.eval = text
-    item.regressions = [runs.regression(group={text: text}, detail=text)]
+    item.regressions = [runs.dropped(group={text: text}, detail=text)]
     item.verdicts = [VerdictRecord("fail", f"accuracy[{text}] >= 1", 0.5, text)]
     root = ElementTree.Element("properties")
     for name, value in properties(item):
@@ -170,7 +170,7 @@ def test_properties_make_valid_xml_whatever_the_texts(runs, text):
 
 
 def test_the_number_of_properties_does_not_grow_without_end(runs):
-    item = runs.item(0, "a", [RIGHT], regressions=[runs.regression(group={"g": str(n)}) for n in range(500)]).record
+    item = runs.item(0, "a", [RIGHT], regressions=[runs.dropped(group={"g": str(n)}) for n in range(500)]).record
     item.metrics = [MetricRecord(f"m{n}", math.pi, None, None, 1, "", "higher", "") for n in range(500)]
     found = properties(item)
     assert len(found) == 400

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from pytest_audiobench.datasets.sample import Sample
@@ -56,13 +57,19 @@ def transcript_reading(
         about=about,
         beside=beside,
         lacking=lacking,
+        words=partial(compared, normaliser),
     )
+
+
+def compared(normaliser: Normaliser, reference: str, answer: str) -> tuple[Sequence[str], Sequence[str]]:
+    """What is aligned and counted of both texts."""
+    treated = normaliser.answer or normaliser.reference
+    return normaliser.tokens(normaliser.reference(reference)), normaliser.tokens(treated(answer))
 
 
 def errors(normaliser: Normaliser, reference: str, answer: str) -> dict[str, float]:
     """The counts of one utterance, and "correct": 1 where there is no error."""
-    treated = normaliser.answer or normaliser.reference
-    wanted, said = normaliser.tokens(normaliser.reference(reference)), normaliser.tokens(treated(answer))
+    wanted, said = compared(normaliser, reference, answer)
     if normaliser.characters:
         counts = character_errors(wanted, said)
     else:

@@ -80,6 +80,18 @@ def test_what_was_written_is_read_back(plain):
     assert decoded(encoded(plain), "main.json") == plain
 
 
+def test_an_editors_byte_order_mark_and_line_ends_do_no_harm(plain):
+    saved = b"\xef\xbb\xbf" + encoded(plain).replace(b"\n", b"\r\n")
+    assert decoded(saved, "main.json") == plain
+
+
+def test_the_noise_floor_is_kept_for_every_eval(plain):
+    measured = {"dataset": "digits", "n": 50, "conditions": {"again": {"same_answers": 0.9, "score_shift": 0.1}}}
+    noisy = replace(plain, noise={"same_answers": 0.9, "score_shift": 0.1, "measured": [measured]})
+    found = decoded(encoded(noisy), "main.json")
+    assert found.noise == found.sides["sakura[animal]"].noise == noisy.noise
+
+
 def test_a_sample_is_a_line_and_a_changed_answer_changes_that_line_alone(plain):
     before = encoded(plain).splitlines()
     changed = contents(side([row("a"), row("b", groups={"hop": "single"})]))
@@ -126,8 +138,9 @@ def test_statistics_that_differ_from_sample_to_sample_keep_their_names():
 
 
 def test_half_of_a_surrogate_pair_survives():
-    rows = [row("a\udc80", text="\ud800"), row("b")]
-    assert decoded(encoded(contents(side(rows))), "x").sides["sakura[animal]"].rows == rows
+    rows = [row("a\udc80", text="\ud800", groups={"\udc80": "\ud800"}), row("b")]
+    broken = contents(side(rows, cluster="\udc80"), run="\ud800", fingerprint={"\ud800": "\udc80"})
+    assert decoded(encoded(broken), "main.json") == broken
 
 
 def test_clip_keys_as_clusters_and_long_answers_are_cut(plain):
@@ -226,7 +239,7 @@ EDITS = {
     ),
     "a line too short": (
         lambda v: first(v)["samples"][0].pop(),
-        "sample number 1 must have 7 entries (id, epoch, scores",
+        "its line must have 7 entries (id, epoch, scores",
     ),
     "a score too many": (with_entry(2, [[1, 2]]), "must be 1 numbers (correct)"),
     "a reading's scores missing": (
@@ -300,6 +313,7 @@ BYTES = {
         lambda text: b"version https://git-lfs.github.com/spec/v1\noid sha256:1\n",
         "git lfs pull",
     ),
+    "no JSON": (lambda text: b"[[threshold]]\n", "main.json is no baseline: write one with"),
     "a list": (lambda text: b"[]", "is no baseline: it has no schema"),
     "another schema": (
         lambda text: b'{"schema": "bench/3"}',
@@ -347,6 +361,13 @@ def test_a_baseline_that_could_not_be_read_is_not_written(monkeypatch, plain):
     assert reading.MOST_BYTES == MOST_BYTES
 
 
+@pytest.mark.parametrize("metric", ["wer", "wil", "bleu", "keyphrase_f1_at_5", "eer_interpolated", "entity_f1"])
+def test_a_metric_of_any_form_misses_its_statistics(plain, metric):
+    other = replace(plain, figures={"sakura[animal]": {"letters": [ACCURACY._replace(name=metric)]}})
+    with pytest.raises(UsageError, match=f"sample 'a' has no .*, of which {metric} by 'letters' is made"):
+        decoded(encoded(other), "x")
+
+
 def test_a_metric_that_only_a_conftest_knows_is_taken_as_it_is(plain):
     own = replace(plain, figures={"sakura[animal]": {"letters": [ACCURACY._replace(name="my_own", unit="widgets")]}})
     assert decoded(encoded(own), "x").figures == own.figures
@@ -354,7 +375,7 @@ def test_a_metric_that_only_a_conftest_knows_is_taken_as_it_is(plain):
 
 # --- properties ----------------------------------------------------------------------------------------------------
 
-NAMES = st.text(max_size=12)
+NAMES = st.text(max_size=12) | st.sampled_from(["\ud800", "a\udc80"])
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
 DIGESTS = st.none() | st.text("0123456789abcdef", min_size=16, max_size=16)
 STATISTICS = st.dictionaries(st.text(string.ascii_letters, min_size=1, max_size=4), NUMBERS, max_size=4)

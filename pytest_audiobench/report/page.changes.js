@@ -1,0 +1,69 @@
+  // What changed against the baseline: the verdict in a line, the drops with their margins, a row for each regression line.
+  const TONE_LOOKS = {
+    regressed: { color: "var(--bad)", symbol: "square" },
+    inconclusive: { color: "var(--warn)", symbol: "triangle" },
+    "not comparable": { color: "var(--soft)", symbol: "cross" },
+    pass: { color: "var(--good)", symbol: "circle" },
+  };
+
+  const MOST_NAMES = 20;
+
+  function lineName(line) {
+    const metrics = new Set(data.changes.lines.map((one) => one.metric));
+    return [named(line.eval, line.model), metrics.size > 1 ? line.metric : "", line.group].filter(Boolean).map(visible).join(" · ");
+  }
+
+  function dropPlot(unit, lines) {
+    const rows = lines.map((line) => {
+      const shown = TONE_LOOKS[line.status];
+      const verdict = `${line.mark} ${line.status}`;
+      return { label: lineName(line), marks: [{ ...shown, at: line.at, low: line.low, high: line.high, most: line.most, limit: line.limit, hollow: line.low === null,
+        cells: [visible(line.drop), line.interval || "–", verdict], tones: [null, null, shown.color],
+        about: `${lineName(line)}: ${visible(line.drop)} (${line.interval || "no interval"})\n${visible(line.detail)}` }] };
+    });
+    const spec = { name: "Drops against the baseline with intervals and margins; the table holds the numbers", axis: `drop, ${visible(unit)} (to the right is worse)`,
+      heads: ["drop", "interval", "verdict"], rows, zero: true };
+    return plotFigure(["Drop by line: sign and interval, ", el("span", { class: "key" }, "|"), " the bound that a pass rests on, ", el("span", { class: "key bad" }, "┆"), " the margin"], spec);
+  }
+
+  const leftOutText = (one) => `${count(one.count)} ${one.reason}: ${one.names.map(visible).join(", ")}${one.count > one.names.length ? ", …" : ""}`;
+
+  function changeRows(line) {
+    const name = [visible(line.metric), line.group ? ` · ${visible(line.group)}` : "", protocols.size > 1 ? ` · ${visible(line.reading)}` : ""].join("");
+    const told = [el("div", {}, visible(line.detail)), line.detail.includes(line.method.replace(/^no test: /, "")) ? null : el("div", { class: "soft" }, visible(line.method)),
+      line.left_out.map((one) => el("div", { class: "soft" }, `In no pair: ${leftOutText(one)}`))];
+    const flips = line.worse + line.better ? [el("span", { title: "pairs that got worse" }, `${count(line.worse)} worse`), el("br"), `${count(line.better)} better`] : "none";
+    return [
+      el("tr", { class: "joined" },
+        el("td", {}, tag(line.tone, `${line.mark} ${line.status}`)),
+        el("th", { scope: "row" }, visible(named(line.eval, line.model)), el("div", { class: "small soft" }, name)),
+        el("td", { class: "number" }, visible(line.before), " → ", el("strong", {}, visible(line.now))),
+        el("td", { class: "number" }, el("strong", {}, visible(line.drop)), el("div", { class: "small soft" }, line.interval)),
+        el("td", { class: "number" }, visible(line.bound), el("div", { class: "small soft" }, `margin ${visible(line.margin)}`)),
+        el("td", { class: "number" }, line.p, el("div", { class: "small soft" }, [`level ${line.level}`, line.p_holm ? [el("br"), `Holm ${line.p_holm}`] : null])),
+        el("td", { class: "number" }, flips),
+        el("td", { class: "number" }, count(line.pairs), line.clusters === null ? null : el("div", { class: "small soft" }, `${count(line.clusters)} clusters`)),
+        el("td", { class: "number" }, visible(line.detectable))),
+      el("tr", { class: "told" }, el("td"), el("td", { colspan: 8 }, told)),
+    ];
+  }
+
+  function drawChanges() {
+    const { changes } = data;
+    if (!changes) return;
+    byId("changes").hidden = false;
+    const drawn = new Map();
+    for (const line of changes.lines) drawn.set(line.unit, [...(drawn.get(line.unit) || []), line]);
+    const heads = [["Verdict"], ["Eval and metric"], ["Baseline → now", true], ["Drop", true], ["Bound", true], ["p", true], ["Flips", true], ["Pairs", true], ["Would see", true]];
+    byId("changes").append(
+      el("p", { class: `overall ${changes.tone}` }, el("strong", {}, `${changes.mark} ${changes.verdict[0].toUpperCase()}${changes.verdict.slice(1)}.`), " ", changes.sentence),
+      ...[...drawn].filter(([, lines]) => lines.some((one) => one.at !== null)).map(([unit, lines]) => dropPlot(unit, lines)));
+    if (changes.lines.length) byId("changes").append(table(heads, changes.lines.flatMap(changeRows), true));
+    if (changes.unheld.length) {
+      const names = changes.unheld.slice(0, MOST_NAMES).map(([name, model]) => visible(named(name, model)));
+      const more = changes.unheld.length - names.length;
+      byId("changes").append(el("p", { class: "small" }, "Held against nothing: ", names.join(", "), more ? ` and ${count(more)} more.` : "."));
+    }
+    byId("changes").append(el("p", { class: "small soft" }, "A drop is positive where this run is worse. Pass: the bound is below the margin. Regressed: p, that of a drop of at most the margin, is at most its level. ",
+      "Would see: the drop that this comparison would call regressed four times in five."));
+  }

@@ -1,0 +1,27 @@
+  // Light or dark: as the system has it, until a reader chooses otherwise. The choice is kept where a browser lets files keep one.
+  const THEMES = { "": "Theme: system", light: "Theme: light", dark: "Theme: dark" };
+
+  function kept(theme) {
+    try {
+      if (theme !== undefined) localStorage.setItem("audiobench-theme", theme);
+      return localStorage.getItem("audiobench-theme") || "";
+    } catch {
+      return theme || "";
+    }
+  }
+
+  function themeButton() {
+    const button = el("button", { type: "button", class: "theme" });
+    const wear = (theme) => {
+      document.documentElement.dataset.theme = Object.hasOwn(THEMES, theme) ? theme : "";
+      button.textContent = THEMES[document.documentElement.dataset.theme];
+    };
+    button.addEventListener("click", () => {
+      const all = Object.keys(THEMES);
+      const next = all[(all.indexOf(document.documentElement.dataset.theme) + 1) % all.length];
+      kept(next);
+      wear(next);
+    });
+    wear(kept());
+    return button;
+  }
