@@ -49,7 +49,12 @@ def held_against(baseline: Side | None, here: Side, line: Line, terms: Terms) ->
         return held.without("not_comparable", reason, pairs)
     if _same(baseline, here):
         return held.unchanged(pairs)
-    return held.decided(pairs, noise_text(baseline.noise, here.noise))
+    try:
+        return held.decided(pairs, noise_text(baseline.noise, here.noise))
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        # A baseline that was edited by hand may hold statistics that are none of this metric's.
+        why = f"the baseline's statistics are not those of {held.kind.name} ({type(error).__name__}: {error})"
+        return held.without("not_comparable", why, pairs)
 
 
 def not_comparable(baseline: Side, here: Side, line: Line, terms: Terms) -> RegressionRecord | None:
