@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
@@ -30,8 +31,12 @@ class Sums(NamedTuple):
     value: Statistic
 
     def whole(self) -> float:
-        """The value of all samples together."""
-        return float(self.value(resampling(self.units, None).total())[0])
+        """The value of all samples together; NaN where a statistic is not finite."""
+        return self.at(resampling(self.units, None).total())
+
+    def at(self, sums: Floats) -> float:
+        """The value of ``sums``, shape (1, k)."""
+        return float(self.value(sums)[0]) if np.isfinite(sums).all() else math.nan
 
 
 class Table(NamedTuple):
@@ -110,12 +115,16 @@ def of_sums(sums: Sums, clusters: Clusters = None, confidence: float = CONFIDENC
     (nothing but right answers): no resample tells what is missing from the samples. Memory for sparse statistics is
     that of the numbers that are not 0.
     """
-    units = resampling(sums.units, clusters)
+    return interval_of(resampling(sums.units, clusters), sums.value, confidence)
+
+
+def interval_of(units: Resampling, value: Statistic, confidence: float = CONFIDENCE) -> Interval:
+    """:func:`of_sums` of units that are ready to be resampled."""
     if units.units < 2:
         return none(f"fewer than 2 {units.what}")
     if not isinstance(units.distinct, Sparse) and not np.isfinite(units.distinct).all():
         return none("a value is not finite")
-    return _percentiles(units.resampled(sums.value), f"{units.units} {units.what}, {RESAMPLES} resamples", confidence)
+    return _percentiles(units.resampled(value), f"{units.units} {units.what}, {RESAMPLES} resamples", confidence)
 
 
 def of_rows(table: Table, clusters: Clusters = None, confidence: float = CONFIDENCE) -> Interval:
