@@ -51,9 +51,9 @@ def held_against(baseline: Side | None, here: Side, line: Line, terms: Terms) ->
         return held.unchanged(pairs)
     try:
         return held.decided(pairs, noise_text(baseline.noise, here.noise))
-    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+    except (UsageError, ArithmeticError, LookupError, TypeError, ValueError) as error:
         # A baseline that was edited by hand may hold statistics that are none of this metric's.
-        why = f"the baseline's statistics are not those of {held.kind.name} ({type(error).__name__}: {error})"
+        why = f"the baseline's statistics cannot be read as those of {held.kind.name} ({error})"
         return held.without("not_comparable", why, pairs)
 
 
