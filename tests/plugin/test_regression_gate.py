@@ -81,6 +81,8 @@ def test_a_worse_model_regresses_with_its_table_and_no_traceback(based, workers)
     assert run["baseline"]["source"] == "the run main"
     assert run["baseline"]["lines"] == 1
     assert run["exit_status"] == 1
+    (found,) = run["items"][0]["regressions"]
+    assert found["p_holm"] == found["p"] <= 0.05
     rows = list(read_lines(folder / "compared_predictions.jsonl"))
     assert [row["change"] for row in rows].count("worse") == 30
     assert {tuple(sorted(row)) for row in rows} == {
@@ -194,6 +196,17 @@ def test_one(evaluate):
     assert {lines for name in ("two:a", "two:b") for _, _, lines in found[name]} == {8}
     assert len(found["two:a"]) == 2
     assert found["two/one"] == [("accuracy", "regressed", 2)]
+
+
+def test_lines_of_a_file_without_code_are_counted_and_held(suite):
+    suite.tones()
+    (suite.path / "beeps.audiobench.toml").write_text(
+        'manifest = "data/tones.jsonl"\nrequire = ["accuracy >= 0.1", "coverage.drop <= 1pp"]\n'
+    )
+    assert suite.run("beeps.audiobench.toml", "--ab-run=main").ret == 0
+    result = suite.run("beeps.audiobench.toml", "--ab-baseline=main", **DEAF)
+    assert result.ret == 1
+    assert regressions(suite)["beeps"] == [("accuracy", "regressed", 2), ("coverage", "pass", 2)]
 
 
 def test_a_test_without_a_counterpart_is_named_and_inconclusive(based):
