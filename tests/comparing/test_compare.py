@@ -189,7 +189,7 @@ MISMATCHES = [
     ("choices", "data", 'samples["s017"].choices[2] is "cow" in A and "owl" in B'),
     ("metadata", "data", 'samples["s017"].metadata.hop is "multi" in A and "none" in B'),
     ("gone", "data", 'samples["s017"] is "there" in A and nothing in B'),
-    ("prompts", "prompts", '].prompt[0].parts[1].text is '),
+    ("prompts", "prompts", "].prompt[0].parts[1].text is "),
     ("settings", "settings", "settings.max_new_tokens is nothing in A and 8 in B"),
     ("seeds", "seeds", "epochs is 1 in A and 2 in B"),
     ("protocols", "protocols", "protocols.letters is "),
