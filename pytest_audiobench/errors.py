@@ -4,7 +4,8 @@ AudiobenchError
 ├── FatalError        the run cannot go on: one sentence that says what to do
 │   ├── UsageError    a user's mistake, found before the first request (pytest exit code 4)
 │   ├── NotHere       a data set or file is not on this machine: the eval is skipped
-│   └── CannotDo      the model cannot do what the eval asks for: the eval is skipped
+│   ├── CannotDo      the model cannot do what the eval asks for: the eval is skipped
+│   └── NotComparable the baseline is of another task than the eval: the eval fails before it asks anything
 ├── SampleError       one sample failed: recorded and counted, the run goes on
 │   └── AudioError    this sample's audio cannot be read; the same bytes will fail again
 │       └── OutOfReach    its file cannot be reached: missing, forbidden, misplaced; another try may succeed
@@ -34,6 +35,10 @@ class NotHere(FatalError):
 
 class CannotDo(FatalError):
     """The model is of another kind than the eval needs, such as a transcriber asked for a choice."""
+
+
+class NotComparable(FatalError):
+    """An eval and its counterpart in the baseline are of different tasks, so that no difference would mean anything."""
 
 
 class SampleError(AudiobenchError):

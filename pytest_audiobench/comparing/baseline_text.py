@@ -51,11 +51,11 @@ def table(contents: Contents) -> list[str]:
 def changes(before: Contents, after: Contents) -> list[str]:
     """What ``after`` changes against ``before``: evals that come and go, values, and samples whose score moved."""
     lines = [
-        f"{what}: {was} → {now}"
+        f"the {what} was {was}"
         for what, was, now in (
             ("model", _model(before), _model(after)),
             ("limit", before.limit or "none", after.limit or "none"),
-            ("epochs", before.epochs, after.epochs),
+            ("number of epochs", before.epochs, after.epochs),
         )
         if was != now
     ]

@@ -43,6 +43,11 @@ def contents_of(run: Run, source: str, texts: bool) -> dict[str, Contents]:
         ) from error
     if not found:
         raise UsageError(f"the run {run.folder} measured nothing, so nothing can be held against it: name another")
+    for (name, alias), side in sides.items():
+        if len({row.identity for row in side.rows}) < len(side.rows):
+            raise UsageError(
+                f"the run {run.folder} has samples of {name} by {alias} twice: two evals of one name; rename one"
+            )
     return found
 
 

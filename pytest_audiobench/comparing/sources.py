@@ -108,11 +108,13 @@ def baseline_from(
 def _there(text: str, reports: Path, folder: Path, texts: bool) -> Baseline | None:
     """What ``text`` names as a path, or as a run under ``reports``; None where nothing is there."""
     try:
-        place = next((one for one in (folder / text, reports / text) if one.exists()), None)
+        places = [one for one in (folder / text, reports / text) if one.exists()]
     except (OSError, ValueError):
         return None
-    if place is None:
+    if not places:
         return None
+    # A folder that merely has the name of a run does not stand before it.
+    place = next((one for one in places if one.is_file() or (one / RECORD).exists()), places[0])
     if place.is_dir():
         return _of_run(load(place), texts)
     if place.name == RECORD and place.parent.is_dir():
@@ -149,30 +151,31 @@ def _chosen(baseline: Baseline, alias: str) -> Baseline:
 
 
 def _last(reports: Path, own_run: str | None, limit: int | None) -> Run:
-    passed_over: list[str] = []
-    found: list[Run] = []
-    for run in _finished(reports):
-        if run.folder.name != own_run:
-            why = _unfit(run, limit)
-            if why:
-                passed_over.append(f"{run.folder.name} {why}")
-            else:
-                found.append(run)
-    if not found:
-        others = f" ({'; '.join(passed_over[-3:])})" if passed_over else ""
-        raise UsageError(
-            f"last finds no finished run in {reports}{others}: run once without a baseline, or name a file or a run"
-        )
-    return max(found, key=lambda run: (str(run.record["finished"]), str(run.record["started"]), run.folder.name))
+    passed_over = []
+    for run in sorted(_finished(reports), key=_when, reverse=True):
+        if run.folder.name == own_run:
+            continue
+        why = _unfit(run, limit)
+        if why is None:
+            return run
+        passed_over.append(f"{run.folder.name} {why}")
+    others = f" ({'; '.join(passed_over[:3])})" if passed_over else ""
+    raise UsageError(
+        f"last finds no whole run in {reports}{others}: run once without a baseline, or name a file or a run"
+    )
 
 
 def _finished(reports: Path) -> Iterator[Run]:
-    for path in sorted(reports.glob(f"*/{RECORD}")):
+    for path in reports.glob(f"*/{RECORD}"):
         try:
             yield load(path.parent)
         except UsageError:
             # Another version's run, or one that was cut, is none that this one could be held against.
             continue
+
+
+def _when(run: Run) -> tuple[str, str, str]:
+    return str(run.record.get("finished")), str(run.record.get("started")), run.folder.name
 
 
 def _unfit(run: Run, limit: int | None) -> str | None:

@@ -18,7 +18,7 @@ from pytest_audiobench.runs.record import RegressionRecord
 
 LAYOUT = Layout(
     "track.html",
-    ("page.css", "page.numbers.css", "track.css"),
+    ("page.css", "page.numbers.css", "page.samples.css", "track.css"),
     ("page.elements.js", "page.plots.js", "page.theme.js", "track.curves.js"),
 )
 

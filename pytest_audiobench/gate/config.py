@@ -3,7 +3,8 @@
 [[threshold]]
 eval = "sakura*"          # a pattern over eval ids; * and ? are special, brackets are not
 model = "*"               # a pattern over model aliases; optional
-require = ["accuracy >= 0.55", "accuracy[hop=multi] >= 0.3"]
+require = ["accuracy >= 0.55", "accuracy[hop=multi] >= 0.3", "wer.drop <= 0.5pp"]
+max_drop = "2pp"          # the margin of the headline's metric against a baseline, "none" for no such line; optional
 """
 
 from __future__ import annotations
@@ -16,22 +17,33 @@ from pathlib import Path
 from typing import Any
 
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.gate.lines import NO_MARGIN, Line
+from pytest_audiobench.gate.margins import FORM, read_margin
 from pytest_audiobench.gate.patterns import matches
 from pytest_audiobench.gate.thresholds import Threshold, parse_threshold
 
-_FORM = '[[threshold]] with eval = "PATTERN", model = "PATTERN" (optional) and require = ["accuracy >= 0.55", …]'
-_KEYS = ("eval", "model", "require")
+_FORM = (
+    '[[threshold]] with eval = "PATTERN", model = "PATTERN" (optional) and require = ["accuracy >= 0.55", …] or '
+    'max_drop = "2pp" or both'
+)
+_KEYS = ("eval", "model", "require", "max_drop")
 
 
 @dataclass(frozen=True)
 class Rule:
-    """One ``[[threshold]]``: what the evals and models that match must reach. ``index`` counts from 1 in ``file``."""
+    """One ``[[threshold]]``: what the evals and models that match must reach, and by how much they may drop.
+
+    ``drops`` are declared regression lines, ``max_drop`` the margin of the headline's metric, None where the rule says
+    nothing of it. ``index`` counts from 1 in ``file``.
+    """
 
     eval: str
     model: str
     require: tuple[Threshold, ...]
     file: str
     index: int
+    drops: tuple[Line, ...] = ()
+    max_drop: str | None = None
 
     @property
     def place(self) -> str:
@@ -81,6 +93,14 @@ class Rules:
             f"{rule.place}: no eval matches {rule.eval!r}{_nearest(rule.eval, known)}"
             for rule in self.rules
             if not any(matches(rule.test, one) for one in known)
+        ]
+
+    def about_drops(self) -> list[str]:
+        """One line for each rule that only a baseline can check, with what it declares."""
+        return [
+            f"{rule.place}: {', '.join([*(one.text for one in rule.drops), *(_max_drop_text(rule))])}"
+            for rule in self.rules
+            if rule.drops or rule.max_drop is not None
         ]
 
     def cautions(self) -> list[str]:
@@ -146,16 +166,46 @@ def _rule(entry: object, file: str, index: int) -> Rule:
         raise UsageError(f"{place} must be a table, not {_kind(entry)}: write {_FORM}")
     _only(entry, _KEYS, place)
     for key in ("eval", "require"):
-        if key not in entry:
+        if key not in entry and (key == "eval" or "max_drop" not in entry):
             raise UsageError(f"{place} has no {key}: write {_FORM}")
-    require = entry["require"]
-    if not isinstance(require, list) or not require or not all(isinstance(one, str) for one in require):
+    require = entry.get("require", [])
+    if (
+        not isinstance(require, list)
+        or ("require" in entry and not require)
+        or not all(isinstance(one, str) for one in require)
+    ):
         raise UsageError(f'{place}: require must be a list of texts such as ["accuracy >= 0.55"], not {_kind(require)}')
     try:
-        thresholds = tuple(parse_threshold(one) for one in require)
+        declared = [parse_threshold(one) for one in require]
     except UsageError as error:
         raise UsageError(f"{place}: {error}") from None
-    return Rule(_pattern(entry, "eval", place), _pattern(entry, "model", place), thresholds, file, index)
+    return Rule(
+        eval=_pattern(entry, "eval", place),
+        model=_pattern(entry, "model", place),
+        require=tuple(one for one in declared if isinstance(one, Threshold)),
+        file=file,
+        index=index,
+        drops=tuple(one for one in declared if isinstance(one, Line)),
+        max_drop=_max_drop(entry, place),
+    )
+
+
+def _max_drop(entry: Mapping[str, object], place: str) -> str | None:
+    if "max_drop" not in entry:
+        return None
+    text = entry["max_drop"]
+    if text != NO_MARGIN:
+        try:
+            read_margin(text if isinstance(text, str) else repr(text))
+            if not isinstance(text, str):
+                raise UsageError(f"{_kind(text)} is no text: {FORM}")
+        except UsageError as error:
+            raise UsageError(f"{place}: max_drop: {error}") from None
+    return str(text)
+
+
+def _max_drop_text(rule: Rule) -> list[str]:
+    return [] if rule.max_drop is None else [f"max_drop = {rule.max_drop}"]
 
 
 def _pattern(entry: Mapping[str, object], key: str, place: str) -> str:

@@ -1,8 +1,10 @@
 r"""The text of a threshold: ``accuracy >= 0.55``, ``wer.upper <= 12%``, ``accuracy[hop=multi,label=cat] >= 0.3``.
 
-    threshold = metric [ "[" field "=" value { "," field "=" value } "]" ] [ ".lower" | ".upper" ] operator limit
+    threshold = what [ ".lower" | ".upper" ] operator limit | what ".drop" "<=" margin
+    what      = metric [ "[" field "=" value { "," field "=" value } "]" ]
     operator  = ">=" | ">" | "<=" | "<"
     limit     = number [ "%" ]
+    margin    = number [ "pp" ]
 
 A field or value that holds any of , = [ ] " or begins or ends with a space stands in double quotes, where
 \" and \\ mean " and \.
@@ -15,18 +17,30 @@ import re
 from typing import Literal, NamedTuple, NoReturn, TypeAlias, cast
 
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.gate.margins import read_margin
 from pytest_audiobench.metrics.registry import NAME
 
 Bound: TypeAlias = Literal["value", "lower", "upper"]
 Operator: TypeAlias = Literal[">=", ">", "<=", "<"]
 Group: TypeAlias = tuple[tuple[str, str], ...]
 
-FORM = "write it as accuracy >= 0.55, wer <= 12%, accuracy[hop=multi] >= 0.3 or accuracy.lower >= 0.5"
+FORM = (
+    "write it as accuracy >= 0.55, wer <= 12%, accuracy[hop=multi] >= 0.3, accuracy.lower >= 0.5 or "
+    "accuracy.drop <= 1pp"
+)
 
 _QUOTED = re.compile(r'"((?:[^"\\]|\\["\\])*)"', re.DOTALL)
 _BARE = re.compile(r'[^\s,=\[\]"](?:[^,=\[\]"]*[^\s,=\[\]"])?', re.DOTALL)
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?(?![0-9A-Za-z.])")
 _LONGEST = 1000
+
+
+class ParsedDrop(NamedTuple):
+    """A regression line's parts as its text says them: the largest drop that is none, in points or in a unit."""
+
+    metric: str
+    group: Group
+    margin: str
 
 
 class Parsed(NamedTuple):
@@ -39,12 +53,15 @@ class Parsed(NamedTuple):
     limit: float
 
 
-def read(text: str) -> Parsed:
+def read(text: str) -> Parsed | ParsedDrop:
     """The parts of a threshold. Raises UsageError with the place of the first mistake and the accepted form."""
     reader = _Reader(text)
     metric = reader.take(re.compile(NAME), "the name of a metric")
     group = reader.group() if reader.accept("[") else ()
-    bound = reader.take(re.compile("lower|upper"), "lower or upper") if reader.accept(".") else "value"
+    bound = reader.take(re.compile("lower|upper|drop"), "lower, upper or drop") if reader.accept(".") else "value"
+    if bound == "drop":
+        reader.take(re.compile("<="), "<= after a drop, which is held against a margin,")
+        return ParsedDrop(metric, group, reader.margin())
     operator = reader.take(re.compile(r">=|<=|>(?![>=])|<(?![<=>])"), "one of >=, >, <=, <")
     limit = reader.limit()
     reader.end()
@@ -114,6 +131,14 @@ class _Reader:
             self.at = start
             self.fail("a finite number")
         return limit
+
+    def margin(self) -> str:
+        rest = self.text[self.at :].strip()
+        try:
+            read_margin(rest)
+        except UsageError as error:
+            raise UsageError(f"the threshold {self.text[:80]!r} has no margin: {error}") from None
+        return rest
 
     def end(self) -> None:
         if self.at != len(self.text):

@@ -7,6 +7,8 @@ Verdicts, by formula:
 - inconclusive: neither,
 - not comparable: the two sides do not match, or their asking failed, past the limit.
 
+Where exactly the same model gave exactly the same answers there is nothing to test: it has not changed, and passes.
+
 Only "regressed" needs the correction over many lines: a pass is a bound's, and a bound on each line errs in each alone.
 """
 
@@ -15,54 +17,20 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.gate.grammar import Group
+from pytest_audiobench.gate.lines import Line as Line
+from pytest_audiobench.gate.lines import Terms as Terms
 from pytest_audiobench.gate.margins import margin_of
-from pytest_audiobench.gate.pairing import (
-    AUDIO,
-    ERRORS,
-    ONLY_HERE,
-    ONLY_IN_BASELINE,
-    PROMPT,
-    SKIPPED,
-    Pairs,
-    paired,
-)
+from pytest_audiobench.gate.pairing import Pairs, paired
+from pytest_audiobench.gate.sentences import noise_text, pairs_text, sentence
 from pytest_audiobench.metrics.drops import drop_of, moved
 from pytest_audiobench.metrics.metric import MetricKind, Statistics
 from pytest_audiobench.metrics.registry import metric_kind
-from pytest_audiobench.metrics.units import FRACTIONS
 from pytest_audiobench.runs.record import RegressionRecord, RegressionStatus
 from pytest_audiobench.runs.scoring import SHARES, WITHOUT
 from pytest_audiobench.runs.sides import Side, SideRow
 from pytest_audiobench.stats.drops import Drop, Question, no_drop
-
-ALPHA = 0.05
-MARGIN = "1pp"
-MOST_UNMATCHED = 0.05
-
-
-class Line(NamedTuple):
-    """One regression line: the metric (None: the first of the headline), the group, and the margin as it was written.
-
-    ``group`` may name another reading as ``protocol``.
-    """
-
-    metric: str | None = None
-    group: Group = ()
-    margin: str = MARGIN
-
-
-class Terms(NamedTuple):
-    """What all lines of a run share: ``lines`` is their number, ``most_unmatched`` the share of samples without a
-    counterpart from which two sides are not comparable.
-    """
-
-    alpha: float = ALPHA
-    lines: int = 1
-    most_unmatched: float = MOST_UNMATCHED
 
 
 def held_against(baseline: Side | None, here: Side, line: Line, terms: Terms) -> RegressionRecord:
@@ -73,36 +41,34 @@ def held_against(baseline: Side | None, here: Side, line: Line, terms: Terms) ->
     """
     held = _Held.of(here, line, terms)
     if baseline is None:
-        return held.without("inconclusive", f"the baseline has no eval {here.eval}")
-    if (reason := _unlike(baseline, here, held.reading)) is not None:
+        return held.without("inconclusive", f"the baseline has no eval {here.eval}: nothing says whether it dropped")
+    if (reason := unlike(baseline, here, held.reading)) is not None:
         return held.without("not_comparable", reason)
     pairs = paired(*_within(baseline, here, held.group), held.reading)
-    if pairs.mismatched > terms.most_unmatched:
-        share = f"{100.0 * pairs.mismatched:.1f} % of the samples are in no pair, more than the allowed"
-        why = f"{share} {100.0 * terms.most_unmatched:g} %: {pairs_text(pairs)}"
-        return held.without("not_comparable", why, pairs)
-    if not pairs.rows:
-        return held.without("not_comparable", f"the two sides have no sample in common{_of_group(held.group)}", pairs)
-    return held.decided(pairs)
+    if (reason := held.unpaired(pairs)) is not None:
+        return held.without("not_comparable", reason, pairs)
+    if _same(baseline, here):
+        return held.unchanged(pairs)
+    return held.decided(pairs, noise_text(baseline.noise, here.noise))
 
 
-def pairs_text(pairs: Pairs) -> str:
-    """Which samples are in no pair, by reason, with the first names of each; nothing where all are."""
-    return "; ".join(
-        f"{count} {_REASONS[reason]} ({', '.join(pairs.examples[reason])}"
-        f"{', …' if count > len(pairs.examples[reason]) else ''})"
-        for reason, count in pairs.left_out.items()
-    )
+def not_comparable(baseline: Side, here: Side, line: Line, terms: Terms) -> RegressionRecord | None:
+    """What is certain of ``line`` before anything is asked: None, or the verdict that the sides do not match.
+
+    ``here`` needs no answers (:func:`pytest_audiobench.runs.sides.side_ahead`), and so tells nothing of groups: for a
+    line on one only the tasks are compared. Raises as :func:`held_against` does.
+    """
+    held = _Held.of(here, line, terms)
+    reason, pairs = unlike(baseline, here, held.reading), None
+    if reason is None and not held.group:
+        pairs = paired(baseline, here, held.reading)
+        reason = held.unpaired(pairs)
+    return None if reason is None else held.without("not_comparable", reason, pairs)
 
 
-_REASONS = {
-    ONLY_HERE: "are not in the baseline",
-    ONLY_IN_BASELINE: "are in the baseline only",
-    AUDIO: "have other audio than in the baseline",
-    PROMPT: "were asked with another prompt than in the baseline",
-    ERRORS: "could not be asked on one side",
-    SKIPPED: "are left out by the protocol on one side",
-}
+def given_up(here: Side, line: Line, terms: Terms, why: str) -> RegressionRecord:
+    """The record of a line for which too much of the asking failed, in the words of ``why``. Raises likewise."""
+    return _Held.of(here, line, terms).without("not_comparable", why)
 
 
 @dataclass(frozen=True)
@@ -134,7 +100,22 @@ class _Held:
         """The record of a line that no test was made for."""
         return self._record(status, pairs, no_drop(math.nan, why), (None, None), why)
 
-    def decided(self, pairs: Pairs) -> RegressionRecord:
+    def unpaired(self, pairs: Pairs) -> str | None:
+        """Why too few samples are in a pair, where they are."""
+        most = self.terms.most_unmatched
+        if pairs.mismatched > most:
+            share = f"{100.0 * pairs.mismatched:.1f} % of the samples are in no pair, more than the allowed"
+            return f"{share} {100.0 * most:g} %: {pairs_text(pairs)}"
+        return None if pairs.rows else f"the two sides have no sample in common{_of_group(self.group)}"
+
+    def unchanged(self, pairs: Pairs) -> RegressionRecord:
+        """The record of a line on answers that are the baseline's own."""
+        value = self.kind.estimate([self._statistics(row) for _, row in pairs.rows], None).value
+        why = "the same model gave the same answers: it has not changed"
+        same = Drop(0.0, None, None, 0.0, None, None, "identity")
+        return self._record("pass", pairs, same, (value, value), why, clusters=_clusters(pairs))
+
+    def decided(self, pairs: Pairs, noise: str = "") -> RegressionRecord:
         before = [self._statistics(row) for row, _ in pairs.rows]
         after = [self._statistics(row) for _, row in pairs.rows]
         names = _clusters(pairs)
@@ -149,7 +130,8 @@ class _Held:
             status = "inconclusive"
         moves = [moved(self.kind, *one) for one in zip(before, after, strict=True)]
         counts = (moves.count(1), moves.count(-1))
-        return self._record(status, pairs, drop, (values[0], values[1]), "", counts, names)
+        record = self._record(status, pairs, drop, (values[0], values[1]), "", counts, names)
+        return replace(record, detail=sentence(record) + noise)
 
     def _statistics(self, row: SideRow) -> Statistics:
         if self.kind.name in SHARES:
@@ -169,7 +151,7 @@ class _Held:
         moves: tuple[int, int] = (0, 0),
         clusters: Sequence[Hashable] | None = None,
     ) -> RegressionRecord:
-        record = RegressionRecord(
+        return RegressionRecord(
             status=status,
             metric=self.kind.name,
             reading=self.reading,
@@ -196,46 +178,9 @@ class _Held:
             method=drop.method,
             detail=why,
         )
-        return record if why else replace(record, detail=sentence(record))
 
 
-def sentence(record: RegressionRecord) -> str:
-    """The verdict and the formula it follows from, with this line's numbers."""
-    at = f"p {p_text(record.p)} for a drop of at most {_amount(record, record.margin)}"
-    level = f"{record.alpha:g} / {record.lines}" if record.lines > 1 else f"{record.alpha:g}"
-    certain = f"{100.0 * (1.0 - record.alpha):g} %"
-    seen = (
-        f"; a drop of {_amount(record, record.detectable)} would be seen four times in five"
-        if record.detectable
-        else ""
-    )
-    if record.status == "regressed":
-        return f"{_amount(record, record.drop)} worse: {at}, below {level}"
-    if record.status == "pass":
-        most, margin = _amount(record, record.bound), _amount(record, record.margin)
-        return f"at most {most} worse ({certain}), below the margin of {margin}{seen}"
-    if record.p is None:
-        return f"{record.method}{seen}"
-    bound = f"up to {_amount(record, record.bound)} worse is possible ({certain})"
-    return f"{bound}, and {at} is not below {level}{seen}"
-
-
-def p_text(p: float | None) -> str:
-    """``= 0.034``, ``< 0.0001``, or ``unknown``."""
-    if p is None:
-        return "unknown"
-    return "< 0.0001" if p < 0.0001 else f"= {p:.2g}"
-
-
-def _amount(record: RegressionRecord, value: float | None) -> str:
-    if value is None:
-        return "an unknown amount"
-    if record.unit in FRACTIONS:
-        return f"{100.0 * value:.1f} points"
-    return f"{value:.3g} {record.unit}".rstrip()
-
-
-def _unlike(baseline: Side, here: Side, reading: str) -> str | None:
+def unlike(baseline: Side, here: Side, reading: str) -> str | None:
     """Why two sides of one eval cannot be compared whatever their samples are."""
     for what, before, now in (
         ("the data set", baseline.dataset, here.dataset),
@@ -249,6 +194,13 @@ def _unlike(baseline: Side, here: Side, reading: str) -> str | None:
     if baseline.readings[reading] != here.readings[reading]:
         return f"the protocol is {baseline.readings[reading]} in the baseline and {here.readings[reading]} here"
     return None
+
+
+def _same(baseline: Side, here: Side) -> bool:
+    """Whether one model, asked the same, said the same, and any judges too."""
+    return "run_hash" in here.hashes and all(
+        baseline.hashes.get(name) == here.hashes.get(name) for name in ("run_hash", "verdicts")
+    )
 
 
 def _within(baseline: Side, here: Side, group: Mapping[str, str]) -> tuple[Side, Side]:

@@ -1,4 +1,4 @@
-"""The table that a failing eval prints: every number with its conditions, beside what was required of it."""
+"""The tables that a failing eval prints: every number with its conditions, beside what was required of it."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.gate.grammar import group_text, read
+from pytest_audiobench.gate.grammar import ParsedDrop, group_text, read
+from pytest_audiobench.gate.sentences import line_text, margin_text, p_text, subject_text
 from pytest_audiobench.gate.verdict import Verdict
+from pytest_audiobench.metrics.units import FRACTIONS
 from pytest_audiobench.metrics.value import interval_text, value_text
-from pytest_audiobench.runs.record import MetricRecord, ReadingRecord, VerdictRecord
+from pytest_audiobench.runs.record import MetricRecord, ReadingRecord, RegressionRecord, VerdictRecord
 
 WIDTH = 110
 
@@ -33,6 +35,18 @@ class _Row(NamedTuple):
     verdict: str
 
 
+class _HeldRow(NamedTuple):
+    metric: str
+    change: str
+    drop: str
+    interval: str
+    bound: str
+    margin: str
+    p: str
+    n: str
+    verdict: str
+
+
 class _Known(NamedTuple):
     """An item's numbers, and how many answers each reading left out of its scores."""
 
@@ -43,8 +57,9 @@ class _Known(NamedTuple):
 _MANY = 3
 """Readings that a table of one eval has room for."""
 _HEAD = _Row(*_Row._fields)
-_RIGHT = {"value", "n", "coverage"}
-_WIDEST = {"threshold": 24, "interval": 24}
+_HELD_HEAD = _HeldRow(*_HeldRow._fields)._replace(change="baseline → here")
+_RIGHT = {"value", "n", "coverage", "drop", "bound", "margin"}
+_WIDEST = {"threshold": 24, "interval": 24, "change": 24}
 
 
 def failure_table(
@@ -75,10 +90,44 @@ def failure_table(
     return "\n".join([*_aligned([_HEAD, *rows]), *_details(verdicts)])
 
 
+def regression_table(regressions: Sequence[RegressionRecord], readings: Sequence[ReadingRecord] = ()) -> str:
+    """Aligned plain text of at most 110 columns: a row per line that was held against the baseline.
+
+    Drops, their intervals, bounds and margins are in points of a hundred (pp) or in the metric's unit; ``n`` counts the
+    pairs, and the clusters where several are of one. Below stands a line for each verdict that is no pass.
+    """
+    headline = readings[0].name if readings else None
+    rows = [_held(one, headline) for one in regressions]
+    details = [(line_text(one, headline), one.detail) for one in regressions if one.status != "pass"]
+    return "\n".join([*_aligned([_HELD_HEAD, *rows]), *_wrapped(details)])
+
+
+def _held(record: RegressionRecord, headline: str | None) -> _HeldRow:
+    percent = 100.0 if record.unit in FRACTIONS else 1.0
+    drop, lower, upper, bound = (
+        "" if value is None else f"{percent * value:.1f}" if percent > 1.0 else value_text(value)
+        for value in (record.drop, record.lower, record.upper, record.bound)
+    )
+    both = record.baseline is not None and record.value is not None
+    return _HeldRow(
+        metric=_clean(subject_text(record, headline)),
+        change=f"{value_text(record.baseline)} → {value_text(record.value)}" if both else "–",
+        drop=drop + "pp" * (percent > 1.0 and bool(drop)),
+        interval=f"[{lower}, {upper}]" if lower and upper else "",
+        bound=bound + "pp" * (percent > 1.0 and bool(bound)),
+        margin=margin_text(record),
+        p=p_text(record.p).removeprefix("= ") if record.p is not None else "",
+        n=f"{record.pairs}{f' in {record.clusters}' if record.clusters is not None else ''}",
+        verdict=record.status.replace("_", " "),
+    )
+
+
 def _judged(verdict: VerdictRecord | Verdict, headline: str | None, known: _Known) -> _Row:
     status = verdict.status.replace("_", " ")
     try:
         parts = read(verdict.threshold)
+        if isinstance(parts, ParsedDrop):
+            raise UsageError("a regression line has no row here")
     except UsageError:
         # A record from another version may hold a threshold that this one cannot read.
         return _Row(_clean(verdict.threshold), value_text(verdict.value), "", "", "", "", status)
@@ -112,10 +161,10 @@ def _name(metric: MetricRecord, headline: str | None) -> str:
     return _clean(metric.name + group_text(tuple({**reading, **metric.group}.items())))
 
 
-def _aligned(rows: Sequence[_Row]) -> list[str]:
+def _aligned(rows: Sequence[_Row] | Sequence[_HeldRow]) -> list[str]:
     widths = {
         field: min(max(len(cell) for cell in column), _WIDEST.get(field, WIDTH))
-        for field, column in zip(_Row._fields, zip(*rows, strict=True), strict=True)
+        for field, column in zip(rows[0]._fields, zip(*rows, strict=True), strict=True)
     }
     gaps = 2 * (len(widths) - 1)
     widths["metric"] = min(widths["metric"], WIDTH - gaps - sum(widths.values()) + widths["metric"])
@@ -130,10 +179,13 @@ def _cell(text: str, field: str, width: int) -> str:
 
 
 def _details(verdicts: Sequence[VerdictRecord | Verdict]) -> Iterable[str]:
-    for verdict in verdicts:
-        if verdict.status != "pass":
-            line = f"{_clean(verdict.threshold)}: {_clean(verdict.detail)}"
-            yield from textwrap.wrap(line, WIDTH, subsequent_indent="  ", max_lines=6, placeholder=" …")
+    return _wrapped([(verdict.threshold, verdict.detail) for verdict in verdicts if verdict.status != "pass"])
+
+
+def _wrapped(said: Iterable[tuple[str, str]]) -> Iterable[str]:
+    for what, detail in said:
+        line = f"{_clean(what)}: {_clean(detail)}"
+        yield from textwrap.wrap(line, WIDTH, subsequent_indent="  ", max_lines=6, placeholder=" …")
 
 
 def _clean(text: str) -> str:

@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.gate.grammar import FORM, Bound, Group, Operator, group_text, read
+from pytest_audiobench.gate.grammar import FORM, Bound, Group, Operator, ParsedDrop, group_text, read
+from pytest_audiobench.gate.lines import Line
+from pytest_audiobench.gate.margins import margin_of
 from pytest_audiobench.gate.verdict import Verdict
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.metrics.units import ERROR_RATES, FRACTIONS, POINTS, RANGES, SHARE
@@ -71,12 +73,12 @@ class Threshold:
         return f"{self.subject} {self.operator} {self.limit!r}"
 
 
-def parse_threshold(text: str) -> Threshold:
-    """A threshold from its text (the grammar is in :mod:`pytest_audiobench.gate.grammar`).
+def parse_threshold(text: str) -> Threshold | Line:
+    """A threshold, or the line of a regression, from its text (grammar: :mod:`pytest_audiobench.gate.grammar`).
 
     Raises UsageError for text that is no threshold, for a metric that nobody registered, for a limit beyond what the
     metric can be (``accuracy >= 55`` cannot pass and ``refused <= 5`` cannot fail), and for a percentage of one that
-    is no fraction of one: ``bleu >= 30%`` would ask for 0.3 of 100.
+    is no fraction of one: ``bleu >= 30%`` would ask for 0.3 of 100; and for a margin that the metric cannot have.
     """
     if not isinstance(text, str):
         raise UsageError(f"a threshold is text, not {type(text).__name__}; {FORM}")
@@ -85,6 +87,12 @@ def parse_threshold(text: str) -> Threshold:
         kind = metric_kind(parts.metric)
     except UsageError as error:
         raise UsageError(f"the threshold {text[:80]!r} names what is not measured: {error}") from None
+    if isinstance(parts, ParsedDrop):
+        try:
+            margin_of(parts.margin, kind)
+        except UsageError as error:
+            raise UsageError(f"the threshold {text[:80]!r} has no margin: {error}") from None
+        return Line(*parts)
     if kind.unit and kind.unit not in FRACTIONS and text.rstrip().endswith("%"):
         raise UsageError(
             f"the threshold {text[:80]!r} has a percentage for its limit, and {kind.name} is in {kind.unit}, which is "

@@ -15,7 +15,7 @@ import pytest
 from pytest_audiobench.errors import FatalError, UsageError
 from pytest_audiobench.plugin import progress, served, worker
 from pytest_audiobench.plugin.controller import Controller, Expected
-from pytest_audiobench.plugin.declarative import DECLARED
+from pytest_audiobench.plugin.declarative import DECLARED, DECLARED_LINES
 from pytest_audiobench.plugin.items import EvalItem, name_evals
 from pytest_audiobench.plugin.keys import CONTROLLER, ITEM, SESSION
 from pytest_audiobench.plugin.options import read_options
@@ -59,19 +59,24 @@ def check(session: pytest.Session, config: pytest.Config, items: list[pytest.Ite
             return
         ours = session_of(config)
         ours.check_models()
-        _ = ours.rules
+        _ = ours.rules, ours.gate
         if process_name(config) in ("main", _CHECKING_WORKER):
             _check_rules(ours, named)
         if ours.options.run and process_name(config) == "main" and not config.option.collectonly:
             ours.place.check_free()
+        ours.collected = [one.eval for one in named]
         ours.checked = True
     except (FatalError, pytest.UsageError) as error:
-        if worker.run_of(config) is None:
-            raise pytest.UsageError(str(error)) from error
-        place = RunPlace(read_options(config).reports, str(worker.run_of(config)))
-        place.open()
-        place.announce(process_name(config), {"usage_error": str(error)})
-        items[:] = []
+        _refuse(config, items, error)
+
+
+def _refuse(config: pytest.Config, items: list[pytest.Item], error: Exception) -> None:
+    if worker.run_of(config) is None:
+        raise pytest.UsageError(str(error)) from error
+    place = RunPlace(read_options(config).reports, str(worker.run_of(config)))
+    place.open()
+    place.announce(process_name(config), {"usage_error": str(error)})
+    items[:] = []
 
 
 def finish(session: pytest.Session) -> None:
@@ -85,23 +90,42 @@ def finish(session: pytest.Session) -> None:
         return
     expected = [_expected(ours, item) for item in session.items if ITEM in item.stash]
     left_out = ours.rules.left_out([(one.eval, one.alias) for one in expected])
-    cautions = ours.rules.cautions()
+    cautions, baseline = ours.rules.cautions(), None
+    if ours.gate is None:
+        left_out += [f"{text}, for there is no --ab-baseline" for text in ours.rules.about_drops()]
+    else:
+        ours.gate.lines = sum(one.lines for one in expected)
+        baseline = {**ours.gate.baseline.entry(), "lines": ours.gate.lines}
+        try:
+            cautions += ours.gate.notes([one.eval for one in expected], ours.collected, _whole(config))
+        except FatalError as error:
+            _refuse(config, session.items, error)
+            return
     if worker.run_of(config) is None:
-        config.stash[CONTROLLER].expect(expected, left_out, cautions)
+        config.stash[CONTROLLER].expect(expected, left_out, cautions, baseline)
         config.pluginmanager.register(config.stash[CONTROLLER], "audiobench-controller")
         served.start(config, config.stash[CONTROLLER].place)
     else:
         ours.place.open()
         told = {"expected": [list(one) for one in expected], "left_out": left_out, "cautions": cautions}
-        ours.place.announce(process_name(config), told)
+        ours.place.announce(process_name(config), {**told, "baseline": baseline})
+
+
+def _whole(config: pytest.Config) -> bool:
+    """Whether nothing on the command line leaves evals out, so that one that is not there is there no more."""
+    chosen = ("keyword", "markexpr", "lf", "deselect", "ignore", "ignore_glob", "stepwise")
+    given = config.args_source == pytest.Config.ArgsSource.ARGS
+    return not given and not any(config.getoption(name, None) for name in chosen)
 
 
 def _expected(ours: EvalSession, item: pytest.Item) -> Expected:
     one = item.stash[ITEM]
     alias = one.alias or next(iter(ours.specs))
     declared = sum(len(rule.require) for rule in ours.rules.for_test(one.eval, alias))
-    own = getattr(getattr(item, "function", None), DECLARED, 0)
-    return Expected(one.number, one.nodeid, one.eval, one.suite, alias, declared + own)
+    function = getattr(item, "function", None)
+    own, own_lines = getattr(function, DECLARED, 0), getattr(function, DECLARED_LINES, 0)
+    lines = ours.gate.counted(one.eval, alias, own_lines) if ours.gate else 0
+    return Expected(one.number, one.nodeid, one.eval, one.suite, alias, declared + own - own_lines, lines)
 
 
 def _check_rules(ours: EvalSession, named: Sequence[EvalItem]) -> None:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from pytest_audiobench.errors import AudiobenchError, FatalError
+from pytest_audiobench.errors import AudiobenchError, FatalError, UsageError
 from pytest_audiobench.plugin import served
 from pytest_audiobench.plugin.edge import user_errors
-from pytest_audiobench.plugin.keys import CONTROLLER, REQUIRED
-from pytest_audiobench.plugin.worker import DEVICE, RUN
+from pytest_audiobench.plugin.keys import CONTROLLER, INSTRUMENT, REQUIRED
+from pytest_audiobench.plugin.options import base, read_options
+from pytest_audiobench.plugin.worker import BASELINE, DEVICE, RUN
 
 if TYPE_CHECKING:
     from pytest_audiobench.plugin.device_pool import DevicePool
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Expected(NamedTuple):
-    """An eval that was chosen to run, and how many thresholds are declared for it."""
+    """An eval that was chosen to run; how many thresholds are declared for it, and regression lines counted."""
 
     number: int
     nodeid: str
@@ -29,6 +31,7 @@ class Expected(NamedTuple):
     suite: str
     alias: str
     thresholds: int
+    lines: int = 0
 
 
 class Controller:
@@ -41,18 +44,41 @@ class Controller:
         self.cautions: list[str] = []
         self.outcomes: dict[str, str] = {}
         self.messages: dict[str, str] = {}
+        self.located: dict[str, tuple[str, int | None]] = {}
         self.required: dict[str, int] = {}
+        self.baseline: Mapping[str, Any] | None = None
+        self.instruments = 0
         self.trouble = ""
         self.started = time.time()
         self.run: dict[str, Any] | None = None
         self._line: WorkersLine | None = None
         self._devices: DevicePool | None = None
         self._workers = 0
+        self._last: str | None = None
 
-    def expect(self, evals: Sequence[Expected], left_out: Sequence[str], cautions: Sequence[str]) -> None:
-        """Every eval that will run; each of them must report. ``cautions`` are remarks on the declared thresholds."""
+    def expect(
+        self,
+        evals: Sequence[Expected],
+        left_out: Sequence[str],
+        cautions: Sequence[str],
+        baseline: Mapping[str, Any] | None,
+    ) -> None:
+        """Every eval that will run; each of them must report. ``cautions`` are remarks on what was declared."""
         self.expected.update((one.nodeid, one) for one in evals)
-        self.left_out, self.cautions = list(left_out), list(cautions)
+        self.left_out, self.cautions, self.baseline = list(left_out), list(cautions), baseline
+
+    def settled_baseline(self, config: pytest.Config) -> str | None:
+        """What ``last`` stands for from here on, whatever finishes meanwhile; None for another baseline or for none."""
+        options = read_options(config)
+        if self._last is None and options.baseline.partition("#")[0] == "last":
+            from pytest_audiobench.comparing.sources import baseline_from
+
+            folder = base(config, "baseline")
+            # Where there is none the first worker says so, if it has an eval at all.
+            with suppress(UsageError):
+                found = baseline_from(options.baseline, options.reports, folder, self.place.run, options.limit, False)
+                self._last = found.place
+        return self._last
 
     def device_of_next_worker(self, config: pytest.Config) -> list[str] | None:
         """The address of the process that a new worker shares; None where workers load their models themselves."""
@@ -89,18 +115,20 @@ class Controller:
 
     @property
     def gated(self) -> bool:
-        """Whether thresholds were asked for, by a file or in a test's code."""
-        return any(one.thresholds for one in self.expected.values()) or any(self.required.values())
+        """Whether thresholds were asked for, by a file or in a test's code, or a baseline."""
+        declared = any(one.thresholds for one in self.expected.values()) or any(self.required.values())
+        return declared or self.baseline is not None
 
     @property
     def unchecked(self) -> list[str]:
         """The declared thresholds that no result was held to: no chosen eval matches, or it was skipped."""
-        skipped = [
-            one for one in self.expected.values() if self.outcomes.get(one.nodeid) == "skipped" and one.thresholds
-        ]
+        skipped = [one for one in self.expected.values() if self.outcomes.get(one.nodeid) == "skipped"]
+        declared = [("threshold(s)", one.thresholds, one) for one in skipped]
+        declared += [("regression line(s)", one.lines, one) for one in skipped]
         return [f"not checked: {line}" for line in self.left_out] + [
-            f"not checked: {one.thresholds} threshold(s) of {one.eval} ({one.alias}), which was skipped"
-            for one in skipped
+            f"not checked: {count} {what} of {one.eval} ({one.alias}), which was skipped"
+            for what, count, one in declared
+            if count
         ]
 
     def watch(self, line: WorkersLine) -> None:
@@ -108,9 +136,12 @@ class Controller:
 
     @pytest.hookimpl
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed and not hasattr(report, "wasxfail"):
+            self.instruments += report.nodeid in self.expected and _of_instrument(report)
         # A worker that dies is reported by xdist with when == "???", which is a report like any other.
         if report.nodeid not in self.expected or (report.when == "teardown" and not report.failed):
             return
+        self.located[report.nodeid] = report.location[:2]
         if report.when == "setup" and report.passed:
             return
         outcome = "passed" if hasattr(report, "wasxfail") else report.outcome
@@ -145,7 +176,7 @@ def shared_devices(config: pytest.Config) -> list[str]:
     A kind of model that only a conftest.py of the evals' folders registers is not known here yet.
     """
     from pytest_audiobench.plugin.devices import chosen_devices, visible_gpus
-    from pytest_audiobench.plugin.options import DEFAULT_MODEL, read_options
+    from pytest_audiobench.plugin.options import DEFAULT_MODEL
 
     options = read_options(config)
     if options.devices:
@@ -164,6 +195,12 @@ def shared_devices(config: pytest.Config) -> list[str]:
     return gpus if any(fills_a_device(spec, kinds=registration.kinds) for spec in specs) else []
 
 
+def _of_instrument(report: pytest.TestReport) -> bool:
+    """Whether a failure says nothing of the model: its worker died, or what it measured cannot be compared."""
+    # xdist gives the test that a worker died in a report of its own, whose phase is "???".
+    return str(report.when) == "???" or (report.when == "call" and (INSTRUMENT, "failed") in report.user_properties)
+
+
 def _told(report: pytest.TestReport) -> str:
     """A report's reason in one line: a skip's own words, else the last line of what went wrong."""
     if isinstance(report.longrepr, tuple):
@@ -174,7 +211,6 @@ def _told(report: pytest.TestReport) -> str:
 
 def configure_node(node: Any) -> None:
     """Tell a new worker the run's name."""
-    from pytest_audiobench.plugin.options import read_options
     from pytest_audiobench.plugin.place import RunPlace, new_run_name
 
     stash = node.config.stash
@@ -185,6 +221,7 @@ def configure_node(node: Any) -> None:
             with user_errors():
                 stash[CONTROLLER].place.check_free()
     node.workerinput[RUN] = stash[CONTROLLER].place.run
+    node.workerinput[BASELINE] = stash[CONTROLLER].settled_baseline(node.config)
     with user_errors():
         node.workerinput[DEVICE] = stash[CONTROLLER].device_of_next_worker(node.config)
     served.configure_node(node)
@@ -199,7 +236,9 @@ def node_collected(config: pytest.Config) -> None:
         if "usage_error" in told:
             controller.place.discard()
             raise pytest.UsageError(told["usage_error"])
-        controller.expect([Expected(*one) for one in told["expected"]], told["left_out"], told["cautions"])
+        controller.expect(
+            [Expected(*one) for one in told["expected"]], told["left_out"], told["cautions"], told["baseline"]
+        )
     if controller.expected:
         try:
             controller.start_devices(config)

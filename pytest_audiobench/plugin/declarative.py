@@ -13,7 +13,10 @@ import pytest
 from pytest_audiobench.errors import UsageError
 
 DECLARED = "audiobench_declared"
-"""The attribute of a declarative file's test function that counts its thresholds."""
+"""The attribute of a declarative file's test function that counts its thresholds, regression lines among them."""
+
+DECLARED_LINES = "audiobench_declared_lines"
+"""The attribute that counts its regression lines alone."""
 
 _FIRST = "multiple_choice"
 _KEYS: Mapping[str, type | tuple[type, ...]] = {
@@ -36,16 +39,16 @@ class DeclarativeFile(pytest.Module):
 
     def _getobj(self) -> ModuleType:
         try:
-            table = _read(self.path)
+            table, lines = _read(self.path)
         except UsageError as error:
             raise self.CollectError(str(error)) from None
         name = self.path.name.split(".")[0]
         module = ModuleType(name)
-        setattr(module, f"test_{name}".replace("-", "_"), _test(table))
+        setattr(module, f"test_{name}".replace("-", "_"), _test(table, lines))
         return module
 
 
-def _test(table: Mapping[str, Any]) -> Callable[..., None]:
+def _test(table: Mapping[str, Any], lines: int) -> Callable[..., None]:
     def test(evaluate: Any) -> None:
         from pytest_audiobench.datasets.manifest import manifest
 
@@ -58,6 +61,7 @@ def _test(table: Mapping[str, Any]) -> Callable[..., None]:
         evaluate(dataset, _protocol(table), protocols=table.get("protocols"))
 
     setattr(test, DECLARED, len(table.get("require", ())))
+    setattr(test, DECLARED_LINES, lines)
     return test
 
 
@@ -68,8 +72,11 @@ def _protocol(table: Mapping[str, Any]) -> Any:
     return made.reading_as(*table["readings"]) if table.get("readings") else made
 
 
-def _read(path: Path) -> Mapping[str, Any]:
-    """The file's table. Raises UsageError, naming the file and what is allowed, for anything unexpected."""
+def _read(path: Path) -> tuple[Mapping[str, Any], int]:
+    """The file's table, and how many regression lines it declares.
+
+    Raises UsageError, naming the file and what is allowed, for anything unexpected.
+    """
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -83,14 +90,16 @@ def _read(path: Path) -> Mapping[str, Any]:
     if ("manifest" in table) == ("dataset" in table):
         raise UsageError(f"{path}: name either a manifest or a dataset")
     _check_protocol(path, table)
+    from pytest_audiobench.gate.lines import Line
     from pytest_audiobench.gate.thresholds import parse_threshold
 
+    lines = 0
     for text in table.get("require", ()):
         try:
-            parse_threshold(text)
+            lines += isinstance(parse_threshold(text), Line)
         except UsageError as error:
             raise UsageError(f"{path}: {error}") from error
-    return table
+    return table, lines
 
 
 def _check_protocol(path: Path, table: Mapping[str, Any]) -> None:

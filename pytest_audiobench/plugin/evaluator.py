@@ -4,34 +4,50 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import pytest
 
 from pytest_audiobench.datasets.dataset import Dataset
-from pytest_audiobench.errors import UsageError
-from pytest_audiobench.gate.thresholds import Find, Threshold, check, parse_threshold
-from pytest_audiobench.gate.verdict import Verdict
+from pytest_audiobench.errors import NotComparable, UsageError
+from pytest_audiobench.gate.lines import Line
+from pytest_audiobench.gate.sentences import line_text
+from pytest_audiobench.gate.thresholds import Threshold, parse_threshold
 from pytest_audiobench.metrics.sanitise import number
 from pytest_audiobench.metrics.value import Metric
 from pytest_audiobench.models.model import Hearing
+from pytest_audiobench.plugin.checks import asking_failed, verdicts_on
+from pytest_audiobench.plugin.declarative import DECLARED_LINES
 from pytest_audiobench.plugin.edge import test_errors
+from pytest_audiobench.plugin.gating import Held
 from pytest_audiobench.plugin.items import EvalItem
-from pytest_audiobench.plugin.keys import REQUIRED
+from pytest_audiobench.plugin.keys import INSTRUMENT, REQUIRED
 from pytest_audiobench.plugin.presence import present_judges, present_model
 from pytest_audiobench.plugin.session import EvalSession
 from pytest_audiobench.protocols.protocol import Protocol
-from pytest_audiobench.report.item_lines import lines_of
+from pytest_audiobench.report.excerpts import write_excerpts
+from pytest_audiobench.report.item_lines import compared_lines, lines_of
 from pytest_audiobench.report.junit import properties
-from pytest_audiobench.report.parts import write_part
+from pytest_audiobench.report.parts import Lines, write_part
 from pytest_audiobench.runs.ask import Asker
 from pytest_audiobench.runs.evaluate import Evaluation, Item, evaluate, judges_of
 from pytest_audiobench.runs.findings import keep_hearing, keep_noise
 from pytest_audiobench.runs.handle import Handle
-from pytest_audiobench.runs.record import MetricRecord, Outcome, VerdictRecord
+from pytest_audiobench.runs.record import ItemRecord, MetricRecord, Outcome, VerdictRecord
 from pytest_audiobench.runs.repetition import Condition
 from pytest_audiobench.runs.result import Result, as_metric
 from pytest_audiobench.runs.scoring import SHARES, Scored, score
+
+
+class InconclusiveWarning(pytest.PytestWarning):
+    """An eval neither regressed nor is known not to have: it has too few samples to tell."""
+
+
+class Wrong(NamedTuple):
+    """What is wrong with an eval; ``instrument`` where nothing is known to be, but it cannot be compared."""
+
+    text: str
+    instrument: bool = False
 
 
 class Evaluator:
@@ -44,10 +60,17 @@ class Evaluator:
     def __init__(self, session: EvalSession, item: pytest.Item, named: EvalItem, handle: Handle) -> None:
         self._session, self._item, self._named, self._handle = session, item, named, handle
         self._evaluations: list[Evaluation] = []
+        self._refused: list[ItemRecord] = []
         self._recorded: list[MetricRecord] = []
-        self._required: list[Threshold] = []
+        self._required: list[Threshold | Line] = []
         self._settled = False
+        self._against: Held | None = None
+        if session.gate is not None:
+            lines = getattr(getattr(item, "function", None), DECLARED_LINES, 0)
+            self._against = Held(session.gate, named.eval, handle, session.bench.store, lines)
         self.beyond_tables: list[str] = []
+        self.refused = ""
+        """Why an evaluation was refused before anything was asked, if one was."""
 
     @property
     def model(self) -> Handle:
@@ -63,6 +86,11 @@ class Evaluator:
     def results(self) -> list[Result]:
         """The results so far, in order."""
         return [evaluation.result for evaluation in self._evaluations]
+
+    @property
+    def records(self) -> list[ItemRecord]:
+        """The records of what was evaluated, then of what was refused, which measured nothing."""
+        return [result.record for result in self.results] + self._refused
 
     def __call__(
         self,
@@ -97,7 +125,7 @@ class Evaluator:
         if samples is not None and samples < 1:
             raise UsageError(f"{self._named.eval} wants samples={samples}: ask for one or more, or None for all")
         eval_ = f"{self._named.eval}:{name}" if name else self._named.eval
-        if any(result.record.eval == eval_ for result in self.results):
+        if any(record.eval == eval_ for record in self.records):
             raise UsageError(f"{eval_} was evaluated already in this test: give each evaluation a name=")
         return Item(
             index=self._named.number,
@@ -106,18 +134,43 @@ class Evaluator:
             suite=self._named.suite,
             places=self._session.places(Path(self._item.path).parent),
             samples=samples,
-            part=len(self._evaluations),
+            part=len(self.records),
             control=control,
             progress=self._session.progress.of(eval_),
+            **self._ahead(eval_, control),
         )
 
+    def _ahead(self, eval_: str, control: bool) -> dict[str, Any]:
+        if self._against is None:
+            return {}
+        return {"ready": self._against.ahead(eval_, control, self._session.bench.epochs, self._own_lines)}
+
     def _evaluate(self, dataset: Dataset, protocol: Protocol, item: Item) -> Result:
-        evaluation = evaluate(self._session.bench, self._handle, item, dataset, protocol)
+        try:
+            evaluation = evaluate(self._session.bench, self._handle, item, dataset, protocol)
+        except NotComparable as error:
+            self.refused = str(error)
+            self._refused.append(self._refused_record(item, dataset, protocol))
+            raise
         self._present()
         present_judges(self._session.place, (self._session.judges[one] for one in evaluation.result.record.judges))
         self._evaluations.append(evaluation)
         self._item.config.hook.pytest_audiobench_result_ready(item=self._item, result=evaluation.result)
         return evaluation.result
+
+    def _refused_record(self, item: Item, dataset: Dataset, protocol: Protocol) -> ItemRecord:
+        record = ItemRecord.without_result(
+            index=item.index, nodeid=item.nodeid, eval=item.eval, suite=item.suite, model=self._handle.alias
+        )
+        assert self._against is not None
+        record.regressions = self._against.refused[item.eval]
+        record.dataset, record.protocol, record.part, record.control = (
+            dataset.name,
+            protocol.name,
+            item.part,
+            item.control,
+        )
+        return record
 
     def ask_again(
         self, result: Result, condition: Condition, options: Mapping[str, str] | None = None
@@ -196,21 +249,57 @@ class Evaluator:
             self._required += [parse_threshold(text) for text in thresholds]
             self._item.user_properties.append((REQUIRED, str(len(self._required))))
 
-    def settle(self) -> list[str]:
-        """Check everything declared for this eval; what is wrong, one line each. Called when the body has returned."""
+    def settle(self) -> list[Wrong]:
+        """Check everything declared for this eval; what is wrong with it. Called when the body has returned."""
         self._settled = True
         if not self.results:
-            return [f"{self._named.eval} asked for `evaluate` and evaluated nothing: call it, or skip the test"]
+            nothing = f"{self._named.eval} asked for `evaluate` and evaluated nothing: call it, or skip the test"
+            return [] if self.refused else [Wrong(nothing)]
         taken = self._taken_names()
         self.results[0].record.metrics.extend(self._recorded)
-        wrong: list[str] = []
+        wrong: list[Wrong] = []
         judged: set[Threshold] = set()
-        for result in self.results:
-            verdicts = self._verdicts(result, judged)
+        failed = [asking_failed(result, self._session.options.max_errors) for result in self.results]
+        for result, why in zip(self.results, failed, strict=True):
+            verdicts = verdicts_on(result, self._declared(result, judged), self._recorded, why)
             result.record.verdicts = [VerdictRecord(*verdict) for verdict in verdicts]
-            wrong += [f"{v.threshold}: {v.detail}" for v in verdicts if v.status != "pass"]
-        self.beyond_tables = taken + self._unmet_names() + self._controls_only()
-        return wrong + self.beyond_tables
+            bad = [verdict for verdict in verdicts if verdict.status != "pass"]
+            wrong += [Wrong(f"{v.threshold}: {v.detail}", v.status == "not_comparable") for v in bad]
+        mistaken: list[str] = []
+        try:
+            wrong += self._regressions(failed)
+        except UsageError as error:
+            mistaken = [str(error)]
+        self.beyond_tables = [*taken, *mistaken, *self._unmet_names(), *self._controls_only()]
+        return wrong + [Wrong(text) for text in self.beyond_tables]
+
+    def _regressions(self, failed: Sequence[str]) -> list[Wrong]:
+        """What is wrong with the evaluations, held against the baseline; noted where there is none."""
+        if self._against is None:
+            notes = [f"not checked: {line.text}, for there is no --ab-baseline" for line in self._own_lines]
+            self.results[0].record.warnings += notes
+            return []
+        wrong = []
+        found = self._against.verdicts(self._evaluations, self._own_lines, failed)
+        for evaluation, regressions in zip(self._evaluations, found, strict=True):
+            record = evaluation.result.record
+            record.regressions = regressions
+            record.warnings += filter(None, [self._against.note(evaluation, self._own_lines)])
+            for one in regressions:
+                text = f"{line_text(one, record.readings[0].name)}: {one.detail}"
+                if self._against.wrong(one) or (one.status == "inconclusive" and not self._warned(record.eval, text)):
+                    wrong.append(Wrong(text, one.status == "not_comparable"))
+        return wrong
+
+    def _warned(self, eval_: str, text: str) -> bool:
+        """Warn of what is inconclusive, where that is asked for; whether it is no more than a warning."""
+        if self._session.options.inconclusive == "warn":
+            try:
+                self._item.warn(InconclusiveWarning(f"{eval_} is inconclusive: {text}"))
+            except InconclusiveWarning:
+                # Who turns warnings into errors (-W error) wants a failure.
+                return False
+        return True
 
     def _taken_names(self) -> list[str]:
         """Numbers that the test recorded under the name of one that was measured."""
@@ -221,7 +310,7 @@ class Evaluator:
 
     def _unmet_names(self) -> list[str]:
         """Rules for an evaluation ``test:name`` that the test did not make."""
-        made = [result.record.eval for result in self.results]
+        made = [record.eval for record in self.records]
         rules = self._session.rules.for_test(self._named.eval, self._handle.alias)
         return [
             f"{rule.place}: {self._named.eval} made no evaluation that matches {rule.eval!r}; it made {', '.join(made)}"
@@ -231,10 +320,13 @@ class Evaluator:
 
     def _controls_only(self) -> list[str]:
         """What was declared for a test that made nothing but controls, which no threshold holds."""
-        if not all(result.record.control for result in self.results):
+        if not all(record.control for record in self.records):
             return []
         rules = self._session.rules.for_test(self._named.eval, self._handle.alias)
-        declared = [one.text for rule in rules if ":" not in rule.eval for one in rule.require]
+        rules = [rule for rule in rules if ":" not in rule.eval]
+        declared = [one.text for rule in rules for one in rule.require] + [
+            one.text for rule in rules for one in rule.drops
+        ]
         return [
             f"{text} holds nothing: {self._named.eval} made controls only; make one evaluation without control=True"
             for text in [*declared, *(one.text for one in self._required)]
@@ -244,52 +336,54 @@ class Evaluator:
         if self._settled:
             raise UsageError(f"{self._named.eval} cannot {what} once its test has returned: do it in the test's body")
 
-    def close(self, outcome: Outcome, message: str) -> None:
-        """Write the items' records: from then on they count as finished."""
+    def close(self, outcome: Outcome, message: str, instrument: bool = False) -> None:
+        """Write the items' records: from then on they count as finished.
+
+        ``instrument`` says that the test fails for nothing but what could not be compared.
+        """
         for evaluation in self._evaluations:
-            record = evaluation.result.record
-            record.outcome, record.message = outcome, message
-            write_part(self._session.place.parts, record, lines_of(evaluation))
-            self._item.user_properties.extend(properties(record))
+            self._write(evaluation.result.record, outcome, message, self._lines(evaluation), evaluation)
+        for record in self._refused:
+            self._write(record, outcome, message, Lines(), None)
+        if instrument:
+            self._item.user_properties.append((INSTRUMENT, "failed"))
+
+    def _write(
+        self, record: ItemRecord, outcome: Outcome, message: str, lines: Lines, evaluation: Evaluation | None
+    ) -> None:
+        record.outcome, record.message = outcome, message
+        compared = None if lines.compared is None else list(lines.compared)
+        if evaluation is not None:
+            changes = None if compared is None else {row["sample_id"]: row["change"] for row in compared}
+            which = self._session.options.report_audio
+            record.warnings += write_excerpts(self._session.place.parts, evaluation, self._handle, which, changes)
+        write_part(self._session.place.parts, record, lines._replace(compared=compared))
+        self._item.user_properties.extend(properties(record))
+
+    def _lines(self, evaluation: Evaluation) -> Lines:
+        lines = lines_of(evaluation)
+        if self._against is None:
+            return lines
+        return lines._replace(compared=compared_lines(evaluation.result.record, self._against.pairs(evaluation)))
 
     def _present(self) -> None:
         present_model(self._session.place, self._session.bench.store, self._handle)
 
-    def _verdicts(self, result: Result, judged: set[Threshold]) -> Sequence[Verdict]:
+    def _declared(self, result: Result, judged: set[Threshold]) -> list[Threshold]:
         """``judged`` are the thresholds on numbers of the test's own that an earlier result was held to."""
         rules = self._session.rules.for_eval(result.record.eval, self._handle.alias)
         if result.record.control:
             rules = [rule for rule in rules if ":" in rule.eval]
-        own = [] if result.record.control else self._required
+        own = [] if result.record.control else [one for one in self._required if isinstance(one, Threshold)]
         declared = [*(threshold for rule in rules for threshold in rule.require), *own]
         recorded = {metric.name for metric in self._recorded}
         declared = [one for one in declared if one.metric not in recorded or one not in judged]
         judged.update(one for one in declared if one.metric in recorded)
-        more = {
-            "when asked again": result.record.asking.get("failed_again", 0),
-            "when judged": sum(counts["errors"] for counts in result.record.judges.values()),
-        }
-        failed = result.errors + sum(more.values())
-        if failed > self._session.options.max_errors:
-            further = "".join(f", and {count} more {when}," for when, count in more.items() if count)
-            detail = (
-                f"{result.errors} of {result.n * result.record.epochs} samples{further} could not be asked "
-                f"({result.record.errors[0]['sample_id']}: {result.record.errors[0]['message']}); "
-                f"mend them, or allow them with --ab-max-errors {failed}"
-            )
-            texts = [threshold.text for threshold in declared] or ["every sample asked"]
-            return [Verdict("not_comparable", text, None, detail) for text in texts]
-        return [check(threshold, self._finder(result)) for threshold in declared]
+        return declared
 
-    def _finder(self, result: Result) -> Find:
-        """A result's numbers, and those that the test recorded beside all its results."""
-        own = {(metric.name, *sorted(metric.group.items())): as_metric(metric, {}) for metric in self._recorded}
-
-        def find(name: str, group: Mapping[str, str]) -> Metric | None:
-            recorded = own.get((name, *sorted(group.items())))
-            return result.find(name, group) if recorded is None else recorded
-
-        return find
+    @property
+    def _own_lines(self) -> list[Line]:
+        return [one for one in self._required if isinstance(one, Line)]
 
     def _registered(self, name: str) -> Dataset:
         datasets = self._session.registration.datasets

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +13,15 @@ import pytest
 from pytest_audiobench.models.remote.budget import spent_note
 from pytest_audiobench.plugin.collection import session_of
 from pytest_audiobench.plugin.controller import Controller, Expected
+from pytest_audiobench.plugin.keys import INSTRUMENT
 from pytest_audiobench.plugin.options import read_options
-from pytest_audiobench.report import run_files
+from pytest_audiobench.report import github, run_files
 from pytest_audiobench.report.html import write_page
 from pytest_audiobench.report.markdown import append_summary
 from pytest_audiobench.report.parts import Lines, whole_parts, write_part
+from pytest_audiobench.report.regressions import INSTRUMENT_FAILED
 from pytest_audiobench.report.runtime import iso, runtime
-from pytest_audiobench.report.terminal import summary_lines
+from pytest_audiobench.report.terminal import Line, summary_lines, verdict_lines
 from pytest_audiobench.runs.record import ItemRecord
 from pytest_audiobench.runs.texts import message
 
@@ -35,11 +37,14 @@ def finish(session: pytest.Session, controller: Controller) -> None:
     _ = session_of(session.config).registration
     notes = [*controller.unchecked, *controller.cautions]
     if stopped and controller.lost:
-        notes.append(f"stopped early: {len(controller.lost)} evals were not run")
+        unheld = ", nor held against the baseline" if controller.baseline is not None else ""
+        notes.append(f"stopped early: {len(controller.lost)} evals were not run{unheld}")
     elif controller.lost:
         for one in controller.lost:
             _report_lost(session, one)
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
+    if session.exitstatus == pytest.ExitCode.TESTS_FAILED and 0 < controller.instruments == session.testsfailed:
+        session.exitstatus = INSTRUMENT_FAILED
     if controller.all_skipped and controller.gated:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
     controller.place.open()
@@ -66,16 +71,38 @@ def summarise(reporter: Any, controller: Controller) -> None:
             red=True,
         )
         if controller.gated:
-            reporter.write_line("thresholds are declared, so this run fails", red=True)
+            reporter.write_line("thresholds or a baseline are declared, so this run fails", red=True)
     if controller.trouble:
         reporter.write_line(controller.trouble, red=True)
     if controller.run is None:
+        annotate(reporter, controller)
         return
     if not controller.all_skipped and controller.run["items"]:
         reporter.section("audiobench", sep="=")
-        for text, style in summary_lines(controller.run, reporter._tw.fullwidth):
-            reporter.write_line(text, **({style: True} if style else {}))
+        _write(reporter, summary_lines(controller.run, reporter._tw.fullwidth))
     reporter.write_line(f"report: {_shown(controller.place.folder / 'report.html')}")
+    _write(reporter, verdict_lines(controller.run, reporter._tw.fullwidth))
+    annotate(reporter, controller)
+
+
+def annotate(reporter: Any, controller: Controller) -> None:
+    """On a GitHub runner, what failed beside the line of its test.
+
+    A runner reads the job's output, which is pytest's terminal: nothing captures what is written at this point.
+    """
+    if os.environ.get("GITHUB_ACTIONS") != "true":
+        return
+    root = reporter.config.rootpath
+    checkout = Path(os.environ.get("GITHUB_WORKSPACE") or root)
+    tests = github.places(controller.located, root, checkout)
+    told = github.commands(controller.run, tests) if controller.run else github.trouble(controller.trouble)
+    for line in told:
+        reporter.write_line(line)
+
+
+def _write(reporter: Any, lines: Iterable[Line]) -> None:
+    for text, style in lines:
+        reporter.write_line(text, **({style: True} if style else {}))
 
 
 def _fill_in(controller: Controller, stopped: bool) -> None:
@@ -93,7 +120,7 @@ def _fill_in(controller: Controller, stopped: bool) -> None:
         )
         record.outcome = "skipped" if outcome == "skipped" else "lost" if outcome == "lost" else "failed"
         record.message = message(controller.messages.get(one.nodeid, "collected and never reported"))
-        write_part(controller.place.parts, record, Lines((), (), ()))
+        write_part(controller.place.parts, record, Lines())
 
 
 def _report_lost(session: pytest.Session, one: Expected) -> None:
@@ -108,6 +135,7 @@ def _report_lost(session: pytest.Session, one: Expected) -> None:
         outcome="failed",
         longrepr=text,
         when="call",
+        user_properties=[(INSTRUMENT, "failed")],
         sections=(),
         duration=0.0,
         start=time.time(),
@@ -129,6 +157,7 @@ def _heading(session: pytest.Session, controller: Controller, notes: Sequence[st
         models=controller.place.models(),
         runtime=runtime(),
         notes=notes,
+        baseline=controller.baseline,
     )
 
 

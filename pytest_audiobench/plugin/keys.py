@@ -26,3 +26,6 @@ EVALUATOR: pytest.StashKey[Evaluator] = pytest.StashKey()
 
 REQUIRED = "eval.required"
 """The property of a test's report that says how many thresholds its code has declared so far."""
+
+INSTRUMENT = "eval.instrument"
+"""The property of a failed test that fails for nothing but what could not be compared."""

@@ -10,6 +10,8 @@ from typing import NamedTuple
 import pytest
 
 DEFAULT_MODEL = "baseline:listener"
+INCONCLUSIVE = ("pass", "warn", "fail")
+REPORT_AUDIO = ("none", "flips", "all")
 
 _LISTS = {
     "model": (
@@ -45,8 +47,24 @@ _VALUES = {
     ),
     "max-cost": ("USD", "what this run may spend on models whose prices are known"),
     "max-requests": ("N", "how many requests this run may send to servers of others"),
+    "baseline": (
+        "FILE|RUN|last|REF:PATH",
+        "hold every eval against this: a baseline file, an earlier run, the last one, or a file of a git ref",
+    ),
+    "max-drop": (
+        "MARGIN",
+        "how far below the baseline an eval's headline may be, as 1pp or 0.01 (default 1pp; none: only declared lines)",
+    ),
+    "alpha": ("P", "the chance of calling any unchanged eval of the run regressed (default 0.05)"),
+    "inconclusive": ("pass|warn|fail", "what an eval does that neither passes nor regressed (default warn)"),
+    "max-unmatched": ("SHARE", "samples without a counterpart in the baseline that are allowed, as 5% (the default)"),
     "config": ("FILE", "thresholds (default audiobench.toml, else [tool.audiobench] in pyproject.toml)"),
     "reports": ("FOLDER", "where runs are written (default reports)"),
+    "report-audio": (
+        "none|flips|all",
+        "whose sound report.html holds: the samples that changed since the baseline, or a few wrong ones (flips, the "
+        "default), as many as fit (all), or nobody's",
+    ),
     "run": ("NAME", "this run's name under the reports folder (default: date, time and a random end)"),
 }
 
@@ -89,6 +107,12 @@ class Options(NamedTuple):
     serve_command: str
     max_cost_usd: float | None
     max_requests: int | None
+    baseline: str
+    max_drop: str
+    alpha: float
+    inconclusive: str
+    max_unmatched: float
+    report_audio: str
 
 
 def read_options(config: pytest.Config) -> Options:
@@ -118,6 +142,12 @@ def read_options(config: pytest.Config) -> Options:
         serve_command=_value(config, "serve-command"),
         max_cost_usd=_decimal(config, "max-cost"),
         max_requests=_whole(config, "max-requests", least=1),
+        baseline=_value(config, "baseline"),
+        max_drop=_value(config, "max-drop").strip(),
+        alpha=_share(config, "alpha", 0.05, most=0.5),
+        inconclusive=_one_of(config, "inconclusive", INCONCLUSIVE),
+        max_unmatched=_share(config, "max-unmatched", 0.05),
+        report_audio=_one_of(config, "report-audio", REPORT_AUDIO),
     )
 
 
@@ -169,6 +199,29 @@ def _decimal(config: pytest.Config, name: str) -> float | None:
     if not 0 <= value < math.inf:
         raise pytest.UsageError(f"--ab-{name} takes a number from 0 up, not {text!r}")
     return value
+
+
+def _share(config: pytest.Config, name: str, default: float, most: float = 1.0) -> float:
+    """A share of one, as 0.05 or 5%: above 0 up to ``most`` where that is no whole, else from 0 to 1."""
+    text = _value(config, name).strip()
+    if not text:
+        return default
+    try:
+        value = float(f"{text[:-1]}e-2" if text.endswith("%") else text)
+    except ValueError:
+        value = math.nan
+    if not (0.0 < value <= most if most < 1.0 else 0.0 <= value <= 1.0):
+        allowed = f"above 0 up to {most:g}" if most < 1.0 else "from 0 to 1, or a percentage,"
+        raise pytest.UsageError(f"--ab-{name} takes a number {allowed}, not {text!r}")
+    return value
+
+
+def _one_of(config: pytest.Config, name: str, allowed: tuple[str, ...]) -> str:
+    """One of ``allowed``, the second where nothing is said."""
+    text = _value(config, name) or allowed[1]
+    if text not in allowed:
+        raise pytest.UsageError(f"--ab-{name} takes {', '.join(allowed[:-1])} or {allowed[-1]}, not {text!r}")
+    return text
 
 
 def _refresh(config: pytest.Config) -> bool:

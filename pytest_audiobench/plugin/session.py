@@ -12,15 +12,19 @@ from pathlib import Path
 import pytest
 
 from pytest_audiobench.audio.index import AudioIndex
+from pytest_audiobench.comparing.sources import baseline_from
 from pytest_audiobench.datasets.dataset import Places
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.gate.config import Rules, find_rules
+from pytest_audiobench.gate.lines import NO_MARGIN
+from pytest_audiobench.gate.margins import read_margin
 from pytest_audiobench.models.model import Hearing, Model
 from pytest_audiobench.models.registry import make, with_run_wide
 from pytest_audiobench.models.remote.budget import Budget
 from pytest_audiobench.models.remote.endpoint import check_apart
 from pytest_audiobench.models.spec import ModelSpec, parse_specs, written
 from pytest_audiobench.plugin import served, worker
+from pytest_audiobench.plugin.gating import Gate
 from pytest_audiobench.plugin.options import Options, base
 from pytest_audiobench.plugin.place import RunPlace, keep_out_of_git
 from pytest_audiobench.plugin.progress import Progress
@@ -40,6 +44,8 @@ class EvalSession:
     def __init__(self, config: pytest.Config, options: Options, place: RunPlace, progress: Progress) -> None:
         self.config, self.options, self.place, self.progress = config, options, place, progress
         self.checked = False
+        self.collected: list[str] = []
+        """The names of all evals that were collected, whatever is selected of them."""
         self._handles: dict[str, Handle] = {}
         self._made: list[Handle] = []
 
@@ -76,6 +82,24 @@ class EvalSession:
         """The declared thresholds; metrics that strangers register are known by then."""
         _ = self.registration
         return find_rules(self.config.rootpath, self.options.config)
+
+    @cached_property
+    def gate(self) -> Gate | None:
+        """What every eval is held against, with ``--ab-baseline``. Raises UsageError for a bad margin or baseline."""
+        options = self.options
+        if options.max_drop and options.max_drop != NO_MARGIN:
+            try:
+                read_margin(options.max_drop)
+            except UsageError as error:
+                raise UsageError(f"--ab-max-drop: {error}, or none for declared lines only") from None
+        if not options.baseline:
+            return None
+        found = worker.baseline_of(self.config) or options.baseline
+        folder = base(self.config, "baseline")
+        baseline = baseline_from(found, options.reports, folder, self.place.run, options.limit)
+        for alias in self.specs:
+            baseline.of(alias)
+        return Gate(baseline, options, self.rules)
 
     @cached_property
     def bench(self) -> Bench:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import pytest
 
 from pytest_audiobench.errors import AudiobenchError
-from pytest_audiobench.gate.table import failure_table
+from pytest_audiobench.gate.table import failure_table, regression_table
 from pytest_audiobench.plugin.evaluator import Evaluator
 from pytest_audiobench.runs.record import Outcome
 
@@ -31,8 +31,9 @@ def settled(evaluator: Evaluator) -> Iterator[None]:
         _conclude(evaluator, "skipped", str(skip))
         raise
     except (Exception, pytest.fail.Exception) as error:
-        evaluator.settle()
-        evaluator.close("failed", str(error))
+        wrong = evaluator.settle()
+        refused = bool(evaluator.refused) and str(error) == evaluator.refused
+        evaluator.close("failed", str(error), refused and all(one.instrument for one in wrong))
         raise
     if mistake:
         evaluator.settle()
@@ -43,15 +44,21 @@ def settled(evaluator: Evaluator) -> Iterator[None]:
 
 def _conclude(evaluator: Evaluator, outcome: Outcome, message: str) -> None:
     wrong = evaluator.settle()
-    evaluator.close("failed" if wrong else outcome, "; ".join(wrong) or message)
+    texts = [one.text for one in wrong]
+    instrument = bool(wrong) and all(one.instrument for one in wrong)
+    evaluator.close("failed" if wrong else outcome, "; ".join(texts) or message, instrument)
     if wrong:
-        pytest.fail("\n".join([*tables(evaluator), *evaluator.beyond_tables] or wrong), pytrace=False)
+        pytest.fail("\n".join([*tables(evaluator), *evaluator.beyond_tables] or texts), pytrace=False)
 
 
 def tables(evaluator: Evaluator) -> list[str]:
     """The evals' tables, as they are printed when one fails."""
-    records = [result.record for result in evaluator.results]
-    return [f"{one.eval} ({one.model})\n\n{failure_table(one.metrics, one.verdicts, one.readings)}" for one in records]
+    found = []
+    for one in evaluator.records:
+        parts = [failure_table(one.metrics, one.verdicts, one.readings)] if one.readings else []
+        parts += [regression_table(one.regressions, one.readings)] if one.regressions else []
+        found.append("\n\n".join([f"{one.eval} ({one.model})", *parts]))
+    return found
 
 
 def describe(report: pytest.TestReport, evaluator: Evaluator) -> None:

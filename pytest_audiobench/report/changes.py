@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pytest_audiobench.gate.regression import p_text
+from pytest_audiobench.gate.sentences import line_text, p_text, subject_text
 from pytest_audiobench.metrics.units import FRACTIONS, POINTS
 from pytest_audiobench.report.figures import drawn, group_text, interval_text, unit_text, value_text
+from pytest_audiobench.runs.record import RegressionRecord
 
 Json = Mapping[str, Any]
 
@@ -44,16 +45,18 @@ class LeftOut:
 class Change:
     """One regression line of one eval and what became of it.
 
-    All texts but ``eval``, ``model`` and those of the sample's data are ready to read. A drop is positive where this
-    run is worse; ``at``, ``low``, ``high``, ``most`` (the one-sided bound) and ``limit`` (the margin) are where it is
-    drawn, in ``unit``.
+    ``subject`` is ``accuracy[hop=multi]`` and ``line`` the whole as it is declared. All texts but ``eval``, ``model``
+    and those of the sample's data are ready to read. A drop is positive where this run is worse; ``at``, ``low``,
+    ``high``, ``most`` (the one-sided bound) and ``limit`` (the margin) are where it is drawn, in ``unit``.
     """
 
     eval: str
     model: str
     mark: str
-    tone: str
+    tone: Literal["good", "bad", "warn"]
     status: str
+    subject: str
+    line: str
     metric: str
     reading: str
     group: str
@@ -168,6 +171,8 @@ def _change(item: Json, line: Json) -> Change:
     mark, tone, status = _STATUSES[line["status"]]
     unit = line["unit"]
     fraction = unit in FRACTIONS
+    record = RegressionRecord(**line)
+    headline = item["readings"][0]["name"] if item["readings"] else None
     # The sign of a bound that a margin is held against says no more than its number does.
     bound, margin, detectable = (drop_text(line[name], unit) for name in ("bound", "margin", "detectable"))
     return Change(
@@ -176,6 +181,8 @@ def _change(item: Json, line: Json) -> Change:
         mark=mark,
         tone=tone,
         status=status,
+        subject=subject_text(record, headline),
+        line=line_text(record, headline),
         metric=line["metric"],
         reading=line["reading"],
         group=group_text(line["group"]),

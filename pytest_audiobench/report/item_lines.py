@@ -8,15 +8,21 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_audiobench.datasets.sample import Field
+from pytest_audiobench.gate.pairing import Pairs
+from pytest_audiobench.metrics.drops import moved
+from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.models.messages import Output, Response
 from pytest_audiobench.report.parts import Lines
 from pytest_audiobench.runs.answers import Answered
 from pytest_audiobench.runs.evaluate import Evaluation
+from pytest_audiobench.runs.record import ItemRecord
 from pytest_audiobench.runs.requests import messages_payload
 from pytest_audiobench.runs.scoring import Scored
 from pytest_audiobench.runs.sides import cluster_of
 
 Row = dict[str, Any]
+CHANGES = {1: "worse", -1: "better", 0: "same"}
+"""What became of a sample's own score, by :func:`pytest_audiobench.metrics.drops.moved`."""
 
 
 def lines_of(evaluation: Evaluation) -> Lines:
@@ -33,6 +39,28 @@ def lines_of(evaluation: Evaluation) -> Lines:
         cluster=evaluation.slice.dataset.cluster,
     )
     return writer.lines(evaluation.answered, evaluation.rows)
+
+
+def compared_lines(record: ItemRecord, pairs: Pairs | None) -> Iterator[Row]:
+    """What the baseline holds of each sample in a pair, as the headline reads it, in the rows' order; none for None."""
+    reading = record.readings[0].name
+    kind = metric_kind(record.metrics[0].name)
+    for before, after in pairs.rows if pairs else ():
+        earlier, later = before.scores[reading], after.scores[reading]
+        yield {
+            "eval": record.eval,
+            "model": record.model,
+            "sample_id": after.sample_id,
+            "epoch": after.epoch,
+            "reading": reading,
+            "change": CHANGES[moved(kind, earlier, later)] if earlier is not None and later is not None else "same",
+            "before": {
+                "status": before.statuses[reading],
+                "scores": None if earlier is None else dict(earlier),
+                "text": before.text,
+                "failures": list(before.failures),
+            },
+        }
 
 
 @dataclass(frozen=True)

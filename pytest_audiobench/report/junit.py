@@ -3,35 +3,89 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-from pytest_audiobench.runs.record import ItemRecord
+from pytest_audiobench.gate.sentences import line_text, subject_text
+from pytest_audiobench.report.figures import printable
+from pytest_audiobench.runs.record import ItemRecord, RegressionRecord
 from pytest_audiobench.runs.result import metric_key
 
 _TARGET = re.compile(r"\s*([A-Za-z][\w-]*(?:\[[^\]]*\])?)")
+_MOST = 400
+"""Properties of an item: with every report they cross from a worker to the controller."""
+_LONGEST = 500
 
 
 def properties(item: ItemRecord) -> list[tuple[str, str]]:
-    """Name and text pairs: numbers, thresholds with their verdicts, protocols' signatures, coverage and hashes.
+    """Name and text pairs: verdicts and numbers, protocols' signatures, coverage and hashes.
 
     A metric's are ``eval.<metric>.score``, ``.lower``, ``.upper``, ``.n``, ``.threshold`` and ``.passed``, where
-    ``<metric>`` is ``accuracy``, or ``accuracy[protocol=mmau-string]`` beside the headline. Groups, which can be
-    hundreds, have properties only where a threshold names them.
-    A number that does not exist has no property.
+    ``<metric>`` is ``accuracy``, or ``accuracy[protocol=mmau-string]`` beside the headline. A regression line's are
+    ``eval.<metric>.regression`` (the line), ``.verdict``, ``.baseline``, ``.drop``, ``.drop.lower``, ``.drop.upper``,
+    ``.drop.bound``, ``.drop.detectable``, ``.margin``, ``.p``, ``.pairs``, ``.worse`` and ``.better``. Groups, which
+    can be hundreds, have properties only where a threshold or a regression line names them.
+    A number that does not exist has no property. Names and texts hold printable characters only, since pytest writes
+    a property's name into the XML as it is; at most 400 properties of 500 characters.
     """
+    found = list(_properties(item))
+    if len(found) > _MOST:
+        found = [*found[: _MOST - 1], ("eval.properties_left_out", str(len(found) - _MOST + 1))]
+    return [(_clean(name), _clean(text)) for name, text in found]
+
+
+def _properties(item: ItemRecord) -> Iterator[tuple[str, str]]:
     headline = item.readings[0].name if item.readings else ""
-    found = [("eval.name", item.eval), ("eval.model", item.model), ("eval.outcome", item.outcome)]
-    for metric in (metric for metric in item.metrics if not metric.group):
-        name = f"eval.{metric_key(metric, headline)}"
-        numbers = {"score": metric.value, "lower": metric.lower, "upper": metric.upper, "n": metric.n}
-        found += [(f"{name}.{what}", repr(number)) for what, number in numbers.items() if number is not None]
+    yield from (("eval.name", item.eval), ("eval.model", item.model), ("eval.outcome", item.outcome))
+    for name in ("input_hash", "run_hash", "score_hash"):
+        if name in item.hashes:
+            yield f"eval.{name}", item.hashes[name]
+    for status, count in (item.readings[0].coverage if item.readings else {}).items():
+        yield f"eval.coverage.{status}", str(count)
     for verdict in item.verdicts:
         target = _TARGET.match(verdict.threshold)
         name = f"eval.{target[1] if target else 'check'}"
-        found.append((f"{name}.threshold", verdict.threshold))
-        found.append((f"{name}.passed", {"pass": "true", "fail": "false"}.get(verdict.status, verdict.status)))
+        yield f"{name}.threshold", verdict.threshold
+        yield f"{name}.passed", {"pass": "true", "fail": "false"}.get(verdict.status, verdict.status)
+    for regression in item.regressions:
+        yield from _regression(regression, headline)
+    for metric in (metric for metric in item.metrics if not metric.group):
+        numbers = {"score": metric.value, "lower": metric.lower, "upper": metric.upper, "n": metric.n}
+        yield from _numbers(f"eval.{metric_key(metric, headline)}", numbers)
     for reading in item.readings:
-        found.append((f"eval.protocol.{reading.name}", reading.signature))
-    for status, count in (item.readings[0].coverage if item.readings else {}).items():
-        found.append((f"eval.coverage.{status}", str(count)))
-    hashes = ("input_hash", "run_hash", "score_hash")
-    return found + [(f"eval.{name}", item.hashes[name]) for name in hashes if name in item.hashes]
+        yield f"eval.protocol.{reading.name}", reading.signature
+
+
+def _regression(one: RegressionRecord, headline: str) -> Iterator[tuple[str, str]]:
+    name = f"eval.{subject_text(one, headline)}"
+    yield f"{name}.regression", line_text(one, headline)
+    yield f"{name}.verdict", one.status
+    yield from _numbers(
+        name,
+        {
+            "baseline": one.baseline,
+            "drop": one.drop,
+            "drop.lower": one.lower,
+            "drop.upper": one.upper,
+            "drop.bound": one.bound,
+            "drop.detectable": one.detectable,
+            "margin": one.margin,
+            "p": one.p,
+            "pairs": one.pairs,
+            "worse": one.worse,
+            "better": one.better,
+        },
+    )
+
+
+def _numbers(name: str, numbers: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    # A NumPy float here would end an xdist worker and leave exit code 0.
+    return ((f"{name}.{what}", repr(_plain(number))) for what, number in numbers.items() if number is not None)
+
+
+def _plain(number: Any) -> float:
+    return int(number) if isinstance(number, int) else float(number)
+
+
+def _clean(text: str) -> str:
+    return printable(text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…")

@@ -65,6 +65,13 @@ class Run:
         return _frame(of_items + of_suites)
 
     @cached_property
+    def regressions(self) -> DataFrame:
+        """One row per line that was held against the baseline; columns as :class:`RegressionRecord` has them."""
+        return _frame(
+            [_regression_row(item, one) for item in self.record["items"] for one in item.get("regressions", ())]
+        )
+
+    @cached_property
     def samples(self) -> DataFrame:
         """One row per sample × epoch × reading; statistics as ``score.correct``, group fields as ``group.hop``."""
         return _frame([row for one in self.rows() for row in _sample_rows(one)])
@@ -124,6 +131,7 @@ def _item_row(item: Mapping[str, Any]) -> dict[str, Any]:
         "warnings",
         "agreement",
         "verdicts",
+        "regressions",
         "taken",
         "speed",
     )
@@ -131,6 +139,7 @@ def _item_row(item: Mapping[str, Any]) -> dict[str, Any]:
     return {
         **{name: value for name, value in item.items() if name not in nested},
         "verdicts": ", ".join(verdict["status"] for verdict in item["verdicts"]),
+        "regressions": ", ".join(one["status"] for one in item.get("regressions", ())),
         **_prefixed("coverage", coverage),
         **_prefixed("asking", item["asking"]),
         **_prefixed("hashes", item["hashes"]),
@@ -147,6 +156,19 @@ def _metric_row(eval_: str | None, suite: str, owner: Mapping[str, Any], metric:
         **metric,
         "group": group,
         **_prefixed("group", metric["group"]),
+    }
+
+
+def _regression_row(item: Mapping[str, Any], one: Mapping[str, Any]) -> dict[str, Any]:
+    nested = ("group", "left_out", "examples")
+    return {
+        "eval": item["eval"],
+        "suite": item["suite"],
+        "model": item["model"],
+        **{name: value for name, value in one.items() if name not in nested},
+        "group": ",".join(f"{name}={value}" for name, value in one["group"].items()),
+        **_prefixed("group", one["group"]),
+        **_prefixed("left_out", one["left_out"]),
     }
 
 

@@ -1,4 +1,4 @@
-"""A run's summary in Markdown, for the page of a CI job."""
+"""A run's summary in Markdown, for the page of a CI job: verdicts first."""
 
 from __future__ import annotations
 
@@ -7,13 +7,21 @@ from pathlib import Path
 from typing import Any
 
 from pytest_audiobench.report import beneath, sweep_text, view
+from pytest_audiobench.report.changes import Change
 from pytest_audiobench.report.escapes import escaped as escaped
+from pytest_audiobench.report.overall import PASS, baseline_text, overall, regression_lines
 
 _MOST_ROWS = 200
 """GitHub refuses a step's summary beyond 1 MiB; a row is under a kilobyte or so."""
 _MOST_TABLES = 20
 _HEAD = ("Eval", "Model", "Metric", "Value", "Interval", "n", "Answered", "Verdict")
 _ALIGNED = (":--", ":--", ":--", "--:", "--:", "--:", "--:", ":--")
+_REGRESSIONS = (
+    *("Verdict", "Eval", "Metric", "Baseline → now", "Drop (95 % interval)"),
+    *("Flips", "n", "Smallest drop seen 4 times in 5"),
+)
+LONGEST_NAME, LONGEST_DETAIL = 120, 600
+"""Characters of a name and of a sentence, before they are escaped."""
 
 
 def append_summary(path: Path, run: Mapping[str, Any]) -> None:
@@ -28,18 +36,18 @@ def summary(run: Mapping[str, Any]) -> str:
 
 
 def _lines(run: Mapping[str, Any]) -> Iterator[str]:
-    yield f"## {escaped(run['run'])}: {view.exit_text(run)}"
+    verdict = overall(run)
+    told = f" – {verdict.counts}" if verdict.counts else ""
+    yield f"## {sign(verdict.tone)} {escaped(run['run'])}: {verdict.word}{told}"
     yield ""
+    yield from _regressions(run)
     for banner in view.banners(run):
         yield f"> **{escaped(banner.text)}**"
         yield ">"
     yield ""
-    rows = [*_eval_rows(run), *_suite_rows(run)]
+    head, rows = eval_table(run)
     if rows:
-        yield _row(_HEAD)
-        yield _row(_ALIGNED)
-        yield from map(_row, rows[:_MOST_ROWS])
-        yield ""
+        yield from (*head, *rows[:_MOST_ROWS], "")
     if len(rows) > _MOST_ROWS:
         yield f"{len(rows) - _MOST_ROWS} more rows are in run.json."
         yield ""
@@ -48,16 +56,66 @@ def _lines(run: Mapping[str, Any]) -> Iterator[str]:
     yield from _bullets(run)
 
 
+def _regressions(run: Mapping[str, Any]) -> Iterator[str]:
+    """What became of the regression lines: a table, the worst first, and a sentence for each that is no pass."""
+    lines = regression_lines(run)
+    if not lines:
+        return
+    several = len(view.aliases(run)) > 1
+    yield f"Held against {escaped(baseline_text(run))}. {overall(run).advice}"
+    yield ""
+    yield from regression_head()
+    yield from (regression_row(one, several) for one in lines[:_MOST_ROWS])
+    yield ""
+    if len(lines) > _MOST_ROWS:
+        yield from (f"{len(lines) - _MOST_ROWS} more lines are in run.json.", "")
+    doubtful = [one for one in lines[:_MOST_ROWS] if one.status != PASS]
+    yield from (f"- {regression_sentence(one, several)}" for one in doubtful)
+    if doubtful:
+        yield ""
+
+
+def regression_head() -> tuple[str, str]:
+    """The first two lines of a table of regression lines."""
+    return _row(_REGRESSIONS), _row((*_ALIGNED[:3], *("--:",) * 5))
+
+
+def regression_row(one: Change, several: bool) -> str:
+    """A regression line's row; its model is named where there are ``several``."""
+    change = "–" if one.at is None else f"{one.before} → {one.now}"
+    drop = f"{one.drop} ({one.interval})" if one.interval else one.drop
+    flips = f"{one.worse} worse, {one.better} better" if one.pairs else "–"
+    texts = (called(one.eval, one.model, several), one.subject, change, drop, flips, str(one.pairs))
+    cells = (escaped(text, LONGEST_NAME) for text in (*texts, one.detectable))
+    return _row((f"{one.mark} **{one.status}**", *cells))
+
+
+def regression_sentence(one: Change, several: bool) -> str:
+    """The line, its verdict and the formula that it follows from."""
+    name = escaped(called(one.eval, one.model, several), LONGEST_NAME)
+    return f"{one.mark} **{name}** {escaped(f'{one.line}: {one.status}: {one.detail}', LONGEST_DETAIL)}"
+
+
+def called(eval_: str, model: str, several: bool) -> str:
+    """An eval's name, with the model's where there are ``several``."""
+    return f"{eval_} · {model}" if several else eval_
+
+
+def eval_table(run: Mapping[str, Any]) -> tuple[tuple[str, str], list[str]]:
+    """The first two lines of the table of all numbers, and its rows: evals, then suites pooled."""
+    return (_row(_HEAD), _row(_ALIGNED)), [_row(cells) for cells in (*_eval_rows(run), *_suite_rows(run))]
+
+
 def _eval_rows(run: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
     for one in view.evals(run):
         first = True
         for block in view.unfolded(one.blocks):
             for figure in block.figures:
-                verdict = f"{_sign(one.tone)} {one.verdict}" if first else ""
+                verdict = f"{sign(one.tone)} {one.verdict}" if first else ""
                 yield _cells(one.name, one.model, block, figure, verdict)
                 first = False
         if first:
-            yield (escaped(one.name), escaped(one.model), "", "", "", "", "", f"{_sign(one.tone)} {one.verdict}")
+            yield (escaped(one.name), escaped(one.model), "", "", "", "", "", f"{sign(one.tone)} {one.verdict}")
 
 
 def _suite_rows(run: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
@@ -98,7 +156,8 @@ def _bullets(run: Mapping[str, Any]) -> Iterator[str]:
     yield f"- input hash {str(run['hashes']['input_hash'])[:16]}, run hash {str(run['hashes']['run_hash'])[:16]}"
 
 
-def _sign(tone: view.Tone) -> str:
+def sign(tone: view.Tone) -> str:
+    """A mark that says in a sign what the colour says."""
     return {"good": "✓", "bad": "✗", "warn": "!", "plain": ""}[tone]
 
 

@@ -1,4 +1,4 @@
-"""The parts of a run: four files that one item leaves at its end, which the run's files are merged from."""
+"""The parts of a run: the files that one item leaves at its end, which the run's files are merged from."""
 
 from __future__ import annotations
 
@@ -12,21 +12,27 @@ from typing import Any, NamedTuple
 from pytest_audiobench.errors import FatalError
 from pytest_audiobench.identity import digest
 from pytest_audiobench.report.atomic import replacing, write_text
-from pytest_audiobench.report.lines import encode_line
+from pytest_audiobench.report.lines import encode_line, write_lines
 from pytest_audiobench.runs.record import ItemRecord
 
 FOLDER = "parts"
 KINDS = ("predictions", "processed", "scored")
+COMPARED = "compared"
+"""The kind of lines that only a run with a baseline has."""
 
 Rows = Iterable[Mapping[str, Any]]
 
 
 class Lines(NamedTuple):
-    """An item's rows for each of the three line files, in one and the same order of samples and epochs."""
+    """An item's rows for each of the line files, in one and the same order of samples and epochs.
 
-    predictions: Rows
-    processed: Rows
-    scored: Rows
+    ``compared`` holds what a baseline said of the samples in a pair, None where the run has none.
+    """
+
+    predictions: Rows = ()
+    processed: Rows = ()
+    scored: Rows = ()
+    compared: Rows | None = None
 
 
 @dataclass(frozen=True)
@@ -47,20 +53,22 @@ def stem(item: ItemRecord) -> str:
 
 
 def write_part(folder: Path, item: ItemRecord, lines: Lines) -> None:
-    """Write an item's four files into the parts' ``folder``; its record comes last and marks the part as whole."""
+    """Write an item's files into the parts' ``folder``; its record comes last and marks the part as whole."""
     with adding_lines(folder, stem(item)) as add:
         add(lines)
+    if lines.compared is not None:
+        write_lines(folder / f"{stem(item)}.{COMPARED}.jsonl", lines.compared)
     write_record(folder, item)
 
 
 @contextmanager
 def adding_lines(folder: Path, own: str) -> Iterator[Callable[[Lines], None]]:
-    """A function that adds lines to the three files of the part ``own``; they appear when the block ends well."""
+    """A function that adds lines to the first three files of the part ``own``; they appear when the block ends well."""
     with ExitStack() as files:
         opened = [files.enter_context(replacing(folder / f"{own}.{kind}.jsonl")) for kind in KINDS]
 
         def add(lines: Lines) -> None:
-            for file, rows in zip(opened, lines, strict=True):
+            for file, rows in zip(opened, (lines.predictions, lines.processed, lines.scored), strict=True):
                 file.writelines(map(encode_line, rows))
 
         yield add

@@ -28,6 +28,8 @@ LINE_FILES = {
     "processed": "processed_predictions.jsonl",
     "scored": "scored_predictions.jsonl",
 }
+COMPARED_FILE = "compared_predictions.jsonl"
+"""What the baseline said of the samples in a pair; only a run with a baseline has it."""
 
 _COPY_BYTES = 1 << 20
 
@@ -46,6 +48,7 @@ class Heading:
     models: Sequence[Mapping[str, Any]]
     runtime: Mapping[str, Any]
     notes: Sequence[str] = field(default_factory=tuple)
+    baseline: Mapping[str, Any] | None = None
 
 
 def collect(folder: Path, heading: Heading) -> dict[str, Any]:
@@ -57,7 +60,8 @@ def collect(folder: Path, heading: Heading) -> dict[str, Any]:
     if (folder / RECORD).exists():
         raise FatalError(f"{folder} already holds a finished run: give this one another name")
     found = parts.whole_parts(folder / parts.FOLDER)
-    notes = [*heading.notes, *_merge(folder, found)]
+    files = {**LINE_FILES, **({parts.COMPARED: COMPARED_FILE} if heading.baseline is not None else {})}
+    notes = [*heading.notes, *_merge(folder, found, files)]
     lost = parts.unfinished(folder / parts.FOLDER)
     if lost:
         notes.append(
@@ -101,9 +105,9 @@ def _with_speed(model: Mapping[str, Any], items: Sequence[Mapping[str, Any]]) ->
     return {**model, "speed": [asdict(figure) for figure in speed.figures(taken)]}
 
 
-def _merge(folder: Path, found: Sequence[Part]) -> list[str]:
+def _merge(folder: Path, found: Sequence[Part], files: Mapping[str, str]) -> list[str]:
     missing: dict[str, None] = {}
-    for kind, name in LINE_FILES.items():
+    for kind, name in files.items():
         with replacing(folder / name) as merged:
             for part in found:
                 try:

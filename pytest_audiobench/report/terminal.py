@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from pytest_audiobench.report import beneath, sweep_text, view
+from pytest_audiobench.report.changes import Change
 from pytest_audiobench.report.figures import printable
+from pytest_audiobench.report.overall import PASS, baseline_text, overall, regression_lines
 from pytest_audiobench.report.view import Block
 
 Style: TypeAlias = Literal["", "bold", "green", "red", "yellow", "light"]
@@ -18,6 +21,11 @@ Line: TypeAlias = tuple[str, Style]
 _STYLES: Mapping[view.Tone, Style] = {"good": "green", "bad": "red", "warn": "yellow", "plain": ""}
 _HEAD = ("eval", "model", "metric", "value", "interval", "n", "answered", "verdict")
 _RIGHT = (3, 4, 5, 6)
+_REGRESSIONS = ("verdict", "line", "before", "now", "drop", "interval", "flips", "n")
+_RIGHT_OF_REGRESSIONS = range(2, 8)
+
+_HELD = "\N{NO-BREAK SPACE}"
+"""Stands for the spaces within a cell while a row is broken between its cells."""
 
 
 class _Entry(NamedTuple):
@@ -26,18 +34,32 @@ class _Entry(NamedTuple):
 
 
 def summary_lines(run: Mapping[str, Any], width: int) -> list[Line]:
-    """The run in a table without colours; names stand on lines of their own where ``width`` columns are too few.
+    """The run as lines of at most ``width`` columns, without colours.
 
     Evals first, then suites pooled, how far many protocols lie apart, what went wrong, failed checks, the protocols'
-    signatures, and the run's notes.
+    signatures and the run's notes; then, where the eye rests, what became of the regression lines.
+    Where ``width`` is too small for a table, names stand on lines of their own; texts are wrapped.
     """
+    banners = [(banner.text, _STYLES[banner.tone]) for banner in view.banners(run) if not banner.is_verdict]
+    lines = [*_numbers(run, width), *_noted(run), *_regressions(run, width), *banners]
+    return [one for text, style in lines for one in _fitted(text, style, width)]
+
+
+def verdict_lines(run: Mapping[str, Any], width: int) -> list[Line]:
+    """The run's verdict, how it came about, and what a reader should do."""
+    verdict = overall(run)
+    told = f" ({verdict.counts})" if verdict.counts else ""
+    return list(_fitted(printable(f"{verdict.word}{told}. {verdict.advice}"), _STYLES[verdict.tone], width))
+
+
+def _numbers(run: Mapping[str, Any], width: int) -> list[Line]:
     several = len(view.aliases(run)) > 1
     # What a control measured is in the differences that were recorded against it; the page shows it in full.
     measured = [one for one in view.evals(run) if (one.blocks or one.verdict != "skipped") and one.verdict != "control"]
     evals = [_without_model(entry, several) for one in measured for entry in _entries(one)]
     suites = [_without_model(entry, several) for suite in view.suites(run) for entry in _suite(suite)]
     if not evals:
-        return [(banner.text, "red") for banner in view.banners(run)] + _noted(run)
+        return []
     lines = _table(_without_model(_Entry(_HEAD, "bold"), several), evals, suites, width)
     for name, sweep, marks in beneath.side_tables(run):
         lines += [("", ""), (sweep_text.title(name, sweep), "bold")]
@@ -47,8 +69,60 @@ def summary_lines(run: Mapping[str, Any], width: int) -> list[Line]:
     lines += list(_failures(run))
     lines += [(printable(f"{name}: {'; '.join(found)}"), "light") for name, found in beneath.signatures(run).items()]
     lines += list(_models(run))
-    lines += [(banner.text, _STYLES[banner.tone]) for banner in view.banners(run)]
-    return lines + _noted(run)
+    return lines
+
+
+def _regressions(run: Mapping[str, Any], width: int) -> Iterator[Line]:
+    """A table of the regression lines, the worst last; beneath each that is no pass the formula that it follows from.
+
+    The verdict stands in the first column, so that nothing before it can push it off the line.
+    """
+    found = regression_lines(run)
+    if not found:
+        return
+    yield "", ""
+    yield printable(f"held against {baseline_text(run)}"), "bold"
+    several = len(view.aliases(run)) > 1
+    rows = [_regression_row(one, several) for one in reversed(found)]
+    widths = [max(map(len, column)) for column in zip(_REGRESSIONS, *rows, strict=True)]
+    wide = sum(widths) + 2 * (len(widths) - 1) <= width
+    if not wide:
+        widths[1] = 0
+    yield from ((line, "bold") for line in _lines(_REGRESSIONS, widths, width, _RIGHT_OF_REGRESSIONS))
+    for one, row in zip(reversed(found), rows, strict=True):
+        style = _STYLES[one.tone]
+        if not wide:
+            yield _cut_in_the_middle(row[1], width), style
+        yield from ((line, style) for line in _lines(row, widths, width, _RIGHT_OF_REGRESSIONS))
+        if one.status != PASS:
+            yield f"    {printable(one.detail)}", style
+
+
+def _regression_row(one: Change, several: bool) -> tuple[str, ...]:
+    name = f"{one.eval} · {one.model}" if several else one.eval
+    flips = f"-{one.worse} +{one.better}" if one.pairs else ""
+    interval = f"[{one.interval}]" if one.interval else ""
+    numbers = ("", "", "") if one.at is None else (one.before, one.now, one.drop)
+    cells = (one.status, f"{name}: {one.line}", *numbers, interval, flips, str(one.pairs))
+    return tuple(map(printable, cells))
+
+
+def _fitted(text: str, style: Style, width: int) -> Iterator[Line]:
+    """``text`` wrapped at words, the further lines indented; a word longer than a line is broken."""
+    if len(text) <= width:
+        yield text, style
+        return
+    indent = " " * (len(text) - len(text.lstrip()))
+    wrapped = textwrap.wrap(text.strip(), max(width, 20), initial_indent=indent, subsequent_indent=f"{indent}  ")
+    yield from ((line, style) for line in wrapped)
+
+
+def _cut_in_the_middle(text: str, width: int) -> str:
+    """What differs between long names is at their ends, so the middle goes."""
+    if len(text) <= width:
+        return text
+    left = (width - 1) // 2
+    return f"{text[:left]}…{text[len(text) - (width - 1 - left) :]}"
 
 
 def _models(run: Mapping[str, Any]) -> Iterator[Line]:
@@ -133,7 +207,7 @@ def _table(head: _Entry, evals: Sequence[_Entry], suites: Sequence[_Entry], widt
     if sum(_widths(entries)) + 2 * (len(_HEAD) - 1) > width:
         entries = [one for entry in entries for one in _stacked(entry, width)]
     widths = _widths(entries)
-    return [(_line(entry.cells, widths), entry.style) for entry in entries]
+    return [(line, entry.style) for entry in entries for line in _lines(entry.cells, widths, width)]
 
 
 def _widths(entries: Sequence[_Entry]) -> list[int]:
@@ -145,21 +219,25 @@ def _stacked(entry: _Entry, width: int) -> Iterator[_Entry]:
     """Where the table is too wide, names go onto lines of their own, in full."""
     name = " · ".join(filter(None, entry.cells[:2]))
     if name and name != _HEAD[0]:
-        name = name if len(name) <= width else name[: width - 1] + "…"
-        yield _Entry((name, *("",) * (len(_HEAD) - 1)), entry.style)
+        yield _Entry((_cut_in_the_middle(name, width), *("",) * (len(_HEAD) - 1)), entry.style)
     if any(entry.cells[2:]) or not name:
         yield _Entry((" ", "", *entry.cells[2:]), entry.style)
 
 
-def _line(row: Sequence[str], widths: Sequence[int]) -> str:
+def _lines(row: Sequence[str], widths: Sequence[int], width: int, right: Sequence[int] = _RIGHT) -> list[str]:
+    """A row as one line; as several where it is too wide, broken between its cells only."""
     if not any(row[1:]):
-        return row[0].rstrip()
+        return [row[0].rstrip()]
     cells = [
-        text.rjust(width) if column in _RIGHT else text.ljust(width)
-        for column, (text, width) in enumerate(zip(row, widths, strict=True))
-        if width
+        text.rjust(room) if column in right else text.ljust(room)
+        for column, (text, room) in enumerate(zip(row, widths, strict=True))
+        if room
     ]
-    return "  ".join(cells).rstrip()
+    line = "  ".join(cells).rstrip()
+    if len(line) <= width:
+        return [line]
+    whole = "  ".join(text.replace(" ", _HELD) for text, room in zip(row, widths, strict=True) if room and text.strip())
+    return [one.replace(_HELD, " ") for one in textwrap.wrap(whole, width, subsequent_indent="    ")]
 
 
 def _failures(run: Mapping[str, Any]) -> Iterator[Line]:

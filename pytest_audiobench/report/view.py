@@ -30,6 +30,7 @@ _EXITS = {
     3: "stopped by an internal error",
     4: "stopped by a usage error",
     5: "nothing was selected",
+    6: "not comparable, or not measured",
 }
 _SPEED_WORDS = {
     "first_token_s": "first token after ",
@@ -137,10 +138,11 @@ class ModelFacts:
 
 @dataclass(frozen=True)
 class Banner:
-    """What must be known before any number is read."""
+    """What must be known before any number is read; ``is_verdict`` is that the run did not pass."""
 
     tone: Tone
     text: str
+    is_verdict: bool = False
 
 
 def evals(record: Json) -> list[Eval]:
@@ -210,7 +212,7 @@ def _banners(record: Json) -> Iterator[Banner]:
     lost = sum(item["outcome"] == "lost" for item in items)
     errors = sum(reading["coverage"].get("errors", 0) for item in items for reading in item["readings"][:1])
     if record["exit_status"] != 0:
-        yield Banner("bad", f"This run did not pass: {exit_text(record)}.")
+        yield Banner("bad", f"This run did not pass: {exit_text(record)}.", is_verdict=True)
     if not items or skipped == len(items):
         yield Banner("bad", "Nothing was measured: every eval was skipped or none was selected.")
     if lost:

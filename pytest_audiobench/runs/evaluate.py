@@ -47,7 +47,8 @@ class Bench:
 class Item:
     """One eval × model as the run names it; ``index`` is its place in the collection.
 
-    ``samples`` is how many it wants, None for all.
+    ``samples`` is how many it wants, None for all. ``ready`` is called with what is to be asked, before the first
+    request, and may raise to prevent it.
     """
 
     index: int
@@ -59,6 +60,7 @@ class Item:
     part: int = 0
     control: bool = False
     progress: Callable[[int, int], None] = field(default=lambda done, total: None)
+    ready: Callable[[Slice, Protocol], None] = field(default=lambda slice_, protocol: None)
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,7 @@ def _evaluated(bench: Bench, handle: Handle, item: Item, dataset: Dataset, proto
     _check_parts(protocol)
     slice_ = take(dataset, item.places, bench.index, handle, bench.limit, item.samples)
     protocol = protocol.fitting([one.sample for one in slice_.taken])
+    item.ready(slice_, protocol)
     asker = Asker(handle, bench.store, bench.claims, item.progress)
     judges = judges_of(bench, protocol, item.progress)
     answered = gather(slice_, protocol, asker, bench.epochs, judges)

@@ -47,13 +47,7 @@ def item_hashes(
                 if one.epoch == 0
             ]
         ),
-        "settings": digest(
-            [
-                [stage.name, stage.role, stage.task, settings_payload(stage)]
-                for stage in protocol.stages
-                if stage.role == "subject"
-            ]
-        ),
+        "settings": settings_hash(protocol),
         "seeds": digest({"epochs": epochs}),
         "model": model,
     }
@@ -61,6 +55,17 @@ def item_hashes(
     judging = [stage for stage in protocol.stages if stage.role != "subject"]
     verdicts = _verdicts(judging, judges, answered) if judging else ""
     return scored_hashes(slice_.dataset.name, asked, answers, protocol.readings, verdicts)
+
+
+def settings_hash(protocol: Protocol) -> str:
+    """The hash of how the subject is asked, beside what."""
+    return digest(
+        [
+            [stage.name, stage.role, stage.task, settings_payload(stage)]
+            for stage in protocol.stages
+            if stage.role == "subject"
+        ]
+    )
 
 
 def scored_hashes(

@@ -11,10 +11,13 @@ from typing import Any, NamedTuple
 
 from pytest_audiobench.identity import digest_of_trusted
 from pytest_audiobench.metrics.metric import Statistics
+from pytest_audiobench.protocols.protocol import Protocol
+from pytest_audiobench.runs.handle import Handle
+from pytest_audiobench.runs.hashes import settings_hash
 from pytest_audiobench.runs.record import ItemRecord
 from pytest_audiobench.runs.requests import messages_payload
 from pytest_audiobench.runs.scoring import Scored
-from pytest_audiobench.runs.slices import Taken
+from pytest_audiobench.runs.slices import Slice, Taken
 
 DIGITS = 16
 """Hexadecimal digits of a sample's digests: 64 bits tell a changed clip from the same one."""
@@ -95,6 +98,47 @@ def side_of(record: ItemRecord, rows: Mapping[str, Sequence[Scored]], spec: str 
         hashes=record.hashes,
         rows=list(_rows(record, rows)),
     )
+
+
+def side_ahead(eval_: str, handle: Handle, slice_: Slice, protocol: Protocol, epochs: int) -> Side:
+    """The side of an eval that nothing was asked for yet: its rows hold what is certain by now, and no score.
+
+    Each row that can be asked counts as answered, so that what a baseline lacks, or knows with other audio or another
+    prompt, shows before hours of asking.
+    """
+    return Side(
+        source="this run",
+        eval=eval_,
+        suite="",
+        model=handle.alias,
+        spec=handle.spec,
+        dataset=slice_.dataset.name,
+        protocol=protocol.name,
+        epochs=epochs,
+        limited=slice_.limited,
+        cluster=slice_.dataset.cluster,
+        readings={reading.name: reading.signature for reading in protocol.readings},
+        metrics={reading.name: reading.metrics for reading in protocol.readings},
+        hashes={"settings": settings_hash(protocol)},
+        rows=[row for epoch in range(epochs) for row in _rows_ahead(slice_, protocol, epoch)],
+    )
+
+
+def _rows_ahead(slice_: Slice, protocol: Protocol, epoch: int) -> Iterator[SideRow]:
+    first = protocol.stages[0]
+    for taken in slice_.taken:
+        messages = None if taken.error else messages_payload(first.messages(taken.sample, {}))
+        status = "error" if taken.error else "parsed"
+        yield SideRow(
+            sample_id=taken.sample.id,
+            epoch=epoch,
+            audio=audio_digest(taken.clip_keys),
+            prompt=prompt_digest(messages),
+            cluster=None,
+            groups={},
+            statuses=dict.fromkeys([reading.name for reading in protocol.readings], status),
+            scores={reading.name: None if taken.error else {} for reading in protocol.readings},
+        )
 
 
 def measured(pairs: Sequence[tuple[str | None, str]]) -> dict[str, list[str]]:

@@ -96,7 +96,7 @@ def test_the_forms_of_a_threshold(text, expected):
         ("accuracy >= 0,5", "nothing more at character 14"),
         ("accuracy >= 1e1%", "a percentage without an exponent at character 13"),
         ("accuracy >= 0.5 and wer <= 0.1", "nothing more at character 17"),
-        ("accuracy.median >= 0.5", "lower or upper at character 10"),
+        ("accuracy.median >= 0.5", "lower, upper or drop at character 10"),
         ("accuracy.lower[hop=multi] >= 0.5", "one of >=, >, <=, < at character 15"),
         ("accuracy[] >= 0.5", "a field, such as hop at character 10"),
         ("accuracy[hop] >= 0.5", "= and a value at character 13"),

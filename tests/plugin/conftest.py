@@ -58,7 +58,9 @@ class Suite:
 
 
 @pytest.fixture
-def suite(pytester):
+def suite(pytester, monkeypatch):
+    # So that a sentence stands on one line, where a test looks for it.
+    monkeypatch.setenv("COLUMNS", "300")
     return Suite(pytester)
 
 

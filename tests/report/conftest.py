@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +15,7 @@ from pytest_audiobench.identity import digest
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.protocols.failures import FAILURES
 from pytest_audiobench.report import html, run_files
-from pytest_audiobench.report.lines import write_lines
+from pytest_audiobench.report.lines import Row, write_lines
 from pytest_audiobench.report.parts import FOLDER, Lines, write_part
 from pytest_audiobench.report.run_files import Heading
 from pytest_audiobench.report.samples import COMPARED
@@ -38,8 +39,9 @@ class Made:
     """One item to write: ``answers`` are (text, status, right) per sample; status "error" is a failed asking.
 
     ``others`` are further readings by name, ``wording`` the classes of failures that a text shows,
-    ``verdict`` what a judge said of each. ``group_of`` gives a sample's groups by its number, ``truths`` and ``said``
-    the label that is true of it and the one that was read (their letters, by ``CHOICES``).
+    ``verdict`` what a judge said of each; ``amend`` changes a sample's rows of predictions before they are written.
+    ``group_of`` gives a sample's groups by its number, ``truths`` and ``said`` the label that is true of it and the one
+    that was read (their letters, by ``CHOICES``).
     """
 
     index: int
@@ -53,12 +55,14 @@ class Made:
     epochs: int = 1
     outcome: Any = "passed"
     verdicts: list[VerdictRecord] = field(default_factory=list)
+    regressions: list[RegressionRecord] = field(default_factory=list)
     limited: bool = False
     question: str = "Which animal is heard?"
     others: dict[str, Reads] = field(default_factory=dict)
     wording: dict[str, tuple[str, ...]] = field(default_factory=dict)
     control: bool = False
     verdict: str = ""
+    amend: Callable[[int, dict[str, Any]], None] = lambda number, row: None
     regressions: list[RegressionRecord] = field(default_factory=list)
     group_of: Callable[[int], dict[str, str]] | None = None
     truths: Sequence[str] = ()
@@ -171,7 +175,9 @@ class Made:
     def _predictions(self) -> Iterator[dict[str, Any]]:
         n = len(self.answers) // self.epochs
         for number, (text, status, right) in enumerate(self.answers):
-            yield self._base(number) | self._prediction(number % n, text, status, right)
+            made = self._base(number) | self._prediction(number % n, text, status, right)
+            self.amend(number, made)
+            yield made
             if self.verdict:
                 row = self._base(number) | self._prediction(number % n, self.verdict, status, right)
                 yield row | {"stage": "grade", "role": "judge"}
@@ -265,6 +271,16 @@ def regression(status: Any, drop: float | None = None, half: float = 0.02, **cha
     return RegressionRecord(**values | changes)
 
 
+def dropped(status: Any = "regressed", **changes: Any) -> RegressionRecord:
+    """A regression line of a model that fell from 98.8 % to 12.5 % on 80 samples, whatever the verdict on it."""
+    told = {"detail": f"the sentence of a line that is {status}"}
+    if status == "not_comparable":
+        return regression(status, **told | changes)
+    numbers = {"baseline": 0.9875, "value": 0.125, "lower": 0.78, "upper": 0.93, "bound": 0.92, "p": 1e-9}
+    counts = {"detectable": 0.05, "pairs": 80, "worse": 69, "better": 2, "lines": 7}
+    return regression(status, 0.8625, **numbers | counts | told | changes)
+
+
 def heading(**changes: Any) -> Heading:
     values: dict[str, Any] = {
         "run": "2026-11-20-nightly",
@@ -309,12 +325,28 @@ class Runs:
         run_files.finish(folder, record)
         return folder, record
 
+    def gated(self, *items: Made, name: str = "run", before: str = "(a) cat", **changes: Any) -> tuple[Path, Any]:
+        """A finished run that was held against a baseline, whose answers were all right and read ``before``."""
+        folder = self.begun(*items, name=name)
+        record = run_files.collect(folder, heading(**changes)) | {"baseline": BASELINE}
+        right = {"status": "parsed", "scores": {"correct": 1.0}, "text": before, "failures": []}
+        rows = [
+            {name: row[name] for name in ("eval", "model", "sample_id", "epoch", "reading")}
+            | {"change": "same" if row["scores"] == {"correct": 1.0} else "worse", "before": right}
+            for item in items
+            for row in item.lines.scored
+            if row["reading"] == "letters" and row["status"] != "error"
+        ]
+        write_lines(folder / "compared_predictions.jsonl", rows)
+        run_files.finish(folder, record)
+        return folder, record
+
     def page(
         self,
         *items: Made,
         budget_bytes: int = html.BUDGET_BYTES,
         baseline: Mapping[str, Any] | None = None,
-        compared: Sequence[Mapping[str, Any]] = (),
+        compared: Sequence[Row] = (),
         **changes: Any,
     ) -> Path:
         """The page of a finished run, held against ``baseline``, of whose samples ``compared`` tells."""
@@ -332,6 +364,7 @@ class Runs:
 
     heading = staticmethod(heading)
     regression = staticmethod(regression)
+    dropped = staticmethod(dropped)
     baseline: ClassVar[Mapping[str, Any]] = BASELINE
 
 
@@ -346,6 +379,17 @@ class Opened:
 
     page: Any
     complaints: list[str] = field(default_factory=list)
+
+    def choose(self, facet: str, value: str) -> None:
+        """Press a filter's chip."""
+        self.page.get_by_role("group", name=facet).get_by_role(
+            "button", name=re.compile(rf"^(✓ )?{value} [\d,]+$")
+        ).click()
+
+    def counts(self, facet: str) -> dict[str, int]:
+        """How many each chip of a filter would leave."""
+        texts = self.page.get_by_role("group", name=facet).get_by_role("button").all_inner_texts()
+        return {name: int(number.replace(",", "")) for name, _, number in (text.rpartition(" ") for text in texts)}
 
     def samples(self) -> list[str]:
         """The texts of the cards of all samples that match, opened one after the other."""
@@ -388,6 +432,7 @@ def browser() -> Iterator[Any]:
 @pytest.fixture
 def opened(browser: Any) -> Iterator[Any]:
     context = browser.new_context(offline=True)
+    context.set_default_timeout(10_000)
 
     def open_(path: Path) -> Opened:
         one = Opened(context.new_page())

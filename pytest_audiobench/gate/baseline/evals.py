@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from pytest_audiobench.errors import UsageError
 from pytest_audiobench.gate.baseline.contents import COMMON, LONGEST_TEXT, Figure
 from pytest_audiobench.gate.baseline.fields import Fields, Wrong, count, items, number, shown, text, texts
-from pytest_audiobench.metrics.metric import Statistics
+from pytest_audiobench.metrics.metric import MetricKind, Statistics
 from pytest_audiobench.metrics.registry import is_known, metric_kind
 from pytest_audiobench.runs.scoring import SHARES, STATUSES
 from pytest_audiobench.runs.sides import Side, SideRow
@@ -32,10 +33,13 @@ class Whose(NamedTuple):
 
 
 class _Reading(NamedTuple):
+    """``statistics`` are the names that all samples share, None where each has its own; ``scores`` names the place."""
+
     name: str
     signature: str
     statistics: list[str] | None
     figures: list[Figure]
+    scores: str
 
 
 class _Shared(NamedTuple):
@@ -60,7 +64,7 @@ def side_of(value: object, place: str, whose: Whose) -> tuple[Side, dict[str, Se
     groups = {key: texts(one, f"{place}, groups, {shown(key)}") for key, one in head["groups"].items()}
     epochs = head.count("epochs", 1)
     shared = _Shared(readings, groups, head.text_or_null("prompt"), epochs)
-    rows = [_row(one, f"{place}, sample number {at}", place, shared) for at, one in enumerate(head.items("samples"), 1)]
+    rows = list(_rows(head.items("samples"), place, shared))
     _check_once(rows, place)
     figures = {one.name: one.figures for one in readings if one.figures}
     side = Side(
@@ -92,7 +96,7 @@ def _reading(value: object, place: str) -> _Reading:
     figures = [_figure(one, place) for one in head.items("metrics")]
     if len({one.name for one in figures}) < len(figures):
         raise Wrong(head.at("metrics"), "must name each once")
-    return _Reading(head.text("name"), head.text("signature"), names, figures)
+    return _Reading(head.text("name"), head.text("signature"), names, figures, f"scores by {shown(head['name'])}")
 
 
 def _figure(value: object, place: str) -> Figure:
@@ -112,33 +116,42 @@ def _figure(value: object, place: str) -> Figure:
     )
 
 
-def _row(value: object, place: str, of: str, shared: _Shared) -> SideRow:
-    line = items(value, place)
+def _rows(lines: Sequence[object], place: str, shared: _Shared) -> Iterator[SideRow]:
+    for at, line in enumerate(lines, 1):
+        try:
+            yield _row(line, shared)
+        except Wrong as error:
+            known = isinstance(line, list) and line and isinstance(line[0], str)
+            which = f"sample {shown(line[0])}" if known else f"sample number {at}"  # type: ignore[index]
+            raise Wrong(f"{place}, {which},", str(error)) from None
+
+
+def _row(value: object, shared: _Shared) -> SideRow:
+    line = items(value, "its line")
     if not len(_COLUMNS) <= len(line) <= len(_COLUMNS) + 1:
         columns = f"{len(_COLUMNS)} entries ({', '.join(_COLUMNS)})"
-        raise Wrong(place, f"must have {columns} and perhaps an object, not {len(line)}")
+        raise Wrong("its line", f"must have {columns} and perhaps an object, not {len(line)}")
     sample_id, epoch, scores, audio, prompt, cluster, key = line[: len(_COLUMNS)]
-    place = f"{of}, sample {shown(text(sample_id, f'{place}, id'))}"
-    if count(epoch, f"{place}, epoch") >= shared.epochs:
-        raise Wrong(f"{place}, epoch", f"must be below the eval's {shared.epochs} epochs, not {epoch}")
+    if count(epoch, "epoch") >= shared.epochs:
+        raise Wrong("epoch", f"must be below the eval's {shared.epochs} epochs, not {epoch}")
     if prompt == COMMON and shared.prompt is None:
-        raise Wrong(f"{place}, prompt", "is the eval's, which has none")
+        raise Wrong("prompt", "is the eval's, which has none")
     if key is not None and (not isinstance(key, str) or key not in shared.groups):
-        raise Wrong(f"{place}, groups", f"must be null or a key of the eval's groups, not {shown(key)}")
-    if len(items(scores, f"{place}, scores")) != len(shared.readings):
-        raise Wrong(f"{place}, scores", f"must have an entry for each of the {len(shared.readings)} readings")
-    uncommon = _uncommon(line[len(_COLUMNS) :], place, len(shared.readings))
-    found = {one.name: _scores(own, one, place) for one, own in zip(shared.readings, scores, strict=True)}
+        raise Wrong("groups", f"must be null or a key of the eval's groups, not {shown(key)}")
+    if len(items(scores, "scores")) != len(shared.readings):
+        raise Wrong("scores", f"must have an entry for each of the {len(shared.readings)} readings")
+    uncommon = _uncommon(line[len(_COLUMNS) :], len(shared.readings))
+    found = {one.name: _scores(own, one) for one, own in zip(shared.readings, scores, strict=True)}
     statuses = {one.name: own for one, own in zip(shared.readings, uncommon.statuses, strict=True)}
     for name, status in statuses.items():
         if status == _ERROR and found[name] is not None:
-            raise Wrong(f"{place}, scores", "must be null where the status is error")
+            raise Wrong("scores", "must be null where the status is error")
     return SideRow(
-        sample_id=sample_id,
+        sample_id=text(sample_id, "id"),
         epoch=epoch,
-        audio=_text_or_null(audio, f"{place}, audio"),
-        prompt=shared.prompt if prompt == COMMON else _text_or_null(prompt, f"{place}, prompt"),
-        cluster=_text_or_null(cluster, f"{place}, cluster"),
+        audio=_text_or_null(audio, "audio"),
+        prompt=shared.prompt if prompt == COMMON else _text_or_null(prompt, "prompt"),
+        cluster=_text_or_null(cluster, "cluster"),
         groups={} if key is None else shared.groups[key],
         statuses=statuses,
         scores=found,
@@ -153,12 +166,14 @@ class _Uncommon(NamedTuple):
     text: str | None
 
 
-def _uncommon(rest: Sequence[object], place: str, readings: int) -> _Uncommon:
+def _uncommon(rest: Sequence[object], readings: int) -> _Uncommon:
     """What a line says behind its columns: what most samples do not have."""
     if not rest:
         return _Uncommon(["parsed"] * readings, (), None)
     value = rest[0]
-    head = Fields({**dict.fromkeys(_UNCOMMON), **value} if isinstance(value, dict) else value, place, _UNCOMMON)
+    head = Fields(
+        {**dict.fromkeys(_UNCOMMON), **value} if isinstance(value, dict) else value, "its last entry", _UNCOMMON
+    )
     statuses = ["parsed"] * readings if head["statuses"] is None else head.items("statuses")
     for one in statuses:
         if one not in (*STATUSES, _ERROR):
@@ -170,10 +185,10 @@ def _uncommon(rest: Sequence[object], place: str, readings: int) -> _Uncommon:
     return _Uncommon(statuses, tuple(text(one, head.at("failures")) for one in failures), said)
 
 
-def _scores(value: object, reading: _Reading, place: str) -> Statistics | None:
+def _scores(value: object, reading: _Reading) -> Statistics | None:
     if value is None:
         return None
-    place = f"{place}, scores by {shown(reading.name)}"
+    place = reading.scores
     if reading.statistics is None:
         if not isinstance(value, dict):
             raise Wrong(place, f"must be an object, since the reading's statistics are null, not {shown(value)}")
@@ -202,17 +217,24 @@ def _check_statistics(reading: _Reading, rows: Sequence[SideRow], place: str) ->
             if scores is None:
                 continue
             try:
-                if kind.parts is not None:
-                    kind.parts(scores)
-                elif kind.summed is not None:
-                    _ = [scores[name] for name in kind.summed.names]
-            except KeyError as error:
+                _try_out(kind, scores)
+            except (KeyError, UsageError) as error:
+                what = f"has no {shown(error.args[0])}" if isinstance(error, KeyError) else f"cannot be used: {error}"
                 raise Wrong(
                     f"{place}, sample {shown(row.sample_id)}",
-                    f"has no {shown(error.args[0])}, of which {figure.name} by {shown(reading.name)} is made",
+                    f"{what}, of which {figure.name} by {shown(reading.name)} is made",
                 ) from None
             if reading.statistics is not None:
                 break
+
+
+def _try_out(kind: MetricKind, scores: Statistics) -> None:
+    """Raise KeyError or UsageError where ``kind`` cannot be made of such statistics."""
+    if kind.parts is not None:
+        kind.parts(scores)
+    for form in (kind.summed, kind.whole):
+        if form is not None:
+            form([scores])
 
 
 def _text_or_null(value: object, place: str) -> str | None:

@@ -6,22 +6,22 @@ shifts when another sample comes in between. The same run gives the same bytes.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.gate.baseline.contents import COMMON, MOST_BYTES, SCHEMA, Contents, Figure
-from pytest_audiobench.identity import digest_of_trusted
 from pytest_audiobench.metrics.metric import Statistics
 from pytest_audiobench.runs.sides import Side, SideRow
 
 _FEWEST_DIGITS = 4
 
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
-_encode_ascii = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
+_encode_lines = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), indent=0).encode
 
 
 def encoded(contents: Contents) -> bytes:
@@ -78,7 +78,7 @@ def _eval(side: Side, figures: Mapping[str, Sequence[Figure]]) -> bytes:
         + _list("readings", readings)
         + b",\n"
         + b'"groups":{'
-        + b",".join(b"\n" + _json(key) + b":" + text.encode() for text, key in sorted(keys.items(), key=itemgetter(1)))
+        + b",".join(b"\n" + _json(key) + b":" + _escaped(text) for text, key in sorted(keys.items(), key=itemgetter(1)))
         + b"\n},\n"
         + _member("prompt", common)
         + _list("samples", [_sample(row, names, keys, common) for row in rows])
@@ -139,12 +139,12 @@ def _plain_values(figure: Figure) -> dict[str, float | None]:
 
 
 def _group_text(groups: Mapping[str, str]) -> str:
-    return _encode_ascii(_sorted(groups))
+    return _encode(_sorted(groups))
 
 
 def _keys(texts: Collection[str]) -> dict[str, str]:
     """A key for each text: the first digits of its digest, as many as tell them apart."""
-    digests = {text: digest_of_trusted(text) for text in texts}
+    digests = {text: hashlib.sha256(_escaped(text)).hexdigest() for text in texts}
     width = _FEWEST_DIGITS
     while len({digest[:width] for digest in digests.values()}) < len(digests):
         width += 1
@@ -165,17 +165,18 @@ def _sorted(value: Any) -> Any:
 
 
 def _member(name: str, value: Any) -> bytes:
-    return _json({name: value})[1:-1] + b",\n"
+    """A member with what it holds a line each, so that a diff shows the hash that changed."""
+    return _json({name: value}, _encode_lines)[2:-2] + b",\n"
 
 
 def _list(name: str, values: Sequence[bytes]) -> bytes:
     return _json(name) + b":[" + b",".join(b"\n" + value for value in values) + b"\n]"
 
 
-def _json(value: Any) -> bytes:
-    text = _encode(value)
-    try:
-        return text.encode()
-    except UnicodeEncodeError:
-        # Half of a surrogate pair is no character of UTF-8; as an escape it reads back unchanged.
-        return _encode_ascii(value).encode()
+def _json(value: Any, encode: Callable[[Any], str] = _encode) -> bytes:
+    return _escaped(encode(value))
+
+
+def _escaped(text: str) -> bytes:
+    # Half of a surrogate pair is no character of UTF-8; as JSON's escape it reads back unchanged.
+    return text.encode("utf-8", "backslashreplace")

@@ -1,0 +1,36 @@
+"""``audiobench comment RUN``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+HELP = "write a run as a comment on a pull request: the verdict, what changed, the samples that flipped"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("folder", metavar="RUN", help="a run's folder, or its name under reports")
+    parser.add_argument("--link", metavar="URL", default="", help="where the report can be opened or fetched")
+    parser.add_argument("--out", metavar="FILE", type=Path, help="write into this file (default: standard output)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """0 whatever the run's verdict. A run that left no record has a comment that says so, and the exit code is 4."""
+    from pytest_audiobench.errors import UsageError
+    from pytest_audiobench.report.atomic import write_text
+    from pytest_audiobench.report.comment import comment, comment_without_verdict
+    from pytest_audiobench.report.load import load
+
+    try:
+        found, why = load(args.folder), ""
+    except UsageError as error:
+        found, why = None, str(error)
+    text = comment(found, args.link) if found is not None else comment_without_verdict(why, args.link)
+    if args.out is None:
+        sys.stdout.write(text)
+    else:
+        write_text(args.out, text)
+    if why:
+        raise UsageError(why)
+    return 0

@@ -1,0 +1,115 @@
+"""Annotations of a GitHub Actions run: a line on the runner's output for each eval that failed or is in doubt.
+
+The commands and their escapes are those of GitHub's runner (docs.github.com, "Workflow commands for GitHub Actions";
+actions/toolkit, ``packages/core/src/command.ts``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from pytest_audiobench.report.figures import printable
+from pytest_audiobench.report.overall import PASS, overall, regression_lines
+
+Json = Mapping[str, Any]
+Level: TypeAlias = Literal["error", "warning"]
+
+_MOST = 10
+"""GitHub shows ten errors and ten warnings of a step, and drops the others without a word."""
+_LONGEST, _LONGEST_TITLE = 2000, 200
+
+
+class Place(NamedTuple):
+    """Where a test stands: its file, relative to the checkout, and the line, from 1; None where it is not known."""
+
+    file: str
+    line: int | None
+
+
+def places(located: Mapping[str, tuple[str, int | None]], root: Path, checkout: Path) -> dict[str, Place]:
+    """Tests' places by node id. ``located`` holds pytest's locations: a file relative to ``root``, a line from 0.
+
+    A file beyond the checkout keeps the path that pytest gave it.
+    """
+    found = {}
+    for nodeid, (file, line) in located.items():
+        path = root / file
+        shown = path.relative_to(checkout) if path.is_relative_to(checkout) else Path(file)
+        found[nodeid] = Place(shown.as_posix(), None if line is None else line + 1)
+    return found
+
+
+def commands(record: Json, tests: Mapping[str, Place]) -> list[str]:
+    """Workflow commands: an error for each eval that failed, a warning for each that passed in doubt.
+
+    At most ten of each, the last of which counts what is left. A run that failed with no eval to blame has one error.
+    """
+    told: dict[Level, list[str]] = {"error": [], "warning": []}
+    for item in record["items"]:
+        level = _level(item)
+        if level is not None:
+            # A test that never reported is known by its node id alone.
+            place = tests.get(item["nodeid"]) or Place(item["nodeid"].partition("::")[0], None)
+            told[level].append(_command(level, place, _title(item), _message(item)))
+    if record["exit_status"] and not told["error"]:
+        verdict = overall(record)
+        text = " ".join(filter(None, (verdict.counts, verdict.advice, *record["notes"][:3])))
+        told["error"].append(_command("error", None, f"audiobench: {verdict.word}", text))
+    return [line for level, lines in told.items() for line in _bounded(level, lines)]
+
+
+def trouble(text: str) -> list[str]:
+    """The command for a run whose report could not be written."""
+    return [_command("error", None, "audiobench", text)] if text else []
+
+
+def _level(item: Json) -> Level | None:
+    if item["outcome"] in ("failed", "lost"):
+        return "error"
+    doubtful = any(one["status"] != PASS for one in item.get("regressions", ()))
+    return "warning" if doubtful and item["outcome"] == "passed" else None
+
+
+def _title(item: Json) -> str:
+    return f"{item['eval']} ({item['model']})"[:_LONGEST_TITLE]
+
+
+def _message(item: Json) -> str:
+    return "\n".join(_reasons(item)) or item["message"] or "failed"
+
+
+def _reasons(item: Json) -> Iterator[str]:
+    for one in regression_lines({"items": [item]}):
+        if one.status != PASS:
+            change = "" if one.at is None else f" ({one.before} → {one.now})"
+            yield f"{one.mark} {one.status}: {one.line}{change}: {one.detail}"
+    for verdict in item["verdicts"]:
+        if verdict["status"] != "pass":
+            yield f"{verdict['threshold']}: {verdict['detail']}"
+
+
+def _bounded(level: Level, lines: list[str]) -> list[str]:
+    if len(lines) <= _MOST:
+        return lines
+    more = len(lines) - _MOST + 1
+    text = f"{more} more evals are listed in the job's summary and in the report"
+    return [*lines[: _MOST - 1], _command(level, None, f"audiobench: {more} more", text)]
+
+
+def _command(level: Level, place: Place | None, title: str, message: str) -> str:
+    given = {"file": place.file if place else None, "line": place.line if place else None, "title": title}
+    properties = ",".join(
+        f"{name}={_property(printable(str(value)))}" for name, value in given.items() if value is not None
+    )
+    text = "\n".join(map(printable, message[:_LONGEST].split("\n")))
+    return f"::{level} {properties}::{_data(text)}"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,178 @@
+"""Regression lines in the terminal, in the summary of a CI job and as JUnit properties; the verdict of a whole run."""
+
+import math
+import re
+from dataclasses import replace
+from xml.etree import ElementTree
+
+import pytest
+
+from pytest_audiobench.report.junit import properties
+from pytest_audiobench.report.markdown import summary
+from pytest_audiobench.report.overall import overall
+from pytest_audiobench.report.terminal import summary_lines, verdict_lines
+from pytest_audiobench.runs.record import MetricRecord, VerdictRecord
+
+RIGHT, WRONG, LOST = ("(a) cat", "parsed", True), ("(b) dog", "parsed", False), ("no audio", "error", False)
+LONG = "an-eval-with-a-name-that-somebody-thought-about-for-too-long-and-then-parametrised[first-second-third-fourth]"
+SENTENCE = (
+    "up to 12.0 points worse is possible (95 %), and p = 0.12 for a drop of at most 1.0 points is not below 0.05 / 7; "
+    "a drop of 9.0 points would be seen four times in five"
+)
+STATUSES = ("pass", "inconclusive", "not_comparable", "regressed")
+FAIL = VerdictRecord("fail", "accuracy >= 0.9", 0.5, "0.5 is not >= 0.9")
+
+
+def held(runs, statuses=STATUSES, names=("digits", "emotion", "sounds", "mixtures"), **changes):
+    failing = {"regressed", "not_comparable"}
+    items = [
+        runs.item(
+            number,
+            name,
+            [RIGHT, WRONG],
+            regressions=[runs.dropped(status, detail=SENTENCE)],
+            outcome="failed" if status in failing else "passed",
+        )
+        for number, (name, status) in enumerate(zip(names, statuses, strict=True))
+    ]
+    return runs.gated(*items, **{"exit_status": int(bool(failing & set(statuses)))} | changes)[1]
+
+
+def lines_of(record, width):
+    return [*summary_lines(record, width), *verdict_lines(record, width)]
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 200])
+@pytest.mark.parametrize("long", [False, True])
+def test_no_line_is_wider_than_the_terminal_and_no_verdict_is_cut(runs, width, long):
+    names = [f"{LONG}{n}" if long else f"e{n}" for n in range(4)]
+    record = held(runs, names=names)
+    record["notes"].append("a note of many words " * 12 + "/and/a/path/without/any/space" * 9)
+    lines = [text for text, _ in lines_of(record, width)]
+    assert max(map(len, lines)) <= width
+    for verdict in ("pass", "inconclusive", "not comparable", "regressed"):
+        assert any(line.startswith(f"{verdict} ") for line in lines)
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_without_a_baseline_the_table_fits_too_and_nothing_is_said_of_one(runs, width):
+    items = [runs.item(n, f"{LONG}{n}", [RIGHT, WRONG, LOST], suite="s", verdicts=[FAIL]) for n in range(12)]
+    _, record = runs.collected(*items, exit_status=1)
+    lines = [text for text, _ in lines_of(record, width)]
+    assert max(map(len, lines)) <= width
+    assert not any("held against" in line for line in lines)
+    assert sum(line.rstrip().endswith("FAIL") for line in lines) == 12
+
+
+def test_long_names_keep_both_their_ends(runs):
+    lines = [text for text, _ in lines_of(held(runs, ["pass"], [LONG]), 60)]
+    cut = next(line for line in lines if "drop <=" in line)
+    assert cut.startswith("an-eval-with")
+    assert "…" in cut
+    assert cut.endswith(": accuracy.drop <= 1pp")
+
+
+def test_whatever_is_no_pass_has_its_sentence_and_its_colour(runs):
+    shown = lines_of(held(runs), 80)
+    styles = {text.split("  ")[0]: style for text, style in shown}
+    assert (styles["pass"], styles["inconclusive"], styles["regressed"]) == ("green", "yellow", "red")
+    assert "\n".join(text.strip() for text, _ in shown).replace("\n", " ").count(SENTENCE) == 3
+
+
+def test_the_worst_is_read_last_and_the_last_line_says_what_to_do(runs):
+    lines = [text for text, _ in lines_of(held(runs), 200)]
+    order = [line.split("  ")[0] for line in lines if re.match("(pass|inconclusive|not comparable|regressed)  ", line)]
+    assert order == ["pass", "not comparable", "inconclusive", "regressed"]
+    assert lines[-1].startswith("regressed (1 of 4 lines regressed, 1 inconclusive, 1 not comparable, 1 pass). Hear ")
+
+
+def test_models_are_named_where_there_are_several(runs):
+    items = [runs.item(n, "digits", [RIGHT], model=m, regressions=[runs.dropped("pass")]) for n, m in enumerate("xy")]
+    _, record = runs.gated(*items)
+    assert any("digits · y: accuracy.drop <= 1pp" in text for text, _ in lines_of(record, 200))
+
+
+@pytest.mark.parametrize(
+    ("statuses", "changes", "word"),
+    [
+        (STATUSES, {}, "regressed"),
+        (["pass", "inconclusive"], {"exit_status": 0}, "inconclusive"),
+        (["pass", "not_comparable"], {"exit_status": 6}, "not comparable"),
+        (["pass"], {}, "passed"),
+        (["pass"], {"exit_status": 1}, "failed"),
+        (["pass"], {"exit_status": 2}, "interrupted"),
+    ],
+)
+def test_the_verdict_of_a_run_is_its_worst_line(runs, statuses, changes, word):
+    names = ["a", "b", "c", "d"][: len(statuses)]
+    assert overall(held(runs, statuses, names, **changes)).word == word
+
+
+def test_a_failed_threshold_fails_a_run_that_did_not_regress(runs):
+    item = runs.item(0, "a", [WRONG], verdicts=[FAIL], regressions=[runs.dropped("pass")], outcome="failed")
+    verdict = overall(runs.gated(item, exit_status=1)[1])
+    assert (verdict.word, verdict.counts) == ("failed", "1 of 1 line pass; 1 threshold failed")
+
+
+def test_a_run_that_was_held_to_nothing_says_so(runs):
+    _, record = runs.collected(runs.item(0, "a", [RIGHT]))
+    assert lines_of(record, 80)[-1][0].startswith("passed. Nothing was required")
+
+
+def test_the_summary_of_a_job_begins_with_verdicts(runs):
+    text = summary(held(runs)).replace("\\", "")
+    lines = text.splitlines()
+    assert lines[0] == (
+        "## ✗ 2026-11-20-nightly: regressed – 1 of 4 lines regressed, 1 inconclusive, 1 not comparable, 1 pass"
+    )
+    assert text.index("**regressed** | mixtures") < text.index("**pass** | digits") < text.index("| Eval | Model |")
+    assert "98.8 % → 12.5 % | +86.2 points (+78.0 to +93.0) | 69 worse, 2 better | 80 | 5.0 points" in text
+    assert text.count(SENTENCE.replace("<", "&#60;")) == 3
+
+
+def test_a_job_without_a_baseline_has_no_table_of_regressions(runs):
+    _, record = runs.collected(runs.item(0, "a", [RIGHT]))
+    assert "Baseline →" not in summary(record)
+
+
+def test_a_regression_line_is_a_handful_of_junit_properties(runs):
+    item = runs.item(0, "a", [RIGHT], regressions=[runs.dropped(group={"hop": "multi"}, margin=0.02)]).record
+    found = dict(properties(item))
+    name = "eval.accuracy[hop=multi]"
+    assert found[f"{name}.regression"] == "accuracy[hop=multi].drop <= 2pp"
+    assert found[f"{name}.verdict"] == "regressed"
+    numbers = ("baseline", "drop", "drop.bound", "margin", "p", "pairs", "worse", "better")
+    assert [found[f"{name}.{one}"] for one in numbers] == ["0.9875", "0.8625", "0.92", "0.02", "1e-09", "80", "69", "2"]
+
+
+def test_a_number_that_does_not_exist_has_no_property_and_numpy_leaves_no_trace(runs):
+    numpy = pytest.importorskip("numpy")
+    line = runs.dropped("not_comparable")
+    line = replace(line, drop=numpy.float64(0.25), pairs=numpy.int64(3))
+    found = dict(properties(runs.item(0, "a", [RIGHT], regressions=[line]).record))
+    assert found["eval.accuracy.drop"] == "0.25"
+    assert not {"eval.accuracy.p", "eval.accuracy.drop.bound"} & set(found)
+    assert all(type(value) is str for value in found.values())
+
+
+@pytest.mark.parametrize("text", ["\x00\x0b\x1b[2J", "\ud800", "\ufffe", "<&>\"'", "]]>", "\u2028", "x" * 100_000])
+def test_properties_make_valid_xml_whatever_the_texts(runs, text):
+    item = runs.item(0, "a", [RIGHT]).record
+    item.eval = text
+    item.regressions = [runs.dropped(group={text: text}, detail=text)]
+    item.verdicts = [VerdictRecord("fail", f"accuracy[{text}] >= 1", 0.5, text)]
+    root = ElementTree.Element("properties")
+    for name, value in properties(item):
+        assert len(name) <= 500
+        assert len(value) <= 500
+        ElementTree.SubElement(root, "property", name=name, value=value)
+    assert len(ElementTree.fromstring(ElementTree.tostring(root, encoding="utf-8"))) == len(root)
+
+
+def test_the_number_of_properties_does_not_grow_without_end(runs):
+    item = runs.item(0, "a", [RIGHT], regressions=[runs.dropped(group={"g": str(n)}) for n in range(500)]).record
+    item.metrics = [MetricRecord(f"m{n}", math.pi, None, None, 1, "", "higher", "") for n in range(500)]
+    found = properties(item)
+    assert len(found) == 400
+    assert found[-1][0] == "eval.properties_left_out"
+    assert {"eval.name", "eval.input_hash", "eval.accuracy[g=0].verdict"} <= dict(found).keys()
