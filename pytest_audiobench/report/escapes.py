@@ -11,9 +11,6 @@ import string
 from typing import Any
 
 from pytest_audiobench.report.figures import printable
-from typing import Any
-
-from pytest_audiobench.report.figures import printable
 
 _LONGEST_CELL = 300
 _LIVE = re.compile(r"(?<=[@#])|(?<=:)(?=//)|(?<=www)(?=\.)", re.IGNORECASE)
@@ -46,14 +43,6 @@ def quoted(text: str, longest: int = _LONGEST_CELL) -> str:
     """
     shown = " ".join(_cut(text, longest).translate(_ENTITIES).split())
     return f"<code>{shown}</code>" if shown else "*empty*"
-
-
-def csv_cell(value: Any) -> Any:
-    """A text on one line that a spreadsheet takes for a text and for no formula; other values as they are."""
-    if not isinstance(value, str):
-        return value
-    shown = printable(value)
-    return f"'{shown}" if shown.lstrip()[:1] in ("=", "+", "-", "@") else shown
 
 
 def _cut(text: str, longest: int) -> str:
