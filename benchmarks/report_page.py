@@ -33,7 +33,6 @@ from pytest_audiobench.report import parts, run_files
 from pytest_audiobench.report.html import write_page
 from pytest_audiobench.report.lines import write_lines
 from pytest_audiobench.report.runtime import iso
-from pytest_audiobench.report.samples import COMPARED
 from pytest_audiobench.runs.record import ItemRecord, MetricRecord, ReadingRecord
 
 LIMIT_BYTES, LIMIT_S = 15_000_000, 2.0
@@ -187,7 +186,7 @@ def run_of(folder: Path, samples: int, with_baseline: bool) -> dict[str, Any]:
     heading = run_files.Heading("made", now, now, ["pytest"], 0, None, 1, models, {})
     record = run_files.collect(folder, heading)
     if with_baseline:
-        write_lines(folder / COMPARED, (row for item in items for row in item.compared()))
+        write_lines(folder / run_files.COMPARED_FILE, (row for item in items for row in item.compared()))
         baseline = {"source": "main.json", "digest": "0" * 64, "model": "model", "spec": "made", "run": "main"}
         record = record | {"baseline": baseline | {"limit": None}}
     return record

@@ -12,7 +12,7 @@ from pytest_audiobench.comparing.contenders import Contender
 from pytest_audiobench.comparing.lines import Chosen, Compared, chosen_readings, compared, fields, planned
 from pytest_audiobench.comparing.mismatches import COMPONENTS, Mismatch, mismatches
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.gate.regression import ALPHA, MARGIN
+from pytest_audiobench.gate.lines import ALPHA, MARGIN
 
 _NAMED = 5
 

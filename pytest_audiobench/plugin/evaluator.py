@@ -354,7 +354,7 @@ class Evaluator:
         record.outcome, record.message = outcome, message
         compared = None if lines.compared is None else list(lines.compared)
         if evaluation is not None:
-            changes = None if compared is None else {row["sample_id"]: row["change"] for row in compared}
+            changes = {row["sample_id"]: row["change"] for row in compared or () if row["change"] != "same"}
             which = self._session.options.report_audio
             record.warnings += write_excerpts(self._session.place.parts, evaluation, self._handle, which, changes)
         write_part(self._session.place.parts, record, lines._replace(compared=compared))

@@ -18,8 +18,8 @@ from pytest_audiobench.plugin.options import read_options
 from pytest_audiobench.report import github, run_files
 from pytest_audiobench.report.html import write_page
 from pytest_audiobench.report.markdown import append_summary
+from pytest_audiobench.report.overall import INSTRUMENT_FAILED
 from pytest_audiobench.report.parts import Lines, whole_parts, write_part
-from pytest_audiobench.report.regressions import INSTRUMENT_FAILED
 from pytest_audiobench.report.runtime import iso, runtime
 from pytest_audiobench.report.terminal import Line, summary_lines, verdict_lines
 from pytest_audiobench.runs.record import ItemRecord

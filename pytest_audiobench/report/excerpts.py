@@ -47,11 +47,12 @@ class Wanted(NamedTuple):
 
 
 def write_excerpts(
-    parts: Path, evaluation: Evaluation, handle: Handle, which: str, changes: Mapping[str, str] | None
+    parts: Path, evaluation: Evaluation, handle: Handle, which: str, changes: Mapping[str, str]
 ) -> list[str]:
     """Write an eval's excerpts into the folder of parts, and return what could not be made, in sentences.
 
-    ``changes`` says by sample id which answers became "worse" or "better" since the baseline, None without one.
+    ``changes`` says by sample id which answers became "worse" or "better" since the baseline. Where none did, or there
+    is no baseline, a few wrong ones are examples.
     MP3 is what every browser plays and libsndfile writes (1.1 and later). Never raises for a clip.
     """
     found: list[Row] = []
@@ -80,25 +81,22 @@ def write_excerpts(
     return [f"{len(failed)} clips could not be put on the page ({failed[0]})"] if failed else []
 
 
-def _wanted(evaluation: Evaluation, which: str, changes: Mapping[str, str] | None) -> Iterator[Wanted]:
+def _wanted(evaluation: Evaluation, which: str, changes: Mapping[str, str]) -> Iterator[Wanted]:
     """The samples to be heard, the most wanted first, each once."""
     if which == "none":
         return
     here = {one.taken.sample.id: one.taken for one in evaluation.answered if one.taken.clip_keys}
-    chosen: dict[str, int] = {}
-    if changes is not None:
-        for rank, change in enumerate(("worse", "better")):
-            chosen |= {id_: rank for id_, became in changes.items() if became == change and id_ not in chosen}
-        chosen = dict(list(chosen.items())[:MOST_FLIPS])
-    if changes is None or which == "all":
+    ranks = {"worse": 0, "better": 1}
+    flips = sorted((ranks[change], id_) for id_, change in changes.items() if change in ranks and id_ in here)
+    chosen = {id_: rank for rank, id_ in flips[:MOST_FLIPS]}
+    if not chosen or which == "all":
         rows = next(iter(evaluation.rows.values()))
         wrong = [row.answered.sample_id for row in rows if _is_wrong(row) and row.answered.sample_id in here]
         chosen = dict.fromkeys(list(dict.fromkeys(wrong))[:EXAMPLES], 2) | chosen
     if which == "all":
         chosen = dict.fromkeys(here, 3) | chosen
     for id_, rank in sorted(chosen.items(), key=lambda item: item[1]):
-        if id_ in here:
-            yield Wanted(rank, here[id_])
+        yield Wanted(rank, here[id_])
 
 
 def _is_wrong(row: Scored) -> bool:

@@ -17,8 +17,7 @@ from pytest_audiobench.protocols.failures import FAILURES
 from pytest_audiobench.report import html, run_files
 from pytest_audiobench.report.lines import Row, write_lines
 from pytest_audiobench.report.parts import FOLDER, Lines, write_part
-from pytest_audiobench.report.run_files import Heading
-from pytest_audiobench.report.samples import COMPARED
+from pytest_audiobench.report.run_files import COMPARED_FILE, Heading
 from pytest_audiobench.runs.record import ItemRecord, MetricRecord, ReadingRecord, RegressionRecord, VerdictRecord
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -337,7 +336,7 @@ class Runs:
             for row in item.lines.scored
             if row["reading"] == "letters" and row["status"] != "error"
         ]
-        write_lines(folder / "compared_predictions.jsonl", rows)
+        write_lines(folder / COMPARED_FILE, rows)
         run_files.finish(folder, record)
         return folder, record
 
@@ -353,7 +352,7 @@ class Runs:
         folder = self.begun(*items)
         record = run_files.collect(folder, heading(**changes)) | {"baseline": baseline}
         if compared:
-            write_lines(folder / COMPARED, compared)
+            write_lines(folder / COMPARED_FILE, compared)
         path = html.write_page(folder, record, budget_bytes)
         run_files.finish(folder, record)
         return path

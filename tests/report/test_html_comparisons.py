@@ -34,9 +34,10 @@ def test_many_protocols_are_a_table_with_every_condition_and_a_drawing(runs: Any
     assert re.search(r"lenient\s+70\.0 %\s+[\d.]+ to [\d.]+\s+10\s+0\s+0\s+\+10\.0 points", rows[0])
     assert re.search(r"skipping\s+66\.7 %\s+[\d.]+ to [\d.]+\s+9\s+1\s+1\s+\+6\.7 points", rows[3])
     assert "headline" in rows[4]
-    assert table.locator("tbody svg").count() == 5
-    assert table.locator("tbody svg circle.dot").count() == 4
-    assert table.locator("tbody svg rect.dot").count() == 1
+    drawing = page.page.locator("#sides svg[role=img]")
+    drawing.wait_for()
+    assert drawing.locator("path[transform]:has(title)").count() == 5
+    assert "letters: 60.0 %" in (drawing.text_content() or "")
     assert (
         "60.0 % (letters) to 70.0 % (lenient), spread 10.0 points"
         in page.page.locator("#sides summary").first.inner_text()
@@ -46,8 +47,9 @@ def test_many_protocols_are_a_table_with_every_condition_and_a_drawing(runs: Any
 
 def test_dots_stand_in_the_order_of_their_values_within_the_drawing(runs: Any, opened: Any) -> None:
     page = opened(runs.page(runs.item(0, "a", ANSWERS, others=MANY)))
+    page.page.locator("#sides svg[role=img]").wait_for()
     places = page.page.evaluate(
-        "[...document.querySelectorAll('#sides tbody .dot')].map((dot) => {"
+        "[...document.querySelectorAll('#sides svg[role=img] path[transform]')].map((dot) => {"
         " const own = dot.getBoundingClientRect(), all = dot.ownerSVGElement.getBoundingClientRect();"
         " return [(own.left + own.right) / 2 - all.left, all.width]; })"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from pytest_audiobench.errors import UsageError
@@ -216,25 +217,39 @@ def _check_statistics(reading: _Reading, rows: Sequence[SideRow], place: str) ->
             scores = row.scores[reading.name]
             if scores is None:
                 continue
-            try:
-                _try_out(kind, scores)
-            except (KeyError, UsageError) as error:
-                what = f"has no {shown(error.args[0])}" if isinstance(error, KeyError) else f"cannot be used: {error}"
+            if missing := _missing(kind, scores):
                 raise Wrong(
                     f"{place}, sample {shown(row.sample_id)}",
-                    f"{what}, of which {figure.name} by {shown(reading.name)} is made",
-                ) from None
-            if reading.statistics is not None:
+                    f"has no {shown(missing)}, of which {figure.name} by {shown(reading.name)} is made",
+                )
+            if reading.statistics is not None or not (kind.parts or kind.summed):
                 break
 
 
-def _try_out(kind: MetricKind, scores: Statistics) -> None:
-    """Raise KeyError or UsageError where ``kind`` cannot be made of such statistics."""
-    if kind.parts is not None:
-        kind.parts(scores)
-    for form in (kind.summed, kind.whole):
-        if form is not None:
-            form([scores])
+class _Probe(dict[str, float]):
+    """A sample's statistics that remember what was asked of them and is not there."""
+
+    missing: str | None = None
+
+    def __missing__(self, name: str) -> float:
+        self.missing = self.missing or name
+        return 1.0
+
+
+def _missing(kind: MetricKind, scores: Statistics) -> str | None:
+    """A statistic that ``kind`` takes of a sample and ``scores`` lacks."""
+    probe = _Probe(scores)
+    # Whether the numbers make a value is for a comparison to say; here they need only be there.
+    with suppress(ArithmeticError, LookupError, ValueError, UsageError):
+        for of_one in (kind.parts, kind.own):
+            if of_one is not None:
+                of_one(probe)
+        of_all = kind.summed or kind.whole
+        if of_all is not None:
+            of_all([probe])
+        elif kind.parts is None:
+            kind.estimate([probe], None)
+    return probe.missing
 
 
 def _text_or_null(value: object, place: str) -> str | None:

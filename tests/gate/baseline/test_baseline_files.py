@@ -355,6 +355,13 @@ def test_a_baseline_that_could_not_be_read_is_not_written(monkeypatch, plain):
     assert reading.MOST_BYTES == MOST_BYTES
 
 
+@pytest.mark.parametrize("metric", ["wer", "wil", "bleu", "keyphrase_f1_at_5", "eer_interpolated", "entity_f1"])
+def test_a_metric_of_any_form_misses_its_statistics(plain, metric):
+    other = replace(plain, figures={"sakura[animal]": {"letters": [ACCURACY._replace(name=metric)]}})
+    with pytest.raises(UsageError, match=f"sample 'a' has no .*, of which {metric} by 'letters' is made"):
+        decoded(encoded(other), "x")
+
+
 def test_a_metric_that_only_a_conftest_knows_is_taken_as_it_is(plain):
     own = replace(plain, figures={"sakura[animal]": {"letters": [ACCURACY._replace(name="my_own", unit="widgets")]}})
     assert decoded(encoded(own), "x").figures == own.figures
