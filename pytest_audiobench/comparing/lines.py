@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from pytest_audiobench.comparing.contenders import Contender
@@ -16,6 +16,7 @@ from pytest_audiobench.metrics.registry import is_known, metric_kind
 from pytest_audiobench.runs.record import RegressionRecord
 from pytest_audiobench.runs.scoring import SHARES
 from pytest_audiobench.runs.sides import Side, SideRow
+from pytest_audiobench.stats.multiple import holm
 
 ALL, HEADLINE, NONE = "all", "headline", "none"
 
@@ -81,7 +82,7 @@ def compared(lines: Sequence[Planned], alpha: float, max_drop: str) -> list[Comp
     Raises UsageError for a margin that is none.
     """
     terms = Terms(alpha, max(1, sum(line.comparisons for line in lines)))
-    return [_compared(line, terms, max_drop) for line in lines]
+    return _adjusted([_compared(line, terms, max_drop) for line in lines])
 
 
 def margin(kind: MetricKind, max_drop: str) -> str:
@@ -102,6 +103,18 @@ def _compared(line: Planned, terms: Terms, max_drop: str) -> Compared:
     tests = [held(line, at, terms, max_drop) if at else None for at in range(len(line.sides))]
     estimates = [None if side is None else estimate(side, line.kind, line.reading, line.group) for side in line.sides]
     return Compared(line, estimates, tests)
+
+
+def _adjusted(lines: Sequence[Compared]) -> list[Compared]:
+    """The lines with p values adjusted over all of them by Holm's method, which changes no status."""
+    tests = [one for line in lines for one in line.held if one is not None]
+    # A line that no test could be made for counts as one that showed nothing.
+    p_values = iter(holm([1.0 if one.p is None else one.p for one in tests]).tolist())
+    return [replace(line, held=[one and _with_holm(one, next(p_values)) for one in line.held]) for line in lines]
+
+
+def _with_holm(one: RegressionRecord, p_holm: float) -> RegressionRecord:
+    return one if one.p is None else replace(one, p_holm=p_holm)
 
 
 def estimate(side: Side, kind: MetricKind, reading: str, group: Mapping[str, str]) -> Estimate:

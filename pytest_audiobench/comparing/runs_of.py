@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -72,12 +72,18 @@ def points(places: Sequence[Path], model: str, find: Find, order: Order) -> tupl
     return found, called, notes
 
 
-@lru_cache(maxsize=3)
-def contender(point: Point, evals: str = "*") -> Contender:
-    """The run with all its samples: three are kept, so that a long track needs no more memory than a short one."""
-    contents = _contents(point.folder)[point.names.alias]
-    sides = {name: side for name, side in contents.sides.items() if matches(evals, name)}
-    return Contender(point.label, str(point.folder), point.names.alias, point.names.spec, sides, point.folder)
+def reader(evals: str = "*") -> Callable[[Point], Contender]:
+    """Reads runs with all samples of the evals that match ``evals``; keeps three, so that a long track needs no more
+    memory than a short one.
+    """
+
+    @lru_cache(maxsize=3)
+    def contender(point: Point) -> Contender:
+        contents = _contents(point.folder)[point.names.alias]
+        sides = {name: side for name, side in contents.sides.items() if matches(evals, name)}
+        return Contender(point.label, str(point.folder), point.names.alias, point.names.spec, sides, point.folder)
+
+    return contender
 
 
 def _contents(folder: Path) -> dict[str, Contents]:

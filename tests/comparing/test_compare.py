@@ -52,6 +52,15 @@ def test_many_runs_are_all_held_against_the_first(lab, audiobench):
     assert found[1]["status"] == "regressed"
 
 
+def test_p_values_are_adjusted_over_all_lines_beside_the_verdicts(lab, audiobench):
+    lab.run("a")
+    lab.run("b", says=every(4))
+    lab.run("c", says=every(9))
+    found = sorted(lines(audiobench, "a", "b", "c"), key=lambda one: one["p"])
+    assert found[0]["p_holm"] == pytest.approx(min(1.0, 2 * found[0]["p"]))
+    assert found[1]["p_holm"] == pytest.approx(max(found[0]["p_holm"], found[1]["p"]))
+
+
 def test_models_of_one_run_are_compared_and_chosen_by_a_pattern(lab, audiobench):
     lab.run("a", model="base")
     lab.run("b", model="tuned")
@@ -390,6 +399,17 @@ def test_an_edited_record_is_one_sentence(lab, audiobench):
     (folder / "run.json").write_text(json.dumps(record))
     code, _, err = audiobench("compare", "a", "b")
     assert code == 4
+    assert err.count("\n") == 1
+
+
+def test_an_edited_row_is_one_sentence(lab, audiobench):
+    lab.run("a")
+    folder = lab.run("b", **changed("prompts")(lab))
+    path = folder / "predictions.jsonl"
+    path.write_text(path.read_text().replace('"prompt":[["user",', '"prompt":[[', 1))
+    code, _, err = audiobench("compare", "a", "b")
+    assert code == 4
+    assert "predictions.jsonl has a row that is none of a run's" in err
     assert err.count("\n") == 1
 
 
