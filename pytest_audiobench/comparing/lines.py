@@ -42,18 +42,25 @@ class Planned:
     sides: Sequence[Side | None]
 
     @property
+    def signature(self) -> str:
+        """What the protocol's name stands for."""
+        return next(side.readings[self.reading] for side in self.sides if side is not None)
+
+    @property
     def comparisons(self) -> int:
         return sum(side is not None for side in self.sides[1:]) if self.sides[0] is not None else 0
 
 
 @dataclass(frozen=True)
 class Compared:
-    """A line with its numbers: ``estimates`` of each contender over its own samples, and what became of each held
-    against the first, None for the first itself and where either has no such eval.
+    """A line with its numbers: ``estimates`` of each contender over its own samples, the share of these that was
+    ``answered``, and what became of each held against the first, None for the first itself and where either has no
+    such eval.
     """
 
     plan: Planned
     estimates: Sequence[Estimate | None]
+    answered: Sequence[float | None]
     held: Sequence[RegressionRecord | None]
 
 
@@ -102,7 +109,8 @@ def held(line: Planned, at: int, terms: Terms, max_drop: str) -> RegressionRecor
 def _compared(line: Planned, terms: Terms, max_drop: str) -> Compared:
     tests = [held(line, at, terms, max_drop) if at else None for at in range(len(line.sides))]
     estimates = [None if side is None else estimate(side, line.kind, line.reading, line.group) for side in line.sides]
-    return Compared(line, estimates, tests)
+    shares = [None if side is None else answered(side, line.reading, line.group) for side in line.sides]
+    return Compared(line, estimates, shares, tests)
 
 
 def _adjusted(lines: Sequence[Compared]) -> list[Compared]:
@@ -119,10 +127,20 @@ def _with_holm(one: RegressionRecord, p_holm: float) -> RegressionRecord:
 
 def estimate(side: Side, kind: MetricKind, reading: str, group: Mapping[str, str]) -> Estimate:
     """A metric over a side's own samples of ``group``, clustered where clusters repeat."""
-    rows = [row for row in side.rows if all(row.groups.get(name) == value for name, value in group.items())]
+    rows = _within(side, group)
     kept = [(row, found) for row in rows if (found := _statistics(row, reading, kind)) is not None]
     clusters = [row.cluster or row.sample_id for row, _ in kept]
     return kind.estimate([found for _, found in kept], clusters if len(set(clusters)) < len(clusters) else None)
+
+
+def answered(side: Side, reading: str, group: Mapping[str, str]) -> float | None:
+    """The share of a side's samples of ``group`` that ``reading`` read an answer from; None where there are none."""
+    statuses = [row.statuses.get(reading) for row in _within(side, group)]
+    return statuses.count("parsed") / len(statuses) if statuses else None
+
+
+def _within(side: Side, group: Mapping[str, str]) -> list[SideRow]:
+    return [row for row in side.rows if all(row.groups.get(name) == value for name, value in group.items())]
 
 
 def _statistics(row: SideRow, reading: str, kind: MetricKind) -> Statistics | None:

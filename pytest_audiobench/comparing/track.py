@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from pytest_audiobench.comparing.alike import alike
 from pytest_audiobench.comparing.contenders import Contender
-from pytest_audiobench.comparing.lines import Chosen, Planned, chosen_readings, estimate, held, planned
+from pytest_audiobench.comparing.lines import Chosen, Planned, answered, chosen_readings, estimate, held, planned
 from pytest_audiobench.comparing.mismatches import mismatches
 from pytest_audiobench.comparing.runs_of import Point, reader
 from pytest_audiobench.errors import UsageError
@@ -36,7 +36,7 @@ class Key(NamedTuple):
 class Curve:
     """A number over a track. ``values`` and ``drops`` are by point, None where a run lacks it; a drop is that against
     the run before. ``best`` and ``last`` are places in the track; ``since_best`` is what became of the last held
-    against the best, None where these are one.
+    against the best, None where these are one. ``answered`` are the shares of samples by point.
     """
 
     key: Key
@@ -47,6 +47,8 @@ class Curve:
     best: int = 0
     last: int = 0
     since_best: RegressionRecord | None = None
+    answered: dict[int, float | None] = field(default_factory=dict)
+    signature: str = ""
 
 
 @dataclass(frozen=True)
@@ -158,6 +160,7 @@ def _add(curves: dict[Key, Curve], at: int, here: Contender, wanted: Wanted) -> 
         if (curve := curves.get(_key(line))) is not None and (side := line.sides[0]) is not None:
             curve.unit, curve.direction = line.kind.unit, line.kind.direction
             curve.values[at] = estimate(side, line.kind, line.reading, line.group)
+            curve.answered[at], curve.signature = answered(side, line.reading, line.group), line.signature
 
 
 def _apart(curves: Sequence[Curve]) -> dict[tuple[int, int], dict[Key, Curve]]:
