@@ -81,4 +81,7 @@ def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 def wrapped(line: str, indent: str = "  ") -> list[str]:
     """``line`` in lines that fit, with nothing in it that a terminal would obey."""
-    return textwrap.wrap(printable(line), WIDTH, subsequent_indent=indent, break_on_hyphens=False) or [""]
+    # A number stays with its sign: no line is broken at a space that does not break.
+    text = printable(line).replace(" %", "\N{NO-BREAK SPACE}%")
+    found = textwrap.wrap(text, WIDTH, subsequent_indent=indent, break_on_hyphens=False)
+    return [one.replace("\N{NO-BREAK SPACE}%", " %") for one in found] or [""]

@@ -61,12 +61,19 @@ def test_p_values_are_adjusted_over_all_lines_beside_the_verdicts(lab, audiobenc
     assert found[1]["p_holm"] == pytest.approx(max(found[0]["p_holm"], found[1]["p"]))
 
 
-def test_models_of_one_run_are_compared_and_chosen_by_a_pattern(lab, audiobench):
+def test_models_are_chosen_by_a_pattern(lab, audiobench):
     lab.run("a", model="base")
     lab.run("b", model="tuned")
     code, _, err = audiobench("compare", "a", "b", "--model", "base")
     assert code == 4
     assert "two are needed for a comparison, and only a has a model that matches 'base'" in err
+
+
+def test_the_models_of_one_run_are_compared_with_one_another(reports, audiobench):
+    found = lines(audiobench, "both", "--eval", "*digits")
+    assert [(one["first_model"], one["other_model"], one["status"]) for one in found] == [
+        ("listener", "chance", "regressed")
+    ]
 
 
 def test_a_suite_is_pooled_over_its_evals_pair_by_pair(lab, audiobench):
