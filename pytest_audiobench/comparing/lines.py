@@ -172,6 +172,8 @@ def _of_suite(
     for (reading, _), own in read.items():
         if len(own) > 1:
             sides = [pooled([one.sides[eval_] for eval_ in own], reading) for one in found]
+            if len(common) < len(evals):
+                notes[f"{suite} is pooled over the {len(own)} evals that all have"] = None
             for name in dict.fromkeys(name for eval_ in own for name in found[0].sides[eval_].metrics.get(reading, ())):
                 if is_known(name) and not metric_kind(name).poolable and HEADLINE not in chosen.metrics:
                     notes[f"{name} of {suite} is not pooled: its scores depend on the set they were scored in"] = None

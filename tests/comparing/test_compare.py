@@ -95,6 +95,16 @@ def test_one_recording_asked_in_two_evals_is_one_cluster_of_the_suite(lab, audio
     assert (pooled["pairs"], pooled["clusters"]) == (40, 20)
 
 
+def test_a_suite_is_pooled_over_the_evals_that_all_have_and_says_so(lab, audiobench):
+    evals = {f"animals/{name}": lab.samples(20, name) for name in ("near", "far", "old")}
+    lab.run("a", evals)
+    lab.run("b", {name: own for name, own in evals.items() if "old" not in name})
+    (pooled,) = [one for one in lines(audiobench, "a", "b") if one["eval"] is None]
+    assert (pooled["pairs"], pooled["first_n"]) == (40, 40)
+    _, out, _ = audiobench("compare", "a", "b")
+    assert "note: animals is pooled over the 2 evals that all have" in out
+
+
 def test_groups_are_lines_of_their_own_where_they_are_wanted(lab, audiobench):
     lab.run("a")
     lab.run("b", says=every(4))

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from pytest_audiobench.comparing.runs_of import Point
 from pytest_audiobench.comparing.steps import Names
@@ -133,6 +136,20 @@ def test_a_curve_without_numbers_or_intervals_is_drawn_all_the_same(opened: Any,
     one.page.wait_for_selector("figure.plot svg")
     assert one.page.locator("#curves figure.plot").count() == 2
     assert one.complaints == []
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 1280), ("light", 360)])
+def test_axe_finds_nothing_serious(browser: Any, tmp_path: Path, scheme: Any, width: int) -> None:
+    pytest.importorskip("axe_playwright_python", reason="axe-playwright-python is not installed")
+    context = browser.new_context(offline=True, color_scheme=scheme, viewport={"width": width, "height": 800})
+    shown = context.new_page()
+    shown.goto(page(tmp_path).as_uri())
+    shown.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+    shown.wait_for_selector("figure.plot svg")
+    shown.evaluate((files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8"))
+    found = shown.evaluate("axe.run(document, { resultTypes: ['violations'] })")["violations"]
+    assert [one["id"] for one in found if one["impact"] in ("serious", "critical")] == []
+    context.close()
 
 
 def test_the_page_is_light_enough_to_send(tmp_path: Path) -> None:
