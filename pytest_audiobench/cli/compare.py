@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from pytest_audiobench.cli._holding import COMPONENTS, add_output, add_terms, names, put
+from pytest_audiobench.cli._holding import COMPONENTS, add_output, add_terms, names, place, put
 
 HELP = "hold runs or baselines against the first of them, sample by sample"
 
@@ -39,7 +39,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="exit with 1 when a line regressed, with 6 when none did and something could not be compared",
     )
     add_output(parser)
-    parser.add_argument("--out", metavar="FILE", type=Path, help="write it into this file")
+    parser.add_argument("--out", metavar="FILE", type=place, help="write it into this file")
 
 
 def run(args: argparse.Namespace) -> int:

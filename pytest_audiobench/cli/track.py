@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from pytest_audiobench.cli._holding import add_output, add_terms, names, put
+from pytest_audiobench.cli._holding import add_output, add_terms, names, place, put
 
 HELP = "follow one model over its runs, by step or time: curves, the best, the last, significant drops"
 
@@ -29,7 +29,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="where a name has its step, such as 'step-(\\d+)' (default: by words)",
     )
     add_output(parser)
-    parser.add_argument("--out", metavar="FILE", type=Path, help="write it into this file; a page with curves: x.html")
+    parser.add_argument("--out", metavar="FILE", type=place, help="write it into this file; a page with curves: x.html")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -78,7 +78,9 @@ def planned(found: Sequence[Contender], chosen: Chosen) -> tuple[list[Planned], 
         for eval_ in evals:
             lines += _of_eval(suite, [one.sides.get(eval_) for one in found], chosen, notes)
         lines += _of_suite(suite, evals, found, chosen, notes)
-    _check(chosen, found, lines)
+    _check(chosen, found)
+    if not lines:
+        raise UsageError("; ".join(notes) or "no eval has what was chosen: choose other metrics or protocols, or all")
     return lines, list(notes)
 
 
@@ -227,7 +229,7 @@ def fields(found: Sequence[Contender]) -> list[str]:
     return sorted({name for one in found for side in one.sides.values() for row in side.rows for name in row.groups})
 
 
-def _check(chosen: Chosen, found: Sequence[Contender], lines: Sequence[Planned]) -> None:
+def _check(chosen: Chosen, found: Sequence[Contender]) -> None:
     readings = {name for one in found for side in one.sides.values() for name in side.readings}
     metrics = {name for one in found for side in one.sides.values() for own in side.metrics.values() for name in own}
     for what, wanted, known in (
@@ -238,5 +240,3 @@ def _check(chosen: Chosen, found: Sequence[Contender], lines: Sequence[Planned])
         for name in wanted:
             if name not in known and name not in (ALL, HEADLINE, NONE):
                 raise UsageError(f"no eval has the {what} {name!r}; there is {', '.join(sorted(known)) or 'none'}")
-    if not lines:
-        raise UsageError("no eval has what was chosen: choose other metrics or protocols, or all of them")

@@ -159,6 +159,27 @@ def test_a_level_that_is_none_is_refused(lab, audiobench, level, capsys):
     assert "is no level" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("out", ["nowhere/c.csv", "."])
+def test_a_place_that_cannot_be_written_is_told_before_any_work(lab, audiobench, out, capsys):
+    with pytest.raises(SystemExit) as ended:
+        audiobench("compare", "no run", "no run", "--out", out)
+    assert ended.value.code == 2
+    assert "folder" in capsys.readouterr().err
+
+
+def test_a_metric_of_a_conftest_is_named_and_not_compared(lab, audiobench):
+    for name in ("a", "b"):
+        folder = lab.run(name)
+        text = (folder / "run.json").read_text()
+        (folder / "run.json").write_text(text.replace('"name": "accuracy"', '"name": "homemade"'))
+    code, _, err = audiobench("compare", "a", "b")
+    assert code == 4
+    assert "homemade of animals/all is not compared: it is registered by a conftest.py" in err
+    _, out, _ = audiobench("compare", "a", "b", "--metrics", "all")
+    assert "note: homemade of animals/all is not compared" in out
+    assert "animals/all coverage by letters" in out
+
+
 def test_evals_on_one_side_only_are_named(lab, audiobench):
     common = {"animals/all": lab.samples(40)}
     lab.run("a", {**common, "animals/old": lab.samples(10)})
