@@ -122,9 +122,10 @@ def _move(name: str, before: Contents, after: Contents) -> tuple[str, ...] | Non
 def _moved(metric: str, reading: str, pairs: Sequence[tuple[SideRow, SideRow]]) -> _Moved:
     scores = [(before.scores[reading], after.scores[reading]) for before, after in pairs]
     changed = [(was, now) for was, now in scores if was is not None and now is not None and was != now]
-    if not is_known(metric) or metric in SHARES or metric_kind(metric).parts is None:
+    kind = metric_kind(metric) if is_known(metric) and metric not in SHARES else None
+    if kind is None or (kind.parts is None and kind.own is None):
         return _Moved(other=len(changed))
-    ways = [moved(metric_kind(metric), was, now) for was, now in changed]
+    ways = [moved(kind, was, now) for was, now in changed]
     return _Moved(ways.count(1), ways.count(-1))
 
 

@@ -108,11 +108,13 @@ def baseline_from(
 def _there(text: str, reports: Path, folder: Path, texts: bool) -> Baseline | None:
     """What ``text`` names as a path, or as a run under ``reports``; None where nothing is there."""
     try:
-        place = next((one for one in (folder / text, reports / text) if one.exists()), None)
+        places = [one for one in (folder / text, reports / text) if one.exists()]
     except (OSError, ValueError):
         return None
-    if place is None:
+    if not places:
         return None
+    # A folder that merely has the name of a run does not stand before it.
+    place = next((one for one in places if one.is_file() or (one / RECORD).exists()), places[0])
     if place.is_dir():
         return _of_run(load(place), texts)
     if place.name == RECORD and place.parent.is_dir():

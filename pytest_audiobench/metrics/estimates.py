@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.metrics.metric import Clusters, Estimate, Statistics
-from pytest_audiobench.stats.bootstrap import Statistic, of_sums
+from pytest_audiobench.metrics.metric import Clusters, Direction, Estimate, MetricKind, Statistics, Summed
+from pytest_audiobench.stats.bootstrap import Statistic, Sums, of_sums
 from pytest_audiobench.stats.intervals import Floats, mean, none, proportion, ratio
 
 
@@ -64,24 +64,52 @@ def ratio_of(
     return estimate
 
 
-def of_summed(
-    metric: str, names: Sequence[str], value: Statistic
-) -> Callable[[Sequence[Statistics], Clusters], Estimate]:
-    """A function of the sums of the named statistics (corpus BLEU, macro F1), with a bootstrap interval.
+def sums_of(metric: str, names: Sequence[str], value: Statistic) -> Summed:
+    """The sums of the named statistics; ``value`` maps them, shape (r, len(names)), to r values, NaN for none."""
 
-    ``value`` maps sums of shape (r, len(names)) to r values; NaN where there is none.
-    """
+    def summed(statistics: Sequence[Statistics]) -> Sums:
+        return Sums(columns(statistics, metric, *names), value)
+
+    return summed
+
+
+def of_sample(summed: Summed) -> Callable[[Statistics], float]:
+    """The value that a sample's own statistics have; NaN where they have none."""
+
+    def own(one: Statistics) -> float:
+        sums = summed([one])
+        return math.nan if isinstance(sums, str) else sums.whole()
+
+    return own
+
+
+def of_summed(summed: Summed) -> Callable[[Sequence[Statistics], Clusters], Estimate]:
+    """The estimate of a function of sums, with a bootstrap interval; NaN, with the reason, where there is none."""
 
     def estimate(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
         if not statistics:
             return nothing()
-        found = columns(statistics, metric, *names)
-        interval = of_sums(found, value, clusters)
-        return Estimate(
-            float(value(found.sum(axis=0)[None, :])[0]), interval.lower, interval.upper, len(found), interval.method
-        )
+        sums = summed(statistics)
+        if isinstance(sums, str):
+            return Estimate(math.nan, None, None, len(statistics), none(sums).method)
+        interval = of_sums(sums, clusters)
+        return Estimate(sums.whole(), interval.lower, interval.upper, len(statistics), interval.method)
 
     return estimate
+
+
+def summed_kind(
+    name: str,
+    direction: Direction,
+    unit: str,
+    summed: Summed,
+    about: str,
+    own: Callable[[Statistics], float] | None = None,
+) -> MetricKind:
+    """A metric that is a function of sums; a sample's ``own`` score is the same of it alone unless given."""
+    return MetricKind(
+        name, direction, unit, of_summed(summed), about=about, summed=summed, own=own or of_sample(summed)
+    )
 
 
 def average(values: Sequence[float]) -> float:

@@ -16,9 +16,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pytest_audiobench.metrics.metric import Clusters, Statistics
+from pytest_audiobench.metrics.metric import Statistics
 from pytest_audiobench.stats.intervals import Floats
-from pytest_audiobench.stats.sparse import Row, Sparse, by_cluster, distinct
+from pytest_audiobench.stats.sparse import Row, Rows, Sparse, distinct
 
 TRUE, SAID = "true_", "said_"
 OTHER = "said_other"
@@ -49,7 +49,7 @@ def _listed(labels: tuple[str, ...]) -> tuple[dict[str, int], float]:
 
 
 class Cells(NamedTuple):
-    """Units (samples, or clusters of them) by their labels: ``kinds`` (d, 3k + 2) of distinct ones, ``kind_of`` (n,).
+    """Samples by their labels: ``kinds`` (d, 3k + 2) of distinct ones, ``kind_of`` (n,).
 
     A row counts, for each of the k labels, how often it was both true and said, was said and was true; then the labels
     said beyond the list, and the samples. ``single`` where every sample has one true label and at most one was said.
@@ -62,16 +62,20 @@ class Cells(NamedTuple):
 
     @property
     def counts(self) -> Floats:
-        """How many units each kind has."""
+        """How many samples each kind has."""
         return np.bincount(self.kind_of, minlength=self.kinds.shape[0]).astype(np.float64)
 
-    def sums(self) -> Floats:
-        """All rows added up, as functions of ``metrics.classes`` take them, shape (1, 3k + 2)."""
-        return self.kinds.weighted(self.counts[None, :])
+
+class Labelled(NamedTuple):
+    """Samples by their labels, a row a sample as :class:`Cells` has them."""
+
+    labels: int
+    rows: Rows
+    single: bool
 
 
-def cells(statistics: Sequence[Statistics], clusters: Clusters = None) -> Cells | str:
-    """The samples, or their ``clusters``, by their labels, or why they cannot be taken together."""
+def labelled(statistics: Sequence[Statistics]) -> Labelled | str:
+    """The samples by their labels, or why they cannot be taken together."""
     if any("label_list" not in one for one in statistics):
         return "a sample has no list of labels"
     lists = {(one["label_list"], one["labels"]) for one in statistics}
@@ -86,8 +90,23 @@ def cells(statistics: Sequence[Statistics], clusters: Clusters = None) -> Cells 
             entries_of[told] = _entries(count, dict(told))
         units.append(entries_of[told])
     single = all(_is_single(entries, count) for entries in entries_of.values())
-    kinds, kind_of = distinct(units if clusters is None else by_cluster(units, clusters), 3 * count + 2)
-    return Cells(count, kinds, kind_of, single)
+    return Labelled(count, Rows(units, 3 * count + 2), single)
+
+
+def cells(statistics: Sequence[Statistics]) -> Cells | str:
+    """The samples by their labels, or why they cannot be taken together."""
+    found = labelled(statistics)
+    return found if isinstance(found, str) else Cells(found.labels, *distinct(*found.rows), found.single)
+
+
+def sample_f1(one: Statistics) -> float:
+    """2 hits / (labels said + true labels) of one sample; 1 where nothing is said and nothing true."""
+    true, said = (
+        {name[len(side) :] for name, value in one.items() if value and name.startswith(side)} - {"other"}
+        for side in (TRUE, SAID)
+    )
+    whole = len(true) + len(said) + one.get(OTHER, 0.0)
+    return 2.0 * len(true & said) / whole if whole else 1.0
 
 
 def _entries(count: int, told: Mapping[str, float]) -> Row:

@@ -9,6 +9,8 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from pytest_audiobench.stats.bootstrap import Sums, Table
+
 Statistics: TypeAlias = Mapping[str, float]
 Floats: TypeAlias = npt.NDArray[np.float64]
 Direction: TypeAlias = Literal["higher", "lower"]
@@ -25,11 +27,11 @@ class Estimate(NamedTuple):
     method: str
 
 
-class Summed(NamedTuple):
-    """A function of the samples' summed statistics: ``value`` maps sums, shape (r, len(names)), to r values."""
+Summed: TypeAlias = Callable[[Sequence[Statistics]], Sums | str]
+"""A function of sums: each sample's row of statistics and the value of their sums; or why there is none."""
 
-    names: tuple[str, ...]
-    value: Callable[[Floats], Floats]
+Whole: TypeAlias = Callable[[Sequence[Statistics]], Table | str]
+"""What only the whole set tells: each sample's row and the value of all rows; or why there is none."""
 
 
 @dataclass(frozen=True)
@@ -39,10 +41,11 @@ class MetricKind:
     ``estimate`` takes the samples' statistics and, where clips repeat, each sample's cluster. ``parts`` gives a
     sample's numerator and denominator where the metric is a ratio of their sums: such metrics can be compared
     sample by sample. ``summed`` stands where it is another function of sums (corpus BLEU), ``whole`` where it takes the
-    whole set (an equal error rate): the value alone, without an interval, for resampling. A metric with none of the
-    three cannot be compared on pairs. ``about`` says in a sentence or two what it is: the formula, its source, and what
-    empty input gives. A metric whose samples' statistics depend on the set that they were scored in (CIDEr's document
-    frequencies) is not ``poolable``: a suite has no value of it.
+    whole set (an equal error rate). A metric with none of the three cannot be compared on pairs. ``own`` is a sample's
+    own score where it is not its ``parts``, so that samples that became worse can be named. ``about`` says in a
+    sentence or two what it is: the formula, its source, and what empty input gives. A metric whose samples' statistics
+    depend on the set that they were scored in (CIDEr's document frequencies) is not ``poolable``: a suite has no value
+    of it.
     """
 
     name: str
@@ -53,4 +56,5 @@ class MetricKind:
     about: str = ""
     poolable: bool = True
     summed: Summed | None = None
-    whole: Callable[[Sequence[Statistics]], float] | None = None
+    whole: Whole | None = None
+    own: Callable[[Statistics], float] | None = None

@@ -95,7 +95,7 @@ def finish(session: pytest.Session) -> None:
         left_out += [f"{text}, for there is no --ab-baseline" for text in ours.rules.about_drops()]
     else:
         ours.gate.lines = sum(one.lines for one in expected)
-        baseline = {**ours.gate.baseline.header, "lines": ours.gate.lines}
+        baseline = {**ours.gate.baseline.entry(), "lines": ours.gate.lines}
         try:
             cautions += ours.gate.notes([one.eval for one in expected], ours.collected, _whole(config))
         except FatalError as error:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
-from pytest_audiobench.errors import AudiobenchError, FatalError
+from pytest_audiobench.errors import AudiobenchError, FatalError, UsageError
 from pytest_audiobench.plugin import served
 from pytest_audiobench.plugin.edge import user_errors
 from pytest_audiobench.plugin.keys import CONTROLLER, INSTRUMENT, REQUIRED
-from pytest_audiobench.plugin.worker import DEVICE, RUN
+from pytest_audiobench.plugin.options import base, read_options
+from pytest_audiobench.plugin.worker import BASELINE, DEVICE, RUN
 
 if TYPE_CHECKING:
     from pytest_audiobench.plugin.device_pool import DevicePool
@@ -52,6 +54,7 @@ class Controller:
         self._line: WorkersLine | None = None
         self._devices: DevicePool | None = None
         self._workers = 0
+        self._last: str | None = None
 
     def expect(
         self,
@@ -63,6 +66,19 @@ class Controller:
         """Every eval that will run; each of them must report. ``cautions`` are remarks on what was declared."""
         self.expected.update((one.nodeid, one) for one in evals)
         self.left_out, self.cautions, self.baseline = list(left_out), list(cautions), baseline
+
+    def settled_baseline(self, config: pytest.Config) -> str | None:
+        """What ``last`` stands for from here on, whatever finishes meanwhile; None for another baseline or for none."""
+        options = read_options(config)
+        if self._last is None and options.baseline.partition("#")[0] == "last":
+            from pytest_audiobench.comparing.sources import baseline_from
+
+            folder = base(config, "baseline")
+            # Where there is none the first worker says so, if it has an eval at all.
+            with suppress(UsageError):
+                found = baseline_from(options.baseline, options.reports, folder, self.place.run, options.limit, False)
+                self._last = found.place
+        return self._last
 
     def device_of_next_worker(self, config: pytest.Config) -> list[str] | None:
         """The address of the process that a new worker shares; None where workers load their models themselves."""
@@ -160,7 +176,7 @@ def shared_devices(config: pytest.Config) -> list[str]:
     A kind of model that only a conftest.py of the evals' folders registers is not known here yet.
     """
     from pytest_audiobench.plugin.devices import chosen_devices, visible_gpus
-    from pytest_audiobench.plugin.options import DEFAULT_MODEL, read_options
+    from pytest_audiobench.plugin.options import DEFAULT_MODEL
 
     options = read_options(config)
     if options.devices:
@@ -195,7 +211,6 @@ def _told(report: pytest.TestReport) -> str:
 
 def configure_node(node: Any) -> None:
     """Tell a new worker the run's name."""
-    from pytest_audiobench.plugin.options import read_options
     from pytest_audiobench.plugin.place import RunPlace, new_run_name
 
     stash = node.config.stash
@@ -206,6 +221,7 @@ def configure_node(node: Any) -> None:
             with user_errors():
                 stash[CONTROLLER].place.check_free()
     node.workerinput[RUN] = stash[CONTROLLER].place.run
+    node.workerinput[BASELINE] = stash[CONTROLLER].settled_baseline(node.config)
     with user_errors():
         node.workerinput[DEVICE] = stash[CONTROLLER].device_of_next_worker(node.config)
     served.configure_node(node)

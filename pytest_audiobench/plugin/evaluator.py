@@ -25,6 +25,7 @@ from pytest_audiobench.plugin.keys import INSTRUMENT, REQUIRED
 from pytest_audiobench.plugin.presence import present_judges, present_model
 from pytest_audiobench.plugin.session import EvalSession
 from pytest_audiobench.protocols.protocol import Protocol
+from pytest_audiobench.report.excerpts import write_excerpts
 from pytest_audiobench.report.item_lines import compared_lines, lines_of
 from pytest_audiobench.report.junit import properties
 from pytest_audiobench.report.parts import Lines, write_part
@@ -36,6 +37,10 @@ from pytest_audiobench.runs.record import ItemRecord, MetricRecord, Outcome, Ver
 from pytest_audiobench.runs.repetition import Condition
 from pytest_audiobench.runs.result import Result, as_metric
 from pytest_audiobench.runs.scoring import SHARES, Scored, score
+
+
+class InconclusiveWarning(pytest.PytestWarning):
+    """An eval neither regressed nor is known not to have: it has too few samples to tell."""
 
 
 class Wrong(NamedTuple):
@@ -280,10 +285,21 @@ class Evaluator:
             record = evaluation.result.record
             record.regressions = regressions
             record.warnings += filter(None, [self._against.note(evaluation, self._own_lines)])
-            for one in filter(self._against.wrong, regressions):
+            for one in regressions:
                 text = f"{line_text(one, record.readings[0].name)}: {one.detail}"
-                wrong.append(Wrong(text, one.status == "not_comparable"))
+                if self._against.wrong(one) or (one.status == "inconclusive" and not self._warned(record.eval, text)):
+                    wrong.append(Wrong(text, one.status == "not_comparable"))
         return wrong
+
+    def _warned(self, eval_: str, text: str) -> bool:
+        """Warn of what is inconclusive, where that is asked for; whether it is no more than a warning."""
+        if self._session.options.inconclusive == "warn":
+            try:
+                self._item.warn(InconclusiveWarning(f"{eval_} is inconclusive: {text}"))
+            except InconclusiveWarning:
+                # Who turns warnings into errors (-W error) wants a failure.
+                return False
+        return True
 
     def _taken_names(self) -> list[str]:
         """Numbers that the test recorded under the name of one that was measured."""
@@ -325,13 +341,24 @@ class Evaluator:
 
         ``instrument`` says that the test fails for nothing but what could not be compared.
         """
-        lines = [self._lines(evaluation) for evaluation in self._evaluations] + [Lines()] * len(self._refused)
-        for record, own in zip(self.records, lines, strict=True):
-            record.outcome, record.message = outcome, message
-            write_part(self._session.place.parts, record, own)
-            self._item.user_properties.extend(properties(record))
+        for evaluation in self._evaluations:
+            self._write(evaluation.result.record, outcome, message, self._lines(evaluation), evaluation)
+        for record in self._refused:
+            self._write(record, outcome, message, Lines(), None)
         if instrument:
             self._item.user_properties.append((INSTRUMENT, "failed"))
+
+    def _write(
+        self, record: ItemRecord, outcome: Outcome, message: str, lines: Lines, evaluation: Evaluation | None
+    ) -> None:
+        record.outcome, record.message = outcome, message
+        compared = None if lines.compared is None else list(lines.compared)
+        if evaluation is not None:
+            changes = {row["sample_id"]: row["change"] for row in compared or () if row["change"] != "same"}
+            which = self._session.options.report_audio
+            record.warnings += write_excerpts(self._session.place.parts, evaluation, self._handle, which, changes)
+        write_part(self._session.place.parts, record, lines._replace(compared=compared))
+        self._item.user_properties.extend(properties(record))
 
     def _lines(self, evaluation: Evaluation) -> Lines:
         lines = lines_of(evaluation)

@@ -18,14 +18,12 @@ from pytest_audiobench.plugin.options import read_options
 from pytest_audiobench.report import github, run_files
 from pytest_audiobench.report.html import write_page
 from pytest_audiobench.report.markdown import append_summary
+from pytest_audiobench.report.overall import INSTRUMENT_FAILED
 from pytest_audiobench.report.parts import Lines, whole_parts, write_part
 from pytest_audiobench.report.runtime import iso, runtime
 from pytest_audiobench.report.terminal import Line, summary_lines, verdict_lines
 from pytest_audiobench.runs.record import ItemRecord
 from pytest_audiobench.runs.texts import message
-
-NOT_COMPARABLE = 6
-"""The exit code of a run in which everything that failed did so for the sake of its instruments: retry just that."""
 
 _STOPPED = (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.USAGE_ERROR)
 
@@ -46,7 +44,7 @@ def finish(session: pytest.Session, controller: Controller) -> None:
             _report_lost(session, one)
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
     if session.exitstatus == pytest.ExitCode.TESTS_FAILED and 0 < controller.instruments == session.testsfailed:
-        session.exitstatus = NOT_COMPARABLE
+        session.exitstatus = INSTRUMENT_FAILED
     if controller.all_skipped and controller.gated:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
     controller.place.open()

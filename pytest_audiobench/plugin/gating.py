@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 
+from pytest_audiobench.comparing.sources import Baseline
 from pytest_audiobench.errors import NotComparable, UsageError
 from pytest_audiobench.gate.config import Rule, Rules
 from pytest_audiobench.gate.lines import MARGIN, NO_MARGIN, Line, Terms
@@ -23,7 +24,6 @@ from pytest_audiobench.gate.margins import point, read_margin
 from pytest_audiobench.gate.pairing import Pairs, paired
 from pytest_audiobench.gate.regression import given_up, held_against, not_comparable, unlike
 from pytest_audiobench.metrics.registry import metric_kind
-from pytest_audiobench.plugin.baseline import Baseline
 from pytest_audiobench.plugin.options import Options
 from pytest_audiobench.protocols.protocol import Protocol
 from pytest_audiobench.runs.evaluate import Evaluation
@@ -80,7 +80,8 @@ class Gate:
         Raises UsageError where the baseline holds no selected eval at all.
         """
         chosen, all_ = set(selected), set(collected)
-        held = {eval_: eval_.partition(":")[0] for eval_ in self.baseline.sides}
+        models = self.baseline.models.values()
+        held = {eval_: eval_.partition(":")[0] for contents in models for eval_ in contents.sides}
         if not chosen & set(held.values()):
             raise UsageError(
                 f"the baseline {self.baseline.source} holds none of the {len(chosen)} selected evals "
@@ -88,7 +89,8 @@ class Gate:
             )
         left = [eval_ for eval_, test in held.items() if test not in chosen]
         gone = [eval_ for eval_ in left if whole and held[eval_] not in all_]
-        notes = [
+        notes = [f"the baseline {self.baseline.source} is not whole: {one}" for one in self._missing]
+        notes += [
             f"the baseline {self.baseline.source} holds {_some(gone)}, which "
             f"{'was' if len(gone) == 1 else 'were'} not collected: renamed, or removed?"
         ] * bool(gone)
@@ -97,6 +99,10 @@ class Gate:
             f"{len(rest)} eval{'s' * (len(rest) > 1)} of the baseline {self.baseline.source} "
             f"{'were' if len(rest) > 1 else 'was'} not selected: {_some(rest)}"
         ] * bool(rest)
+
+    @property
+    def _missing(self) -> Iterable[str]:
+        return dict.fromkeys(one for contents in self.baseline.models.values() for one in contents.missing)
 
     @cached_property
     def _margin(self) -> str:

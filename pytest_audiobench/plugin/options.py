@@ -11,6 +11,7 @@ import pytest
 
 DEFAULT_MODEL = "baseline:listener"
 INCONCLUSIVE = ("pass", "warn", "fail")
+REPORT_AUDIO = ("none", "flips", "all")
 
 _LISTS = {
     "model": (
@@ -62,6 +63,11 @@ _VALUES = {
     ),
     "config": ("FILE", "thresholds (default audiobench.toml, else [tool.audiobench] in pyproject.toml)"),
     "reports": ("FOLDER", "where runs are written (default reports)"),
+    "report-audio": (
+        "none|flips|all",
+        "whose sound report.html holds: the samples that changed since the baseline, or a few wrong ones (flips, the "
+        "default), as many as fit (all), or nobody's",
+    ),
     "run": ("NAME", "this run's name under the reports folder (default: date, time and a random end)"),
 }
 
@@ -109,6 +115,7 @@ class Options(NamedTuple):
     alpha: float
     inconclusive: str
     max_unmatched: float
+    report_audio: str
 
 
 def read_options(config: pytest.Config) -> Options:
@@ -143,6 +150,7 @@ def read_options(config: pytest.Config) -> Options:
         alpha=_share(config, "alpha", 0.05, most=0.5),
         inconclusive=_one_of(config, "inconclusive", INCONCLUSIVE),
         max_unmatched=_share(config, "max-unmatched", 0.05),
+        report_audio=_one_of(config, "report-audio", REPORT_AUDIO),
     )
 
 

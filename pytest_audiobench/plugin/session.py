@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from pytest_audiobench.audio.index import AudioIndex
+from pytest_audiobench.comparing.sources import baseline_from
 from pytest_audiobench.datasets.dataset import Places
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.gate.config import Rules, find_rules
@@ -23,7 +24,6 @@ from pytest_audiobench.models.remote.budget import Budget
 from pytest_audiobench.models.remote.endpoint import check_apart
 from pytest_audiobench.models.spec import ModelSpec, parse_specs, written
 from pytest_audiobench.plugin import served, worker
-from pytest_audiobench.plugin.baseline import read_baseline
 from pytest_audiobench.plugin.gating import Gate
 from pytest_audiobench.plugin.options import Options, base
 from pytest_audiobench.plugin.place import RunPlace, keep_out_of_git
@@ -92,7 +92,14 @@ class EvalSession:
                 read_margin(options.max_drop)
             except UsageError as error:
                 raise UsageError(f"--ab-max-drop: {error}, or none for declared lines only") from None
-        return Gate(read_baseline(options.baseline, options.reports), options, self.rules) if options.baseline else None
+        if not options.baseline:
+            return None
+        found = worker.baseline_of(self.config) or options.baseline
+        folder = base(self.config, "baseline")
+        baseline = baseline_from(found, options.reports, folder, self.place.run, options.limit)
+        for alias in self.specs:
+            baseline.of(alias)
+        return Gate(baseline, options, self.rules)
 
     @cached_property
     def bench(self) -> Bench:

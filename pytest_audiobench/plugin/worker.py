@@ -17,6 +17,9 @@ RUN = "audiobench_run"
 DEVICE = "audiobench_device"
 """The key under which it gives a worker the address of its device's process."""
 
+BASELINE = "audiobench_baseline"
+"""The key under which it says what ``last`` has become, so that all workers hold their evals against the same run."""
+
 
 def run_of(config: pytest.Config) -> str | None:
     """The run's name as the controller gave it; None outside xdist's workers."""
@@ -28,6 +31,12 @@ def device_of(config: pytest.Config) -> list[str] | None:
     """The address of the process that holds this worker's models; None where the worker loads its own."""
     given: dict[str, Any] = getattr(config, "workerinput", {})
     return given.get(DEVICE)
+
+
+def baseline_of(config: pytest.Config) -> str | None:
+    """What the controller found for a baseline that may mean another run by now; None where it found none."""
+    given: dict[str, Any] = getattr(config, "workerinput", {})
+    return given.get(BASELINE)
 
 
 def place_on_device(config: pytest.Config) -> None:

@@ -1,4 +1,4 @@
-"""Texts from outside, made safe to stand in Markdown.
+"""Texts from outside, made safe to stand in Markdown and in a table that a spreadsheet opens.
 
 GitHub links and notifies from the rendered text, where an escape is gone: a zero-width space after ``@``, ``#``,
 ``www`` and the colon of an address is what holds (renovatebot/renovate#1083 and #602, dependabot/dependabot-core#3157).
@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import re
 import string
+from typing import Any
+
+from pytest_audiobench.report.figures import printable
 
 _LONGEST_CELL = 300
 _LIVE = re.compile(r"(?<=[@#])|(?<=:)(?=//)|(?<=www)(?=\.)", re.IGNORECASE)
@@ -53,3 +56,11 @@ def _unwritable(character: str) -> bool:
     return (character < " " or "\x7f" <= character <= "\x9f" or "\ud800" <= character <= "\udfff") and (
         character not in _BREAKS
     )
+
+
+def csv_cell(value: Any) -> Any:
+    """A text on one line that a spreadsheet takes for a text and for no formula; other values as they are."""
+    if not isinstance(value, str):
+        return value
+    shown = printable(value)
+    return f"'{shown}" if shown.lstrip()[:1] in ("=", "+", "-", "@") else shown

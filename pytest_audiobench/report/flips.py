@@ -12,7 +12,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 from pytest_audiobench.protocols.failures import FAILURES
 from pytest_audiobench.report.lines import Row
-from pytest_audiobench.report.samples import COMPARED, Joined, joined
+from pytest_audiobench.report.run_files import COMPARED_FILE
+from pytest_audiobench.report.samples import Joined, joined
 
 Owner: TypeAlias = tuple[str, str]
 """An eval and the model's alias."""
@@ -62,7 +63,7 @@ def changes_of(folder: Path, most: int) -> dict[Owner, Changes]:
     Empty for a run without a baseline. Raises FatalError where the line files are not those of one run.
     """
     found: dict[Owner, Changes] = {}
-    if not (folder / COMPARED).exists():
+    if not (folder / COMPARED_FILE).exists():
         return found
     for one in joined(folder):
         if one.compared is None:

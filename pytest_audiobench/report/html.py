@@ -20,6 +20,8 @@ from pytest_audiobench.report.changes import changes
 from pytest_audiobench.report.label_tables import LabelCounts, LabelTable
 from pytest_audiobench.report.page_frame import PLOT, encoded, page_frame
 from pytest_audiobench.report.page_samples import BUDGET_BYTES, PageSamples, bytes_on_page, page_samples
+from pytest_audiobench.report.page_sounds import PageSounds, page_sounds
+from pytest_audiobench.report.parts import FOLDER
 from pytest_audiobench.report.run_files import LINE_FILES
 from pytest_audiobench.report.samples import joined
 from pytest_audiobench.report.side_by_side import Sides
@@ -50,7 +52,8 @@ def write_page(folder: Path, record: Mapping[str, Any], budget_bytes: int = BUDG
     counts = LabelCounts(record["items"])
     shown = page_samples(counts.watch(joined(folder)), record["items"], max(left - kept_back, budget_bytes // 4))
     path = folder / PAGE
-    write_chunks(path, _page(frame, content, shown, _within(kept_back, counts.tables())))
+    tables = _within(kept_back, counts.tables())
+    write_chunks(path, _page(frame, content, tables, shown, page_sounds(folder / FOLDER)))
     return path
 
 
@@ -71,12 +74,14 @@ def _within(budget_bytes: int, tables: Sequence[LabelTable]) -> list[str]:
     return found
 
 
-def _page(frame: tuple[bytes, bytes], content: str, shown: PageSamples, tables: Sequence[str]) -> Iterator[bytes]:
+def _page(
+    frame: tuple[bytes, bytes], content: str, tables: Sequence[str], shown: PageSamples, sounds: PageSounds
+) -> Iterator[bytes]:
     yield frame[0]
-    rest = f',"labels":[{",".join(tables)}],"samples":{_encode(shown.index())}}}'
+    rest = f',"labels":[{",".join(tables)}],"samples":{_encode(shown.index(sounds))}}}'
     yield encoded(escaped_json(content[:-1] + rest))
     # What is not needed at once lies in elements of its own, so that it is not parsed at once.
-    for attributes, text in shown.elements():
+    for attributes, text in (*shown.elements(), *sounds.elements()):
         yield f"</script>\n<script {attributes}>".encode()
         yield encoded(escaped_json(text))
     yield frame[1]

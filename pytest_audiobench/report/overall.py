@@ -15,7 +15,8 @@ PASS = "pass"
 _REGRESSED, _INCONCLUSIVE, _NOT_COMPARABLE = "regressed", "inconclusive", "not comparable"
 _IN_ORDER = (_REGRESSED, _INCONCLUSIVE, _NOT_COMPARABLE, PASS)
 _NO_VERDICT = (2, 3, 4, 5)
-_INSTRUMENTS_FAILED = 6
+INSTRUMENT_FAILED = 6
+"""The exit code of a run in which everything that failed did so for its instruments' sake: retry just that."""
 
 
 class Overall(NamedTuple):
@@ -55,7 +56,7 @@ def overall(record: Json) -> Overall:
         return Overall("regressed", "bad", told, "Hear the samples that flipped before anything is merged.")
     if verdicts["fail"] or (failed and status == 1):
         return Overall("failed", "bad", told, "See what failed and which answers were wrong.")
-    if status == _INSTRUMENTS_FAILED or counts[_NOT_COMPARABLE] or verdicts["not_comparable"]:
+    if status == INSTRUMENT_FAILED or counts[_NOT_COMPARABLE] or verdicts["not_comparable"]:
         advice = "Nothing was shown either way: mend what is named, or run again where only the asking failed."
         return Overall("not comparable", "warn", told, advice)
     if counts[_INCONCLUSIVE]:

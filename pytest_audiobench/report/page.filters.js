@@ -70,14 +70,16 @@
     return el("fieldset", { class: "chips" }, el("legend", {}, facet.label), facet.buttons.map((one) => one.button));
   }
 
+  const labelled = (label, control) => el("span", { class: "labelled" }, el("label", { for: control.id }, label), " ", control);
+
   function picker(facet) {
-    facet.pick = el("select");
+    facet.pick = el("select", { id: `pick-${facets.indexOf(facet)}` });
     facet.pick.addEventListener("change", () => {
       choose(facet.name, null);
       if (facet.pick.value) choose(facet.name, facet.values[Number(facet.pick.value) - 1]);
       select();
     });
-    return el("label", {}, visible(facet.label), " ", facet.pick);
+    return labelled(visible(facet.label), facet.pick);
   }
 
   function drawFilters() {
@@ -93,9 +95,9 @@
     reading.addEventListener("change", () => { chosenReading = reading.value; select(); });
     clear.addEventListener("click", () => { clearFilters(); select(); });
     const form = el("form", { id: "filter", role: "search", "aria-label": "Samples" },
-      el("div", { class: "line" }, el("label", { class: "wide" }, "Search ", search), clear),
+      el("div", { class: "line" }, labelled("Search", search), clear),
       facets.filter((facet) => !facet.hidden && !facet.list).map(chips),
-      el("div", { class: "line" }, readings.length > 1 ? el("label", {}, "Read by ", reading) : null, facets.filter((facet) => !facet.hidden && facet.list).map(picker)));
+      el("div", { class: "line" }, readings.length > 1 ? labelled("Read by", reading) : null, facets.filter((facet) => !facet.hidden && facet.list).map(picker)));
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       filter.text = search.value;

@@ -8,12 +8,13 @@
     const cell = el("td", { class: `${row === column ? "right" : "wrong"}${number ? "" : " none"}`,
       title: `${visible(one.labels[row])} read as ${visible(one.columns[column])}: ${count(number)} of ${count(total)}` },
       count(number), moved ? el("div", { class: "moved" }, signed(moved)) : null);
-    cell.style.setProperty("--share", `${Math.round(100 * share)}%`);
+    // Errors are spread thin over a row, so that a tenth of it must be seen already.
+    cell.style.setProperty("--share", `${Math.round(100 * (row === column ? share : Math.sqrt(share)))}%`);
     return cell;
   }
 
   function labelTable(one) {
-    const short = one.columns.every((label) => label.length <= 6);
+    const short = one.columns.length <= 9 && one.columns.every((label) => label.length <= 14);
     const head = el("tr", {}, el("th", { scope: "col", class: "corner" }, "true ↓  said →"),
       one.columns.map((label) => el("th", { scope: "col", class: short ? "number" : "upright" }, el("span", {}, visible(label)))),
       el("th", { scope: "col", class: "number" }, "n"), el("th", { scope: "col", class: "number" }, "right"));

@@ -35,19 +35,19 @@
     get choices() { return this.field(1); }
     get references() { return this.field(2); }
     get reference() { return this.references.length ? this.references[0] : ""; }
-    get stages() { return this.field(3); }
-    get error() { return this.field(4); }
-    get told() { return this.field(5).map(([value, scores]) => ({ value, scores })); }
-    get prompt() { return this.field(6); }
-    get metadata() { return this.field(7).map((name, place) => [name, this.field(8)[place]]); }
-    get audio() { return this.field(9); }
-    get diff() { return this.field(11); }
+    get prompt() { return this.field(4); }
+    get stages() { return this.field(5)[0]; }
+    get error() { return this.field(5)[1]; }
+    get told() { return this.field(5)[2].map(([value, scores]) => ({ value, scores })); }
+    get metadata() { return this.field(3).map((name, place) => [name, this.field(5)[3][place]]); }
+    get audio() { return this.field(5)[4]; }
+    get diff() { return this.field(5)[6]; }
 
     get before() {
-      const before = this.field(10);
+      const [before, , diff] = this.field(5).slice(5);
       if (before === null) return null;
       const [status, text, scores, failures, right] = before;
-      return { status, text, scores, failures, right, diff: this.field(12) };
+      return { status, text, scores, failures, right, diff };
     }
 
     // The answers of the model itself, without what judges said of them.

@@ -3,6 +3,7 @@
   const MOST_PRINTED = 200;
   const KEYS = [["j or ↓", "the next sample"], ["k or ↑", "the one before"], ["Enter", "go to the sample's card"], ["Escape", "back to the list"],
     ["p", "play, or stop, the sample's sound"], ["/", "search"], ["?", "these keys"]];
+  const isNarrow = () => window.matchMedia("(max-width: 60rem)").matches;
   let open = null;
   let place = -1;
 
@@ -33,7 +34,7 @@
         data.evals.length > 1 ? el("span", { class: "soft of" }, visible(named(sample.eval.name, sample.eval.model)), data.epochs > 1 ? ` · ${sample.epoch + 1}` : "") : null),
       el("div", { class: "second", dir: "auto" }, snippet(sample)));
     row.style.top = `${number * ROW_PX}px`;
-    row.addEventListener("click", () => show(number));
+    row.addEventListener("click", () => { show(number); if (isNarrow()) byId("card").scrollIntoView(); });
     return row;
   }
 
@@ -129,7 +130,7 @@
     if (all.length >= total) return null;
     const parts = data.samples.ranks.filter(([, found]) => found).map(([why, found, kept]) =>
       `${kept === found ? "all" : `${count(kept)} of the`} ${count(found)} that ${why}`);
-    return el("p", { class: "banner plain", role: "note" },
+    return el("p", { id: "cut", class: "banner plain", role: "note" },
       `This page holds ${count(all.length)} of ${count(total)} samples, to stay small: ${parts.join(", ")}. ${data.files.join(", ")} beside it hold all.`);
   }
 
@@ -155,6 +156,6 @@
     window.addEventListener("beforeprint", drawPrinted);
     window.addEventListener("afterprint", () => byId("printed").replaceChildren());
     follow();
-    if (isNamed) byId("samples").scrollIntoView();
+    if (isNamed) byId(isNarrow() ? "card" : "samples").scrollIntoView();
   }
 

@@ -30,6 +30,19 @@ SCRIPTS = (
 
 
 @dataclass(frozen=True)
+class Layout:
+    """A kind of page: its template, its one style and its one script, each of these from several files in order."""
+
+    template: str
+    styles: tuple[str, ...]
+    scripts: tuple[str, ...]
+
+
+REPORT = Layout("page.html", STYLES, SCRIPTS)
+"""The page of a run."""
+
+
+@dataclass(frozen=True)
 class Library:
     """A script that others wrote, under ``vendor/``; ``style`` is the text of the style elements that it makes."""
 
@@ -41,10 +54,10 @@ PLOT = Library("vendor/plot.min.js", "vendor/plot.css")
 """Draws all plots; vendor/README.md says why this one."""
 
 
-def page_frame(title: str, libraries: Sequence[Library] = ()) -> tuple[bytes, bytes]:
+def page_frame(title: str, libraries: Sequence[Library] = (), layout: Layout = REPORT) -> tuple[bytes, bytes]:
     """What stands before and after the JSON of the page's data; libraries are script elements before the page's own."""
-    style = "".join(map(_resource, STYLES))
-    script = f'"use strict";\n(() => {{\n{"".join(map(_resource, SCRIPTS))}}})();\n'
+    style = "".join(map(_resource, layout.styles))
+    script = f'"use strict";\n(() => {{\n{"".join(map(_resource, layout.scripts))}}})();\n'
     borrowed = [_resource(library.script) for library in libraries]
     styles = [style, *(_resource(library.style) for library in libraries if library.style)]
     parts = {
@@ -54,7 +67,7 @@ def page_frame(title: str, libraries: Sequence[Library] = ()) -> tuple[bytes, by
         "script": script,
         "title": html.escape(title),
     }
-    before, after = _resource("page.html").split("{{data}}")
+    before, after = _resource(layout.template).split("{{data}}")
     return encoded(_filled(before, parts)), encoded(_filled(after, parts))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from pytest_audiobench.report.samples import Joined
@@ -18,16 +18,18 @@ LONGEST_LIST = 200
 CHANGES = ("", "worse", "better", "same")
 """What became of a sample since the baseline; the first where that has no such sample."""
 
+_REMEMBERED = 4_096
+
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
 class PageRow(NamedTuple):
     """A sample in one epoch.
 
-    ``kinds`` are JSON texts of [numbers of readings, status, right], for each thing that readings made of the answer.
-    ``fields`` are the JSON texts of what the card shows, as page.samples.js takes them apart: question, choices,
-    references, stages, error, what the readings read, prompt, names of metadata, metadata, audio, the answer before,
-    diff, diff before.
+    ``groups`` and ``kinds`` are JSON texts: the groups by name, and [numbers of readings, status, right] for each thing
+    that readings made of the answer. ``fields`` are those of what the card shows, as page.rows.js takes them apart:
+    what other samples may well share (question, choices, references, names of metadata, prompt), then the rest (stages,
+    error, what the readings read, metadata, audio, the answer before, diff, diff before).
     """
 
     sample_id: str
@@ -39,6 +41,22 @@ class PageRow(NamedTuple):
     fields: tuple[str, ...]
 
 
+class _Encoded:
+    """JSON texts by what they are of, so that what stands in many rows is encoded once."""
+
+    def __init__(self) -> None:
+        self._texts: dict[Hashable, str] = {}
+
+    def of(self, key: Hashable, value: Callable[[], Any]) -> str:
+        """The JSON text of ``value()``, which is always the same for one ``key``."""
+        text = self._texts.get(key)
+        if text is None:
+            if len(self._texts) >= _REMEMBERED:
+                self._texts.clear()
+            text = self._texts[key] = _encode(value())
+        return text
+
+
 class RowMaker:
     """Makes the rows of one item, no text of them longer than ``longest`` characters."""
 
@@ -47,31 +65,29 @@ class RowMaker:
         self._readings = {reading["name"]: number for number, reading in enumerate(item["readings"])}
         self._headline = next(iter(self._readings), "")
         self._words = words_of(item)
+        self._once = _Encoded()
 
     def row(self, one: Joined) -> PageRow:
         """The row of a sample of the item."""
-        cut = self._cut
+        cut, once = self._cut, self._once.of
         first, before = one.predictions[0], one.compared
-        # What a judge said of an answer is none, and what a judge could not be asked is no failure of the sample's.
-        error = next((r["error"] for r in one.predictions if r["error"] is not None and "role" not in r), None)
-        groups = one.scored[0]["groups"] if one.scored else {}
+        choices = tuple(first["choices"][:LONGEST_LIST])
+        references = tuple([text for text in (first["reference"], *first.get("references", ())) if text][:LONGEST_LIST])
+        metadata = first.get("metadata", {})
+        names = tuple(metadata)[:LONGEST_LIST]
+        prompt = tuple([self._prompt(row) for row in one.predictions if row.get("prompt")])
+        groups = tuple(one.scored[0]["groups"].items()) if one.scored else ()
         kinds, told = self._read(one)
-        references = [text for text in (first["reference"], *first.get("references", ())) if text]
-        metadata = dict(list(first.get("metadata", {}).items())[:LONGEST_LIST])
-        fields = (
-            cut(first["question"]),
-            [cut(choice) for choice in first["choices"][:LONGEST_LIST]],
-            [cut(text) for text in dict.fromkeys(references[:LONGEST_LIST])],
+        rest = [
             [
                 [row["stage"], cut(output["text"]), output["finish"], row.get("role", "")]
                 for row in one.predictions
                 for output in row["outputs"][:LONGEST_LIST]
             ],
-            cut(error),
+            # What a judge could not be asked is no failure of the sample's.
+            cut(next((r["error"] for r in one.predictions if r["error"] is not None and "role" not in r), None)),
             told,
-            [self._prompt(row) for row in one.predictions if row.get("prompt")],
-            [cut(name) for name in metadata],
-            [cut(str(value)) for value in metadata.values()],
+            [cut(str(metadata[name])) for name in names],
             [
                 [cut(clip["source"]), clip["duration_s"], clip["truncated_s"], clip["key"] is not None]
                 for clip in first["audio"][:LONGEST_LIST]
@@ -79,18 +95,25 @@ class RowMaker:
             None if before is None else self._before(before["before"]),
             self._diff(one),
             None if before is None else self._diff_before(first["reference"], before["before"]),
-        )
+        ]
         return PageRow(
             first["sample_id"][:LONGEST_NAME],
             first["epoch"],
             change_of(one),
             wording(one),
-            _encode({name: value[:LONGEST_NAME] for name, value in groups.items()}),
-            tuple(map(_encode, kinds)),
-            tuple(map(_encode, fields)),
+            once(("groups", groups), lambda: {name: value[:LONGEST_NAME] for name, value in groups}),
+            kinds,
+            (
+                once(first["question"], lambda: cut(first["question"])),
+                once(("choices", choices), lambda: [cut(choice) for choice in choices]),
+                once(("references", references), lambda: [cut(text) for text in dict.fromkeys(references)]),
+                once(("names", names), lambda: [cut(name) for name in names]),
+                once(("prompt", prompt), lambda: prompt),
+                _encode(rest),
+            ),
         )
 
-    def _read(self, one: Joined) -> tuple[list[Any], list[Any]]:
+    def _read(self, one: Joined) -> tuple[tuple[str, ...], list[Any]]:
         """What the readings made of the answer, what several say alike once: kinds, and value and statistics of each.
 
         The statistics are None where the protocol leaves the answer out.
@@ -102,18 +125,18 @@ class RowMaker:
             said = (row["status"], row["value"], None if scores is None else tuple(scores.items()))
             if row["reading"] in self._readings:
                 found.setdefault(said, []).append(self._readings[row["reading"]])
-        kinds = [
-            [own, status, None if scores is None else right(dict(scores))] for (status, _, scores), own in found.items()
-        ]
-        told = [[self._cut(value), None if scores is None else _scores(dict(scores))] for _, value, scores in found]
-        return kinds, told
+        kinds, told = [], []
+        for (status, value, scores), own in found.items():
+            kind = (tuple(own), status, None if scores is None else right(dict(scores)))
+            kinds.append(self._once.of(("kind", kind), lambda kind=kind: kind))  # type: ignore[misc]
+            told.append([self._cut(value), None if scores is None else _scores(scores)])
+        return tuple(kinds), told
 
     def _diff(self, one: Joined) -> Any:
-        read = next((row for row in one.processed if row["reading"] == self._headline), None)
-        scores = next((row["scores"] for row in one.scored if row["reading"] == self._headline), None)
-        if read is None or scores is None or unit_of(scores) is None:
+        # The headline's lines come first.
+        if not one.scored or not one.processed or unit_of(one.scored[0]["scores"]) is None:
             return None
-        return self._drawn(one.predictions[0]["reference"], read["value"] or "", scores)
+        return self._drawn(one.predictions[0]["reference"], one.processed[0]["value"] or "", one.scored[0]["scores"])
 
     def _diff_before(self, reference: str, before: Mapping[str, Any]) -> Any:
         if before["text"] is None or before["scores"] is None or unit_of(before["scores"]) is None:
@@ -129,20 +152,20 @@ class RowMaker:
         return [
             before["status"],
             self._cut(before["text"]),
-            None if scores is None else _scores(scores),
+            None if scores is None else _scores(scores.items()),
             list(before["failures"]),
             None if scores is None else right(scores),
         ]
 
-    def _prompt(self, row: Mapping[str, Any]) -> list[Any]:
+    def _prompt(self, row: Mapping[str, Any]) -> tuple[Any, ...]:
         """A stage's messages: each part is the number of a clip, or what ``_pieces`` makes of a text."""
         messages = [
-            [role, [part if isinstance(part, int) else self._pieces(part, row) for part in parts[:LONGEST_LIST]]]
+            (role, tuple([part if type(part) is int else self._pieces(part, row) for part in parts[:LONGEST_LIST]]))
             for role, parts in row["prompt"][:LONGEST_LIST]
         ]
-        return [row["stage"], row.get("role", ""), messages]
+        return row["stage"], row.get("role", ""), tuple(messages)
 
-    def _pieces(self, text: str, row: Mapping[str, Any]) -> list[str | int]:
+    def _pieces(self, text: str, row: Mapping[str, Any]) -> tuple[str | int, ...]:
         """``text`` with 0 in place of the sample's question and n in place of its n-th choice, where they stand in it.
 
         So the prompts of most samples are one and the same template, which the page holds once. A last number below
@@ -150,16 +173,14 @@ class RowMaker:
         """
         pieces: list[str | int] = []
         rest = text[: self._longest]
-        known = [(0, row["question"] or ""), *enumerate(row["choices"][:LONGEST_LIST], start=1)]
-        for number, part in known:
-            before, found, after = rest.partition(part) if 0 < len(part) <= self._longest else (rest, "", "")
-            if found:
+        for number, part in enumerate((row["question"], *row["choices"][:LONGEST_LIST])):
+            if part and part in rest and len(part) <= self._longest:
+                before, _, rest = rest.partition(part)
                 pieces += [before, number]
-                rest = after
         pieces.append(rest)
         if len(text) > self._longest:
             pieces.append(self._longest - len(text))
-        return pieces
+        return tuple(pieces)
 
     def _cut(self, text: str | None) -> str | list[Any] | None:
         """A text, or when it is too long its beginning and the number of characters left out."""
@@ -198,5 +219,5 @@ def right(scores: Mapping[str, float]) -> bool | None:
     return sum(errors) == 0 if errors else None
 
 
-def _scores(scores: Mapping[str, float]) -> str:
-    return " ".join(f"{name}={value:g}" for name, value in scores.items())
+def _scores(scores: Iterable[tuple[str, float]]) -> str:
+    return " ".join([f"{name}={value:g}" for name, value in scores])

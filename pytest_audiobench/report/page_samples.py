@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from pytest_audiobench.protocols.failures import FAILURES
 from pytest_audiobench.report.page_rows import CHANGES, PageRow, RowMaker, change_of, went_wrong
+from pytest_audiobench.report.page_sounds import PageSounds
 from pytest_audiobench.report.samples import Joined
 from pytest_audiobench.report.went_wrong import failure_classes
 
@@ -53,11 +54,13 @@ class PageSamples:
     """The samples of a page, best first: ``index`` is what they are filtered by, ``elements`` what their cards show."""
 
     kept: list[tuple[Place, PageRow]]
+    owners: Sequence[tuple[str, str]]
+    """Eval and model of each item."""
     totals: Mapping[int, int]
     found: Mapping[int, int]
     """All samples by rank, kept or not."""
 
-    def index(self) -> dict[str, Any]:
+    def index(self, sounds: PageSounds) -> dict[str, Any]:
         """As page.rows.js takes it apart: by numbers into lists of what may be chosen."""
         wordings, groups, kinds = _Numbered(), _Numbered(), _Numbered()
         rows = [
@@ -81,7 +84,12 @@ class PageSamples:
             "kinds": kinds.values,
             "items": [[item, total, own[item]] for item, total in sorted(self.totals.items())],
             "ranks": [[why, self.found.get(rank, 0), kept[rank]] for rank, why in enumerate(RANKS)],
-            "sounds": [],
+            "sounds": [
+                [number, *sound]
+                for number, (place, row) in enumerate(self.kept)
+                for sound in sounds.of.get((*self.owners[place.item], row.sample_id), ())
+            ],
+            "sound_note": sounds.note,
         }
 
     def elements(self) -> Iterator[tuple[str, str]]:
@@ -121,7 +129,7 @@ def page_samples(samples: Iterable[Joined], items: Sequence[Mapping[str, Any]], 
         place = ranking.place(one)
         if kept.has_room_for(place):
             kept.add(place, ranking.row(one))
-    return PageSamples(kept.in_order(), totals, dict(kept.found))
+    return PageSamples(kept.in_order(), [_owner(item) for item in items], totals, dict(kept.found))
 
 
 def bytes_on_page(text: str) -> int:

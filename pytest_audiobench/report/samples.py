@@ -9,10 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from pytest_audiobench.errors import FatalError
 from pytest_audiobench.report.lines import Row, read_lines
-from pytest_audiobench.report.run_files import LINE_FILES
-
-COMPARED = "compared_predictions.jsonl"
-"""What a run with a baseline holds beside its other line files: each paired sample's answer there."""
+from pytest_audiobench.report.run_files import COMPARED_FILE, LINE_FILES
 
 Key: TypeAlias = tuple[str, str, str, int]
 
@@ -36,7 +33,7 @@ def joined(folder: Path) -> Iterator[Joined]:
     """
     processed = _Follower(folder / LINE_FILES["processed"])
     scored = _Follower(folder / LINE_FILES["scored"])
-    compared = _Follower(folder / COMPARED) if (folder / COMPARED).exists() else None
+    compared = _Follower(folder / COMPARED_FILE) if (folder / COMPARED_FILE).exists() else None
     for key, rows in groupby(read_lines(folder / LINE_FILES["predictions"]), _key):
         before = next(iter(compared.take(key)), None) if compared else None
         yield Joined(list(rows), processed.take(key), scored.take(key), before)

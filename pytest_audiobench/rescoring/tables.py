@@ -10,7 +10,7 @@ from dataclasses import asdict
 from typing import Any
 
 from pytest_audiobench.published.compare import Comparison
-from pytest_audiobench.report.escapes import escaped
+from pytest_audiobench.report.escapes import csv_cell, escaped
 from pytest_audiobench.report.figures import printable
 from pytest_audiobench.report.sweep import Sweep, sweeps
 from pytest_audiobench.report.sweep_text import markdown, table, title
@@ -72,16 +72,8 @@ def _csv(owners: Sequence[Json], compared: Compared) -> str:
                 own = {name: value for name, value in asdict(row).items() if name in _OF_ROW}
                 own |= {"eval": _eval(owner), "model": owner["model"], "dataset": owner.get("dataset", "")}
                 own |= {"metric": sweep.metric, "unit": sweep.unit, "published": marks.get(row.protocol, "")}
-                writer.writerow({name: _cell(value) for name, value in own.items()})
+                writer.writerow({name: csv_cell(value) for name, value in own.items()})
     return out.getvalue()
-
-
-def _cell(value: Any) -> Any:
-    """Names come from outside, and a spreadsheet takes a text that begins like these for a formula."""
-    if not isinstance(value, str):
-        return value
-    shown = printable(value)
-    return f"'{shown}" if shown.lstrip()[:1] in ("=", "+", "-", "@") else shown
 
 
 def _plain(owner: Json, beside: Sequence[Comparison]) -> dict[str, Any]:

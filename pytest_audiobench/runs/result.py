@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.metrics.drops import drop_of
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.metrics.units import POINTS
 from pytest_audiobench.metrics.value import Metric
@@ -15,7 +16,7 @@ from pytest_audiobench.protocols.protocol import Reading
 from pytest_audiobench.runs.confusion import confusion, gives_letters
 from pytest_audiobench.runs.record import ItemRecord, MetricRecord
 from pytest_audiobench.runs.scoring import SHARES, WITHOUT, Scored, coverage, estimate
-from pytest_audiobench.stats.paired import paired_difference
+from pytest_audiobench.stats.drops import Question
 
 _KEY = re.compile(r"(?P<name>[a-z][\w-]*)(\[(?P<group>[^\]]*)\])?")
 
@@ -98,18 +99,24 @@ class Result:
             raise UsageError(f"{name} is no ratio of sums over samples, so two results have no paired difference of it")
         others = {row.identity: row.scores for row in other.headline_rows if row.scores is not None}
         pairs = [
-            (kind.parts(row.scores), kind.parts(others[row.identity]), row.cluster)
+            (row.scores, others[row.identity], row.cluster)
             for row in self.headline_rows
             if row.scores is not None and row.identity in others
         ]
         if not pairs:
             raise UsageError(f"{self.record.eval} and {other.record.eval} have no answered sample in common")
-        sign = 1.0 if kind.direction == "higher" else -1.0
-        differences = [sign * (ours[0] - theirs[0]) for ours, theirs, _ in pairs]
-        own = [cluster for _, _, cluster in pairs]
-        found = paired_difference(differences, [ours[1] for ours, _, _ in pairs], own if self._clustered else None)
-        lower, upper, method = found.interval
-        return Metric(found.value, name=name, lower=lower, upper=upper, n=len(pairs), unit=POINTS, method=method)
+        ours, theirs, clusters = zip(*pairs, strict=True)
+        # What is gained over the other is what would be dropped from here to there.
+        found = drop_of(kind, ours, theirs, clusters if self._clustered else None, Question(0.0))
+        return Metric(
+            found.value,
+            name=name,
+            lower=found.lower,
+            upper=found.upper,
+            n=len(pairs),
+            unit=POINTS,
+            method=found.method,
+        )
 
     @property
     def headline_metric(self) -> str:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from pytest_audiobench.stats.intervals import CONFIDENCE, Clusters, Floats, Interval, none
-from pytest_audiobench.stats.sparse import Sparse
+from pytest_audiobench.stats.sparse import Rows, Sparse, by_cluster, distinct
 
 Statistic: TypeAlias = Callable[[Floats], Floats]
 """Maps sums of shape (r, k) to r values."""
@@ -18,104 +18,155 @@ Statistic: TypeAlias = Callable[[Floats], Floats]
 RESAMPLES = 1_000
 FEW_RESAMPLES = 200
 """Where each resample is costly: enough for a bound to about a tenth of the interval's width."""
-_CELLS = 4_000_000
-"""Counts drawn at a time, which bounds the memory."""
+CELLS = 4_000_000
+"""Numbers held at a time, which bounds the memory."""
 _FEW_ALIKE = 8
 
 
-def of_sums(
-    statistics: Floats, value: Statistic, clusters: Clusters = None, confidence: float = CONFIDENCE
-) -> Interval:
-    """The interval for ``value`` of the column sums of ``statistics``, shape (n, k), by resampling samples or clusters.
+class Sums(NamedTuple):
+    """A number that is a function of sums: each sample's statistics, (n, k) or sparse, and the ``value`` of sums."""
+
+    units: Floats | Rows
+    value: Statistic
+
+    def whole(self) -> float:
+        """The value of all samples together."""
+        return float(self.value(resampling(self.units, None).total())[0])
+
+
+class Table(NamedTuple):
+    """A number that only whole samples tell (an equal error rate): ``value`` maps their rows, (m, k), to it."""
+
+    rows: Floats
+    value: Callable[[Floats], float]
+
+
+class Resampling(NamedTuple):
+    """Samples, or clusters of them, ready to be resampled: ``distinct`` rows, in an order of their own, of which there
+    are ``counts`` each. ``kind_of`` says which of them each unit is, units in the order of their first sample.
+    """
+
+    distinct: Floats | Sparse
+    counts: Floats
+    kind_of: npt.NDArray[np.intp]
+    what: str
+
+    @property
+    def units(self) -> int:
+        return int(self.counts.sum())
+
+    def total(self) -> Floats:
+        """The sums over all units, shape (1, k)."""
+        return self.weighted(self.counts[None, :])
+
+    def weighted(self, weights: Floats) -> Floats:
+        """The sums of the distinct rows by each of ``weights``, shape (r, d)."""
+        return self.distinct.weighted(weights) if isinstance(self.distinct, Sparse) else weights @ self.distinct
+
+    def resampled(self, value: Statistic) -> Floats:
+        """``value`` of 1,000 resamples of the units. The seed comes from the statistics."""
+        if isinstance(self.distinct, Sparse):
+            parts: tuple[npt.NDArray[np.generic], ...] = (*self.distinct[1:], self.counts)
+            told = b"".join(part.tobytes() for part in parts)
+        else:
+            told = self.distinct.tobytes()
+        generator = _generator(told)
+        at_once = max(1, CELLS // max(self.distinct.shape))
+        return np.concatenate(
+            [
+                value(self.weighted(_weights(generator, self.counts, min(at_once, RESAMPLES - at))))
+                for at in range(0, RESAMPLES, at_once)
+            ]
+        )
+
+
+def resampling(units: Floats | Rows, clusters: Clusters) -> Resampling:
+    """Samples by their statistics, those of a cluster added up where clusters repeat."""
+    grouped = clusters is not None and len(set(clusters)) < len(clusters)
+    what = "clusters" if grouped else "samples"
+    if isinstance(units, Rows):
+        rows = by_cluster(units.rows, clusters) if clusters is not None and grouped else units.rows
+        kinds, kind_of = distinct(rows, units.width)
+        return Resampling(kinds, np.bincount(kind_of, minlength=kinds.shape[0]).astype(np.float64), kind_of, what)
+    found = np.asarray(units, dtype=np.float64)
+    if clusters is not None and grouped:
+        numbers = {cluster: number for number, cluster in enumerate(dict.fromkeys(clusters))}
+        codes = np.array([numbers[cluster] for cluster in clusters], dtype=np.intp)
+        # Added up in an order of their own, so that the order of samples does not move a last digit, and the seed.
+        order = np.lexsort(found.T[::-1])
+        summed = np.zeros((len(numbers), found.shape[1]))
+        np.add.at(summed, codes[order], found[order])
+        found = summed
+    order = np.lexsort(found.T[::-1])
+    return Resampling(found[order], np.ones(len(found)), np.argsort(order), what)
+
+
+def of_sums(sums: Sums, clusters: Clusters = None, confidence: float = CONFIDENCE) -> Interval:
+    """The interval for the value of ``sums``, by resampling samples or clusters.
 
     Percentile bootstrap (Efron 1979; for BLEU Koehn 2004) of 1,000 resamples. The seed comes from the statistics and
     samples are put in an order of their own, so that neither the order of samples nor a shard moves a bound.
     No interval is given for fewer than 2 samples or clusters, where a resample has no value, or where all have the same
-    (nothing but right answers): no resample tells what is missing from the samples.
+    (nothing but right answers): no resample tells what is missing from the samples. Memory for sparse statistics is
+    that of the numbers that are not 0.
     """
-    units, what = np.asarray(statistics, dtype=np.float64), "samples"
-    if clusters is not None and len(set(clusters)) < len(clusters):
-        numbers = {cluster: number for number, cluster in enumerate(dict.fromkeys(clusters))}
-        summed = np.zeros((len(numbers), units.shape[1]))
-        np.add.at(summed, [numbers[cluster] for cluster in clusters], units)
-        units, what = summed, "clusters"
-    count = len(units)
-    if count < 2:
-        return none(f"fewer than 2 {what}")
-    if not np.isfinite(units).all():
+    units = resampling(sums.units, clusters)
+    if units.units < 2:
+        return none(f"fewer than 2 {units.what}")
+    if not isinstance(units.distinct, Sparse) and not np.isfinite(units.distinct).all():
         return none("a value is not finite")
-    units = units[np.lexsort(units.T[::-1])]
-
-    def summed_by(weights: Floats) -> Floats:
-        return value(weights @ units)
-
-    values = _drawn(units.tobytes(), np.ones(count), summed_by, max(units.shape))
-    return _percentiles(values, f"{count} {what}, {RESAMPLES} resamples", confidence)
+    return _percentiles(units.resampled(sums.value), f"{units.units} {units.what}, {RESAMPLES} resamples", confidence)
 
 
-def of_repeated(
-    units: Sparse, counts: Floats, value: Statistic, what: str = "samples", confidence: float = CONFIDENCE
-) -> Interval:
-    """:func:`of_sums` of distinct ``units`` (samples or clusters, as ``what`` says) that occur ``counts`` times each.
-
-    Its memory is that of the numbers that are not 0. The order of units moves a bound: sort them.
-    """
-    total = int(counts.sum())
-    if total < 2:
-        return none(f"fewer than 2 {what}")
-    told = b"".join(part.tobytes() for part in (units.rows, units.columns, units.values, counts))
-
-    def summed_by(weights: Floats) -> Floats:
-        return value(units.weighted(weights))
-
-    values = _drawn(told, counts, summed_by, max(units.shape))
-    return _percentiles(values, f"{total} {what}, {RESAMPLES} resamples", confidence)
-
-
-def of_rows(
-    rows: Floats, value: Callable[[Floats], float], clusters: Clusters = None, confidence: float = CONFIDENCE
-) -> Interval:
+def of_rows(table: Table, clusters: Clusters = None, confidence: float = CONFIDENCE) -> Interval:
     """The interval for what only whole samples tell, such as an error rate over thresholds.
 
-    ``value`` maps rows, shape (m, k), to a number. Percentile bootstrap of 200 resamples of the samples ``rows``, shape
-    (n, k), or of their clusters, in an order of their own. No interval for fewer than 2, or where a resample has no
-    value.
+    Percentile bootstrap of 200 resamples of the table's rows, or of their clusters, in an order of their own. No
+    interval for fewer than 2, or where a resample has no value.
     """
-    if not np.isfinite(rows).all():
+    if not np.isfinite(table.rows).all():
         return none("a value is not finite")
-    names = range(len(rows)) if clusters is None else clusters
+    values, count, what = resampled_rows(table, clusters)
+    return (
+        none(f"fewer than 2 {what}")
+        if count < 2
+        else _percentiles(values, f"{count} {what}, {FEW_RESAMPLES} resamples", confidence)
+    )
+
+
+def resampled_rows(table: Table, clusters: Clusters) -> tuple[Floats, int, str]:
+    """The table's value over 200 resamples of its rows, or of their clusters; how many of these there are of what.
+
+    No values for fewer than 2. The seed comes from the rows.
+    """
+    names = range(len(table.rows)) if clusters is None else clusters
     members: dict[object, list[int]] = {}
     for row, name in enumerate(names):
         members.setdefault(name, []).append(row)
-    units = [rows[its] for its in members.values()]
+    units = [table.rows[its] for its in members.values()]
     units = sorted((unit[np.lexsort(unit.T[::-1])] for unit in units), key=lambda unit: unit.tobytes())
-    what = "samples" if len(units) == len(rows) else "clusters"
+    what = "samples" if len(units) == len(table.rows) else "clusters"
     if len(units) < 2:
-        return none(f"fewer than 2 {what}")
+        return np.empty(0), len(units), what
     starts = np.cumsum([0, *(len(unit) for unit in units)])
     every = np.concatenate(units)
     generator = _generator(every.tobytes())
     values = []
     for _ in range(FEW_RESAMPLES):
         drawn = generator.integers(0, len(units), size=len(units))
-        values.append(value(every[drawn if what == "samples" else _whole(drawn, starts)]))
-    return _percentiles(np.array(values), f"{len(units)} {what}, {FEW_RESAMPLES} resamples", confidence)
+        values.append(table.value(every[drawn if what == "samples" else _whole(drawn, starts)]))
+    return np.array(values), len(units), what
 
 
 def _whole(drawn: npt.NDArray[np.int64], starts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    return np.concatenate([np.arange(starts[unit], starts[unit + 1]) for unit in drawn])
+    sizes = (starts[1:] - starts[:-1])[drawn]
+    ends = np.cumsum(sizes)
+    found: npt.NDArray[np.int64] = np.arange(ends[-1]) + np.repeat(starts[drawn] - ends + sizes, sizes)
+    return found
 
 
 def _generator(told: bytes) -> np.random.Generator:
     return np.random.default_rng(int.from_bytes(hashlib.sha256(told).digest()[:8], "big"))
-
-
-def _drawn(told: bytes, counts: Floats, value: Statistic, widest: int) -> Floats:
-    """``value`` of how often each unit is in each resample, in portions whose rows are at most ``widest``."""
-    generator = _generator(told)
-    at_once = max(1, _CELLS // widest)
-    found = [value(_weights(generator, counts, min(at_once, RESAMPLES - at))) for at in range(0, RESAMPLES, at_once)]
-    return np.concatenate(found)
 
 
 def _weights(generator: np.random.Generator, counts: Floats, drawn: int) -> Floats:

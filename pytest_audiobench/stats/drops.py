@@ -1,18 +1,14 @@
 """By how much one of two runs over the same samples is worse, and whether that is more than a margin.
 
-A drop is a difference in the worse direction: positive means that the later run is worse. All functions take the two
-runs' statistics row by row in one order of samples.
+A drop is a difference in the worse direction: positive means that the later run is worse. How it is found depends on
+the metric's form: ``paired.py`` for means and ratios of sums, ``mcnemar.py`` for independent right and wrong answers,
+``paired_bootstrap.py`` for functions of sums and of whole sets. ``docs/statistics.md`` has the formulas and what
+simulations say of each.
 """
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
-
-import numpy as np
-
-from pytest_audiobench.stats.intervals import CONFIDENCE, Clusters, Floats
-from pytest_audiobench.stats.quantiles import normal_quantile, t_quantile
 
 
 class Question(NamedTuple):
@@ -32,8 +28,8 @@ class Question(NamedTuple):
 class Drop(NamedTuple):
     """``value`` is the drop, ``lower`` and ``upper`` its two-sided 95 % interval, ``bound`` its one-sided upper
     bound at 1 - alpha, ``p`` that of "the drop is at most the margin", ``detectable`` the smallest drop that would be
-    called a regression with the asked power. Each is None where it is not known, and ``method`` says why; else it says
-    how.
+    called a regression with the asked power. Each is None where it is not known, and ``method`` says why; else it
+    says how. p is at most a level where the lower bound at that level is at least the margin, and only there.
     """
 
     value: float
@@ -48,40 +44,3 @@ class Drop(NamedTuple):
 def no_drop(value: float, reason: str) -> Drop:
     """A drop of which nothing but its value is known, and why."""
     return Drop(value, None, None, None, None, None, f"no test: {reason}")
-
-
-def ratio_drop(
-    before: Floats, after: Floats, clusters: Clusters, question: Question, higher_is_better: bool = True
-) -> Drop:
-    """The drop of a ratio of sums; ``before`` and ``after`` hold numerator and denominator of each sample, (n, 2).
-
-    Student's t on the samples' or clusters' linearised differences (the delta method).
-    """
-    sign = 1.0 if higher_is_better else -1.0
-    ratios = [float(side[:, 0].sum() / side[:, 1].sum()) for side in (before, after)]
-    value = sign * (ratios[0] - ratios[1])
-    each = [
-        (side[:, 0] - ratio * side[:, 1]) / side[:, 1].sum()
-        for side, ratio in zip((before, after), ratios, strict=True)
-    ]
-    residuals = sign * (each[0] - each[1])
-    if clusters is not None:
-        numbers = {name: number for number, name in enumerate(dict.fromkeys(clusters))}
-        residuals = np.bincount([numbers[one] for one in clusters], weights=residuals, minlength=len(numbers))
-    count = len(residuals)
-    if count < 2:
-        return no_drop(value, "fewer than 2 samples or clusters")
-    error = math.sqrt(float(residuals @ residuals) * count / (count - 1))
-    if error == 0.0:
-        return no_drop(value, "no pair differs from the others")
-    half, one_sided = t_quantile(0.5 + CONFIDENCE / 2.0, count - 1), t_quantile(1.0 - question.alpha, count - 1)
-    z = (value - question.margin) / error
-    return Drop(
-        value,
-        value - half * error,
-        value + half * error,
-        value + one_sided * error,
-        0.5 * math.erfc(z / math.sqrt(2.0)),
-        question.margin + (normal_quantile(1.0 - question.level) + normal_quantile(question.power)) * error,
-        f"paired t, {count} {'samples' if clusters is None else 'clusters'}",
-    )

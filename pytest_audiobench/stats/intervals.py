@@ -122,21 +122,6 @@ def ratio(
     return Interval(value / spread, min(value * spread, most), f"log-ratio t {_percent(confidence)}, {count} {what}")
 
 
-def residual_interval(
-    value: float, residuals: Floats, total: float, clusters: Clusters = None, confidence: float = CONFIDENCE
-) -> Interval:
-    """``value`` ± t × the standard error that ``residuals`` (shape (n,), adding up to 0) have over ``total``."""
-    scores, codes, count = _prepared(residuals, clusters)
-    what = "samples" if codes is None else "clusters"
-    if (reason := _unfit(scores, count, what)) is not None:
-        return none(reason)
-    error = _error(scores, codes, count, total)
-    if error <= 1e-12 * max(abs(value), 1.0 / total):
-        return none("no pair differs from the others")
-    half = _student(confidence, count) * error
-    return Interval(value - half, value + half, f"paired t {_percent(confidence)}, {count} {what}")
-
-
 def standard_error(values: npt.ArrayLike, clusters: Clusters = None) -> float:
     """The standard error of the mean of ``values``; NaN for fewer than 2 samples or clusters."""
     scores, codes, count = _prepared(values, clusters)

@@ -1,51 +1,175 @@
-"""What one condition has over another on the same samples: a paired difference of shares, means or ratios of sums.
+"""The drop of a mean of scores, or of a ratio of sums, by Student's t on the pairs' own differences.
 
-The pairs' own differences are what varies, so that the difficulty of a sample drops out (Miller 2024, arXiv
-2411.00640, section 4.2). Both conditions share their denominators (1 a sample for a share, the reference's words for
-a word error rate), so the difference of the two ratios is itself a ratio of sums, and its standard error that of the
-residuals, cluster-robust where clusters repeat.
+What varies is each pair's difference, so that the difficulty of a sample drops out (Miller 2024, arXiv 2411.00640,
+section 4.2). A ratio's are linearised (the delta method), and those of a cluster added up. The standard error is
+cluster-robust and corrected for leverage (CR2: Bell and McCaffrey 2002, for an intercept alone). Degrees of freedom
+are the least of clusters - 1; of those that unequal clusters leave (Kish's effective number - 1); and of those that the
+squares' own spread leaves, 2 C / (kurtosis - 1) (Satterthwaite 1946; Box 1953). In simulations plain t with C - 1
+rejects a true null 10 % of the time where one cluster holds a third of the samples, four times too often at small
+levels.
 """
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from pytest_audiobench.stats.intervals import CONFIDENCE, Clusters, Interval, none, residual_interval, wilson
+from pytest_audiobench.stats.drops import Drop, Question, no_drop
+from pytest_audiobench.stats.intervals import CONFIDENCE, Clusters, Floats
+from pytest_audiobench.stats.mcnemar import EXACT_DIFFERING, flips_drop
+from pytest_audiobench.stats.quantiles import normal_quantile, t_quantile, t_tail
 
-
-class Difference(NamedTuple):
-    """``value`` is sum(differences) / sum(denominators), NaN where the denominators add up to nothing."""
-
-    value: float
-    interval: Interval
+_ROUNDING = 1e-12
 
 
-def paired_difference(
-    differences: npt.ArrayLike, denominators: npt.ArrayLike, clusters: Clusters = None, confidence: float = CONFIDENCE
-) -> Difference:
-    """The interval for the difference of two ratios of sums over the same samples.
+class Moves(NamedTuple):
+    """How much each cluster (or sample, as ``what`` says) moves the drop: ``about`` it, adding up to 0, and in all.
 
-    ``differences`` are the samples' differences of numerators and ``denominators`` their common denominators, both
-    of shape (n,). Value ± t × standard error. Where no pair of 0-or-1 scores differs, or all differ alike, the
-    standard error is 0, which would claim certainty. An unseen share of the pairs, up to Wilson's bound for none in as
-    many trials as there are clusters, may then be otherwise: 1 or -1 where none differs, and the contrary where all
-    differ alike. For other scores without any spread there is no interval.
+    ``shares`` are the clusters' weights, adding up to 1; ``own`` is 0 for a cluster in which nothing differs.
     """
-    tops, whole = np.asarray(differences, dtype=np.float64), np.asarray(denominators, dtype=np.float64)
-    total = float(whole.sum())
-    if not len(tops) or not total > 0.0:
-        return Difference(float("nan"), none("no samples" if not len(tops) else "the denominators add up to nothing"))
-    value = float(tops.sum()) / total
-    if (whole == 1.0).all() and (tops == tops[0]).all() and tops[0] in (-1.0, 0.0, 1.0):
-        return Difference(value, _unanimous(value, len(set(clusters)) if clusters else len(tops), confidence))
-    return Difference(value, residual_interval(value, tops - value * whole, total, clusters, confidence))
+
+    about: Floats
+    own: Floats
+    shares: Floats
+    what: str
 
 
-def _unanimous(value: float, count: int, confidence: float) -> Interval:
-    unseen = wilson(0, count, confidence).upper or 0.0
-    reach = unseen if value == 0.0 else 2.0 * unseen
-    lower, upper = max(-1.0, value - reach), min(1.0, value + reach)
-    return Interval(lower, upper, f"Wilson {100 * confidence:g} % on {count} pairs that all agree")
+def ratio_drop(
+    before: Floats,
+    after: Floats,
+    clusters: Clusters,
+    question: Question,
+    higher_is_better: bool = True,
+    span: float = 1.0,
+) -> Drop:
+    """The drop of sum(numerators) / sum(denominators); both sides hold these of each sample, shape (n, 2).
+
+    Scores of 0 or 1 of independent samples are compared by McNemar's test (``mcnemar.py``), all others by t. ``span``
+    is what a sample can lose by, for the bound where no pair differs; infinite where that is not known.
+    """
+    if len(before) == 0:
+        return no_drop(math.nan, "no pairs")
+    wholes = [float(side[:, 1].sum()) for side in (before, after)]
+    if not (np.isfinite(before).all() and np.isfinite(after).all()):
+        return no_drop(math.nan, "a value is not finite")
+    if min(wholes) <= 0.0:
+        return no_drop(math.nan, "the denominators add up to nothing")
+    sign = 1.0 if higher_is_better else -1.0
+    grouped = clusters is not None and len(set(clusters)) < len(clusters)
+    if not grouped and _are_answers(before) and _are_answers(after):
+        differences = sign * (before[:, 0] - after[:, 0])
+        return flips_drop(len(before), int((differences > 0).sum()), int((differences < 0).sum()), question)
+    ratios = [float(side[:, 0].sum()) / whole for side, whole in zip((before, after), wholes, strict=True)]
+    value = sign * (ratios[0] - ratios[1])
+    each = [
+        (side[:, 0] - ratio * side[:, 1]) / whole
+        for side, ratio, whole in zip((before, after), ratios, wholes, strict=True)
+    ]
+    about = sign * (each[0] - each[1])
+    shares = (before[:, 1] / wholes[0] + after[:, 1] / wholes[1]) / 2.0
+    own = np.where((before != after).any(axis=1), about + value * shares, 0.0)
+    return studentised(value, moves_of(about, own, shares, clusters if grouped else None), question, span)
+
+
+def moves_of(about: Floats, own: Floats, shares: Floats, clusters: Clusters) -> Moves:
+    """The moves of samples, those of a cluster added up."""
+    if clusters is None:
+        return Moves(about, own, shares, "samples")
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(clusters))}
+    codes = np.array([numbers[name] for name in clusters], dtype=np.intp)
+
+    def added(each: Floats) -> Floats:
+        return np.bincount(codes, weights=each, minlength=len(numbers)).astype(np.float64)
+
+    return Moves(added(about), added(own), added(shares), "clusters")
+
+
+def studentised(
+    value: float,
+    moves: Moves,
+    question: Question,
+    span: float,
+    spread: float | None = None,
+    resamples: float = math.inf,
+    how: str = "paired t",
+) -> Drop:
+    """The drop ``value`` by Student's t on ``moves``; or on ``spread``, its standard error by ``resamples``.
+
+    Where fewer than 10 clusters differ t knows too little of those that might: p and bounds are then the more careful
+    of t's and of McNemar's with clusters for pairs, each differing by as much as the most that any does.
+    """
+    count, of = len(moves.about), f"{len(moves.about)} {moves.what}"
+    if count < 2:
+        return no_drop(value, f"fewer than 2 {moves.what}")
+    if moves.shares.max() > 1.0 - _ROUNDING:
+        return no_drop(value, f"one of the {of} weighs as much as all")
+    scale = float(np.abs(moves.own).max())
+    worse, better = (int((sign * moves.own > _ROUNDING * scale).sum()) for sign in (1.0, -1.0))
+    effective = 1.0 / float(moves.shares @ moves.shares)
+    trials = max(2, int(effective + 1e-6))
+    if scale == 0.0:
+        if not math.isfinite(span):
+            return no_drop(value, f"none of {of} differs")
+        found = flips_drop(trials, 0, 0, question, value, span)
+        return found._replace(method=f"none of {of} differs: the bound for none in {trials}")
+    levered = moves.about / np.sqrt(1.0 - moves.shares)
+    squares = float(levered @ levered)
+    error = math.sqrt(squares)
+    if error <= _ROUNDING * scale * count or squares == 0.0:
+        return no_drop(value, f"all {of} differ alike")
+    if spread is not None:
+        # Resamples know nothing of leverage: correct them as the linear moves are corrected.
+        error = spread * math.sqrt(squares / float(moves.about @ moves.about))
+    degrees = _degrees(levered, effective, resamples)
+    found = _by_t(value, error, degrees, question, f"{how}, {of}, {degrees} degrees of freedom")
+    if worse + better >= EXACT_DIFFERING or found.p is None:
+        return found
+    trials = max(trials, worse + better)
+    few = flips_drop(trials, worse, better, question, value, scale * trials)
+    return _more_careful(found, few)._replace(method=f"{found.method}, {worse + better} differing")
+
+
+def _by_t(value: float, error: float, degrees: int, question: Question, method: str) -> Drop:
+    both = t_quantile(0.5 + CONFIDENCE / 2.0, degrees) * error
+    return Drop(
+        value,
+        value - both,
+        value + both,
+        value + t_quantile(1.0 - question.alpha, degrees) * error,
+        t_tail((value - question.margin) / error, degrees),
+        question.margin + (t_quantile(1.0 - question.level, degrees) + normal_quantile(question.power)) * error,
+        method,
+    )
+
+
+def _more_careful(one: Drop, other: Drop) -> Drop:
+    def most(a: float | None, b: float | None) -> float | None:
+        return None if a is None or b is None else max(a, b)
+
+    assert one.lower is not None
+    assert other.lower is not None
+    return Drop(
+        one.value,
+        min(one.lower, other.lower),
+        most(one.upper, other.upper),
+        most(one.bound, other.bound),
+        most(one.p, other.p),
+        most(one.detectable, other.detectable),
+        one.method,
+    )
+
+
+def _degrees(levered: Floats, effective: float, resamples: float) -> int:
+    count = len(levered)
+    squares = levered * levered
+    kurtosis = count * float(squares @ squares) / float(squares.sum()) ** 2
+    least = min(count - 1.0, effective - 1.0)
+    if kurtosis > 1.0:
+        least = min(least, 2.0 * count / (kurtosis - 1.0))
+    return max(1, int(1.0 / (1.0 / max(least, _ROUNDING) + 1.0 / resamples) + 1e-6))
+
+
+def _are_answers(side: Floats) -> bool:
+    return bool((side[:, 1] == 1.0).all() and np.isin(side[:, 0], (0.0, 1.0)).all())

@@ -15,6 +15,19 @@ Row: TypeAlias = tuple[tuple[int, float], ...]
 """The columns of a row that are not 0, and what stands there."""
 
 
+class Rows(NamedTuple):
+    """Rows of one ``width``, one a sample."""
+
+    rows: Sequence[Row]
+    width: int
+
+    def beside(self, other: Rows) -> Rows:
+        """Each row with ``other``'s to the right of it."""
+        pairs = zip(self.rows, other.rows, strict=True)
+        joined = [(*left, *((self.width + place, value) for place, value in right)) for left, right in pairs]
+        return Rows(joined, self.width + other.width)
+
+
 class Sparse(NamedTuple):
     """A matrix of few numbers: ``values[i]`` stands in row ``rows[i]`` and column ``columns[i]``, and 0 elsewhere."""
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_audiobench.cli import main
 from pytest_audiobench.comparing.sources import baseline_from
 from pytest_audiobench.comparing.updating import Wanted, update
 from pytest_audiobench.errors import UsageError
@@ -55,6 +56,11 @@ def test_a_run_is_named_by_its_folder_its_record_or_its_name(reports, text):
     side = baseline.side("calls/digits", "whatever it is called here")
     assert (side.model, side.headline, len(side.rows)) == ("listener", "letters", 80)
     assert baseline.side("calls/unheard", "x") is None
+
+
+def test_a_folder_that_merely_has_a_runs_name_does_not_stand_before_it(reports):
+    Path("good").mkdir()
+    assert found("good").source == "the run good"
 
 
 def test_a_file_holds_what_the_run_held(reports):
@@ -271,3 +277,21 @@ def test_a_folder_that_is_no_run_and_a_record_alone_are_told(reports):
     assert "is not the folder of a run" in says("empty")
     Path("alone.json").write_bytes((reports.folder / "good" / "run.json").read_bytes())
     assert "alone.json is a run's record, not a baseline: give the run's whole folder" in says("alone.json")
+
+
+# --- recorded answers ----------------------------------------------------------------------------------------------
+
+RECORDED = Path(__file__).parents[2].parent / "shared" / "data" / "recorded" / "af3" / "baseline_emotion_REAS.jsonl"
+
+
+@pytest.mark.skipif(not RECORDED.exists(), reason="the study's recorded answers are not on this machine")
+def test_answers_that_were_scored_again_make_a_baseline_by_all_their_protocols(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["score", str(RECORDED), "--out", "reports/again"]) == 0
+    write("again", protocols=["all"], texts=True)
+    run, file = found("again").only, found("base.json").only
+    (name, side), *_ = run.sides.items()
+    kept = file.sides[name]
+    assert len(kept.readings) > 10
+    assert [row.scores for row in kept.rows] == [row.scores for row in sorted(side.rows, key=lambda row: row.identity)]
+    assert kept.rows[0].audio is None

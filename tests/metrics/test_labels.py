@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from pytest_audiobench.metrics.labels import confusion_matrix, label_statistics
 from pytest_audiobench.metrics.registry import metric_kind
-from pytest_audiobench.stats.bootstrap import of_repeated, of_sums
-from pytest_audiobench.stats.sparse import Sparse
+from pytest_audiobench.stats.bootstrap import Sums, of_sums
+from pytest_audiobench.stats.sparse import Rows
 
 LABELS = ("angry", "happy", "neutral", "sad")
 REFUSAL = "refusal"
@@ -168,9 +168,8 @@ def test_samples_that_are_alike_are_drawn_as_samples_are() -> None:
     once = metric_kind("macro_f1").estimate(answers, None)
     rows = np.array([[1.0, 0.0]] * 30 + [[0.0, 1.0]] * 45)
     share = lambda sums: sums[:, 0] / sums.sum(axis=1)  # noqa: E731
-    each = of_sums(rows, share)
-    units = Sparse((2, 2), np.array([0, 1]), np.array([1, 0]), np.array([1.0, 1.0]))
-    alike = of_repeated(units, np.array([45.0, 30.0]), share)
+    each = of_sums(Sums(rows, share))
+    alike = of_sums(Sums(Rows([((0, 1.0),)] * 30 + [((1, 1.0),)] * 45, 2), share))
     assert alike[:2] == pytest.approx(each[:2], abs=0.02)
     assert once.lower < once.value < once.upper
     assert once.method == "bootstrap 95 %, 75 samples, 1000 resamples"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,10 +15,9 @@ from pytest_audiobench.identity import digest
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.protocols.failures import FAILURES
 from pytest_audiobench.report import html, run_files
-from pytest_audiobench.report.lines import write_lines
+from pytest_audiobench.report.lines import Row, write_lines
 from pytest_audiobench.report.parts import FOLDER, Lines, write_part
-from pytest_audiobench.report.run_files import Heading
-from pytest_audiobench.report.samples import COMPARED
+from pytest_audiobench.report.run_files import COMPARED_FILE, Heading
 from pytest_audiobench.runs.record import ItemRecord, MetricRecord, ReadingRecord, RegressionRecord, VerdictRecord
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -38,8 +38,9 @@ class Made:
     """One item to write: ``answers`` are (text, status, right) per sample; status "error" is a failed asking.
 
     ``others`` are further readings by name, ``wording`` the classes of failures that a text shows,
-    ``verdict`` what a judge said of each. ``group_of`` gives a sample's groups by its number, ``truths`` and ``said``
-    the label that is true of it and the one that was read (their letters, by ``CHOICES``).
+    ``verdict`` what a judge said of each; ``amend`` changes a sample's rows of predictions before they are written.
+    ``group_of`` gives a sample's groups by its number, ``truths`` and ``said`` the label that is true of it and the one
+    that was read (their letters, by ``CHOICES``).
     """
 
     index: int
@@ -60,6 +61,7 @@ class Made:
     wording: dict[str, tuple[str, ...]] = field(default_factory=dict)
     control: bool = False
     verdict: str = ""
+    amend: Callable[[int, dict[str, Any]], None] = lambda number, row: None
     regressions: list[RegressionRecord] = field(default_factory=list)
     group_of: Callable[[int], dict[str, str]] | None = None
     truths: Sequence[str] = ()
@@ -172,7 +174,9 @@ class Made:
     def _predictions(self) -> Iterator[dict[str, Any]]:
         n = len(self.answers) // self.epochs
         for number, (text, status, right) in enumerate(self.answers):
-            yield self._base(number) | self._prediction(number % n, text, status, right)
+            made = self._base(number) | self._prediction(number % n, text, status, right)
+            self.amend(number, made)
+            yield made
             if self.verdict:
                 row = self._base(number) | self._prediction(number % n, self.verdict, status, right)
                 yield row | {"stage": "grade", "role": "judge"}
@@ -332,7 +336,7 @@ class Runs:
             for row in item.lines.scored
             if row["reading"] == "letters" and row["status"] != "error"
         ]
-        write_lines(folder / "compared_predictions.jsonl", rows)
+        write_lines(folder / COMPARED_FILE, rows)
         run_files.finish(folder, record)
         return folder, record
 
@@ -341,14 +345,14 @@ class Runs:
         *items: Made,
         budget_bytes: int = html.BUDGET_BYTES,
         baseline: Mapping[str, Any] | None = None,
-        compared: Sequence[Mapping[str, Any]] = (),
+        compared: Sequence[Row] = (),
         **changes: Any,
     ) -> Path:
         """The page of a finished run, held against ``baseline``, of whose samples ``compared`` tells."""
         folder = self.begun(*items)
         record = run_files.collect(folder, heading(**changes)) | {"baseline": baseline}
         if compared:
-            write_lines(folder / COMPARED, compared)
+            write_lines(folder / COMPARED_FILE, compared)
         path = html.write_page(folder, record, budget_bytes)
         run_files.finish(folder, record)
         return path
@@ -374,6 +378,17 @@ class Opened:
 
     page: Any
     complaints: list[str] = field(default_factory=list)
+
+    def choose(self, facet: str, value: str) -> None:
+        """Press a filter's chip."""
+        self.page.get_by_role("group", name=facet).get_by_role(
+            "button", name=re.compile(rf"^(✓ )?{value} [\d,]+$")
+        ).click()
+
+    def counts(self, facet: str) -> dict[str, int]:
+        """How many each chip of a filter would leave."""
+        texts = self.page.get_by_role("group", name=facet).get_by_role("button").all_inner_texts()
+        return {name: int(number.replace(",", "")) for name, _, number in (text.rpartition(" ") for text in texts)}
 
     def samples(self) -> list[str]:
         """The texts of the cards of all samples that match, opened one after the other."""
@@ -416,6 +431,7 @@ def browser() -> Iterator[Any]:
 @pytest.fixture
 def opened(browser: Any) -> Iterator[Any]:
     context = browser.new_context(offline=True)
+    context.set_default_timeout(10_000)
 
     def open_(path: Path) -> Opened:
         one = Opened(context.new_page())

@@ -31,7 +31,7 @@ def test_hostile_answers_are_shown_literally_and_run_nothing(runs: Any, opened: 
     page = opened(runs.page(runs.item(0, "odd", [(text, "unparsed", False) for text in HOSTILE])))
     assert [re.sub(r"\s", " ", text) for text in page.answers()] == [re.sub(r"\s", " ", text) for text in HOSTILE]
     assert page.complaints == []
-    assert page.page.locator("script").count() == 2
+    assert page.page.locator("script:not([type])").count() == 1
     assert page.page.locator("img, svg, iframe, a[href^=javascript]").count() == 0
 
 
@@ -71,41 +71,6 @@ def test_a_megabyte_of_text_is_cut_and_can_be_expanded(runs: Any, opened: Any) -
     assert len(answer.inner_text()) < 1000
 
 
-def test_filters_narrow_the_samples_and_combine(runs: Any, opened: Any) -> None:
-    answers = [RIGHT, WRONG, UNREAD, FAILED, ("(a) cat, purring", "parsed", True)]
-    page = opened(runs.page(runs.item(0, "one", answers), runs.item(1, "two", [RIGHT])))
-    assert len(page.samples()) == 6
-    page.page.get_by_label("only wrong").check()
-    assert page.answers() == ["(b) dog", "who knows"]
-    page.page.get_by_label("only unparsed").check()
-    assert page.answers() == ["who knows"]
-    page.page.get_by_label("only wrong").uncheck()
-    page.page.get_by_label("only unparsed").uncheck()
-    page.page.get_by_label("Search").fill("PURRING")
-    page.page.locator("#place").filter(has_text="1 to 1 of 1 ").wait_for()
-    assert page.answers() == ["(a) cat, purring"]
-    page.page.get_by_label("Search").fill("no such text")
-    page.page.get_by_text("No sample matches.").wait_for()
-    page.page.get_by_label("Search").fill("")
-    page.page.locator("#place").filter(has_text="1 to 6 of 6").wait_for()
-    page.page.locator("#which").select_option("two")
-    assert len(page.samples()) == 1
-    assert page.complaints == []
-
-
-def test_pages_are_turned_by_button_and_the_search_reached_by_key(runs: Any, opened: Any) -> None:
-    page = opened(runs.page(runs.item(0, "many", [RIGHT] * 60)))
-    assert len(page.samples()) == 25
-    assert page.page.locator("#previous").is_disabled()
-    page.page.locator("#next").press("Enter")
-    page.page.locator("#next-below").click()
-    assert len(page.samples()) == 10
-    assert page.page.locator("#next").is_disabled()
-    assert "51 to 60 of 60, page 3 of 3" in page.page.locator("#place").inner_text()
-    page.page.locator("body").press("/")
-    assert page.page.evaluate("document.activeElement.id") == "search"
-
-
 def test_the_verdict_table_comes_first_and_holds_every_condition(runs: Any, opened: Any) -> None:
     fail = VerdictRecord("fail", "accuracy >= 0.9", 0.75, "75.0 % is below 90.0 %")
     items = [
@@ -128,7 +93,7 @@ def test_the_verdict_table_comes_first_and_holds_every_condition(runs: Any, open
         assert text in row
     assert re.search(r"\d+\.\d to \d+\.\d", row)
     assert "87.5 %" in page.page.locator("#suites tbody tr").first.inner_text()
-    assert page.page.locator("section").first.get_attribute("id") == "verdicts"
+    assert page.page.locator("main > section:visible").first.get_attribute("id") == "verdicts"
 
 
 @pytest.mark.parametrize(
@@ -154,17 +119,6 @@ def test_failed_askings_and_lost_evals_are_banners(runs: Any, opened: Any) -> No
 def test_a_run_without_trouble_has_no_banner(runs: Any, opened: Any) -> None:
     page = opened(runs.page(runs.item(0, "a", [RIGHT])))
     assert page.page.locator(".banner:visible").count() == 0
-
-
-@pytest.mark.parametrize("large_is", [0, 1])
-def test_a_large_run_is_cut_to_the_budget_fairly_and_says_so(runs: Any, opened: Any, large_is: int) -> None:
-    items = [runs.item(large_is, "large", [RIGHT] * 2000), runs.item(1 - large_is, "small", [WRONG] * 3)]
-    path = runs.page(*items, budget_bytes=100_000)
-    assert path.stat().st_size < 101_000
-    page = opened(path)
-    assert re.search(r"holds the first \d+ of 2,003 samples", page.page.locator("#cut").inner_text())
-    page.page.locator("#which").select_option("small")
-    assert len(page.samples()) == 3
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -1,4 +1,6 @@
-"""Paired differences of shares and of ratios of sums."""
+"""The drop of means and of ratios of sums, on pairs."""
+
+from __future__ import annotations
 
 import math
 
@@ -6,69 +8,184 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
-from pytest_audiobench.stats.paired import paired_difference
+from pytest_audiobench.stats.drops import Question
+from pytest_audiobench.stats.paired import ratio_drop
+
+NO_DROP = Question(0.0)
 
 
-def test_it_is_the_paired_t_interval_of_scipy():
-    stats = pytest.importorskip("scipy.stats")
+def side(scores, wholes=None):
+    tops = np.asarray(scores, dtype=float)
+    return np.stack([tops, np.ones(len(tops)) if wholes is None else np.asarray(wholes, dtype=float)], axis=1)
+
+
+def drop(before, after, clusters=None, question=NO_DROP, **further):
+    return ratio_drop(side(before), side(after), clusters, question, **further)
+
+
+def test_scores_of_even_spread_have_the_paired_t_interval_of_scipy():
     generator = np.random.default_rng(0)
-    left, right = generator.normal(0.6, 1, 40), generator.normal(0.2, 1, 40)
-    found = paired_difference(left - right, np.ones(40))
-    expected = stats.ttest_rel(left, right).confidence_interval(0.95)
-    assert found.value == pytest.approx(float((left - right).mean()))
-    assert (found.interval.lower, found.interval.upper) == pytest.approx((expected.low, expected.high))
+    before, after = generator.uniform(0, 1, 40), generator.uniform(0, 1, 40)
+    found = drop(before, after)
+    expected = stats.ttest_rel(before, after, alternative="greater")
+    assert found.value == pytest.approx(float((before - after).mean()))
+    assert found.p == pytest.approx(expected.pvalue, abs=1e-9)
+    interval = stats.ttest_rel(before, after).confidence_interval(0.95)
+    assert (found.lower, found.upper) == pytest.approx((interval.low, interval.high))
+    assert found.method == "paired t, 40 samples, 39 degrees of freedom"
 
 
-def test_a_difference_of_word_error_rates_weighs_samples_by_their_words():
-    found = paired_difference([2.0, 0.0, -1.0], [10.0, 5.0, 5.0])
-    assert found.value == pytest.approx(1 / 20)
+def test_a_drop_of_word_error_rates_weighs_samples_by_their_words():
+    words = [10.0, 5.0, 5.0]
+    found = ratio_drop(side([2, 0, 0], words), side([0, 0, 1], words), None, NO_DROP, higher_is_better=False)
+    assert found.value == pytest.approx(-1 / 20)
+
+
+def test_a_metric_that_is_better_when_lower_drops_when_it_rises():
+    assert drop([0.2] * 20, [0.3] * 20, higher_is_better=False).value == pytest.approx(0.1)
 
 
 @pytest.mark.parametrize("every", [-1.0, 0.0, 1.0])
 def test_pairs_that_all_agree_do_not_claim_certainty(every):
-    found = paired_difference([every] * 50, [1.0] * 50)
+    found = drop([float(every > 0)] * 50, [float(every < 0)] * 50)
     assert found.value == every
-    assert found.interval.lower < found.interval.upper
-    assert found.interval.lower <= every <= found.interval.upper
-    assert found.interval.lower >= -1.0
-    assert found.interval.upper <= 1.0
+    assert found.lower < found.upper
+    assert -1.0 <= found.lower <= every <= found.upper <= 1.0
+    assert found.p > 0.0
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])
-def test_a_few_pairs_that_all_improved_prove_nothing(count):
-    assert paired_difference([1.0] * count, [1.0] * count).interval.lower <= 0.0
+def test_a_few_pairs_that_all_became_worse_prove_nothing(count):
+    assert drop([1.0] * count, [0.0] * count).lower <= 0.0
+    assert drop([1.0] * count, [0.0] * count).p > 0.05
 
 
-def test_word_errors_without_any_spread_have_no_interval():
-    found = paired_difference([0.0] * 9, [7.0] * 9)
-    assert (found.value, found.interval.lower) == (0.0, None)
-    assert "no pair differs" in found.interval.method
+def test_runs_that_do_not_differ_may_yet_differ_by_what_was_not_seen():
+    found = ratio_drop(side([0] * 300, [7] * 300), side([0] * 300, [7] * 300), None, NO_DROP, higher_is_better=False)
+    # The rule of three: 1 - 0.05 ** (1 / 300).
+    assert found.bound == pytest.approx(0.00994, abs=1e-5)
+    assert found.p == 1.0
+    assert found.method == "none of 300 samples differs: the bound for none in 300"
 
 
-def test_nothing_to_compare_is_no_number():
-    assert math.isnan(paired_difference([], []).value)
-    assert math.isnan(paired_difference([0.0], [0.0]).value)
+def test_where_a_score_has_no_bounds_runs_that_do_not_differ_have_none():
+    found = drop([0.5] * 9, [0.5] * 9, span=math.inf)
+    assert (found.value, found.lower, found.bound, found.p) == (0.0, None, None, None)
+    assert found.method == "no test: none of 9 samples differs"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "reason"),
+    [
+        ([], [], "no pairs"),
+        ([0.5], [0.4], "fewer than 2 samples"),
+        ([0.5, math.nan], [0.4, 0.2], "a value is not finite"),
+        ([0.5, 0.1], [0.4, math.inf], "a value is not finite"),
+        ([0.5] * 12, [0.4] * 12, "all 12 samples differ alike"),
+    ],
+)
+def test_where_nothing_can_be_said_the_method_says_why(before, after, reason):
+    found = drop(before, after)
+    assert found[1:6] == (None,) * 5
+    assert found.method == f"no test: {reason}"
+
+
+def test_no_words_at_all_are_no_drop():
+    found = ratio_drop(side([2, 1], [0, 0]), side([0, 0], [0, 0]), None, NO_DROP)
+    assert math.isnan(found.value)
+    assert found.method == "no test: the denominators add up to nothing"
+
+
+def test_one_cluster_tells_nothing_of_others():
+    assert drop([1, 1, 0], [0, 1, 0], ["a"] * 3).method == "no test: fewer than 2 clusters"
+
+
+def test_a_cluster_that_weighs_as_much_as_all_leaves_no_test():
+    found = ratio_drop(side([3, 0], [9, 0]), side([1, 0], [9, 0]), None, NO_DROP)
+    assert found.method == "no test: one of the 2 samples weighs as much as all"
 
 
 def test_clusters_widen_the_interval():
-    differences = [1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0]
-    alone = paired_difference(differences, [1.0] * 12).interval
-    together = paired_difference(differences, [1.0] * 12, list("aaaabbbbccdd")).interval
+    before, after = [1.0] * 48, [0.0] * 16 + [1.0] * 32
+    alone, together = drop(before, after), drop(before, after, [i // 4 for i in range(48)])
     assert together.upper - together.lower > alone.upper - alone.lower
 
 
-@given(st.lists(st.tuples(st.sampled_from([-1.0, 0.0, 1.0]), st.just(1.0)), min_size=2, max_size=60))
-def test_the_interval_holds_its_value_and_turns_with_the_sign(pairs):
-    tops, bottoms = [d for d, _ in pairs], [b for _, b in pairs]
-    there, back = paired_difference(tops, bottoms), paired_difference([-d for d in tops], bottoms)
-    assert there.interval.lower <= there.value <= there.interval.upper
-    assert (back.interval.lower, back.interval.upper) == pytest.approx((-there.interval.upper, -there.interval.lower))
+def test_clusters_that_never_repeat_change_nothing():
+    assert drop([1, 0, 1, 1], [0, 0, 1, 0], list("abcd")) == drop([1, 0, 1, 1], [0, 0, 1, 0])
 
 
-def test_an_unchanged_model_is_rarely_found_to_have_gained():
+def test_a_few_clusters_that_differ_are_held_to_the_more_careful_of_two_tests():
+    before, after = np.ones(200), np.ones(200)
+    after[:3] = 0.0
+    found = drop(before, after, [i // 2 for i in range(200)])
+    assert found.method.endswith(", 2 differing")
+    # Two clusters of 100, at McNemar's bound for two of 100 that become worse: more than t's.
+    assert found.bound > 0.05
+
+
+scores = st.lists(
+    st.tuples(st.sampled_from([0.0, 0.25, 0.5, 1.0]), st.sampled_from([0.0, 0.25, 0.5, 1.0]), st.integers(0, 9)),
+    min_size=2,
+    max_size=60,
+)
+
+
+@given(scores, st.randoms(use_true_random=False))
+def test_neither_the_order_of_samples_nor_the_names_of_clusters_matter(rows, random):
+    shuffled = random.sample(rows, len(rows))
+    there = drop(*list(zip(*rows, strict=True))[:2], [name for *_, name in rows])
+    here = drop(*list(zip(*shuffled, strict=True))[:2], [f"speaker {10 - name}" for *_, name in shuffled])
+    assert here.method == there.method
+    assert here[:6] == pytest.approx(there[:6], abs=1e-9, nan_ok=True)
+
+
+@given(scores)
+def test_swapping_the_runs_negates_the_drop(rows):
+    before, after, clusters = zip(*rows, strict=True)
+    there, back = drop(before, after, clusters), drop(after, before, clusters)
+    assert back.value == pytest.approx(-there.value)
+    if there.lower is not None:
+        assert (back.lower, back.upper) == pytest.approx((-there.upper, -there.lower), abs=1e-9)
+
+
+@given(scores, st.floats(-0.5, 0.5), st.floats(-0.5, 0.5), st.booleans())
+def test_p_grows_with_the_margin_and_the_bound_is_at_least_the_value(rows, one, other, grouped):
+    before, after, names = zip(*rows, strict=True)
+    clusters = names if grouped else None
+    small, large = (drop(before, after, clusters, Question(margin)) for margin in sorted((one, other)))
+    if small.p is not None:
+        assert 0.0 <= small.p <= large.p <= 1.0
+        assert small.lower - 1e-9 <= small.value <= small.bound + 1e-9
+        assert small.bound <= small.upper + 1e-9
+
+
+@given(scores, st.floats(-0.5, 0.5), st.booleans())
+def test_p_and_bounds_are_inversions_of_one_another(rows, margin, grouped):
+    before, after, names = zip(*rows, strict=True)
+    found = drop(before, after, names if grouped else None, Question(margin, alpha=0.025))
+    if found.p is not None:
+        assert (found.p <= 0.025) == (found.lower >= margin) or found.lower == pytest.approx(margin, abs=1e-9)
+        if found.bound < margin:
+            assert found.p > 0.9
+
+
+@given(scores, st.floats(-0.4, 0.4))
+def test_what_all_pairs_lose_moves_bounds_as_the_margin_does(rows, shift):
+    before, after, names = zip(*rows, strict=True)
+    there = drop(before, after, names, Question(0.0))
+    here = drop(np.add(before, shift), after, names, Question(shift))
+    if "differing" not in there.method + here.method and there.method == here.method and there.p is not None:
+        assert here.p == pytest.approx(there.p, abs=1e-6)
+        assert here.bound == pytest.approx(there.bound + shift, abs=1e-6)
+
+
+def test_an_unchanged_model_is_rarely_found_to_have_dropped():
     generator = np.random.default_rng(1)
-    flips = [generator.choice([-1.0, 0.0, 1.0], size=120, p=[0.05, 0.9, 0.05]) for _ in range(2000)]
-    wrong = sum(paired_difference(one, np.ones(120)).interval.lower > 0 for one in flips)
-    # 2.5 % a side, with two standard errors of this simulation.
-    assert wrong / 2000 <= 0.025 + 2 * math.sqrt(0.025 * 0.975 / 2000)
+    wrong = 0
+    for _ in range(500):
+        flips = generator.choice([-1.0, 0.0, 1.0], size=120, p=[0.05, 0.9, 0.05])
+        wrong += drop(flips > 0, flips < 0).p <= 0.05
+    assert wrong / 500 <= 0.05 + 2 * math.sqrt(0.05 * 0.95 / 500)

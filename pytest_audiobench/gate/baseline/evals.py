@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
+from pytest_audiobench.errors import UsageError
 from pytest_audiobench.gate.baseline.contents import COMMON, LONGEST_TEXT, Figure
 from pytest_audiobench.gate.baseline.fields import Fields, Wrong, count, items, number, shown, text, texts
-from pytest_audiobench.metrics.metric import Statistics
+from pytest_audiobench.metrics.metric import MetricKind, Statistics
 from pytest_audiobench.metrics.registry import is_known, metric_kind
 from pytest_audiobench.runs.scoring import SHARES, STATUSES
 from pytest_audiobench.runs.sides import Side, SideRow
@@ -215,18 +217,39 @@ def _check_statistics(reading: _Reading, rows: Sequence[SideRow], place: str) ->
             scores = row.scores[reading.name]
             if scores is None:
                 continue
-            try:
-                if kind.parts is not None:
-                    kind.parts(scores)
-                elif kind.summed is not None:
-                    _ = [scores[name] for name in kind.summed.names]
-            except KeyError as error:
+            if missing := _missing(kind, scores):
                 raise Wrong(
                     f"{place}, sample {shown(row.sample_id)}",
-                    f"has no {shown(error.args[0])}, of which {figure.name} by {shown(reading.name)} is made",
-                ) from None
-            if reading.statistics is not None:
+                    f"has no {shown(missing)}, of which {figure.name} by {shown(reading.name)} is made",
+                )
+            if reading.statistics is not None or not (kind.parts or kind.summed):
                 break
+
+
+class _Probe(dict[str, float]):
+    """A sample's statistics that remember what was asked of them and is not there."""
+
+    missing: str | None = None
+
+    def __missing__(self, name: str) -> float:
+        self.missing = self.missing or name
+        return 1.0
+
+
+def _missing(kind: MetricKind, scores: Statistics) -> str | None:
+    """A statistic that ``kind`` takes of a sample and ``scores`` lacks."""
+    probe = _Probe(scores)
+    # Whether the numbers make a value is for a comparison to say; here they need only be there.
+    with suppress(ArithmeticError, LookupError, ValueError, UsageError):
+        for of_one in (kind.parts, kind.own):
+            if of_one is not None:
+                of_one(probe)
+        of_all = kind.summed or kind.whole
+        if of_all is not None:
+            of_all([probe])
+        elif kind.parts is None:
+            kind.estimate([probe], None)
+    return probe.missing
 
 
 def _text_or_null(value: object, place: str) -> str | None:

@@ -23,6 +23,10 @@ def share_of(status: str) -> Callable[[Sequence[Statistics], Clusters], Estimate
     return estimate
 
 
+def _part(status: str) -> Callable[[Statistics], tuple[float, float]]:
+    return lambda one: (one.get(status, 0.0), 1.0)
+
+
 KINDS = (
     MetricKind(
         "accuracy",
@@ -32,9 +36,11 @@ KINDS = (
         lambda one: (one["correct"], 1.0),
         'The mean of "correct": right answers, or points within [0, 1], over all samples that were asked.',
     ),
-    MetricKind("coverage", "higher", SHARE, share_of("parsed"), about="The share of samples whose answer was read."),
+    MetricKind(
+        "coverage", "higher", SHARE, share_of("parsed"), _part("parsed"), "The share of samples whose answer was read."
+    ),
     *(
-        MetricKind(status, "lower", SHARE, share_of(status), about=about)
+        MetricKind(status, "lower", SHARE, share_of(status), _part(status), about)
         for status, about in {
             "unparsed": "The share of samples whose answer could not be read.",
             "refused": "The share of samples that the model declined to answer.",

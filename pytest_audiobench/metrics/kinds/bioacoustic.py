@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from pytest_audiobench.metrics.classes import f1_by_label
-from pytest_audiobench.metrics.estimates import mean_of, nothing
+from pytest_audiobench.metrics.estimates import mean_of, nothing, summed_kind
 from pytest_audiobench.metrics.kinds.labels import of_labels
-from pytest_audiobench.metrics.labels import cells
+from pytest_audiobench.metrics.labels import cells, sample_f1
 from pytest_audiobench.metrics.metric import Clusters, Estimate, MetricKind, Statistics
 from pytest_audiobench.metrics.units import SHARE
 from pytest_audiobench.stats.intervals import Floats, none
@@ -32,6 +32,10 @@ def mean_where(metric: str, statistic: str) -> Callable[[Sequence[Statistics], C
         return whole(kept, of)
 
     return estimate
+
+
+def _where(statistic: str) -> Callable[[Statistics], tuple[float, float]]:
+    return lambda one: (one.get(statistic, 0.0), float(statistic in one))
 
 
 def decision_map(sums: Floats) -> Floats:
@@ -89,17 +93,18 @@ _SKIPS = (
 )
 
 KINDS = (
-    MetricKind(
+    summed_kind(
         "decision_map",
         "higher",
         SHARE,
         of_labels(decision_map),
-        about="The mean average precision of labels that are said or not, over the labels that are true of a sample, "
+        "The mean average precision of labels that are said or not, over the labels that are true of a sample, "
         "equal scores being one step as in scikit-learn: the order of samples moves nothing. Saying nothing scores a "
         "label's share of all samples. NaN where no sample has a true label.",
+        sample_f1,
     ),
     *(
-        MetricKind(f"beans_{name}", "higher", SHARE, mean_where(f"beans_{name}", f"beans_{name}"), about=about)
+        MetricKind(f"beans_{name}", "higher", SHARE, mean_where(*[f"beans_{name}"] * 2), _where(f"beans_{name}"), about)
         for name, about in (
             ("accuracy", f"BEANS-Next's accuracy of a detection: the answer is the target as it is written. {_SKIPS}"),
             ("top1_accuracy", f"BEANS-Next's accuracy against any part of the target between commas. {_SKIPS}"),
@@ -116,13 +121,14 @@ KINDS = (
             ),
         )
     ),
-    MetricKind(
+    summed_kind(
         "beans_macro_f1",
         "higher",
         SHARE,
         of_labels(macro_f1_of_any),
-        about="BEANS-Next's macro F1: the mean over every text that is an answer or a target, so that each new wrong "
+        "BEANS-Next's macro F1: the mean over every text that is an answer or a target, so that each new wrong "
         "text lowers it.",
+        sample_f1,
     ),
     MetricKind(
         "beans_map",

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from pytest_audiobench.metrics.captions import CIDER_SET, coco_bleu_of
-from pytest_audiobench.metrics.estimates import columns, mean_of, nothing, of_summed
+from pytest_audiobench.metrics.estimates import columns, mean_of, nothing, summed_kind, sums_of
 from pytest_audiobench.metrics.metric import Clusters, Estimate, MetricKind, Statistics
 from pytest_audiobench.metrics.translations import BLEU_NAMES
 from pytest_audiobench.metrics.units import COSINE, SHARE
@@ -104,12 +104,12 @@ KINDS = (
         poolable=False,
     ),
     *(
-        MetricKind(
+        summed_kind(
             f"coco_bleu{order}",
             "higher",
             SHARE,
-            of_summed(f"coco_bleu{order}", BLEU_NAMES, partial(coco_bleu_of, order)),
-            about=f"COCO's corpus BLEU-{order}, 0 to 1: 1- to {order}-gram precision of all captions together, closest "
+            sums_of(f"coco_bleu{order}", BLEU_NAMES, partial(coco_bleu_of, order)),
+            f"COCO's corpus BLEU-{order}, 0 to 1: 1- to {order}-gram precision of all captions together, closest "
             "reference length, not smoothed, of the words that the protocol names.",
         )
         for order in (1, 2, 3, 4)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pytest_audiobench.metrics.estimates import mean_of, of_summed
+from pytest_audiobench.metrics.estimates import mean_of, summed_kind, sums_of
 from pytest_audiobench.metrics.metric import MetricKind
 from pytest_audiobench.metrics.units import AGREEMENT, SHARE
 from pytest_audiobench.stats.intervals import Floats
@@ -42,12 +42,13 @@ KINDS = (
         "The share of answers that two ways of scoring, of which one at least is a judge, both take for right or both "
         "for wrong; answers that one of them leaves out are left out. Points count as right from 0.5 on.",
     ),
-    MetricKind(
+    summed_kind(
         "judge_kappa",
         "higher",
         AGREEMENT,
-        of_summed("judge_kappa", ("agree", "first", "second", "n"), kappa),
-        about="Cohen's kappa (Cohen 1960) of the same two: (agreement - agreement by chance) / (1 - agreement by "
+        sums_of("judge_kappa", ("agree", "first", "second", "n"), kappa),
+        "Cohen's kappa (Cohen 1960) of the same two: (agreement - agreement by chance) / (1 - agreement by "
         "chance), by chance from the two shares of right answers. No number where both say one thing only.",
+        own=lambda one: one["agree"],
     ),
 )

@@ -2,37 +2,30 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 
 from pytest_audiobench.metrics import classes
-from pytest_audiobench.metrics.estimates import mean_of, nothing
-from pytest_audiobench.metrics.labels import cells
-from pytest_audiobench.metrics.metric import Clusters, Estimate, MetricKind, Statistics
+from pytest_audiobench.metrics.estimates import mean_of, summed_kind
+from pytest_audiobench.metrics.labels import labelled, sample_f1
+from pytest_audiobench.metrics.metric import MetricKind, Statistics, Summed
 from pytest_audiobench.metrics.units import AGREEMENT, CORRELATION, SHARE
-from pytest_audiobench.stats.bootstrap import Statistic, of_repeated
-from pytest_audiobench.stats.intervals import none
+from pytest_audiobench.stats.bootstrap import Statistic, Sums
 
 
-def of_labels(value: Statistic, one_label: bool = False) -> Callable[[Sequence[Statistics], Clusters], Estimate]:
-    """``value`` (see ``metrics.classes``) of all samples, with a bootstrap interval.
+def of_labels(value: Statistic, one_label: bool = False) -> Summed:
+    """``value`` (see ``metrics.classes``) of all samples' labels.
 
-    NaN, with the reason as its method, for samples without a list of labels, of different lists and, where
-    ``one_label`` is wanted of each, of several labels.
+    None for samples without a list of labels, of different lists and, where ``one_label`` is wanted of each, of several
+    labels.
     """
 
-    def estimate(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
-        if not statistics:
-            return nothing()
-        grouped = clusters is not None and len(set(clusters)) < len(clusters)
-        found = cells(statistics, clusters if grouped else None)
-        if isinstance(found, str) or (one_label and not found.single):
-            reason = found if isinstance(found, str) else "a sample has several labels"
-            return Estimate(math.nan, None, None, len(statistics), none(reason).method)
-        interval = of_repeated(found.kinds, found.counts, value, "clusters" if grouped else "samples")
-        return Estimate(float(value(found.sums())[0]), interval.lower, interval.upper, len(statistics), interval.method)
+    def summed(statistics: Sequence[Statistics]) -> Sums | str:
+        found = labelled(statistics)
+        if isinstance(found, str):
+            return found
+        return "a sample has several labels" if one_label and not found.single else Sums(found.rows, value)
 
-    return estimate
+    return summed
 
 
 def _of_one(name: str) -> Callable[[Statistics], tuple[float, float]]:
@@ -47,7 +40,7 @@ _TRUE_ONES = "the labels that are true of at least one sample (scikit-learn's la
 
 KINDS = (
     *(
-        MetricKind(name, "higher", unit, of_labels(value, one_label), about=f"{about} {_ON_THE_LIST}")
+        summed_kind(name, "higher", unit, of_labels(value, one_label), f"{about} {_ON_THE_LIST}", sample_f1)
         for name, unit, value, one_label, about in (
             (
                 "macro_f1",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pytest_audiobench.metrics.estimates import mean_of, of_summed, ratio_of
+from pytest_audiobench.metrics.estimates import mean_of, ratio_of, summed_kind, sums_of
 from pytest_audiobench.metrics.metric import MetricKind
 from pytest_audiobench.metrics.units import SHARE
 from pytest_audiobench.stats.intervals import Floats
@@ -62,12 +62,12 @@ KINDS = (
         lambda one: (one["right"], one["answerable"]),
         "Questions answered rightly over questions that have an accepted answer. NaN where none has.",
     ),
-    MetricKind(
+    summed_kind(
         "question_f1",
         "higher",
         SHARE,
-        of_summed("question_f1", ("right", "answered", "answerable"), _f1),
-        about="The harmonic mean of question_precision and question_recall: 2 right / (answered + answerable). NaN "
+        sums_of("question_f1", ("right", "answered", "answerable"), _f1),
+        "The harmonic mean of question_precision and question_recall: 2 right / (answered + answerable). NaN "
         "where no question was answered and none has an answer.",
     ),
 )

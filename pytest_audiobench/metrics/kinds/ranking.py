@@ -9,23 +9,38 @@ import numpy as np
 
 from pytest_audiobench.metrics import ranking
 from pytest_audiobench.metrics.estimates import nothing
-from pytest_audiobench.metrics.metric import Clusters, Estimate, MetricKind, Statistics
+from pytest_audiobench.metrics.metric import Clusters, Estimate, MetricKind, Statistics, Whole
 from pytest_audiobench.metrics.units import SHARE
+from pytest_audiobench.stats.bootstrap import Table
 from pytest_audiobench.stats.intervals import Floats, none
 
 
-def of_ranks(value: Callable[[Floats, Floats], float]) -> Callable[[Sequence[Statistics], Clusters], Estimate]:
-    """``value`` of all samples' truth and scores (see ``metrics.ranking``), without an interval: ranks are no sums."""
+def table_of(value: Callable[[Floats, Floats], float]) -> Whole:
+    """``value`` of all samples' truth and scores (see ``metrics.ranking``), which stand side by side in a row."""
+
+    def whole(statistics: Sequence[Statistics]) -> Table | str:
+        found = ranking.matrices(statistics)
+        if isinstance(found, str):
+            return found
+        if not np.isfinite(found[1]).all():
+            return "a score is not finite"
+        labels = found[0].shape[1]
+        return Table(np.hstack(found), lambda rows: value(rows[:, :labels], rows[:, labels:]))
+
+    return whole
+
+
+def of_ranks(whole: Whole) -> Callable[[Sequence[Statistics], Clusters], Estimate]:
+    """The value of a whole set, without an interval: each resample of it would rank all samples anew."""
 
     def estimate(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
         if not statistics:
             return nothing()
-        found = ranking.matrices(statistics)
-        if not isinstance(found, str) and not np.isfinite(found[1]).all():
-            found = "a score is not finite"
-        reason = found if isinstance(found, str) else "ranks of samples are no sums"
-        whole = math.nan if isinstance(found, str) else value(*found)
-        return Estimate(whole, None, None, len(statistics), none(reason).method)
+        found = whole(statistics)
+        if isinstance(found, str):
+            return Estimate(math.nan, None, None, len(statistics), none(found).method)
+        value = found.value(found.rows)
+        return Estimate(value, None, None, len(statistics), none("ranks of samples are no sums").method)
 
     return estimate
 
@@ -36,28 +51,28 @@ _TIES = (
 )
 
 KINDS = tuple(
-    MetricKind(name, "higher", SHARE, of_ranks(value), about=f"{about} {_TIES}")
-    for name, value, about in (
+    MetricKind(name, "higher", SHARE, of_ranks(whole), about=f"{about} {_TIES}", whole=whole)
+    for name, whole, about in (
         (
             "mean_average_precision",
-            ranking.mean_average_precision,
+            table_of(ranking.mean_average_precision),
             "The mean of average precision over the labels that are true of a sample; NaN where none is. "
             "(Labels without a positive would make a perfect answer score less than 1.)",
         ),
         (
             "average_precision_all_labels",
-            ranking.average_precision_all_labels,
+            table_of(ranking.average_precision_all_labels),
             "The mean of average precision over all labels of the list, 0 for one that is true of no sample: "
             "scikit-learn's macro mean, as published scripts take it.",
         ),
         (
             "micro_average_precision",
-            ranking.micro_average_precision,
+            table_of(ranking.micro_average_precision),
             "The average precision of all pairs of sample and label in one ranking; NaN where nothing is true.",
         ),
         (
             "roc_auc",
-            ranking.macro_roc_auc,
+            table_of(ranking.macro_roc_auc),
             "The mean of the area under the ROC curve over the labels that some samples have and some have not; "
             "NaN where there is none.",
         ),

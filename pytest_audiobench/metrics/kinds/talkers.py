@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from pytest_audiobench.metrics.estimates import mean_of, ratio_of
-from pytest_audiobench.metrics.metric import MetricKind
+from pytest_audiobench.metrics.metric import MetricKind, Statistics
 from pytest_audiobench.metrics.units import SHARE, WORD_ERRORS
+
+
+def _of_one(name: str) -> Callable[[Statistics], tuple[float, float]]:
+    return lambda one: (one[name], 1.0)
+
 
 KINDS = (
     *(
@@ -25,7 +32,7 @@ KINDS = (
         }.items()
     ),
     *(
-        MetricKind(name, "higher", SHARE, mean_of(name, name), about=about)
+        MetricKind(name, "higher", SHARE, mean_of(name, name), _of_one(name), about)
         for name, about in {
             "one_talker": "The share of scored answers that were split into one talker.",
             "two_talkers": "The share of scored answers that were split into two talkers.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_audiobench.metrics.estimates import mean_of, of_summed, ratio_of
+from pytest_audiobench.metrics.estimates import mean_of, ratio_of, summed_kind, sums_of
 from pytest_audiobench.metrics.metric import MetricKind
 from pytest_audiobench.metrics.translations import (
     BLEU_NAMES,
@@ -16,12 +16,12 @@ from pytest_audiobench.metrics.translations import (
 from pytest_audiobench.metrics.units import BLEU, CHRF, CHRF_WORDS, WORD_ERRORS
 
 KINDS = (
-    MetricKind(
+    summed_kind(
         "bleu",
         "higher",
         BLEU,
-        of_summed("bleu", BLEU_NAMES, bleu_of),
-        about="Corpus BLEU (Papineni et al. 2002), 0 to 100, by sacrebleu: the geometric mean of the 1- to 4-gram "
+        sums_of("bleu", BLEU_NAMES, bleu_of),
+        "Corpus BLEU (Papineni et al. 2002), 0 to 100, by sacrebleu: the geometric mean of the 1- to 4-gram "
         "precisions of all answers together, smoothed exponentially, times the brevity penalty. Its tokens are those "
         "that the protocol's signature names; numbers of different tokens cannot be compared. An empty answer adds "
         "to the references' length only; no match at all is 0, also where no reference has words. Interval: "
@@ -37,21 +37,21 @@ KINDS = (
         "several points: short answers weigh as much as long ones, and one below four tokens is 0 unless the protocol "
         "says otherwise. An empty answer is 0.",
     ),
-    MetricKind(
+    summed_kind(
         "chrf",
         "higher",
         CHRF,
-        of_summed("chrf", CHRF_NAMES, chrf_of),
-        about="Corpus chrF2 (Popović 2015), 0 to 100, by sacrebleu: the F-score (recall twice as important) of "
+        sums_of("chrf", CHRF_NAMES, chrf_of),
+        "Corpus chrF2 (Popović 2015), 0 to 100, by sacrebleu: the F-score (recall twice as important) of "
         "character 1- to 6-grams without spaces, averaged over the orders that both sides have. Needs no tokenizer, "
         "so it serves every language. Empty answers, or empty references, give 0.",
     ),
-    MetricKind(
+    summed_kind(
         "chrfpp",
         "higher",
         CHRF_WORDS,
-        of_summed("chrfpp", CHRFPP_NAMES, chrfpp_of),
-        about="Corpus chrF++ (Popović 2017), 0 to 100, by sacrebleu: chrF2 with 1- and 2-grams of words beside the "
+        sums_of("chrfpp", CHRFPP_NAMES, chrfpp_of),
+        "Corpus chrF++ (Popović 2017), 0 to 100, by sacrebleu: chrF2 with 1- and 2-grams of words beside the "
         "characters' six orders. Words are what spaces divide.",
     ),
     MetricKind(

@@ -2,39 +2,53 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 from pytest_audiobench.metrics.estimates import columns, nothing
-from pytest_audiobench.metrics.metric import Clusters, Estimate, MetricKind, Statistics
+from pytest_audiobench.metrics.metric import Clusters, Estimate, MetricKind, Statistics, Whole
 from pytest_audiobench.metrics.trials import eer_interpolated, min_dcf, trial_scores
 from pytest_audiobench.metrics.units import SHARE
-from pytest_audiobench.stats.bootstrap import of_rows
+from pytest_audiobench.stats.bootstrap import Table, of_rows
 from pytest_audiobench.stats.intervals import Floats, none
 
 
-def of_trials(
-    name: str, value: Callable[[Floats, Floats], float]
-) -> Callable[[Sequence[Statistics], Clusters], Estimate]:
+def table_of(name: str, value: Callable[[Floats, Floats], float]) -> Whole:
     """``value`` of the scores of targets and of others, from ``target``, ``has_score`` and ``trial_score``.
 
-    With a bootstrap interval. NaN, with the reason as its method, without targets, without others or without any score.
+    None without targets, without others or without any score.
     """
+
+    def whole(statistics: Sequence[Statistics]) -> Table | str:
+        found = columns(statistics, name, "target", "has_score", "trial_score")
+        targets = found[:, 0].astype(bool)
+        if not found[:, 1].any():
+            return "no trial has a score"
+        if targets.all() or not targets.any():
+            return f"the trials have no {'others' if targets.all() else 'targets'}"
+        return Table(found, lambda rows: value(*trial_scores(rows)))
+
+    return whole
+
+
+def of_trials(whole: Whole) -> Callable[[Sequence[Statistics], Clusters], Estimate]:
+    """The value of all trials, with a bootstrap interval; NaN, with the reason as its method, where there is none."""
 
     def estimate(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
         if not statistics:
             return nothing()
-        found = columns(statistics, name, "target", "has_score", "trial_score")
-        targets = found[:, 0].astype(bool)
-        if not found[:, 1].any():
-            interval = none("no trial has a score")
-        elif targets.all() or not targets.any():
-            interval = none(f"the trials have no {'others' if targets.all() else 'targets'}")
-        else:
-            interval = of_rows(found, lambda rows: value(*trial_scores(rows)), clusters)
-        whole = value(*trial_scores(found))
-        return Estimate(whole, interval.lower, interval.upper, len(found), interval.method)
+        found = whole(statistics)
+        if isinstance(found, str):
+            return Estimate(math.nan, None, None, len(statistics), none(found).method)
+        interval = of_rows(found, clusters)
+        return Estimate(found.value(found.rows), interval.lower, interval.upper, len(statistics), interval.method)
 
     return estimate
+
+
+def _kind(name: str, unit: str, value: Callable[[Floats, Floats], float], about: str) -> MetricKind:
+    whole = table_of(name, value)
+    return MetricKind(name, "lower", unit, of_trials(whole), about=f"{about} {_TRIALS}", whole=whole)
 
 
 def _cost(p_target: float, divisor: float) -> Callable[[Floats, Floats], float]:
@@ -47,22 +61,20 @@ _TRIALS = (
 )
 
 KINDS = (
-    MetricKind(
+    _kind(
         "eer_interpolated",
-        "lower",
         SHARE,
-        of_trials("eer_interpolated", eer_interpolated),
-        about="The equal error rate: where false alarms equal misses on the linearly interpolated ROC curve (other "
-        f"definitions give other values on small sets). {_TRIALS}",
+        eer_interpolated,
+        "The equal error rate: where false alarms equal misses on the linearly interpolated ROC curve (other "
+        "definitions give other values on small sets).",
     ),
     *(
-        MetricKind(
+        _kind(
             name,
-            "lower",
             "cost",
-            of_trials(name, _cost(p, norm)),
-            about=f"The least detection cost over all thresholds at a prior of {p:g}, misses and false alarms costing "
-            f"1 each, {how}. {_TRIALS}",
+            _cost(p, norm),
+            f"The least detection cost over all thresholds at a prior of {p:g}, misses and false alarms costing "
+            f"1 each, {how}.",
         )
         for name, p, norm, how in (
             ("min_dcf_p01", 0.01, 0.01, "divided by the prior (NIST, VoxCeleb)"),

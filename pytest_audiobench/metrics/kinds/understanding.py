@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
 from pytest_audiobench.metrics.entities import TYPED, Counts
-from pytest_audiobench.metrics.estimates import average, mean_of, nothing, of_summed, ratio_of
+from pytest_audiobench.metrics.estimates import average, mean_of, nothing, ratio_of, summed_kind, sums_of
 from pytest_audiobench.metrics.keyphrases import CUTS
 from pytest_audiobench.metrics.metric import Clusters, Estimate, MetricKind, Statistics
 from pytest_audiobench.metrics.sets import SetScores, set_scores
 from pytest_audiobench.metrics.units import SHARE
-from pytest_audiobench.stats.bootstrap import of_repeated
-from pytest_audiobench.stats.intervals import Floats, mean, none
-from pytest_audiobench.stats.sparse import Row, by_cluster, distinct
+from pytest_audiobench.stats.bootstrap import Sums
+from pytest_audiobench.stats.intervals import Floats, mean
+from pytest_audiobench.stats.sparse import Row, Rows
 
 
 def _f1(sums: Floats) -> Floats:
@@ -34,13 +35,11 @@ def _macro_f1(sums: Floats, invented: int) -> Floats:
     return found
 
 
-def _by_type(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
-    if not statistics:
-        return nothing()
+def _by_type(statistics: Sequence[Statistics]) -> Sums | str:
     names = {name for one in statistics for name, value in one.items() if name.startswith(TYPED) and value}
     types = {name.rsplit("_", 1)[0] for name in names}
     if not types:
-        return nothing()._replace(n=len(statistics), method=none("there are no entities").method)
+        return "there are no entities"
     true = sorted(type_ for type_ in types if names & {f"{type_}_hits", f"{type_}_misses"})
     # A resample without an invented type would be better for it: their number is held.
     invented = len(types) - len(true)
@@ -49,30 +48,31 @@ def _by_type(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
         tuple(sorted((places[name], value) for name, value in one.items() if name in places and value))
         for one in statistics
     ]
-    grouped = clusters is not None and len(set(clusters)) < len(clusters)
-    kinds, kind_of = distinct(by_cluster(units, clusters) if clusters is not None and grouped else units, len(places))
-    counts = np.bincount(kind_of, minlength=kinds.shape[0]).astype(np.float64)
+    return Sums(Rows(units, len(places)), partial(_macro_f1, invented=invented))
 
-    def value(sums: Floats) -> Floats:
-        return _macro_f1(sums, invented)
 
-    interval = of_repeated(kinds, counts, value, "clusters" if grouped else "samples")
-    whole = float(value(kinds.weighted(counts[None, :]))[0])
-    return Estimate(whole, interval.lower, interval.upper, len(statistics), interval.method)
+def _own_f1(measure: str, one: Statistics) -> float:
+    """F1 of one sample's entities, all types together; 1 where there are none."""
+    counts = [one[f"{measure}_{count}"] for count in Counts._fields]
+    return float(_f1(np.array([counts]))[0]) if any(counts) else 1.0
 
 
 def _at(cut: str, which: str) -> Callable[[Sequence[Statistics], Clusters], Estimate]:
     """The mean over samples of precision, recall or F1 at a cut."""
+    part = _part_at(cut, which)
 
     def estimate(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
         if not statistics:
             return nothing()
-        scores = [_scores_at(one, cut) for one in statistics]
-        values = [float(getattr(one, which)) for one in scores]
+        values = [part(one)[0] for one in statistics]
         interval = mean(values, clusters, bounds=(0.0, 1.0))
         return Estimate(average(values), interval.lower, interval.upper, len(values), interval.method)
 
     return estimate
+
+
+def _part_at(cut: str, which: str) -> Callable[[Statistics], tuple[float, float]]:
+    return lambda one: (float(getattr(_scores_at(one, cut), which)), 1.0)
 
 
 def _scores_at(one: Statistics, cut: str) -> SetScores:
@@ -98,12 +98,13 @@ _PHRASES = (
 
 KINDS = (
     *(
-        MetricKind(
+        summed_kind(
             name,
             "higher",
             SHARE,
-            of_summed(name, [f"{measure}_{count}" for count in ("hits", "alarms", "misses")], _f1),
-            about=f"{about} {_SLURP}",
+            sums_of(name, [f"{measure}_{count}" for count in Counts._fields], _f1),
+            f"{about} {_SLURP}",
+            partial(_own_f1, measure),
         )
         for name, measure, about in (
             ("slu_f1", "slu", "SLU-F1: the F1 of word and character counts added up"),
@@ -112,13 +113,14 @@ KINDS = (
             ("entity_f1", "span", "F1 of entities whose type and filler are equal, all else being wrong"),
         )
     ),
-    MetricKind(
+    summed_kind(
         "slu_f1_macro",
         "higher",
         SHARE,
         _by_type,
-        about="SLU-F1 averaged over the types of entities that were true or said, an invented type among them "
+        "SLU-F1 averaged over the types of entities that were true or said, an invented type among them "
         "(SLURP's macro). NaN where there are no entities.",
+        partial(_own_f1, "slu"),
     ),
     MetricKind(
         "intent_accuracy",
@@ -134,18 +136,19 @@ KINDS = (
             "higher",
             SHARE,
             _at(cut, which),
-            about=f"Mean {which} over samples, {'all phrases' if cut == 'm' else f'the first {cut}'}. {_PHRASES}",
+            _part_at(cut, which),
+            f"Mean {which} over samples, {'all phrases' if cut == 'm' else f'the first {cut}'}. {_PHRASES}",
         )
         for cut in CUTS
         for which in SetScores._fields
     ),
     *(
-        MetricKind(
+        summed_kind(
             f"keyphrase_micro_f1_at_{cut}",
             "higher",
             SHARE,
-            of_summed(f"keyphrase_micro_f1_at_{cut}", (f"hits_{cut}", f"kept_{cut}", "keyphrases"), _micro_at),
-            about=f"2 hits / (phrases kept + true phrases) over all samples. {_PHRASES}",
+            sums_of(f"keyphrase_micro_f1_at_{cut}", (f"hits_{cut}", f"kept_{cut}", "keyphrases"), _micro_at),
+            f"2 hits / (phrases kept + true phrases) over all samples. {_PHRASES}",
         )
         for cut in CUTS
     ),

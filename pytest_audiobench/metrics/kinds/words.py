@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from pytest_audiobench.metrics.estimates import average, columns, nothing, ratio_of
+from pytest_audiobench.metrics.estimates import average, columns, nothing, of_sample, ratio_of, sums_of
 from pytest_audiobench.metrics.metric import Clusters, Estimate, MetricKind, Statistics
 from pytest_audiobench.metrics.token_errors import rate
 from pytest_audiobench.metrics.units import CHARACTER_ERRORS, SHARE, WORD_ERRORS
@@ -94,6 +94,17 @@ def _information_lost(statistics: Sequence[Statistics], clusters: Clusters) -> E
     return Estimate(1.0 - kept, interval.lower, interval.upper, len(words), interval.method)
 
 
+def _lost(sums: Floats) -> Floats:
+    """1 - H/N × H/P of sums of S, D, I and N, shape (r, 4); NaN where neither side has words."""
+    replaced, deleted, inserted, words = sums.T
+    hits, said = words - replaced - deleted, words - deleted + inserted
+    kept = np.divide(hits * hits, words * said, out=np.zeros(len(sums)), where=words * said > 0.0)
+    return np.where(words + said > 0.0, 1.0 - kept, np.nan)
+
+
+_LOST = sums_of("wil", _COUNTS, _lost)
+
+
 def _without_reference(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
     if not statistics:
         return nothing()
@@ -118,6 +129,8 @@ KINDS = (
         "lower",
         SHARE,
         _information_lost,
+        summed=_LOST,
+        own=of_sample(_LOST),
         about="Word information lost (Morris et al. 2004): 1 - H/N × H/P over the sums of hits H = N - S - D, words of "
         "the references N and words said P = N - D + I. It needs the split of errors, which is rapidfuzz's as in jiwer "
         "4. Words on one side only is 1, on neither NaN.",

@@ -80,6 +80,13 @@ def test_what_was_written_is_read_back(plain):
     assert decoded(encoded(plain), "main.json") == plain
 
 
+def test_the_noise_floor_is_kept_for_every_eval(plain):
+    measured = {"dataset": "digits", "n": 50, "conditions": {"again": {"same_answers": 0.9, "score_shift": 0.1}}}
+    noisy = replace(plain, noise={"same_answers": 0.9, "score_shift": 0.1, "measured": [measured]})
+    found = decoded(encoded(noisy), "main.json")
+    assert found.noise == found.sides["sakura[animal]"].noise == noisy.noise
+
+
 def test_a_sample_is_a_line_and_a_changed_answer_changes_that_line_alone(plain):
     before = encoded(plain).splitlines()
     changed = contents(side([row("a"), row("b", groups={"hop": "single"})]))
@@ -346,6 +353,13 @@ def test_a_baseline_that_could_not_be_read_is_not_written(monkeypatch, plain):
     with pytest.raises(UsageError, match="keep fewer protocols, leave --text out"):
         encoded(plain)
     assert reading.MOST_BYTES == MOST_BYTES
+
+
+@pytest.mark.parametrize("metric", ["wer", "wil", "bleu", "keyphrase_f1_at_5", "eer_interpolated", "entity_f1"])
+def test_a_metric_of_any_form_misses_its_statistics(plain, metric):
+    other = replace(plain, figures={"sakura[animal]": {"letters": [ACCURACY._replace(name=metric)]}})
+    with pytest.raises(UsageError, match=f"sample 'a' has no .*, of which {metric} by 'letters' is made"):
+        decoded(encoded(other), "x")
 
 
 def test_a_metric_that_only_a_conftest_knows_is_taken_as_it_is(plain):

@@ -1,0 +1,62 @@
+"""``audiobench compare A B [C …]``."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from pytest_audiobench.cli._holding import COMPONENTS, add_output, add_terms, names, put
+
+HELP = "hold runs or baselines against the first of them, sample by sample"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("sides", metavar="RUN|FILE", nargs="+", help="runs' folders, their run.json, or baselines")
+    parser.add_argument(
+        "--reports", metavar="FOLDER", type=Path, default=Path("reports"), help="where runs lie that are named alone"
+    )
+    parser.add_argument("--model", metavar="PATTERN", default="*", help="only models of this alias (default: all)")
+    add_terms(parser)
+    parser.add_argument(
+        "--metrics", metavar="headline|all|NAME,…", default="headline", help="the metrics (default: each eval's first)"
+    )
+    parser.add_argument(
+        "--protocols", metavar="headline|all|NAME,…", default="headline", help="the readings (default: the first)"
+    )
+    parser.add_argument(
+        "--groups", metavar="all|none|FIELD,…", default="none", help="lines for groups of samples too (default: none)"
+    )
+    parser.add_argument(
+        "--allow-mismatch",
+        action="append",
+        default=[],
+        choices=COMPONENTS,
+        help="compare although this differs, on the samples that pair; may be given several times",
+    )
+    parser.add_argument(
+        "--gate",
+        action="store_true",
+        help="exit with 1 when a line regressed, with 6 when none did and something could not be compared",
+    )
+    add_output(parser)
+    parser.add_argument("--out", metavar="FILE", type=Path, help="write it into this file")
+
+
+def run(args: argparse.Namespace) -> int:
+    """0; with --gate 1 when a line regressed, 6 when none did and something could not be compared."""
+    from pytest_audiobench.comparing.comparison import Rules, compare
+    from pytest_audiobench.comparing.contenders import contenders
+    from pytest_audiobench.comparing.lines import NONE, Chosen
+    from pytest_audiobench.comparing.texts import remarks, text
+    from pytest_audiobench.gate.margins import read_margin
+
+    read_margin(args.max_drop)
+    groups = tuple(name for name in names(args.groups) if name != NONE)
+    found = contenders(args.sides, args.reports, args.model, args.eval)
+    made = compare(
+        found,
+        Chosen(names(args.metrics), names(args.protocols), groups),
+        Rules(args.alpha, args.max_drop, args.allow_mismatch),
+    )
+    put(text(made, args.format), remarks(made) if args.format in ("csv", "json") else (), args.out)
+    return made.exit_status() if args.gate else 0

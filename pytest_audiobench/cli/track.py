@@ -1,0 +1,53 @@
+"""``audiobench track FOLDER|RUN …``."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from pytest_audiobench.cli._holding import add_output, add_terms, names, put
+
+HELP = "follow one model over its runs, by step or time: curves, the best, the last, significant drops"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "places", metavar="FOLDER|RUN", nargs="+", type=Path, help="a folder of runs, such as reports, or runs"
+    )
+    parser.add_argument(
+        "--model", metavar="PATTERN", default="", help="which models' runs, by alias or spec (needed where several are)"
+    )
+    add_terms(parser)
+    parser.add_argument(
+        "--metric", metavar="headline|all|NAME,…", default="headline", help="the metrics (default: each eval's first)"
+    )
+    parser.add_argument("--order", choices=("step", "time"), default="step", help="what orders them (default step)")
+    parser.add_argument(
+        "--step",
+        metavar="REGEX",
+        default="",
+        help="where a name has its step, such as 'step-(\\d+)' (default: by words)",
+    )
+    add_output(parser)
+    parser.add_argument("--out", metavar="FILE", type=Path, help="write it into this file; a page with curves: x.html")
+
+
+def run(args: argparse.Namespace) -> int:
+    """0."""
+    from pytest_audiobench.comparing.lines import Chosen
+    from pytest_audiobench.comparing.runs_of import points
+    from pytest_audiobench.comparing.steps import by_pattern, by_words
+    from pytest_audiobench.comparing.track import Wanted, track
+    from pytest_audiobench.comparing.track_page import write_page
+    from pytest_audiobench.comparing.track_texts import text
+    from pytest_audiobench.gate.margins import read_margin
+
+    read_margin(args.max_drop)
+    find = by_pattern(args.step) if args.step else by_words
+    found, model, notes = points(args.places, args.model, find, args.order)
+    made = track(model, found, Wanted(Chosen(names(args.metric)), args.eval, args.alpha, args.max_drop), notes)
+    page = args.out is not None and args.out.suffix.lower() in (".html", ".htm")
+    if page:
+        write_page(args.out, made)
+    put(text(made, args.format), made.notes if args.format in ("csv", "json") else (), None if page else args.out)
+    return 0

@@ -1,0 +1,67 @@
+"""Who is compared: each model of each run or baseline, with a letter to call it by."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_audiobench.comparing.sources import Baseline, baseline_from
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.gate.patterns import matches
+from pytest_audiobench.report.run_files import RECORD
+from pytest_audiobench.runs.sides import Side
+
+
+@dataclass(frozen=True)
+class Contender:
+    """One model as one run or baseline has it.
+
+    ``letter`` stands for it in tables, ``source`` is what the user named; ``sides`` are by eval. ``folder`` is that of
+    a run, where the texts that were asked can be read; None for a baseline. ``missing`` says what it lacks.
+    """
+
+    letter: str
+    source: str
+    model: str
+    spec: str
+    sides: Mapping[str, Side]
+    folder: Path | None
+    missing: Sequence[str] = ()
+
+
+def contenders(
+    named: Sequence[str], reports: Path = Path("reports"), model: str = "*", evals: str = "*"
+) -> list[Contender]:
+    """All models that match ``model`` of all that is ``named``, in order, with their evals that match ``evals``.
+
+    What can be named is what ``comparing/sources.py`` finds, among others runs by their name under ``reports``.
+    Raises UsageError where fewer than two are left or no eval is, and where something named cannot be read.
+    """
+    found: list[Contender] = []
+    for name in named:
+        source = baseline_from(name, reports, Path(), texts=False)
+        for alias, contents in source.models.items():
+            if matches(model, alias):
+                own = {eval_: side for eval_, side in contents.sides.items() if matches(evals, eval_)}
+                letter = _letter(len(found))
+                found.append(Contender(letter, name, alias, contents.spec, own, _folder(source), contents.missing))
+    if len(found) < 2:
+        have = f"only {found[0].source} has a model" if found else "nothing named has a model"
+        raise UsageError(f"two are needed for a comparison, and {have} that matches {model!r}: name another run")
+    if not any(one.sides for one in found):
+        raise UsageError(f"no eval of {', '.join(dict.fromkeys(named))} matches {evals!r}")
+    return found
+
+
+def _folder(found: Baseline) -> Path | None:
+    """The run's folder; None for a baseline's file."""
+    places = (Path(found.place), Path(found.place.rpartition("#")[0]))
+    return next((place for place in places if (place / RECORD).is_file()), None)
+
+
+def _letter(number: int) -> str:
+    """A to Z, then A1, B1, …"""
+    turn, place = divmod(number, len(string.ascii_uppercase))
+    return string.ascii_uppercase[place] + (str(turn) if turn else "")

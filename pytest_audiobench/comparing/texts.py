@@ -1,0 +1,223 @@
+"""A comparison as a table of 80 columns, as Markdown, CSV or JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from pytest_audiobench.comparing.cells import MARKS, amount, drop, interval, layout, named, value, wrapped
+from pytest_audiobench.comparing.comparison import Comparison
+from pytest_audiobench.comparing.lines import Compared
+from pytest_audiobench.metrics.metric import Estimate
+from pytest_audiobench.report.escapes import csv_cell, escaped
+from pytest_audiobench.report.figures import group_text
+from pytest_audiobench.runs.record import RegressionRecord
+
+FORMATS = ("table", "markdown", "csv", "json")
+_HEAD = ("", "value", "interval", "drop", "interval", "flips", "pairs", "sees")
+_INTERVALS = (2, 4)
+_MOST_SENTENCES = 40
+
+
+def text(one: Comparison, format_: str) -> str:
+    """``one`` in one of :data:`FORMATS`."""
+    if format_ == "json":
+        return json.dumps(_plain(one), indent=1, allow_nan=False) + "\n"
+    if format_ == "csv":
+        return _csv(rows(one))
+    return "\n".join(_markdown(one) if format_ == "markdown" else _table(one)) + "\n"
+
+
+def remarks(one: Comparison) -> list[str]:
+    """What stands above and below the table, for formats that hold numbers only."""
+    return [*one.heading, *one.notes]
+
+
+def rows(one: Comparison) -> list[dict[str, Any]]:
+    """One flat mapping for each line and contender that was held against the first; raw numbers in the metric's unit.
+
+    ``first_…`` and ``value``, ``lower``, ``upper``, ``n`` are over each side's own samples, what follows over the
+    pairs.
+    """
+    return [_row(one, line, at, held) for line in one.lines for at, held in enumerate(line.held) if held is not None]
+
+
+def _row(one: Comparison, line: Compared, at: int, held: RegressionRecord) -> dict[str, Any]:
+    plan, first, other = line.plan, one.contenders[0], one.contenders[at]
+    own, before = line.estimates[at], line.estimates[0]
+    assert own is not None
+    assert before is not None
+    return {
+        "suite": plan.suite,
+        "eval": None if plan.is_pooled else plan.name,
+        "metric": plan.kind.name,
+        "protocol": plan.reading,
+        "group": group_text(plan.group),
+        "unit": plan.kind.unit,
+        "direction": plan.kind.direction,
+        "first": first.source,
+        "first_model": first.model,
+        **_figures("first_", before),
+        "other": other.source,
+        "other_model": other.model,
+        **_figures("", own),
+        "status": held.status,
+        "drop": held.drop,
+        "drop_lower": held.lower,
+        "drop_upper": held.upper,
+        "drop_bound": held.bound,
+        "margin": held.margin,
+        "p": held.p,
+        "p_holm": held.p_holm,
+        "alpha": held.alpha,
+        "lines": held.lines,
+        "detectable": held.detectable,
+        "pairs": held.pairs,
+        "clusters": held.clusters,
+        "worse": held.worse,
+        "better": held.better,
+        "left_out": sum(held.left_out.values()),
+        "method": held.method,
+        "detail": held.detail,
+    }
+
+
+def _figures(prefix: str, own: Estimate) -> dict[str, Any]:
+    value = None if own.value != own.value else own.value
+    return {f"{prefix}value": value, f"{prefix}lower": own.lower, f"{prefix}upper": own.upper, f"{prefix}n": own.n}
+
+
+def _csv(found: Sequence[Mapping[str, Any]]) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(found[0] if found else ())
+    writer.writerows([csv_cell(value) for value in row.values()] for row in found)
+    return out.getvalue()
+
+
+def _plain(one: Comparison) -> dict[str, Any]:
+    return {
+        "contenders": [
+            {"letter": each.letter, "source": each.source, "model": each.model, "spec": each.spec}
+            for each in one.contenders
+        ],
+        "alpha": one.rules.alpha,
+        "max_drop": one.rules.max_drop,
+        "allowed": sorted(one.rules.allow),
+        "comparisons": one.comparisons,
+        "heading": list(one.heading),
+        "notes": list(one.notes),
+        "lines": rows(one),
+    }
+
+
+def _table(one: Comparison) -> Iterator[str]:
+    yield from _heading(one)
+    blocks = [(_name(line), list(_rows_of(one, line))) for line in one.lines]
+    lay = layout(_HEAD, _INTERVALS, [cells for _, found in blocks for cells in found])
+    yield from lay(_HEAD)
+    for name, found in blocks:
+        yield from wrapped(name)
+        for cells in found:
+            yield from lay(cells)
+    yield ""
+    yield from _footing(one)
+
+
+def _heading(one: Comparison) -> Iterator[str]:
+    letters = max(len(each.letter) for each in one.contenders)
+    for each in one.contenders:
+        about = [each.model, each.spec, *([] if each.source == each.model else [f"in {each.source}"])]
+        yield from wrapped(f"{each.letter.ljust(letters)}  {', '.join(filter(None, about))}", "   ")
+    for line in one.heading:
+        yield from wrapped(line)
+    yield from wrapped(_rules(one))
+    yield ""
+
+
+def _rules(one: Comparison) -> str:
+    level = f"{one.rules.alpha:g}" + (f" / {one.comparisons}" if one.comparisons > 1 else "")
+    return (
+        f"drop: how much worse than {one.contenders[0].letter}, on pairs, of shares in points; margin "
+        f"{one.rules.max_drop}, p to be below {level}; flips: samples that became worse / better; sees: the drop that "
+        "would be called regressed four times in five"
+    )
+
+
+def _footing(one: Comparison) -> Iterator[str]:
+    told = list(_sentences(one))
+    for mark, sentence in told[:_MOST_SENTENCES]:
+        yield from wrapped(f"{mark} {sentence}", "  ")
+    if len(told) > _MOST_SENTENCES:
+        yield f"… and {len(told) - _MOST_SENTENCES} more; --format csv has all"
+    yield from wrapped(_counts(one))
+    for note in one.notes:
+        yield from wrapped(f"note: {note}", "  ")
+
+
+def _sentences(one: Comparison) -> Iterator[tuple[str, str]]:
+    """Why lines regressed or could not be compared; what is the table says why others are inconclusive."""
+    for line in one.lines:
+        for at, held in enumerate(line.held):
+            if held is not None and held.status in ("regressed", "not_comparable"):
+                yield MARKS[held.status], f"{one.contenders[at].letter} {_name(line)}: {held.detail}"
+
+
+def _counts(one: Comparison) -> str:
+    statuses: list[str] = [held.status for line in one.lines for held in line.held if held is not None]
+    told = [f"{MARKS[name]} {statuses.count(name)} {name.replace('_', ' ')}" for name in MARKS]
+    return ", ".join(told)
+
+
+def _name(line: Compared) -> str:
+    plan = line.plan
+    group = f" [{group_text(plan.group)}]" if plan.group else ""
+    return f"{plan.name} {named(plan.kind.name, plan.kind.unit)} by {plan.reading}{group}"
+
+
+def _rows_of(one: Comparison, line: Compared) -> Iterator[tuple[str, ...]]:
+    """The cells of each contender that has the line, under :data:`_HEAD`."""
+    unit = line.plan.kind.unit
+    for contender, own, held in zip(one.contenders, line.estimates, line.held, strict=True):
+        if own is not None:
+            mark = MARKS[held.status] if held is not None else " "
+            yield (f"  {mark} {contender.letter}", value(own, unit), interval(own, unit), *_held(held))
+
+
+def _held(held: RegressionRecord | None) -> tuple[str, ...]:
+    if held is None:
+        return ("",) * 5
+    return (*drop(held), str(held.pairs), amount(held.detectable, held.unit))
+
+
+def _markdown(one: Comparison) -> Iterator[str]:
+    for each in one.contenders:
+        about = [each.model, each.spec, each.source]
+        yield f"- **{each.letter}** {escaped(', '.join(filter(None, about)))}"
+    yield from (f"- **{escaped(line)}**" for line in one.heading)
+    yield f"- {escaped(_rules(one))}"
+    yield ""
+    yield _bar(("eval", "metric", *_HEAD))
+    yield _bar((":--", ":--", ":--", *("--:",) * 7))
+    for line in one.lines:
+        yield from _markdown_rows(one, line)
+    yield ""
+    yield from (f"- {mark} {escaped(sentence)}" for mark, sentence in _sentences(one))
+    yield f"- {escaped(_counts(one))}"
+    yield from (f"- {escaped(note)}" for note in one.notes)
+
+
+def _markdown_rows(one: Comparison, line: Compared) -> Iterator[str]:
+    plan = line.plan
+    group = f" [{group_text(plan.group)}]" if plan.group else ""
+    names = (plan.name, f"{plan.kind.name} by {plan.reading}{group}")
+    for cells in _rows_of(one, line):
+        yield _bar((*map(escaped, names), *(escaped(cell.strip()) for cell in cells)))
+        names = ("", "")
+
+
+def _bar(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"

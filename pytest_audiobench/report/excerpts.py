@@ -1,0 +1,141 @@
+"""What a model was played, as short excerpts for the page, written by the process that holds the clips.
+
+When an eval ends its clips are at hand, and what became of its samples is known; when the page is written neither may
+be: workers have ended, and a record holds no paths. So each eval leaves the excerpts that the page might want beside
+its rows, and the page takes of them what fits.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from pytest_audiobench.audio.clip import Clip, Samples
+from pytest_audiobench.report.lines import Row, write_lines
+from pytest_audiobench.report.page_rows import right
+from pytest_audiobench.report.parts import stem
+from pytest_audiobench.runs.evaluate import Evaluation
+from pytest_audiobench.runs.handle import Handle
+from pytest_audiobench.runs.scoring import Scored
+from pytest_audiobench.runs.slices import Taken
+
+ENDING = ".excerpts.jsonl"
+LONGEST_S = 20.0
+"""Seconds of a clip that an excerpt holds: its beginning."""
+RATE_HZ = 16_000
+"""Excerpts are mono and at most of this rate: what most models hear."""
+BUDGET_BYTES = 20_000_000
+"""Of all excerpts on a page, in base64: some twelve hundred clips of four seconds."""
+EXAMPLES = 3
+"""Without a baseline, so many wrong answers of an eval can be heard."""
+MOST_FLIPS = 100
+"""Of one eval."""
+
+_QUALITY = 0.75
+"""Of libsndfile's scale, on which 1 is the smallest: some 25 kbit/s for speech at 16 kHz, at variable rate."""
+_MP3_RATES = (8_000, 11_025, 12_000, 16_000)
+
+
+class Wanted(NamedTuple):
+    """A sample that should be heard; ``rank`` 0 became worse, 1 better, 2 is an example, 3 is one of all."""
+
+    rank: int
+    taken: Taken
+
+
+def write_excerpts(
+    parts: Path, evaluation: Evaluation, handle: Handle, which: str, changes: Mapping[str, str]
+) -> list[str]:
+    """Write an eval's excerpts into the folder of parts, and return what could not be made, in sentences.
+
+    ``changes`` says by sample id which answers became "worse" or "better" since the baseline. Where none did, or there
+    is no baseline, a few wrong ones are examples.
+    MP3 is what every browser plays and libsndfile writes (1.1 and later). Never raises for a clip.
+    """
+    found: list[Row] = []
+    failed: list[str] = []
+    left = BUDGET_BYTES
+    record = evaluation.result.record
+    for wanted in _wanted(evaluation, which, changes):
+        for number, clip in enumerate(wanted.taken.sample.clips):
+            try:
+                samples, rate_hz, whole_s = _played(clip, wanted.taken.durations_s[number], evaluation, handle)
+                data = base64.b64encode(_mp3(samples, rate_hz)).decode()
+            # Whatever a codec or a file system comes up with, a run does not fail for want of an excerpt.
+            except Exception as error:
+                failed.append(f"{wanted.taken.sample.id}: {error}")
+                continue
+            left -= len(data)
+            seconds = len(samples) / rate_hz
+            found.append(
+                {"eval": record.eval, "model": record.model, "sample_id": wanted.taken.sample.id, "clip": number}
+                | {"rank": wanted.rank, "seconds": seconds, "whole_s": whole_s or seconds, "mp3": data}
+            )
+        if left <= 0:
+            break
+    if found:
+        write_lines(parts / f"{stem(record)}{ENDING}", found)
+    return [f"{len(failed)} clips could not be put on the page ({failed[0]})"] if failed else []
+
+
+def _wanted(evaluation: Evaluation, which: str, changes: Mapping[str, str]) -> Iterator[Wanted]:
+    """The samples to be heard, the most wanted first, each once."""
+    if which == "none":
+        return
+    here = {one.taken.sample.id: one.taken for one in evaluation.answered if one.taken.clip_keys}
+    ranks = {"worse": 0, "better": 1}
+    flips = sorted((ranks[change], id_) for id_, change in changes.items() if change in ranks and id_ in here)
+    chosen = {id_: rank for rank, id_ in flips[:MOST_FLIPS]}
+    if not chosen or which == "all":
+        rows = next(iter(evaluation.rows.values()))
+        wrong = [row.answered.sample_id for row in rows if _is_wrong(row) and row.answered.sample_id in here]
+        chosen = dict.fromkeys(list(dict.fromkeys(wrong))[:EXAMPLES], 2) | chosen
+    if which == "all":
+        chosen = dict.fromkeys(here, 3) | chosen
+    for id_, rank in sorted(chosen.items(), key=lambda item: item[1]):
+        yield Wanted(rank, here[id_])
+
+
+def _is_wrong(row: Scored) -> bool:
+    if row.answer is None:
+        return False
+    return row.answer.status != "parsed" or (row.scores is not None and right(row.scores) is False)
+
+
+def _played(
+    clip: Clip, length_s: float | None, evaluation: Evaluation, handle: Handle
+) -> tuple[Samples, int, float | None]:
+    """The beginning of what the model was played, its rate, and how long it was played for in all."""
+    from pytest_audiobench.audio.decode import decode
+
+    if handle.listens:
+        task = next(stage.task for stage in evaluation.protocol.stages if stage.role == "subject")
+        rate_hz, window_s = handle.limits.rate_hz, handle.limits.window_s(task)
+    else:
+        rate_hz, window_s = RATE_HZ, None
+    heard = decode(clip, rate_hz, LONGEST_S if window_s is None else min(window_s, LONGEST_S))
+    played_s = length_s if length_s is None or window_s is None else min(length_s, window_s)
+    return heard.samples, heard.rate_hz, played_s
+
+
+def _mp3(samples: Samples, rate_hz: int) -> bytes:
+    import soundfile
+
+    if rate_hz not in _MP3_RATES:
+        import soxr
+
+        samples, rate_hz = soxr.resample(samples, rate_hz, RATE_HZ, quality="HQ"), RATE_HZ
+    file = io.BytesIO()
+    soundfile.write(
+        file,
+        samples,
+        rate_hz,
+        format="MP3",
+        subtype="MPEG_LAYER_III",
+        bitrate_mode="VARIABLE",
+        compression_level=_QUALITY,
+    )
+    return file.getvalue()

@@ -1,0 +1,72 @@
+"""The sounds that a page embeds: of the excerpts that the evals left, as many as fit, what changed first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
+
+from pytest_audiobench.report.excerpts import BUDGET_BYTES, ENDING, LONGEST_S
+from pytest_audiobench.report.lines import read_lines
+
+Key: TypeAlias = tuple[str, str, str]
+"""Eval, model and sample id."""
+
+
+class Sound(NamedTuple):
+    """A clip's excerpt: the clip's number, which of the page's sounds it is, its seconds, and those of the whole."""
+
+    clip: int
+    number: int
+    seconds: float
+    whole_s: float
+
+
+@dataclass
+class PageSounds:
+    """``data`` are MP3 files in base64, each once; ``left_out`` counts the excerpts that did not fit."""
+
+    data: dict[str, int] = field(default_factory=dict)
+    of: dict[Key, list[Sound]] = field(default_factory=dict)
+    left_out: int = 0
+
+    @property
+    def note(self) -> str:
+        """What of the run can be heard on the page, and how to hear more."""
+        if not self.of:
+            return (
+                "This page holds no sound: --ab-report-audio flips, or all, puts excerpts on it where the audio is on "
+                "the machine that asks."
+            )
+        beyond = f" {self.left_out} more clips did not fit." if self.left_out else ""
+        return (
+            f"Of {len(self.of)} samples the sound is on this page, as the model was played it, in mono and MP3, "
+            f"{LONGEST_S:g} s of a clip at most.{beyond} --ab-report-audio says of which."
+        )
+
+    def elements(self) -> Iterator[tuple[str, str]]:
+        """Script elements: the attributes and the text of each, in the order of their numbers."""
+        for text in self.data:
+            yield 'type="text/plain" class="sound" data-type="audio/mpeg"', text
+
+
+def page_sounds(parts: Path, budget_bytes: int = BUDGET_BYTES) -> PageSounds:
+    """Choose of the excerpts in the folder of parts: of every eval the most wanted, then of every eval the next."""
+    ordered: list[tuple[tuple[int, int], Mapping[str, object]]] = []
+    for path in sorted(parts.glob(f"*{ENDING}")):
+        ordered += [((row["rank"], nth), row) for nth, row in enumerate(read_lines(path))]
+    ordered.sort(key=lambda one: one[0])
+    found, left = PageSounds(), budget_bytes
+    for _, row in ordered:
+        text = str(row["mp3"])
+        if text not in found.data:
+            if len(text) > left:
+                found.left_out += 1
+                continue
+            left -= len(text)
+            found.data[text] = len(found.data)
+        key = (str(row["eval"]), str(row["model"]), str(row["sample_id"]))
+        sound = Sound(int(row["clip"]), found.data[text], float(row["seconds"]), float(row["whole_s"]))  # type: ignore[call-overload, arg-type]
+        found.of.setdefault(key, []).append(sound)
+    return found

@@ -1,0 +1,46 @@
+"""p values of many tests, adjusted for their number. All take p values of shape (m,) and keep their order."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from pytest_audiobench.stats.intervals import Floats
+
+
+def holm(p_values: npt.ArrayLike) -> Floats:
+    """Holm's step-down adjustment (Holm 1979): what is at most alpha is so with any false alarm held at alpha."""
+    ordered, order = _sorted(p_values)
+    factors = np.arange(len(ordered), 0, -1)
+    return _restored(np.maximum.accumulate(ordered * factors), order)
+
+
+def benjamini_hochberg(p_values: npt.ArrayLike) -> Floats:
+    """The false discovery rate at which each is found, for independent tests (Benjamini and Hochberg 1995)."""
+    ordered, order = _sorted(p_values)
+    factors = len(ordered) / np.arange(1, len(ordered) + 1)
+    return _restored(np.minimum.accumulate((ordered * factors)[::-1])[::-1], order)
+
+
+def benjamini_yekutieli(p_values: npt.ArrayLike) -> Floats:
+    """:func:`benjamini_hochberg` under any dependence (Benjamini and Yekutieli 2001)."""
+    count = np.size(p_values)
+    ordered, order = _sorted(p_values)
+    factors = math.fsum(1.0 / k for k in range(1, count + 1)) * count / np.arange(1, count + 1)
+    return _restored(np.minimum.accumulate((ordered * factors)[::-1])[::-1], order)
+
+
+def _sorted(p_values: npt.ArrayLike) -> tuple[Floats, npt.NDArray[np.intp]]:
+    found = np.asarray(p_values, dtype=np.float64)
+    if not ((found >= 0.0) & (found <= 1.0)).all():
+        raise ValueError("a p value lies between 0 and 1")
+    order = np.argsort(found, kind="stable")
+    return found[order], order
+
+
+def _restored(adjusted: Floats, order: npt.NDArray[np.intp]) -> Floats:
+    found = np.empty_like(adjusted)
+    found[order] = np.minimum(adjusted, 1.0)
+    return found

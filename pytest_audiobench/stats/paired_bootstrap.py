@@ -1,0 +1,176 @@
+"""The drop of a function of sums (BLEU, macro F1) or of a whole set (an equal error rate), by a paired bootstrap.
+
+Both runs' statistics of a sample, or of a cluster, are drawn together (Koehn 2004, "Statistical significance tests for
+machine translation evaluation"; Berg-Kirkpatrick et al. 2012). The resamples give the standard error of the drop; p and
+bounds are Student's t on it, since a share of 1,000 resamples cannot hold a level of 0.05 / 24, and percentiles
+are too narrow for few clusters. The seed comes from the statistics.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from pytest_audiobench.stats.bootstrap import (
+    CELLS,
+    FEW_RESAMPLES,
+    RESAMPLES,
+    Resampling,
+    Statistic,
+    Sums,
+    Table,
+    resampled_rows,
+    resampling,
+)
+from pytest_audiobench.stats.drops import Drop, Question, no_drop
+from pytest_audiobench.stats.intervals import Clusters, Floats
+from pytest_audiobench.stats.mcnemar import EXACT_DIFFERING
+from pytest_audiobench.stats.paired import Moves, studentised
+from pytest_audiobench.stats.sparse import Rows, Sparse
+
+
+def sums_drop(
+    before: Sums, after: Sums, clusters: Clusters, question: Question, higher_is_better: bool = True, span: float = 1.0
+) -> Drop:
+    """The drop of a function of sums over the same samples in one order, by 1,000 resamples.
+
+    ``span`` is what the metric can lose by, for the bound where no pair differs; infinite where that is not known.
+    """
+    sign = 1.0 if higher_is_better else -1.0
+    totals = [resampling(side.units, None).total() for side in (before, after)]
+    value = sign * float(before.value(totals[0])[0] - after.value(totals[1])[0])
+    if not math.isfinite(value):
+        return no_drop(value, "the value is not finite")
+    # The same resamples whichever run is the first, so that two runs exchanged have the opposite drop.
+    turned = totals[0][0].tolist() > totals[1][0].tolist()
+    first, second = (after, before) if turned else (before, after)
+    width = totals[turned].shape[1]
+
+    def drop(sums: Floats) -> Floats:
+        found: Floats = first.value(sums[:, :width]) - second.value(sums[:, width:])
+        return found
+
+    units = resampling(_beside(first.units, second.units), clusters)
+    values = units.resampled(drop)
+    if not np.isfinite(values).all():
+        return no_drop(value, "some resamples have no value")
+    shares = _shares(clusters, len(units.kind_of))
+    about = (-sign if turned else sign) * _influences(units, drop)[units.kind_of]
+    about = about - shares * about.sum()
+    own = np.where(_differ(units, width)[units.kind_of], about + value * shares, 0.0)
+    return studentised(
+        value,
+        Moves(about, own, shares, units.what),
+        question,
+        span,
+        float(values.std(ddof=1)),
+        RESAMPLES,
+        f"paired bootstrap, {RESAMPLES} resamples",
+    )
+
+
+def rows_drop(
+    before: Table,
+    after: Table,
+    clusters: Clusters,
+    question: Question,
+    higher_is_better: bool = True,
+    span: float = 1.0,
+) -> Drop:
+    """The drop of what only whole sets tell, over the same samples in one order, by 200 resamples.
+
+    How much each sample moves it is not known: all that differ are taken to move it alike.
+    """
+    sign = 1.0 if higher_is_better else -1.0
+    if not (np.isfinite(before.rows).all() and np.isfinite(after.rows).all()):
+        return no_drop(math.nan, "a value is not finite")
+    value = sign * (before.value(before.rows) - after.value(after.rows))
+    if not math.isfinite(value):
+        return no_drop(value, "the value is not finite")
+    turned = before.rows.sum(axis=0).tolist() > after.rows.sum(axis=0).tolist()
+    first, second = (after, before) if turned else (before, after)
+    width = first.rows.shape[1]
+
+    def drop(rows: Floats) -> float:
+        return first.value(rows[:, :width]) - second.value(rows[:, width:])
+
+    values, count, what = resampled_rows(Table(np.hstack([first.rows, second.rows]), drop), clusters)
+    if count < 2:
+        return no_drop(value, f"fewer than 2 {what}")
+    if not np.isfinite(values).all():
+        return no_drop(value, "some resamples have no value")
+    codes = _codes(clusters, len(before.rows))
+    differ = np.bincount(codes, (before.rows != after.rows).any(axis=1)) > 0.0
+    shares = _shares(clusters, count)
+    own = differ * shares
+    if differ.sum() < EXACT_DIFFERING:
+        for cluster in np.flatnonzero(differ):
+            without = np.where((codes == cluster)[:, None], before.rows, after.rows)
+            own[cluster] = value - sign * (before.value(before.rows) - after.value(without))
+    return studentised(
+        value,
+        Moves(differ * shares, own, shares, what),
+        question,
+        span,
+        float(values.std(ddof=1)),
+        FEW_RESAMPLES,
+        f"paired bootstrap, {FEW_RESAMPLES} resamples",
+    )
+
+
+def _beside(first: Floats | Rows, second: Floats | Rows) -> Floats | Rows:
+    if isinstance(first, Rows) and isinstance(second, Rows):
+        return first.beside(second)
+    return np.hstack([np.asarray(first), np.asarray(second)])
+
+
+def _codes(clusters: Clusters, samples: int) -> npt.NDArray[np.intp]:
+    if clusters is None:
+        return np.arange(samples)
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(clusters))}
+    return np.array([numbers[name] for name in clusters], dtype=np.intp)
+
+
+def _shares(clusters: Clusters, units: int) -> Floats:
+    """The share of the samples that each unit holds, shape (units,)."""
+    counts = np.bincount(_codes(clusters, units), minlength=units)
+    found: Floats = counts / counts.sum()
+    return found
+
+
+def _influences(units: Resampling, value: Statistic) -> Floats:
+    """By how much each distinct row moves ``value``: its product with the gradient, by differences of one count."""
+    total = units.total()[0]
+    places = np.flatnonzero(total)
+    gradient = np.zeros_like(total)
+    at_once = max(1, CELLS // len(total))
+    for start in range(0, len(places), at_once):
+        some = places[start : start + at_once]
+        steps = np.zeros((len(some), len(total)))
+        steps[np.arange(len(some)), some] = 1.0
+        # A count below one has nothing to lose.
+        less = np.where(total[some] >= 1.0, 1.0, 0.0)
+        change = value(total + steps) - value(total - steps * less[:, None])
+        gradient[some] = np.nan_to_num(change / (1.0 + less))
+    if isinstance(units.distinct, Sparse):
+        moved = units.distinct.values * gradient[units.distinct.columns]
+        return np.bincount(units.distinct.rows, moved, units.distinct.shape[0]).astype(np.float64)
+    found: Floats = units.distinct @ gradient
+    return found
+
+
+def _differ(units: Resampling, width: int) -> npt.NDArray[np.bool_]:
+    """Whether the two runs differ in each distinct row, of which the first has ``width`` columns."""
+    count, both = units.distinct.shape
+    if both != 2 * width:
+        return np.ones(count, dtype=bool)
+    if not isinstance(units.distinct, Sparse):
+        found: npt.NDArray[np.bool_] = (units.distinct[:, :width] != units.distinct[:, width:]).any(axis=1)
+        return found
+    _, rows, columns, values = units.distinct
+    cells, cell_of = np.unique(rows * width + columns % width, return_inverse=True)
+    net = np.bincount(cell_of, np.where(columns < width, values, -values))
+    differing: npt.NDArray[np.bool_] = np.bincount(cells // width, net != 0.0, count) > 0.0
+    return differing

@@ -1,0 +1,360 @@
+"""Runs held against a baseline: verdicts, exit codes and records, by real pytest runs on small evals."""
+
+import json
+
+import pytest
+
+from pytest_audiobench import load
+from pytest_audiobench.report.lines import read_lines
+
+FOUR = """
+import pytest
+from pytest_audiobench import manifest, multiple_choice
+
+@pytest.mark.parametrize("n", range(4))
+def test_tones(evaluate, n):
+    evaluate(manifest("data/tones.jsonl"), multiple_choice())
+"""
+DEAF = {"deaf": "yes"}
+
+
+@pytest.fixture
+def based(tones):
+    """Forty tones, and a run called ``main`` that hears them all."""
+    assert tones.run("--ab-run=main").ret == 0
+    return tones
+
+
+@pytest.fixture
+def four(suite):
+    """Four evals over the same tones, and a run of them called ``main``."""
+    suite.tones()
+    suite.write(test_tones=FOUR)
+    assert suite.run("--ab-run=main").ret == 0
+    return suite
+
+
+def regressions(suite):
+    return {
+        item["eval"]: [(one["metric"], one["status"], one["lines"]) for one in item["regressions"]]
+        for item in suite.last()[0]["items"]
+    }
+
+
+@pytest.mark.parametrize("workers", ["-n0", "-n2"])
+def test_a_worse_model_regresses_with_its_table_and_no_traceback(based, workers):
+    result = based.run("--ab-baseline=main", workers, **DEAF)
+    assert result.ret == 1
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "metric*baseline → here*drop*interval*bound*margin*p*n*verdict",
+            "accuracy*1.000 → 0.250*75.0pp*1pp*< 0.0001*40 in 36*regressed",
+            "accuracy.drop <= 1pp: 75.0 points worse: p < 0.0001 for a drop of at most 1.0 points, below 0.05",
+        ]
+    )
+    result.stdout.no_fnmatch_line("*Traceback*")
+    run, folder = based.last()
+    assert run["baseline"]["source"] == "the run main"
+    assert run["baseline"]["lines"] == 1
+    assert run["exit_status"] == 1
+    rows = list(read_lines(folder / "compared_predictions.jsonl"))
+    assert [row["change"] for row in rows].count("worse") == 30
+    assert {tuple(sorted(row)) for row in rows} == {
+        ("before", "change", "epoch", "eval", "model", "reading", "sample_id")
+    }
+    assert rows[0]["before"]["status"] == "parsed"
+    assert rows[0]["before"]["text"] in "ABCD"
+    assert [row["sample_id"] for row in rows] == [row["sample_id"] for row in load(folder).rows()]
+    frame = load(folder).regressions
+    assert list(frame["status"]) == ["regressed"]
+    assert list(frame["eval"]) == ["tones"]
+    assert list(load(folder).items["regressions"]) == ["regressed"]
+
+
+def test_the_same_model_with_the_same_answers_passes_by_identity(based):
+    result = based.run("--ab-baseline=main", "--ab-max-drop=0pp")
+    assert result.ret == 0
+    found = based.last()[0]["items"][0]["regressions"][0]
+    assert (found["status"], found["drop"], found["p"]) == ("pass", 0.0, None)
+    assert found["detail"] == "the same model gave the same answers: it has not changed"
+
+
+def test_identical_answers_of_another_model_are_bounded_by_statistics(based):
+    result = based.run("--ab-baseline=main", "--ab-inconclusive=fail", model="tone:other")
+    assert result.ret == 1
+    found = based.last()[0]["items"][0]["regressions"][0]
+    assert (found["status"], found["worse"], found["better"]) == ("inconclusive", 0, 0)
+
+
+@pytest.mark.parametrize(("policy", "outcome"), [("pass", 0), ("warn", 0), ("fail", 1)])
+def test_what_is_inconclusive_does_what_the_option_says(based, policy, outcome):
+    result = based.run("--ab-baseline=main", f"--ab-inconclusive={policy}", model="tone:other")
+    assert result.ret == outcome
+    result.assert_outcomes(**{("failed" if outcome else "passed"): 1, "warnings": int(policy == "warn")})
+    assert regressions(based)["tones"] == [("accuracy", "inconclusive", 1)]
+
+
+def test_without_a_baseline_there_is_no_word_of_one(based):
+    run, folder = based.last()
+    assert run["baseline"] is None
+    assert run["items"][0]["regressions"] == []
+    assert not (folder / "compared_predictions.jsonl").exists()
+
+
+def test_declared_lines_without_a_baseline_are_noted_as_not_checked(tones):
+    (tones.path / "audiobench.toml").write_text(
+        '[[threshold]]\neval = "tones"\nrequire = ["accuracy.drop <= 2pp"]\nmax_drop = "1pp"\n'
+    )
+    tones.write(
+        test_tones=(tones.path / "test_tones.py").read_text() + "    evaluate.require('accuracy.drop <= 3pp')\n"
+    )
+    result = tones.run()
+    assert result.ret == 0
+    result.stdout.fnmatch_lines_random(
+        [
+            "*not checked: audiobench.toml, [[]threshold[]] number 1: accuracy.drop <= 2pp, max_drop = 1pp, for there "
+            "is no --ab-baseline*",
+            "*not checked: accuracy.drop <= 3pp, for there is no --ab-baseline*",
+        ]
+    )
+
+
+def test_lines_are_counted_alike_whoever_runs_them(four):
+    for workers in ("-n0", "-n2", "-n4"):
+        four.run("--ab-baseline=main", workers, "--dist=worksteal", **DEAF)
+        assert regressions(four) == {f"tones[{n}]": [("accuracy", "regressed", 4)] for n in range(4)}
+    four.run("--ab-baseline=main", "-k", "1 or 2", **DEAF)
+    assert regressions(four) == {f"tones[{n}]": [("accuracy", "regressed", 2)] for n in (1, 2)}
+    assert four.last()[0]["baseline"]["lines"] == 2
+
+
+def test_declared_lines_join_the_headlines(four):
+    (four.path / "audiobench.toml").write_text(
+        '[[threshold]]\neval = "tones[1]"\nrequire = ["accuracy[parity=odd].drop <= 2pp", "coverage.drop <= 1pp"]\n'
+        '[[threshold]]\neval = "tones[2]"\nmax_drop = "80pp"\n'
+        '[[threshold]]\neval = "tones[3]"\nmax_drop = "none"\n'
+    )
+    result = four.run("--ab-baseline=main", **DEAF)
+    result.assert_outcomes(failed=2, passed=2)
+    found = regressions(four)
+    assert [(metric, status) for metric, status, _ in found["tones[1]"]] == [
+        ("accuracy", "regressed"),
+        ("accuracy", "regressed"),
+        ("coverage", "inconclusive"),
+    ]
+    assert [status for _, status, _ in found["tones[2]"]] == ["pass"]
+    assert found["tones[3]"] == []
+    assert {lines for of in found.values() for _, _, lines in of} == {6}
+
+
+def test_a_test_of_several_evaluations_shares_its_own_part_of_alpha(suite):
+    suite.tones()
+    suite.write(
+        test_two="""
+from pytest_audiobench import manifest, multiple_choice
+
+def test_two(evaluate):
+    evaluate.require("accuracy[parity=odd].drop <= 1pp")
+    evaluate(manifest("data/tones.jsonl"), multiple_choice(), name="a")
+    evaluate(manifest("data/tones.jsonl"), multiple_choice(), name="b")
+    evaluate(manifest("data/tones.jsonl"), multiple_choice(), name="silent", control=True)
+
+def test_one(evaluate):
+    evaluate(manifest("data/tones.jsonl"), multiple_choice())
+"""
+    )
+    suite.run("--ab-run=main")
+    suite.run("--ab-baseline=main", **DEAF)
+    found = regressions(suite)
+    assert found["two:silent"] == []
+    assert {lines for name in ("two:a", "two:b") for _, _, lines in found[name]} == {8}
+    assert len(found["two:a"]) == 2
+    assert found["two/one"] == [("accuracy", "regressed", 2)]
+
+
+def test_a_test_without_a_counterpart_is_named_and_inconclusive(based):
+    based.write(test_new=(based.path / "test_tones.py").read_text().replace("test_tones", "test_new"))
+    result = based.run("--ab-baseline=main", "--ab-inconclusive=fail")
+    assert result.ret == 1
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["*accuracy.drop <= 1pp: the baseline has no eval new*"])
+    assert regressions(based)["new"] == [("accuracy", "inconclusive", 2)]
+
+
+def test_what_the_baseline_holds_and_nobody_collects_is_noted(four):
+    four.write(test_tones=FOUR.replace("range(4)", "range(3)"))
+    result = four.run("--ab-baseline=main")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["note: the baseline the run main holds tones[[]3[]], which was not collected*"])
+    result = four.run("--ab-baseline=main", "-k", "1")
+    result.stdout.fnmatch_lines(["note: 3 evals of the baseline the run main were not selected: tones[[]0[]], *"])
+
+
+def test_a_limited_run_works_on_what_it_took(based):
+    result = based.run("--ab-baseline=main", "--ab-limit=10", batching="opaque", **DEAF)
+    assert result.ret == 1
+    found = based.last()[0]["items"][0]["regressions"][0]
+    assert (found["status"], found["pairs"], found["left_out"]) == ("regressed", 10, {})
+
+
+@pytest.mark.parametrize(
+    ("what", "arguments", "said"),
+    [
+        ("multiple_choice(prompt='Which? {question}{choices}')", (), "*asked with another prompt*"),
+        ("transcription()", (), "*was not read by the protocol*"),
+        ("multiple_choice()", ("--ab-epochs=2",), "*the number of epochs is 1 in the baseline and 2 here*"),
+    ],
+)
+@pytest.mark.parametrize("workers", ["-n0", "-n2"])
+def test_a_baseline_of_another_task_is_told_before_the_first_request(based, what, arguments, said, workers):
+    based.write(
+        test_tones="from pytest_audiobench import manifest, multiple_choice, transcription\n"
+        f"def test_tones(evaluate):\n    evaluate(manifest('data/tones.jsonl'), {what})\n"
+    )
+    result = based.run("--ab-baseline=main", *arguments, workers, log="log")
+    assert result.ret == 6
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["tones is not comparable with the baseline the run main, and nothing was asked: *"])
+    result.stdout.fnmatch_lines([said])
+    assert not (based.path / "log").exists()
+    run, _ = based.last()
+    assert run["exit_status"] == 6
+    assert run["items"][0]["outcome"] == "failed"
+    assert [one["status"] for one in run["items"][0]["regressions"]] == ["not_comparable"]
+
+
+def test_samples_that_are_not_in_the_baseline_are_named_before_they_are_asked(based):
+    based.tones(50)
+    result = based.run("--ab-baseline=main", log="log")
+    assert result.ret == 6
+    result.stdout.fnmatch_lines(["*20.0 % of the samples are in no pair*10 are not in the baseline (tone-4*"])
+    assert not (based.path / "log").exists()
+    assert based.run("--ab-baseline=main", "--ab-max-unmatched=20%").ret == 0
+
+
+def test_changed_audio_is_no_pair(based):
+    for number in range(4):
+        other = based.path / "data" / f"tone{number}.wav"
+        other.write_bytes((based.path / "data" / f"tone{number + 20}.wav").read_bytes())
+    result = based.run("--ab-baseline=main")
+    assert result.ret == 6
+    result.stdout.fnmatch_lines(["*10.0 % of the samples are in no pair*4 have other audio than in the baseline*"])
+
+
+@pytest.mark.parametrize("workers", ["-n0", "-n2"])
+def test_failed_asking_is_not_comparable_and_no_regression(based, workers):
+    (based.path / "data" / "tone7.wav").write_bytes(b"")
+    result = based.run("--ab-baseline=main", "--ab-max-unmatched=50%", workers)
+    assert result.ret == 6
+    result.assert_outcomes(failed=1)
+    assert regressions(based)["tones"] == [("accuracy", "not_comparable", 1)]
+    allowed = based.run("--ab-baseline=main", "--ab-max-errors=1", "--ab-max-unmatched=50%", workers)
+    assert allowed.ret == 0
+    found = based.last()[0]["items"][0]["regressions"][0]
+    assert (found["pairs"], found["left_out"]) == (39, {"errors": 1})
+
+
+def test_a_regression_beside_an_instrument_failure_is_an_ordinary_failure(four):
+    four.write(
+        test_tones=FOUR.replace("    evaluate(", "    evaluate(").replace(
+            "multiple_choice())", "multiple_choice(prompt='{question}{choices}') if n == 0 else multiple_choice())"
+        )
+    )
+    assert four.run("--ab-baseline=main").ret == 6
+    assert four.run("--ab-baseline=main", **DEAF).ret == 1
+    four.write(test_plain="def test_plain():\n    assert False\n")
+    assert four.run("--ab-baseline=main").ret == 1
+    assert four.run("--ab-baseline=main", "-n2").ret == 1
+
+
+def test_the_models_own_noise_stands_beside_the_verdict(tones):
+    tones.write(
+        test_tones="""
+from pytest_audiobench import manifest, multiple_choice
+
+def test_tones(evaluate):
+    evaluate(manifest("data/tones.jsonl"), multiple_choice())
+    evaluate.note_noise({"dataset": "tones", "n": 40, "same_answers": 0.98, "score_shift": 0.01, "conditions": {}})
+"""
+    )
+    tones.run("--ab-run=main")
+    tones.run("--ab-baseline=main", **DEAF)
+    detail = tones.last()[0]["items"][0]["regressions"][0]["detail"]
+    assert detail.endswith("; the model itself changes 2 % of its answers when asked again")
+
+
+@pytest.mark.parametrize("workers", ["-n0", "-n2"])
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--ab-baseline=nothing",), "*there is no baseline 'nothing'*"),
+        (("--ab-baseline=main", "--ab-max-drop=1%"), "*--ab-max-drop: '1%' is no margin: write a margin as 1pp*"),
+        (("--ab-baseline=main", "--ab-max-drop=-1pp"), "*--ab-max-drop: '-1pp' is no margin*"),
+        (("--ab-baseline=main", "--ab-alpha=5"), "*--ab-alpha takes a number above 0 up to 0.5, not '5'*"),
+        (("--ab-baseline=main", "--ab-alpha=0"), "*--ab-alpha takes a number above 0*"),
+        (
+            ("--ab-baseline=main", "--ab-inconclusive=maybe"),
+            "*--ab-inconclusive takes pass, warn or fail, not 'maybe'*",
+        ),
+        (("--ab-baseline=main", "--ab-max-unmatched=5pp"), "*--ab-max-unmatched takes a number from 0 to 1*"),
+        (("--ab-baseline=cut.json",), "*cut.json*cut*"),
+        (("--ab-baseline=newer.json",), "*newer.json*audiobench.baseline/2*"),
+        (("--ab-baseline=main", "-k", "other"), "*holds none of the 1 selected evals (other): it holds tones*"),
+    ],
+)
+def test_what_cannot_be_a_gate_is_a_usage_error_before_the_first_request(based, arguments, said, workers):
+    (based.path / "cut.json").write_text('{"schema": "audiobench.baseline/1", "evals": [')
+    (based.path / "newer.json").write_text('{"schema": "audiobench.baseline/2"}')
+    based.write(test_other=(based.path / "test_tones.py").read_text().replace("test_tones", "test_other"))
+    result = based.run(*arguments, workers, log="log")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"ERROR:*{said}"])
+    assert not (based.path / "log").exists()
+    assert len(based.runs()) == 1
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        (
+            'require = ["accuracy.drop <= 1%"]',
+            "*'1%' is no margin*1% could be a percentage of the score or a point of it*",
+        ),
+        ('require = ["accuracy.drop >= 1pp"]', "*should have <= after a drop*"),
+        ('require = ["acuracy.drop <= 1pp"]', "*no metric is called 'acuracy'*"),
+        ('require = ["minDCF.drop <= 1pp"]', "*"),
+        ("max_drop = 1", "*max_drop*1*"),
+        ('max_drop = "1%"', "*max_drop: '1%' is no margin*"),
+        ('max_drop = "a lot"', "*max_drop: 'a lot' is no margin*"),
+    ],
+)
+def test_a_bad_line_is_a_usage_error_with_its_place(tones, rule, said):
+    (tones.path / "audiobench.toml").write_text(f'[[threshold]]\neval = "tones"\n{rule}\n')
+    result = tones.run()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"ERROR: audiobench.toml, [[]threshold[]] number 1: {said}"])
+
+
+def test_a_line_on_what_the_eval_does_not_measure_fails_it_before_asking(based):
+    (based.path / "audiobench.toml").write_text('[[threshold]]\neval = "tones"\nrequire = ["wer.drop <= 1pp"]\n')
+    result = based.run("--ab-baseline=main", log="log")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*tones does not measure wer by letters*"])
+    assert not (based.path / "log").exists()
+
+
+def test_the_environment_and_the_ini_file_name_baselines_too(based, monkeypatch):
+    monkeypatch.setenv("AUDIOBENCH_BASELINE", "main")
+    assert based.run(**DEAF).ret == 1
+    monkeypatch.delenv("AUDIOBENCH_BASELINE")
+    (based.path / "pytest.ini").write_text("[pytest]\nab_baseline = main\nab_max_drop = 90pp\n")
+    assert based.run(**DEAF).ret == 0
+    assert based.last()[0]["items"][0]["regressions"][0]["margin"] == 0.9
+
+
+def test_records_are_as_the_schema_says(based):
+    jsonschema = pytest.importorskip("jsonschema")
+    schema = json.loads((pytest.importorskip("pathlib").Path(__file__).parents[2] / "docs/run.schema.json").read_text())
+    based.run("--ab-baseline=main", **DEAF)
+    jsonschema.validate(based.last()[0], schema)

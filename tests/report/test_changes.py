@@ -1,0 +1,82 @@
+"""What changed against the baseline, as texts: the worst first, each with all its numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pytest_audiobench.report.changes import changes
+
+RIGHT = ("(a) cat", "parsed", True)
+
+
+def read(runs: Any, *lines: Any, baseline: Any = None) -> Any:
+    _, record = runs.collected(runs.item(0, "a", [RIGHT], regressions=list(lines)))
+    return changes(record | {"baseline": baseline or dict(runs.baseline)})
+
+
+def test_a_run_that_was_held_against_nothing_has_no_changes(runs: Any) -> None:
+    _, record = runs.collected(runs.item(0, "a", [RIGHT]))
+    assert changes(record | {"baseline": None}) is None
+    assert changes(record) is None
+
+
+def test_regressions_come_first_then_what_is_not_known_then_passes(runs: Any) -> None:
+    line = runs.regression
+    found = read(
+        runs,
+        line("pass", -0.01),
+        line("not_comparable"),
+        line("regressed", 0.03),
+        line("inconclusive", 0.02),
+        line("regressed", 0.09),
+    )
+    assert [(one.status, one.drop) for one in found.lines] == [
+        ("regressed", "+9.0 points"),
+        ("regressed", "+3.0 points"),
+        ("inconclusive", "+2.0 points"),
+        ("not comparable", "–"),
+        ("pass", "-1.0 points"),
+    ]
+    assert (found.verdict, found.tone) == ("regressed", "bad")
+    assert found.sentence == "Of 5 lines: 2 regressed, 1 inconclusive, 1 not comparable, 1 pass."
+
+
+def test_a_pass_says_how_small_a_drop_it_could_have_seen(runs: Any) -> None:
+    found = read(runs, runs.regression("pass", 0.0, detectable=0.012), runs.regression("pass", 0.0, detectable=0.034))
+    assert (found.verdict, found.tone) == ("no regression", "good")
+    assert found.sentence.endswith("A drop of 3.4 points would be seen by every line four times in five.")
+
+
+def test_a_run_with_a_baseline_and_no_line_is_no_pass(runs: Any) -> None:
+    found = read(runs)
+    assert (found.verdict, found.tone) == ("nothing compared", "warn")
+    assert found.unheld == (("a", "listener"),)
+
+
+def test_a_line_has_every_number_of_its_verdict(runs: Any) -> None:
+    left_out = {"left_out": {"audio": 4}, "examples": {"audio": ["s1", "s2"]}}
+    (line,) = read(runs, runs.regression("regressed", 0.05, group={"hop": "multi"}, **left_out)).lines
+    assert (line.before, line.now, line.interval) == ("80.0 %", "75.0 %", "+3.0 to +7.0")
+    assert (line.bound, line.margin, line.detectable) == ("+6.7 points", "1.0 points", "5.0 points")
+    assert (line.p, line.p_holm, line.level) == ("0.0004", "0.0016", "0.05 / 4")
+    assert (line.worse, line.better, line.pairs, line.clusters) == (21, 9, 300, 120)
+    assert (line.at, line.low, line.high, line.limit, line.unit) == (5.0, 3.0, 7.0, 1.0, "points")
+    assert line.group == "hop=multi"
+    assert [(one.reason, one.count, one.names) for one in line.left_out] == [
+        ("other audio than in the baseline", 4, ("s1", "s2"))
+    ]
+
+
+def test_drops_of_other_units_keep_them(runs: Any) -> None:
+    (line,) = read(runs, runs.regression("pass", 0.4, metric="bleu", unit="BLEU", baseline=31.0, value=30.6)).lines
+    assert (line.before, line.now, line.drop, line.at, line.unit) == ("31 BLEU", "30.6 BLEU", "+0.4 BLEU", 0.4, "BLEU")
+
+
+def test_the_baseline_is_named_by_where_it_comes_from(runs: Any) -> None:
+    found = read(runs, runs.regression("pass", 0.0), baseline={**runs.baseline, "limit": 50})
+    assert dict(found.baseline) == {
+        "from": "baselines/main.json",
+        "of": "listener (hf:checkpoints/step-1000)",
+        "run": "2026-11-01-main",
+        "limited to": "50 samples of each eval",
+    }

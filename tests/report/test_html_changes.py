@@ -1,0 +1,104 @@
+"""What changed against the baseline, as a browser shows it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+RIGHT, WRONG = ("(a) cat", "parsed", True), ("(b) dog", "parsed", False)
+
+
+def held(runs: Any, *lines: Any, **changes: Any) -> Path:
+    items = [runs.item(number, f"eval-{number}", [RIGHT, WRONG], regressions=[one]) for number, one in enumerate(lines)]
+    path: Path = runs.page(*items, baseline=dict(runs.baseline), **changes)
+    return path
+
+
+def four(runs: Any) -> list[Any]:
+    line = runs.regression
+    missing = {"left_out": {"audio": 40, "only_here": 3}, "examples": {"audio": ["s1", "s2"], "only_here": ["s9"]}}
+    return [line("pass", -0.01), line("inconclusive", 0.02), line("not_comparable", **missing), line("regressed", 0.05)]
+
+
+def test_the_overall_verdict_stands_above_all_tables(runs: Any, opened: Any) -> None:
+    page = opened(held(runs, *four(runs), exit_status=1)).page
+    assert page.locator("main > section:visible").first.get_attribute("id") == "changes"
+    said = page.locator("#changes .overall").inner_text()
+    assert said == "✗ Regressed. Of 4 lines: 1 regressed, 1 inconclusive, 1 not comparable, 1 pass."
+    assert "baselines/main.json · of listener (hf:checkpoints/step-1000)" in page.locator("#heading").inner_text()
+
+
+def test_lines_are_in_a_table_the_worst_first_with_every_number(runs: Any, opened: Any) -> None:
+    page = opened(held(runs, *four(runs)))
+    rows = [re.sub(r"\s+", " ", row) for row in page.page.locator("#changes tbody tr.joined").all_inner_texts()]
+    assert [row.split(" eval")[0] for row in rows] == ["✗ regressed", "? inconclusive", "≠ not comparable", "✓ pass"]
+    for text in ("80.0 % → 75.0 %", "+5.0 points", "+3.0 to +7.0", "+6.7 points", "margin 1.0 points", "0.0004"):
+        assert text in rows[0]
+    for text in ("level 0.05 / 4", "Holm 0.0016", "21 worse 9 better", "300", "120 clusters", "5.0 points"):
+        assert text in rows[0]
+    assert page.complaints == []
+
+
+def test_a_line_tells_why_and_names_what_is_in_no_pair(runs: Any, opened: Any) -> None:
+    page = opened(held(runs, *four(runs))).page
+    told = page.locator("#changes tbody tr.told").all_inner_texts()
+    assert "regressed because of its numbers" in told[0]
+    assert "the data set is another" in told[2]
+    assert "40 other audio than in the baseline: s1, s2, …" in told[2]
+    assert "3 in this run only: s9, …" in told[2]
+
+
+def test_drops_are_drawn_against_their_margin(runs: Any, opened: Any) -> None:
+    page = opened(held(runs, *four(runs))).page
+    drawing = page.locator("#changes svg[role=img]")
+    drawing.wait_for()
+    assert drawing.count() == 1
+    assert drawing.locator("title", has_text="regressed because of its numbers").count() == 2
+    left, margin, right = page.evaluate(
+        """(() => {
+          const all = document.querySelector("#changes svg[role=img]");
+          const middle = (one) => one.getBoundingClientRect().left + one.getBoundingClientRect().width / 2;
+          const signs = [...all.querySelectorAll("path[transform]")].filter((one) => one.querySelector("title"));
+          const at = signs.map(middle).sort((one, other) => one - other);
+          return [at[0], middle(all.querySelector("[stroke-dasharray] path")), at[at.length - 1]];
+        })()"""
+    )
+    assert left < margin < right
+
+
+def test_an_eval_without_a_line_is_named(runs: Any, opened: Any) -> None:
+    items = [
+        runs.item(0, "held", [RIGHT], regressions=[runs.regression("pass", 0.0)]),
+        runs.item(1, "new", [RIGHT]),
+        runs.item(2, "silence", [RIGHT], control=True),
+    ]
+    page = opened(runs.page(*items, baseline=dict(runs.baseline))).page
+    assert "Held against nothing: new." in page.locator("#changes").inner_text()
+
+
+def test_a_run_without_a_baseline_has_no_such_section(runs: Any, opened: Any) -> None:
+    page = opened(runs.page(runs.item(0, "a", [RIGHT]))).page
+    assert not page.locator("#changes").is_visible()
+    assert "Baseline" not in page.locator("#heading").inner_text()
+
+
+@pytest.mark.parametrize(("status", "said"), [("regressed", "✗ regressed"), ("inconclusive", "! inconclusive")])
+def test_the_table_of_evals_has_the_verdict_too(runs: Any, opened: Any, status: str, said: str) -> None:
+    page = opened(held(runs, runs.regression(status, 0.02))).page
+    assert said in page.locator("#verdicts tbody tr").first.inner_text()
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_the_table_fits_a_phone_and_a_laptop(runs: Any, browser: Any, width: int) -> None:
+    path = held(runs, *four(runs))
+    page = browser.new_page(viewport={"width": width, "height": 800})
+    page.goto(path.as_uri())
+    page.locator("#changes svg[role=img]").wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    assert page.evaluate(
+        "[...document.querySelectorAll('#changes .scroll')].every((one) => one.scrollWidth <= one.clientWidth)"
+    )
+    page.close()

@@ -1,0 +1,205 @@
+"""Scores by eval and by group: plots with the numbers beside them, and tables of labels, as a browser shows them."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from pytest_audiobench.metrics.labels import label_statistics
+from pytest_audiobench.report.html import write_page
+
+RIGHT, WRONG = ("(a) cat", "parsed", True), ("(b) dog", "parsed", False)
+LOOP, REFUSED = ("b b b b b", "parsed", False), ("I cannot", "refused", False)
+MIDDLES = """(all) => all.map((one) => {
+  const box = one.getBoundingClientRect(), whole = one.ownerSVGElement.getBoundingClientRect();
+  return [(box.left + box.right) / 2 - whole.left, whole.width];
+})"""
+
+
+def drawn(page: Any, section: str) -> Any:
+    found = page.page.locator(f"{section} svg[role=img]").first
+    found.wait_for()
+    return found
+
+
+def dots(page: Any, section: str) -> list[float]:
+    """Where the signs of the first drawing stand, from its left edge, in the order of its rows."""
+    found = drawn(page, section).locator("path[transform]:has(title)")
+    places = found.evaluate_all(MIDDLES)
+    assert all(0 < place < width for place, width in places)
+    return [place for place, _ in places]
+
+
+def by_two(number: int) -> dict[str, str]:
+    return {"speaker": f"sp{number % 2}"}
+
+
+def test_one_number_alone_is_not_drawn_and_brings_no_library(runs: Any, opened: Any) -> None:
+    path = runs.page(runs.item(0, "a", [RIGHT, WRONG]))
+    page = opened(path)
+    assert page.page.locator("svg[role=img]").count() == 0
+    assert not page.page.locator("#scores").is_visible()
+    assert b"@observablehq/plot" not in path.read_bytes()
+
+
+def test_evals_stand_side_by_side_in_one_plot_in_the_order_of_their_values(runs: Any, opened: Any) -> None:
+    items = [runs.item(n, f"eval-{n}", [RIGHT] * n + [WRONG] * (6 - n), suite=f"s{n}") for n in (2, 3, 5)]
+    page = opened(runs.page(*items))
+    at = dots(page, "#scores")
+    assert len(at) == 3
+    assert at == sorted(at)
+    assert drawn(page, "#scores").get_attribute("aria-label") == "accuracy by eval; the table holds the numbers"
+    assert page.complaints == []
+
+
+def test_a_plot_says_value_interval_and_n_in_words_too(runs: Any, opened: Any) -> None:
+    items = [runs.item(n, f"eval-{n}", [RIGHT] * 3 + [WRONG], suite=f"s{n}") for n in range(2)]
+    page = opened(runs.page(*items))
+    said = drawn(page, "#scores").text_content() or ""
+    assert "eval-0" in said
+    assert "75.0 %" in said
+    assert re.search(r"30\.\d to 95\.\d", said)
+    assert re.search(r"75\.0 %, [\d.]+ to [\d.]+, n 4", said)
+
+
+def test_a_suite_is_a_row_of_its_own(runs: Any, opened: Any) -> None:
+    items = [runs.item(n, f"eval-{n}", [RIGHT] * 3 + [WRONG]) for n in range(2)]
+    page = opened(runs.page(*items))
+    assert "sakura (pooled)" in (drawn(page, "#scores").text_content() or "")
+    assert len(dots(page, "#scores")) == 3
+
+
+def test_several_models_share_a_plot_and_have_a_legend(runs: Any, opened: Any) -> None:
+    items = [runs.item(n, "a", [RIGHT] * (n + 1) + [WRONG], model=name) for n, name in enumerate(["old", "new"])]
+    page = opened(runs.page(*items))
+    assert len(dots(page, "#scores")) == 2
+    assert page.page.locator("#scores .legend li").all_inner_texts() == ["old", "new"]
+
+
+def test_groups_are_drawn_and_listed(runs: Any, opened: Any) -> None:
+    page = opened(runs.page(runs.item(0, "a", [RIGHT, RIGHT, RIGHT, WRONG], group_of=by_two)))
+    assert len(dots(page, "#groups")) == 2
+    rows = page.page.locator("#groups tbody tr").all_inner_texts()
+    assert [row.split()[0] for row in rows] == ["speaker=sp0", "speaker=sp1"]
+    assert "100.0 %" in rows[0]
+    assert "50.0 %" in rows[1]
+
+
+def test_where_there_is_no_interval_the_reason_stands_in_its_place(runs: Any, opened: Any) -> None:
+    folder, record = runs.collected(runs.item(0, "a", [RIGHT, WRONG]))
+    for metric in record["items"][0]["metrics"]:
+        metric.update(lower=None, upper=None, method="no interval: fewer than 10 clusters")
+    page = opened(write_page(folder, record))
+    row = page.page.locator("#verdicts tbody tr").first
+    assert "fewer than 10 clusters" in row.locator("td").all_inner_texts()
+
+
+def test_how_answers_failed_stands_beside_the_score(runs: Any, opened: Any) -> None:
+    item = runs.item(0, "a", [RIGHT] * 6 + [LOOP] * 2 + [REFUSED], wording={"b b b b b": ("loop",)})
+    page = opened(runs.page(item))
+    cell = page.page.locator("#verdicts td.answered").first
+    assert "1 refused" in cell.inner_text()
+    cell.get_by_role("link", name="2 loop").click()
+    assert page.page.locator("#failures details[open]").count() == 1
+
+
+def labelled(runs: Any, said: list[str | None], **changes: Any) -> Any:
+    answers = [RIGHT if one == "cat" else WRONG for one in said]
+    return runs.item(0, "a", answers, truths=["cat"] * len(said), said=said, **changes)
+
+
+def test_labels_are_a_table_with_heads_and_shares(runs: Any, opened: Any) -> None:
+    page = opened(runs.page(labelled(runs, ["cat"] * 9 + ["dog"] * 2 + [None])))
+    table = page.page.locator("#labels table")
+    assert table.locator("thead th[scope=col]").all_inner_texts() == [
+        "true ↓ said →",
+        "cat",
+        "cow",
+        "dog",
+        "hen",
+        "(no answer)",
+        "n",
+        "right",
+    ]
+    row = table.locator("tbody tr").first
+    assert row.locator("th[scope=row]").inner_text() == "cat"
+    assert row.locator("td").all_inner_texts() == ["9", "0", "2", "0", "1", "12", "75.0 %"]
+    assert row.locator("td").nth(2).get_attribute("title") == "cat read as dog: 2 of 12"
+    assert page.complaints == []
+
+
+def test_labels_show_what_moved_since_the_baseline(runs: Any, opened: Any) -> None:
+    said = ["cat"] * 9 + ["dog"] * 3
+    scores = label_statistics(["cat", "cow", "dog", "hen"], ["cat"], ["cat"])
+    base = {"eval": "a", "model": "listener", "epoch": 0, "reading": "letters", "change": "same"}
+    before = {"status": "parsed", "scores": scores, "text": None, "failures": []}
+    compared = [base | {"sample_id": f"s{number:05d}", "before": before} for number in range(12)]
+    page = opened(runs.page(labelled(runs, said), baseline=dict(runs.baseline), compared=compared))
+    cells = page.page.locator("#labels tbody tr").first.locator("td").all_inner_texts()
+    assert [cell.split() for cell in cells[:4]] == [["9", "−3"], ["0"], ["3", "+3"], ["0"]]
+    assert "change over 12 pairs" in page.page.locator("#labels summary").inner_text()
+
+
+def test_questions_without_labels_have_no_table(runs: Any, opened: Any) -> None:
+    page = opened(runs.page(runs.item(0, "a", [RIGHT, WRONG])))
+    assert not page.page.locator("#labels").is_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_reader_chooses_light_or_dark_and_the_page_keeps_it(runs: Any, browser: Any, scheme: Any) -> None:
+    path = runs.page(runs.item(0, "a", [RIGHT]))
+    context = browser.new_context(color_scheme=scheme)
+    page = context.new_page()
+    paper = "getComputedStyle(document.body).backgroundColor"
+    page.goto(path.as_uri())
+    assert (page.evaluate(paper) == "rgb(255, 255, 255)") == (scheme == "light")
+    button = page.get_by_role("button", name=re.compile("Theme"))
+    for name, is_light in (("light", True), ("dark", False)):
+        button.click()
+        assert button.inner_text() == f"Theme: {name}"
+        assert (page.evaluate(paper) == "rgb(255, 255, 255)") == is_light
+    page.reload()
+    assert button.inner_text() == "Theme: dark"
+    context.close()
+
+
+def test_the_theme_can_be_chosen_where_nothing_may_be_stored(runs: Any, opened: Any) -> None:
+    path = runs.page(runs.item(0, "a", [RIGHT]))
+    page = opened(path)
+    page.page.add_init_script("Object.defineProperty(window, 'localStorage', { get() { throw new Error('no'); } })")
+    page.page.reload()
+    button = page.page.get_by_role("button", name=re.compile("Theme"))
+    button.click()
+    assert button.inner_text() == "Theme: light"
+    assert page.complaints == []
+
+
+def test_on_paper_there_are_plots_and_no_controls(runs: Any, opened: Any) -> None:
+    items = [runs.item(n, f"eval-{n}", [RIGHT] * 3 + [WRONG]) for n in range(2)]
+    page = opened(runs.page(*items))
+    drawn(page, "#scores")
+    page.page.emulate_media(media="print", color_scheme="dark")
+    assert page.page.locator("#scores svg[role=img]").is_visible()
+    assert not page.page.get_by_role("button", name=re.compile("Theme")).is_visible()
+    assert not page.page.locator("#contents").is_visible()
+    assert page.page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "light"
+    assert page.page.evaluate(
+        "[...document.querySelectorAll('.scroll')].every((one) => getComputedStyle(one).overflowX === 'visible')"
+    )
+
+
+def test_the_keyboard_reaches_results_and_every_section(runs: Any, opened: Any) -> None:
+    items = [runs.item(n, f"eval-{n}", [RIGHT] * 3 + [WRONG]) for n in range(2)]
+    page = opened(runs.page(*items)).page
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to the results"
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "main"
+    shown = page.locator("main > section:visible h2").all_inner_texts()
+    assert page.get_by_role("navigation", name="On this page").get_by_role("link").all_inner_texts() == shown
+    levels = page.evaluate("[...document.querySelectorAll('h1, h2, h3, h4')].map((one) => Number(one.tagName[1]))")
+    assert levels[0] == 1
+    assert all(after - before <= 1 for before, after in pairwise(levels))

@@ -1,0 +1,165 @@
+"""The samples on the page, as a browser shows them: what is kept, filtered, linked, compared. Needs Chromium."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+RIGHT, WRONG = ("(a) cat", "parsed", True), ("(b) dog", "parsed", False)
+UNREAD, FAILED = ("who knows", "unparsed", False), ("no samples in the file", "error", False)
+
+
+def before(number: int, change: str, text: str | None = "(c) cow", **more: Any) -> dict[str, Any]:
+    scores = {"correct": float(change == "worse")}
+    told = {"status": "parsed", "scores": scores, "text": text, "failures": [], **more}
+    base = {"eval": "a", "model": "listener", "sample_id": f"s{number:05d}", "epoch": 0}
+    return {**base, "reading": "letters", "change": change, "before": told}
+
+
+def listed(page: Any) -> list[str]:
+    return page.page.locator("#rows .row .id").all_inner_texts()
+
+
+def test_filters_narrow_the_samples_and_count_what_each_would_leave(runs: Any, opened: Any) -> None:
+    answers = [RIGHT, WRONG, UNREAD, FAILED, ("(a) cat, purring", "parsed", True)]
+    items = [runs.item(0, "one", answers, groups={"hop": "multi"}), runs.item(1, "two", [RIGHT], groups={"hop": "one"})]
+    page = opened(runs.page(*items))
+    assert page.counts("Answer") == {"wrong": 2, "right": 3, "unparsed": 1, "asking failed": 1}
+    page.choose("Answer", "wrong")
+    assert page.answers() == ["(b) dog", "who knows"]
+    page.choose("Answer", "right")
+    page.page.get_by_label("hop").select_option("multi (2)")
+    assert page.counts("Answer") == {"wrong": 2, "right": 2, "unparsed": 1, "asking failed": 1}
+    page.page.get_by_label("Search").fill("PURRING")
+    page.page.locator("#place").filter(has_text="1 of 6 samples").wait_for()
+    assert page.answers() == ["(a) cat, purring"]
+    page.page.get_by_label("Search").fill("no such text")
+    page.page.get_by_text("No sample matches.").wait_for()
+    page.page.get_by_role("button", name="Clear filters").click()
+    page.page.get_by_label("Eval", exact=True).select_option("two (1)")
+    assert len(page.samples()) == 1
+    assert page.complaints == []
+
+
+def test_a_filter_and_a_sample_can_be_linked_to(runs: Any, opened: Any) -> None:
+    path = runs.page(runs.item(0, "a&b=c", [RIGHT, WRONG] * 50), runs.item(1, "two", [RIGHT, WRONG]))
+    page = opened(path)
+    page.choose("Answer", "wrong")
+    page.page.locator("#rows .row").nth(3).click()
+    address = page.page.url
+    assert "answer=wrong" in address
+    assert "sample=s00007" in address
+    page.page.goto("about:blank")
+    page.page.goto(address)
+    assert "s00007" in page.page.locator("#card header").inner_text()
+    assert page.page.locator(".row[aria-selected=true] .id").inner_text() == "s00007"
+    assert page.counts("Answer") == {"wrong": 51, "right": 51}
+    page.page.evaluate("location.hash = '#sample=s00001&of=two'")
+    page.page.locator("#card header").filter(has_text="two").wait_for()
+    page.page.evaluate("location.hash = '#sample=gone'")
+    page.page.get_by_text("is not on the page: look for it in predictions.jsonl").wait_for()
+
+
+def test_the_list_is_used_by_keys_and_holds_only_what_is_seen(runs: Any, opened: Any) -> None:
+    page = opened(runs.page(runs.item(0, "many", [RIGHT] * 3000)))
+    assert page.page.locator(".row").count() < 40
+    body = page.page.locator("body")
+    body.press("j")
+    body.press("j")
+    body.press("k")
+    assert "s00001" in page.page.locator("#card header").inner_text()
+    page.page.locator("#list").press("End")
+    assert "s02999" in page.page.locator("#card header").inner_text()
+    last = page.page.locator("#list").get_attribute("aria-activedescendant")
+    assert page.page.locator(f"#{last}").get_attribute("aria-posinset") == "3000"
+    page.page.keyboard.press("Enter")
+    assert page.page.evaluate("document.activeElement.matches('article.sample')")
+    page.page.keyboard.press("Escape")
+    assert page.page.evaluate("document.activeElement.id") == "list"
+    body.press("?")
+    assert "the next sample" in page.page.get_by_role("dialog").inner_text()
+    page.page.get_by_role("button", name="Close").click()
+    body.press("/")
+    assert page.page.evaluate("document.activeElement.id") == "search"
+
+
+def test_what_changed_since_the_baseline_comes_first_with_both_answers(runs: Any, opened: Any) -> None:
+    answers = [RIGHT, RIGHT, WRONG, WRONG, RIGHT]
+    compared = [
+        before(0, "same", "(a) cat"),
+        before(1, "better"),
+        before(2, "worse", failures=["loop"]),
+        before(4, "same"),
+    ]
+    page = opened(runs.page(runs.item(0, "a", answers), compared=compared))
+    assert listed(page) == ["s00002", "s00001", "s00000", "s00003", "s00004"]
+    assert page.counts("Since the baseline") == {"worse": 1, "better": 1, "same": 2, "not in it": 1}
+    text = re.sub(r"\s+", " ", page.samples()[0])
+    assert re.search(r"This run ✗ wrong \(b\) dog .* The baseline ✓ right loop \(c\) cow correct=1", text)
+    assert "(c) cow → (b) dog" in page.page.locator(".row").first.inner_text()
+
+
+def test_a_baseline_without_texts_says_so(runs: Any, opened: Any) -> None:
+    page = opened(runs.page(runs.item(0, "a", [WRONG]), compared=[before(0, "worse", None)]))
+    assert "The baseline keeps no texts." in page.samples()[0]
+
+
+def test_the_answers_of_all_models_stand_side_by_side(runs: Any, opened: Any) -> None:
+    items = [
+        runs.item(n, "a", [answer], model=name) for n, (name, answer) in enumerate({"x": RIGHT, "y": WRONG}.items())
+    ]
+    page = opened(runs.page(*items))
+    sides = page.page.locator("#card .side").all_inner_texts()
+    assert [re.sub(r"\s+", " ", side)[:18] for side in sides] == ["x ✓ right (a) cat ", "y ✗ wrong (b) dog "]
+
+
+@pytest.mark.parametrize("large_is", [0, 1])
+def test_a_large_run_is_cut_to_the_budget_fairly_and_says_so(runs: Any, opened: Any, large_is: int) -> None:
+    items = [runs.item(large_is, "large", [RIGHT] * 2000), runs.item(1 - large_is, "small", [RIGHT] * 3)]
+    path = runs.page(*items, budget_bytes=150_000)
+    assert path.stat().st_size < 150_000
+    page = opened(path)
+    assert re.search(r"holds \d+ of 2,003 samples, to stay small", page.page.locator("#cut").inner_text())
+    page.page.get_by_label("Eval", exact=True).select_option("small (3)")
+    assert len(page.samples()) == 3
+
+
+def test_what_changed_and_what_went_wrong_is_kept_where_the_budget_is_short(runs: Any, opened: Any) -> None:
+    answers = [RIGHT] * 2000 + [WRONG] * 5
+    path = runs.page(
+        runs.item(0, "a", answers), budget_bytes=150_000, compared=[before(n, "better") for n in range(1900, 1910)]
+    )
+    page = opened(path)
+    assert "all 10 that became better, all 5 that went wrong" in page.page.locator("#cut").inner_text()
+    assert page.counts("Since the baseline")["better"] == 10
+    assert page.counts("Answer")["wrong"] == 5
+
+
+def test_the_prompt_is_shown_as_it_was_sent(runs: Any, opened: Any) -> None:
+    def amend(number: int, row: dict[str, Any]) -> None:
+        row["prompt"] = [["system", ["Listen."]], ["user", [0, "Q: Which animal is heard?\n(a) cat\n(b) dog\nAnswer."]]]
+        row["metadata"] = {"speaker": f"p{number}", "loud": True}
+
+    path = runs.page(runs.item(0, "a", [RIGHT] * 30, amend=amend))
+    assert path.read_text().count("Listen.") == 1
+    page = opened(path)
+    page.page.get_by_text("The prompt as it was sent").click()
+    told = page.page.locator(".prompt").inner_text()
+    assert re.search(
+        r"system\s+Listen\.\s+user\s+♪ clip 1\s+Q: Which animal is heard\?\n\(a\) cat\n\(b\) dog\nAnswer\.", told
+    )
+    page.page.get_by_text("Metadata").click()
+    assert re.search(r"loud\s+True\s+speaker\s+p0", page.page.locator("#card").inner_text())
+
+
+def test_what_is_filtered_is_printed_within_bounds(runs: Any, opened: Any) -> None:
+    page = opened(runs.page(runs.item(0, "a", [RIGHT] * 300 + [WRONG] * 2)))
+    page.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    assert page.page.locator("#printed article").count() == 200
+    assert "102 more samples are not printed" in page.page.locator("#printed").text_content()
+    page.choose("Answer", "wrong")
+    page.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    page.page.emulate_media(media="print")
+    assert page.page.locator("article.sample:visible").count() == 2
