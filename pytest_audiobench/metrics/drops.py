@@ -27,9 +27,11 @@ def drop_of(
         return no_drop(math.nan, "no pairs")
     try:
         return _drop(kind, before, after, clusters, question)
-    except (KeyError, UsageError) as error:
-        lacking = f"a sample lacks the statistic {error}" if isinstance(error, KeyError) else str(error)
-        return no_drop(math.nan, lacking)
+    except KeyError as error:
+        return no_drop(math.nan, f"a sample lacks the statistic {error}")
+    except (ArithmeticError, ValueError, UsageError) as error:
+        # Statistics come from baselines too, which anyone may have edited: a library may meet a count below 0.
+        return no_drop(math.nan, str(error))
 
 
 def moved(kind: MetricKind, before: Statistics, after: Statistics) -> int:
@@ -38,7 +40,7 @@ def moved(kind: MetricKind, before: Statistics, after: Statistics) -> int:
         return 0
     try:
         own = [_own(kind, one) for one in (before, after)]
-    except (KeyError, UsageError):
+    except (KeyError, ArithmeticError, ValueError, UsageError):
         return 0
     worse = own[0] - own[1] if kind.direction == "higher" else own[1] - own[0]
     return (worse > 0.0) - (worse < 0.0)

@@ -9,7 +9,7 @@ import numpy as np
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.metrics.metric import Clusters, Direction, Estimate, MetricKind, Statistics, Summed
-from pytest_audiobench.stats.bootstrap import Ends, Statistic, Sums, of_sums
+from pytest_audiobench.stats.bootstrap import Ends, Statistic, Sums, interval_of, resampling
 from pytest_audiobench.stats.intervals import Floats, mean, none, proportion, ratio
 
 
@@ -97,8 +97,9 @@ def of_summed(summed: Summed) -> Callable[[Sequence[Statistics], Clusters], Esti
         sums = summed(statistics)
         if isinstance(sums, str):
             return Estimate(math.nan, None, None, len(statistics), none(sums).method)
-        interval = of_sums(sums, clusters)
-        return Estimate(sums.whole(), interval.lower, interval.upper, len(statistics), interval.method)
+        units = resampling(sums.units, clusters)
+        interval = interval_of(units, sums, clusters)
+        return Estimate(sums.at(units.total()), interval.lower, interval.upper, len(statistics), interval.method)
 
     return estimate
 

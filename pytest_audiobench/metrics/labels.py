@@ -22,6 +22,7 @@ from pytest_audiobench.stats.sparse import Row, Rows, Sparse, distinct
 
 TRUE, SAID = "true_", "said_"
 OTHER = "said_other"
+MOST_LABELS = 100_000
 
 
 def label_statistics(
@@ -76,12 +77,9 @@ class Labelled(NamedTuple):
 
 def labelled(statistics: Sequence[Statistics]) -> Labelled | str:
     """The samples by their labels, or why they cannot be taken together."""
-    if any("label_list" not in one for one in statistics):
-        return "a sample has no list of labels"
-    lists = {(one["label_list"], one["labels"]) for one in statistics}
-    if len(lists) > 1:
-        return f"the samples have {len(lists)} different lists of labels"
-    count = int(next(iter(lists))[1])
+    count = listed(statistics, (TRUE, SAID))
+    if isinstance(count, str):
+        return count
     entries_of: dict[tuple[tuple[str, float], ...], Row] = {}
     units = []
     for one in statistics:
@@ -91,6 +89,26 @@ def labelled(statistics: Sequence[Statistics]) -> Labelled | str:
         units.append(entries_of[told])
     single = all(_is_single(entries, count) for entries in entries_of.values())
     return Labelled(count, Rows(units, 3 * count + 2), single)
+
+
+def listed(statistics: Sequence[Statistics], prefixes: tuple[str, ...]) -> int | str:
+    """How many labels the samples' one list has, or why they have none: they may come from a file of someone else's.
+
+    The names of statistics that begin with one of ``prefixes`` must end with a place in the list.
+    """
+    if any("label_list" not in one or "labels" not in one for one in statistics):
+        return "a sample has no list of labels"
+    lists = {(one["label_list"], one["labels"]) for one in statistics}
+    if len(lists) > 1:
+        return f"the samples have {len(lists)} different lists of labels"
+    count = next(iter(lists))[1]
+    if not (0 < count <= MOST_LABELS and count == int(count)):
+        return f"a list cannot have {count} labels"
+    wanted = {name[len(one) :] for sample in statistics for name in sample for one in prefixes if name.startswith(one)}
+    places = [int(place) if place.isascii() and place.isdigit() else -1 for place in wanted - {"other"}]
+    if places and not 0 <= min(places) <= max(places) < count:
+        return "a sample names a label that is not on its list"
+    return int(count)
 
 
 def cells(statistics: Sequence[Statistics]) -> Cells | str:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.metrics.labels import TRUE
+from pytest_audiobench.metrics.labels import TRUE, listed
 from pytest_audiobench.metrics.metric import Statistics
 from pytest_audiobench.stats.intervals import Floats
 
@@ -31,11 +31,10 @@ def matrices(statistics: Sequence[Statistics]) -> tuple[Floats, Floats] | str:
 
     From the statistics of ``metrics.labels``, and a ``score_3`` for each label whose score is not 0.
     """
-    if any("label_list" not in one for one in statistics):
-        return "a sample has no list of labels"
-    if len({(one["label_list"], one["labels"]) for one in statistics}) > 1:
-        return "the samples have different lists of labels"
-    shape = len(statistics), int(statistics[0]["labels"])
+    labels = listed(statistics, (TRUE, SCORE))
+    if isinstance(labels, str):
+        return labels
+    shape = len(statistics), labels
     truth, scores = np.zeros(shape), np.zeros(shape)
     for row, one in enumerate(statistics):
         for name, value in one.items():

@@ -9,6 +9,7 @@ samples are put in an order of their own, so that neither the order of samples n
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, TypeAlias
 
@@ -53,8 +54,12 @@ class Sums(NamedTuple):
     lacking: Callable[[Resampling], str | None] | None = None
 
     def whole(self) -> float:
-        """The value of all samples together."""
-        return float(self.value(resampling(self.units, None).total())[0])
+        """The value of all samples together; NaN where a statistic is not finite."""
+        return self.at(resampling(self.units, None).total())
+
+    def at(self, sums: Floats) -> float:
+        """The value of ``sums``, shape (1, k)."""
+        return float(self.value(sums)[0]) if np.isfinite(sums).all() else math.nan
 
 
 class Table(NamedTuple):
@@ -144,7 +149,11 @@ def of_sums(sums: Sums, clusters: Clusters = None, confidence: float = CONFIDENC
     None for fewer than 20 of them, where ``lacking`` says why, or where all resamples have the same value. Memory for
     sparse statistics is that of the numbers that are not 0.
     """
-    units = resampling(sums.units, clusters)
+    return interval_of(resampling(sums.units, clusters), sums, clusters, confidence)
+
+
+def interval_of(units: Resampling, sums: Sums, clusters: Clusters, confidence: float = CONFIDENCE) -> Interval:
+    """:func:`of_sums` of samples or clusters that are ready to be resampled."""
     if (reason := _too_few(units.units, units.what)) is not None:
         return none(reason)
     if not isinstance(units.distinct, Sparse) and not np.isfinite(units.distinct).all():

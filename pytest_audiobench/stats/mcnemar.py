@@ -24,7 +24,7 @@ from pytest_audiobench.stats.quantiles import normal_quantile
 
 EXACT_PAIRS, EXACT_DIFFERING = 100, 10
 """The exact probability is taken up to so many pairs, and below so many that differ; mid-p beyond both."""
-_HALVINGS = 50
+_HALVINGS = 36
 
 
 class Flips:

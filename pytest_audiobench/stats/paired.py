@@ -21,6 +21,8 @@ from pytest_audiobench.stats.intervals import CONFIDENCE, Clusters, Floats
 from pytest_audiobench.stats.mcnemar import EXACT_DIFFERING, flips_drop
 from pytest_audiobench.stats.quantiles import normal_quantile, t_quantile, t_tail
 
+FEWEST = 10
+"""Clusters (or samples) below which t on scores that are not all 0 or 1 is not known to hold its level."""
 _ROUNDING = 1e-12
 
 
@@ -51,9 +53,13 @@ def ratio_drop(
     """
     if len(before) == 0:
         return no_drop(math.nan, "no pairs")
-    wholes = [float(side[:, 1].sum()) for side in (before, after)]
-    if not (np.isfinite(before).all() and np.isfinite(after).all()):
+    with np.errstate(over="ignore"):
+        sums = np.array([np.abs(side).sum(axis=0) for side in (before, after)])
+    if not np.isfinite(sums).all():
         return no_drop(math.nan, "a value is not finite")
+    if min(before[:, 1].min(), after[:, 1].min()) < 0.0:
+        return no_drop(math.nan, "a denominator is negative")
+    wholes = sums[:, 1].tolist()
     if min(wholes) <= 0.0:
         return no_drop(math.nan, "the denominators add up to nothing")
     sign = 1.0 if higher_is_better else -1.0
@@ -94,9 +100,11 @@ def studentised(
     spread: float | None = None,
     resamples: float = math.inf,
     how: str = "paired t",
+    fewest: int = FEWEST,
 ) -> Drop:
     """The drop ``value`` by Student's t on ``moves``; or on ``spread``, its standard error by ``resamples``.
 
+    No test below ``fewest`` clusters that differ from one another, the least at which simulations found it to hold.
     Where fewer than 10 clusters differ t knows too little of those that might: p and bounds are then the more careful
     of t's and of McNemar's with clusters for pairs, each differing by as much as the most that any does.
     """
@@ -114,10 +122,14 @@ def studentised(
             return no_drop(value, f"none of {of} differs")
         found = flips_drop(trials, 0, 0, question, value, span)
         return found._replace(method=f"none of {of} differs: the bound for none in {trials}")
+    if count < fewest:
+        return no_drop(value, f"{of}, below the {fewest} at which it is known to hold")
     levered = moves.about / np.sqrt(1.0 - moves.shares)
     squares = float(levered @ levered)
     error = math.sqrt(squares)
-    if error <= _ROUNDING * scale * count or squares == 0.0:
+    if not math.isfinite(error * error * error * error):
+        return no_drop(value, "its values are too large to be squared")
+    if error <= _ROUNDING * scale * count or error * error * error * error == 0.0:
         return no_drop(value, f"all {of} differ alike")
     if spread is not None:
         # Resamples know nothing of leverage: correct them as the linear moves are corrected.

@@ -30,6 +30,9 @@ from pytest_audiobench.stats.mcnemar import EXACT_DIFFERING
 from pytest_audiobench.stats.paired import Moves, studentised
 from pytest_audiobench.stats.sparse import Rows, Sparse
 
+FEWEST_OF_SUMS, FEWEST_OF_ROWS = 20, 30
+"""Clusters (or samples) below which each form is not known to hold its level."""
+
 
 def sums_drop(
     before: Sums, after: Sums, clusters: Clusters, question: Question, higher_is_better: bool = True, span: float = 1.0
@@ -40,6 +43,8 @@ def sums_drop(
     """
     sign = 1.0 if higher_is_better else -1.0
     totals = [resampling(side.units, None).total() for side in (before, after)]
+    if not all(np.isfinite(total).all() for total in totals):
+        return no_drop(math.nan, "a value is not finite")
     value = sign * float(before.value(totals[0])[0] - after.value(totals[1])[0])
     if not math.isfinite(value):
         return no_drop(value, "the value is not finite")
@@ -68,6 +73,7 @@ def sums_drop(
         float(values.std(ddof=1)),
         RESAMPLES,
         f"paired bootstrap, {RESAMPLES} resamples",
+        FEWEST_OF_SUMS,
     )
 
 
@@ -117,6 +123,7 @@ def rows_drop(
         float(values.std(ddof=1)),
         FEW_RESAMPLES,
         f"paired bootstrap, {FEW_RESAMPLES} resamples",
+        FEWEST_OF_ROWS,
     )
 
 

@@ -160,7 +160,7 @@ def test_what_is_no_baseline_is_not_overwritten(said):
     Path("README.md").write_text("# mine\n")
     code, text = said("update", "good", "--out", "README.md")
     assert code == 4
-    assert text.startswith("audiobench: README.md, line 1 is not JSON")
+    assert text.startswith("audiobench: README.md is no baseline: write one with")
     assert Path("README.md").read_text() == "# mine\n"
 
 

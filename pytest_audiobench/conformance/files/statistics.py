@@ -6,7 +6,14 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_audiobench.stats.intervals import exact, standard_error, wilson
+import numpy as np
+
+from pytest_audiobench.stats.bootstrap import Sums, of_sums
+from pytest_audiobench.stats.drops import Drop, Question
+from pytest_audiobench.stats.intervals import Floats, exact, standard_error, wilson
+from pytest_audiobench.stats.mcnemar import flips_drop
+from pytest_audiobench.stats.multiple import benjamini_hochberg, benjamini_yekutieli, holm
+from pytest_audiobench.stats.paired import ratio_drop
 from pytest_audiobench.stats.power import t_detectable, t_power, two_shares_needed
 
 _Inputs = Mapping[str, Any]
@@ -44,7 +51,54 @@ def _uncorrected(params: _Inputs, inputs: _Inputs) -> dict[str, float]:
     return {"mean": math.fsum(inputs["y"]) / len(inputs["y"]), "se": error}
 
 
+def _two_sided(there: Drop, back: Drop) -> float:
+    """The gate asks in one direction; asked in both, the smaller p counts twice."""
+    return math.nan if there.p is None or back.p is None else min(1.0, 2.0 * min(there.p, back.p))
+
+
+def _mcnemar(params: _Inputs, inputs: _Inputs) -> float:
+    (right, worse), (better, wrong) = inputs["table"]
+    pairs = right + worse + better + wrong
+    question = Question(0.0)
+    return _two_sided(flips_drop(pairs, worse, better, question), flips_drop(pairs, better, worse, question))
+
+
+def _paired_t(params: _Inputs, inputs: _Inputs) -> float:
+    before, after = (np.stack([inputs[name], np.ones(len(inputs[name]))], axis=1) for name in "ab")
+    question = Question(0.0)
+    return _two_sided(ratio_drop(before, after, None, question), ratio_drop(after, before, None, question))
+
+
+def _resampled(*columns: Any) -> Sums:
+    """The first column's sum less the second's, over the third's."""
+
+    def value(sums: Floats) -> Floats:
+        found: Floats = (sums[:, 0] - sums[:, 1]) / sums[:, 2]
+        return found
+
+    return Sums(np.array(columns, dtype=np.float64).T, value)
+
+
+def _bootstrapped_difference(params: _Inputs, inputs: _Inputs) -> dict[str, float | None]:
+    lower, upper, _ = of_sums(_resampled(inputs["a"], inputs["b"], np.ones(len(inputs["a"]))))
+    return {"low": lower, "high": upper}
+
+
+def _bootstrapped_rate(params: _Inputs, inputs: _Inputs) -> dict[str, float | None]:
+    errors, words = inputs["errors"], inputs["ref_words"]
+    sums = _resampled(errors, np.zeros(len(errors)), words)
+    lower, upper, _ = of_sums(sums)
+    return {"wer": sums.whole(), "low": lower, "high": upper}
+
+
 SCORERS = {
+    "bootstrap_corpus_wer_ci": _bootstrapped_rate,
+    "bootstrap_paired_diff_ci": _bootstrapped_difference,
+    "fdr_bh": lambda params, inputs: benjamini_hochberg(inputs["pvalues"]).tolist(),
+    "fdr_by": lambda params, inputs: benjamini_yekutieli(inputs["pvalues"]).tolist(),
+    "holm": lambda params, inputs: holm(inputs["pvalues"]).tolist(),
+    "mcnemar_exact": _mcnemar,
+    "paired_t": _paired_t,
     "proportion_ci_wilson": _wilson,
     "proportion_ci_beta": _exact,
     "power_paired_t": _power,
@@ -55,8 +109,6 @@ SCORERS = {
 }
 
 OUT = {
-    "bootstrap_corpus_wer_ci": "a ratio's interval here also reckons with one more answer that is all wrong, which no "
-    "resample of those that were seen does; a test of the intervals holds that it contains this bootstrap's",
     **dict.fromkeys(
         (
             "bootstrap_mean_ci_basic",
@@ -69,26 +121,42 @@ OUT = {
         "another interval than ours: Clopper and Pearson's for a share, and its generalisation for a mean of bounded "
         "scores",
     ),
+    "mcnemar_chi2_corrected": "an approximation of McNemar's exact test, which is what the gate uses",
     **dict.fromkeys(
-        (
-            "bootstrap_paired_diff_ci",
-            "fdr_bh",
-            "fdr_by",
-            "holm",
-            "kendall_tau_b",
-            "mcnemar_chi2_corrected",
-            "mcnemar_exact",
-            "paired_permutation_exact",
-            "paired_permutation_mc",
-            "paired_t",
-            "spearman",
-            "wilcoxon_signed_rank",
-        ),
-        "comparing two runs belongs to the regression gate",
+        ("paired_permutation_exact", "paired_permutation_mc"),
+        "a permutation test knows no margin: the gate uses McNemar's test and Student's t on pairs",
+    ),
+    **dict.fromkeys(
+        ("kendall_tau_b", "spearman", "wilcoxon_signed_rank"),
+        "ranks: the gate asks by how much the metric itself dropped",
     ),
 }
 
 DIFFERS = {
+    **dict.fromkeys(
+        (
+            "statistics/bootstrap_paired_diff_ci-014",
+            "statistics/bootstrap_paired_diff_ci-015",
+            "statistics/paired_t-000",
+        ),
+        "pairs that do not differ from one another claim no certainty"
+        ": ours is unknown, or bounded by what was not seen",
+    ),
+    **dict.fromkeys(
+        (
+            *(f"statistics/bootstrap_corpus_wer_ci-{number:03d}" for number in (6, 7, 9, 12)),
+            *(f"statistics/bootstrap_paired_diff_ci-{number:03d}" for number in (2, 6, 16)),
+        ),
+        "fewer than 20 samples: a bootstrap of so few is too narrow, and ours gives no interval",
+    ),
+    **dict.fromkeys(
+        ("statistics/mcnemar_exact-008", "statistics/mcnemar_exact-011", "statistics/mcnemar_exact-013"),
+        "where 10 pairs or more of over 100 differ, ours counts the very outcome half (mid-p)",
+    ),
+    **dict.fromkeys(
+        ("statistics/paired_t-004", "statistics/paired_t-008"),
+        "squares of uneven spread leave ours fewer degrees of freedom than pairs - 1",
+    ),
     "statistics/clustered_se_cr0-001": "one cluster says nothing of how clusters vary: ours is unknown, where the "
     "reference's 0 would claim certainty",
 }

@@ -18,6 +18,7 @@ from pytest_audiobench.runs.suites import HASHES
 _HEAD = ("schema", "version", "run", "finished", "hashes", "model", "limit", "epochs", "missing", "evals")
 _MODEL = ("alias", "spec", "digest", "fingerprint", "noise")
 _CONSTANT = re.compile(rb"[\[,:]\s*(-?Infinity|NaN)")
+_MARK = b"\xef\xbb\xbf"
 _LFS = b"version https://git-lfs"
 _KIND = SCHEMA.rpartition("/")[0]
 
@@ -45,11 +46,13 @@ def decoded(content: bytes, name: str) -> Contents:
     if content.startswith(_LFS):
         raise UsageError(f"{name} is a pointer of git-lfs and not the file: fetch it (git lfs pull)")
     try:
-        value = json.loads(content.decode(), parse_constant=_no_constant, object_pairs_hook=_object)
+        value = json.loads(content.decode("utf-8-sig"), parse_constant=_no_constant, object_pairs_hook=_object)
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise UsageError(f"{name}, line {line} is not UTF-8, so this is no baseline: {remedy}") from None
     except json.JSONDecodeError as error:
+        if not content.removeprefix(_MARK).lstrip().startswith(b"{"):
+            raise UsageError(f"{name} is no baseline: write one with audiobench baseline update RUN") from None
         raise UsageError(f"{name}, line {error.lineno} is not JSON ({_why(content, error)}): {remedy}") from None
     except _Constant as error:
         found = _CONSTANT.search(content)
@@ -65,16 +68,6 @@ def decoded(content: bytes, name: str) -> Contents:
         return _contents(value, name)
     except Wrong as error:
         raise UsageError(f"{name}: {error}: {remedy}") from None
-
-
-def schema_of(content: bytes) -> str | None:
-    """What the JSON object in ``content`` says of its schema; None where it is none, or says nothing."""
-    try:
-        value = json.loads(content)
-    except (ValueError, RecursionError):
-        return None
-    found = value.get("schema") if isinstance(value, dict) else None
-    return found if isinstance(found, str) else None
 
 
 def _check_schema(value: object, name: str) -> None:

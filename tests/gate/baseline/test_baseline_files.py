@@ -80,6 +80,11 @@ def test_what_was_written_is_read_back(plain):
     assert decoded(encoded(plain), "main.json") == plain
 
 
+def test_an_editors_byte_order_mark_and_line_ends_do_no_harm(plain):
+    saved = b"\xef\xbb\xbf" + encoded(plain).replace(b"\n", b"\r\n")
+    assert decoded(saved, "main.json") == plain
+
+
 def test_the_noise_floor_is_kept_for_every_eval(plain):
     measured = {"dataset": "digits", "n": 50, "conditions": {"again": {"same_answers": 0.9, "score_shift": 0.1}}}
     noisy = replace(plain, noise={"same_answers": 0.9, "score_shift": 0.1, "measured": [measured]})
@@ -308,6 +313,7 @@ BYTES = {
         lambda text: b"version https://git-lfs.github.com/spec/v1\noid sha256:1\n",
         "git lfs pull",
     ),
+    "no JSON": (lambda text: b"[[threshold]]\n", "main.json is no baseline: write one with"),
     "a list": (lambda text: b"[]", "is no baseline: it has no schema"),
     "another schema": (
         lambda text: b'{"schema": "bench/3"}',
