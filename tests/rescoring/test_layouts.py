@@ -67,7 +67,7 @@ def test_a_studys_answers_are_joined_to_its_questions(tmp_path):
         ({"hop": "multi"}, 0),
         ({"hop": "single"}, 1),
     ]
-    assert letters[0]["method"] == "no interval: fewer than 2 clusters"
+    assert letters[0]["method"] == "no interval: 1 cluster, 2 needed"
     (first, _) = source_of(file).rows()
     assert first.sample.choices == ("dog", "hen", "an (old) cow")
     assert first.sample.reference == "hen"
