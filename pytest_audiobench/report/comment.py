@@ -115,7 +115,8 @@ def _first_line(verdict: Overall) -> str:
 
 def _told(record: Json, verdict: Overall, link: str) -> Iterator[str]:
     against = baseline_text(record)
-    models = ", ".join(f"{model['alias']} = {model['spec']}" for model in record["models"] if model.get("role") != "judge")
+    asked = [model for model in record["models"] if model.get("role") != "judge"]
+    models = ", ".join(f"{model['alias']} = {model['spec']}" for model in asked)
     held = f" held against {quoted(against)}" if against else ", held against no baseline"
     yield f"{quoted(models)}{held}. **{verdict.advice}**"
     yield ""
