@@ -169,6 +169,8 @@ def _add_flips(sheet: _Sheet, flips: Sequence[Flip], link: str, several: bool) -
         for flip in flips
     ]
     sheet.add_rows((_cells(head), _cells([":--"] * len(head))), rows)
+    if not _is_page(link):
+        sheet.add("They can be heard in `report.html`: search there for the name of the sample.", "")
 
 
 def _anchor(flip: Flip) -> str:
@@ -180,7 +182,12 @@ def _anchor(flip: Flip) -> str:
 def _sample(flip: Flip, link: str) -> str:
     shown = quoted(flip.sample_id, LONGEST_NAME)
     at = link.partition("#")[0]
-    return f"[{shown}](<{at}{_anchor(flip)}>)" if urlsplit(at).path.endswith(".html") else shown
+    return f"[{shown}](<{at}{_anchor(flip)}>)" if _is_page(link) else shown
+
+
+def _is_page(link: str) -> bool:
+    """Whether the report itself opens there; an artifact is a zip file, into which no address leads."""
+    return urlsplit(link).path.endswith(".html")
 
 
 def _said(said: Said) -> str:

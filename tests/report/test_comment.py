@@ -102,6 +102,7 @@ def test_only_a_page_is_linked_to_its_samples(runs):
     folder = runs.reports / "run"
     text = comment(load(folder), "https://github.com/a/b/actions/runs/1/artifacts/2")
     assert "#sample=" not in text
+    assert "search there for the name of the sample" in text
     assert "[Open the report](<https://github.com/a/b/actions/runs/1/artifacts/2>)" in text
 
 
