@@ -9,7 +9,7 @@ import numpy as np
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.metrics.metric import Clusters, Direction, Estimate, MetricKind, Statistics, Summed
-from pytest_audiobench.stats.bootstrap import Statistic, Sums, interval_of, resampling
+from pytest_audiobench.stats.bootstrap import Ends, Statistic, Sums, interval_of, resampling
 from pytest_audiobench.stats.intervals import Floats, mean, none, proportion, ratio
 
 
@@ -64,11 +64,16 @@ def ratio_of(
     return estimate
 
 
-def sums_of(metric: str, names: Sequence[str], value: Statistic) -> Summed:
-    """The sums of the named statistics; ``value`` maps them, shape (r, len(names)), to r values, NaN for none."""
+def sums_of(
+    metric: str, names: Sequence[str], value: Statistic, ends: Callable[[Floats], Ends] | None = None
+) -> Summed:
+    """The sums of the named statistics; ``value`` maps them, shape (r, len(names)), to r values, NaN for none.
+
+    ``ends`` makes of the mean sample what one more may be (``stats.bootstrap``).
+    """
 
     def summed(statistics: Sequence[Statistics]) -> Sums:
-        return Sums(columns(statistics, metric, *names), value)
+        return Sums(columns(statistics, metric, *names), value, ends)
 
     return summed
 
@@ -93,7 +98,7 @@ def of_summed(summed: Summed) -> Callable[[Sequence[Statistics], Clusters], Esti
         if isinstance(sums, str):
             return Estimate(math.nan, None, None, len(statistics), none(sums).method)
         units = resampling(sums.units, clusters)
-        interval = interval_of(units, sums.value)
+        interval = interval_of(units, sums, clusters)
         return Estimate(sums.at(units.total()), interval.lower, interval.upper, len(statistics), interval.method)
 
     return estimate

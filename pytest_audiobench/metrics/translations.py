@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from pytest_audiobench.metrics.tokenizers import bleu_scorer, passable
+from pytest_audiobench.stats.bootstrap import Ends
 from pytest_audiobench.stats.intervals import Floats
 
 MAX_ORDER = 4
@@ -67,6 +68,20 @@ def bleu_of(sums: Floats) -> Floats:
 def sentence_bleu(statistics: Mapping[str, float], effective_order: bool) -> float:
     """BLEU of one sample's statistics; ``effective_order`` leaves out orders that so short an answer cannot have."""
     return _bleu([statistics[name] for name in BLEU_NAMES], effective_order)
+
+
+def bleu_ends(own: Floats) -> Ends:
+    """One more sample as long as the mean one (shape (10,)): without a match, and all matches."""
+    lengths, totals = own[:2], own[2 + MAX_ORDER :]
+    lowest = np.concatenate([lengths, np.zeros(MAX_ORDER), totals])
+    return Ends(lowest[None, :], np.concatenate([np.repeat(lengths[1], 2), totals, totals])[None, :])
+
+
+def chrf_ends(own: Floats) -> Ends:
+    """The same for chrF and chrF++, of (hypothesis, reference, matches) for each order."""
+    orders = own.reshape(-1, 3)
+    lowest = orders * np.array([1.0, 1.0, 0.0])
+    return Ends(lowest.reshape(1, -1), np.repeat(orders[:, 1], 3)[None, :])
 
 
 def chrf_of(sums: Floats) -> Floats:

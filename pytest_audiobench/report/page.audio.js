@@ -46,10 +46,9 @@
     canvas.width = width;
     canvas.height = Math.round((WAVE_PX + SPECTRUM_PX + AXIS_PX) * scale);
     const pen = canvas.getContext("2d");
-    const style = getComputedStyle(document.documentElement);
-    drawWave(pen, samples, width, WAVE_PX * scale, style.getPropertyValue("--accent"));
+    drawWave(pen, samples, width, WAVE_PX * scale, getComputedStyle(canvas).color);
     drawSpectrum(pen, samples, width, Math.round(WAVE_PX * scale), Math.round(SPECTRUM_PX * scale));
-    pen.fillStyle = style.getPropertyValue("--soft");
+    pen.fillStyle = getComputedStyle(canvas.parentElement).color;
     pen.font = `${11 * scale}px sans-serif`;
     const length = samples.length / RATE_HZ;
     const step = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 60].find((one) => length / one <= 8) || 60;

@@ -2,20 +2,20 @@
   const CHANGE_TAGS = { worse: ["bad", "▼ worse"], better: ["good", "▲ better"], same: ["plain", "= same"] };
   const statusText = (status) => visible(status.replaceAll("_", " "));
 
-  function outcomeTag(status, right, isScored) {
+  function outcomeTag(status, right, isScored, isShort = false) {
     if (status === "error") return tag("bad", "! asking failed");
     if (status !== "parsed") {
-      return tag("warn", `? ${statusText(status)}${!isScored ? ", skipped by the protocol" : right === false ? ", counts as wrong" : ""}`);
+      return tag("warn", `? ${statusText(status)}${isShort ? "" : !isScored ? ", skipped by the protocol" : right === false ? ", counts as wrong" : ""}`);
     }
     if (!isScored) return tag("plain", "skipped by the protocol");
     if (right === null) return tag("plain", "read");
     return right ? tag("good", "✓ right") : tag("bad", "✗ wrong");
   }
 
-  function outcome(sample) {
+  function outcome(sample, isShort = false) {
     const reading = readingOf(sample);
     if (!reading) return sample.error === null ? tag("plain", "not read") : tag("bad", "! asking failed");
-    return outcomeTag(reading.status, reading.right, sample.told[sample.readings.indexOf(reading)].scores !== null);
+    return outcomeTag(reading.status, reading.right, sample.told[sample.readings.indexOf(reading)].scores !== null, isShort);
   }
 
   const changeTag = (sample) => (CHANGE_TAGS[sample.change] ? tag(...CHANGE_TAGS[sample.change]) : null);
@@ -55,7 +55,7 @@
   }
 
   // Words that are missing are struck through, inserted ones underlined: the colours only repeat it.
-  function diffBox(diff, reading) {
+  function diffBox(diff) {
     if (diff === null) return null;
     const [by, joint, runs] = diff;
     const body = el("p", { class: "diff", dir: "auto" });
@@ -68,9 +68,9 @@
         : el("span", { class: sign === "S" ? "swap" : null }, sign === "I" ? null : el("del", {}, visible(wanted)), sign === "D" ? null : el("ins", {}, visible(said))), joint);
     }
     const unit = joint ? "words" : "characters";
-    return el("div", { class: "differs" }, body, el("div", { class: "small soft" },
-      `${counts.S} replaced, ${counts.D} missing, ${counts.I} inserted; `, by ? `${unit} as ${visible(by)} compares them` : "plain words, not those that the protocol compared",
-      reading ? "" : null));
+    const whose = by ? `${unit} as ${visible(by)} compares them` : "plain words, not those that the protocol compared";
+    if (runs.length === 0 || (runs.length === 3 && runs[0] === "=")) return el("div", { class: "differs small soft" }, `as the reference: ${whose}`);
+    return el("div", { class: "differs" }, body, el("div", { class: "small soft" }, `${counts.S} replaced, ${counts.D} missing, ${counts.I} inserted; ${whose}`));
   }
 
   const side = (title, tags, ...children) => el("div", { class: "side" }, el("h4", {}, title, " ", tags), children);

@@ -1,5 +1,6 @@
   // What the samples are filtered by. Every facet gives each sample its values, and counts what a click would leave.
   const MOST_VALUES = 300;
+  const LONGEST_ID = 300;
   const filter = { text: "", chosen: new Map() };
   let matching = all;
 
@@ -160,6 +161,7 @@
     }
     if (!found.has("sample")) return undefined;
     const is = (name, value) => !found.has(name) || found.get(name) === String(value);
-    return all.find((one) => is("sample", one.id) && is("of", one.eval.name) && is("by", one.eval.model) && is("epoch", one.epoch + 1)) || null;
+    const id = found.get("sample");
+    return all.find((one) => (one.id === id || (one.id.length >= LONGEST_ID && id.startsWith(one.id))) && is("of", one.eval.name) && is("by", one.eval.model) && is("epoch", one.epoch + 1)) || null;
   }
 

@@ -12,7 +12,7 @@ from pytest_audiobench.report.word_diff import Diff, unit_of, word_diff, words_o
 LONGEST_TEXT = 16_000
 """Characters of one text that are embedded; predictions.jsonl has the rest."""
 LONGEST_NAME = 300
-"""Characters of an id and of a group's value."""
+"""Characters of an id, a stage, a group's value and the like."""
 LONGEST_LIST = 200
 """Choices, references, metadata fields, clips and parts of a prompt that are embedded of one sample."""
 CHANGES = ("", "worse", "better", "same")
@@ -80,7 +80,7 @@ class RowMaker:
         kinds, told = self._read(one)
         rest = [
             [
-                [row["stage"], cut(output["text"]), output["finish"], row.get("role", "")]
+                [_name(row["stage"]), cut(output["text"]), _name(output["finish"]), _name(row.get("role", ""))]
                 for row in one.predictions
                 for output in row["outputs"][:LONGEST_LIST]
             ],
@@ -97,11 +97,11 @@ class RowMaker:
             None if before is None else self._diff_before(first["reference"], before["before"]),
         ]
         return PageRow(
-            first["sample_id"][:LONGEST_NAME],
+            _name(first["sample_id"]),
             first["epoch"],
             change_of(one),
             wording(one),
-            once(("groups", groups), lambda: {name: value[:LONGEST_NAME] for name, value in groups}),
+            once(("groups", groups), lambda: {_name(name): _name(value) for name, value in groups}),
             kinds,
             (
                 once(first["question"], lambda: cut(first["question"])),
@@ -127,7 +127,7 @@ class RowMaker:
                 found.setdefault(said, []).append(self._readings[row["reading"]])
         kinds, told = [], []
         for (status, value, scores), own in found.items():
-            kind = (tuple(own), status, None if scores is None else right(dict(scores)))
+            kind = (tuple(own), _name(status), None if scores is None else right(dict(scores)))
             kinds.append(self._once.of(("kind", kind), lambda kind=kind: kind))  # type: ignore[misc]
             told.append([self._cut(value), None if scores is None else _scores(scores)])
         return tuple(kinds), told
@@ -150,20 +150,23 @@ class RowMaker:
     def _before(self, before: Mapping[str, Any]) -> list[Any]:
         scores = before["scores"]
         return [
-            before["status"],
+            _name(before["status"]),
             self._cut(before["text"]),
             None if scores is None else _scores(scores.items()),
-            list(before["failures"]),
+            [_name(name) for name in before["failures"][:LONGEST_LIST]],
             None if scores is None else right(scores),
         ]
 
     def _prompt(self, row: Mapping[str, Any]) -> tuple[Any, ...]:
         """A stage's messages: each part is the number of a clip, or what ``_pieces`` makes of a text."""
         messages = [
-            (role, tuple([part if type(part) is int else self._pieces(part, row) for part in parts[:LONGEST_LIST]]))
+            (
+                _name(role),
+                tuple([part if type(part) is int else self._pieces(part, row) for part in parts[:LONGEST_LIST]]),
+            )
             for role, parts in row["prompt"][:LONGEST_LIST]
         ]
-        return row["stage"], row.get("role", ""), tuple(messages)
+        return _name(row["stage"]), _name(row.get("role", "")), tuple(messages)
 
     def _pieces(self, text: str, row: Mapping[str, Any]) -> tuple[str | int, ...]:
         """``text`` with 0 in place of the sample's question and n in place of its n-th choice, where they stand in it.
@@ -217,6 +220,10 @@ def right(scores: Mapping[str, float]) -> bool | None:
         return scores["correct"] >= 1
     errors = [scores[name] for name in ("S", "D", "I") if name in scores]
     return sum(errors) == 0 if errors else None
+
+
+def _name(text: str) -> str:
+    return text[:LONGEST_NAME]
 
 
 def _scores(scores: Iterable[tuple[str, float]]) -> str:

@@ -31,6 +31,11 @@ RANKS = ("became worse", "became better", "are examples of what went wrong", "we
 _INDEX_BYTES = 40
 """A row's entries in the lists that are filtered by, beside its id."""
 _REFERENCE_BYTES = 8
+_MEASURED = 500
+"""Rows whose size tells how many will fit."""
+_MARGIN = 1.2
+_PLENTY = 3
+"""The rank from which on samples are many."""
 
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
@@ -118,7 +123,7 @@ def page_samples(samples: Iterable[Joined], items: Sequence[Mapping[str, Any]], 
     for item in items:
         if item["n"]:
             totals[places[_owner(item)]] += item["n"] * item["epochs"]
-    kept = _Kept(budget_bytes)
+    kept = _Kept(budget_bytes, list(totals.values()))
     ranking: _Ranking | None = None
     for one in samples:
         number = places.get(_owner(one.predictions[0]), -1)
@@ -168,9 +173,14 @@ class _Ranking:
 
 
 class _Kept:
-    """The best rows so far, within a budget: when it is exceeded the least wanted go."""
+    """The best rows so far, within a budget: when it is exceeded the least wanted go.
 
-    def __init__(self, budget_bytes: int) -> None:
+    ``totals`` are the samples of each item. What could hardly stay is not taken: of a hundred thousand samples, making
+    a row of each would take longer than all else.
+    """
+
+    def __init__(self, budget_bytes: int, totals: Sequence[int]) -> None:
+        self._budget, self._totals, self._most = budget_bytes, totals, sum(totals)
         self._left = budget_bytes
         self._heap: list[tuple[tuple[int, ...], Place, PageRow]] = []
         self._uses: Counter[str] = Counter()
@@ -179,12 +189,17 @@ class _Kept:
 
     def has_room_for(self, place: Place) -> bool:
         self.found[place.rank] += 1
+        if place.rank >= _PLENTY and place.nth > self._most:
+            return False
         return not self._is_full or not self._heap or place < self._heap[0][1]
 
     def add(self, place: Place, row: PageRow) -> None:
         # The heap's first is the least wanted.
         heapq.heappush(self._heap, (tuple(-number for number in place), place, row))
         self._left -= self._cost(row, 1)
+        if len(self._heap) == _MEASURED:
+            capacity = _MARGIN * _MEASURED * self._budget / max(1, self._budget - self._left)
+            self._most = _evenly(self._totals, int(capacity))
         while self._left < 0 and self._heap:
             self._is_full = True
             self._left += self._cost(heapq.heappop(self._heap)[2], -1)
@@ -199,7 +214,19 @@ class _Kept:
             before = self._uses[text]
             self._uses[text] += by
             cost += _REFERENCE_BYTES if min(before, before + by) > 0 else bytes_on_page(text) + _REFERENCE_BYTES
+            if not self._uses[text]:
+                del self._uses[text]
         return cost
+
+
+def _evenly(totals: Sequence[int], capacity: int) -> int:
+    """How many of each item may be taken so that all together are ``capacity``, where some have fewer."""
+    left = capacity
+    for waiting, total in zip(range(len(totals), 0, -1), sorted(totals), strict=True):
+        if total * waiting > left:
+            return left // waiting
+        left -= total
+    return max(totals, default=0)
 
 
 class _Numbered:

@@ -42,7 +42,7 @@ class PageSounds:
         beyond = f" {self.left_out} more clips did not fit." if self.left_out else ""
         return (
             f"Of {len(self.of)} samples the sound is on this page, as the model was played it, in mono and MP3, "
-            f"{LONGEST_S:g} s of a clip at most.{beyond} --ab-report-audio says of which."
+            f"{LONGEST_S:g} s of a clip at most.{beyond} --ab-report-audio chooses whose."
         )
 
     def elements(self) -> Iterator[tuple[str, str]]:

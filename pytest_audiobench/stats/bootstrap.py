@@ -1,10 +1,16 @@
-"""A percentile bootstrap for what has no simple formula: functions of sums, such as macro F1, and of whole samples."""
+"""The bootstrap for what has no simple formula: functions of sums, such as macro F1, and of whole samples.
+
+Percentiles of resamples (Efron 1979; for BLEU Koehn 2004). Where the number has ends (a share), each resample also
+holds one more sample, the worst there can be for the lower bound and the best for the upper one, as
+``stats.intervals`` adds it: without it all right answers would be certainty. The seed comes from the statistics, and
+samples are put in an order of their own, so that neither the order of samples nor a shard moves a bound.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -19,16 +25,33 @@ Statistic: TypeAlias = Callable[[Floats], Floats]
 RESAMPLES = 1_000
 FEW_RESAMPLES = 200
 """Where each resample is costly: enough for a bound to about a tenth of the interval's width."""
+FEWEST = 20
+"""Samples or clusters below which percentiles of resamples were seen to hold the truth too rarely."""
+FEWEST_OF_LABEL = 5
+"""Samples or clusters of the rarest label that a mean over labels takes in: fewer tell nothing of its part."""
 CELLS = 4_000_000
 """Numbers held at a time, which bounds the memory."""
 _FEW_ALIKE = 8
 
 
+class Ends(NamedTuple):
+    """What one more sample may be where the value is lowest and highest: rows (p, k), of which a resample draws one."""
+
+    lowest: Floats
+    highest: Floats
+
+
 class Sums(NamedTuple):
-    """A number that is a function of sums: each sample's statistics, (n, k) or sparse, and the ``value`` of sums."""
+    """A number that is a function of sums: each sample's statistics, (n, k) or sparse, and the ``value`` of sums.
+
+    ``ends`` makes of the mean sample what one more may be. ``lacking`` says why samples or clusters are not enough for
+    an interval, where they are not.
+    """
 
     units: Floats | Rows
     value: Statistic
+    ends: Callable[[Floats], Ends] | None = None
+    lacking: Callable[[Resampling], str | None] | None = None
 
     def whole(self) -> float:
         """The value of all samples together; NaN where a statistic is not finite."""
@@ -40,10 +63,15 @@ class Sums(NamedTuple):
 
 
 class Table(NamedTuple):
-    """A number that only whole samples tell (an equal error rate): ``value`` maps their rows, (m, k), to it."""
+    """A number that only whole samples tell (an equal error rate): ``value`` maps their rows, (m, k), to it.
+
+    ``ends`` are what one more sample may be; ``lacking`` says why there is no interval, where there is none.
+    """
 
     rows: Floats
     value: Callable[[Floats], float]
+    ends: Ends | None = None
+    lacking: str | None = None
 
 
 class Resampling(NamedTuple):
@@ -70,6 +98,19 @@ class Resampling(NamedTuple):
 
     def resampled(self, value: Statistic) -> Floats:
         """``value`` of 1,000 resamples of the units. The seed comes from the statistics."""
+        return np.concatenate([value(sums) for sums, _ in self._drawn()])
+
+    def reaching(self, value: Statistic, ends: Ends) -> tuple[Floats, Floats]:
+        """``value`` of 1,000 resamples with one more unit of either of ``ends``, by a weight drawn from exp(-w)."""
+        found: tuple[list[Floats], list[Floats]] = ([], [])
+        for sums, generator in self._drawn():
+            weights, which = generator.standard_exponential((len(sums), 1)), generator.random(len(sums))
+            for values, end in zip(found, ends, strict=True):
+                values.append(value(sums + weights * end[(which * len(end)).astype(np.intp)]))
+        return np.concatenate(found[0]), np.concatenate(found[1])
+
+    def _drawn(self) -> Iterator[tuple[Floats, np.random.Generator]]:
+        """The sums of resamples in portions, and what draws them."""
         if isinstance(self.distinct, Sparse):
             parts: tuple[npt.NDArray[np.generic], ...] = (*self.distinct[1:], self.counts)
             told = b"".join(part.tobytes() for part in parts)
@@ -77,12 +118,8 @@ class Resampling(NamedTuple):
             told = self.distinct.tobytes()
         generator = _generator(told)
         at_once = max(1, CELLS // max(self.distinct.shape))
-        return np.concatenate(
-            [
-                value(self.weighted(_weights(generator, self.counts, min(at_once, RESAMPLES - at))))
-                for at in range(0, RESAMPLES, at_once)
-            ]
-        )
+        for at in range(0, RESAMPLES, at_once):
+            yield self.weighted(_weights(generator, self.counts, min(at_once, RESAMPLES - at))), generator
 
 
 def resampling(units: Floats | Rows, clusters: Clusters) -> Resampling:
@@ -107,40 +144,53 @@ def resampling(units: Floats | Rows, clusters: Clusters) -> Resampling:
 
 
 def of_sums(sums: Sums, clusters: Clusters = None, confidence: float = CONFIDENCE) -> Interval:
-    """The interval for the value of ``sums``, by resampling samples or clusters.
+    """The interval for the value of ``sums``, by 1,000 resamples of samples or clusters.
 
-    Percentile bootstrap (Efron 1979; for BLEU Koehn 2004) of 1,000 resamples. The seed comes from the statistics and
-    samples are put in an order of their own, so that neither the order of samples nor a shard moves a bound.
-    No interval is given for fewer than 2 samples or clusters, where a resample has no value, or where all have the same
-    (nothing but right answers): no resample tells what is missing from the samples. Memory for sparse statistics is
-    that of the numbers that are not 0.
+    None for fewer than 20 of them, where ``lacking`` says why, or where all resamples have the same value. Memory for
+    sparse statistics is that of the numbers that are not 0.
     """
-    return interval_of(resampling(sums.units, clusters), sums.value, confidence)
+    return interval_of(resampling(sums.units, clusters), sums, clusters, confidence)
 
 
-def interval_of(units: Resampling, value: Statistic, confidence: float = CONFIDENCE) -> Interval:
-    """:func:`of_sums` of units that are ready to be resampled."""
-    if units.units < 2:
-        return none(f"fewer than 2 {units.what}")
+def interval_of(units: Resampling, sums: Sums, clusters: Clusters, confidence: float = CONFIDENCE) -> Interval:
+    """:func:`of_sums` of samples or clusters that are ready to be resampled."""
+    if (reason := _too_few(units.units, units.what)) is not None:
+        return none(reason)
     if not isinstance(units.distinct, Sparse) and not np.isfinite(units.distinct).all():
         return none("a value is not finite")
-    return _percentiles(units.resampled(value), f"{units.units} {units.what}, {RESAMPLES} resamples", confidence)
+    if sums.lacking is not None and (reason := sums.lacking(units)) is not None:
+        return none(reason)
+    if sums.ends is None:
+        lower = upper = units.resampled(sums.value)
+    else:
+        lengths = _lengths(len(units.kind_of) if clusters is None else len(clusters), clusters)
+        ends = sums.ends(units.total()[0] / lengths.sum())
+        size = size_of(lengths)
+        lower, upper = units.reaching(sums.value, Ends(ends.lowest * size, ends.highest * size))
+    return _percentiles(lower, upper, f"{units.units} {units.what}, {RESAMPLES} resamples", confidence)
 
 
 def of_rows(table: Table, clusters: Clusters = None, confidence: float = CONFIDENCE) -> Interval:
     """The interval for what only whole samples tell, such as an error rate over thresholds.
 
     Percentile bootstrap of 200 resamples of the table's rows, or of their clusters, in an order of their own. No
-    interval for fewer than 2, or where a resample has no value.
+    interval for fewer than 20, or where a resample has no value.
     """
+    if table.lacking is not None:
+        return none(table.lacking)
     if not np.isfinite(table.rows).all():
         return none("a value is not finite")
-    values, count, what = resampled_rows(table, clusters)
-    return (
-        none(f"fewer than 2 {what}")
-        if count < 2
-        else _percentiles(values, f"{count} {what}, {FEW_RESAMPLES} resamples", confidence)
-    )
+    units = _Units.of(table, clusters)
+    if (reason := _too_few(units.number, units.what)) is not None:
+        return none(reason)
+    values: tuple[list[float], list[float]] = ([], [])
+    for rows, generator in units.drawn():
+        more, which = round(generator.poisson() * size_of(units.lengths)), generator.random()
+        for found, end in zip(values, table.ends or (None, None), strict=True):
+            extra = [] if end is None else [np.repeat(end[int(which * len(end))][None, :], more, axis=0)]
+            found.append(table.value(np.concatenate([rows, *extra])))
+    of = f"{units.number} {units.what}, {FEW_RESAMPLES} resamples"
+    return _percentiles(np.array(values[0]), np.array(values[1]), of, confidence)
 
 
 def resampled_rows(table: Table, clusters: Clusters) -> tuple[Floats, int, str]:
@@ -148,23 +198,57 @@ def resampled_rows(table: Table, clusters: Clusters) -> tuple[Floats, int, str]:
 
     No values for fewer than 2. The seed comes from the rows.
     """
-    names = range(len(table.rows)) if clusters is None else clusters
-    members: dict[object, list[int]] = {}
-    for row, name in enumerate(names):
-        members.setdefault(name, []).append(row)
-    units = [table.rows[its] for its in members.values()]
-    units = sorted((unit[np.lexsort(unit.T[::-1])] for unit in units), key=lambda unit: unit.tobytes())
-    what = "samples" if len(units) == len(table.rows) else "clusters"
-    if len(units) < 2:
-        return np.empty(0), len(units), what
-    starts = np.cumsum([0, *(len(unit) for unit in units)])
-    every = np.concatenate(units)
-    generator = _generator(every.tobytes())
-    values = []
-    for _ in range(FEW_RESAMPLES):
-        drawn = generator.integers(0, len(units), size=len(units))
-        values.append(table.value(every[drawn if what == "samples" else _whole(drawn, starts)]))
-    return np.array(values), len(units), what
+    units = _Units.of(table, clusters)
+    if units.number < 2:
+        return np.empty(0), units.number, units.what
+    return np.array([table.value(rows) for rows, _ in units.drawn()]), units.number, units.what
+
+
+def size_of(lengths: Floats) -> float:
+    """How many samples the cluster of a sample has on average."""
+    return float(lengths @ lengths / lengths.sum())
+
+
+class _Units(NamedTuple):
+    """A table's rows, cluster by cluster, in an order of their own."""
+
+    every: Floats
+    lengths: Floats
+    what: str
+
+    @classmethod
+    def of(cls, table: Table, clusters: Clusters) -> _Units:
+        names = range(len(table.rows)) if clusters is None else clusters
+        members: dict[object, list[int]] = {}
+        for row, name in enumerate(names):
+            members.setdefault(name, []).append(row)
+        units = [table.rows[its] for its in members.values()]
+        units = sorted((unit[np.lexsort(unit.T[::-1])] for unit in units), key=lambda unit: unit.tobytes())
+        lengths = np.array([len(unit) for unit in units], dtype=np.float64)
+        return cls(np.concatenate(units), lengths, "samples" if len(units) == len(table.rows) else "clusters")
+
+    @property
+    def number(self) -> int:
+        return len(self.lengths)
+
+    def drawn(self) -> Iterator[tuple[Floats, np.random.Generator]]:
+        """The rows of 200 resamples, and what draws them, seeded by the rows."""
+        starts = np.concatenate([[0], np.cumsum(self.lengths)]).astype(np.int64)
+        generator = _generator(self.every.tobytes())
+        for _ in range(FEW_RESAMPLES):
+            drawn = generator.integers(0, self.number, size=self.number)
+            yield self.every[drawn if self.what == "samples" else _whole(drawn, starts)], generator
+
+
+def _lengths(samples: int, clusters: Clusters) -> Floats:
+    if clusters is None:
+        return np.ones(samples)
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(clusters))}
+    return np.bincount([numbers[name] for name in clusters]).astype(np.float64)
+
+
+def _too_few(count: int, what: str) -> str | None:
+    return f"{count} {what if count != 1 else what[:-1]}, {FEWEST} needed" if count < FEWEST else None
 
 
 def _whole(drawn: npt.NDArray[np.int64], starts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -191,12 +275,12 @@ def _weights(generator: np.random.Generator, counts: Floats, drawn: int) -> Floa
     return np.array(resamples, dtype=np.float64)
 
 
-def _percentiles(values: Floats, of: str, confidence: float) -> Interval:
-    if not np.isfinite(values).all():
+def _percentiles(lower: Floats, upper: Floats, of: str, confidence: float) -> Interval:
+    if not (np.isfinite(lower).all() and np.isfinite(upper).all()):
         return none("some resamples have no value")
-    if np.ptp(values) <= 1e-12 * max(1.0, abs(values[0])):
+    tail = 100.0 * (1.0 - confidence) / 2.0
+    bounds = float(np.percentile(lower, tail)), float(np.percentile(upper, 100.0 - tail))
+    if bounds[1] - bounds[0] <= 1e-12 * max(1.0, abs(bounds[0])):
         # A few right answers tell nothing of the wrong ones that more would bring: [1, 1] would claim certainty.
         return none("every resample gives the same value")
-    tail = 100.0 * (1.0 - confidence) / 2.0
-    lower, upper = np.percentile(values, [tail, 100.0 - tail])
-    return Interval(float(lower), float(upper), f"bootstrap {100 * confidence:g} %, {of}")
+    return Interval(*bounds, f"bootstrap {100 * confidence:g} %, {of}")

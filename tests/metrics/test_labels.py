@@ -165,7 +165,7 @@ def test_labels_may_be_any_text(labels) -> None:
 
 def test_samples_that_are_alike_are_drawn_as_samples_are() -> None:
     answers = single([("happy", "happy")] * 30 + [("sad", "happy")] * 20 + [("sad", "sad")] * 25)
-    once = metric_kind("macro_f1").estimate(answers, None)
+    once = metric_kind("micro_f1").estimate(answers, None)
     rows = np.array([[1.0, 0.0]] * 30 + [[0.0, 1.0]] * 45)
     share = lambda sums: sums[:, 0] / sums.sum(axis=1)  # noqa: E731
     each = of_sums(Sums(rows, share))
@@ -177,10 +177,28 @@ def test_samples_that_are_alike_are_drawn_as_samples_are() -> None:
 
 def test_clusters_are_drawn_whole() -> None:
     answers = single([("happy", "happy"), ("sad", "happy")] * 20)
-    found = metric_kind("macro_f1").estimate(answers, [number // 4 for number in range(40)])
-    assert found.method == "no interval: every resample gives the same value"
-    other = metric_kind("macro_f1").estimate([*answers[1:], *single([("sad", "sad")])], [n // 4 for n in range(40)])
-    assert other.method == "bootstrap 95 %, 10 clusters, 1000 resamples"
+    apart = metric_kind("micro_f1").estimate(answers, [number // 2 for number in range(40)])
+    assert apart.method == "bootstrap 95 %, 20 clusters, 1000 resamples"
+    few = metric_kind("micro_f1").estimate(answers, [number // 4 for number in range(40)])
+    assert few.method == "no interval: 10 clusters, 20 needed"
+
+
+def test_a_mean_over_labels_needs_five_samples_of_the_rarest() -> None:
+    common = [("happy", "happy")] * 60 + [("sad", "happy")] * 20
+    kind, names = metric_kind("balanced_accuracy"), ("happy", "sad", "calm")
+    for rare in (0, 4, 5):
+        answers = [label_statistics(names, [true], [said]) for true, said in [*common, *[("calm", "sad")] * rare]]
+        few = f"no interval: a label is true of {rare} samples, 5 needed"
+        assert kind.estimate(answers, None).method == (
+            few if rare < 5 else "bootstrap 95 %, 85 samples, 1000 resamples"
+        )
+
+
+def test_kappa_needs_five_samples_beyond_the_most_common_label() -> None:
+    answers = single([("happy", "happy")] * 60 + [("sad", "sad")] * 4)
+    assert metric_kind("cohen_kappa").estimate(answers, None).method == (
+        "no interval: 4 samples beyond the most common label, 5 needed"
+    )
 
 
 def test_nothing_but_right_answers_is_no_certainty() -> None:

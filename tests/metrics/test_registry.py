@@ -12,7 +12,7 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.metrics import registry
 from pytest_audiobench.metrics.metric import Estimate, MetricKind
 from pytest_audiobench.metrics.registry import metric_kind, names, register
-from pytest_audiobench.stats.intervals import proportion, wilson
+from pytest_audiobench.stats.intervals import exact, proportion
 
 CASES = Path(__file__).parents[2].parent / "shared" / "conformance" / "wer_jiwer.json"
 
@@ -59,9 +59,9 @@ def test_a_name_that_no_threshold_could_write_is_refused(name):
         register(MetricKind(name, "higher", "", nothing))
 
 
-def test_accuracy_is_the_share_of_right_answers_with_wilsons_interval():
+def test_accuracy_is_the_share_of_right_answers_with_clopper_and_pearsons_interval():
     found = estimate("accuracy", [{"correct": 1}] * 23 + [{"correct": 0}] * 7)
-    assert found == Estimate(23 / 30, *wilson(23, 30)[:2], 30, "Wilson 95 %")
+    assert found == Estimate(23 / 30, *exact(23, 30)[:2], 30, "Clopper-Pearson 95 %")
 
 
 def test_accuracy_is_clustered_where_clips_repeat():
@@ -73,11 +73,11 @@ def test_accuracy_is_clustered_where_clips_repeat():
     assert "30 clusters" in found.method
 
 
-def test_accuracy_with_points_between_0_and_1_has_a_t_interval_within_them():
+def test_accuracy_with_points_between_0_and_1_has_an_interval_within_them():
     found = estimate("accuracy", [{"correct": v} for v in (1.0, 1.0, 0.5, 1.0)])
     assert found.value == 0.875
-    assert found.upper == 1.0
-    assert found.method == "t 95 %, 4 samples"
+    assert 0.0 < found.lower < 0.875 < found.upper <= 1.0
+    assert found.method == "beta 95 %, 4 samples"
 
 
 @pytest.mark.parametrize("name", ["accuracy", "wer", "coverage", "errors"])
@@ -124,7 +124,7 @@ def test_wer_without_a_single_word_in_the_references_is_no_number():
 @pytest.mark.parametrize("name", ["unparsed", "refused", "empty", "out_of_range", "truncated", "errors"])
 def test_each_way_of_not_answering_is_a_share_of_all_samples(name):
     found = estimate(name, [{"parsed": 1.0}] * 18 + [{name: 1.0}] * 2)
-    assert found == Estimate(0.1, *wilson(2, 20)[:2], 20, "Wilson 95 %")
+    assert found == Estimate(0.1, *exact(2, 20)[:2], 20, "Clopper-Pearson 95 %")
     assert estimate("coverage", [{"parsed": 1.0}] * 18 + [{name: 1.0, "parsed": 0.0}] * 2).value == 0.9
 
 

@@ -74,7 +74,7 @@ def test_bleu_agrees_with_the_formula_written_out():
     ]
     found = estimate("bleu", [bleu_statistics(said, [true], "13a") for said, true in pairs])
     assert found.value == pytest.approx(plain_bleu(pairs))
-    assert found.lower <= found.value <= found.upper
+    assert found.method == "no interval: 2 samples, 20 needed"
 
 
 @given(PAIRS, st.integers(0, 8), st.randoms())
@@ -91,7 +91,7 @@ def test_neither_the_order_of_samples_nor_a_shard_moves_a_corpus_score(pairs, cu
         one, other = estimate(name, rows), estimate(name, mixed)
         assert other.value == pytest.approx(one.value, rel=1e-12, nan_ok=True)
         if one.lower is not None:
-            assert (other.lower, other.upper) == pytest.approx((one.lower, one.upper), rel=1e-12)
+            assert (other.lower, other.upper) == pytest.approx((one.lower, one.upper), rel=1e-9)
 
 
 @given(st.lists(TEXTS.filter(lambda text: len(text.split()) > 3), min_size=1, max_size=5))

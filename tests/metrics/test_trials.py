@@ -80,10 +80,17 @@ def test_the_interval_depends_on_neither_order_nor_shard() -> None:
 
 def test_clusters_of_trials_are_drawn_whole() -> None:
     trials = [trial(number % 2 == 0, (number * 37 % 101) / 101) for number in range(60)]
-    clusters = [number // 6 for number in range(60)]
+    clusters = [number // 3 for number in range(60)]
     found = metric_kind("eer_interpolated").estimate(trials, clusters)
-    assert found.method == "bootstrap 95 %, 10 clusters, 200 resamples"
+    assert found.method == "bootstrap 95 %, 20 clusters, 200 resamples"
     assert metric_kind("eer_interpolated").estimate(trials[::-1], clusters[::-1]) == found
+
+
+def test_an_error_rate_needs_twenty_trials_of_each_kind_and_a_least_cost_has_no_interval() -> None:
+    trials = [trial(number < 19, number / 100) for number in range(60)]
+    assert metric_kind("eer_interpolated").estimate(trials, None).method == "no interval: 19 targets, 20 needed"
+    cost = metric_kind("min_dcf_p01").estimate(trials, None)
+    assert cost.method == "no interval: a least cost over thresholds is too low in resamples"
 
 
 def test_why_there_is_no_number_is_said() -> None:

@@ -15,6 +15,7 @@ from pytest_audiobench.identity import digest
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.protocols.failures import FAILURES
 from pytest_audiobench.report import html, run_files
+from pytest_audiobench.report.excerpts import ENDING
 from pytest_audiobench.report.lines import Row, write_lines
 from pytest_audiobench.report.parts import FOLDER, Lines, write_part
 from pytest_audiobench.report.run_files import COMPARED_FILE, Heading
@@ -346,10 +347,15 @@ class Runs:
         budget_bytes: int = html.BUDGET_BYTES,
         baseline: Mapping[str, Any] | None = None,
         compared: Sequence[Row] = (),
+        sounds: Sequence[Row] = (),
         **changes: Any,
     ) -> Path:
-        """The page of a finished run, held against ``baseline``, of whose samples ``compared`` tells."""
+        """The page of a finished run, held against ``baseline``, of whose samples ``compared`` tells.
+
+        ``sounds`` are the excerpts that its evals left.
+        """
         folder = self.begun(*items)
+        write_lines(folder / FOLDER / f"sounds{ENDING}", sounds)
         record = run_files.collect(folder, heading(**changes)) | {"baseline": baseline}
         if compared:
             write_lines(folder / COMPARED_FILE, compared)
@@ -438,7 +444,9 @@ def opened(browser: Any) -> Iterator[Any]:
         one.page.on("console", lambda message: one.complaints.append(message.text))
         one.page.on("pageerror", lambda error: one.complaints.append(str(error)))
         one.page.on("dialog", lambda dialog: (one.complaints.append(f"dialog {dialog.message}"), dialog.dismiss()))
-        one.page.on("request", lambda r: None if r.url.startswith("file:") else one.complaints.append(r.url))
+        one.page.on(
+            "request", lambda r: None if r.url.startswith(("file:", "blob:null/")) else one.complaints.append(r.url)
+        )
         one.page.goto(path.as_uri())
         return one
 

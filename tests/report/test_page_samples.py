@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import re
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+import soundfile
+
+from pytest_audiobench.report.excerpts import ENDING
+from pytest_audiobench.report.lines import write_lines
+from pytest_audiobench.report.page_sounds import page_sounds
 
 RIGHT, WRONG = ("(a) cat", "parsed", True), ("(b) dog", "parsed", False)
 UNREAD, FAILED = ("who knows", "unparsed", False), ("no samples in the file", "error", False)
@@ -118,8 +127,8 @@ def test_the_answers_of_all_models_stand_side_by_side(runs: Any, opened: Any) ->
 @pytest.mark.parametrize("large_is", [0, 1])
 def test_a_large_run_is_cut_to_the_budget_fairly_and_says_so(runs: Any, opened: Any, large_is: int) -> None:
     items = [runs.item(large_is, "large", [RIGHT] * 2000), runs.item(1 - large_is, "small", [RIGHT] * 3)]
-    path = runs.page(*items, budget_bytes=150_000)
-    assert path.stat().st_size < 150_000
+    path = runs.page(*items, budget_bytes=460_000)
+    assert path.stat().st_size < 460_000
     page = opened(path)
     assert re.search(r"holds \d+ of 2,003 samples, to stay small", page.page.locator("#cut").inner_text())
     page.page.get_by_label("Eval", exact=True).select_option("small (3)")
@@ -163,3 +172,67 @@ def test_what_is_filtered_is_printed_within_bounds(runs: Any, opened: Any) -> No
     page.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
     page.page.emulate_media(media="print")
     assert page.page.locator("article.sample:visible").count() == 2
+
+
+def sound(number: int, hz: float, seconds: float = 0.5, rank: int = 0) -> dict[str, Any]:
+    file = io.BytesIO()
+    tone = np.sin(np.arange(int(seconds * 16_000)) / 16_000 * hz * 2 * np.pi) * 0.5
+    soundfile.write(file, tone, 16_000, format="MP3", subtype="MPEG_LAYER_III")
+    told = {"eval": "a", "model": "listener", "sample_id": f"s{number:05d}", "clip": 0, "rank": rank}
+    return told | {"seconds": seconds, "whole_s": 2.0, "mp3": base64.b64encode(file.getvalue()).decode()}
+
+
+def test_a_sound_is_played_and_drawn_by_the_browser(runs: Any, opened: Any) -> None:
+    page = opened(runs.page(runs.item(0, "a", [WRONG, WRONG]), sounds=[sound(1, 1_000.0)]))
+    assert page.counts("Sound") == {"on this page": 1}
+    assert page.page.locator("#card audio").count() == 0
+    page.page.locator("body").press("j")
+    page.page.locator("canvas[data-drawn]").wait_for()
+    assert "the first 0.5 s of 2.0 s that were played to the model" in page.page.locator("#card").inner_text()
+    # The spectrogram is brightest an eighth of the way up, where a tone of 1 kHz lies.
+    brightest = page.page.evaluate(
+        """() => {
+          const canvas = document.querySelector("canvas.sound");
+          const scale = canvas.height / 208;
+          const column = canvas.getContext("2d").getImageData(canvas.width / 2, 64 * scale, 1, 128 * scale).data;
+          const light = (at) => column[4 * at] + column[4 * at + 1] + column[4 * at + 2];
+          const rows = Array.from({ length: column.length / 4 }, (_, at) => at);
+          return 1 - rows.reduce((best, at) => (light(at) > light(best) ? at : best)) / rows.length;
+        }"""
+    )
+    assert brightest == pytest.approx(0.125, abs=0.03)
+    page.page.locator("body").press("p")
+    page.page.wait_for_timeout(300)
+    assert page.page.locator("#card audio").evaluate("audio => audio.currentTime") > 0
+    assert page.complaints == []
+
+
+def test_sounds_are_shared_and_the_most_wanted_kept(tmp_path: Path) -> None:
+    rows = [sound(1, 600.0, rank=0), sound(2, 600.0, rank=1), sound(3, 700.0, rank=2), sound(0, 500.0, rank=3)]
+    write_lines(tmp_path / f"0{ENDING}", rows)
+    found = page_sounds(tmp_path, budget_bytes=len(rows[0]["mp3"]) + len(rows[2]["mp3"]))
+    assert [id_ for _, _, id_ in found.of] == ["s00001", "s00002", "s00003"]
+    assert (len(found.data), found.left_out) == (2, 1)
+    assert "1 more clips did not fit" in found.note
+
+
+def test_a_run_whose_audio_was_elsewhere_says_so(runs: Any, opened: Any) -> None:
+    def amend(number: int, row: dict[str, Any]) -> None:
+        row["audio"][0]["key"] = None
+
+    page = opened(runs.page(runs.item(0, "a", [WRONG], amend=amend)))
+    assert "not on the machine of this run" in page.samples()[0]
+    assert "This page holds no sound" in page.page.locator("#sound-note").inner_text()
+
+
+def test_a_transcripts_diff_marks_words_by_more_than_colour(runs: Any, opened: Any) -> None:
+    def amend(number: int, row: dict[str, Any]) -> None:
+        row |= {"reference": "the cat sat down", "choices": []}
+
+    compared = [before(0, "better", "the bat sat right down", scores={"S": 1, "D": 0, "I": 1, "N": 4})]
+    page = opened(runs.page(runs.item(0, "a", [RIGHT], amend=amend), compared=compared))
+    diff = page.page.locator("#card .diff")
+    assert diff.locator("del").all_inner_texts() == ["cat"]
+    assert diff.locator("ins").all_inner_texts() == ["bat", "right"]
+    assert diff.inner_text().split() == ["the", "catbat", "sat", "right", "down"]
+    assert "1 replaced, 0 missing, 1 inserted" in page.page.locator("#card .differs").inner_text()

@@ -1,4 +1,8 @@
-"""Simulated coverage: a 95 % interval holds the truth in 95 % of repetitions, or more, within two standard errors."""
+"""Simulated coverage: where an interval is printed it holds the truth in 93 % of repetitions or more.
+
+Nominal is 95 %; two points are allowed, and two standard errors of the simulation. The full study, over many more
+shapes, is ``benchmarks/coverage.py``.
+"""
 
 from __future__ import annotations
 
@@ -8,52 +12,46 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pytest_audiobench.stats.intervals import Interval, mean, proportion, ratio, wilson
+from pytest_audiobench.metrics.labels import label_statistics
+from pytest_audiobench.metrics.registry import metric_kind
+from pytest_audiobench.stats.intervals import Interval, exact, mean, proportion, ratio
 
-REPETITIONS = 500
-# Two standard errors of a share of 0.95 over the repetitions.
-LEAST = 0.95 - 2 * math.sqrt(0.95 * 0.05 / REPETITIONS)
+REPETITIONS = 400
+
+
+def least(repetitions):
+    return 0.93 - 2 * math.sqrt(0.93 * 0.07 / repetitions)
 
 
 def holds(interval: Interval, truth: float) -> bool:
     return interval.lower is not None and interval.upper is not None and interval.lower <= truth <= interval.upper
 
 
-@pytest.mark.parametrize("n", [30, 100, 400])
-@pytest.mark.parametrize(("low", "high"), [(0.05, 0.35), (0.35, 0.65), (0.65, 0.95)])
-def test_wilson_covers_a_share(n, low, high):
-    # At one n and one share the coverage of any interval for whole counts swings about its mean
-    # (Brown, Cai and DasGupta 2001), so the truth is drawn anew each time.
-    rng = np.random.default_rng([n, int(100 * low)])
-    truths = rng.uniform(low, high, REPETITIONS)
-    hits = sum(holds(proportion(rng.random(n) < truth), truth) for truth in truths)
-    assert hits / REPETITIONS >= LEAST
-
-
-@pytest.mark.parametrize("n", [30, 100, 400])
-def test_wilson_covers_every_share_from_5_to_95_percent_nearly(n):
-    """Exactly, by the binomial distribution: never below 91 %, and 95 % on average."""
-    intervals = [wilson(successes, n) for successes in range(n + 1)]
-    shares = np.linspace(0.05, 0.95, 181)
+@pytest.mark.parametrize("n", [1, 5, 30, 100, 400])
+def test_every_share_is_covered_at_every_n(n):
+    """Exactly, by the binomial distribution: never below 95 %, also for rare shares, where Wilson's covers 84 %."""
+    intervals = [exact(successes, n) for successes in range(n + 1)]
+    shares = np.concatenate([np.linspace(0.0001, 0.05, 250), np.linspace(0.05, 0.95, 181)])
     inside = np.array([[holds(interval, share) for interval in intervals] for share in shares])
     covered = (stats.binom.pmf(np.arange(n + 1), n, shares[:, None]) * inside).sum(axis=1)
-    assert covered.min() > 0.91
-    assert covered.mean() == pytest.approx(0.95, abs=0.006)
+    assert covered.min() > 0.9499
 
 
-@pytest.mark.parametrize(("clusters", "largest"), [(30, 3), (60, 4), (100, 3), (200, 2)])
-@pytest.mark.parametrize("truth", [0.25, 0.55, 0.8])
-@pytest.mark.parametrize("correlation", [0.1, 0.5])
-def test_the_clustered_interval_covers_a_share(clusters, largest, truth, correlation):
-    rng = np.random.default_rng([clusters, int(100 * truth), int(10 * correlation)])
+@pytest.mark.parametrize("clusters", [5, 30, 100])
+@pytest.mark.parametrize("largest", [3, 40])
+@pytest.mark.parametrize(("truth", "correlation"), [(0.6, 0.1), (0.8, 0.5), (0.95, 0.5), (0.99, 0.5)])
+def test_a_clustered_share_is_covered_also_where_clusters_are_few_and_unequal_and_the_share_is_rare(
+    clusters, largest, truth, correlation
+):
+    rng = np.random.default_rng([clusters, largest, int(100 * truth)])
     strength = 1 / correlation - 1
     hits = 0
     for _ in range(REPETITIONS):
-        sizes = rng.integers(1, largest + 1, clusters)
+        sizes = np.exp(rng.uniform(0, math.log(largest + 1), clusters)).astype(int)
         names = np.repeat(np.arange(clusters), sizes)
         rates = rng.beta(truth * strength, (1 - truth) * strength, clusters)
         hits += holds(proportion(rng.random(len(names)) < rates[names], names.tolist()), truth)
-    assert hits / REPETITIONS >= LEAST
+    assert hits / REPETITIONS >= least(REPETITIONS)
 
 
 def test_taking_clustered_samples_for_independent_ones_would_not_cover():
@@ -65,39 +63,84 @@ def test_taking_clustered_samples_for_independent_ones_would_not_cover():
     assert hits / REPETITIONS < 0.7
 
 
-@pytest.mark.parametrize("n", [30, 100, 400])
+@pytest.mark.parametrize("n", [3, 30, 100])
 @pytest.mark.parametrize("clustered", [False, True])
-def test_the_t_interval_covers_a_mean_of_bounded_scores(n, clustered):
+@pytest.mark.parametrize(
+    ("shape", "truth"),
+    [
+        (lambda rng, n: rng.beta(3, 2, n), 0.6),
+        (lambda rng, n: np.where(rng.random(n) < 0.8, 1.0, rng.random(n)), 0.9),
+        (lambda rng, n: np.where(rng.random(n) < 0.02, 0.0, rng.beta(95, 5, n)), 0.931),
+        (lambda rng, n: rng.beta(0.1, 1.9, n), 0.05),
+    ],
+    ids=["even", "mostly 1", "rarely 0", "skewed"],
+)
+def test_a_mean_of_bounded_scores_is_covered_also_where_they_are_skewed(n, clustered, shape, truth):
     rng = np.random.default_rng([n, clustered])
-    names = list(range(n)) if not clustered else [i // 2 for i in range(2 * n)]
+    names = [i // 2 for i in range(2 * n)] if clustered else None
     hits = 0
     for _ in range(REPETITIONS):
-        own = rng.beta(3, 2, n)
-        scores = own if not clustered else np.clip(np.repeat(own, 2) + rng.normal(0, 1e-3, 2 * n), 0, 1)
-        hits += holds(mean(scores, names, bounds=(0, 1)), 0.6)
-    assert hits / REPETITIONS >= LEAST
+        own = shape(rng, n)
+        hits += holds(mean(np.repeat(own, 2) if clustered else own, names), truth)
+    assert hits / REPETITIONS >= least(REPETITIONS)
 
 
-@pytest.mark.parametrize("n", [30, 100, 400])
-@pytest.mark.parametrize("rate", [0.01, 0.05, 0.3])
-def test_the_ratio_interval_covers_a_word_error_rate(n, rate):
-    rng = np.random.default_rng([n, int(1000 * rate)])
+@pytest.mark.parametrize("n", [5, 30, 100, 400])
+@pytest.mark.parametrize(
+    ("rates", "truth"),
+    [
+        (lambda rng, n: np.full(n, 0.01), 0.01),
+        (lambda rng, n: np.full(n, 0.3), 0.3),
+        (lambda rng, n: rng.beta(0.3, 5.7, n), 0.05),
+        (lambda rng, n: np.where(rng.random(n) < 0.02, 1.0, 0.02), 0.0396),
+    ],
+    ids=["1 %", "30 %", "differing", "1 in 50 empty"],
+)
+def test_a_word_error_rate_is_covered_also_where_a_few_answers_are_empty(n, rates, truth):
+    rng = np.random.default_rng([n, int(1000 * truth)])
     hits = 0
     for _ in range(REPETITIONS):
-        words = rng.integers(3, 25, n)
-        hits += holds(ratio(rng.binomial(words, rate), words), rate)
-    assert hits / REPETITIONS >= LEAST
+        words = np.ceil(np.exp(rng.normal(2.2, 0.7, n))).astype(int)
+        hits += holds(ratio(rng.binomial(words, rates(rng, n)), words), truth)
+    assert hits / REPETITIONS >= least(REPETITIONS)
 
 
-@pytest.mark.parametrize("speakers", [30, 100, 400])
-@pytest.mark.parametrize("rate", [0.05, 0.1, 0.3])
-def test_the_ratio_interval_nearly_covers_the_rate_of_speakers_who_differ(speakers, rate):
-    rng = np.random.default_rng([speakers, int(1000 * rate), 1])
+@pytest.mark.parametrize("speakers", [5, 10, 30, 100])
+def test_a_word_error_rate_of_speakers_who_differ_is_covered(speakers):
+    rng = np.random.default_rng([speakers, 1])
     hits = 0
     for _ in range(REPETITIONS):
-        names = np.repeat(np.arange(speakers), rng.integers(1, 4, speakers))
+        names = np.repeat(np.arange(speakers), rng.integers(1, 13, speakers))
         words = rng.integers(3, 25, len(names))
-        rates = rng.beta(20 * rate, 20 * (1 - rate), speakers)[names]
-        hits += holds(ratio(rng.binomial(words, rates), words, names.tolist()), rate)
-    # 4000 repetitions give 93.8 to 95.6 %.
-    assert hits / REPETITIONS >= LEAST - 0.012
+        hits += holds(ratio(rng.binomial(words, rng.beta(1, 9, speakers)[names]), words, names.tolist()), 0.1)
+    assert hits / REPETITIONS >= least(REPETITIONS)
+
+
+def test_no_interval_knows_of_runaways_that_are_not_among_the_samples_and_it_says_so():
+    rng = np.random.default_rng(4)
+    words = np.full(30, 10)
+    found = ratio(rng.binomial(words, 0.05), words)
+    assert found.method == "gamma 95 %, 30 samples, none unseen beyond 1"
+
+
+@pytest.mark.parametrize("name", ["macro_f1", "balanced_accuracy", "cohen_kappa"])
+@pytest.mark.parametrize(("n", "shares"), [(50, (1, 1)), (100, (9, 1)), (100, (2, 1, 1))])
+def test_numbers_of_labels_are_covered_where_they_are_printed_also_with_rare_labels(name, n, shares):
+    repetitions, rng = 60, np.random.default_rng([n, *shares])
+    k, prior = len(shares), np.array(shares) / sum(shares)
+    held = printed = 0
+    big = metric_kind(name).estimate(_answers(rng, 60_000, k, prior), None).value
+    for _ in range(repetitions):
+        found = metric_kind(name).estimate(_answers(rng, n, k, prior), None)
+        if found.lower is not None:
+            printed += 1
+            held += holds(Interval(found.lower, found.upper, ""), big)
+    assert printed > repetitions / 2
+    assert held / printed >= least(printed)
+
+
+def _answers(rng, n, k, prior):
+    true = rng.choice(k, n, p=prior)
+    said = np.where(rng.random(n) < 0.9, true, (true + 1) % k)
+    names = [str(label) for label in range(k)]
+    return [label_statistics(names, [names[t]], [names[s]]) for t, s in zip(true, said, strict=True)]

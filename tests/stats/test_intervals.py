@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from pytest_audiobench.stats.intervals import Interval, mean, proportion, ratio, standard_error, wilson
+from pytest_audiobench.stats.intervals import Interval, exact, mean, proportion, ratio, standard_error, wilson
 
 ones = st.lists(st.sampled_from([0.0, 1.0]), min_size=1, max_size=60)
 
@@ -20,12 +20,31 @@ def test_wilson_is_scipys(successes, trials, confidence):
     assert wilson(successes, trials, confidence)[:2] == pytest.approx((expected.low, expected.high), abs=1e-12)
 
 
-def test_the_mean_of_independent_scores_is_scipys_t_interval():
-    scores = np.random.default_rng(5).uniform(size=40)
-    expected = stats.t.interval(0.95, 39, loc=scores.mean(), scale=stats.sem(scores))
-    found = mean(scores)
-    assert found[:2] == pytest.approx(expected, abs=1e-12)
-    assert found.method == "t 95 %, 40 samples"
+@pytest.mark.parametrize(("successes", "trials"), [(0, 1), (1, 1), (0, 30), (1, 30), (23, 30), (30, 30), (9767, 10000)])
+@pytest.mark.parametrize("confidence", [0.9, 0.95, 0.99])
+def test_the_exact_interval_of_a_share_is_scipys(successes, trials, confidence):
+    expected = stats.binomtest(successes, trials).proportion_ci(confidence, method="exact")
+    assert exact(successes, trials, confidence)[:2] == pytest.approx((expected.low, expected.high), rel=1e-9)
+
+
+@given(ones)
+def test_a_mean_of_ones_and_zeros_is_a_share(values):
+    assert mean(values)[:2] == pytest.approx(proportion(values)[:2], abs=1e-9)
+
+
+def test_a_mean_of_bounded_scores_holds_what_random_weights_and_one_more_score_give():
+    rng = np.random.default_rng(5)
+    scores = rng.beta(2, 1, 40)
+    weights = rng.dirichlet(np.ones(41), 200_000)
+    lower = np.quantile(weights @ [*scores, 0.0], 0.025)
+    upper = np.quantile(weights @ [*scores, 1.0], 0.975)
+    assert mean(scores)[:2] == pytest.approx((lower, upper), abs=0.003)
+
+
+def test_a_mean_is_moved_and_scaled_with_its_bounds():
+    scores = np.array([0.2, 0.4, 0.9, 1.0])
+    there, here = mean(scores), mean(2 * scores - 1, bounds=(-1.0, 1.0))
+    assert here[:2] == pytest.approx((2 * there.lower - 1, 2 * there.upper - 1))
 
 
 @given(ones)
@@ -41,7 +60,7 @@ def test_a_share_lies_in_its_interval_and_the_interval_in_0_to_1(rows):
     found = proportion(values, clusters)
     if found.lower is None or found.upper is None:
         assert len(set(clusters)) < 2
-        assert found == Interval(None, None, "no interval: fewer than 2 clusters")
+        assert found == Interval(None, None, "no interval: 1 cluster, 2 needed")
     else:
         assert 0.0 <= found.lower <= np.mean(values) + 1e-12
         assert np.mean(values) - 1e-12 <= found.upper <= 1.0
@@ -77,17 +96,22 @@ def test_the_order_of_samples_does_not_matter():
 
 def test_equal_scores_claim_no_more_than_as_many_trials_as_clusters():
     found = proportion([1.0] * 40, ["a", "b", "c", "d"] * 10)
-    assert found[:2] == wilson(4, 4)[:2]
-    assert found.method == "Wilson 95 % on 4 clusters, all of one score"
-    assert mean([1.0] * 12)[:2] == wilson(12, 12)[:2]
+    assert found[:2] == pytest.approx(exact(4, 4)[:2])
+    assert found.method == "beta 95 %, 4 clusters"
+    assert mean([1.0] * 12)[:2] == pytest.approx(exact(12, 12)[:2])
 
 
 def test_a_transcription_without_error_is_not_certainty():
     found = ratio([0] * 30, [8] * 30)
-    assert found[:2] == wilson(0, 30)[:2]
     assert found.lower == 0.0
-    assert found.upper is not None
-    assert found.upper > 0.1
+    assert found.upper == pytest.approx(exact(0, 30).upper, abs=0.02)
+    assert found.method == "gamma 95 %, 30 samples, none unseen beyond 1"
+
+
+def test_an_error_rate_reckons_with_one_more_answer_as_bad_as_the_worst_seen():
+    clean, runaway = [1] * 29, [1] * 28 + [90]
+    assert ratio(runaway, [9] * 29).method.endswith("none unseen beyond 10")
+    assert ratio(runaway, [9] * 29).upper > 3 * ratio(clean, [9] * 29).upper
 
 
 @pytest.mark.parametrize(
@@ -95,30 +119,26 @@ def test_a_transcription_without_error_is_not_certainty():
     [
         (wilson(0, 0), "no samples"),
         (proportion([]), "no samples"),
-        (proportion([1, 0, 1], ["a", "a", "a"]), "fewer than 2 clusters"),
+        (proportion([1, 0, 1], ["a", "a", "a"]), "1 cluster, 2 needed"),
         (mean([]), "no samples"),
-        (mean([0.4]), "fewer than 2 samples"),
-        (mean([0.4, 0.5], ["a", "a"]), "fewer than 2 clusters"),
+        (mean([0.4, 0.5], ["a", "a"]), "1 cluster, 2 needed"),
+        (mean([0.4, 1.5]), "a value is beyond 0 to 1"),
         (mean([0.4, math.nan, 0.5]), "a value is not finite"),
-        (mean([3.0, 3.0, 3.0]), "all samples have the same score"),
+        (mean([3.0] * 19, bounds=(0.0, math.inf)), "19 samples, 20 needed"),
+        (mean([0.0] * 20, bounds=(0.0, math.inf)), "all samples have the same score"),
         (ratio([], []), "the denominators add up to nothing"),
         (ratio([2, 1], [0, 0]), "the denominators add up to nothing"),
-        (ratio([1], [9]), "fewer than 2 samples"),
+        (ratio([1, 2, 3, 4], [9, 9, 9, 9]), "4 samples, 5 needed"),
         (ratio([1, math.inf], [9, 4]), "a value is not finite"),
         (ratio([1, 2], [9, math.nan]), "a value is not finite"),
-        (ratio([6, 4], [3, 2]), "all samples have the same score"),
     ],
 )
 def test_where_there_is_no_interval_the_method_says_why(found, reason):
     assert found == Interval(None, None, f"no interval: {reason}")
 
 
-def test_one_sample_has_a_wilson_interval():
-    assert proportion([1]).lower == pytest.approx(0.2065, abs=1e-4)
-
-
-def test_a_mean_is_cut_to_its_bounds():
-    assert mean([1.0, 1.0, 1.0, 0.0], bounds=(0.0, 1.0)).upper == 1.0
+def test_one_sample_has_an_interval():
+    assert proportion([1])[:2] == pytest.approx((0.025, 1.0))
 
 
 def test_as_many_cluster_names_as_samples_are_asked_for():

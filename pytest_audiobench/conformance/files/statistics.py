@@ -10,16 +10,33 @@ import numpy as np
 
 from pytest_audiobench.stats.bootstrap import Sums, of_sums
 from pytest_audiobench.stats.drops import Drop, Question
-from pytest_audiobench.stats.intervals import Floats, standard_error, wilson
+from pytest_audiobench.stats.intervals import Floats, exact, standard_error, wilson
 from pytest_audiobench.stats.mcnemar import flips_drop
 from pytest_audiobench.stats.multiple import benjamini_hochberg, benjamini_yekutieli, holm
 from pytest_audiobench.stats.paired import ratio_drop
+from pytest_audiobench.stats.power import t_detectable, t_power, two_shares_needed
 
 _Inputs = Mapping[str, Any]
 
 
 def _wilson(params: _Inputs, inputs: _Inputs) -> list[float | None]:
     return list(wilson(inputs["count"], inputs["nobs"], 1.0 - params["alpha"])[:2])
+
+
+def _exact(params: _Inputs, inputs: _Inputs) -> list[float | None]:
+    return list(exact(inputs["count"], inputs["nobs"], 1.0 - params["alpha"])[:2])
+
+
+def _power(params: _Inputs, inputs: _Inputs) -> float:
+    return t_power(inputs["effect_size_dz"], inputs["n"], inputs["alpha"])
+
+
+def _detectable(params: _Inputs, inputs: _Inputs) -> float:
+    return t_detectable(inputs["n"], inputs["alpha"], params["power"])
+
+
+def _needed(params: _Inputs, inputs: _Inputs) -> float:
+    return two_shares_needed(inputs["p1"], inputs["p2"], inputs["alpha"], params["power"])
 
 
 def _corrected(params: _Inputs, inputs: _Inputs) -> dict[str, float] | None:
@@ -83,6 +100,10 @@ SCORERS = {
     "mcnemar_exact": _mcnemar,
     "paired_t": _paired_t,
     "proportion_ci_wilson": _wilson,
+    "proportion_ci_beta": _exact,
+    "power_paired_t": _power,
+    "mde_paired_t": _detectable,
+    "n_required_two_proportions": _needed,
     "clustered_se_corrected": _corrected,
     "clustered_se_cr0": _uncorrected,
 }
@@ -94,15 +115,11 @@ OUT = {
             "bootstrap_mean_ci_bca",
             "bootstrap_mean_ci_percentile",
             "proportion_ci_agresti_coull",
-            "proportion_ci_beta",
             "proportion_ci_jeffreys",
             "proportion_ci_normal",
         ),
-        "another interval than ours: Student's t for a mean, Wilson's for a share",
-    ),
-    **dict.fromkeys(
-        ("mde_paired_t", "n_required_two_proportions", "power_paired_t"),
-        "comparing two runs belongs to the regression gate",
+        "another interval than ours: Clopper and Pearson's for a share, and its generalisation for a mean of bounded "
+        "scores",
     ),
     "mcnemar_chi2_corrected": "an approximation of McNemar's exact test, which is what the gate uses",
     **dict.fromkeys(

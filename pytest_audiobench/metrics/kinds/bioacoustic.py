@@ -125,7 +125,7 @@ KINDS = (
         "beans_macro_f1",
         "higher",
         SHARE,
-        of_labels(macro_f1_of_any),
+        of_labels(macro_f1_of_any, needs="more than there can be"),
         "BEANS-Next's macro F1: the mean over every text that is an answer or a target, so that each new wrong "
         "text lowers it.",
         sample_f1,

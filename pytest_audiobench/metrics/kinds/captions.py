@@ -9,7 +9,7 @@ from functools import partial
 from pytest_audiobench.metrics.captions import CIDER_SET, coco_bleu_of
 from pytest_audiobench.metrics.estimates import columns, mean_of, nothing, summed_kind, sums_of
 from pytest_audiobench.metrics.metric import Clusters, Estimate, MetricKind, Statistics
-from pytest_audiobench.metrics.translations import BLEU_NAMES
+from pytest_audiobench.metrics.translations import BLEU_NAMES, bleu_ends
 from pytest_audiobench.metrics.units import COSINE, SHARE
 from pytest_audiobench.stats.intervals import none
 
@@ -108,7 +108,7 @@ KINDS = (
             f"coco_bleu{order}",
             "higher",
             SHARE,
-            sums_of(f"coco_bleu{order}", BLEU_NAMES, partial(coco_bleu_of, order)),
+            sums_of(f"coco_bleu{order}", BLEU_NAMES, partial(coco_bleu_of, order), bleu_ends),
             f"COCO's corpus BLEU-{order}, 0 to 1: 1- to {order}-gram precision of all captions together, closest "
             "reference length, not smoothed, of the words that the protocol names.",
         )

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from pytest_audiobench.metrics.estimates import mean_of, summed_kind, sums_of
-from pytest_audiobench.metrics.metric import MetricKind
+from pytest_audiobench.metrics.estimates import columns, mean_of, summed_kind
+from pytest_audiobench.metrics.metric import MetricKind, Statistics
 from pytest_audiobench.metrics.units import AGREEMENT, SHARE
+from pytest_audiobench.stats.bootstrap import FEWEST_OF_LABEL, Ends, Resampling, Sums
 from pytest_audiobench.stats.intervals import Floats
 
 
@@ -21,6 +24,22 @@ def kappa(sums: Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         found: Floats = np.where(by_chance < n * n, (n * agree - by_chance) / (n * n - by_chance), np.nan)
     return found
+
+
+_NAMES = ("agree", "first", "second", "n")
+_ENDS = Ends(
+    np.array([[0.0, 1.0, 0.0, 1.0], [0.0, 0.0, 1.0, 1.0]]), np.array([[1.0, 1.0, 1.0, 1.0], [1.0, 0.0, 0.0, 1.0]])
+)
+
+
+def _rare_verdict(found: Resampling) -> str | None:
+    _, first, second, n = found.total()[0]
+    rarer = int(min(first, second, n - first, n - second))
+    return f"a verdict was given {rarer} times, {FEWEST_OF_LABEL} needed" if rarer < FEWEST_OF_LABEL else None
+
+
+def _agreement(statistics: Sequence[Statistics]) -> Sums:
+    return Sums(columns(statistics, "judge_kappa", *_NAMES), kappa, lambda own: _ENDS, _rare_verdict)
 
 
 KINDS = (
@@ -46,7 +65,7 @@ KINDS = (
         "judge_kappa",
         "higher",
         AGREEMENT,
-        sums_of("judge_kappa", ("agree", "first", "second", "n"), kappa),
+        _agreement,
         "Cohen's kappa (Cohen 1960) of the same two: (agreement - agreement by chance) / (1 - agreement by "
         "chance), by chance from the two shares of right answers. No number where both say one thing only.",
         own=lambda one: one["agree"],

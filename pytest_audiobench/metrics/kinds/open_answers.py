@@ -7,6 +7,7 @@ import numpy as np
 from pytest_audiobench.metrics.estimates import mean_of, ratio_of, summed_kind, sums_of
 from pytest_audiobench.metrics.metric import MetricKind
 from pytest_audiobench.metrics.units import SHARE
+from pytest_audiobench.stats.bootstrap import Ends
 from pytest_audiobench.stats.intervals import Floats
 
 
@@ -17,6 +18,8 @@ def _f1(sums: Floats) -> Floats:
     found: Floats = np.divide(2.0 * right, whole, out=np.full_like(whole, np.nan), where=whole > 0.0)
     return found
 
+
+_ENDS = Ends(np.array([[0.0, 1.0, 1.0]]), np.array([[1.0, 1.0, 1.0]]))
 
 KINDS = (
     MetricKind(
@@ -66,7 +69,7 @@ KINDS = (
         "question_f1",
         "higher",
         SHARE,
-        sums_of("question_f1", ("right", "answered", "answerable"), _f1),
+        sums_of("question_f1", ("right", "answered", "answerable"), _f1, lambda own: _ENDS),
         "The harmonic mean of question_precision and question_recall: 2 right / (answered + answerable). NaN "
         "where no question was answered and none has an answer.",
     ),

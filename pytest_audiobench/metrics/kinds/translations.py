@@ -9,7 +9,9 @@ from pytest_audiobench.metrics.translations import (
     CHRF_NAMES,
     CHRFPP_NAMES,
     TER_NAMES,
+    bleu_ends,
     bleu_of,
+    chrf_ends,
     chrf_of,
     chrfpp_of,
 )
@@ -20,7 +22,7 @@ KINDS = (
         "bleu",
         "higher",
         BLEU,
-        sums_of("bleu", BLEU_NAMES, bleu_of),
+        sums_of("bleu", BLEU_NAMES, bleu_of, bleu_ends),
         "Corpus BLEU (Papineni et al. 2002), 0 to 100, by sacrebleu: the geometric mean of the 1- to 4-gram "
         "precisions of all answers together, smoothed exponentially, times the brevity penalty. Its tokens are those "
         "that the protocol's signature names; numbers of different tokens cannot be compared. An empty answer adds "
@@ -41,7 +43,7 @@ KINDS = (
         "chrf",
         "higher",
         CHRF,
-        sums_of("chrf", CHRF_NAMES, chrf_of),
+        sums_of("chrf", CHRF_NAMES, chrf_of, chrf_ends),
         "Corpus chrF2 (Popović 2015), 0 to 100, by sacrebleu: the F-score (recall twice as important) of "
         "character 1- to 6-grams without spaces, averaged over the orders that both sides have. Needs no tokenizer, "
         "so it serves every language. Empty answers, or empty references, give 0.",
@@ -50,7 +52,7 @@ KINDS = (
         "chrfpp",
         "higher",
         CHRF_WORDS,
-        sums_of("chrfpp", CHRFPP_NAMES, chrfpp_of),
+        sums_of("chrfpp", CHRFPP_NAMES, chrfpp_of, chrf_ends),
         "Corpus chrF++ (Popović 2017), 0 to 100, by sacrebleu: chrF2 with 1- and 2-grams of words beside the "
         "characters' six orders. Words are what spaces divide.",
     ),

@@ -5,18 +5,24 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
+import numpy as np
+import numpy.typing as npt
+
 from pytest_audiobench.metrics.estimates import columns, nothing
 from pytest_audiobench.metrics.metric import Clusters, Estimate, MetricKind, Statistics, Whole
 from pytest_audiobench.metrics.trials import eer_interpolated, min_dcf, trial_scores
 from pytest_audiobench.metrics.units import SHARE
-from pytest_audiobench.stats.bootstrap import Table, of_rows
+from pytest_audiobench.stats.bootstrap import FEWEST, Ends, Table, of_rows
 from pytest_audiobench.stats.intervals import Floats, none
 
+_ENDS = Ends(np.array([[1.0, 1.0, math.inf], [0.0, 1.0, -math.inf]]), np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 0.0]]))
+"""One more trial that is scored as the best one of its kind, and as the worst."""
 
-def table_of(name: str, value: Callable[[Floats, Floats], float]) -> Whole:
+
+def table_of(name: str, value: Callable[[Floats, Floats], float], why: str = "") -> Whole:
     """``value`` of the scores of targets and of others, from ``target``, ``has_score`` and ``trial_score``.
 
-    None without targets, without others or without any score.
+    ``why`` says why it never has an interval, where that is so. None without targets, others or any score.
     """
 
     def whole(statistics: Sequence[Statistics]) -> Table | str:
@@ -26,9 +32,16 @@ def table_of(name: str, value: Callable[[Floats, Floats], float]) -> Whole:
             return "no trial has a score"
         if targets.all() or not targets.any():
             return f"the trials have no {'others' if targets.all() else 'targets'}"
-        return Table(found, lambda rows: value(*trial_scores(rows)))
+        return Table(found, lambda rows: value(*trial_scores(rows)), _ENDS, why or _few(targets))
 
     return whole
+
+
+def _few(targets: npt.NDArray[np.bool_]) -> str | None:
+    for count, what in ((int(targets.sum()), "targets"), (int((~targets).sum()), "others")):
+        if count < FEWEST:
+            return f"{count} {what}, {FEWEST} needed"
+    return None
 
 
 def of_trials(whole: Whole) -> Callable[[Sequence[Statistics], Clusters], Estimate]:
@@ -46,8 +59,8 @@ def of_trials(whole: Whole) -> Callable[[Sequence[Statistics], Clusters], Estima
     return estimate
 
 
-def _kind(name: str, unit: str, value: Callable[[Floats, Floats], float], about: str) -> MetricKind:
-    whole = table_of(name, value)
+def _kind(name: str, unit: str, value: Callable[[Floats, Floats], float], about: str, why: str = "") -> MetricKind:
+    whole = table_of(name, value, why)
     return MetricKind(name, "lower", unit, of_trials(whole), about=f"{about} {_TRIALS}", whole=whole)
 
 
@@ -75,6 +88,7 @@ KINDS = (
             _cost(p, norm),
             f"The least detection cost over all thresholds at a prior of {p:g}, misses and false alarms costing "
             f"1 each, {how}.",
+            "a least cost over thresholds is too low in resamples",
         )
         for name, p, norm, how in (
             ("min_dcf_p01", 0.01, 0.01, "divided by the prior (NIST, VoxCeleb)"),

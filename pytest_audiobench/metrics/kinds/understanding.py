@@ -13,9 +13,9 @@ from pytest_audiobench.metrics.keyphrases import CUTS
 from pytest_audiobench.metrics.metric import Clusters, Estimate, MetricKind, Statistics
 from pytest_audiobench.metrics.sets import SetScores, set_scores
 from pytest_audiobench.metrics.units import SHARE
-from pytest_audiobench.stats.bootstrap import Sums
+from pytest_audiobench.stats.bootstrap import FEWEST_OF_LABEL, Ends, Resampling, Sums
 from pytest_audiobench.stats.intervals import Floats, mean
-from pytest_audiobench.stats.sparse import Row, Rows
+from pytest_audiobench.stats.sparse import Row, Rows, Sparse
 
 
 def _f1(sums: Floats) -> Floats:
@@ -23,6 +23,18 @@ def _f1(sums: Floats) -> Floats:
     below = 2.0 * sums[:, 0] + sums[:, 1] + sums[:, 2]
     found: Floats = np.divide(2.0 * sums[:, 0], below, out=np.zeros(len(sums)), where=below > 0.0)
     return found
+
+
+def _ends(own: Floats) -> Ends:
+    """One more sample of which nothing is hit, and one of which all is, as large as the mean one."""
+    hits, alarms, misses = own
+    return Ends(np.array([[0.0, hits + alarms, hits + misses]]), np.array([[hits + misses, 0.0, 0.0]]))
+
+
+def _ends_at(own: Floats) -> Ends:
+    """The same of hits, kept and true phrases."""
+    _, kept, true = own
+    return Ends(np.array([[0.0, kept, true]]), np.array([[true, true, true]]))
 
 
 def _macro_f1(sums: Floats, invented: int) -> Floats:
@@ -48,7 +60,17 @@ def _by_type(statistics: Sequence[Statistics]) -> Sums | str:
         tuple(sorted((places[name], value) for name, value in one.items() if name in places and value))
         for one in statistics
     ]
-    return Sums(Rows(units, len(places)), partial(_macro_f1, invented=invented))
+    return Sums(Rows(units, len(places)), partial(_macro_f1, invented=invented), lacking=_rare_type)
+
+
+def _rare_type(found: Resampling) -> str | None:
+    assert isinstance(found.distinct, Sparse)
+    kinds = found.distinct
+    rarest = found.units
+    for first in range(0, kinds.shape[1], 3):
+        rows = kinds.rows[(kinds.columns == first) | (kinds.columns == first + 2)]
+        rarest = min(rarest, int(found.counts[np.unique(rows)].sum()))
+    return f"a type is true of {rarest} {found.what}, {FEWEST_OF_LABEL} needed" if rarest < FEWEST_OF_LABEL else None
 
 
 def _own_f1(measure: str, one: Statistics) -> float:
@@ -102,7 +124,7 @@ KINDS = (
             name,
             "higher",
             SHARE,
-            sums_of(name, [f"{measure}_{count}" for count in Counts._fields], _f1),
+            sums_of(name, [f"{measure}_{count}" for count in Counts._fields], _f1, _ends),
             f"{about} {_SLURP}",
             partial(_own_f1, measure),
         )
@@ -147,7 +169,7 @@ KINDS = (
             f"keyphrase_micro_f1_at_{cut}",
             "higher",
             SHARE,
-            sums_of(f"keyphrase_micro_f1_at_{cut}", (f"hits_{cut}", f"kept_{cut}", "keyphrases"), _micro_at),
+            sums_of(f"keyphrase_micro_f1_at_{cut}", (f"hits_{cut}", f"kept_{cut}", "keyphrases"), _micro_at, _ends_at),
             f"2 hits / (phrases kept + true phrases) over all samples. {_PHRASES}",
         )
         for cut in CUTS

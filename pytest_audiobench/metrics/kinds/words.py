@@ -15,7 +15,7 @@ from pytest_audiobench.metrics.estimates import average, columns, nothing, of_sa
 from pytest_audiobench.metrics.metric import Clusters, Estimate, MetricKind, Statistics
 from pytest_audiobench.metrics.token_errors import rate
 from pytest_audiobench.metrics.units import CHARACTER_ERRORS, SHARE, WORD_ERRORS
-from pytest_audiobench.stats.intervals import Floats, mean, none, proportion
+from pytest_audiobench.stats.intervals import Floats, linearised, none, proportion, ratio
 
 _COUNTS = ("S", "D", "I", "N")
 
@@ -23,14 +23,14 @@ _COUNTS = ("S", "D", "I", "N")
 def _of_rates(
     metric: str, prefix: str, value: Callable[[Floats], Floats], share: bool = False, most: float = math.inf
 ) -> Callable[[Sequence[Statistics], Clusters], Estimate]:
-    """The mean over samples of ``value`` of a sample's rate, at most ``most``; a share (Wilson) of ones among zeros."""
+    """The mean over samples of ``value`` of a sample's rate, at most ``most``; a share of ones among zeros."""
 
     def estimate(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
         if not statistics:
             return nothing()
         counts = columns(statistics, metric, *(f"{prefix}{name}" for name in _COUNTS))
         values = value(counts[:, :3].sum(axis=1) / np.maximum(counts[:, 3], 1.0))
-        interval = proportion(values, clusters) if share else mean(values, clusters, bounds=(0.0, most))
+        interval = proportion(values, clusters) if share else ratio(values, np.ones(len(values)), clusters, most=most)
         return Estimate(average(values.tolist()), interval.lower, interval.upper, len(values), interval.method)
 
     return estimate
@@ -76,22 +76,26 @@ def _rates(metric: str, prefix: str, unit: str, token: str) -> Iterator[MetricKi
 
 
 def _information_lost(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
-    """1 - H/N × H/P over sums of hits H, reference words N and words said P; t × the delta method's standard error."""
+    """1 - H/N × H/P over sums of hits H, reference words N and words said P."""
     if not statistics:
         return nothing()
     replaced, deleted, inserted, words = columns(statistics, "wil", *_COUNTS).T
-    hits, said = words - replaced - deleted, words - deleted + inserted
-    total_words, total_said, total_hits = float(words.sum()), float(said.sum()), float(hits.sum())
-    if total_words + total_said == 0.0:
+    counts = np.stack([words - replaced - deleted, words, words - deleted + inserted], axis=1)
+    if counts.sum() == 0.0:
         return Estimate(math.nan, None, None, len(words), none("neither references nor answers hold words").method)
-    if total_hits == 0.0:
-        kept, moves = 0.0, np.zeros_like(words)
-    else:
-        kept = total_hits * total_hits / (total_words * total_said)
-        moves = kept * (2.0 * hits / total_hits - words / total_words - said / total_said)
-    # How much each sample moves the value, about the value: their mean is the value, and so is their standard error.
-    interval = mean(1.0 - kept - len(words) * moves, clusters, bounds=(0.0, 1.0))
-    return Estimate(1.0 - kept, interval.lower, interval.upper, len(words), interval.method)
+    long = max(float(words.mean()), 1.0)
+    ends = np.array([long, long, long]), np.array([0.0, long, long])
+    interval = linearised(counts, _lost_of, ends, clusters)
+    return Estimate(_lost_of(counts.sum(axis=0))[0], interval.lower, interval.upper, len(words), interval.method)
+
+
+def _lost_of(sums: Floats) -> tuple[float, Floats]:
+    """1 - H/N × H/P of (H, N, P), and its slopes."""
+    hits, words, said = map(float, sums)
+    if hits == 0.0:
+        return 1.0, np.zeros(3)
+    kept = hits * hits / (words * said)
+    return 1.0 - kept, -kept * np.array([2.0 / hits, -1.0 / words, -1.0 / said])
 
 
 def _lost(sums: Floats) -> Floats:

@@ -1,0 +1,89 @@
+"""``audiobench power BASELINE|RUN``."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from pytest_audiobench.cli._holding import add_output, add_terms, put
+
+HELP = "how small a drop each eval can see, and how many samples a given drop needs"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("baseline", metavar="BASELINE|RUN", help="a baseline's file, or a run's folder or name")
+    parser.add_argument("--drop", metavar="MARGIN", required=True, help="the drop to be seen, such as 2pp")
+    parser.add_argument("--metric", metavar="NAME", help="the metric (default: each eval's first)")
+    add_terms(parser)
+    parser.add_argument("--against", metavar="BASELINE|RUN", help="another run, to count what differs in")
+    parser.add_argument(
+        "--flips", metavar="SHARE", type=share, help="samples whose score changes for no reason (default 2%%)"
+    )
+    parser.add_argument("--power", metavar="SHARE", type=share, default=0.8, help="how surely (default 0.8)")
+    parser.add_argument("--lines", metavar="N", type=lines, help="lines that share alpha (default: the evals)")
+    parser.add_argument("--model", metavar="PATTERN", default="*", help="only models of this alias (default: all)")
+    parser.add_argument(
+        "--reports", metavar="FOLDER", type=Path, default=Path("reports"), help="where runs lie that are named alone"
+    )
+    add_output(parser)
+
+
+def share(text: str) -> float:
+    """``2%`` or ``0.02``. Raises argparse's error for what is no share."""
+    try:
+        value = float(f"{text[:-1]}e-2" if text.endswith("%") else text)
+    except ValueError:
+        value = -1.0
+    if not 0.0 <= value < 1.0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no share: write 2% or 0.02, from 0 to below 1")
+    return value
+
+
+def lines(text: str) -> int:
+    """A number of lines. Raises argparse's error for what is none."""
+    if not text.isascii() or not text.isdigit() or not 0 < int(text[:9]) == int(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of lines: write 1 or more")
+    return int(text)
+
+
+def run(args: argparse.Namespace) -> int:
+    """0. Raises UsageError for what cannot be read, an eval or a metric that is not there, and a drop that is none."""
+    from pytest_audiobench.comparing.power_texts import text as shown
+    from pytest_audiobench.comparing.sources import baseline_from
+    from pytest_audiobench.errors import UsageError
+    from pytest_audiobench.gate.margins import read_margin
+    from pytest_audiobench.gate.patterns import matches
+    from pytest_audiobench.gate.power import Asked, power_of
+
+    for text in (args.drop, args.max_drop):
+        read_margin(text)
+    if not args.alpha < args.power:
+        raise UsageError(f"a power of {args.power:g} is chance alone at alpha {args.alpha:g}: ask for 0.8, say")
+    if args.against is not None and args.flips is not None:
+        raise UsageError("flips are counted by --against or given by --flips: leave one away")
+    source = baseline_from(args.baseline, args.reports, Path(), texts=False)
+    other = baseline_from(args.against, args.reports, Path(), texts=False) if args.against is not None else None
+    sides = [
+        side
+        for alias, contents in source.models.items()
+        if matches(args.model, alias)
+        for eval_, side in contents.sides.items()
+        if matches(args.eval, eval_)
+    ]
+    if not sides:
+        raise UsageError(f"no eval of {source.source} matches {args.eval!r} by a model that matches {args.model!r}")
+    if args.metric is not None:
+        having = [side for side in sides if args.metric in side.metrics.get(side.headline, ())]
+        if not having:
+            measured = dict.fromkeys(name for side in sides for name in side.metrics.get(side.headline, ()))
+            raise UsageError(f"no eval here measures {args.metric!r}; they measure {', '.join(measured)}")
+        sides = having
+    asked = Asked(args.drop, args.max_drop, args.metric, args.alpha, args.lines or len(sides), args.power, args.flips)
+    found, notes = [], []
+    for side in sides:
+        against = None if other is None else other.side(side.eval, side.model)
+        if other is not None and against is None:
+            notes.append(f"{other.source} has no eval {side.eval}: its flips are not counted")
+        found.append(power_of(side, against, asked))
+    put(shown(found, asked, notes, args.format), notes if args.format in ("csv", "json") else (), None)
+    return 0

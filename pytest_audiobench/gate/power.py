@@ -1,0 +1,270 @@
+"""How small a drop of each eval the gate can see, and how many samples it would take to see a given one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.gate.margins import margin_of, point
+from pytest_audiobench.gate.pairing import paired
+from pytest_audiobench.metrics.drops import drop_of, moved
+from pytest_audiobench.metrics.metric import MetricKind, Statistics
+from pytest_audiobench.metrics.registry import metric_kind
+from pytest_audiobench.metrics.units import FRACTIONS, RANGES
+from pytest_audiobench.runs.sides import Side
+from pytest_audiobench.stats.drops import Question
+from pytest_audiobench.stats.intervals import Floats, standard_error
+from pytest_audiobench.stats.power import (
+    fewest,
+    flips_detectable,
+    flips_needed,
+    t_detectable,
+    t_power,
+    two_shares_needed,
+)
+from pytest_audiobench.stats.quantiles import t_quantile
+
+ASSUMED_FLIPS = 0.02
+"""The share of flips where nothing says how many there are."""
+MOST_TIMES = 100
+"""Times the present samples from which on more of them are no remedy."""
+
+
+class Asked(NamedTuple):
+    """The drop to be seen and the gate's terms, as written: ``lines`` share ``alpha``.
+
+    ``metric`` is each eval's headline unless named; ``flips`` the share of samples whose score is taken to change for
+    no reason, whatever the model's noise floor says.
+    """
+
+    drop: str
+    margin: str
+    metric: str | None = None
+    alpha: float = 0.05
+    lines: int = 1
+    power: float = 0.8
+    flips: float | None = None
+
+
+@dataclass(frozen=True)
+class Power:
+    """What an eval can see.
+
+    ``n`` samples (times epochs) in ``clusters`` (None: each its own). ``flips`` is the share of samples whose score
+    changes between two runs of one model, and ``flips_from`` where that is known from. ``detectable`` is the least drop
+    that is called a regression with the asked power at ``n``, ``needed`` the samples for the asked drop, and
+    ``unpaired`` those on each side were they not the same samples; each None where there is none, and ``note`` says
+    why. Drops are in ``unit``.
+    """
+
+    eval: str
+    model: str
+    metric: str
+    unit: str
+    n: int
+    clusters: int | None
+    flips: float | None
+    flips_from: str
+    drop: float
+    margin: float
+    detectable: float | None
+    needed: int | None
+    unpaired: int | None
+    note: str
+
+
+class _Samples(NamedTuple):
+    """The baseline's: statistics, clusters where they repeat, and what makes pairs differ."""
+
+    own: Sequence[Statistics]
+    clusters: Sequence[Hashable] | None
+    flips: float | None
+    flips_from: str
+    variance: float | None
+    """That of a paired difference at n, where pairs were measured."""
+
+
+def power_of(side: Side, against: Side | None, asked: Asked) -> Power:
+    """What the gate can see of ``side``'s eval; ``against`` is another run of it, in which flips are counted.
+
+    Raises UsageError for a metric that the headline does not measure, and for a drop or a margin that it cannot have.
+    """
+    names = side.metrics.get(side.headline, ())
+    name = asked.metric or next(iter(names), "")
+    if name not in names:
+        raise UsageError(f"{side.eval} does not measure {name} by {side.headline}; it measures {', '.join(names)}")
+    kind = metric_kind(name)
+    drop = margin_of(asked.drop, kind)
+    margin = margin_of(asked.margin, kind) if point(kind) is not None or "pp" not in asked.margin else 0.0
+    samples = _samples(side, against, kind, asked)
+    question = Question(margin, asked.alpha, asked.alpha / asked.lines, asked.power)
+    detectable, needed, why = _found(kind, samples, drop, question)
+    before = kind.estimate(samples.own, None).value
+    return Power(
+        eval=side.eval,
+        model=side.model,
+        metric=name,
+        unit=kind.unit,
+        n=len(samples.own),
+        clusters=None if samples.clusters is None else len(set(samples.clusters)),
+        flips=samples.flips,
+        flips_from=samples.flips_from,
+        drop=drop,
+        margin=margin,
+        detectable=detectable,
+        needed=needed,
+        unpaired=_unpaired(kind, samples.own, before, drop, question),
+        note=why or _advice(len(samples.own), samples.flips, needed),
+    )
+
+
+def _found(
+    kind: MetricKind, samples: _Samples, drop: float, question: Question
+) -> tuple[float | None, int | None, str]:
+    """The detectable drop, the samples that ``drop`` needs, and why one is not there."""
+    n = len(samples.own)
+    within = "" if drop > question.margin else "the drop is within the margin: no number of samples shows it"
+    if n < 2:
+        return None, None, "fewer than 2 samples"
+    if samples.clusters is None and samples.flips is not None and _are_answers(kind, samples.own):
+        seen = flips_detectable(n, samples.flips, question)
+        needed = None if within else flips_needed(drop, samples.flips, question)
+    else:
+        spread = _spread(kind, samples)
+        if isinstance(spread, str):
+            return None, None, spread
+        seen = spread.detectable(question)
+        needed = None if within else spread.needed(drop, question)
+    return seen, needed, within or ("" if seen is not None else "too few samples to call any drop a regression")
+
+
+class _Spread(NamedTuple):
+    """What varies in the differences of ``n`` pairs in ``units``: the variance of their mean, of flips alone.
+
+    A drop adds its own: it is taken to come from samples that lose all they can, ``span`` each, ``design`` times as
+    uneven as clusters make it.
+    """
+
+    variance: float
+    span: float
+    design: float
+    n: int
+    units: int
+
+    def effect(self, drop: float, margin: float) -> float:
+        """By how many standard deviations of a unit's difference ``drop`` exceeds ``margin``."""
+        own = self.design * drop * (self.span - drop) / self.n if math.isfinite(self.span) else 0.0
+        return (drop - margin) / math.sqrt(max(self.variance + own, 1e-300) * self.units)
+
+    def detectable(self, question: Question) -> float | None:
+        """The least drop that is seen with the asked power."""
+        low, high = question.margin, self.span
+        if not math.isfinite(high):
+            reach = t_detectable(self.units, question.level, question.power, sides=1)
+            return question.margin + reach * math.sqrt(self.variance * self.units)
+        if not self._seen(high, self.units, question):
+            return None
+        while high - low > 1e-4 * self.span:
+            middle = (low + high) / 2.0
+            low, high = (low, middle) if self._seen(middle, self.units, question) else (middle, high)
+        return high
+
+    def needed(self, drop: float, question: Question) -> int | None:
+        """The samples, in clusters as they are now, that see ``drop``."""
+        units = fewest(lambda count: self._seen(drop, count, question))
+        return None if units is None else math.ceil(units * self.n / self.units)
+
+    def _seen(self, drop: float, units: int, question: Question) -> bool:
+        return t_power(self.effect(drop, question.margin), units, question.level, sides=1) >= question.power
+
+
+def _spread(kind: MetricKind, samples: _Samples) -> _Spread | str:
+    n, units = len(samples.own), len(set(samples.clusters)) if samples.clusters is not None else len(samples.own)
+    if units < 2:
+        return "1 cluster, 2 needed"
+    least, most = (0.0, 1.0) if kind.unit in FRACTIONS else RANGES.get(kind.unit, (0.0, math.inf))
+    residuals = _residuals(kind, samples.own)
+    design = 1.0
+    if residuals is not None and samples.clusters is not None and (alone := standard_error(residuals)) > 0.0:
+        # Pairs of one cluster change together no less than they score alike.
+        design = max(1.0, (standard_error(residuals, samples.clusters) / alone) ** 2)
+    variance = samples.variance
+    if variance is None:
+        if residuals is None or samples.flips is None:
+            return f"how {kind.name} varies between runs is not known from one: give --against RUN"
+        # A flip turns a right or wrong answer; of other scores it is taken to draw another sample's.
+        each = 1.0 if _are_answers(kind, samples.own) else 2.0 * float(residuals.var())
+        variance = samples.flips * each * design / n
+    return _Spread(variance, most - least, design, n, units)
+
+
+def _samples(side: Side, against: Side | None, kind: MetricKind, asked: Asked) -> _Samples:
+    reading = side.headline
+    kept = [(row, found) for row in side.rows if (found := row.scores.get(reading)) is not None]
+    names = [row.cluster or row.sample_id for row, _ in kept]
+    own, clusters = [found for _, found in kept], names if len(set(names)) < len(names) else None
+    if against is None:
+        if asked.flips is not None:
+            return _Samples(own, clusters, asked.flips, "given", None)
+        if side.noise is not None:
+            return _Samples(own, clusters, 1.0 - float(side.noise["same_answers"]), "the model's noise floor", None)
+        return _Samples(own, clusters, ASSUMED_FLIPS, "assumed", None)
+    pairs = paired(side, against, reading).rows
+    if not pairs:
+        raise UsageError(f"{side.eval}: the run it is held against shares no sample with it")
+    before, after = (
+        [found for row in rows if (found := row.scores[reading]) is not None] for rows in zip(*pairs, strict=True)
+    )
+    changes = [moved(kind, *one) for one in zip(before, after, strict=True)]
+    # What is net of both ways is a drop, and no flip.
+    flips = 2.0 * min(changes.count(1), changes.count(-1)) / len(pairs)
+    of = [row.cluster or row.sample_id for row, _ in pairs]
+    drop = drop_of(kind, before, after, of if len(set(of)) < len(of) else None, Question(0.0))
+    variance = None
+    if drop.lower is not None and drop.upper is not None:
+        reach = t_quantile(0.975, max(1, len(set(of)) - 1))
+        variance = ((drop.upper - drop.lower) / 2.0 / reach) ** 2 * len(pairs) / max(1, len(own))
+    return _Samples(own, clusters, flips, "measured between the two", variance)
+
+
+def _residuals(kind: MetricKind, own: Sequence[Statistics]) -> Floats | None:
+    """By how much each sample moves the ratio times n; None where the metric is no ratio of sums."""
+    if kind.parts is None:
+        return None
+    tops, wholes = np.array([kind.parts(one) for one in own], dtype=np.float64).T
+    total = float(wholes.sum())
+    if not total > 0.0:
+        return None
+    found: Floats = (tops - tops.sum() / total * wholes) * len(wholes) / total
+    return found
+
+
+def _are_answers(kind: MetricKind, statistics: Sequence[Statistics]) -> bool:
+    return kind.parts is not None and all(kind.parts(one) in ((0.0, 1.0), (1.0, 1.0)) for one in statistics)
+
+
+def _unpaired(
+    kind: MetricKind, own: Sequence[Statistics], before: float, drop: float, question: Question
+) -> int | None:
+    after = before - drop if kind.direction == "higher" else before + drop
+    if not _are_answers(kind, own) or not 0.0 <= after <= 1.0 or question.margin > 0.0:
+        return None
+    # One-sided at the level is two-sided at twice it.
+    return math.ceil(two_shares_needed(before, after, min(1.0, 2.0 * question.level), question.power))
+
+
+def _advice(n: int, flips: float | None, needed: int | None) -> str:
+    if needed is not None and needed <= MOST_TIMES * n:
+        return ""
+    share = "" if flips is None else f": {100.0 * flips:.3g} % of the scores flip for no reason"
+    return f"more samples are no remedy{share}; ask for a larger drop, or steady the answers (greedy decoding, epochs)"
+
+
+def plain(one: Power) -> Mapping[str, object]:
+    """The row as plain values, for CSV and JSON."""
+    return dict(vars(one))

@@ -1,0 +1,161 @@
+"""Power: how probably a drop is called a regression, how large a drop can be seen, and how many samples that takes.
+
+Of paired scores: Student's t on the differences, by the noncentral t distribution. Of right and wrong answers of
+independent samples: the gate's own test (``mcnemar.py``), by enumeration of how many pairs become worse and better.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from pytest_audiobench.stats.distributions import beta_cdf
+from pytest_audiobench.stats.drops import Question
+from pytest_audiobench.stats.mcnemar import Flips
+from pytest_audiobench.stats.quantiles import normal_quantile, t_quantile
+
+MOST = 10_000_000
+"""Samples beyond which no number is sought."""
+_STEPS = 800
+_OUT_OF_RANGE = 4.5
+_WITHIN = 0.002
+"""How near to the exact number of samples a search ends, as a share: power is no smooth function of it."""
+
+
+def t_power(effect: float, count: int, alpha: float = 0.05, sides: int = 2) -> float:
+    """The power of the t test of ``count`` >= 2 pairs whose mean difference is ``effect`` standard deviations.
+
+    One-sided (``sides`` = 1) it tests for more than 0. Cohen 1988, chapter 2; statsmodels' ``TTestPower``.
+    """
+    reached, shift = t_quantile(1.0 - alpha / sides, count - 1), effect * math.sqrt(count)
+    power = noncentral_t_tail(reached, count - 1, shift)
+    return power + noncentral_t_tail(reached, count - 1, -shift) if sides == 2 else power
+
+
+def t_detectable(count: int, alpha: float = 0.05, power: float = 0.8, sides: int = 2) -> float:
+    """The mean difference, in standard deviations, that ``count`` >= 2 pairs see with ``power`` > ``alpha``."""
+    return _least(lambda effect: t_power(effect, count, alpha, sides) >= power, 1.0)
+
+
+def two_shares_needed(before: float, after: float, alpha: float = 0.05, power: float = 0.8) -> float:
+    """Samples on each side to tell two shares apart two-sided, if they were not the same samples.
+
+    By Cohen's h, 2 asin √p - 2 asin √q (Cohen 1988, chapter 6). Infinite for equal shares.
+    """
+    h = abs(2.0 * math.asin(math.sqrt(before)) - 2.0 * math.asin(math.sqrt(after)))
+    reached = normal_quantile(1.0 - alpha / 2.0)
+
+    def seen(shift: float) -> bool:
+        tails = (math.erfc((reached + side * shift) / math.sqrt(2.0)) / 2.0 for side in (-1.0, 1.0))
+        return sum(tails) >= power
+
+    return 2.0 * (_least(seen, 1.0) / h) ** 2 if h else math.inf
+
+
+def noncentral_t_tail(t: float, degrees: int, shift: float) -> float:
+    """P(T > t) of the noncentral t distribution with ``degrees`` >= 1 and noncentrality ``shift``.
+
+    T is (Z + shift) / S with S² a chi-square over its degrees: Simpson's rule over S, exact to 1e-9.
+    """
+    half = degrees / 2.0
+    log_norm = math.log(2.0) + half * math.log(half) - math.lgamma(half)
+    reach = 10.0 / math.sqrt(2.0 * degrees)
+    first, last = max(0.0, 1.0 - reach), 1.0 + reach
+    width = (last - first) / _STEPS
+
+    def at(s: float) -> float:
+        if s <= 0.0:
+            return math.exp(log_norm) * 0.5 * math.erfc(-shift / math.sqrt(2.0)) if degrees == 1 else 0.0
+        density = math.exp(log_norm + (degrees - 1.0) * math.log(s) - half * s * s)
+        return density * 0.5 * math.erfc((t * s - shift) / math.sqrt(2.0))
+
+    total = at(first) + at(last)
+    total += sum((4.0 if step % 2 else 2.0) * at(first + step * width) for step in range(1, _STEPS))
+    return min(1.0, total * width / 3.0)
+
+
+def flips_power(pairs: int, drop: float, flips: float, question: Question) -> float:
+    """The power of the gate's test of ``pairs`` independent right or wrong answers, of which ``flips`` (a share) change
+    for no reason, as many for the better as for the worse, while ``drop`` (a share) more become wrong.
+
+    Exact but for 1 outcome in 100,000: over the numbers that become better, of how many then become worse.
+    """
+    better = flips / 2.0
+    worse = min(better + drop, 1.0 - better)
+    centre, spread = pairs * better, math.sqrt(pairs * better * (1.0 - better))
+    first = max(0, math.floor(centre - _OUT_OF_RANGE * spread))
+    last = min(pairs, math.ceil(centre + _OUT_OF_RANGE * spread))
+    total, needed = 0.0, _worse_needed(pairs, first, question)
+    for found in range(first, last + 1):
+        while needed <= pairs - found and Flips(pairs, needed, found).p(question.margin) > question.level:
+            needed += 1
+        total += _exactly(found, pairs, better) * _at_least(needed, pairs - found, worse / (1.0 - better))
+    return min(1.0, total)
+
+
+def flips_detectable(pairs: int, flips: float, question: Question) -> float | None:
+    """The least drop that :func:`flips_power` sees with the asked power; None where even all wrong would not do."""
+    if flips_power(pairs, 1.0 - flips, flips, question) < question.power:
+        return None
+    low, high = question.margin, 1.0 - flips
+    while high - low > 1e-4:
+        middle = (low + high) / 2.0
+        low, high = (low, middle) if flips_power(pairs, middle, flips, question) >= question.power else (middle, high)
+    return high
+
+
+def flips_needed(drop: float, flips: float, question: Question) -> int | None:
+    """The pairs at which :func:`flips_power` sees ``drop``; None where it is within the margin, or for too many."""
+    if drop <= question.margin:
+        return None
+    return fewest(lambda pairs: flips_power(pairs, drop, flips, question) >= question.power)
+
+
+def fewest(enough: Callable[[int], bool], least: int = 2) -> int | None:
+    """The least number from which on there is ``enough``, to 2 in 1,000; None beyond ten million."""
+    high = least
+    while not enough(high):
+        if high >= MOST:
+            return None
+        high *= 2
+    low = high // 2
+    while high - low > max(1.0, _WITHIN * high):
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def _least(enough: Callable[[float], bool], high: float) -> float:
+    while not enough(high):
+        high *= 2.0
+    low = 0.0
+    for _ in range(50):
+        middle = (low + high) / 2.0
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def _worse_needed(pairs: int, better: int, question: Question) -> int:
+    few, many = 0, pairs - better + 1
+    while few < many:
+        worse = (few + many) // 2
+        if worse <= pairs - better and Flips(pairs, worse, better).p(question.margin) > question.level:
+            few = worse + 1
+        else:
+            many = worse
+    return few
+
+
+def _exactly(count: int, trials: int, share: float) -> float:
+    if share <= 0.0:
+        return float(count == 0)
+    log = math.lgamma(trials + 1) - math.lgamma(count + 1) - math.lgamma(trials - count + 1)
+    return math.exp(log + count * math.log(share) + (trials - count) * math.log1p(-share))
+
+
+def _at_least(count: int, trials: int, share: float) -> float:
+    if count <= 0:
+        return 1.0
+    if count > trials or share <= 0.0:
+        return 0.0
+    return 1.0 if share >= 1.0 else beta_cdf(share, float(count), trials - count + 1.0)

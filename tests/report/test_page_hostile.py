@@ -1,0 +1,94 @@
+"""Hostile texts in every field of a sample, and a look in a real browser for anything that ran. Needs Chromium."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_audiobench.report import html, run_files
+from pytest_audiobench.report.excerpts import ENDING
+from pytest_audiobench.report.lines import write_lines
+from pytest_audiobench.report.parts import FOLDER
+
+OWNED = "window.owned = 1"
+TEXTS = {
+    "tags": f"<script>{OWNED}</script></script><script>{OWNED}</script><!--<script>",
+    "handlers": f'"><img src=x onerror="{OWNED}"><svg onload="{OWNED}"><body onpageshow={OWNED}>',
+    "links": f"javascript:{OWNED} data:text/html,<script>{OWNED}</script> <a href='javascript:{OWNED}'>x</a>",
+    "ends": f"</title></style></textarea></noscript>]]>--><iframe srcdoc='<script>{OWNED}</script>'></iframe>",
+    "templates": "{{data}} {{script}} ${alert(1)} \\u003cscript\\u003e \\",
+    "unseen": "nul\x00 bell\x07 \x1b[31m \u202eturned\u202c \u2066x\u2069 a\u2028b\u2029c \ufeff",
+    "halves": "half \ud800 pair \udfff other \udc00\ud800",
+    "word": "w" * 1_000_000,
+    "proto": "__proto__",
+}
+
+
+def everywhere(bad: str) -> Any:
+    """Puts ``bad`` into each field of a sample's rows of predictions."""
+
+    def amend(number: int, row: dict[str, Any]) -> None:
+        row |= {"sample_id": bad + str(number), "question": bad, "choices": [bad, "x", bad], "reference": bad}
+        row |= {"references": [bad, f"{bad}."], "metadata": {bad: bad, "__proto__": bad}, "stage": bad}
+        row |= {"prompt": [[bad, [0, bad, f"{bad} {bad}"]]], "usage": {bad: bad}}
+        row["outputs"] = [{"text": bad, "finish": bad}]
+        row["error"] = bad if number else None
+        row["audio"] = [{"source": bad, "key": bad, "duration_s": 1.0, "truncated_s": 0.5}]
+
+    return amend
+
+
+def page_of(runs: Any, bad: str) -> Path:
+    name = bad[:5_000].encode(errors="replace").decode()
+    answers = [(bad, "parsed", False)] * 2
+    item = runs.item(0, name, answers, model=name, suite=name, groups={name: bad}, amend=everywhere(bad))
+    folder = runs.begun(item)
+    for kind in ("processed", "scored"):
+        (path,) = folder.glob(f"{FOLDER}/*.{kind}.jsonl")
+        rows = [row | {"sample_id": bad + row["sample_id"][-1]} for row in run_files.read_lines(path)]
+        write_lines(path, [row | ({"value": bad} if kind == "processed" else {"cluster": bad}) for row in rows])
+    sound = {"eval": item.eval, "model": item.model, "sample_id": f"{bad}0", "clip": 0, "rank": 0}
+    sound |= {"seconds": 1.0, "whole_s": 2.0, "mp3": base64.b64encode(b"<script>no sound").decode()}
+    write_lines(folder / FOLDER / f"1{ENDING}", [sound])
+    record = run_files.collect(folder, runs.heading())
+    before = {"status": "parsed", "scores": {"correct": 1.0}, "text": bad, "failures": [bad]}
+    owner = {"eval": item.eval, "model": item.model, "epoch": 0, "reading": "letters", "change": "worse"}
+    rows = [owner | {"sample_id": f"{bad}{number}", "before": before} for number in range(2)]
+    write_lines(folder / run_files.COMPARED_FILE, rows)
+    return html.write_page(folder, record)
+
+
+@pytest.mark.parametrize("bad", TEXTS.values(), ids=TEXTS)
+def test_nothing_of_a_sample_runs_or_becomes_markup(runs: Any, opened: Any, bad: str) -> None:
+    path = page_of(runs, bad)
+    assert path.stat().st_size < 3_000_000
+    page = opened(path)
+    cards = page.samples()
+    page.page.evaluate("for (const one of document.querySelectorAll('#card details')) one.open = true")
+    page.page.evaluate("for (const one of document.querySelectorAll('#card .expand')) one.click()")
+    page.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    page.page.evaluate("addEventListener('click', (event) => event.preventDefault()); document.links[0].click()")
+    shown = page.page.locator("#samples")
+    assert len(cards) == 2
+    assert page.page.evaluate("typeof window.owned") == "undefined"
+    assert shown.locator("script, img, svg, iframe, object, embed, link, style, a, [onerror], [onload]").count() == 0
+    assert not page.page.evaluate("Object.getOwnPropertyNames(Object.prototype).some((name) => name.includes('owned'))")
+    assert [one for one in page.complaints if "decode" not in one] == []
+    assert page.page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def test_a_hostile_address_is_taken_for_text(runs: Any, opened: Any) -> None:
+    path = runs.page(runs.item(0, "a", [("(a) cat", "parsed", True)]))
+    page = opened(path)
+    for address in (
+        "#sample=<img src=x onerror=alert(1)>&q=<script>",
+        "#answer=__proto__&read=constructor",
+        "#=%E0%A4%A",
+    ):
+        page.page.goto("about:blank")
+        page.page.goto(path.as_uri() + address)
+        assert page.page.locator("#samples script, #samples img").count() == 0
+    assert page.complaints == []
