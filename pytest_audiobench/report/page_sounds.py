@@ -9,9 +9,10 @@ from typing import NamedTuple, TypeAlias
 
 from pytest_audiobench.report.excerpts import BUDGET_BYTES, ENDING, LONGEST_S
 from pytest_audiobench.report.lines import read_lines
+from pytest_audiobench.report.page_rows import LONGEST_NAME
 
 Key: TypeAlias = tuple[str, str, str]
-"""Eval, model and sample id."""
+"""Eval, model and sample id, as far as the page holds it."""
 
 
 class Sound(NamedTuple):
@@ -39,9 +40,9 @@ class PageSounds:
                 "This page holds no sound: --ab-report-audio flips, or all, puts excerpts on it where the audio is on "
                 "the machine that asks."
             )
-        beyond = f" {self.left_out} more clips did not fit." if self.left_out else ""
+        beyond = f" {self.left_out} more did not fit." if self.left_out else ""
         return (
-            f"Of {len(self.of)} samples the sound is on this page, as the model was played it, in mono and MP3, "
+            f"Of {len(self.of)} {'sample' if len(self.of) == 1 else 'samples'} the sound is on this page, as the model was played it, in mono and MP3, "
             f"{LONGEST_S:g} s of a clip at most.{beyond} --ab-report-audio chooses whose."
         )
 
@@ -66,7 +67,7 @@ def page_sounds(parts: Path, budget_bytes: int = BUDGET_BYTES) -> PageSounds:
                 continue
             left -= len(text)
             found.data[text] = len(found.data)
-        key = (str(row["eval"]), str(row["model"]), str(row["sample_id"]))
+        key = (str(row["eval"]), str(row["model"]), str(row["sample_id"])[:LONGEST_NAME])
         sound = Sound(int(row["clip"]), found.data[text], float(row["seconds"]), float(row["whole_s"]))  # type: ignore[call-overload, arg-type]
         found.of.setdefault(key, []).append(sound)
     return found
