@@ -201,8 +201,8 @@ def test_a_sound_is_played_and_drawn_by_the_browser(runs: Any, opened: Any) -> N
     )
     assert brightest == pytest.approx(0.125, abs=0.03)
     page.page.locator("body").press("p")
-    page.page.wait_for_timeout(300)
-    assert page.page.locator("#card audio").evaluate("audio => audio.currentTime") > 0
+    played = "audio => new Promise((done) => { audio.ontimeupdate = () => audio.currentTime > 0 && done(true); })"
+    assert page.page.locator("#card audio").evaluate(played)
     assert page.complaints == []
 
 
