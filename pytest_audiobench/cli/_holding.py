@@ -36,6 +36,16 @@ def level(text: str) -> float:
     return value
 
 
+def place(text: str) -> Path:
+    """A file that can be written. Raises argparse's error before any work is done where its folder is not there."""
+    path = Path(text)
+    if path.is_dir() or not path.parent.is_dir():
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is a folder: name a file" if path.is_dir() else f"there is no folder {str(path.parent)!r}"
+        )
+    return path
+
+
 def names(text: str) -> tuple[str, ...]:
     """The names in a list with commas."""
     return tuple(name for one in text.split(",") if (name := one.strip()))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from pytest_audiobench.cli._holding import COMPONENTS, add_output, add_terms, names, put
+from pytest_audiobench.cli._holding import COMPONENTS, add_output, add_terms, names, place, put
 
 HELP = "hold runs or baselines against the first of them, sample by sample"
 
@@ -39,7 +39,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="exit with 1 when a line regressed, with 6 when none did and something could not be compared",
     )
     add_output(parser)
-    parser.add_argument("--out", metavar="FILE", type=Path, help="write it into this file")
+    parser.add_argument("--out", metavar="FILE", type=place, help="write it into this file")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -49,14 +49,13 @@ def run(args: argparse.Namespace) -> int:
     from pytest_audiobench.comparing.lines import NONE, Chosen
     from pytest_audiobench.comparing.texts import remarks, text
     from pytest_audiobench.gate.margins import read_margin
+    from pytest_audiobench.runs.collector import patient
 
     read_margin(args.max_drop)
     groups = tuple(name for name in names(args.groups) if name != NONE)
-    found = contenders(args.sides, args.reports, args.model, args.eval)
-    made = compare(
-        found,
-        Chosen(names(args.metrics), names(args.protocols), groups),
-        Rules(args.alpha, args.max_drop, args.allow_mismatch),
-    )
+    chosen = Chosen(names(args.metrics), names(args.protocols), groups)
+    with patient():
+        found = contenders(args.sides, args.reports, args.model, args.eval)
+        made = compare(found, chosen, Rules(args.alpha, args.max_drop, args.allow_mismatch))
     put(text(made, args.format), remarks(made) if args.format in ("csv", "json") else (), args.out)
     return made.exit_status() if args.gate else 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from pytest_audiobench.cli._holding import add_output, add_terms, names, put
+from pytest_audiobench.cli._holding import add_output, add_terms, names, place, put
 
 HELP = "follow one model over its runs, by step or time: curves, the best, the last, significant drops"
 
@@ -29,7 +29,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="where a name has its step, such as 'step-(\\d+)' (default: by words)",
     )
     add_output(parser)
-    parser.add_argument("--out", metavar="FILE", type=Path, help="write it into this file; a page with curves: x.html")
+    parser.add_argument("--out", metavar="FILE", type=place, help="write it into this file; a page with curves: x.html")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -41,11 +41,14 @@ def run(args: argparse.Namespace) -> int:
     from pytest_audiobench.comparing.track_page import write_page
     from pytest_audiobench.comparing.track_texts import text
     from pytest_audiobench.gate.margins import read_margin
+    from pytest_audiobench.runs.collector import patient
 
     read_margin(args.max_drop)
     find = by_pattern(args.step) if args.step else by_words
-    found, model, notes = points(args.places, args.model, find, args.order)
-    made = track(model, found, Wanted(Chosen(names(args.metric)), args.eval, args.alpha, args.max_drop), notes)
+    wanted = Wanted(Chosen(names(args.metric)), args.eval, args.alpha, args.max_drop)
+    with patient():
+        found, model, notes = points(args.places, args.model, find, args.order)
+        made = track(model, found, wanted, notes)
     page = args.out is not None and args.out.suffix.lower() in (".html", ".htm")
     if page:
         write_page(args.out, made)

@@ -30,6 +30,14 @@ def drop(held: RegressionRecord) -> tuple[str, str, str]:
     return amount(held.drop, held.unit), between_, f"{held.worse} / {held.better}"
 
 
+def answers(owner: str, shares: Mapping[str, float | None]) -> str:
+    """``answered in bundled/digits A: 97.5 %, B: 38.8 %``: nothing where all were; the shares are by who answered."""
+    if all(share in (None, 1.0) for share in shares.values()):
+        return ""
+    told = (f"{name}: {100.0 * share:.1f} %" for name, share in shares.items() if share is not None)
+    return f"answered in {owner} {', '.join(told)}"
+
+
 def between(lower: float | None, upper: float | None, unit: str) -> str:
     return "" if lower is None or upper is None else f"{amount(lower, unit)} to {amount(upper, unit)}"
 
@@ -73,4 +81,7 @@ def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 def wrapped(line: str, indent: str = "  ") -> list[str]:
     """``line`` in lines that fit, with nothing in it that a terminal would obey."""
-    return textwrap.wrap(printable(line), WIDTH, subsequent_indent=indent, break_on_hyphens=False) or [""]
+    # A number stays with its sign: no line is broken at a space that does not break.
+    text = printable(line).replace(" %", "\N{NO-BREAK SPACE}%")
+    found = textwrap.wrap(text, WIDTH, subsequent_indent=indent, break_on_hyphens=False)
+    return [one.replace("\N{NO-BREAK SPACE}%", " %") for one in found] or [""]

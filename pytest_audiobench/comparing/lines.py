@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from pytest_audiobench.comparing.contenders import Contender
@@ -16,6 +16,7 @@ from pytest_audiobench.metrics.registry import is_known, metric_kind
 from pytest_audiobench.runs.record import RegressionRecord
 from pytest_audiobench.runs.scoring import SHARES
 from pytest_audiobench.runs.sides import Side, SideRow
+from pytest_audiobench.stats.multiple import holm
 
 ALL, HEADLINE, NONE = "all", "headline", "none"
 
@@ -41,18 +42,25 @@ class Planned:
     sides: Sequence[Side | None]
 
     @property
+    def signature(self) -> str:
+        """What the protocol's name stands for."""
+        return next(side.readings[self.reading] for side in self.sides if side is not None)
+
+    @property
     def comparisons(self) -> int:
         return sum(side is not None for side in self.sides[1:]) if self.sides[0] is not None else 0
 
 
 @dataclass(frozen=True)
 class Compared:
-    """A line with its numbers: ``estimates`` of each contender over its own samples, and what became of each held
-    against the first, None for the first itself and where either has no such eval.
+    """A line with its numbers: ``estimates`` of each contender over its own samples, the share of these that was
+    ``answered``, and what became of each held against the first, None for the first itself and where either has no
+    such eval.
     """
 
     plan: Planned
     estimates: Sequence[Estimate | None]
+    answered: Sequence[float | None]
     held: Sequence[RegressionRecord | None]
 
 
@@ -70,7 +78,9 @@ def planned(found: Sequence[Contender], chosen: Chosen) -> tuple[list[Planned], 
         for eval_ in evals:
             lines += _of_eval(suite, [one.sides.get(eval_) for one in found], chosen, notes)
         lines += _of_suite(suite, evals, found, chosen, notes)
-    _check(chosen, found, lines)
+    _check(chosen, found)
+    if not lines:
+        raise UsageError("; ".join(notes) or "no eval has what was chosen: choose other metrics or protocols, or all")
     return lines, list(notes)
 
 
@@ -81,7 +91,7 @@ def compared(lines: Sequence[Planned], alpha: float, max_drop: str) -> list[Comp
     Raises UsageError for a margin that is none.
     """
     terms = Terms(alpha, max(1, sum(line.comparisons for line in lines)))
-    return [_compared(line, terms, max_drop) for line in lines]
+    return _adjusted([_compared(line, terms, max_drop) for line in lines])
 
 
 def margin(kind: MetricKind, max_drop: str) -> str:
@@ -101,15 +111,38 @@ def held(line: Planned, at: int, terms: Terms, max_drop: str) -> RegressionRecor
 def _compared(line: Planned, terms: Terms, max_drop: str) -> Compared:
     tests = [held(line, at, terms, max_drop) if at else None for at in range(len(line.sides))]
     estimates = [None if side is None else estimate(side, line.kind, line.reading, line.group) for side in line.sides]
-    return Compared(line, estimates, tests)
+    shares = [None if side is None else answered(side, line.reading, line.group) for side in line.sides]
+    return Compared(line, estimates, shares, tests)
+
+
+def _adjusted(lines: Sequence[Compared]) -> list[Compared]:
+    """The lines with p values adjusted over all of them by Holm's method, which changes no status."""
+    tests = [one for line in lines for one in line.held if one is not None]
+    # A line that no test could be made for counts as one that showed nothing.
+    p_values = iter(holm([1.0 if one.p is None else one.p for one in tests]).tolist())
+    return [replace(line, held=[one and _with_holm(one, next(p_values)) for one in line.held]) for line in lines]
+
+
+def _with_holm(one: RegressionRecord, p_holm: float) -> RegressionRecord:
+    return one if one.p is None else replace(one, p_holm=p_holm)
 
 
 def estimate(side: Side, kind: MetricKind, reading: str, group: Mapping[str, str]) -> Estimate:
     """A metric over a side's own samples of ``group``, clustered where clusters repeat."""
-    rows = [row for row in side.rows if all(row.groups.get(name) == value for name, value in group.items())]
+    rows = _within(side, group)
     kept = [(row, found) for row in rows if (found := _statistics(row, reading, kind)) is not None]
     clusters = [row.cluster or row.sample_id for row, _ in kept]
     return kind.estimate([found for _, found in kept], clusters if len(set(clusters)) < len(clusters) else None)
+
+
+def answered(side: Side, reading: str, group: Mapping[str, str]) -> float | None:
+    """The share of a side's samples of ``group`` that ``reading`` read an answer from; None where there are none."""
+    statuses = [row.statuses.get(reading) for row in _within(side, group)]
+    return statuses.count("parsed") / len(statuses) if statuses else None
+
+
+def _within(side: Side, group: Mapping[str, str]) -> list[SideRow]:
+    return [row for row in side.rows if all(row.groups.get(name) == value for name, value in group.items())]
 
 
 def _statistics(row: SideRow, reading: str, kind: MetricKind) -> Statistics | None:
@@ -141,6 +174,8 @@ def _of_suite(
     for (reading, _), own in read.items():
         if len(own) > 1:
             sides = [pooled([one.sides[eval_] for eval_ in own], reading) for one in found]
+            if len(common) < len(evals):
+                notes[f"{suite} is pooled over the {len(own)} evals that all have"] = None
             for name in dict.fromkeys(name for eval_ in own for name in found[0].sides[eval_].metrics.get(reading, ())):
                 if is_known(name) and not metric_kind(name).poolable and HEADLINE not in chosen.metrics:
                     notes[f"{name} of {suite} is not pooled: its scores depend on the set they were scored in"] = None
@@ -194,7 +229,7 @@ def fields(found: Sequence[Contender]) -> list[str]:
     return sorted({name for one in found for side in one.sides.values() for row in side.rows for name in row.groups})
 
 
-def _check(chosen: Chosen, found: Sequence[Contender], lines: Sequence[Planned]) -> None:
+def _check(chosen: Chosen, found: Sequence[Contender]) -> None:
     readings = {name for one in found for side in one.sides.values() for name in side.readings}
     metrics = {name for one in found for side in one.sides.values() for own in side.metrics.values() for name in own}
     for what, wanted, known in (
@@ -205,5 +240,3 @@ def _check(chosen: Chosen, found: Sequence[Contender], lines: Sequence[Planned])
         for name in wanted:
             if name not in known and name not in (ALL, HEADLINE, NONE):
                 raise UsageError(f"no eval has the {what} {name!r}; there is {', '.join(sorted(known)) or 'none'}")
-    if not lines:
-        raise UsageError("no eval has what was chosen: choose other metrics or protocols, or all of them")

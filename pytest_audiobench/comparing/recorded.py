@@ -7,6 +7,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Settings
 from pytest_audiobench.report.lines import read_lines
 from pytest_audiobench.report.load import load
@@ -21,12 +22,20 @@ DATA = ("question", "choices", "reference", "references", "metadata")
 def recorded(folder: Path, model: str, evals: Collection[str]) -> dict[str, Samples]:
     """By eval, the samples that ``model`` was asked: first epoch, first stage.
 
-    ``prompt`` and ``audio`` are None where the run does not know them. Raises FatalError for a file that was cut.
+    ``prompt`` and ``audio`` are None where the run does not know them. Raises FatalError for a file that was cut,
+    UsageError for one that was edited.
     """
     found: dict[str, Samples] = {eval_: {} for eval_ in evals}
-    for row in read_lines(folder / LINE_FILES["predictions"]):
-        if row["eval"] in found and row["model"] == model and row["epoch"] == 0 and "role" not in row:
-            found[row["eval"]].setdefault(row["sample_id"], _sample(row))
+    path = folder / LINE_FILES["predictions"]
+    try:
+        for row in read_lines(path):
+            if row["eval"] in found and row["model"] == model and row["epoch"] == 0 and "role" not in row:
+                found[row["eval"]].setdefault(row["sample_id"], _sample(row))
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise UsageError(
+            f"{path} has a row that is none of a run's ({type(error).__name__}: {error}): it was edited; run again, "
+            "which asks no model"
+        ) from error
     return found
 
 
@@ -34,7 +43,8 @@ def generation(folder: Path, model: str) -> dict[str, dict[str, Any]]:
     """By eval, how answers were generated, as far as the options of its protocol say: settings are hashed, not kept."""
     names = [field.name for field in fields(Settings)]
     items = [item for item in load(folder).record["items"] if item["model"] == model]
-    return {item["eval"]: {name: item["options"][name] for name in names if name in item["options"]} for item in items}
+    options = {item["eval"]: item.get("options", {}) for item in items}
+    return {eval_: {name: own[name] for name in names if name in own} for eval_, own in options.items()}
 
 
 def _sample(row: Mapping[str, Any]) -> dict[str, Any]:

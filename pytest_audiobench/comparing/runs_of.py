@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pytest_audiobench.comparing.contenders import Contender
-from pytest_audiobench.comparing.of_runs import contents_of
+from pytest_audiobench.comparing.of_runs import contents_of, lacks
 from pytest_audiobench.comparing.steps import Find, Names, family, steps
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.gate.baseline.contents import Contents
 from pytest_audiobench.gate.patterns import matches
 from pytest_audiobench.report import parts
 from pytest_audiobench.report.figures import printable
@@ -72,16 +71,18 @@ def points(places: Sequence[Path], model: str, find: Find, order: Order) -> tupl
     return found, called, notes
 
 
-@lru_cache(maxsize=3)
-def contender(point: Point, evals: str = "*") -> Contender:
-    """The run with all its samples: three are kept, so that a long track needs no more memory than a short one."""
-    contents = _contents(point.folder)[point.names.alias]
-    sides = {name: side for name, side in contents.sides.items() if matches(evals, name)}
-    return Contender(point.label, str(point.folder), point.names.alias, point.names.spec, sides, point.folder)
+def reader(evals: str = "*") -> Callable[[Point], Contender]:
+    """Reads runs with all samples of the evals that match ``evals``; keeps three, so that a long track needs no more
+    memory than a short one.
+    """
 
+    @lru_cache(maxsize=3)
+    def contender(point: Point) -> Contender:
+        contents = contents_of(load(point.folder), str(point.folder), texts=False)[point.names.alias]
+        sides = {name: side for name, side in contents.sides.items() if matches(evals, name)}
+        return Contender(point.label, str(point.folder), point.names.alias, point.names.spec, sides, point.folder)
 
-def _contents(folder: Path) -> dict[str, Contents]:
-    return contents_of(load(folder), str(folder), texts=False)
+    return contender
 
 
 def _folders(places: Sequence[Path], notes: list[str]) -> Iterator[Path]:
@@ -109,23 +110,43 @@ def _is_run(folder: Path) -> bool:
 
 
 def _of_run(folder: Path, named: Sequence[Path], model: str, notes: list[str]) -> list[Point]:
+    """The run's models that are wanted, by its record alone: samples are read when they are compared."""
     try:
-        contents = _contents(folder)
+        found = _wanted(folder, model)
     except UsageError as error:
         if folder in named:
             raise
         notes.append(f"left out: {error}")
         return []
-    found = [
-        Point(folder, Names(alias, own.spec, folder.name), own.finished, any(s.limited for s in own.sides.values()))
-        for alias, own in contents.items()
-        if not model or matches(model, alias) or matches(model, own.spec)
-    ]
     if model and len(found) > 1:
-        listed = ", ".join(point.names.alias for point in found)
+        listed = ", ".join(point.names.alias for point, _ in found)
         raise UsageError(f"{folder} has several models that match {model!r}, {listed}: choose one with --model")
-    notes += [f"{folder} is not whole: {own.missing[0]}" for own in contents.values() if own.missing][:1]
-    return found
+    notes += [f"{folder} is not whole: {missing[0]}" for _, missing in found if missing]
+    return [point for point, _ in found]
+
+
+def _wanted(folder: Path, model: str) -> list[tuple[Point, tuple[str, ...]]]:
+    """The models that match ``model``, each with what the run lacks of it."""
+    try:
+        record = load(folder).record
+        found = [point for point in _models(folder, record) if _is_wanted(point.names, model)]
+        return [(point, lacks(record, point.names.alias)) for point in found]
+    except (KeyError, TypeError, AttributeError, IndexError) as error:
+        raise UsageError(
+            f"{folder / RECORD} is not as this version writes runs ({type(error).__name__}: {error}): it was edited"
+        ) from error
+
+
+def _is_wanted(names: Names, model: str) -> bool:
+    return not model or matches(model, names.alias) or matches(model, names.spec)
+
+
+def _models(folder: Path, record: Mapping[str, Any]) -> Iterator[Point]:
+    specs = {model["alias"]: str(model["spec"]) for model in record["models"]}
+    measured = [item for item in record["items"] if item["readings"] and not item["control"]]
+    for alias in dict.fromkeys(str(item["model"]) for item in measured):
+        limited = any(item["limited"] for item in measured if item["model"] == alias)
+        yield Point(folder, Names(alias, specs.get(alias, ""), folder.name), str(record["finished"]), limited)
 
 
 def _one_model(found: Sequence[Point], model: str, find: Find) -> str:

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from pytest_audiobench.comparing.cells import MARKS, amount, drop, interval, layout, named, value, wrapped
+from pytest_audiobench.comparing.cells import MARKS, amount, answers, drop, interval, layout, named, value, wrapped
 from pytest_audiobench.comparing.comparison import Comparison
 from pytest_audiobench.comparing.lines import Compared
 from pytest_audiobench.metrics.metric import Estimate
@@ -55,15 +55,18 @@ def _row(one: Comparison, line: Compared, at: int, held: RegressionRecord) -> di
         "eval": None if plan.is_pooled else plan.name,
         "metric": plan.kind.name,
         "protocol": plan.reading,
+        "signature": plan.signature,
         "group": group_text(plan.group),
         "unit": plan.kind.unit,
         "direction": plan.kind.direction,
         "first": first.source,
         "first_model": first.model,
         **_figures("first_", before),
+        "first_answered": line.answered[0],
         "other": other.source,
         "other_model": other.model,
         **_figures("", own),
+        "answered": line.answered[at],
         "status": held.status,
         "drop": held.drop,
         "drop_lower": held.lower,
@@ -154,16 +157,34 @@ def _footing(one: Comparison) -> Iterator[str]:
     if len(told) > _MOST_SENTENCES:
         yield f"… and {len(told) - _MOST_SENTENCES} more; --format csv has all"
     yield from wrapped(_counts(one))
+    for line in _conditions(one):
+        yield from wrapped(line)
     for note in one.notes:
         yield from wrapped(f"note: {note}", "  ")
 
 
 def _sentences(one: Comparison) -> Iterator[tuple[str, str]]:
-    """Why lines regressed or could not be compared; what is the table says why others are inconclusive."""
+    """Why lines regressed or could not be compared; the table says why others are inconclusive."""
     for line in one.lines:
         for at, held in enumerate(line.held):
             if held is not None and held.status in ("regressed", "not_comparable"):
                 yield MARKS[held.status], f"{one.contenders[at].letter} {_name(line)}: {held.detail}"
+
+
+def _conditions(one: Comparison) -> list[str]:
+    """What was not answered, which samples are in no pair, and what each protocol's name stands for; each once."""
+    letters = [each.letter for each in one.contenders]
+    told: dict[str, None] = {}
+    for line in one.lines:
+        group = f" [{group_text(line.plan.group)}]" if line.plan.group else ""
+        owner = f"{line.plan.name} by {line.plan.reading}{group}"
+        told[answers(owner, dict(zip(letters, line.answered, strict=True)))] = None
+        for letter, held in zip(letters, line.held, strict=True):
+            for reason, count in held.left_out.items() if held is not None else ():
+                ids = ", ".join(held.examples.get(reason, ())) if held is not None else ""
+                told[f"in no pair of {letter} in {owner}: {count} {reason.replace('_', ' ')} ({ids})"] = None
+    signatures = {f"{line.plan.reading}: {line.plan.signature}": None for line in one.lines}
+    return [text for text in (*told, *signatures) if text]
 
 
 def _counts(one: Comparison) -> str:
@@ -207,6 +228,7 @@ def _markdown(one: Comparison) -> Iterator[str]:
     yield ""
     yield from (f"- {mark} {escaped(sentence)}" for mark, sentence in _sentences(one))
     yield f"- {escaped(_counts(one))}"
+    yield from (f"- {escaped(line)}" for line in _conditions(one))
     yield from (f"- {escaped(note)}" for note in one.notes)
 
 

@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 from pytest_audiobench.comparing.alike import alike
 from pytest_audiobench.comparing.contenders import Contender
-from pytest_audiobench.comparing.lines import Chosen, Planned, chosen_readings, estimate, held, planned
+from pytest_audiobench.comparing.lines import Chosen, Planned, answered, chosen_readings, estimate, held, planned
 from pytest_audiobench.comparing.mismatches import mismatches
-from pytest_audiobench.comparing.runs_of import Point, contender
+from pytest_audiobench.comparing.runs_of import Point, reader
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.gate.regression import Terms
 from pytest_audiobench.metrics.metric import Direction, Estimate
@@ -36,7 +36,7 @@ class Key(NamedTuple):
 class Curve:
     """A number over a track. ``values`` and ``drops`` are by point, None where a run lacks it; a drop is that against
     the run before. ``best`` and ``last`` are places in the track; ``since_best`` is what became of the last held
-    against the best, None where these are one.
+    against the best, None where these are one. ``answered`` are the shares of samples by point.
     """
 
     key: Key
@@ -47,6 +47,8 @@ class Curve:
     best: int = 0
     last: int = 0
     since_best: RegressionRecord | None = None
+    answered: dict[int, float | None] = field(default_factory=dict)
+    signature: str = ""
 
 
 @dataclass(frozen=True)
@@ -78,32 +80,38 @@ def track(model: str, points: Sequence[Point], wanted: Wanted, notes: Sequence[s
 
     Raises UsageError where two neighbours were not asked the same, and for choices that fit nothing.
     """
-    listed = [_plan(point, wanted) for point in points]
+    read = reader(wanted.evals)
+    listed = [_plan(read(point), wanted) for point in points]
     changing = _changing(listed)
     told = [*notes, *(f"{suite} is not pooled: its evals are not the same in all runs" for suite in sorted(changing))]
     keys = [{key for key in own if not (key.is_pooled and key.suite in changing)} for own in listed]
     in_order = [key for key in dict.fromkeys(key for own in listed for key in own) if any(key in one for one in keys)]
     terms = Terms(wanted.alpha, max(1, sum(_tests([key in own for own in keys]) for key in in_order)))
     curves = {key: Curve(key, "", "higher", [None] * len(points), [None] * len(points)) for key in in_order}
-    for at in range(len(points)):
-        _add(curves, at, points, wanted, terms)
-    for curve in curves.values():
-        _mark(curve)
-    _hold_last(list(curves.values()), points, wanted, terms)
+    tests = _Tests(wanted, terms)
+    before: Contender | None = None
+    for at, here in enumerate(map(read, points)):
+        _add(curves, at, here, wanted)
+        for key, found in tests.held(before, here).items() if before else ():
+            if key in curves:
+                curves[key].drops[at] = found
+        before = here
+    for (best, last), own in _apart(list(curves.values())).items():
+        for key, found in tests.held(read(points[best]), read(points[last])).items():
+            if key in own:
+                own[key].since_best = found
     return Track(model, points, list(curves.values()), wanted.alpha, wanted.max_drop, terms.lines, told)
 
 
-def _plan(point: Point, wanted: Wanted) -> dict[Key, tuple[str, ...]]:
+def _plan(one: Contender, wanted: Wanted) -> dict[Key, tuple[str, ...]]:
     """The curves that a run adds to, each with the evals of its suite."""
-    one = contender(point, wanted.evals)
     if not one.sides:
-        raise UsageError(f"no eval of {point.folder} matches {wanted.evals!r}")
+        raise UsageError(f"no eval of {one.source} matches {wanted.evals!r}")
     lines, _ = planned([one], wanted.chosen)
-    evals = {
-        side.suite: tuple(sorted(s.eval for s in one.sides.values() if s.suite == side.suite))
-        for side in one.sides.values()
-    }
-    return {_key(line): evals[line.suite] for line in lines}
+    evals: dict[str, tuple[str, ...]] = {}
+    for side in one.sides.values():
+        evals[side.suite] = (*evals.get(side.suite, ()), side.eval)
+    return {_key(line): tuple(sorted(evals[line.suite])) for line in lines}
 
 
 def _key(line: Planned) -> Key:
@@ -125,48 +133,47 @@ def _tests(there: Sequence[bool]) -> int:
     return neighbours + max(0, sum(there) - 2)
 
 
-def _add(curves: dict[Key, Curve], at: int, points: Sequence[Point], wanted: Wanted, terms: Terms) -> None:
-    """The values of the run at ``at``, and its drops against the one before."""
-    here = contender(points[at], wanted.evals)
+class _Tests(NamedTuple):
+    """Holds one run of a track against another."""
+
+    wanted: Wanted
+    terms: Terms
+
+    def held(self, before: Contender, after: Contender) -> dict[Key, RegressionRecord | None]:
+        """What became of each line that both have. Raises UsageError where they were not asked the same."""
+        chosen = self.wanted.chosen
+        readings = {name: chosen_readings(side, chosen.protocols) for name, side in before.sides.items()}
+        if found := mismatches(before, after, readings):
+            raise UsageError(
+                f"{before.source} and {after.source} were not asked the same, so they are on no one track: "
+                f"{found[0].says('the one', 'the other')}; name the runs that were"
+            )
+        common = before.sides.keys() & after.sides.keys()
+        limited = {name for name in common if before.sides[name].limited or after.sides[name].limited}
+        lines = planned(alike([before, after], limited, {}), chosen)[0] if common else []
+        return {_key(line): held(line, 1, self.terms, self.wanted.max_drop) for line in lines}
+
+
+def _add(curves: dict[Key, Curve], at: int, here: Contender, wanted: Wanted) -> None:
+    """The values of the run at ``at``."""
     for line in planned([here], wanted.chosen)[0]:
         if (curve := curves.get(_key(line))) is not None and (side := line.sides[0]) is not None:
             curve.unit, curve.direction = line.kind.unit, line.kind.direction
             curve.values[at] = estimate(side, line.kind, line.reading, line.group)
-    if at:
-        for line in _pairs(contender(points[at - 1], wanted.evals), here, wanted):
-            if (curve := curves.get(_key(line))) is not None:
-                curve.drops[at] = held(line, 1, terms, wanted.max_drop)
+            curve.answered[at], curve.signature = answered(side, line.reading, line.group), line.signature
 
 
-def _pairs(before: Contender, after: Contender, wanted: Wanted) -> list[Planned]:
-    readings = {name: chosen_readings(side, wanted.chosen.protocols) for name, side in before.sides.items()}
-    if found := mismatches(before, after, readings):
-        raise UsageError(
-            f"{before.source} and {after.source} were not asked the same, so they are on no one track: "
-            f"{found[0].says('the one', 'the other')}; name the runs that were"
-        )
-    common = before.sides.keys() & after.sides.keys()
-    limited = {name for name in common if before.sides[name].limited or after.sides[name].limited}
-    return planned(alike([before, after], limited, {}), wanted.chosen)[0] if common else []
-
-
-def _mark(curve: Curve) -> None:
-    """Find the best and the last of a curve; of equals the earliest is the best, since nothing was gained after it."""
-    known = {at: one.value for at, one in enumerate(curve.values) if one is not None and one.value == one.value}
-    sign = 1.0 if curve.direction == "higher" else -1.0
-    if known:
-        curve.best, curve.last = max(known, key=lambda at: (sign * known[at], -at)), max(known)
-
-
-def _hold_last(curves: Sequence[Curve], points: Sequence[Point], wanted: Wanted, terms: Terms) -> None:
-    """Hold the last of each curve against its best; neighbours have been held against each other already."""
+def _apart(curves: Sequence[Curve]) -> dict[tuple[int, int], dict[Key, Curve]]:
+    """Mark the best and the last of each curve; those in which they are no neighbours, by where these stand."""
     apart: dict[tuple[int, int], dict[Key, Curve]] = {}
     for curve in curves:
+        known = {at: one.value for at, one in enumerate(curve.values) if one is not None and one.value == one.value}
+        sign = 1.0 if curve.direction == "higher" else -1.0
+        if known:
+            # Of equals the earliest is the best: nothing was gained after it.
+            curve.best, curve.last = max(known, key=lambda at: (sign * known[at], -at)), max(known)
         if curve.best == curve.last - 1:
             curve.since_best = curve.drops[curve.last]
         elif curve.best != curve.last:
             apart.setdefault((curve.best, curve.last), {})[curve.key] = curve
-    for (best, last), own in apart.items():
-        for line in _pairs(contender(points[best], wanted.evals), contender(points[last], wanted.evals), wanted):
-            if (found := own.get(_key(line))) is not None:
-                found.since_best = held(line, 1, terms, wanted.max_drop)
+    return apart

@@ -18,7 +18,7 @@ from pytest_audiobench.runs.record import RegressionRecord
 
 LAYOUT = Layout(
     "track.html",
-    ("page.css", "page.numbers.css", "track.css"),
+    ("page.css", "page.numbers.css", "page.samples.css", "track.css"),
     ("page.elements.js", "page.plots.js", "page.theme.js", "track.curves.js"),
 )
 
@@ -66,13 +66,17 @@ def _curve(curve: Curve) -> dict[str, Any]:
         "direction": curve.direction,
         "best": curve.best,
         "last": curve.last,
-        "values": [None if own is None else _value(own, curve.unit) for own in curve.values],
+        "signature": curve.signature,
+        "values": [
+            None if own is None else _value(own, curve.unit, curve.answered.get(at))
+            for at, own in enumerate(curve.values)
+        ],
         "drops": [None if held is None else _held(held) for held in curve.drops],
         "since": None if curve.since_best is None else _held(curve.since_best),
     }
 
 
-def _value(own: Estimate, unit: str) -> dict[str, Any]:
+def _value(own: Estimate, unit: str, answered: float | None) -> dict[str, Any]:
     """``at``, ``low`` and ``high`` are where it is drawn, in the unit in which it is read."""
     times = 100.0 if unit in PERCENT_UNITS else 1.0
     places = (None if own.value != own.value else own.value, own.lower, own.upper)
@@ -84,6 +88,7 @@ def _value(own: Estimate, unit: str) -> dict[str, Any]:
         "n": own.n,
         "value": value(own, unit),
         "interval": interval(own, unit),
+        "answered": "" if answered is None else f"{100.0 * answered:.1f} %",
         "method": own.method,
     }
 

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from pytest_audiobench.comparing.cells import MARKS, drop, interval, layout, named, value, wrapped
+from pytest_audiobench.comparing.cells import MARKS, answers, drop, interval, layout, named, value, wrapped
 from pytest_audiobench.comparing.track import Curve, Track
 from pytest_audiobench.metrics.metric import Estimate
 from pytest_audiobench.report.escapes import csv_cell, escaped
@@ -43,6 +43,7 @@ def _row(one: Track, curve: Curve, at: int, own: Estimate) -> dict[str, Any]:
         "eval": None if key.is_pooled else key.name,
         "metric": key.metric,
         "protocol": key.reading,
+        "signature": curve.signature,
         "unit": curve.unit,
         "direction": curve.direction,
         "step": point.step,
@@ -54,6 +55,7 @@ def _row(one: Track, curve: Curve, at: int, own: Estimate) -> dict[str, Any]:
         "lower": own.lower,
         "upper": own.upper,
         "n": own.n,
+        "answered": curve.answered.get(at),
         "is_best": at == curve.best,
         "is_last": at == curve.last,
         **_held("", curve.drops[at]),
@@ -161,6 +163,8 @@ def _table(one: Track) -> Iterator[str]:
     for status, sentence in sentences(one):
         yield from wrapped(f"{MARKS[status]} {sentence}", "  ")
     yield from wrapped(summary(one))
+    for line in conditions(one):
+        yield from wrapped(line)
     for note in one.notes:
         yield from wrapped(f"note: {note}", "  ")
 
@@ -181,6 +185,16 @@ def summary(one: Track) -> str:
     )
 
 
+def conditions(one: Track) -> list[str]:
+    """What was not answered, and what each protocol's name stands for; each once."""
+    told: dict[str, None] = {}
+    for curve in one.curves:
+        shares = {one.points[at].label: share for at, share in curve.answered.items()}
+        told[answers(f"{curve.key.name} by {curve.key.reading}", shares)] = None
+    signatures = {f"{curve.key.reading}: {curve.signature}": None for curve in one.curves if curve.signature}
+    return [text for text in (*told, *signatures) if text]
+
+
 def _markdown(one: Track) -> Iterator[str]:
     yield from (f"- {escaped(line)}" for line in (one.model, *heading(one)))
     yield ""
@@ -194,4 +208,5 @@ def _markdown(one: Track) -> Iterator[str]:
     yield ""
     yield from (f"- {MARKS[status]} {escaped(sentence)}" for status, sentence in sentences(one))
     yield f"- {escaped(summary(one))}"
+    yield from (f"- {escaped(line)}" for line in conditions(one))
     yield from (f"- {escaped(note)}" for note in one.notes)

@@ -49,7 +49,12 @@ def held_against(baseline: Side | None, here: Side, line: Line, terms: Terms) ->
         return held.without("not_comparable", reason, pairs)
     if _same(baseline, here):
         return held.unchanged(pairs)
-    return held.decided(pairs, noise_text(baseline.noise, here.noise))
+    try:
+        return held.decided(pairs, noise_text(baseline.noise, here.noise))
+    except (UsageError, ArithmeticError, LookupError, TypeError, ValueError) as error:
+        # A baseline that was edited by hand may hold statistics that are none of this metric's.
+        why = f"the baseline's statistics cannot be read as those of {held.kind.name} ({error})"
+        return held.without("not_comparable", why, pairs)
 
 
 def not_comparable(baseline: Side, here: Side, line: Line, terms: Terms) -> RegressionRecord | None:
@@ -185,7 +190,6 @@ def unlike(baseline: Side, here: Side, reading: str) -> str | None:
     for what, before, now in (
         ("the data set", baseline.dataset, here.dataset),
         ("the number of epochs", baseline.epochs, here.epochs),
-        ("the settings' hash", baseline.hashes.get("settings"), here.hashes.get("settings")),
     ):
         if before != now:
             return f"{what} is {before} in the baseline and {now} here"
@@ -193,6 +197,8 @@ def unlike(baseline: Side, here: Side, reading: str) -> str | None:
         return f"the baseline was not read by the protocol {reading}: it has {', '.join(baseline.readings)}"
     if baseline.readings[reading] != here.readings[reading]:
         return f"the protocol is {baseline.readings[reading]} in the baseline and {here.readings[reading]} here"
+    if baseline.hashes.get("settings") != here.hashes.get("settings"):
+        return "it is asked with other settings or in other stages than in the baseline (the hash of settings differs)"
     return None
 
 

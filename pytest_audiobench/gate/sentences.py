@@ -22,8 +22,9 @@ def sentence(record: RegressionRecord) -> str:
     if record.status == "regressed":
         return f"{amount(record, record.drop)} worse: {at}, below {level}"
     if record.status == "pass":
-        most, margin = amount(record, record.bound), amount(record, record.margin)
-        return f"at most {most} worse ({certain}), below the margin of {margin}{seen}"
+        margin = amount(record, record.margin)
+        most = f"at most {amount(record, record.bound)} worse" if (record.bound or 0.0) > 0.0 else "not worse at all"
+        return f"{most} ({certain}), below the margin of {margin}{seen}"
     if record.p is None:
         return f"{record.method}{seen}"
     bound = f"up to {amount(record, record.bound)} worse is possible ({certain})"

@@ -4,50 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import pytest
 
 from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.errors import NotComparable, UsageError
-from pytest_audiobench.gate.lines import Line
-from pytest_audiobench.gate.sentences import line_text
-from pytest_audiobench.gate.thresholds import Threshold, parse_threshold
+from pytest_audiobench.gate.thresholds import parse_threshold
 from pytest_audiobench.metrics.sanitise import number
 from pytest_audiobench.metrics.value import Metric
 from pytest_audiobench.models.model import Hearing
-from pytest_audiobench.plugin.checks import asking_failed, verdicts_on
-from pytest_audiobench.plugin.declarative import DECLARED_LINES
 from pytest_audiobench.plugin.edge import test_errors
-from pytest_audiobench.plugin.gating import Held
 from pytest_audiobench.plugin.items import EvalItem
 from pytest_audiobench.plugin.keys import INSTRUMENT, REQUIRED
 from pytest_audiobench.plugin.presence import present_judges, present_model
 from pytest_audiobench.plugin.session import EvalSession
+from pytest_audiobench.plugin.settling import Duties, Wrong
 from pytest_audiobench.protocols.protocol import Protocol
 from pytest_audiobench.report.excerpts import write_excerpts
-from pytest_audiobench.report.item_lines import compared_lines, lines_of
+from pytest_audiobench.report.item_lines import lines_of
 from pytest_audiobench.report.junit import properties
 from pytest_audiobench.report.parts import Lines, write_part
 from pytest_audiobench.runs.ask import Asker
 from pytest_audiobench.runs.evaluate import Evaluation, Item, evaluate, judges_of
 from pytest_audiobench.runs.findings import keep_hearing, keep_noise
 from pytest_audiobench.runs.handle import Handle
-from pytest_audiobench.runs.record import ItemRecord, MetricRecord, Outcome, VerdictRecord
+from pytest_audiobench.runs.record import ItemRecord, MetricRecord, Outcome
 from pytest_audiobench.runs.repetition import Condition
 from pytest_audiobench.runs.result import Result, as_metric
-from pytest_audiobench.runs.scoring import SHARES, Scored, score
-
-
-class InconclusiveWarning(pytest.PytestWarning):
-    """An eval neither regressed nor is known not to have: it has too few samples to tell."""
-
-
-class Wrong(NamedTuple):
-    """What is wrong with an eval; ``instrument`` where nothing is known to be, but it cannot be compared."""
-
-    text: str
-    instrument: bool = False
+from pytest_audiobench.runs.scoring import Scored, score
 
 
 class Evaluator:
@@ -61,13 +46,8 @@ class Evaluator:
         self._session, self._item, self._named, self._handle = session, item, named, handle
         self._evaluations: list[Evaluation] = []
         self._refused: list[ItemRecord] = []
-        self._recorded: list[MetricRecord] = []
-        self._required: list[Threshold | Line] = []
+        self._duties = Duties(session, item, named.eval, handle)
         self._settled = False
-        self._against: Held | None = None
-        if session.gate is not None:
-            lines = getattr(getattr(item, "function", None), DECLARED_LINES, 0)
-            self._against = Held(session.gate, named.eval, handle, session.bench.store, lines)
         self.beyond_tables: list[str] = []
         self.refused = ""
         """Why an evaluation was refused before anything was asked, if one was."""
@@ -137,40 +117,22 @@ class Evaluator:
             part=len(self.records),
             control=control,
             progress=self._session.progress.of(eval_),
-            **self._ahead(eval_, control),
+            ready=self._duties.ahead(eval_, control),
         )
-
-    def _ahead(self, eval_: str, control: bool) -> dict[str, Any]:
-        if self._against is None:
-            return {}
-        return {"ready": self._against.ahead(eval_, control, self._session.bench.epochs, self._own_lines)}
 
     def _evaluate(self, dataset: Dataset, protocol: Protocol, item: Item) -> Result:
         try:
             evaluation = evaluate(self._session.bench, self._handle, item, dataset, protocol)
         except NotComparable as error:
             self.refused = str(error)
-            self._refused.append(self._refused_record(item, dataset, protocol))
+            self._refused.append(self._duties.refusal(item, dataset, protocol))
+            self._session.place.open()
             raise
         self._present()
         present_judges(self._session.place, (self._session.judges[one] for one in evaluation.result.record.judges))
         self._evaluations.append(evaluation)
         self._item.config.hook.pytest_audiobench_result_ready(item=self._item, result=evaluation.result)
         return evaluation.result
-
-    def _refused_record(self, item: Item, dataset: Dataset, protocol: Protocol) -> ItemRecord:
-        record = ItemRecord.without_result(
-            index=item.index, nodeid=item.nodeid, eval=item.eval, suite=item.suite, model=self._handle.alias
-        )
-        assert self._against is not None
-        record.regressions = self._against.refused[item.eval]
-        record.dataset, record.protocol, record.part, record.control = (
-            dataset.name,
-            protocol.name,
-            item.part,
-            item.control,
-        )
-        return record
 
     def ask_again(
         self, result: Result, condition: Condition, options: Mapping[str, str] | None = None
@@ -234,7 +196,7 @@ class Evaluator:
             method=method if finite else f"recorded by the test as {found}, which is no number",
             group=dict(group or {}),
         )
-        self._recorded.append(record)
+        self._duties.recorded.append(record)
         metric = as_metric(record, {})
         self._item.config.hook.pytest_audiobench_metric_recorded(item=self._item, metric=metric)
         return metric
@@ -246,8 +208,8 @@ class Evaluator:
         """
         with test_errors():
             self._check_open("require")
-            self._required += [parse_threshold(text) for text in thresholds]
-            self._item.user_properties.append((REQUIRED, str(len(self._required))))
+            self._duties.required += [parse_threshold(text) for text in thresholds]
+            self._item.user_properties.append((REQUIRED, str(len(self._duties.required))))
 
     def settle(self) -> list[Wrong]:
         """Check everything declared for this eval; what is wrong with it. Called when the body has returned."""
@@ -255,82 +217,8 @@ class Evaluator:
         if not self.results:
             nothing = f"{self._named.eval} asked for `evaluate` and evaluated nothing: call it, or skip the test"
             return [] if self.refused else [Wrong(nothing)]
-        taken = self._taken_names()
-        self.results[0].record.metrics.extend(self._recorded)
-        wrong: list[Wrong] = []
-        judged: set[Threshold] = set()
-        failed = [asking_failed(result, self._session.options.max_errors) for result in self.results]
-        for result, why in zip(self.results, failed, strict=True):
-            verdicts = verdicts_on(result, self._declared(result, judged), self._recorded, why)
-            result.record.verdicts = [VerdictRecord(*verdict) for verdict in verdicts]
-            bad = [verdict for verdict in verdicts if verdict.status != "pass"]
-            wrong += [Wrong(f"{v.threshold}: {v.detail}", v.status == "not_comparable") for v in bad]
-        mistaken: list[str] = []
-        try:
-            wrong += self._regressions(failed)
-        except UsageError as error:
-            mistaken = [str(error)]
-        self.beyond_tables = [*taken, *mistaken, *self._unmet_names(), *self._controls_only()]
+        wrong, self.beyond_tables = self._duties.settle(self._evaluations, self._refused)
         return wrong + [Wrong(text) for text in self.beyond_tables]
-
-    def _regressions(self, failed: Sequence[str]) -> list[Wrong]:
-        """What is wrong with the evaluations, held against the baseline; noted where there is none."""
-        if self._against is None:
-            notes = [f"not checked: {line.text}, for there is no --ab-baseline" for line in self._own_lines]
-            self.results[0].record.warnings += notes
-            return []
-        wrong = []
-        found = self._against.verdicts(self._evaluations, self._own_lines, failed)
-        for evaluation, regressions in zip(self._evaluations, found, strict=True):
-            record = evaluation.result.record
-            record.regressions = regressions
-            record.warnings += filter(None, [self._against.note(evaluation, self._own_lines)])
-            for one in regressions:
-                text = f"{line_text(one, record.readings[0].name)}: {one.detail}"
-                if self._against.wrong(one) or (one.status == "inconclusive" and not self._warned(record.eval, text)):
-                    wrong.append(Wrong(text, one.status == "not_comparable"))
-        return wrong
-
-    def _warned(self, eval_: str, text: str) -> bool:
-        """Warn of what is inconclusive, where that is asked for; whether it is no more than a warning."""
-        if self._session.options.inconclusive == "warn":
-            try:
-                self._item.warn(InconclusiveWarning(f"{eval_} is inconclusive: {text}"))
-            except InconclusiveWarning:
-                # Who turns warnings into errors (-W error) wants a failure.
-                return False
-        return True
-
-    def _taken_names(self) -> list[str]:
-        """Numbers that the test recorded under the name of one that was measured."""
-        measured = {metric.name for result in self.results for metric in result.record.metrics} | set(SHARES)
-        taken = [metric for metric in self._recorded if metric.name in measured]
-        self._recorded = [metric for metric in self._recorded if metric.name not in measured]
-        return [f"{metric.name} is measured by the eval: record {metric.value} under another name" for metric in taken]
-
-    def _unmet_names(self) -> list[str]:
-        """Rules for an evaluation ``test:name`` that the test did not make."""
-        made = [record.eval for record in self.records]
-        rules = self._session.rules.for_test(self._named.eval, self._handle.alias)
-        return [
-            f"{rule.place}: {self._named.eval} made no evaluation that matches {rule.eval!r}; it made {', '.join(made)}"
-            for rule in rules
-            if not any(rule.covers(one, self._handle.alias) for one in made)
-        ]
-
-    def _controls_only(self) -> list[str]:
-        """What was declared for a test that made nothing but controls, which no threshold holds."""
-        if not all(record.control for record in self.records):
-            return []
-        rules = self._session.rules.for_test(self._named.eval, self._handle.alias)
-        rules = [rule for rule in rules if ":" not in rule.eval]
-        declared = [one.text for rule in rules for one in rule.require] + [
-            one.text for rule in rules for one in rule.drops
-        ]
-        return [
-            f"{text} holds nothing: {self._named.eval} made controls only; make one evaluation without control=True"
-            for text in [*declared, *(one.text for one in self._required)]
-        ]
 
     def _check_open(self, what: str) -> None:
         if self._settled:
@@ -342,7 +230,8 @@ class Evaluator:
         ``instrument`` says that the test fails for nothing but what could not be compared.
         """
         for evaluation in self._evaluations:
-            self._write(evaluation.result.record, outcome, message, self._lines(evaluation), evaluation)
+            lines = lines_of(evaluation)._replace(compared=self._duties.compared(evaluation))
+            self._write(evaluation.result.record, outcome, message, lines, evaluation)
         for record in self._refused:
             self._write(record, outcome, message, Lines(), None)
         if instrument:
@@ -360,30 +249,8 @@ class Evaluator:
         write_part(self._session.place.parts, record, lines._replace(compared=compared))
         self._item.user_properties.extend(properties(record))
 
-    def _lines(self, evaluation: Evaluation) -> Lines:
-        lines = lines_of(evaluation)
-        if self._against is None:
-            return lines
-        return lines._replace(compared=compared_lines(evaluation.result.record, self._against.pairs(evaluation)))
-
     def _present(self) -> None:
         present_model(self._session.place, self._session.bench.store, self._handle)
-
-    def _declared(self, result: Result, judged: set[Threshold]) -> list[Threshold]:
-        """``judged`` are the thresholds on numbers of the test's own that an earlier result was held to."""
-        rules = self._session.rules.for_eval(result.record.eval, self._handle.alias)
-        if result.record.control:
-            rules = [rule for rule in rules if ":" in rule.eval]
-        own = [] if result.record.control else [one for one in self._required if isinstance(one, Threshold)]
-        declared = [*(threshold for rule in rules for threshold in rule.require), *own]
-        recorded = {metric.name for metric in self._recorded}
-        declared = [one for one in declared if one.metric not in recorded or one not in judged]
-        judged.update(one for one in declared if one.metric in recorded)
-        return declared
-
-    @property
-    def _own_lines(self) -> list[Line]:
-        return [one for one in self._required if isinstance(one, Line)]
 
     def _registered(self, name: str) -> Dataset:
         datasets = self._session.registration.datasets

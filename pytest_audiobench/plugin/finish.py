@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from pytest_audiobench.gate.adjusted import adjust
 from pytest_audiobench.models.remote.budget import spent_note
 from pytest_audiobench.plugin.collection import session_of
 from pytest_audiobench.plugin.controller import Controller, Expected
@@ -52,6 +53,8 @@ def finish(session: pytest.Session, controller: Controller) -> None:
     notes += spent_note(controller.place.folder)
     heading = _heading(session, controller, notes)
     run = run_files.collect(controller.place.folder, heading)
+    if controller.baseline is not None:
+        adjust([one for item in run["items"] for one in item["regressions"]], controller.baseline["lines"])
     session.config.hook.pytest_audiobench_update_run(config=session.config, run=run)
     write_page(controller.place.folder, run)
     controller.place.forget()

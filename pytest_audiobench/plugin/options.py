@@ -57,7 +57,10 @@ _VALUES = {
     ),
     "alpha": ("P", "the chance of calling any unchanged eval of the run regressed (default 0.05)"),
     "inconclusive": ("pass|warn|fail", "what an eval does that neither passes nor regressed (default warn)"),
-    "max-unmatched": ("SHARE", "samples without a counterpart in the baseline that are allowed, as 5% (the default)"),
+    "max-unmatched": (
+        "SHARE",
+        "samples without a counterpart in the baseline that are allowed, a share (default 0.05)",
+    ),
     "config": ("FILE", "thresholds (default audiobench.toml, else [tool.audiobench] in pyproject.toml)"),
     "reports": ("FOLDER", "where runs are written (default reports)"),
     "report-audio": (

@@ -63,6 +63,7 @@ def tables(evaluator: Evaluator) -> list[str]:
 
 def describe(report: pytest.TestReport, evaluator: Evaluator) -> None:
     """Give the report of a test that failed by an assertion of its own the evals' tables."""
-    shown = tables(evaluator)
+    # What was refused before it measured anything has nothing to add to its sentence.
+    shown = tables(evaluator) if evaluator.results else []
     if shown and shown[0] not in str(report.longrepr):
         report.sections.append(("audiobench", "\n".join(shown)))

@@ -147,7 +147,7 @@ def _sentences(counts: Counter[str], lines: Sequence[Json]) -> Iterator[str]:
     said = ", ".join(f"{counts[status]} {words[2]}" for status, words in _STATUSES.items() if counts[status])
     yield f"Of {total} {'line' if total == 1 else 'lines'}: {said}."
     seen = [line["detectable"] for line in lines if line["detectable"] is not None and line["unit"] in FRACTIONS]
-    if seen and len(seen) == total:
+    if seen and len(seen) == total and not counts["regressed"]:
         each = "the line" if total == 1 else "every line"
         yield f"A drop of {100 * max(seen):.1f} points would be seen by {each} four times in five."
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlencode, urlsplit
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.report import beneath, view
@@ -115,7 +115,9 @@ def _first_line(verdict: Overall) -> str:
 
 def _told(record: Json, verdict: Overall, link: str) -> Iterator[str]:
     against = baseline_text(record)
-    models = ", ".join(f"{model['alias']} = {model['spec']}" for model in record["models"] if not model.get("role"))
+    models = ", ".join(
+        f"{model['alias']} = {model['spec']}" for model in record["models"] if model.get("role") != "judge"
+    )
     held = f" held against {quoted(against)}" if against else ", held against no baseline"
     yield f"{quoted(models)}{held}. **{verdict.advice}**"
     yield ""
@@ -166,15 +168,16 @@ def _add_flips(sheet: _Sheet, flips: Sequence[Flip], link: str, several: bool) -
     sheet.add_rows((_cells(head), _cells([":--"] * len(head))), rows)
 
 
-def anchor(flip: Flip) -> str:
-    """The end of the report's address at which it shows this sample."""
-    return f"#sample={quote(flip.sample_id, safe='')}"
+def _anchor(flip: Flip) -> str:
+    """The end of the report's address at which it opens this sample."""
+    name = {"sample": flip.sample_id, "of": flip.eval, "by": flip.model, "epoch": str(flip.epoch + 1)}
+    return f"#{urlencode(name, errors='replace')}"
 
 
 def _sample(flip: Flip, link: str) -> str:
     shown = quoted(flip.sample_id, LONGEST_NAME)
     at = link.partition("#")[0]
-    return f"[{shown}](<{at}{anchor(flip)}>)" if urlsplit(at).path.endswith(".html") else shown
+    return f"[{shown}](<{at}{_anchor(flip)}>)" if urlsplit(at).path.endswith(".html") else shown
 
 
 def _said(said: Said) -> str:

@@ -16,8 +16,9 @@ from typing import Any
 from pytest_audiobench.protocols.failures import FAILURES
 from pytest_audiobench.report import view
 from pytest_audiobench.report.atomic import write_chunks
-from pytest_audiobench.report.changes import changes
+from pytest_audiobench.report.changes import Changes, changes
 from pytest_audiobench.report.label_tables import LabelCounts, LabelTable
+from pytest_audiobench.report.overall import overall
 from pytest_audiobench.report.page_frame import PLOT, encoded, page_frame
 from pytest_audiobench.report.page_samples import BUDGET_BYTES, PageSamples, bytes_on_page, page_samples
 from pytest_audiobench.report.page_sounds import PageSounds, page_sounds
@@ -118,7 +119,7 @@ def _content(record: Mapping[str, Any]) -> dict[str, Any]:
             }
             for suite in view.suites(record)
         ],
-        "changes": None if changed is None else asdict(changed),
+        "changes": None if changed is None else {**asdict(changed), "advice": _advice(record, changed)},
         "words": list(words.places),
         "failures": FAILURES,
         "files": list(LINE_FILES.values()),
@@ -133,6 +134,12 @@ class _Words:
 
     def place(self, text: str) -> int:
         return self.places.setdefault(text, len(self.places))
+
+
+def _advice(record: Mapping[str, Any], changed: Changes) -> str:
+    """What to do next, where it follows from the regression lines and from nothing else."""
+    found = overall(record)
+    return found.advice if found.word == changed.verdict else ""
 
 
 def _block(block: view.Block, words: _Words) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from pytest_audiobench.report.run_files import LINE_FILES, RECORD
 from pytest_audiobench.report.samples import joined, plain
 from pytest_audiobench.runs.confusion import confusion, gives_letters
 from pytest_audiobench.runs.record import SCHEMA
+from pytest_audiobench.runs.texts import repaired
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -22,7 +23,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Run:
-    """A finished run. ``record`` is run.json; its schema is docs/run.schema.json."""
+    """A finished run. ``record`` is run.json; its schema is docs/run.schema.json.
+
+    A column of the frames holds values of one kind, so that Parquet and databases take them as they are.
+    """
 
     folder: Path
     record: Mapping[str, Any] = field(repr=False)
@@ -73,7 +77,11 @@ class Run:
 
     @cached_property
     def samples(self) -> DataFrame:
-        """One row per sample × epoch × reading; statistics as ``score.correct``, group fields as ``group.hop``."""
+        """One row per sample × epoch × reading; statistics as ``score.correct``, group fields as ``group.hop``.
+
+        A stage's outputs are in ``stage.answer``. Beside texts and numbers there are lists of texts and, in ``audio``,
+        of objects with the same keys: ``run.samples.to_parquet("samples.parquet")`` holds them all (with pyarrow).
+        """
         return _frame([row for one in self.rows() for row in _sample_rows(one)])
 
 
@@ -134,6 +142,8 @@ def _item_row(item: Mapping[str, Any]) -> dict[str, Any]:
         "regressions",
         "taken",
         "speed",
+        "judges",
+        "options",
     )
     coverage = item["readings"][0]["coverage"] if item["readings"] else {}
     return {
@@ -144,6 +154,12 @@ def _item_row(item: Mapping[str, Any]) -> dict[str, Any]:
         **_prefixed("asking", item["asking"]),
         **_prefixed("hashes", item["hashes"]),
         **_prefixed("speed", {figure["name"]: figure["value"] for figure in item.get("speed", ())}),
+        **{
+            name: value
+            for alias, one in item["judges"].items()
+            for name, value in _prefixed(f"judges.{alias}", one).items()
+        },
+        **_prefixed("options", {name: _told(value) for name, value in item["options"].items()}),
     }
 
 
@@ -173,7 +189,7 @@ def _regression_row(item: Mapping[str, Any], one: Mapping[str, Any]) -> dict[str
 
 
 def _sample_rows(one: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    base = {name: value for name, value in one.items() if name not in ("readings", "groups")}
+    base = {name: _valid(value) for name, value in one.items() if name not in ("readings", "groups", "stages")}
     for name, reading in one["readings"].items():
         yield {
             **base,
@@ -182,7 +198,20 @@ def _sample_rows(one: dict[str, Any]) -> Iterator[dict[str, Any]]:
             "value": reading["value"],
             **_prefixed("score", reading["scores"]),
             **_prefixed("group", one["groups"]),
+            **_prefixed("stage", one["stages"]),
         }
+
+
+def _told(value: Any) -> str:
+    """An option as text: one column holds those of many families, and a column in a file has one kind."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _valid(value: Any) -> Any:
+    """A data set's texts as they can be written: half of a surrogate pair, which no file holds, is replaced."""
+    if isinstance(value, str):
+        return repaired(value)[0]
+    return [_valid(one) for one in value] if isinstance(value, list) else value
 
 
 def _prefixed(prefix: str, values: Mapping[str, Any]) -> dict[str, Any]:

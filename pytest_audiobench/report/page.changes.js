@@ -7,6 +7,7 @@
   };
 
   const MOST_NAMES = 20;
+  const MOST_LINES = 20;
 
   function lineName(line) {
     const metrics = new Set(data.changes.lines.map((one) => one.metric));
@@ -28,11 +29,20 @@
 
   const leftOutText = (one) => `${count(one.count)} ${one.reason}: ${one.names.map(visible).join(", ")}${one.count > one.names.length ? ", …" : ""}`;
 
+  // How many answers changed, as a link to them where the samples of the page can be narrowed to just these.
+  function flipsOf(line, change) {
+    const text = `${count(line[change])} ${change}`;
+    if (!line[change] || line.group || !all.some((one) => one.change === change && one.eval.name === line.eval && one.eval.model === line.model)) return text;
+    const link = el("a", { href: `#${new URLSearchParams({ change, eval: line.eval, model: line.model })}` }, text);
+    link.addEventListener("click", () => setTimeout(() => { follow(); byId("samples").scrollIntoView(); }));
+    return link;
+  }
+
   function changeRows(line) {
     const name = [visible(line.metric), line.group ? ` · ${visible(line.group)}` : "", protocols.size > 1 ? ` · ${visible(line.reading)}` : ""].join("");
     const told = [el("div", {}, visible(line.detail)), line.detail.includes(line.method.replace(/^no test: /, "")) ? null : el("div", { class: "soft" }, visible(line.method)),
       line.left_out.map((one) => el("div", { class: "soft" }, `In no pair: ${leftOutText(one)}`))];
-    const flips = line.worse + line.better ? [el("span", { title: "pairs that got worse" }, `${count(line.worse)} worse`), el("br"), `${count(line.better)} better`] : "none";
+    const flips = line.worse + line.better ? [flipsOf(line, "worse"), el("br"), flipsOf(line, "better")] : "none";
     return [
       el("tr", { class: "joined" },
         el("td", {}, tag(line.tone, `${line.mark} ${line.status}`)),
@@ -56,9 +66,17 @@
     for (const line of changes.lines) drawn.set(line.unit, [...(drawn.get(line.unit) || []), line]);
     const heads = [["Verdict"], ["Eval and metric"], ["Baseline → now", true], ["Drop", true], ["Bound", true], ["p", true], ["Flips", true], ["Pairs", true], ["Would see", true]];
     byId("changes").append(
-      el("p", { class: `overall ${changes.tone}` }, el("strong", {}, `${changes.mark} ${changes.verdict[0].toUpperCase()}${changes.verdict.slice(1)}.`), " ", changes.sentence),
+      el("p", { class: `overall ${changes.tone}` }, el("strong", {}, `${changes.mark} ${changes.verdict[0].toUpperCase()}${changes.verdict.slice(1)}.`), " ", changes.sentence, changes.advice ? ` ${changes.advice}` : ""),
       ...[...drawn].filter(([, lines]) => lines.some((one) => one.at !== null)).map(([unit, lines]) => dropPlot(unit, lines)));
-    if (changes.lines.length) byId("changes").append(table(heads, changes.lines.flatMap(changeRows), true));
+    // Where there are many lines, those that pass are told of when asked.
+    const folded = changes.lines.length > MOST_LINES ? changes.lines.filter((line) => line.status === "pass") : [];
+    const lines = changes.lines.filter((line) => !folded.includes(line));
+    if (lines.length) byId("changes").append(table(heads, lines.flatMap(changeRows), true));
+    if (folded.length) {
+      const box = el("details", {}, el("summary", {}, `${count(folded.length)} lines pass`));
+      whenOpen(box, () => [table(heads, folded.flatMap(changeRows), true)]);
+      byId("changes").append(box);
+    }
     if (changes.unheld.length) {
       const names = changes.unheld.slice(0, MOST_NAMES).map(([name, model]) => visible(named(name, model)));
       const more = changes.unheld.length - names.length;

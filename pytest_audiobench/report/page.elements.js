@@ -2,15 +2,15 @@
   const byId = (id) => document.getElementById(id);
   const SHORT = 600;
 
-  // Everything enters the document here, as text: nothing on this page is ever parsed as markup.
+  // Everything enters the document here, as text that shows what it holds: nothing on this page is ever parsed as markup.
   function filled(node, options, children) {
     for (const [name, value] of Object.entries(options || {})) {
       if (value === null || value === undefined || value === false) continue;
-      node.setAttribute(name, value === true ? "" : String(value));
+      node.setAttribute(name, value === true ? "" : name === "title" || name === "aria-label" ? visible(value) : String(value));
     }
     for (const child of children.flat(Infinity)) {
       if (child === null || child === undefined || child === "") continue;
-      node.append(child instanceof Node ? child : document.createTextNode(String(child)));
+      node.append(child instanceof Node ? child : document.createTextNode(visible(String(child))));
     }
     return node;
   }
@@ -19,7 +19,7 @@
   const svg = (tag, options, ...children) => filled(document.createElementNS("http://www.w3.org/2000/svg", tag), options, children);
 
   // Characters that show nothing, or that turn the text around them, are shown by a sign instead.
-  const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g;
+  const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g;
   function visible(text) {
     return text.replace(HIDDEN, (character) => `\u27e8U+${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}\u27e9`);
   }

@@ -29,6 +29,7 @@
     return plotFigure(title, { name: `${visible(metric)} ${what}; the table holds the numbers`, axis, heads: ["value", "interval", "n"], rows }, models);
   }
 
+  const MOST_PLOTS = 4;
   const openBlocks = (owner) => owner.blocks.filter((block) => !block.folded);
 
   function drawScores() {
@@ -57,8 +58,11 @@
       const entries = () => own.flatMap((owner) => openBlocks(owner).flatMap((block) => block.groups.map(([group, ...figure]) =>
         ({ label: group, model: owner.model, reading: block.reading, figure: figureOf(figure), pooled: false }))));
       const box = el("details", { open: open && number === 0 }, el("summary", {}, visible(name), id === "suites" ? " by group" : ""));
-      whenOpen(box, () => [el("div", { class: "plots" }, byMetric(entries()).slice(0, 4).map((one) => scorePlot(one, `of ${visible(name)} by group`))),
-        own.map((owner) => [own.length > 1 ? el("h3", {}, visible(owner.model)) : null, groups(owner.blocks)])]);
+      whenOpen(box, () => {
+        const plots = byMetric(entries()).slice(0, MOST_PLOTS).map((one) => scorePlot(one, `of ${visible(name)} by group`));
+        const tables = own.map((owner) => [own.length > 1 ? el("h3", {}, visible(owner.model)) : null, groups(owner.blocks)]);
+        return plots.length ? [el("div", { class: "plots" }, plots), el("details", { class: "inner" }, el("summary", {}, "The numbers as a table"), tables)] : tables;
+      });
       byId(id).append(box);
     }
   }

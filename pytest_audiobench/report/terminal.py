@@ -113,7 +113,9 @@ def _fitted(text: str, style: Style, width: int) -> Iterator[Line]:
         yield text, style
         return
     indent = " " * (len(text) - len(text.lstrip()))
-    wrapped = textwrap.wrap(text.strip(), max(width, 20), initial_indent=indent, subsequent_indent=f"{indent}  ")
+    wrapped = textwrap.wrap(
+        text.strip(), max(width, 20), initial_indent=indent, subsequent_indent=f"{indent}  ", break_on_hyphens=False
+    )
     yield from ((line, style) for line in wrapped)
 
 

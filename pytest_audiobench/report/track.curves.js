@@ -116,6 +116,7 @@
       el("td", { class: "number value" }, value.value),
       el("td", { class: "number" }, value.interval || el("span", { class: "small soft" }, visible(value.method))),
       el("td", { class: "number" }, count(value.n)),
+      el("td", { class: "number" }, value.answered),
       el("td", { class: "number" }, held ? held.drop : ""),
       el("td", { class: "number" }, held ? held.interval : ""),
       el("td", { class: "number" }, held ? held.flips : ""),
@@ -123,10 +124,11 @@
   }
 
   function drawNumbers() {
-    const heads = [[byStep ? "Step" : "Run"], ["Value", true], ["Interval", true], ["n", true], ["Drop", true], ["Interval", true], ["Worse / better", true], ["Against the run before"]];
+    const heads = [[byStep ? "Step" : "Run"], ["Value", true], ["Interval", true], ["n", true], ["Answered", true], ["Drop", true], ["Interval", true], ["Worse / better", true], ["Against the run before"]];
     for (const curve of data.curves) {
       const box = el("details", {}, el("summary", {}, visible(curve.name)));
-      whenOpen(box, () => [table(heads, curve.values.flatMap((value, place) => (value ? [numberRow(curve, value, place)] : [])), true)]);
+      whenOpen(box, () => [table(heads, curve.values.flatMap((value, place) => (value ? [numberRow(curve, value, place)] : [])), true),
+        curve.signature ? el("p", { class: "small soft" }, "Protocol ", el("code", {}, visible(curve.signature))) : null]);
       byId("numbers").append(box);
     }
   }

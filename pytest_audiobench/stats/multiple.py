@@ -10,11 +10,17 @@ import numpy.typing as npt
 from pytest_audiobench.stats.intervals import Floats
 
 
-def holm(p_values: npt.ArrayLike) -> Floats:
-    """Holm's step-down adjustment (Holm 1979): what is at most alpha is so with any false alarm held at alpha."""
-    ordered, order = _sorted(p_values)
-    factors = np.arange(len(ordered), 0, -1)
-    return _restored(np.maximum.accumulate(ordered * factors), order)
+def holm(p_values: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Floats:
+    """Holm's step-down adjustment (Holm 1979): what is at most alpha is so with any false alarm held at alpha.
+
+    ``weights``, shape (m,) and above 0, give each test its share of alpha; equal ones where they are left out.
+    """
+    found = np.asarray(p_values, dtype=np.float64)
+    shares = np.ones_like(found) if weights is None else np.asarray(weights, dtype=np.float64)
+    _check(found)
+    order = np.argsort(found / shares, kind="stable")
+    remaining = np.cumsum(shares[order][::-1])[::-1]
+    return _restored(np.maximum.accumulate(found[order] / shares[order] * remaining), order)
 
 
 def benjamini_hochberg(p_values: npt.ArrayLike) -> Floats:
@@ -34,10 +40,14 @@ def benjamini_yekutieli(p_values: npt.ArrayLike) -> Floats:
 
 def _sorted(p_values: npt.ArrayLike) -> tuple[Floats, npt.NDArray[np.intp]]:
     found = np.asarray(p_values, dtype=np.float64)
-    if not ((found >= 0.0) & (found <= 1.0)).all():
-        raise ValueError("a p value lies between 0 and 1")
+    _check(found)
     order = np.argsort(found, kind="stable")
     return found[order], order
+
+
+def _check(p_values: Floats) -> None:
+    if not ((p_values >= 0.0) & (p_values <= 1.0)).all():
+        raise ValueError("a p value lies between 0 and 1")
 
 
 def _restored(adjusted: Floats, order: npt.NDArray[np.intp]) -> Floats:

@@ -16,6 +16,7 @@ from pytest_audiobench.stats.quantiles import normal_quantile, t_quantile
 
 MOST = 10_000_000
 """Samples beyond which no number is sought."""
+_ENUMERATED = 5_000
 _STEPS = 800
 _OUT_OF_RANGE = 4.5
 _WITHIN = 0.002
@@ -78,10 +79,16 @@ def flips_power(pairs: int, drop: float, flips: float, question: Question) -> fl
     """The power of the gate's test of ``pairs`` independent right or wrong answers, of which ``flips`` (a share) change
     for no reason, as many for the better as for the worse, while ``drop`` (a share) more become wrong.
 
-    Exact but for 1 outcome in 100,000: over the numbers that become better, of how many then become worse.
+    Exact but for 1 outcome in 100,000: over the numbers that become better, of how many then become worse. Beyond
+    5,000 pairs, where outcomes are many and normal, by their mean and variance.
     """
     better = flips / 2.0
     worse = min(better + drop, 1.0 - better)
+    if pairs > _ENUMERATED:
+        net = worse - better
+        error = math.sqrt(max(worse + better - net * net, 1e-12) / pairs)
+        shift = (net - question.margin) / error - normal_quantile(1.0 - question.level)
+        return 0.5 * math.erfc(-shift / math.sqrt(2.0))
     centre, spread = pairs * better, math.sqrt(pairs * better * (1.0 - better))
     first = max(0, math.floor(centre - _OUT_OF_RANGE * spread))
     last = min(pairs, math.ceil(centre + _OUT_OF_RANGE * spread))

@@ -52,12 +52,28 @@ def test_many_runs_are_all_held_against_the_first(lab, audiobench):
     assert found[1]["status"] == "regressed"
 
 
-def test_models_of_one_run_are_compared_and_chosen_by_a_pattern(lab, audiobench):
+def test_p_values_are_adjusted_over_all_lines_beside_the_verdicts(lab, audiobench):
+    lab.run("a")
+    lab.run("b", says=every(4))
+    lab.run("c", says=every(9))
+    found = sorted(lines(audiobench, "a", "b", "c"), key=lambda one: one["p"])
+    assert found[0]["p_holm"] == pytest.approx(min(1.0, 2 * found[0]["p"]))
+    assert found[1]["p_holm"] == pytest.approx(max(found[0]["p_holm"], found[1]["p"]))
+
+
+def test_models_are_chosen_by_a_pattern(lab, audiobench):
     lab.run("a", model="base")
     lab.run("b", model="tuned")
     code, _, err = audiobench("compare", "a", "b", "--model", "base")
     assert code == 4
     assert "two are needed for a comparison, and only a has a model that matches 'base'" in err
+
+
+def test_the_models_of_one_run_are_compared_with_one_another(reports, audiobench):
+    found = lines(audiobench, "both", "--eval", "*digits")
+    assert [(one["first_model"], one["other_model"], one["status"]) for one in found] == [
+        ("listener", "chance", "regressed")
+    ]
 
 
 def test_a_suite_is_pooled_over_its_evals_pair_by_pair(lab, audiobench):
@@ -77,6 +93,16 @@ def test_one_recording_asked_in_two_evals_is_one_cluster_of_the_suite(lab, audio
     lab.run("b", evals, says=every(4))
     *_, pooled = lines(audiobench, "a", "b")
     assert (pooled["pairs"], pooled["clusters"]) == (40, 20)
+
+
+def test_a_suite_is_pooled_over_the_evals_that_all_have_and_says_so(lab, audiobench):
+    evals = {f"animals/{name}": lab.samples(20, name) for name in ("near", "far", "old")}
+    lab.run("a", evals)
+    lab.run("b", {name: own for name, own in evals.items() if "old" not in name})
+    (pooled,) = [one for one in lines(audiobench, "a", "b") if one["eval"] is None]
+    assert (pooled["pairs"], pooled["first_n"]) == (40, 40)
+    _, out, _ = audiobench("compare", "a", "b")
+    assert "note: animals is pooled over the 2 evals that all have" in out
 
 
 def test_groups_are_lines_of_their_own_where_they_are_wanted(lab, audiobench):
@@ -131,6 +157,27 @@ def test_a_level_that_is_none_is_refused(lab, audiobench, level, capsys):
         audiobench("compare", "a", "b", "--alpha", level)
     assert ended.value.code == 2
     assert "is no level" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("out", ["nowhere/c.csv", "."])
+def test_a_place_that_cannot_be_written_is_told_before_any_work(lab, audiobench, out, capsys):
+    with pytest.raises(SystemExit) as ended:
+        audiobench("compare", "no run", "no run", "--out", out)
+    assert ended.value.code == 2
+    assert "folder" in capsys.readouterr().err
+
+
+def test_a_metric_of_a_conftest_is_named_and_not_compared(lab, audiobench):
+    for name in ("a", "b"):
+        folder = lab.run(name)
+        text = (folder / "run.json").read_text()
+        (folder / "run.json").write_text(text.replace('"name": "accuracy"', '"name": "homemade"'))
+    code, _, err = audiobench("compare", "a", "b")
+    assert code == 4
+    assert "homemade of animals/all is not compared: it is registered by a conftest.py" in err
+    _, out, _ = audiobench("compare", "a", "b", "--metrics", "all")
+    assert "note: homemade of animals/all is not compared" in out
+    assert "animals/all coverage by letters" in out
 
 
 def test_evals_on_one_side_only_are_named(lab, audiobench):
@@ -262,6 +309,18 @@ def test_a_sample_that_could_not_be_asked_is_no_mismatch(lab, audiobench):
     assert (line["pairs"], line["left_out"], line["n"]) == (39, 1, 39)
 
 
+def test_what_was_not_answered_or_not_paired_stands_below_with_the_protocols_signature(lab, audiobench):
+    lab.run("a", says=lambda sample_id: "hard to say" if sample_id < "s010" else True)
+    lab.run("b", says=lambda sample_id: None if sample_id == "s020" else True)
+    _, out, _ = audiobench("compare", "a", "b")
+    assert "answered in animals/all by letters A: 75.0 %, B: 97.5 %" in out
+    assert "in no pair of B in animals/all by letters: 1 errors (s020)" in out
+    assert "letters: mcq:letters|v:1|" in out
+    (line,) = lines(audiobench, "a", "b")
+    assert (line["first_answered"], line["answered"], line["left_out"]) == (0.75, 0.975, 1)
+    assert line["signature"].startswith("mcq:letters|v:1|")
+
+
 def test_too_many_that_could_not_be_asked_are_not_comparable(lab, audiobench):
     lab.run("a")
     lab.run("b", says=lambda sample_id: None if sample_id < "s010" else True)
@@ -390,6 +449,17 @@ def test_an_edited_record_is_one_sentence(lab, audiobench):
     (folder / "run.json").write_text(json.dumps(record))
     code, _, err = audiobench("compare", "a", "b")
     assert code == 4
+    assert err.count("\n") == 1
+
+
+def test_an_edited_row_is_one_sentence(lab, audiobench):
+    lab.run("a")
+    folder = lab.run("b", **changed("prompts")(lab))
+    path = folder / "predictions.jsonl"
+    path.write_text(path.read_text().replace('"prompt":[["user",', '"prompt":[[', 1))
+    code, _, err = audiobench("compare", "a", "b")
+    assert code == 4
+    assert "predictions.jsonl has a row that is none of a run's" in err
     assert err.count("\n") == 1
 
 

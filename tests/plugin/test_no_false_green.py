@@ -1,6 +1,7 @@
 """No way of breaking down is green."""
 
 import pytest
+from pytest_audiobench.report.regressions import INSTRUMENT_FAILED
 
 from pytest_audiobench.metrics.sanitise import number
 
@@ -86,10 +87,10 @@ def test_a_worker_that_dies_within_an_eval_fails_it(suite, death, dist):
     suite.tones()
     suite.write(test_tones=CRASHING.format(death=death))
     result = suite.run("-n2", f"--dist={dist}")
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert result.ret == INSTRUMENT_FAILED
     result.stdout.fnmatch_lines(["*FAILED*test_tones*5*"])
     run, _ = suite.last()
-    assert run["exit_status"] == 1
+    assert run["exit_status"] == INSTRUMENT_FAILED
     reported = {item["eval"] for item in run["items"]}
     assert {f"tones[{n}]" for n in range(8) if n != 5} <= reported
 

@@ -1,6 +1,8 @@
 """Runs held against a baseline: verdicts, exit codes and records, by real pytest runs on small evals."""
 
 import json
+import shutil
+from pathlib import Path
 
 import pytest
 
@@ -15,23 +17,44 @@ from pytest_audiobench import manifest, multiple_choice
 def test_tones(evaluate, n):
     evaluate(manifest("data/tones.jsonl"), multiple_choice())
 """
+ONE = """
+from pytest_audiobench import manifest, multiple_choice
+
+def test_tones(evaluate):
+    evaluate(manifest("data/tones.jsonl"), multiple_choice())
+"""
 DEAF = {"deaf": "yes"}
 
 
+@pytest.fixture(scope="module")
+def heard(tmp_path_factory):
+    """Suites over the same forty tones, one eval and four, with a run of them called ``main``; made once."""
+    made = {}
+
+    def of(suite, text):
+        if text not in made:
+            suite.tones()
+            suite.write(test_tones=text)
+            assert suite.run("--ab-run=main").ret == 0
+            made[text] = tmp_path_factory.mktemp("heard") / "suite"
+            shutil.copytree(suite.path, made[text])
+        else:
+            shutil.copytree(made[text], suite.path, dirs_exist_ok=True)
+        return suite
+
+    return of
+
+
 @pytest.fixture
-def based(tones):
+def based(suite, heard):
     """Forty tones, and a run called ``main`` that hears them all."""
-    assert tones.run("--ab-run=main").ret == 0
-    return tones
+    return heard(suite, ONE)
 
 
 @pytest.fixture
-def four(suite):
+def four(suite, heard):
     """Four evals over the same tones, and a run of them called ``main``."""
-    suite.tones()
-    suite.write(test_tones=FOUR)
-    assert suite.run("--ab-run=main").ret == 0
-    return suite
+    return heard(suite, FOUR)
 
 
 def regressions(suite):
@@ -58,6 +81,8 @@ def test_a_worse_model_regresses_with_its_table_and_no_traceback(based, workers)
     assert run["baseline"]["source"] == "the run main"
     assert run["baseline"]["lines"] == 1
     assert run["exit_status"] == 1
+    (found,) = run["items"][0]["regressions"]
+    assert found["p_holm"] == found["p"] <= 0.05
     rows = list(read_lines(folder / "compared_predictions.jsonl"))
     assert [row["change"] for row in rows].count("worse") == 30
     assert {tuple(sorted(row)) for row in rows} == {
@@ -113,7 +138,7 @@ def test_declared_lines_without_a_baseline_are_noted_as_not_checked(tones):
     assert result.ret == 0
     result.stdout.fnmatch_lines_random(
         [
-            "*not checked: audiobench.toml, [[]threshold[]] number 1: accuracy.drop <= 2pp, max_drop = 1pp, for there "
+            "*not checked: audiobench.toml, * number 1: accuracy.drop <= 2pp, max_drop = 1pp, for there "
             "is no --ab-baseline*",
             "*not checked: accuracy.drop <= 3pp, for there is no --ab-baseline*",
         ]
@@ -121,8 +146,8 @@ def test_declared_lines_without_a_baseline_are_noted_as_not_checked(tones):
 
 
 def test_lines_are_counted_alike_whoever_runs_them(four):
-    for workers in ("-n0", "-n2", "-n4"):
-        four.run("--ab-baseline=main", workers, "--dist=worksteal", **DEAF)
+    for workers in (["-n0"], ["-n4", "--dist=worksteal"]):
+        four.run("--ab-baseline=main", *workers, **DEAF)
         assert regressions(four) == {f"tones[{n}]": [("accuracy", "regressed", 4)] for n in range(4)}
     four.run("--ab-baseline=main", "-k", "1 or 2", **DEAF)
     assert regressions(four) == {f"tones[{n}]": [("accuracy", "regressed", 2)] for n in (1, 2)}
@@ -131,8 +156,8 @@ def test_lines_are_counted_alike_whoever_runs_them(four):
 
 def test_declared_lines_join_the_headlines(four):
     (four.path / "audiobench.toml").write_text(
-        '[[threshold]]\neval = "tones[1]"\nrequire = ["accuracy[parity=odd].drop <= 2pp", "coverage.drop <= 1pp"]\n'
-        '[[threshold]]\neval = "tones[2]"\nmax_drop = "80pp"\n'
+        '[[threshold]]\neval = "tones[1]"\nrequire = ["accuracy[parity=even].drop <= 2pp", "coverage.drop <= 1pp"]\n'
+        '[[threshold]]\neval = "tones[2]"\nmax_drop = "95pp"\n'
         '[[threshold]]\neval = "tones[3]"\nmax_drop = "none"\n'
     )
     result = four.run("--ab-baseline=main", **DEAF)
@@ -155,7 +180,7 @@ def test_a_test_of_several_evaluations_shares_its_own_part_of_alpha(suite):
 from pytest_audiobench import manifest, multiple_choice
 
 def test_two(evaluate):
-    evaluate.require("accuracy[parity=odd].drop <= 1pp")
+    evaluate.require("accuracy[parity=even].drop <= 1pp")
     evaluate(manifest("data/tones.jsonl"), multiple_choice(), name="a")
     evaluate(manifest("data/tones.jsonl"), multiple_choice(), name="b")
     evaluate(manifest("data/tones.jsonl"), multiple_choice(), name="silent", control=True)
@@ -171,6 +196,17 @@ def test_one(evaluate):
     assert {lines for name in ("two:a", "two:b") for _, _, lines in found[name]} == {8}
     assert len(found["two:a"]) == 2
     assert found["two/one"] == [("accuracy", "regressed", 2)]
+
+
+def test_lines_of_a_file_without_code_are_counted_and_held(suite):
+    suite.tones()
+    (suite.path / "beeps.audiobench.toml").write_text(
+        'manifest = "data/tones.jsonl"\nrequire = ["accuracy >= 0.1", "coverage.drop <= 1pp"]\n'
+    )
+    assert suite.run("beeps.audiobench.toml", "--ab-run=main").ret == 0
+    result = suite.run("beeps.audiobench.toml", "--ab-baseline=main", **DEAF)
+    assert result.ret == 1
+    assert regressions(suite)["beeps"] == [("accuracy", "regressed", 2), ("coverage", "pass", 2)]
 
 
 def test_a_test_without_a_counterpart_is_named_and_inconclusive(based):
@@ -201,18 +237,17 @@ def test_a_limited_run_works_on_what_it_took(based):
 @pytest.mark.parametrize(
     ("what", "arguments", "said"),
     [
-        ("multiple_choice(prompt='Which? {question}{choices}')", (), "*asked with another prompt*"),
+        ("multiple_choice(prompt='Which? {question} {options}')", (), "*asked with another prompt*"),
         ("transcription()", (), "*was not read by the protocol*"),
-        ("multiple_choice()", ("--ab-epochs=2",), "*the number of epochs is 1 in the baseline and 2 here*"),
+        ("multiple_choice()", ("--ab-epochs=2", "-n2"), "*the number of epochs is 1 in the baseline and 2 here*"),
     ],
 )
-@pytest.mark.parametrize("workers", ["-n0", "-n2"])
-def test_a_baseline_of_another_task_is_told_before_the_first_request(based, what, arguments, said, workers):
+def test_a_baseline_of_another_task_is_told_before_the_first_request(based, what, arguments, said):
     based.write(
         test_tones="from pytest_audiobench import manifest, multiple_choice, transcription\n"
         f"def test_tones(evaluate):\n    evaluate(manifest('data/tones.jsonl'), {what})\n"
     )
-    result = based.run("--ab-baseline=main", *arguments, workers, log="log")
+    result = based.run("--ab-baseline=main", *arguments, log="log")
     assert result.ret == 6
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["tones is not comparable with the baseline the run main, and nothing was asked: *"])
@@ -257,8 +292,8 @@ def test_failed_asking_is_not_comparable_and_no_regression(based, workers):
 
 def test_a_regression_beside_an_instrument_failure_is_an_ordinary_failure(four):
     four.write(
-        test_tones=FOUR.replace("    evaluate(", "    evaluate(").replace(
-            "multiple_choice())", "multiple_choice(prompt='{question}{choices}') if n == 0 else multiple_choice())"
+        test_tones=FOUR.replace(
+            "multiple_choice())", "multiple_choice(prompt='{question} {options}') if n == 0 else multiple_choice())"
         )
     )
     assert four.run("--ab-baseline=main").ret == 6
@@ -284,11 +319,14 @@ def test_tones(evaluate):
     assert detail.endswith("; the model itself changes 2 % of its answers when asked again")
 
 
-@pytest.mark.parametrize("workers", ["-n0", "-n2"])
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (("--ab-baseline=nothing",), "*there is no baseline 'nothing'*"),
+        (("--ab-baseline=nothing", "-n2"), "*there is no baseline 'nothing'*"),
+        (("--ab-baseline=main", "--ab-max-drop=1%", "-n2"), "*--ab-max-drop: '1%' is no margin*"),
+        (("--ab-baseline=main", "-k", "other", "-n2"), "*holds none of the 1 selected evals*"),
+        (("--ab-baseline=last#two",), "*has no model 'two'*"),
         (("--ab-baseline=main", "--ab-max-drop=1%"), "*--ab-max-drop: '1%' is no margin: write a margin as 1pp*"),
         (("--ab-baseline=main", "--ab-max-drop=-1pp"), "*--ab-max-drop: '-1pp' is no margin*"),
         (("--ab-baseline=main", "--ab-alpha=5"), "*--ab-alpha takes a number above 0 up to 0.5, not '5'*"),
@@ -303,11 +341,11 @@ def test_tones(evaluate):
         (("--ab-baseline=main", "-k", "other"), "*holds none of the 1 selected evals (other): it holds tones*"),
     ],
 )
-def test_what_cannot_be_a_gate_is_a_usage_error_before_the_first_request(based, arguments, said, workers):
+def test_what_cannot_be_a_gate_is_a_usage_error_before_the_first_request(based, arguments, said):
     (based.path / "cut.json").write_text('{"schema": "audiobench.baseline/1", "evals": [')
     (based.path / "newer.json").write_text('{"schema": "audiobench.baseline/2"}')
     based.write(test_other=(based.path / "test_tones.py").read_text().replace("test_tones", "test_other"))
-    result = based.run(*arguments, workers, log="log")
+    result = based.run(*arguments, log="log")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([f"ERROR:*{said}"])
     assert not (based.path / "log").exists()
@@ -333,7 +371,7 @@ def test_a_bad_line_is_a_usage_error_with_its_place(tones, rule, said):
     (tones.path / "audiobench.toml").write_text(f'[[threshold]]\neval = "tones"\n{rule}\n')
     result = tones.run()
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines([f"ERROR: audiobench.toml, [[]threshold[]] number 1: {said}"])
+    result.stderr.fnmatch_lines([f"ERROR: audiobench.toml, * number 1: {said}"])
 
 
 def test_a_line_on_what_the_eval_does_not_measure_fails_it_before_asking(based):
@@ -355,6 +393,6 @@ def test_the_environment_and_the_ini_file_name_baselines_too(based, monkeypatch)
 
 def test_records_are_as_the_schema_says(based):
     jsonschema = pytest.importorskip("jsonschema")
-    schema = json.loads((pytest.importorskip("pathlib").Path(__file__).parents[2] / "docs/run.schema.json").read_text())
+    schema = json.loads((Path(__file__).parents[2] / "docs/run.schema.json").read_text())
     based.run("--ab-baseline=main", **DEAF)
     jsonschema.validate(based.last()[0], schema)

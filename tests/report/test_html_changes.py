@@ -27,7 +27,10 @@ def test_the_overall_verdict_stands_above_all_tables(runs: Any, opened: Any) -> 
     page = opened(held(runs, *four(runs), exit_status=1)).page
     assert page.locator("main > section:visible").first.get_attribute("id") == "changes"
     said = page.locator("#changes .overall").inner_text()
-    assert said == "✗ Regressed. Of 4 lines: 1 regressed, 1 inconclusive, 1 not comparable, 1 pass."
+    assert said == (
+        "✗ Regressed. Of 4 lines: 1 regressed, 1 inconclusive, 1 not comparable, 1 pass. "
+        "Hear the samples that flipped before anything is merged."
+    )
     assert "baselines/main.json · of listener (hf:checkpoints/step-1000)" in page.locator("#heading").inner_text()
 
 
@@ -89,6 +92,28 @@ def test_a_run_without_a_baseline_has_no_such_section(runs: Any, opened: Any) ->
 def test_the_table_of_evals_has_the_verdict_too(runs: Any, opened: Any, status: str, said: str) -> None:
     page = opened(held(runs, runs.regression(status, 0.02))).page
     assert said in page.locator("#verdicts tbody tr").first.inner_text()
+
+
+def test_of_many_lines_those_that_pass_are_folded(runs: Any, opened: Any) -> None:
+    lines = [runs.regression("pass", -0.01) for _ in range(24)] + [runs.regression("regressed", 0.05)]
+    page = opened(runs.page(runs.item(0, "a", [RIGHT], regressions=lines), baseline=dict(runs.baseline))).page
+    rows = page.locator("#changes tbody tr.joined")
+    assert rows.count() == 1
+    page.get_by_text("24 lines pass").click()
+    assert rows.count() == 25
+
+
+def test_flips_lead_to_the_samples_that_flipped(runs: Any, opened: Any) -> None:
+    items = [runs.item(number, f"eval-{number}", [RIGHT] * 3 + [WRONG] * 2) for number in range(2)]
+    items[0].regressions = [runs.regression("regressed", 0.05, worse=2, better=0)]
+    before = {"status": "parsed", "scores": {"correct": 1.0}, "text": None, "failures": []}
+    row = {"eval": "eval-0", "model": "listener", "epoch": 0, "reading": "letters", "before": before}
+    changes = ["same"] * 3 + ["worse"] * 2
+    compared = [row | {"sample_id": f"s{number:05d}", "change": change} for number, change in enumerate(changes)]
+    page = opened(runs.page(*items, baseline=dict(runs.baseline), compared=compared))
+    page.page.locator("#changes").get_by_role("link", name="2 worse").click()
+    page.page.get_by_text("2 of 10 samples").wait_for()
+    assert page.complaints == []
 
 
 @pytest.mark.parametrize("width", [360, 1280])

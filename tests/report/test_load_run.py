@@ -124,3 +124,40 @@ def test_stages_and_several_outputs_are_kept_apart(folder: Path) -> None:
     first = next(load(folder).rows())
     assert first["stages"] == {"reasoning": ["I hear purring."], "answer": ["(a) cat"]}
     assert first["text"] == "(a) cat"
+
+
+@pytest.mark.parametrize("name", ["samples", "metrics", "items", "regressions"])
+def test_each_frame_is_written_to_parquet_in_one_line_and_comes_back(runs: Any, tmp_path: Path, name: str) -> None:
+    pandas = pytest.importorskip("pandas", reason="frames need pandas")
+    pytest.importorskip("pyarrow", reason="pandas writes Parquet by pyarrow, which is not installed")
+    items = [
+        runs.item(0, "single", [RIGHT, FAILED], question="half a pair: \ud83c", regressions=[runs.dropped()]),
+        runs.item(1, "multi", [RIGHT, WRONG], groups={"hop": "multi"}, verdict="yes"),
+    ]
+    frame = getattr(load(runs.gated(*items)[0]), name)
+    frame.to_parquet(tmp_path / "frame.parquet")
+    back = pandas.read_parquet(tmp_path / "frame.parquet")
+    assert list(back.columns) == list(frame.columns)
+    assert len(back) == len(frame)
+    if name == "samples":
+        assert list(back["choices"][0]) == ["cat", "dog", "cow", "hen"]
+        assert back["audio"][0][0]["source"] == "sakura:data/0.wav"
+        assert list(back["stage.answer"][0]) == ["(a) cat"]
+        assert back["question"][0] == "half a pair: \ufffd"
+
+
+def test_a_column_of_a_frame_holds_values_of_one_kind(runs: Any) -> None:
+    pytest.importorskip("pandas", reason="frames need pandas")
+    made = runs.item(0, "a", [RIGHT, FAILED]), runs.item(1, "b", [WRONG])
+    folder, _ = runs.collected(*made)
+    record = json.loads((folder / "run.json").read_text())
+    for item, options in zip(record["items"], ({"prompt": "Choose.", "labels": ["x"]}, {"labels": None}), strict=True):
+        item["options"], item["judges"] = options, {}
+    (folder / "run.json").write_text(json.dumps(record))
+    run = load(folder)
+    assert run.items["options.labels"].tolist() == ['["x"]', "null"]
+    for frame in (run.items, run.metrics, run.samples):
+        for column in frame:
+            kinds = {type(value) for value in frame[column] if value is not None and value == value}
+            assert len(kinds) <= 1, column
+            assert dict not in kinds, column

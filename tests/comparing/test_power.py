@@ -1,0 +1,132 @@
+"""How many samples a drop needs, asked of runs and baselines as a user asks."""
+
+import csv
+import io
+import json
+from dataclasses import replace
+
+import pytest
+
+
+def rows(audiobench, *arguments):
+    code, out, _ = audiobench("power", *arguments, "--format", "json")
+    assert code == 0
+    return {one["eval"]: one for one in json.loads(out)}
+
+
+def every(number, offset=0):
+    return lambda sample_id: (int(sample_id[-3:]) + offset) % number > 0
+
+
+def test_a_real_run_says_what_each_eval_sees_and_needs(reports, audiobench):
+    code, out, err = audiobench("power", "good", "--drop", "2pp")
+    assert (code, err) == (0, "")
+    assert out.startswith(
+        "How many samples a drop of 2pp needs to be called a regression: margin 1pp,\nlevel 0.05 / 2,"
+    )
+    assert max(map(len, out.splitlines())) <= 80
+    assert [line.split()[0] for line in out.splitlines() if line.startswith("calls/")] == [
+        "calls/digits",
+        "calls/words",
+    ]
+    assert "flips (samples whose score changes for no reason): assumed;" in out
+
+
+def test_a_larger_drop_needs_fewer_samples_and_the_detectable_one_is_seen_by_those_there_are(reports, audiobench):
+    two, nine = (rows(audiobench, "good", "--drop", drop)["calls/digits"] for drop in ("2pp", "9pp"))
+    assert two["needed"] > nine["needed"]
+    seen = rows(audiobench, "good", "--drop", f"{100 * two['detectable'] + 0.1:.2f}pp")["calls/digits"]
+    assert seen["needed"] <= 1.05 * two["n"]
+
+
+def test_more_lines_a_wider_margin_and_more_flips_need_more_samples(reports, audiobench):
+    base = ["good", "--drop", "4pp", "--lines", "1", "--eval", "calls/digits"]
+    needed = rows(audiobench, *base)["calls/digits"]["needed"]
+    for more in (
+        ["--lines", "24"],
+        ["--max-drop", "2pp"],
+        ["--flips", "10%"],
+        ["--power", "0.95"],
+        ["--alpha", "0.01"],
+    ):
+        assert rows(audiobench, *base, *more)["calls/digits"]["needed"] > needed
+
+
+def test_a_baselines_file_serves_as_well_as_its_run(reports, audiobench, tmp_path):
+    audiobench("baseline", "update", "good", "--out", "base.json")
+    assert rows(audiobench, "base.json", "--drop", "3pp") == rows(audiobench, "good", "--drop", "3pp")
+
+
+def test_flips_are_counted_in_another_run(lab, audiobench):
+    lab.run("a", says=every(10))
+    lab.run("b", says=every(10, offset=1))
+    found = rows(audiobench, "a", "--drop", "5pp", "--against", "b")["animals/all"]
+    assert found["flips"] == pytest.approx(8 / 40)
+    assert found["flips_from"] == "measured between the two"
+
+
+def test_the_models_noise_floor_is_taken_where_it_was_measured_and_flips_given_go_first(reports, audiobench):
+    noise = {"same_answers": 0.95, "score_shift": 0.01, "measured": []}
+    reports.edit("good", lambda record: record["models"][0].update(noise=noise))
+    found = rows(audiobench, "good", "--drop", "3pp")["calls/digits"]
+    assert found["flips"] == pytest.approx(0.05)
+    assert found["flips_from"] == "the model's noise floor"
+    assert rows(audiobench, "good", "--drop", "3pp", "--flips", "0.01")["calls/digits"]["flips_from"] == "given"
+
+
+def test_samples_of_one_recording_are_worth_less_than_as_many_of_their_own(lab, audiobench):
+    alone = lab.samples(60)
+    together = [replace(one, metadata={**one.metadata, "recording": f"r{at // 6}"}) for at, one in enumerate(alone)]
+    lab.run("alone", {"animals/all": alone}, says=lambda sample_id: int(sample_id[-3:]) // 6 % 3 > 0)
+    lab.run("together", {"animals/all": together}, says=lambda sample_id: int(sample_id[-3:]) // 6 % 3 > 0)
+    few, many = (rows(audiobench, name, "--drop", "10pp")["animals/all"] for name in ("alone", "together"))
+    assert many["clusters"] == 10
+    assert many["needed"] > few["needed"]
+
+
+def test_where_flips_dominate_more_samples_are_no_remedy(lab, audiobench):
+    lab.run("a")
+    found = rows(audiobench, "a", "--drop", "1.1pp", "--flips", "30%")["animals/all"]
+    assert "more samples are no remedy: 30 % of the scores flip for no reason" in found["note"]
+
+
+def test_a_drop_within_the_margin_is_never_seen(lab, audiobench):
+    lab.run("a")
+    found = rows(audiobench, "a", "--drop", "1pp")["animals/all"]
+    assert found["needed"] is None
+    assert found["note"] == "the drop is within the margin: no number of samples shows it"
+
+
+def test_markdown_and_csv_hold_the_same_rows(reports, audiobench):
+    _, out, _ = audiobench("power", "good", "--drop", "2pp", "--format", "csv")
+    found = list(csv.DictReader(io.StringIO(out)))
+    assert [one["eval"] for one in found] == ["calls/digits", "calls/words"]
+    _, out, _ = audiobench("power", "good", "--drop", "2pp", "--format", "markdown")
+    assert "| eval | n | clusters | flips | sees | needed |" in out
+    assert "| calls/digits accuracy | 80 |" in out
+
+
+def test_a_hostile_name_moves_no_cursor_and_is_no_formula(lab, audiobench):
+    lab.run("a", {"=1+1/\x1b[31m|x": lab.samples(8)})
+    for format_ in ("table", "markdown", "csv"):
+        _, out, _ = audiobench("power", "a", "--drop", "2pp", "--format", format_)
+        assert "\x1b" not in out
+    assert "\n'=1+1/" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["good", "--drop", "2%"], "'2%' is no margin"),
+        (["nowhere", "--drop", "2pp"], "there is no baseline 'nowhere'"),
+        (["good", "--drop", "2pp", "--eval", "sakura*"], "no eval of the run good matches 'sakura*'"),
+        (["good", "--drop", "2pp", "--metric", "bleu"], "no eval here measures 'bleu'; they measure accuracy"),
+        (["good", "--drop", "2pp", "--power", "0.04"], "a power of 0.04 is chance alone"),
+        (["good", "--drop", "2pp", "--flips", "1%", "--against", "poor"], "leave one away"),
+    ],
+)
+def test_a_mistake_is_one_sentence(reports, audiobench, arguments, says):
+    code, out, err = audiobench("power", *arguments)
+    assert (code, out) == (4, "")
+    assert says in err
+    assert err.count("\n") == 1

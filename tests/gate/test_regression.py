@@ -1,0 +1,226 @@
+"""One line held against a baseline: the verdict's formula, what is in no pair, and what cannot be compared."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.gate.adjusted import adjust
+from pytest_audiobench.gate.regression import Line, Terms, held_against, not_comparable
+from pytest_audiobench.gate.sentences import line_text
+from pytest_audiobench.gate.table import WIDTH, regression_table
+from pytest_audiobench.runs.record import ReadingRecord
+from pytest_audiobench.runs.sides import Side, SideRow
+
+SIGNATURE = "mcq:letters|v:1"
+
+
+def row(number, correct, **more):
+    given = {
+        "audio": f"audio {number}",
+        "prompt": "prompt",
+        "cluster": None,
+        "groups": {"hop": "multi" if number % 2 else "single"},
+        "statuses": {"letters": "error" if correct is None else "parsed"},
+        "scores": {"letters": None if correct is None else {"correct": float(correct)}},
+    }
+    return SideRow(f"s{number}", 0, **{**given, **more})
+
+
+def side(scores, **more):
+    given = {
+        "source": "main",
+        "eval": "tones",
+        "suite": "tones",
+        "model": "one",
+        "spec": "tone:one",
+        "dataset": "tones",
+        "protocol": "multiple_choice",
+        "epochs": 1,
+        "limited": False,
+        "cluster": None,
+        "readings": {"letters": SIGNATURE},
+        "metrics": {"letters": ["accuracy", "coverage"]},
+        "hashes": {"settings": "s", "run_hash": "r"},
+        "rows": [row(number, correct) for number, correct in enumerate(scores)],
+    }
+    return Side(**{**given, **more})
+
+
+HERE = {"hashes": {"settings": "s", "run_hash": "other"}}
+GOOD = [1] * 280 + [0] * 20
+
+
+def held(before, after, line=None, terms=None, **more):
+    here = side(after, **{**HERE, **more})
+    return held_against(side(before), here, line or Line(), terms or Terms())
+
+
+def flipped(worse, better=0):
+    return [0] * worse + GOOD[worse : 300 - better] + [1] * better
+
+
+def test_a_drop_beyond_the_margin_regresses():
+    found = held(GOOD, flipped(60))
+    assert (found.status, found.worse, found.better, found.pairs) == ("regressed", 60, 0, 300)
+    assert found.drop == pytest.approx(0.2)
+    assert found.p <= 0.05
+    assert found.bound > 0.2 - 0.01
+    assert found.detail.startswith("20.0 points worse: p < 0.0001 for a drop of at most 1.0 points, below 0.05")
+
+
+def test_a_small_bound_passes_and_says_what_would_have_been_seen():
+    found = held(GOOD, flipped(2, 2), Line(margin="5pp"))
+    assert found.status == "pass"
+    assert found.bound < 0.05
+    assert 0.05 < found.detectable < 0.2
+    assert "below the margin of 5.0 points; a drop of" in found.detail
+
+
+def test_what_is_neither_is_inconclusive():
+    found = held(GOOD, flipped(6, 2))
+    assert found.status == "inconclusive"
+    assert found.detail.startswith("up to ")
+
+
+def test_more_lines_make_a_regression_harder_and_a_pass_no_easier():
+    after = flipped(16, 2)
+    alone, among = held(GOOD, after), held(GOOD, after, terms=Terms(lines=1000))
+    assert (alone.status, among.status) == ("regressed", "inconclusive")
+    assert (alone.p, alone.bound) == (among.p, among.bound)
+    assert "0.05 / 1000" in among.detail
+    easy = held(GOOD, flipped(2, 2), Line(margin="5pp"), Terms(lines=1000))
+    assert easy.status == "pass"
+
+
+def test_the_same_model_with_the_same_answers_has_not_changed():
+    same = held_against(side(GOOD), side(GOOD), Line(margin="0pp"), Terms())
+    assert (same.status, same.drop, same.p) == ("pass", 0.0, None)
+    judged = side(GOOD, hashes={"settings": "s", "run_hash": "r", "verdicts": "other"})
+    assert held_against(side(GOOD), judged, Line(margin="0pp"), Terms()).status != "pass"
+
+
+def test_what_has_no_counterpart_is_inconclusive_by_name():
+    found = held_against(None, side(GOOD), Line(), Terms())
+    assert found.status == "inconclusive"
+    assert found.detail.startswith("the baseline has no eval tones")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"dataset": "others"}, "the data set is tones in the baseline and others here"),
+        ({"epochs": 2}, "the number of epochs is 1 in the baseline and 2 here"),
+        ({"readings": {"letters": "mcq:letters|v:2"}}, "the protocol is mcq:letters|v:1 in the baseline and"),
+        ({"hashes": {"settings": "t"}}, "it is asked with other settings"),
+        (
+            {"readings": {"string": "x"}, "metrics": {"string": ["accuracy"]}},
+            "the baseline was not read by the protocol string: it has letters",
+        ),
+    ],
+)
+def test_another_task_is_not_comparable(change, said):
+    found = held(GOOD, GOOD, **change)
+    assert found.status == "not_comparable"
+    assert found.detail.startswith(said)
+    assert not_comparable(side(GOOD), side(GOOD, **{**HERE, **change}), Line(), Terms()) is not None
+
+
+def test_too_many_samples_without_a_counterpart_are_not_comparable_and_named():
+    found = held(GOOD, [*GOOD, *[1] * 16])
+    assert found.status == "not_comparable"
+    assert found.detail == (
+        "5.1 % of the samples are in no pair, more than the allowed 5 %: "
+        "16 are not in the baseline (s300, s301, s302, s303, s304, …)"
+    )
+    assert found.left_out == {"only_here": 16}
+    assert held(GOOD, [*GOOD, *[1] * 15]).status != "not_comparable"
+
+
+def test_failed_asking_on_either_side_is_in_no_pair():
+    found = held([None, *GOOD[1:]], [1, None, *GOOD[2:]])
+    assert found.left_out == {"errors": 2}
+    assert found.pairs == 298
+
+
+def test_a_limited_run_is_held_against_what_it_took():
+    found = held(GOOD, GOOD[:50], limited=True)
+    assert (found.pairs, found.left_out) == (50, {})
+
+
+def test_a_group_is_compared_by_itself():
+    after = [0 if number % 2 else correct for number, correct in enumerate(GOOD)]
+    assert held(GOOD, after, Line("accuracy", (("hop", "multi"),))).status == "regressed"
+    assert held(GOOD, after, Line("accuracy", (("hop", "single"),), "5pp")).status == "pass"
+    nothing = held(GOOD, after, Line("accuracy", (("hop", "none"),)))
+    assert (nothing.status, nothing.detail) == (
+        "not_comparable",
+        "the two sides have no sample in common where hop is none",
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (Line("wer"), "tones does not measure wer by letters; it measures accuracy, coverage"),
+        (Line("acuracy"), "tones does not measure acuracy"),
+        (Line("accuracy", (("protocol", "string"),)), "tones was not read by the protocol 'string'; it was by letters"),
+    ],
+)
+def test_a_line_on_what_is_not_measured_is_a_mistake(line, said):
+    with pytest.raises(UsageError, match=said):
+        held(GOOD, GOOD, line)
+
+
+def test_statistics_that_were_edited_by_hand_are_no_crash():
+    broken = side(GOOD, rows=[row(n, 1, scores={"letters": {"wrong": 1.0}}) for n in range(300)])
+    found = held_against(broken, side(GOOD, **HERE), Line(), Terms())
+    assert found.status == "not_comparable"
+    assert found.detail.startswith("the baseline's statistics cannot be read as those of accuracy")
+
+
+def test_the_worst_noise_of_both_stands_behind_the_verdict():
+    here = side(flipped(60), **HERE, noise={"same_answers": 0.97})
+    found = held_against(side(GOOD, noise={"same_answers": 0.99}), here, Line(), Terms())
+    assert found.detail.endswith("; the model itself changes 3 % of its answers when asked again")
+
+
+def test_nothing_is_certain_ahead_where_all_can_be_paired():
+    assert not_comparable(side(GOOD), side(GOOD, **HERE), Line(), Terms()) is None
+    assert not_comparable(side(GOOD), side(GOOD[:200], **HERE), Line(), Terms()).status == "not_comparable"
+    # Groups are known with the answers: whether one has enough pairs is seen then.
+    assert not_comparable(side(GOOD), side(GOOD[:200], **HERE), Line("accuracy", (("hop", "x"),)), Terms()) is None
+
+
+def test_holms_values_agree_with_the_verdicts_whatever_the_tests_shares():
+    lines = [{"p": 0.01, "lines": 4}, {"p": 0.02, "lines": 8}, {"p": None, "lines": 4}, {"p": 0.004, "lines": 8}]
+    for one in lines:
+        one["p_holm"] = None
+    adjust(lines, 4)
+    assert [one["p_holm"] for one in lines] == pytest.approx([0.035, 0.1, None, 0.032])
+    alone = [{"p": 0.02, "lines": 1, "p_holm": None}]
+    adjust(alone, 1)
+    assert alone[0]["p_holm"] == 0.02
+    adjust([], 3)
+
+
+def test_the_table_holds_every_number_and_no_more_than_its_width():
+    records = [
+        held(GOOD, flipped(60)),
+        held(GOOD, flipped(2, 2), Line("accuracy", (("hop", "multi\x1b[31m" + "x" * 80),), "5pp")),
+        held(GOOD, [*GOOD, *[1] * 30]),
+    ]
+    lines = regression_table(records, [ReadingRecord("letters", SIGNATURE, {})]).splitlines()
+    assert " ".join(lines[0].split()) == "metric baseline → here drop interval bound margin p n verdict"
+    assert all(len(line) <= WIDTH for line in lines)
+    assert "0.933 → 0.733" in lines[1]
+    assert "20.0pp" in lines[1]
+    assert lines[1].endswith("regressed")
+    assert "\x1b" not in "".join(lines)
+    assert "30 are not in the baseline" in " ".join("".join(lines[4:]).split())
+
+
+def test_a_verdicts_line_reads_as_it_is_declared():
+    found = held(GOOD, GOOD, Line("accuracy", (("hop", "multi"),), "0.5pp"))
+    assert line_text(found, "letters") == "accuracy[hop=multi].drop <= 0.5pp"
+    assert line_text(found, "other") == "accuracy[protocol=letters,hop=multi].drop <= 0.5pp"

@@ -1,0 +1,96 @@
+"""How a run's alpha is shared among its lines, which lines an eval has, and what a baseline holds beside them."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.gate.config import Rules, read_rules
+from pytest_audiobench.gate.lines import Line
+from pytest_audiobench.plugin.gating import Gate
+
+RULES = """
+[[threshold]]
+eval = "tones*"
+require = ["accuracy >= 0.5", "accuracy[hop=multi].drop <= 2pp"]
+max_drop = "3pp"
+
+[[threshold]]
+eval = "tones[1]"
+max_drop = "none"
+
+[[threshold]]
+eval = "two:silent"
+require = ["accuracy.drop <= 4pp"]
+"""
+
+
+@pytest.fixture
+def gate(tmp_path):
+    def made(rules="", evals=("tones[0]", "tones[1]", "two:silent"), missing=(), **options):
+        file = tmp_path / "audiobench.toml"
+        file.write_text(rules)
+        contents = SimpleNamespace(sides=dict.fromkeys(evals), missing=missing)
+        baseline = SimpleNamespace(source="main.json", models={"one": contents})
+        given = {"max_drop": "", "alpha": 0.05, "max_unmatched": 0.05, "inconclusive": "warn", **options}
+        return Gate(baseline, SimpleNamespace(**given), read_rules(file) if rules else Rules())
+
+    return made
+
+
+def test_an_eval_counts_for_its_lines_and_for_one_at_least(gate):
+    found = gate(RULES)
+    assert [found.counted(name, "one") for name in ("tones[0]", "tones[1]", "two", "other")] == [2, 1, 2, 1]
+    assert gate(RULES, max_drop="none").counted("other", "one") == 1
+    assert gate(RULES).counted("other", "one", own=3) == 4
+
+
+def test_a_tests_parts_of_alpha_add_up_to_what_was_counted_for_it(gate):
+    found = gate()
+    found.lines = 10
+    for counted in (1, 2, 3):
+        for made in range(1, 9):
+            terms = found.terms(counted, made)
+            assert made / terms.lines <= counted / 10
+            assert terms.lines >= 10
+    assert found.terms(1, 1).lines == 10
+    assert found.terms(1, 3).lines == 30
+
+
+def test_the_later_rules_margin_goes_before_the_earlier_ones(gate):
+    found = gate(RULES)
+    multi = Line("accuracy", (("hop", "multi"),), "2pp")
+    assert found.lines_of("tones[0]", "one", "accuracy", False, ()) == [Line("accuracy", (), "3pp"), multi]
+    assert found.lines_of("tones[1]", "one", "accuracy", False, ()) == [multi]
+    assert found.lines_of("other", "one", "accuracy", False, ()) == [Line("accuracy", (), "1pp")]
+
+
+def test_a_declared_line_on_the_headline_stands_in_place_of_the_runs(gate):
+    own = [Line("accuracy", (), "5pp")]
+    assert gate().lines_of("other", "one", "accuracy", False, own) == own
+
+
+def test_controls_have_the_lines_that_name_them(gate):
+    found = gate(RULES)
+    assert found.lines_of("two:silent", "one", "accuracy", True, [Line("wer")]) == [Line("accuracy", (), "4pp")]
+    assert found.lines_of("tones[0]", "one", "accuracy", True, ()) == []
+
+
+def test_what_has_no_points_has_no_line_until_one_is_declared(gate):
+    assert gate().lines_of("other", "one", "samples_per_s", False, ()) == []
+    assert gate().has_no_points("samples_per_s")
+    assert gate(max_drop="0.5").lines_of("other", "one", "samples_per_s", False, ()) == [
+        Line("samples_per_s", (), "0.5")
+    ]
+
+
+def test_what_the_baseline_holds_and_the_run_does_not_is_told(gate):
+    found = gate(missing=["the run was interrupted"])
+    assert found.notes(["tones[0]"], ["tones[0]", "tones[1]"], whole=True) == [
+        "the baseline main.json is not whole: the run was interrupted",
+        "the baseline main.json holds two:silent, which was not collected: renamed, or removed?",
+        "1 eval of the baseline main.json was not selected: tones[1]",
+    ]
+    assert gate().notes(["tones[0]", "tones[1]", "two"], ["tones[0]", "tones[1]", "two"], whole=True) == []
+    with pytest.raises(UsageError, match="holds none of the 1 selected evals"):
+        found.notes(["other"], ["other", "tones[0]"], whole=False)
