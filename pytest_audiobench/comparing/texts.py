@@ -16,14 +16,13 @@ from pytest_audiobench.report.escapes import csv_cell, escaped
 from pytest_audiobench.report.figures import group_text
 from pytest_audiobench.runs.record import RegressionRecord
 
-FORMATS = ("table", "markdown", "csv", "json")
 _HEAD = ("", "value", "interval", "drop", "interval", "flips", "pairs", "sees")
 _INTERVALS = (2, 4)
 _MOST_SENTENCES = 40
 
 
 def text(one: Comparison, format_: str) -> str:
-    """``one`` in one of :data:`FORMATS`."""
+    """``one`` as table, markdown, csv or json."""
     if format_ == "json":
         return json.dumps(_plain(one), indent=1, allow_nan=False) + "\n"
     if format_ == "csv":

@@ -19,7 +19,7 @@ _INTERVALS = (2, 4)
 
 
 def text(one: Track, format_: str) -> str:
-    """``one`` in one of the forms that ``comparing/texts.py`` names."""
+    """``one`` as table, markdown, csv or json."""
     if format_ == "json":
         return json.dumps(_plain(one), indent=1, allow_nan=False) + "\n"
     if format_ == "csv":

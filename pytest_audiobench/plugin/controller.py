@@ -236,6 +236,11 @@ def node_collected(config: pytest.Config) -> None:
         if "usage_error" in told:
             controller.place.discard()
             raise pytest.UsageError(told["usage_error"])
+        if controller.baseline and told["baseline"]["digest"] != controller.baseline["digest"]:
+            raise pytest.UsageError(
+                f"the baseline {controller.baseline['source']} changed while the run went on, so that its workers hold "
+                "their evals against different ones: run again"
+            )
         controller.expect(
             [Expected(*one) for one in told["expected"]], told["left_out"], told["cautions"], told["baseline"]
         )

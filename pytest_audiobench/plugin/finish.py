@@ -105,7 +105,7 @@ def annotate(reporter: Any, controller: Controller) -> None:
 
 def _write(reporter: Any, lines: Iterable[Line]) -> None:
     for text, style in lines:
-        reporter.write_line(text, **({style: True} if style else {}))
+        reporter.write_line(github.no_command(text), **({style: True} if style else {}))
 
 
 def _fill_in(controller: Controller, stopped: bool) -> None:

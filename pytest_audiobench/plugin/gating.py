@@ -50,8 +50,9 @@ class Gate:
     def counted(self, eval_: str, alias: str, own: int = 0) -> int:
         """How many lines a selected test counts for; ``own`` are those that are known to be in its code."""
         rules = self._rules.for_test(eval_, alias)
-        margins = [rule.max_drop for rule in rules if rule.max_drop is not None] or [self._margin]
-        headline = any(margin != NO_MARGIN for margin in margins)
+        plain = [rule.max_drop for rule in rules if ":" not in rule.eval and rule.max_drop is not None]
+        named = [rule.max_drop for rule in rules if ":" in rule.eval and rule.max_drop is not None]
+        headline = any(margin != NO_MARGIN for margin in [(plain or [self._margin])[-1], *named])
         return max(1, sum(len(rule.drops) for rule in rules) + headline + own)
 
     def terms(self, counted: int, made: int) -> Terms:

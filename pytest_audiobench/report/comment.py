@@ -22,7 +22,7 @@ from pytest_audiobench.report.markdown import (
     regression_sentence,
     sign,
 )
-from pytest_audiobench.report.overall import PASS, Overall, baseline_text, overall, regression_lines
+from pytest_audiobench.report.overall import PASS, Overall, baseline_text, failed_otherwise, overall, regression_lines
 
 Json = Mapping[str, Any]
 
@@ -89,7 +89,7 @@ def comment(run: Run, link: str = "") -> str:
     changed = [one for one in lines if one.status != PASS]
     sheet.add_rows(regression_head(), [regression_row(one, several) for one in changed])
     sheet.add_lines("", (f"- {regression_sentence(one, several)}" for one in changed))
-    sheet.add_lines("", _failed_checks(record, several))
+    sheet.add_lines("", _failures(record, several))
     _add_flips(sheet, in_turn(changes, _owners(lines), _FLIPS), link, several)
     sheet.add_lines("### What else moved", _moved(changes, several))
     _add_details(sheet, record, [one for one in lines if one.status == PASS], several)
@@ -115,9 +115,8 @@ def _first_line(verdict: Overall) -> str:
 
 def _told(record: Json, verdict: Overall, link: str) -> Iterator[str]:
     against = baseline_text(record)
-    models = ", ".join(
-        f"{model['alias']} = {model['spec']}" for model in record["models"] if model.get("role") != "judge"
-    )
+    asked = [model for model in record["models"] if model.get("role") != "judge"]
+    models = ", ".join(f"{model['alias']} = {model['spec']}" for model in asked)
     held = f" held against {quoted(against)}" if against else ", held against no baseline"
     yield f"{quoted(models)}{held}. **{verdict.advice}**"
     yield ""
@@ -141,12 +140,16 @@ def _called(owner: Owner, several: bool) -> str:
     return escaped(called(*owner, several), LONGEST_NAME)
 
 
-def _failed_checks(record: Json, several: bool) -> Iterator[str]:
+def _failures(record: Json, several: bool) -> Iterator[str]:
+    """Thresholds that were not met, and evals that failed by an assertion, an error or a lost worker."""
     for one in view.evals(record):
         for check in one.checks:
             if check.tone != "good":
                 text = f"{check.threshold}: {check.status}. {check.detail}"
                 yield f"- {check.mark} **{_called((one.name, one.model), several)}** {escaped(text, LONGEST_DETAIL)}"
+    for item in filter(failed_otherwise, record["items"]):
+        told = escaped(item["message"] or item["outcome"], LONGEST_DETAIL)
+        yield f"- ✗ **{_called((item['eval'], item['model']), several)}** {told}"
 
 
 def _add_flips(sheet: _Sheet, flips: Sequence[Flip], link: str, several: bool) -> None:
@@ -166,6 +169,8 @@ def _add_flips(sheet: _Sheet, flips: Sequence[Flip], link: str, several: bool) -
         for flip in flips
     ]
     sheet.add_rows((_cells(head), _cells([":--"] * len(head))), rows)
+    if not _is_page(link):
+        sheet.add("They can be heard in `report.html`: search there for the name of the sample.", "")
 
 
 def _anchor(flip: Flip) -> str:
@@ -177,7 +182,12 @@ def _anchor(flip: Flip) -> str:
 def _sample(flip: Flip, link: str) -> str:
     shown = quoted(flip.sample_id, LONGEST_NAME)
     at = link.partition("#")[0]
-    return f"[{shown}](<{at}{_anchor(flip)}>)" if urlsplit(at).path.endswith(".html") else shown
+    return f"[{shown}](<{at}{_anchor(flip)}>)" if _is_page(link) else shown
+
+
+def _is_page(link: str) -> bool:
+    """Whether the report itself opens there; an artifact is a zip file, into which no address leads."""
+    return urlsplit(link).path.endswith(".html")
 
 
 def _said(said: Said) -> str:

@@ -6,6 +6,7 @@ actions/toolkit, ``packages/core/src/command.ts``).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -19,6 +20,8 @@ Level: TypeAlias = Literal["error", "warning"]
 _MOST = 10
 """GitHub shows ten errors and ten warnings of a step, and drops the others without a word."""
 _LONGEST, _LONGEST_TITLE = 2000, 200
+
+_COMMAND = re.compile(r"^\s*::|##\[")
 
 
 class Place(NamedTuple):
@@ -58,6 +61,14 @@ def commands(record: Json, tests: Mapping[str, Place]) -> list[str]:
         text = " ".join(filter(None, (verdict.counts, verdict.advice, *record["notes"][:3])))
         told["error"].append(_command("error", None, f"audiobench: {verdict.word}", text))
     return [line for level, lines in told.items() for line in _bounded(level, lines)]
+
+
+def no_command(text: str) -> str:
+    """A line of ours for a runner's log, in which a name or an identifier from outside cannot be taken for a command.
+
+    A runner obeys ``::`` at a line's start, white space aside, and ``##[`` anywhere (actions/runner, ActionCommand.cs).
+    """
+    return _COMMAND.sub(lambda found: f"{found[0][:-1]} {found[0][-1]}", text)
 
 
 def trouble(text: str) -> list[str]:

@@ -41,7 +41,9 @@ def _properties(item: ItemRecord) -> Iterator[tuple[str, str]]:
         if name in item.hashes:
             yield f"eval.{name}", item.hashes[name]
     for status, count in (item.readings[0].coverage if item.readings else {}).items():
-        yield f"eval.coverage.{status}", str(count)
+        # How many there are is the n of the metric called coverage.
+        if status != "n":
+            yield f"eval.coverage.{status}", str(count)
     for verdict in item.verdicts:
         target = _TARGET.match(verdict.threshold)
         name = f"eval.{target[1] if target else 'check'}"

@@ -47,7 +47,7 @@ def overall(record: Json) -> Overall:
     """The run's verdict, worst first: it did not end, regressed, failed, not comparable, inconclusive, passed."""
     counts = Counter(one.status for one in regression_lines(record))
     verdicts = Counter(verdict["status"] for item in record["items"] for verdict in item["verdicts"])
-    failed = sum(map(_failed_otherwise, record["items"]))
+    failed = sum(map(failed_otherwise, record["items"]))
     status = record["exit_status"]
     told = _told(counts, verdicts["fail"], failed)
     if status in _NO_VERDICT:
@@ -83,7 +83,7 @@ def _told(counts: Mapping[str, int], thresholds: int, failed: int) -> str:
     return "; ".join(filter(None, (", ".join(found), *more)))
 
 
-def _failed_otherwise(item: Json) -> bool:
+def failed_otherwise(item: Json) -> bool:
     """Whether an eval failed by neither a regression line nor a threshold: an assertion, an error, a lost worker."""
     told = [one["status"] for one in (*item.get("regressions", ()), *item["verdicts"])]
     return item["outcome"] in ("failed", "lost") and all(status == PASS for status in told)

@@ -38,13 +38,13 @@
 
   const seconds = (value) => `${value.toFixed(1)} s`;
 
-  function clipLine([source, duration, truncated, isHere], number, sample) {
+  function clipLine([source, duration, truncated, isHere], number, sample, isPrinted) {
     const sound = sample.sounds.find((one) => one.clip === number);
     return el("div", { class: "clip" }, el("div", { class: "mono soft" }, sample.audio.length > 1 ? `clip ${number + 1} · ` : "", longText(source, "inline"),
       typeof duration === "number" ? ` · ${seconds(duration)}` : "",
       truncated ? el("span", { class: "warn" }, ` · ! ${seconds(truncated)} cut off at the end before it was played`) : null,
       isHere || sound ? null : " · not on the machine of this run"),
-    sound ? player(sound) : null);
+    sound && !isPrinted ? player(sound) : null);
   }
 
   function readingLine({ value, scores }, kind, names) {
@@ -114,10 +114,10 @@
     return sample.prompt.map(([stage, judge, messages]) => [stage, judge, messages.map(([role, parts]) => [role, parts.map(part)])]);
   }
 
-  function card(sample) {
+  function card(sample, isPrinted = false) {
     const list = el("dl");
     const add = (name, ...nodes) => list.append(el("dt", {}, name), el("dd", {}, nodes));
-    if (sample.audio.length) add("Audio", sample.audio.map((clip, number) => clipLine(clip, number, sample)));
+    if (sample.audio.length) add("Audio", sample.audio.map((clip, number) => clipLine(clip, number, sample, isPrinted)));
     if (plainText(sample.question)) add("Question", longText(sample.question, ""));
     if (sample.choices.length) add("Choices", choiceList(sample));
     const choices = sample.choices.map(plainText);

@@ -1,6 +1,8 @@
   // The list of samples beside the card of one: only the rows in view are in the document.
   const ROW_PX = 58;
   const MOST_PRINTED = 200;
+  // Browsers refuse to have the address changed as fast as keys repeat.
+  const ADDRESS_MS = 200;
   const KEYS = [["j or ↓", "the next sample"], ["k or ↑", "the one before"], ["Enter", "go to the sample's card"], ["Escape", "back to the list"],
     ["p", "play, or stop, the sample's sound"], ["/", "search"], ["?", "these keys"]];
   const isNarrow = () => window.matchMedia("(max-width: 60rem)").matches;
@@ -74,11 +76,21 @@
 
   // Without touching an address that leads to another part of the page, until something is chosen here.
   let isNamed = false;
+  let writing = 0;
   function keepAddress(isChosen) {
     isNamed = isNamed || isChosen;
     const wanted = address(isNamed ? open : null);
     if (wanted === "#" && (!location.hash || !location.hash.includes("="))) return;
-    if (wanted !== location.hash) history.replaceState(null, "", wanted);
+    clearTimeout(writing);
+    writing = setTimeout(() => {
+      if (wanted === location.hash) return;
+      try {
+        history.replaceState(null, "", wanted);
+      } catch (error) {
+        // A frame without an address of its own has nothing to be linked to.
+        if (!(error instanceof DOMException)) throw error;
+      }
+    }, ADDRESS_MS);
   }
 
   function follow() {
@@ -137,7 +149,7 @@
   function drawPrinted() {
     const shown = matching.slice(0, MOST_PRINTED);
     const rest = matching.length - shown.length;
-    byId("printed").replaceChildren(...shown.map(card), rest ? el("p", {}, `${count(rest)} more samples are not printed: filter them, or read the page.`) : "");
+    byId("printed").replaceChildren(...shown.map((sample) => card(sample, true)), rest ? el("p", {}, `${count(rest)} more samples are not printed: filter them, or read the page.`) : "");
   }
 
   function drawSamples() {

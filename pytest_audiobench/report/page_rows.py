@@ -18,7 +18,7 @@ LONGEST_LIST = 200
 CHANGES = ("", "worse", "better", "same")
 """What became of a sample since the baseline; the first where that has no such sample."""
 
-_REMEMBERED = 4_096
+_REMEMBERED = 1_024
 
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 

@@ -213,7 +213,8 @@ class _Kept:
         for text in (*row.fields, row.groups):
             before = self._uses[text]
             self._uses[text] += by
-            cost += _REFERENCE_BYTES if min(before, before + by) > 0 else bytes_on_page(text) + _REFERENCE_BYTES
+            is_held_by_others = before > (0 if by > 0 else 1)
+            cost += _REFERENCE_BYTES + (0 if is_held_by_others else bytes_on_page(text))
             if not self._uses[text]:
                 del self._uses[text]
         return cost

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import heapq
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from pytest_audiobench.report.excerpts import BUDGET_BYTES, ENDING, LONGEST_S
-from pytest_audiobench.report.lines import read_lines
+from pytest_audiobench.report.lines import Row, read_lines
+from pytest_audiobench.report.page_rows import LONGEST_NAME
 
 Key: TypeAlias = tuple[str, str, str]
-"""Eval, model and sample id."""
+"""Eval, model and sample id, as far as the page holds it."""
 
 
 class Sound(NamedTuple):
@@ -39,10 +41,11 @@ class PageSounds:
                 "This page holds no sound: --ab-report-audio flips, or all, puts excerpts on it where the audio is on "
                 "the machine that asks."
             )
-        beyond = f" {self.left_out} more clips did not fit." if self.left_out else ""
+        beyond = f" {self.left_out} more did not fit." if self.left_out else ""
         return (
-            f"Of {len(self.of)} samples the sound is on this page, as the model was played it, in mono and MP3, "
-            f"{LONGEST_S:g} s of a clip at most.{beyond} --ab-report-audio chooses whose."
+            f"Of {len(self.of)} {'sample' if len(self.of) == 1 else 'samples'} the sound is on this page, as the model "
+            f"was played it, in mono and MP3, {LONGEST_S:g} s of a clip at most.{beyond} "
+            "--ab-report-audio chooses whose."
         )
 
     def elements(self) -> Iterator[tuple[str, str]]:
@@ -53,20 +56,23 @@ class PageSounds:
 
 def page_sounds(parts: Path, budget_bytes: int = BUDGET_BYTES) -> PageSounds:
     """Choose of the excerpts in the folder of parts: of every eval the most wanted, then of every eval the next."""
-    ordered: list[tuple[tuple[int, int], Mapping[str, object]]] = []
-    for path in sorted(parts.glob(f"*{ENDING}")):
-        ordered += [((row["rank"], nth), row) for nth, row in enumerate(read_lines(path))]
-    ordered.sort(key=lambda one: one[0])
     found, left = PageSounds(), budget_bytes
-    for _, row in ordered:
-        text = str(row["mp3"])
+    evals = [_wanted(path) for path in sorted(parts.glob(f"*{ENDING}"))]
+    for _, row in heapq.merge(*evals, key=lambda one: one[0]):
+        text = row["mp3"]
         if text not in found.data:
             if len(text) > left:
                 found.left_out += 1
                 continue
             left -= len(text)
             found.data[text] = len(found.data)
-        key = (str(row["eval"]), str(row["model"]), str(row["sample_id"]))
-        sound = Sound(int(row["clip"]), found.data[text], float(row["seconds"]), float(row["whole_s"]))  # type: ignore[call-overload, arg-type]
+        key = (row["eval"], row["model"], row["sample_id"][:LONGEST_NAME])
+        sound = Sound(row["clip"], found.data[text], row["seconds"], row["whole_s"])
         found.of.setdefault(key, []).append(sound)
     return found
+
+
+def _wanted(path: Path) -> Iterator[tuple[tuple[int, int], Row]]:
+    """An eval's excerpts, which it left in this order: why each is wanted, and how many were wanted more."""
+    for nth, row in enumerate(read_lines(path)):
+        yield (row["rank"], nth), row

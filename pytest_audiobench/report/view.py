@@ -218,7 +218,8 @@ def _banners(record: Json) -> Iterator[Banner]:
     if lost:
         yield Banner("bad", f"Incomplete: {_count(lost, 'eval')} began and never reported.")
     if record["limit"] is not None or any(item["limited"] for item in items):
-        yield Banner("bad", "Limited: only part of the samples was asked. Never comparable with a full run.")
+        rest = "The baseline is held on these alone." if record.get("baseline") else "Never comparable with a full run."
+        yield Banner("bad", f"Limited: only part of the samples was asked. {rest}")
     if errors:
         yield Banner("bad", f"Incomplete: asking failed for {_count(errors, 'sample')}, left out of every score.")
 

@@ -9,6 +9,8 @@ import pytest
 
 from pytest_audiobench import multiple_choice
 from pytest_audiobench.audio import edits
+from pytest_audiobench.cli import _holding
+from pytest_audiobench.comparing import mismatches
 
 
 def every(number):
@@ -265,6 +267,10 @@ def test_they_are_compared_all_the_same_where_that_is_allowed_and_the_header_say
     assert out.index("NOT THE SAME") < out.index("worse")
     (line,) = lines(audiobench, "a", "b", *allowed)
     assert line["pairs"] == (39 if kind == "gone" else 40)
+
+
+def test_what_may_be_allowed_is_what_is_looked_at():
+    assert _holding.COMPONENTS == mismatches.COMPONENTS
 
 
 def test_allowing_one_component_allows_no_other(lab, audiobench):

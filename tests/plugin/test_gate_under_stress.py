@@ -164,6 +164,23 @@ def pytest_collection_finish(session):
     assert run["baseline"]["source"] == "the run main"
 
 
+def test_a_baseline_that_changes_between_the_workers_ends_the_run(four):
+    (four.path / "conftest.py").write_text(
+        (four.path / "conftest.py").read_text()
+        + """
+
+if os.environ.get("PYTEST_XDIST_WORKER") == "gw1":
+    while not list(Path("reports").glob("*/collected/gw0.json")):
+        time.sleep(0.05)
+    with open("reports/main/run.json", "a") as file:
+        file.write(" ")
+"""
+    )
+    result = four.run("--ab-baseline=main", "-n2")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: the baseline the run main changed while the run went on*"])
+
+
 @pytest.mark.parametrize("workers", ["-n0", "-n2"])
 def test_properties_of_any_number_of_tests_reach_junit_once_each(four, workers):
     four.write(test_tones=evals(after='evaluate.record("speed", np.float64(2.0))'))

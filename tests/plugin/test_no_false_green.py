@@ -1,9 +1,9 @@
 """No way of breaking down is green."""
 
 import pytest
-from pytest_audiobench.report.regressions import INSTRUMENT_FAILED
 
 from pytest_audiobench.metrics.sanitise import number
+from pytest_audiobench.report.overall import INSTRUMENT_FAILED
 
 THRESHOLD = """
 [[threshold]]

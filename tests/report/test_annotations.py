@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_audiobench.report.github import Place, commands, places
+from pytest_audiobench.report.github import Place, commands, no_command, places
 from pytest_audiobench.runs.record import VerdictRecord
 
 RIGHT, WRONG = ("(a) cat", "parsed", True), ("(b) dog", "parsed", False)
@@ -92,3 +92,11 @@ def test_paths_are_those_of_the_checkout(tmp_path):
     found = places(located, tmp_path / "repo" / "evals", tmp_path / "repo")
     assert found["a"] == Place("evals/test_a.py", 1)
     assert found["b"].line is None
+
+
+@pytest.mark.parametrize("text", ["::stop-commands::x", "    ::error::forged", "a sample ##[error]forged"])
+def test_a_line_of_the_summary_is_no_command(text):
+    shown = no_command(text)
+    assert not shown.lstrip().startswith("::")
+    assert "##[" not in shown
+    assert no_command("bundled/digits: accuracy.drop <= 1pp") == "bundled/digits: accuracy.drop <= 1pp"

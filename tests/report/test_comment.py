@@ -7,9 +7,11 @@ import pytest
 
 from pytest_audiobench.cli import main
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.report import html
 from pytest_audiobench.report.comment import MARKER, comment
 from pytest_audiobench.report.load import load
 from pytest_audiobench.report.markdown import summary
+from pytest_audiobench.runs.record import VerdictRecord
 
 RIGHT, WRONG, REFUSED = ("(a) cat", "parsed", True), ("(b) dog", "parsed", False), ("I cannot hear", "refused", False)
 PAGE = "https://example.org/run/report.html"
@@ -85,11 +87,22 @@ def test_a_run_without_a_baseline_has_a_comment_too(runs):
     assert "held against no baseline" in text
 
 
+def test_a_failed_threshold_and_a_lost_eval_are_told_beside_the_lines(runs):
+    fail = VerdictRecord("fail", "accuracy >= 0.9", 0.5, "0.5 is not >= 0.9")
+    poor = runs.item(0, "digits", [RIGHT, WRONG], verdicts=[fail], outcome="failed")
+    folder, _ = runs.gated(poor, runs.item(1, "emotion", [], outcome="lost"), exit_status=1)
+    text = comment(load(folder)).replace("\\", "")
+    assert text.splitlines()[0] == "## ✗ audiobench: failed – 1 threshold failed; 1 eval failed otherwise"
+    assert "- ✗ **digits** accuracy &#62;= 0.9: fail. 0.5 is not &#62;= 0.9" in text
+    assert "- ✗ **emotion** lost" in text
+
+
 def test_only_a_page_is_linked_to_its_samples(runs):
     assert f"](<{PAGE}#sample=" in commented(runs, regressed(runs))
     folder = runs.reports / "run"
     text = comment(load(folder), "https://github.com/a/b/actions/runs/1/artifacts/2")
     assert "#sample=" not in text
+    assert "search there for the name of the sample" in text
     assert "[Open the report](<https://github.com/a/b/actions/runs/1/artifacts/2>)" in text
 
 
@@ -97,6 +110,19 @@ def test_only_a_page_is_linked_to_its_samples(runs):
 def test_a_link_that_is_none_is_refused(runs, link):
     with pytest.raises(UsageError, match="is no link"):
         commented(runs, regressed(runs), link=link)
+
+
+def test_a_link_of_the_comment_opens_its_sample_in_the_report(runs, opened):
+    folder, record = runs.gated(regressed(runs, answers=[RIGHT, WRONG]), regressed(runs, 1, "emotion", [WRONG]))
+    page = html.write_page(folder, record)
+    text = comment(load(folder), "https://example.org/report.html")
+    ends = re.findall(r"report\.html(#sample=[^>]*)>", text)
+    assert len(ends) == 2
+    browser = opened(page)
+    for end, name in zip(ends, ("digits", "emotion"), strict=True):
+        browser.page.goto(f"{page.as_uri()}{end}")
+        assert name in browser.page.locator("#card article").inner_text()
+    assert browser.complaints == []
 
 
 @pytest.fixture
