@@ -137,7 +137,8 @@ def _bullets(run: Mapping[str, Any]) -> Iterator[str]:
             if check.tone != "good":
                 name = f"{one.name} · {one.model}"
                 yield f"- {check.mark} {escaped(f'{name}: {check.threshold}: {check.status}. {check.detail}')}"
-    for text in (*beneath.side_lines(run)[:_MOST_ROWS], *beneath.failure_lines(run)[:_MOST_ROWS]):
+    beside = (beneath.side_lines(run), beneath.interval_lines(run), beneath.failure_lines(run))
+    for text in (text for texts in beside for text in texts[:_MOST_ROWS]):
         yield f"- {escaped(text)}"
     for name, found in sorted(beneath.signatures(run).items()):
         for signature in found:

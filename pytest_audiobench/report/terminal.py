@@ -65,6 +65,7 @@ def _numbers(run: Mapping[str, Any], width: int) -> list[Line]:
         lines += [("", ""), (sweep_text.title(name, sweep), "bold")]
         lines += [(text, "") for text in sweep_text.table(sweep, marks)]
     lines += [(printable(text), "") for text in beneath.side_lines(run)]
+    lines += [(printable(text), "") for text in beneath.interval_lines(run)]
     lines += [(printable(text), "yellow") for text in beneath.failure_lines(run)]
     lines += list(_failures(run))
     lines += [(printable(f"{name}: {'; '.join(found)}"), "light") for name, found in beneath.signatures(run).items()]
