@@ -87,7 +87,8 @@ def rows_drop(
 ) -> Drop:
     """The drop of what only whole sets tell, over the same samples in one order, by 200 resamples.
 
-    No test where a table is ``lacking`` what resamples need: simulations find none that holds there. How much each sample moves it is not known: all that differ are taken to move it alike.
+    No test where a table is ``lacking`` what resamples need: simulations find none that holds there. How much each
+    sample moves the drop is not known: all that differ are taken to move it alike.
     """
     sign = 1.0 if higher_is_better else -1.0
     if not (np.isfinite(before.rows).all() and np.isfinite(after.rows).all()):
