@@ -52,4 +52,5 @@ def test_t_tail_is_scipys_and_the_inverse_of_its_quantile(degrees):
 def test_a_tail_needs_a_degree_of_freedom_and_ends_at_nothing():
     with pytest.raises(ValueError, match="at least 1 degree"):
         t_tail(1.0, 0)
-    assert t_tail(1e9, 50) == t_tail(1e9, 5000) == pytest.approx(0.0, abs=1e-12)
+    assert t_tail(1e9, 50) == pytest.approx(0.0, abs=1e-12)
+    assert t_tail(1e9, 5000) == pytest.approx(0.0, abs=1e-12)
