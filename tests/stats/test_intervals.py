@@ -8,16 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from pytest_audiobench.stats.intervals import Interval, exact, mean, proportion, ratio, standard_error, wilson
+from pytest_audiobench.stats.intervals import Interval, exact, mean, proportion, ratio, standard_error
 
 ones = st.lists(st.sampled_from([0.0, 1.0]), min_size=1, max_size=60)
-
-
-@pytest.mark.parametrize(("successes", "trials"), [(0, 1), (1, 1), (0, 30), (23, 30), (30, 30), (767, 1000)])
-@pytest.mark.parametrize("confidence", [0.9, 0.95, 0.99])
-def test_wilson_is_scipys(successes, trials, confidence):
-    expected = stats.binomtest(successes, trials).proportion_ci(confidence, method="wilson")
-    assert wilson(successes, trials, confidence)[:2] == pytest.approx((expected.low, expected.high), abs=1e-12)
 
 
 @pytest.mark.parametrize(("successes", "trials"), [(0, 1), (1, 1), (0, 30), (1, 30), (23, 30), (30, 30), (9767, 10000)])
@@ -117,7 +110,7 @@ def test_an_error_rate_reckons_with_one_more_answer_as_bad_as_the_worst_seen():
 @pytest.mark.parametrize(
     ("found", "reason"),
     [
-        (wilson(0, 0), "no samples"),
+        (exact(0, 0), "no samples"),
         (proportion([]), "no samples"),
         (proportion([1, 0, 1], ["a", "a", "a"]), "1 cluster, 2 needed"),
         (mean([]), "no samples"),
