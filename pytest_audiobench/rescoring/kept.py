@@ -27,7 +27,7 @@ def answered_of(row: RecordedRow) -> Answered:
     """A recorded row as a run holds an answer."""
     lengths = row.durations_s or (None,) * len(row.sample.clips)
     taken = Taken(row.sample, 0, row.clip_keys, lengths, None)
-    return Answered(taken, row.epoch, row.responses, row.stored.get("keys", {}), {}, row.error, row.verdicts)
+    return Answered(taken, row.epoch, row.responses, row.stored.get("keys", {}), row.messages, row.error, row.verdicts)
 
 
 class Kept:

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.models.messages import Response
+from pytest_audiobench.models.messages import AudioSlot, Message, Response
 from pytest_audiobench.models.replay.recorded import records, response_of
 from pytest_audiobench.rescoring.recorded import RecordedRow, clip_named
 from pytest_audiobench.rescoring.run_record import items_of, run_of
@@ -25,6 +25,7 @@ _BARE = (
 
 
 _TEXT = frozenset({str})
+_PARTS = frozenset({str, int})
 _TEXT_OR_NONE = frozenset({str, type(None)})
 _LONGEST_S = 1e9
 _ROLES = ("judge", "extractor")
@@ -71,6 +72,7 @@ def read(file: Path) -> Iterator[RecordedRow]:
                 durations_s=tuple([clip["duration_s"] for clip in first["audio"]]),
                 note="" if item else _BARE,
                 verdicts={row["stage"]: _verdict(row) for _, row in stages if "role" in row},
+                messages={row["stage"]: _messages(row["prompt"]) for _, row in stages if row.get("prompt") is not None},
             )
         except (KeyError, TypeError, AttributeError) as error:
             raise UsageError(f"{file}, line {line} is no line of a run's predictions ({error!r})") from None
@@ -92,6 +94,15 @@ def _key(file: Path, line: int, row: Json) -> tuple[str, str, str, int]:
 def _verdict(row: Json) -> Response:
     """What a judge said, or why its verdict could not be had."""
     return response_of(row) if row["error"] is None else Response(error=row["error"])
+
+
+def _messages(prompt: Sequence[Sequence[Any]]) -> tuple[Message, ...]:
+    found = []
+    for role, parts in prompt:
+        if role not in ("system", "user", "assistant") or not _PARTS.issuperset(map(type, parts)):
+            raise TypeError("a prompt must be [role, [text or clip number, …]] for each message, or null")
+        found.append(Message(role, tuple([part if type(part) is str else AudioSlot(part) for part in parts])))
+    return tuple(found)
 
 
 def _check_clips(clips: Sequence[Json]) -> None:

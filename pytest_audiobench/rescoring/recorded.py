@@ -9,7 +9,7 @@ from typing import Any
 
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.models.messages import Response
+from pytest_audiobench.models.messages import Message, Response
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,8 @@ class RecordedRow:
     ``family`` is the family of protocols that the question belongs to, as ``--family`` names it, and empty where the
     layout does not say. ``groups`` and ``cluster`` name metadata fields as a :class:`Dataset` does. ``stored`` is what
     the file itself says of how the answer was read and scored. ``note`` is what a reader of the numbers must know of
-    the layout, the same for all its rows. ``verdicts`` are what judges said of the answer, by stage.
+    the layout, the same for all its rows. ``verdicts`` are what judges said of the answer, by stage; ``messages`` is
+    what each stage was asked, where the layout keeps it.
     """
 
     sample: Sample
@@ -38,6 +39,7 @@ class RecordedRow:
     durations_s: tuple[float | None, ...] = ()
     note: str = ""
     verdicts: Mapping[str, Response] = field(default_factory=dict)
+    messages: Mapping[str, tuple[Message, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
