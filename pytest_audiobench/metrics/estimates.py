@@ -29,7 +29,7 @@ def columns(statistics: Sequence[Statistics], metric: str, *names: str) -> Float
 def mean_of(
     metric: str, statistic: str, bounds: tuple[float, float] = (0.0, 1.0)
 ) -> Callable[[Sequence[Statistics], Clusters], Estimate]:
-    """The mean of one statistic that lies within ``bounds``; a share (Wilson) where all values are 0 or 1."""
+    """The mean of one statistic that lies within ``bounds``; a share where all values are 0 or 1."""
 
     def estimate(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
         values = columns(statistics, metric, statistic)[:, 0].tolist()
