@@ -27,7 +27,6 @@ from pytest_audiobench.stats.power import (
     t_power,
     two_shares_needed,
 )
-from pytest_audiobench.stats.quantiles import t_quantile
 
 ASSUMED_FLIPS = 0.02
 """The share of flips where nothing says how many there are."""
@@ -225,10 +224,7 @@ def _samples(side: Side, against: Side | None, kind: MetricKind, asked: Asked) -
     flips = 2.0 * min(changes.count(1), changes.count(-1)) / len(pairs)
     of = [row.cluster or row.sample_id for row, _ in pairs]
     drop = drop_of(kind, before, after, of if len(set(of)) < len(of) else None, Question(0.0))
-    variance = None
-    if drop.lower is not None and drop.upper is not None:
-        reach = t_quantile(0.975, max(1, len(set(of)) - 1))
-        variance = ((drop.upper - drop.lower) / 2.0 / reach) ** 2 * len(pairs) / max(1, len(own))
+    variance = None if drop.error is None else drop.error**2 * len(pairs) / max(1, len(own))
     return _Samples(own, clusters, flips, "measured between the two", variance)
 
 
