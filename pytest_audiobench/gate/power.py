@@ -13,6 +13,7 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.gate.margins import margin_of, point
 from pytest_audiobench.gate.pairing import paired
 from pytest_audiobench.metrics.drops import drop_of, moved
+from pytest_audiobench.metrics.estimates import value_of
 from pytest_audiobench.metrics.metric import MetricKind, Statistics
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.metrics.units import FRACTIONS, RANGES
@@ -103,7 +104,7 @@ def power_of(side: Side, against: Side | None, asked: Asked) -> Power:
     samples = _samples(side, against, kind, asked)
     question = Question(margin, asked.alpha, asked.alpha / asked.lines, asked.power)
     detectable, needed, why = _found(kind, samples, drop, question)
-    before = kind.estimate(samples.own, None).value
+    before = value_of(kind, samples.own)
     return Power(
         eval=side.eval,
         model=side.model,
