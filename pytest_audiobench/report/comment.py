@@ -147,7 +147,7 @@ def _failures(record: Json, several: bool) -> Iterator[str]:
             if check.tone != "good":
                 text = f"{check.threshold}: {check.status}. {check.detail}"
                 yield f"- {check.mark} **{_called((one.name, one.model), several)}** {escaped(text, LONGEST_DETAIL)}"
-    for item in filter(failed_otherwise, record["items"]):
+    for item in failed_otherwise(record):
         told = escaped(item["message"] or item["outcome"], LONGEST_DETAIL)
         yield f"- ✗ **{_called((item['eval'], item['model']), several)}** {told}"
 

@@ -45,9 +45,10 @@ def baseline_text(record: Json) -> str:
 
 def overall(record: Json) -> Overall:
     """The run's verdict, worst first: it did not end, regressed, failed, not comparable, inconclusive, passed."""
-    counts = Counter(one.status for one in regression_lines(record))
+    lines = regression_lines(record)
+    counts = Counter(one.status for one in lines)
     verdicts = Counter(verdict["status"] for item in record["items"] for verdict in item["verdicts"])
-    failed = sum(map(failed_otherwise, record["items"]))
+    failed = len(failed_otherwise(record))
     status = record["exit_status"]
     told = _told(counts, verdicts["fail"], failed)
     if status in _NO_VERDICT:
@@ -61,6 +62,9 @@ def overall(record: Json) -> Overall:
         return Overall("not comparable", "warn", told, advice)
     if counts[_INCONCLUSIVE]:
         advice = "Too few samples to tell: audiobench power says how many would do."
+        if not any(one.pairs for one in lines if one.status == _INCONCLUSIVE):
+            # More samples are no remedy where the baseline holds nothing to pair them with.
+            advice = "The baseline does not know what is inconclusive: renew it, or check its name."
         return Overall("inconclusive", "bad" if status else "warn", told, advice)
     if status:
         return Overall("failed", "bad", told, "See what failed.")
@@ -83,10 +87,26 @@ def _told(counts: Mapping[str, int], thresholds: int, failed: int) -> str:
     return "; ".join(filter(None, (", ".join(found), *more)))
 
 
-def failed_otherwise(item: Json) -> bool:
-    """Whether an eval failed by neither a regression line nor a threshold: an assertion, an error, a lost worker."""
-    told = [one["status"] for one in (*item.get("regressions", ()), *item["verdicts"])]
-    return item["outcome"] in ("failed", "lost") and all(status == PASS for status in told)
+def failed_otherwise(record: Json) -> list[Json]:
+    """The tests that failed by neither a regression line nor a threshold: an assertion, an error, a lost worker.
+
+    Of a test's several evaluations, which share its outcome, the first stands for it.
+    """
+    told = {_test(item) for item in record["items"] if _told_why(item)}
+    tests = {_test(item): item for item in reversed(record["items"]) if item["outcome"] in ("failed", "lost")}
+    return [item for test, item in reversed(tests.items()) if test not in told]
+
+
+def _test(item: Json) -> tuple[str, str]:
+    return item["nodeid"], item["model"]
+
+
+def _told_why(item: Json) -> bool:
+    """Whether a line or threshold of an eval failed it; what is inconclusive does where the failure says so."""
+    lines = [one for one in item.get("regressions", ()) if one["status"] != PASS]
+    return any(one["status"] != "inconclusive" or one["detail"] in item["message"] for one in lines) or any(
+        one["status"] != PASS for one in item["verdicts"]
+    )
 
 
 def _count(number: int, what: str) -> str:
