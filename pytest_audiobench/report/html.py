@@ -23,7 +23,7 @@ from pytest_audiobench.report.page_frame import PLOT, encoded, page_frame
 from pytest_audiobench.report.page_samples import BUDGET_BYTES, PageSamples, bytes_on_page, page_samples
 from pytest_audiobench.report.page_sounds import PageSounds, page_sounds
 from pytest_audiobench.report.parts import FOLDER
-from pytest_audiobench.report.run_files import LINE_FILES
+from pytest_audiobench.report.run_files import COMPARED_FILE, LINE_FILES
 from pytest_audiobench.report.samples import joined
 from pytest_audiobench.report.side_by_side import Sides
 from pytest_audiobench.report.went_wrong import sentence
@@ -122,7 +122,7 @@ def _content(record: Mapping[str, Any]) -> dict[str, Any]:
         "changes": None if changed is None else {**asdict(changed), "advice": _advice(record, changed)},
         "words": list(words.places),
         "failures": FAILURES,
-        "files": list(LINE_FILES.values()),
+        "files": [*LINE_FILES.values(), *([COMPARED_FILE] if record.get("baseline") else [])],
     }
 
 
