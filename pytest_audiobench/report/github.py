@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from pytest_audiobench.report.figures import printable
 from pytest_audiobench.report.overall import PASS, overall, regression_lines
+from pytest_audiobench.report.unmet import fails_by_numbers
 
 Json = Mapping[str, Any]
 Level: TypeAlias = Literal["error", "warning"]
@@ -88,7 +89,9 @@ def _title(item: Json) -> str:
 
 
 def _message(item: Json) -> str:
-    return "\n".join(_reasons(item)) or item["message"] or "failed"
+    # What a test itself says of its failing goes before numbers that did not fail it.
+    own = [item["message"] or "failed"] if _level(item) == "error" and not fails_by_numbers(item) else []
+    return "\n".join([*own, *_reasons(item)])
 
 
 def _reasons(item: Json) -> Iterator[str]:

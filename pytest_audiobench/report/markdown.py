@@ -7,13 +7,16 @@ from pathlib import Path
 from typing import Any
 
 from pytest_audiobench.report import beneath, sweep_text, view
-from pytest_audiobench.report.changes import Change
+from pytest_audiobench.report.changes import Change, baseline_text, changes
 from pytest_audiobench.report.escapes import escaped as escaped
-from pytest_audiobench.report.overall import PASS, baseline_text, overall, regression_lines
+from pytest_audiobench.report.figures import called
+from pytest_audiobench.report.overall import PASS, Overall, overall, regression_lines
+from pytest_audiobench.report.unmet import Unmet, unmet
 
 _MOST_ROWS = 200
 """GitHub refuses a step's summary beyond 1 MiB; a row is under a kilobyte or so."""
 _MOST_TABLES = 20
+_MOST_NAMES = 20
 _HEAD = ("Eval", "Model", "Metric", "Value", "Interval", "n", "Answered", "Verdict")
 _ALIGNED = (":--", ":--", ":--", "--:", "--:", "--:", "--:", ":--")
 _REGRESSIONS = (
@@ -36,11 +39,11 @@ def summary(run: Mapping[str, Any]) -> str:
 
 
 def _lines(run: Mapping[str, Any]) -> Iterator[str]:
-    verdict = overall(run)
-    told = f" – {verdict.counts}" if verdict.counts else ""
-    yield f"## {sign(verdict.tone)} {escaped(run['run'])}: {verdict.word}{told}"
+    yield headline(run["run"], overall(run))
     yield ""
     yield from _regressions(run)
+    unheld = unheld_sentence(run, len(view.aliases(run)) > 1)
+    yield from (unheld, "") if unheld else ()
     for banner in view.banners(run):
         yield f"> **{escaped(banner.text)}**"
         yield ">"
@@ -75,6 +78,28 @@ def _regressions(run: Mapping[str, Any]) -> Iterator[str]:
         yield ""
 
 
+def headline(name: str, verdict: Overall) -> str:
+    """The first line, which says what became of the run."""
+    told = f" – {verdict.counts}" if verdict.counts else ""
+    return " ".join(filter(None, ("##", verdict.mark, f"{escaped(name)}: {verdict.word}{told}")))
+
+
+def unheld_sentence(run: Mapping[str, Any], several: bool) -> str:
+    """The evals that no regression line held, the first of them by name; empty without a baseline."""
+    found = changes(run)
+    if found is None or not found.unheld:
+        return ""
+    names = [called(*one, several) for one in found.unheld[:_MOST_NAMES]]
+    more = f" and {len(found.unheld) - len(names)} more" if len(found.unheld) > len(names) else ""
+    return f"Held against nothing: {', '.join(escaped(name, LONGEST_NAME) for name in names)}{more}."
+
+
+def unmet_sentence(one: Unmet, several: bool) -> str:
+    """A threshold that was not met, or why a test failed for something else."""
+    name = escaped(called(one.eval, one.model, several), LONGEST_NAME)
+    return f"{one.mark} **{name}** {escaped(one.text, LONGEST_DETAIL)}"
+
+
 def regression_head() -> tuple[str, str]:
     """The first two lines of a table of regression lines."""
     return _row(_REGRESSIONS), _row((*_ALIGNED[:3], *("--:",) * 5))
@@ -96,11 +121,6 @@ def regression_sentence(one: Change, several: bool) -> str:
     return f"{one.mark} **{name}** {escaped(f'{one.line}: {one.status}: {one.detail}', LONGEST_DETAIL)}"
 
 
-def called(eval_: str, model: str, several: bool) -> str:
-    """An eval's name, with the model's where there are ``several``."""
-    return f"{eval_} · {model}" if several else eval_
-
-
 def eval_table(run: Mapping[str, Any]) -> tuple[tuple[str, str], list[str]]:
     """The first two lines of the table of all numbers, and its rows: evals, then suites pooled."""
     return (_row(_HEAD), _row(_ALIGNED)), [_row(cells) for cells in (*_eval_rows(run), *_suite_rows(run))]
@@ -111,11 +131,11 @@ def _eval_rows(run: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
         first = True
         for block in view.unfolded(one.blocks):
             for figure in block.figures:
-                verdict = f"{sign(one.tone)} {one.verdict}" if first else ""
+                verdict = f"{one.mark} {one.verdict}" if first else ""
                 yield _cells(one.name, one.model, block, figure, verdict)
                 first = False
         if first:
-            yield (escaped(one.name), escaped(one.model), "", "", "", "", "", f"{sign(one.tone)} {one.verdict}")
+            yield (escaped(one.name), escaped(one.model), "", "", "", "", "", f"{one.mark} {one.verdict}")
 
 
 def _suite_rows(run: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
@@ -132,11 +152,7 @@ def _cells(name: str, model: str, block: view.Block, figure: view.Figure, verdic
 
 
 def _bullets(run: Mapping[str, Any]) -> Iterator[str]:
-    for one in view.evals(run):
-        for check in one.checks:
-            if check.tone != "good":
-                name = f"{one.name} · {one.model}"
-                yield f"- {check.mark} {escaped(f'{name}: {check.threshold}: {check.status}. {check.detail}')}"
+    yield from (f"- {unmet_sentence(one, several=True)}" for one in unmet(run)[:_MOST_ROWS])
     beside = (beneath.side_lines(run), beneath.interval_lines(run), beneath.failure_lines(run))
     for text in (text for texts in beside for text in texts[:_MOST_ROWS]):
         yield f"- {escaped(text)}"
@@ -155,11 +171,6 @@ def _bullets(run: Mapping[str, Any]) -> Iterator[str]:
     for note in run["notes"]:
         yield f"- {escaped(note)}"
     yield f"- input hash {str(run['hashes']['input_hash'])[:16]}, run hash {str(run['hashes']['run_hash'])[:16]}"
-
-
-def sign(tone: view.Tone) -> str:
-    """A mark that says in a sign what the colour says."""
-    return {"good": "✓", "bad": "✗", "warn": "!", "plain": ""}[tone]
 
 
 def _row(cells: tuple[str, ...]) -> str:
