@@ -17,6 +17,7 @@ from pytest_audiobench.report.markdown import (
     LONGEST_DETAIL,
     LONGEST_NAME,
     eval_table,
+    hash_line,
     headline,
     regression_head,
     regression_row,
@@ -215,5 +216,5 @@ def _conditions(record: Json) -> Iterator[str]:
     for name, found in sorted(beneath.signatures(record).items()):
         yield from (f"- protocol {escaped(name)}: {quoted(signature)}" for signature in found)
     yield f"- run {escaped(record['run'])}, {escaped(' '.join(record['command']))}"
-    yield f"- input hash {str(record['hashes']['input_hash'])[:16]}, run hash {str(record['hashes']['run_hash'])[:16]}"
+    yield from hash_line(record)
     yield from (f"- {escaped(note)}" for note in record["notes"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +20,15 @@ _MOST_NAMES = 20
 _HEAD = ("Eval", "Model", "Metric", "Value", "Interval", "n", "Answered", "Verdict")
 _ALIGNED = (":--", ":--", ":--", "--:", "--:", "--:", "--:", ":--")
 _REGRESSIONS = (
-    *("Verdict", "Eval", "Metric", "Baseline → now", "Drop (95 % interval)"),
-    *("Flips", "n", "Smallest drop seen 4 times in 5"),
+    "Verdict",
+    "Eval",
+    "Baseline → now",
+    "Drop<br>(95 % interval)",
+    "Flips",
+    "Smallest<br>drop seen<br>4 times in 5",
 )
+_TOGETHER = "&nbsp;"
+"""A space at which no line is broken."""
 LONGEST_NAME, LONGEST_DETAIL = 120, 600
 """Characters of a name and of a sentence, before they are escaped."""
 
@@ -78,6 +84,13 @@ def _regressions(run: Mapping[str, Any]) -> Iterator[str]:
         yield ""
 
 
+def hash_line(run: Mapping[str, Any]) -> Iterator[str]:
+    """A line with the run's first hashes; none where an eval that measured nothing leaves them unknown."""
+    names = ("input_hash", "run_hash")
+    if all(run["hashes"][name] for name in names):
+        yield "- " + ", ".join(f"{name.replace('_', ' ')} {run['hashes'][name][:16]}" for name in names)
+
+
 def headline(name: str, verdict: Overall) -> str:
     """The first line, which says what became of the run."""
     told = f" – {verdict.counts}" if verdict.counts else ""
@@ -102,17 +115,22 @@ def unmet_sentence(one: Unmet, several: bool) -> str:
 
 def regression_head() -> tuple[str, str]:
     """The first two lines of a table of regression lines."""
-    return _row(_REGRESSIONS), _row((*_ALIGNED[:3], *("--:",) * 5))
+    return _row(tuple(head.replace(" ", _TOGETHER) for head in _REGRESSIONS)), _row((*_ALIGNED[:2], *("--:",) * 4))
 
 
 def regression_row(one: Change, several: bool) -> str:
     """A regression line's row; its model is named where there are ``several``."""
+    verdict = f"{one.mark}{_TOGETHER}**{one.status.replace(' ', _TOGETHER)}**"
+    name = f"{escaped(called(one.eval, one.model, several), LONGEST_NAME)}<br>{escaped(one.subject, LONGEST_NAME)}"
     change = "–" if one.at is None else f"{one.before} → {one.now}"
-    drop = f"{one.drop} ({one.interval})" if one.interval else one.drop
-    flips = f"{one.worse} worse, {one.better} better" if one.pairs else "–"
-    texts = (called(one.eval, one.model, several), one.subject, change, drop, flips, str(one.pairs))
-    cells = (escaped(text, LONGEST_NAME) for text in (*texts, one.detectable))
-    return _row((f"{one.mark} **{one.status}**", *cells))
+    drop = (one.drop, f"({one.interval})") if one.interval else (one.drop,)
+    flips = (f"{one.worse} worse", f"{one.better} better", f"of {one.pairs}") if one.pairs else ("–",)
+    return _row((verdict, name, *map(_cell, ((change,), drop, flips, (one.detectable,)))))
+
+
+def _cell(lines: Sequence[str]) -> str:
+    """Short lines of a narrow cell, none of which is broken."""
+    return "<br>".join(escaped(line, LONGEST_NAME).replace(" ", _TOGETHER) for line in lines)
 
 
 def regression_sentence(one: Change, several: bool) -> str:
@@ -170,7 +188,7 @@ def _bullets(run: Mapping[str, Any]) -> Iterator[str]:
                 yield f"- {what} of {escaped(f'{facts.alias}: {text}')}"
     for note in run["notes"]:
         yield f"- {escaped(note)}"
-    yield f"- input hash {str(run['hashes']['input_hash'])[:16]}, run hash {str(run['hashes']['run_hash'])[:16]}"
+    yield from hash_line(run)
 
 
 def _row(cells: tuple[str, ...]) -> str:

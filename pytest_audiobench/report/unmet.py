@@ -24,7 +24,7 @@ def unmet(record: Json) -> list[Unmet]:
     """Thresholds that were not met, then evals that failed by an assertion, an error or a lost worker."""
     sign = VERDICTS["fail"]
     reasons = [
-        Unmet(item["eval"], item["model"], sign.mark, sign.tone, item["message"] or item["outcome"])
+        Unmet(item["eval"], item["model"], sign.mark, sign.tone, _first_line(item["message"]) or item["outcome"])
         for item in failed_otherwise(record)
     ]
     return [*unmet_thresholds(record), *reasons]
@@ -48,14 +48,19 @@ def failed_otherwise(record: Json) -> list[Json]:
 
 
 def fails_by_numbers(item: Json) -> bool:
-    """Whether a threshold or a regression line of this item is what failed its test.
+    """Whether a threshold or a regression line of this item is what failed its test, alone or among others.
 
     A test that failed for something else has its own message. An inconclusive line fails only where that is asked for.
     """
-    found = list(_wrong(item))
+    found = list(_wrong(item)) if _failed(item) else []
     if not item["message"]:
         return any(status != "inconclusive" for status, _ in found)
     return any(sentence in item["message"] for _, sentence in found)
+
+
+def _first_line(message: str) -> str:
+    # An assertion's own words come before what pytest and the eval's table add.
+    return message.strip().partition("\n")[0]
 
 
 def _failed(item: Json) -> bool:

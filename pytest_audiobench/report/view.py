@@ -21,7 +21,7 @@ from pytest_audiobench.report.figures import (
     value_text,
 )
 from pytest_audiobench.report.side_by_side import Sides, by_answers, kept_readings, sides
-from pytest_audiobench.report.unmet import fails_by_numbers
+from pytest_audiobench.report.unmet import failed_otherwise, fails_by_numbers
 from pytest_audiobench.report.went_wrong import FailureClass, failure_classes, is_without
 from pytest_audiobench.runs.scoring import SHARES
 
@@ -140,7 +140,8 @@ class Banner:
 
 def evals(record: Json) -> list[Eval]:
     """The run's items, in their order."""
-    return [_eval(item) for item in record["items"]]
+    tests = {item["nodeid"] for item in failed_otherwise(record)}
+    return [_eval(item, item["nodeid"] in tests) for item in record["items"]]
 
 
 def suites(record: Json) -> list[Suite]:
@@ -211,8 +212,8 @@ def _banners(record: Json) -> Iterator[Banner]:
         yield Banner("bad", f"Incomplete: asking failed for {counted(errors, 'sample')}, left out of every score.")
 
 
-def _eval(item: Json) -> Eval:
-    mark, tone, verdict = _verdict(item)
+def _eval(item: Json, fails_otherwise: bool) -> Eval:
+    mark, tone, verdict = _verdict(item, fails_otherwise)
     checks = tuple(
         Check(*VERDICTS[one["status"]], threshold=one["threshold"], detail=one["detail"]) for one in item["verdicts"]
     )
@@ -266,18 +267,20 @@ def _blocks(owner: Json, parts: Sequence[Json]) -> tuple[Block, ...]:
     return tuple(found)
 
 
-def _verdict(item: Json) -> Sign:
-    """What became of an item; ``FAIL`` where it failed by something else than its regression lines."""
+def _verdict(item: Json, fails_otherwise: bool) -> Sign:
+    """What became of an item; ``FAIL`` where a threshold, or something else than its numbers, failed it.
+
+    One whose test failed by another eval's numbers has the verdict of its own.
+    """
     if item["outcome"] in ("lost", "skipped"):
         return Sign("✗", "bad", "lost") if item["outcome"] == "lost" else Sign("!", "warn", "skipped")
     statuses = {one["status"] for one in (*item["verdicts"], *item.get("regressions", ()))}
-    failed = item["outcome"] == "failed"
-    if "fail" in statuses or (failed and not fails_by_numbers(item)):
+    if "fail" in statuses or (item["outcome"] == "failed" and fails_otherwise):
         return Sign("✗", "bad", "FAIL")
     worst = next((sign for status, sign in VERDICTS.items() if status in statuses), None)
     if worst is None or (item["control"] and worst.tone == "good"):
         return Sign("", "plain", "control" if item["control"] else "no check")
-    return worst._replace(tone="bad") if failed else worst
+    return worst._replace(tone="bad") if fails_by_numbers(item) else worst
 
 
 def _block(reading: Json, metrics: Sequence[Json], folded: bool) -> Block:
