@@ -21,11 +21,11 @@ class Sign(NamedTuple):
 VERDICTS: Mapping[str, Sign] = {
     "fail": Sign("✗", "bad", "fail"),
     "regressed": Sign("✗", "bad", "regressed"),
-    "inconclusive": Sign("?", "warn", "inconclusive"),
     "not_comparable": Sign("≠", "warn", "not comparable"),
+    "inconclusive": Sign("?", "warn", "inconclusive"),
     "pass": Sign("✓", "good", "pass"),
 }
-"""Thresholds' and regression lines' statuses, in the order in which a reader should see them."""
+"""Thresholds' and regression lines' statuses, the worst first: not comparable fails, inconclusive warns."""
 
 PERCENT_UNITS = ERROR_RATES | {SHARE}
 """Units of the registry's metrics that are kept as fractions of one and read as percentages."""

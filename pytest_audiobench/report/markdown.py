@@ -124,7 +124,7 @@ def regression_row(one: Change, several: bool) -> str:
     name = f"{escaped(called(one.eval, one.model, several), LONGEST_NAME)}<br>{escaped(one.subject, LONGEST_NAME)}"
     change = "–" if one.at is None else f"{one.before} → {one.now}"
     drop = (one.drop, f"({one.interval})") if one.interval else (one.drop,)
-    flips = (f"{one.worse} worse", f"{one.better} better", f"of {one.pairs}") if one.pairs else ("–",)
+    flips = (f"{one.worse} worse", f"{one.better} better", f"of {one.pairs}") if one.at is not None else ("–",)
     return _row((verdict, name, *map(_cell, ((change,), drop, flips, (one.detectable,)))))
 
 

@@ -42,7 +42,7 @@
     const name = [visible(line.metric), line.group ? ` · ${visible(line.group)}` : "", protocols.size > 1 ? ` · ${visible(line.reading)}` : ""].join("");
     const told = [el("div", {}, visible(line.detail)), line.detail.includes(line.method.replace(/^no test: /, "")) ? null : el("div", { class: "soft" }, visible(line.method)),
       line.left_out.map((one) => el("div", { class: "soft" }, `In no pair: ${leftOutText(one)}`))];
-    const flips = line.worse + line.better ? [flipsOf(line, "worse"), el("br"), flipsOf(line, "better")] : "none";
+    const flips = line.worse + line.better ? [flipsOf(line, "worse"), el("br"), flipsOf(line, "better")] : line.at === null ? "–" : "none";
     const pairs = [`of ${count(line.pairs)} pairs`, ...(line.clusters === null ? [] : [el("br"), `${count(line.clusters)} clusters`])];
     return [
       el("tr", { class: "joined" },

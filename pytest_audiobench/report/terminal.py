@@ -102,9 +102,10 @@ def _regressions(run: Mapping[str, Any], width: int) -> Iterator[Line]:
 
 def _regression_row(one: Change, several: bool) -> tuple[str, ...]:
     name = called(one.eval, one.model, several)
-    flips = f"-{one.worse} +{one.better}" if one.pairs else ""
     interval = f"[{one.interval}]" if one.interval else ""
-    numbers = ("", "", "") if one.at is None else (one.before, one.now, one.drop)
+    known = one.at is not None
+    numbers = (one.before, one.now, one.drop) if known else ("", "", "")
+    flips = f"-{one.worse} +{one.better}" if known else ""
     cells = (one.status, f"{name}: {one.line}", *numbers, interval, flips, str(one.pairs))
     return tuple(map(printable, cells))
 
