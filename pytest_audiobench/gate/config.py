@@ -103,11 +103,7 @@ class Rules:
 
     def about_drops(self) -> list[str]:
         """One line for each rule that only a baseline can check, with what it declares."""
-        return [
-            f"{rule.place}: {', '.join(rule.about_drops)}"
-            for rule in self.rules
-            if rule.about_drops
-        ]
+        return [f"{rule.place}: {', '.join(rule.about_drops)}" for rule in self.rules if rule.about_drops]
 
     def cautions(self) -> list[str]:
         """One line for each requirement that is legitimate but unusual, such as one in the lenient direction."""

@@ -34,14 +34,12 @@ def margin_of(text: str, kind: MetricKind) -> float:
     """The margin in the unit of ``kind``. Raises UsageError where it has no such margin, or none could be missed."""
     number, in_points = read_margin(text)
     margin = _in_points(number, kind) if in_points else number
-    most = _largest_drop(kind)
-    # Above all, 1 that was meant as a point would be a hundred of them.
-    if margin >= most:
+    if margin >= (most := _largest_drop(kind)):
+        # Above all, a 1 that was meant as a point would be a hundred of them.
+        meant = f": write {number:g}pp for {number:g} points of a hundred" if not in_points and number < 100.0 else ""
         raise UsageError(
-            f"a margin of {text.strip()} is all that {kind.name} can drop by ({most:g}), so that nothing could miss it: "
-            f"write {number:g}pp for {number:g} points of a hundred"
-            if not in_points and number < 100.0
-            else f"a margin of {text.strip()} is all that {kind.name} can drop by, so that nothing could miss it"
+            f"a margin of {text.strip()} is all that {kind.name} can drop by ({most:g}), so that nothing could miss it"
+            f"{meant}"
         )
     return margin
 

@@ -90,8 +90,8 @@ def parse_threshold(text: str) -> Threshold | Line:
     if isinstance(parts, ParsedDrop):
         if parts.metric == "errors":
             raise UsageError(
-                f"the threshold {text[:80]!r} would hold nothing, for samples whose asking failed are in no pair: bound "
-                "them by errors <= 0"
+                f"the threshold {text[:80]!r} would hold nothing, for samples whose asking failed are in no pair: "
+                "bound them by errors <= 0"
             )
         try:
             margin_of(parts.margin, kind)
