@@ -27,6 +27,7 @@ from pytest_audiobench.gate.sentences import noise_text, pairs_text, sentence
 from pytest_audiobench.metrics.drops import drop_of, moved
 from pytest_audiobench.metrics.metric import MetricKind, Statistics
 from pytest_audiobench.metrics.registry import metric_kind
+from pytest_audiobench.protocols.failures import WORDINGS
 from pytest_audiobench.runs.record import RegressionRecord, RegressionStatus
 from pytest_audiobench.runs.scoring import SHARES, WITHOUT
 from pytest_audiobench.runs.sides import Side, SideRow
@@ -44,7 +45,7 @@ def held_against(baseline: Side | None, here: Side, line: Line, terms: Terms) ->
         return held.without("inconclusive", f"the baseline has no eval {here.eval}: nothing says whether it dropped")
     if (reason := unlike(baseline, here, held.reading)) is not None:
         return held.without("not_comparable", reason)
-    pairs = paired(*_within(baseline, here, held.group), held.reading)
+    pairs = held.pairs(baseline, here)
     if (reason := held.unpaired(pairs)) is not None:
         return held.without("not_comparable", reason, pairs)
     if _same(baseline, here):
@@ -66,7 +67,7 @@ def not_comparable(baseline: Side, here: Side, line: Line, terms: Terms) -> Regr
     held = _Held.of(here, line, terms)
     reason, pairs = unlike(baseline, here, held.reading), None
     if reason is None and not held.group:
-        pairs = paired(baseline, here, held.reading)
+        pairs = held.pairs(baseline, here)
         reason = held.unpaired(pairs)
     return None if reason is None else held.without("not_comparable", reason, pairs)
 
@@ -100,6 +101,9 @@ class _Held:
             raise UsageError(f"{here.eval} does not measure {name} by {reading}; it measures {', '.join(own)}")
         kind = metric_kind(name)
         return cls(kind, reading, group, margin_of(line.margin, kind), terms)
+
+    def pairs(self, baseline: Side, here: Side) -> Pairs:
+        return paired(*_within(baseline, here, self.group), self.reading, scored=self.kind.name not in SHARES)
 
     def without(self, status: RegressionStatus, why: str, pairs: Pairs | None = None) -> RegressionRecord:
         """The record of a line that no test was made for."""
@@ -141,7 +145,9 @@ class _Held:
     def _statistics(self, row: SideRow) -> Statistics:
         if self.kind.name in SHARES:
             status = row.statuses[self.reading]
-            return {status: 1.0, "skipped": float(row.scores[self.reading] is None), **dict.fromkeys(row.failures, 1.0)}
+            # The other classes are what the headline made of the answer, which this reading may read otherwise.
+            wordings = dict.fromkeys(set(row.failures).intersection(WORDINGS), 1.0)
+            return {status: 1.0, "skipped": float(row.scores[self.reading] is None), **wordings}
         found = row.scores[self.reading]
         assert found is not None
         return found
