@@ -45,6 +45,10 @@ def test_a_declared_line_reads_back_as_itself():
         ("accuracy.drop < 1pp", "should have <= after a drop, which is held against a margin, at character 15"),
         ("accuracy.drop >= 1pp", "should have <= after a drop"),
         ("acuracy.drop <= 1pp", "did you mean 'accuracy'"),
+        ("accuracy.drop <= 5", "a drop of 5 is the whole range of accuracy (1 in its own unit) or more"),
+        ("accuracy.drop <= 5", "give less; write 5pp for 5 points"),
+        ("wer.drop <= 100pp", "a drop of 100pp is the whole range of wer"),
+        ("bleu.drop <= 100", "a drop of 100 is the whole range of bleu (100 in its own unit) or more"),
         ("samples_per_s.drop <= 1pp", "has no points of a hundred: give its margin as a plain number"),
     ],
 )
