@@ -33,8 +33,9 @@ class Pairs:
         return lost / (lost + len(self.rows)) if lost else 0.0
 
 
-def paired(baseline: Side, here: Side, reading: str) -> Pairs:
-    """The pairs of ``baseline`` and ``here`` by sample id and epoch, as ``reading`` read them.
+def paired(baseline: Side, here: Side, reading: str, scored: bool = True) -> Pairs:
+    """The pairs of ``baseline`` and ``here`` by sample id and epoch, as ``reading`` read them; ``scored`` where a pair
+    needs a score on both sides.
 
     Audio and prompts are compared where both sides know them. Where this run was limited, what it did not take is
     ``not_run``; where the baseline was, what only this run has is left out of the pairs and not counted.
@@ -44,7 +45,7 @@ def paired(baseline: Side, here: Side, reading: str) -> Pairs:
     out: dict[str, list[str]] = {}
     for row in here.rows:
         other = before.pop(row.identity, None)
-        reason = _differs(other, row, reading)
+        reason = _differs(other, row, reading, scored)
         if reason is None and other is not None:
             rows.append((other, row))
         elif not (reason == ONLY_HERE and baseline.limited):
@@ -59,7 +60,7 @@ def paired(baseline: Side, here: Side, reading: str) -> Pairs:
     )
 
 
-def _differs(before: SideRow | None, after: SideRow, reading: str) -> str | None:
+def _differs(before: SideRow | None, after: SideRow, reading: str, scored: bool) -> str | None:
     if before is None:
         return ONLY_HERE
     if _changed(before.audio, after.audio):
@@ -68,7 +69,7 @@ def _differs(before: SideRow | None, after: SideRow, reading: str) -> str | None
         return PROMPT
     if "error" in (before.statuses.get(reading), after.statuses.get(reading)):
         return ERRORS
-    return SKIPPED if before.scores.get(reading) is None or after.scores.get(reading) is None else None
+    return SKIPPED if scored and None in (before.scores.get(reading), after.scores.get(reading)) else None
 
 
 def _changed(before: str | None, after: str | None) -> bool:
