@@ -238,7 +238,7 @@ def test_a_share_of_answers_counts_those_that_the_protocol_leaves_out():
 
 
 def test_a_failure_that_one_reading_saw_is_not_anothers():
-    two = {"readings": {"letters": SIGNATURE, "other": "o"}, "metrics": {"letters": ["accuracy"], "other": ["accuracy"]}}
+    two = {"readings": {"letters": SIGNATURE, "other": "o"}, "metrics": {"other": ["accuracy"]}}
     told = {"statuses": {"letters": "out_of_range", "other": "parsed"}, "failures": ("out_of_range",)}
     plain = {"statuses": {"letters": "parsed", "other": "parsed"}, "scores": {"letters": {}, "other": {}}}
     before = side([], rows=[row(number, 1, **plain) for number in range(40)], **two)
