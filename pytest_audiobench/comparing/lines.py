@@ -10,6 +10,7 @@ from pytest_audiobench.comparing.contenders import Contender
 from pytest_audiobench.comparing.pooling import pooled
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.gate.margins import point
+from pytest_audiobench.gate.pairing import ERRORS
 from pytest_audiobench.gate.regression import Line, Terms, held_against
 from pytest_audiobench.metrics.metric import Estimate, MetricKind
 from pytest_audiobench.metrics.registry import is_known, metric_kind
@@ -19,6 +20,8 @@ from pytest_audiobench.runs.sides import Side, SideRow, statistics_of
 from pytest_audiobench.stats.multiple import holm
 
 ALL, HEADLINE, NONE = "all", "headline", "none"
+_SHARES = tuple(name for name in SHARES if name != ERRORS)
+"""Shares of answers, which every run has; no pair holds a sample that could not be asked."""
 
 
 class Chosen(NamedTuple):
@@ -208,7 +211,7 @@ def _metrics(sides: Sequence[Side], reading: str, wanted: Sequence[str]) -> list
     own = list(dict.fromkeys(name for side in sides for name in side.metrics.get(reading, ())))
     if HEADLINE in wanted:
         return own[:1]
-    return list(dict.fromkeys(name for name in (*own, *SHARES) if name in wanted or (ALL in wanted and name in own)))
+    return list(dict.fromkeys(name for name in (*own, *_SHARES) if name in wanted or (ALL in wanted and name in own)))
 
 
 def _groups(sides: Sequence[Side], wanted: Sequence[str]) -> Iterator[dict[str, str]]:
@@ -230,7 +233,7 @@ def fields(found: Sequence[Contender]) -> list[str]:
 def _check(chosen: Chosen, found: Sequence[Contender]) -> None:
     readings = {name for one in found for side in one.sides.values() for name in side.readings}
     metrics = {name for one in found for side in one.sides.values() for own in side.metrics.values() for name in own}
-    metrics |= set(SHARES)
+    metrics |= set(_SHARES)
     for what, wanted, known in (
         ("protocol", chosen.protocols, readings),
         ("metric", chosen.metrics, metrics),

@@ -123,9 +123,9 @@ def sentences(one: Track) -> list[tuple[str, str]]:
     for curve in one.curves:
         for at, held in enumerate(curve.drops):
             if held is not None and held.status in ("regressed", "not_comparable"):
-                between = f"{one.points[at].label} after {one.points[at - 1].label}"
+                between = f"{one.points[at].label} after {one.points[curve.before(at) or 0].label}"
                 told.append((held.status, f"{name(curve)}, {between}: {held.detail}"))
-        if curve.since_best is not None and curve.best < curve.last - 1:
+        if curve.since_best is not None and curve.best != curve.before(curve.last):
             between = f"last ({one.points[curve.last].label}) against best ({one.points[curve.best].label})"
             told.append((curve.since_best.status, f"{name(curve)}, {between}: {curve.since_best.detail}"))
     return told

@@ -148,6 +148,7 @@ def test_a_share_of_answers_is_compared_whether_or_not_it_is_nothing(lab, audiob
     ("option", "value", "said"),
     [
         ("--metrics", "accurracy", "no eval has the metric 'accurracy'; there is accuracy"),
+        ("--metrics", "errors", "no eval has the metric 'errors'"),
         ("--protocols", "leters", "no eval has the protocol 'leters'; there is letters"),
         ("--groups", "speaker", "no eval has the group 'speaker'; there is hop"),
         ("--eval", "birds*", "no eval of a, b matches 'birds*'"),
