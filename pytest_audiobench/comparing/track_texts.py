@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from pytest_audiobench.comparing.cells import MARKS, answers, drop, interval, layout, named, value, wrapped
 from pytest_audiobench.comparing.track import Curve, Track
 from pytest_audiobench.metrics.metric import Estimate
-from pytest_audiobench.report.escapes import csv_cell, escaped
+from pytest_audiobench.report.escapes import escaped
+from pytest_audiobench.report.tabular import bar, csv_text, json_text
 from pytest_audiobench.runs.record import RegressionRecord
 
 _HEAD = ("", "value", "interval", "drop", "interval", "flips", "pairs")
@@ -21,9 +19,9 @@ _INTERVALS = (2, 4)
 def text(one: Track, format_: str) -> str:
     """``one`` as table, markdown, csv or json."""
     if format_ == "json":
-        return json.dumps(_plain(one), indent=1, allow_nan=False) + "\n"
+        return json_text(_plain(one))
     if format_ == "csv":
-        return _csv(rows(one))
+        return csv_text(rows(one))
     return "\n".join(_markdown(one) if format_ == "markdown" else _table(one)) + "\n"
 
 
@@ -79,14 +77,6 @@ def _held(prefix: str, held: RegressionRecord | None) -> dict[str, Any]:
         "detail": held and held.detail,
     }
     return {f"{prefix}{name}": own for name, own in told.items()}
-
-
-def _csv(found: Sequence[dict[str, Any]]) -> str:
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(found[0] if found else ())
-    writer.writerows([csv_cell(own) for own in row.values()] for row in found)
-    return out.getvalue()
 
 
 def _plain(one: Track) -> dict[str, Any]:
@@ -203,7 +193,7 @@ def _markdown(one: Track) -> Iterator[str]:
     for curve in one.curves:
         names: tuple[str, str] = (curve.key.name, f"{named(curve.key.metric, curve.unit)} by {curve.key.reading}")
         for cells in _cells(one, curve):
-            yield f"| {' | '.join(map(escaped, (*names, *(cell.strip() for cell in cells))))} |"
+            yield bar(map(escaped, (*names, *(cell.strip() for cell in cells))))
             names = ("", "")
     yield ""
     yield from (f"- {MARKS[status]} {escaped(sentence)}" for status, sentence in sentences(one))
