@@ -69,6 +69,10 @@ def _verdict(record: Json, lines: set[str], thresholds: Mapping[str, int], faile
         return VERDICTS["not_comparable"], advice
     if "inconclusive" in lines:
         advice = "Too few samples to tell: audiobench power says how many would do."
+        undecided = [one for one in _all(record, "regressions") if one["status"] == "inconclusive"]
+        if not any(one["pairs"] for one in undecided):
+            # More samples are no remedy where the baseline holds nothing to pair them with.
+            advice = "The baseline does not know what is inconclusive: renew it, or check its name."
         return VERDICTS["inconclusive"]._replace(tone="bad" if status else "warn"), advice
     if status:
         return _FAILED, "See what failed."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -116,10 +117,15 @@ def _fitted(text: str, style: Style, width: int) -> Iterator[Line]:
         yield text, style
         return
     indent = " " * (len(text) - len(text.lstrip()))
+    # A number stays with its unit.
     wrapped = textwrap.wrap(
-        text.strip(), max(width, 20), initial_indent=indent, subsequent_indent=f"{indent}  ", break_on_hyphens=False
+        re.sub(r"(?<=\d) (?=[%×]|MB\b)", _HELD, text.strip()),
+        max(width, 20),
+        initial_indent=indent,
+        subsequent_indent=f"{indent}  ",
+        break_on_hyphens=False,
     )
-    yield from ((line, style) for line in wrapped)
+    yield from ((line.replace(_HELD, " "), style) for line in wrapped)
 
 
 def _cut_in_the_middle(text: str, width: int) -> str:

@@ -87,7 +87,8 @@ def rows_drop(
 ) -> Drop:
     """The drop of what only whole sets tell, over the same samples in one order, by 200 resamples.
 
-    How much each sample moves it is not known: all that differ are taken to move it alike.
+    No test where a table is ``lacking`` what resamples need: simulations find none that holds there. How much each
+    sample moves the drop is not known: all that differ are taken to move it alike.
     """
     sign = 1.0 if higher_is_better else -1.0
     if not (np.isfinite(before.rows).all() and np.isfinite(after.rows).all()):
@@ -95,6 +96,8 @@ def rows_drop(
     value = sign * (before.value(before.rows) - after.value(after.rows))
     if not math.isfinite(value):
         return no_drop(value, "the value is not finite")
+    if (lacking := before.lacking or after.lacking) is not None:
+        return no_drop(value, lacking)
     turned = before.rows.sum(axis=0).tolist() > after.rows.sum(axis=0).tolist()
     first, second = (after, before) if turned else (before, after)
     width = first.rows.shape[1]

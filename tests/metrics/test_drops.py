@@ -109,18 +109,24 @@ def test_trials_are_compared_as_a_whole_set():
     found = drop_of(metric_kind("eer_interpolated"), before, after, None, NO_DROP)
     assert found.value > 0.1
     assert found.p < 0.05
+    for name in ("min_dcf_p01", "min_dcf_p05_raw"):
+        least = drop_of(metric_kind(name), before, after, None, NO_DROP)
+        assert least.value > 0.0
+        assert least.method == "no test: a least cost over thresholds is too low in resamples"
     assert drop_of(metric_kind("eer_interpolated"), before[::2], after[::2], None, NO_DROP).method == (
         "no test: the trials have no targets"
     )
 
 
-def test_ranks_are_compared_as_a_whole_set():
+def test_ranks_have_a_drop_and_no_test():
     pytest.importorskip("sklearn")
     rng = np.random.default_rng(0)
     true = [{"label_list": 1.0, "labels": 2.0, f"true_{rng.integers(2)}": 1.0} for _ in range(40)]
     before = [{**one, "score_0": float("true_0" in one) + rng.random()} for one in true]
     after = [{**one, "score_0": rng.random()} for one in true]
-    assert drop_of(metric_kind("roc_auc"), before, after, None, NO_DROP).value > 0.0
+    found = drop_of(metric_kind("roc_auc"), before, after, None, NO_DROP)
+    assert found.value > 0.0
+    assert found.p is None
 
 
 def test_statistics_of_another_protocol_are_named_and_not_compared():

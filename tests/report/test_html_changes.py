@@ -35,6 +35,11 @@ def test_the_overall_verdict_stands_above_all_tables(runs: Any, opened: Any) -> 
     assert "baselines/main.json · of listener = hf:checkpoints/step-1000" in page.locator("#heading").inner_text()
 
 
+def test_the_foot_names_every_file_that_lies_beside_the_page(runs: Any, opened: Any) -> None:
+    page = opened(held(runs, *four(runs))).page
+    assert "scored_predictions.jsonl, compared_predictions.jsonl (every sample)" in page.locator("#footer").inner_text()
+
+
 def test_lines_are_in_a_table_the_worst_first_with_every_number(runs: Any, opened: Any) -> None:
     page = opened(held(runs, *four(runs)))
     rows = [re.sub(r"\s+", " ", row) for row in page.page.locator("#changes tbody tr.joined").all_inner_texts()]

@@ -60,7 +60,7 @@ def test_scores_between_0_and_1_alarm_no_more_often_than_their_level(name, repet
     [
         ("macro_f1", "100 samples, rare labels; 10% anew"),
         ("bleu", "50 samples; 30% anew"),
-        ("eer_interpolated", "50 trials; 100% anew"),
+        ("eer_interpolated", "100 trials; 100% anew"),
     ],
 )
 def test_bootstraps_of_pairs_alarm_no_more_often_than_their_level(metric, name):
