@@ -26,6 +26,7 @@ from pytest_audiobench.report.markdown import (
     unmet_sentence,
 )
 from pytest_audiobench.report.overall import PASS, Overall, overall, regression_lines
+from pytest_audiobench.report.tabular import bar
 from pytest_audiobench.report.unmet import unmet
 
 Json = Mapping[str, Any]
@@ -133,10 +134,6 @@ def _owners(lines: Iterable[Change]) -> list[Owner]:
     return list(dict.fromkeys((one.eval, one.model) for one in lines))
 
 
-def _cells(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
 def _called(owner: Owner, several: bool) -> str:
     return escaped(called(*owner, several), LONGEST_NAME)
 
@@ -146,7 +143,7 @@ def _add_flips(sheet: _Sheet, flips: Sequence[Flip], link: str, several: bool) -
         return
     head = ("Sample", "Question", "True answer", "Baseline said", "Now")
     rows = [
-        _cells(
+        bar(
             (
                 f"{_called((flip.eval, flip.model), several)}<br>{_sample(flip, link)}",
                 quoted(flip.question, _LONGEST_TEXT),
@@ -157,7 +154,7 @@ def _add_flips(sheet: _Sheet, flips: Sequence[Flip], link: str, several: bool) -
         )
         for flip in flips
     ]
-    sheet.add_rows((_cells(head), _cells([":--"] * len(head))), rows)
+    sheet.add_rows((bar(head), bar([":--"] * len(head))), rows)
     if not _is_page(link):
         sheet.add("They can be heard in `report.html`: search there for the name of the sample.", "")
 
