@@ -1,10 +1,9 @@
-"""The verdict of a whole run: its word, how it came about, and advice that fits why."""
+"""The verdict of a whole run: advice that fits why; and its lines on a terminal."""
 
 from pytest_audiobench.report.overall import overall
 from pytest_audiobench.report.terminal import summary_lines
-from pytest_audiobench.runs.record import VerdictRecord
 
-RIGHT, WRONG = ("(a) cat", "parsed", True), ("(b) dog", "parsed", False)
+RIGHT = ("(a) cat", "parsed", True)
 
 
 def gated(runs, *items, **changes):
