@@ -45,7 +45,7 @@ class Controller:
         self.outcomes: dict[str, str] = {}
         self.measured: set[str] = set()
         """The node ids of tests that measured something, also of those that skipped themselves afterwards."""
-        self.xfailed: list[str] = []
+        self.xfailed: dict[str, None] = {}
         self.messages: dict[str, str] = {}
         self.located: dict[str, tuple[str, int | None]] = {}
         self.required: dict[str, int] = {}
@@ -117,7 +117,8 @@ class Controller:
         return bool(self.expected) and all(map(self._skipped, self.expected))
 
     def _skipped(self, nodeid: str) -> bool:
-        return self.outcomes.get(nodeid) == "skipped" and nodeid not in self.measured
+        left_out = self.outcomes.get(nodeid) == "skipped" or nodeid in self.xfailed
+        return left_out and nodeid not in self.measured
 
     @property
     def gated(self) -> bool:
@@ -139,8 +140,8 @@ class Controller:
 
     @property
     def excused(self) -> list[str]:
-        """The evals that failed as their tests expect: by the exit code, which is pytest's, they are none."""
-        names = [self.expected[nodeid].eval for nodeid in self.xfailed]
+        """The measured evals that failed as their tests expect, which pytest's exit code takes for no failure."""
+        names = [self.expected[nodeid].eval for nodeid in self.xfailed if nodeid in self.measured]
         return [f"failed as expected (xfail), which the exit code does not show: {', '.join(names)}"] * bool(names)
 
     def watch(self, line: WorkersLine) -> None:
@@ -158,7 +159,7 @@ class Controller:
             return
         outcome = "passed" if hasattr(report, "wasxfail") else report.outcome
         if report.skipped and hasattr(report, "wasxfail"):
-            self.xfailed.append(report.nodeid)
+            self.xfailed[report.nodeid] = None
         self.outcomes[report.nodeid] = "failed" if "failed" in (self.outcomes.get(report.nodeid), outcome) else outcome
         if not report.passed:
             self.messages.setdefault(report.nodeid, _told(report))

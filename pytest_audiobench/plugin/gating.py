@@ -25,6 +25,7 @@ from pytest_audiobench.gate.pairing import Pairs, paired
 from pytest_audiobench.gate.regression import given_up, held_against, not_comparable, unlike
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.plugin.options import Options
+from pytest_audiobench.protocols.failures import FAILURES
 from pytest_audiobench.protocols.protocol import Protocol
 from pytest_audiobench.runs.evaluate import Evaluation
 from pytest_audiobench.runs.findings import known_noise
@@ -220,7 +221,10 @@ class Held:
 
 def _check_group(here: Side, line: Line) -> None:
     """Raises UsageError for a group that none of the eval's samples is in, whatever the baseline holds."""
-    wanted = {field: value for field, value in line.group if field not in ("protocol", WITHOUT)}
+    wanted = {field: value for field, value in line.group if field != "protocol"}
+    without = wanted.pop(WITHOUT, None)
+    if without not in (None, *FAILURES):
+        raise UsageError(f"{line.text} leaves out {without!r}, which is none of {', '.join(FAILURES)}")
     if any(all(row.groups.get(field) == value for field, value in wanted.items()) for row in here.rows):
         return
     known: dict[str, dict[str, None]] = {}

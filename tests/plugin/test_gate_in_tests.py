@@ -71,6 +71,13 @@ def test_an_expected_failure_is_told_beside_the_verdict_that_its_exit_code_does_
     assert based.run("--ab-baseline=main", workers).ret == 1
 
 
+def test_an_eval_that_xfail_never_runs_is_held_by_nothing_and_no_green(based):
+    based.write(test_tones=eval_of(EVALUATE, decorator="@pytest.mark.xfail(run=False)"))
+    result = based.run("--ab-baseline=main")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*nothing was measured*", "*so this run fails*"])
+
+
 @pytest.mark.parametrize("then", [EVALUATE.replace("())", "(), name='b')"), "pass", "pytest.skip('no')"])
 def test_a_refusal_that_the_test_swallows_fails_it_all_the_same(based, then):
     other = EVALUATE.replace("())", "(prompt='{question}? {options}'))")
@@ -104,6 +111,7 @@ def test_a_line_for_a_control_is_a_mistake_since_no_baseline_keeps_controls(base
     [
         ("accuracy[parity=oddly].drop <= 3pp", "no sample of tones is in this group; * by parity: *odd*"),
         ("accuracy[colour=red].drop <= 3pp", "no sample of tones is in this group; * by parity: *odd*"),
+        ("accuracy[without=lop].drop <= 3pp", "leaves out 'lop', which is none of wrong_task, "),
         ("wer.drop <= 3pp", "tones does not measure wer"),
     ],
 )
