@@ -22,15 +22,15 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.gate.lines import Line as Line
 from pytest_audiobench.gate.lines import Terms as Terms
 from pytest_audiobench.gate.margins import margin_of
-from pytest_audiobench.gate.pairing import Pairs, paired
+from pytest_audiobench.gate.pairing import ERRORS, Pairs, paired
 from pytest_audiobench.gate.sentences import noise_text, pairs_text, sentence
 from pytest_audiobench.metrics.drops import drop_of, moved
+from pytest_audiobench.metrics.estimates import value_of
 from pytest_audiobench.metrics.metric import MetricKind, Statistics
 from pytest_audiobench.metrics.registry import metric_kind
-from pytest_audiobench.protocols.failures import WORDINGS
 from pytest_audiobench.runs.record import RegressionRecord, RegressionStatus
 from pytest_audiobench.runs.scoring import SHARES, WITHOUT
-from pytest_audiobench.runs.sides import Side, SideRow
+from pytest_audiobench.runs.sides import Side, SideRow, statistics_of
 from pytest_audiobench.stats.drops import Drop, Question, no_drop
 
 
@@ -50,12 +50,7 @@ def held_against(baseline: Side | None, here: Side, line: Line, terms: Terms) ->
         return held.without("not_comparable", reason, pairs)
     if _same(baseline, here):
         return held.unchanged(pairs)
-    try:
-        return held.decided(pairs, noise_text(baseline.noise, here.noise))
-    except (UsageError, ArithmeticError, LookupError, TypeError, ValueError) as error:
-        # A baseline that was edited by hand may hold statistics that are none of this metric's.
-        why = f"the baseline's statistics cannot be read as those of {held.kind.name} ({error})"
-        return held.without("not_comparable", why, pairs)
+    return held.decided(pairs, noise_text(baseline.noise, here.noise))
 
 
 def not_comparable(baseline: Side, here: Side, line: Line, terms: Terms) -> RegressionRecord | None:
@@ -99,10 +94,16 @@ class _Held:
         name = line.metric or own[0]
         if name not in (*own, *SHARES):
             raise UsageError(f"{here.eval} does not measure {name} by {reading}; it measures {', '.join(own)}")
+        if name == ERRORS:
+            raise UsageError(
+                f"{here.eval}: errors are the instrument's, and no pair holds a sample that could not be asked: limit "
+                "them by --ab-max-errors, and hold another metric against the baseline"
+            )
         kind = metric_kind(name)
         return cls(kind, reading, group, margin_of(line.margin, kind), terms)
 
     def pairs(self, baseline: Side, here: Side) -> Pairs:
+        """The pairs of the group. What the reading leaves out of its score still counts in the shares of answers."""
         return paired(*_within(baseline, here, self.group), self.reading, scored=self.kind.name not in SHARES)
 
     def without(self, status: RegressionStatus, why: str, pairs: Pairs | None = None) -> RegressionRecord:
@@ -119,7 +120,7 @@ class _Held:
 
     def unchanged(self, pairs: Pairs) -> RegressionRecord:
         """The record of a line on answers that are the baseline's own."""
-        value = self.kind.estimate([self._statistics(row) for _, row in pairs.rows], None).value
+        value = value_of(self.kind, [self._statistics(row) for _, row in pairs.rows])
         why = "the same model gave the same answers: it has not changed"
         same = Drop(0.0, None, None, 0.0, None, None, "identity")
         return self._record("pass", pairs, same, (value, value), why, clusters=_clusters(pairs))
@@ -127,10 +128,16 @@ class _Held:
     def decided(self, pairs: Pairs, noise: str = "") -> RegressionRecord:
         before = [self._statistics(row) for row, _ in pairs.rows]
         after = [self._statistics(row) for _, row in pairs.rows]
+        try:
+            first = value_of(self.kind, before)
+        except (UsageError, ArithmeticError, LookupError, TypeError, ValueError) as error:
+            # A baseline that was edited by hand may hold statistics that are none of this metric's.
+            why = f"the baseline's statistics cannot be read as those of {self.kind.name} ({error})"
+            return self.without("not_comparable", why, pairs)
         names = _clusters(pairs)
         level = self.terms.alpha / self.terms.lines
         drop = drop_of(self.kind, before, after, names, Question(self.margin, self.terms.alpha, level))
-        values = [self.kind.estimate(side, None).value for side in (before, after)]
+        values = (first, value_of(self.kind, after))
         if drop.p is not None and drop.p <= level:
             status: RegressionStatus = "regressed"
         elif drop.bound is not None and drop.bound < self.margin:
@@ -139,16 +146,11 @@ class _Held:
             status = "inconclusive"
         moves = [moved(self.kind, *one) for one in zip(before, after, strict=True)]
         counts = (moves.count(1), moves.count(-1))
-        record = self._record(status, pairs, drop, (values[0], values[1]), "", counts, names)
+        record = self._record(status, pairs, drop, values, "", counts, names)
         return replace(record, detail=sentence(record) + noise)
 
     def _statistics(self, row: SideRow) -> Statistics:
-        if self.kind.name in SHARES:
-            status = row.statuses[self.reading]
-            # The other classes are what the headline made of the answer, which this reading may read otherwise.
-            wordings = dict.fromkeys(set(row.failures).intersection(WORDINGS), 1.0)
-            return {status: 1.0, "skipped": float(row.scores[self.reading] is None), **wordings}
-        found = row.scores[self.reading]
+        found = statistics_of(row, self.reading, self.kind.name)
         assert found is not None
         return found
 

@@ -104,6 +104,17 @@ def of_summed(summed: Summed) -> Callable[[Sequence[Statistics], Clusters], Esti
     return estimate
 
 
+def value_of(kind: MetricKind, statistics: Sequence[Statistics]) -> float:
+    """The value that ``kind`` estimates, without the resamples of its interval; NaN where there is none."""
+    found = kind.summed or kind.whole
+    if found is None or not statistics:
+        return kind.estimate(statistics, None).value
+    form = found(statistics)
+    if isinstance(form, str):
+        return math.nan
+    return form.whole()
+
+
 def summed_kind(
     name: str,
     direction: Direction,

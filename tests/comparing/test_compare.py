@@ -89,6 +89,16 @@ def test_a_suite_is_pooled_over_its_evals_pair_by_pair(lab, audiobench):
     assert pooled["lines"] == 3
 
 
+def test_a_suite_of_which_one_model_gave_the_same_answers_has_not_changed(lab, audiobench):
+    evals = {"animals/near": lab.samples(20, "n"), "animals/far": lab.samples(60, "f")}
+    lab.run("a", evals, says=every(10), model="m")
+    lab.run("b", evals, says=every(10), model="m")
+    found = lines(audiobench, "a", "b")
+    assert {(one["status"], one["method"]) for one in found} == {("pass", "identity")}
+    lab.run("c", evals, says=every(9), model="m")
+    assert "identity" not in {one["method"] for one in lines(audiobench, "a", "c")}
+
+
 def test_one_recording_asked_in_two_evals_is_one_cluster_of_the_suite(lab, audiobench):
     evals = {"animals/single": lab.samples(20), "animals/multi": lab.samples(20)}
     lab.run("a", evals)
@@ -125,10 +135,20 @@ def test_metrics_and_protocols_are_chosen_by_name(lab, audiobench):
     assert {one["protocol"] for one in lines(audiobench, "a", "b")} == {"letters"}
 
 
+def test_a_share_of_answers_is_compared_whether_or_not_it_is_nothing(lab, audiobench):
+    lab.run("a")
+    lab.run("b", says=lambda sample_id: "" if int(sample_id[-3:]) % 4 == 0 else True)
+    found = {one["metric"]: one for one in lines(audiobench, "a", "b", "--metrics", "all")}
+    assert (found["empty"]["first_value"], found["empty"]["value"], found["empty"]["worse"]) == (0.0, 0.25, 10)
+    assert audiobench("compare", "b", "a", "--metrics", "all", "--gate")[0] == 0
+    assert lines(audiobench, "a", "b", "--metrics", "loop")[0]["value"] == 0.0
+
+
 @pytest.mark.parametrize(
     ("option", "value", "said"),
     [
         ("--metrics", "accurracy", "no eval has the metric 'accurracy'; there is accuracy"),
+        ("--metrics", "errors", "no eval has the metric 'errors'"),
         ("--protocols", "leters", "no eval has the protocol 'leters'; there is letters"),
         ("--groups", "speaker", "no eval has the group 'speaker'; there is hop"),
         ("--eval", "birds*", "no eval of a, b matches 'birds*'"),
@@ -271,6 +291,18 @@ def test_they_are_compared_all_the_same_where_that_is_allowed_and_the_header_say
 
 def test_what_may_be_allowed_is_what_is_looked_at():
     assert _holding.COMPONENTS == mismatches.COMPONENTS
+
+
+def test_the_same_answers_read_by_another_version_are_not_called_unchanged(lab, audiobench):
+    lab.run("a", model="m")
+    folder = lab.run("b", model="m")
+    record = json.loads((folder / "run.json").read_text())
+    record["items"][0]["readings"][0]["signature"] = "mcq:letters|v:2"
+    (folder / "run.json").write_text(json.dumps(record))
+    scored = folder / "scored_predictions.jsonl"
+    scored.write_text(scored.read_text().replace('{"correct":1.0}', '{"correct":0.0}'))
+    (line,) = lines(audiobench, "a", "b", "--allow-mismatch", "protocols")
+    assert (line["status"], line["drop"]) == ("regressed", 1.0)
 
 
 def test_allowing_one_component_allows_no_other(lab, audiobench):

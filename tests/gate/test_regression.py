@@ -252,3 +252,29 @@ def test_a_verdicts_line_reads_as_it_is_declared():
     found = held(GOOD, GOOD, Line("accuracy", (("hop", "multi"),), "0.5pp"))
     assert line_text(found, "letters") == "accuracy[hop=multi].drop <= 0.5pp"
     assert line_text(found, "other") == "accuracy[protocol=letters,hop=multi].drop <= 0.5pp"
+
+
+def test_a_share_of_answers_counts_those_that_the_protocol_leaves_out():
+    answered = [row(number, 1) for number in range(300)]
+    gone = {"statuses": {"letters": "unparsed"}, "scores": {"letters": None}}
+    fewer = [*answered[100:], *(row(number, 1, **gone) for number in range(100))]
+    before, after = side([], rows=answered), side([], rows=fewer, **HERE)
+    for name in ("coverage", "unparsed", "skipped"):
+        found = held_against(before, after, Line(name), Terms())
+        assert (found.status, found.pairs, found.worse) == ("regressed", 300, 100), name
+    assert held_against(before, after, Line(), Terms()).pairs == 200
+
+
+def test_a_failure_that_one_reading_saw_is_not_anothers():
+    two = {"readings": {"letters": SIGNATURE, "other": "o"}, "metrics": {"other": ["accuracy"]}}
+    told = {"statuses": {"letters": "out_of_range", "other": "parsed"}, "failures": ("out_of_range",)}
+    plain = {"statuses": {"letters": "parsed", "other": "parsed"}, "scores": {"letters": {}, "other": {}}}
+    before = side([], rows=[row(number, 1, **plain) for number in range(40)], **two)
+    after = side([], rows=[row(number, 1, **{**plain, **told}) for number in range(40)], **two, **HERE)
+    assert held_against(before, after, Line("out_of_range"), Terms()).value == 1.0
+    assert held_against(before, after, Line("out_of_range", (("protocol", "other"),)), Terms()).value == 0.0
+
+
+def test_errors_are_held_against_no_baseline():
+    with pytest.raises(UsageError, match="limit them by --ab-max-errors"):
+        held(GOOD, GOOD, Line("errors"))
