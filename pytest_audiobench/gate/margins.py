@@ -7,7 +7,7 @@ import re
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.metrics.metric import MetricKind
-from pytest_audiobench.metrics.units import FRACTIONS, RANGES, SHARE
+from pytest_audiobench.metrics.units import FRACTIONS, RANGES
 
 FORM = "write a margin as 1pp (points of a hundred) or 0.01 (in the metric's own unit)"
 _MARGIN = re.compile(r"\s*(?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+))\s*(?P<unit>pp)?\s*")
@@ -31,27 +31,32 @@ def read_margin(text: str) -> tuple[float, bool]:
 
 
 def margin_of(text: str, kind: MetricKind) -> float:
-    """The margin in the unit of ``kind``.
-
-    Raises UsageError where it has no such margin, and for one as large as the metric's whole range, which every run
-    would pass: ``5`` for a share is 500 points.
-    """
+    """The margin in the unit of ``kind``. Raises UsageError where it has no such margin, or none could be missed."""
     number, in_points = read_margin(text)
-    found = number
-    if in_points:
-        hundredth = point(kind)
-        if hundredth is None:
-            raise UsageError(
-                f"{kind.name} is in {kind.unit or 'a unit of its own'}, which has no points of a hundred: give its "
-                "margin as a plain number in that unit"
-            )
-        # Multiplying would round 1.1 points to another float than 0.011.
-        found = float(f"{number!r}e-2") if hundredth == 0.01 and "e" not in repr(number) else number * hundredth
-    least, most = RANGES[SHARE] if kind.unit in FRACTIONS else RANGES.get(kind.unit, (-math.inf, math.inf))
-    if not found < most - least:
-        points = f"; write {number:g}pp for {number:g} points" * (not in_points and kind.unit in FRACTIONS)
+    margin = _in_points(number, kind) if in_points else number
+    if margin >= (most := _largest_drop(kind)):
+        # Above all, a 1 that was meant as a point would be a hundred of them.
+        meant = f": write {number:g}pp for {number:g} points of a hundred" if not in_points and number < 100.0 else ""
         raise UsageError(
-            f"a drop of {text.strip()} is the whole range of {kind.name} ({most - least:g} in its own unit) or more, "
-            f"and none can be larger: give less{points}"
+            f"a margin of {text.strip()} is all that {kind.name} can drop by ({most:g}), so that nothing could miss it"
+            f"{meant}"
         )
-    return found
+    return margin
+
+
+def _largest_drop(kind: MetricKind) -> float:
+    if kind.unit in FRACTIONS:
+        return 1.0
+    least, most = RANGES.get(kind.unit, (-math.inf, math.inf))
+    return most - least
+
+
+def _in_points(number: float, kind: MetricKind) -> float:
+    hundredth = point(kind)
+    if hundredth is None:
+        raise UsageError(
+            f"{kind.name} is in {kind.unit or 'a unit of its own'}, which has no points of a hundred: give its margin "
+            "as a plain number in that unit"
+        )
+    # Multiplying would round 1.1 points to another float than 0.011.
+    return float(f"{number!r}e-2") if hundredth == 0.01 and "e" not in repr(number) else number * hundredth

@@ -34,9 +34,9 @@ class Pairs:
 
 
 def paired(baseline: Side, here: Side, reading: str, scored: bool = True) -> Pairs:
-    """The pairs of ``baseline`` and ``here`` by sample id and epoch, as ``reading`` read them; ``scored`` where a pair
-    needs a score on both sides.
+    """The pairs of ``baseline`` and ``here`` by sample id and epoch, as ``reading`` read them.
 
+    ``scored`` leaves out what the reading gives no score on either side; a share of all samples needs those too.
     Audio and prompts are compared where both sides know them. Where this run was limited, what it did not take is
     ``not_run``; where the baseline was, what only this run has is left out of the pairs and not counted.
     """
@@ -45,7 +45,9 @@ def paired(baseline: Side, here: Side, reading: str, scored: bool = True) -> Pai
     out: dict[str, list[str]] = {}
     for row in here.rows:
         other = before.pop(row.identity, None)
-        reason = _differs(other, row, reading, scored)
+        reason = _differs(other, row, reading)
+        if reason == SKIPPED and not scored:
+            reason = None
         if reason is None and other is not None:
             rows.append((other, row))
         elif not (reason == ONLY_HERE and baseline.limited):
@@ -60,7 +62,7 @@ def paired(baseline: Side, here: Side, reading: str, scored: bool = True) -> Pai
     )
 
 
-def _differs(before: SideRow | None, after: SideRow, reading: str, scored: bool) -> str | None:
+def _differs(before: SideRow | None, after: SideRow, reading: str) -> str | None:
     if before is None:
         return ONLY_HERE
     if _changed(before.audio, after.audio):
@@ -69,7 +71,7 @@ def _differs(before: SideRow | None, after: SideRow, reading: str, scored: bool)
         return PROMPT
     if "error" in (before.statuses.get(reading), after.statuses.get(reading)):
         return ERRORS
-    return SKIPPED if scored and None in (before.scores.get(reading), after.scores.get(reading)) else None
+    return SKIPPED if before.scores.get(reading) is None or after.scores.get(reading) is None else None
 
 
 def _changed(before: str | None, after: str | None) -> bool:

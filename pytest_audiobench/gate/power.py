@@ -14,6 +14,7 @@ from pytest_audiobench.gate.margins import margin_of, point
 from pytest_audiobench.gate.pairing import paired
 from pytest_audiobench.gate.regression import unlike
 from pytest_audiobench.metrics.drops import drop_of, moved
+from pytest_audiobench.metrics.estimates import value_of
 from pytest_audiobench.metrics.metric import MetricKind, Statistics
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.metrics.units import FRACTIONS, RANGES
@@ -30,7 +31,6 @@ from pytest_audiobench.stats.power import (
     t_power,
     two_shares_needed,
 )
-from pytest_audiobench.stats.quantiles import t_quantile
 
 ASSUMED_FLIPS = 0.02
 """The share of flips where nothing says how many there are."""
@@ -107,7 +107,7 @@ def power_of(side: Side, against: Side | None, asked: Asked) -> Power:
     margin = margin_of(asked.margin, kind) if point(kind) is not None or "pp" not in asked.margin else 0.0
     samples = _samples(side, against, kind, asked)
     question = Question(margin, asked.alpha, asked.alpha / asked.lines, asked.power)
-    before = kind.estimate(samples.own, None).value
+    before = value_of(kind, samples.own)
     impossible = _impossible(kind, before, drop, margin)
     detectable, needed, why = _found(kind, samples, drop, question, impossible)
     return Power(
@@ -254,10 +254,7 @@ def _samples(side: Side, against: Side | None, kind: MetricKind, asked: Asked) -
     flips = 2.0 * min(changes.count(1), changes.count(-1)) / len(pairs)
     of = [row.cluster or row.sample_id for row, _ in pairs]
     drop = drop_of(kind, before, after, of if len(set(of)) < len(of) else None, Question(0.0))
-    variance = None
-    if drop.lower is not None and drop.upper is not None:
-        reach = t_quantile(0.975, max(1, len(set(of)) - 1))
-        variance = ((drop.upper - drop.lower) / 2.0 / reach) ** 2 * len(pairs) / max(1, len(own))
+    variance = None if drop.error is None else drop.error**2 * len(pairs) / max(1, len(own))
     return _Samples(own, clusters, flips, "measured between the two", variance)
 
 

@@ -25,6 +25,7 @@ from pytest_audiobench.gate.margins import margin_of
 from pytest_audiobench.gate.pairing import ERRORS, Pairs, paired
 from pytest_audiobench.gate.sentences import noise_text, pairs_text, sentence
 from pytest_audiobench.metrics.drops import drop_of, moved
+from pytest_audiobench.metrics.estimates import value_of
 from pytest_audiobench.metrics.metric import MetricKind, Statistics
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.runs.record import RegressionRecord, RegressionStatus
@@ -44,17 +45,12 @@ def held_against(baseline: Side | None, here: Side, line: Line, terms: Terms) ->
         return held.without("inconclusive", f"the baseline has no eval {here.eval}: nothing says whether it dropped")
     if (reason := unlike(baseline, here, held.reading)) is not None:
         return held.without("not_comparable", reason)
-    pairs = held.pairs(*_within(baseline, here, held.group))
+    pairs = held.pairs(baseline, here)
     if (reason := held.unpaired(pairs)) is not None:
         return held.without("not_comparable", reason, pairs)
     if _same(baseline, here):
         return held.unchanged(pairs)
-    try:
-        return held.decided(pairs, noise_text(baseline.noise, here.noise))
-    except (UsageError, ArithmeticError, LookupError, TypeError, ValueError) as error:
-        # A baseline that was edited by hand may hold statistics that are none of this metric's.
-        why = f"the baseline's statistics cannot be read as those of {held.kind.name} ({error})"
-        return held.without("not_comparable", why, pairs)
+    return held.decided(pairs, noise_text(baseline.noise, here.noise))
 
 
 def not_comparable(baseline: Side, here: Side, line: Line, terms: Terms) -> RegressionRecord | None:
@@ -106,13 +102,13 @@ class _Held:
         kind = metric_kind(name)
         return cls(kind, reading, group, margin_of(line.margin, kind), terms)
 
+    def pairs(self, baseline: Side, here: Side) -> Pairs:
+        """The pairs of the group. What the reading leaves out of its score still counts in the shares of answers."""
+        return paired(*_within(baseline, here, self.group), self.reading, scored=self.kind.name not in SHARES)
+
     def without(self, status: RegressionStatus, why: str, pairs: Pairs | None = None) -> RegressionRecord:
         """The record of a line that no test was made for."""
         return self._record(status, pairs, no_drop(math.nan, why), (None, None), why)
-
-    def pairs(self, baseline: Side, here: Side) -> Pairs:
-        """What the reading leaves out of its score still counts in the shares of answers."""
-        return paired(baseline, here, self.reading, scored=self.kind.name not in SHARES)
 
     def unpaired(self, pairs: Pairs) -> str | None:
         """Why too few samples are in a pair, where they are."""
@@ -128,7 +124,7 @@ class _Held:
 
     def unchanged(self, pairs: Pairs) -> RegressionRecord:
         """The record of a line on answers that are the baseline's own."""
-        value = self.kind.estimate([self._statistics(row) for _, row in pairs.rows], None).value
+        value = value_of(self.kind, [self._statistics(row) for _, row in pairs.rows])
         why = "the same model gave the same answers: it has not changed"
         same = Drop(0.0, None, None, 0.0, None, None, "identity")
         return self._record("pass", pairs, same, (value, value), why, clusters=_clusters(pairs))
@@ -136,10 +132,16 @@ class _Held:
     def decided(self, pairs: Pairs, noise: str = "") -> RegressionRecord:
         before = [self._statistics(row) for row, _ in pairs.rows]
         after = [self._statistics(row) for _, row in pairs.rows]
+        try:
+            first = value_of(self.kind, before)
+        except (UsageError, ArithmeticError, LookupError, TypeError, ValueError) as error:
+            # A baseline that was edited by hand may hold statistics that are none of this metric's.
+            why = f"the baseline's statistics cannot be read as those of {self.kind.name} ({error})"
+            return self.without("not_comparable", why, pairs)
         names = _clusters(pairs)
         level = self.terms.alpha / self.terms.lines
         drop = drop_of(self.kind, before, after, names, Question(self.margin, self.terms.alpha, level))
-        values = [self.kind.estimate(side, None).value for side in (before, after)]
+        values = (first, value_of(self.kind, after))
         if drop.p is not None and drop.p <= level:
             status: RegressionStatus = "regressed"
         elif drop.bound is not None and drop.bound < self.margin:
@@ -148,7 +150,7 @@ class _Held:
             status = "inconclusive"
         moves = [moved(self.kind, *one) for one in zip(before, after, strict=True)]
         counts = (moves.count(1), moves.count(-1))
-        record = self._record(status, pairs, drop, (values[0], values[1]), "", counts, names)
+        record = self._record(status, pairs, drop, values, "", counts, names)
         return replace(record, detail=sentence(record) + noise)
 
     def _statistics(self, row: SideRow) -> Statistics:

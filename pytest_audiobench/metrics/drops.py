@@ -8,8 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.metrics.metric import Clusters, MetricKind, Statistics
+from pytest_audiobench.metrics.metric import Clusters, Floats, MetricKind, Statistics
 from pytest_audiobench.metrics.units import ERROR_RATES, RANGES
+from pytest_audiobench.stats.bootstrap import Sums, Table
 from pytest_audiobench.stats.drops import Drop, Question, no_drop
 from pytest_audiobench.stats.paired import ratio_drop
 from pytest_audiobench.stats.paired_bootstrap import rows_drop, sums_drop
@@ -25,13 +26,35 @@ def drop_of(
     """
     if not before:
         return no_drop(math.nan, "no pairs")
+    form = kind.parts or kind.summed or kind.whole
+    if form is None:
+        return no_drop(math.nan, f"{kind.name} is not made of samples that can be compared")
     try:
-        return _drop(kind, before, after, clusters, question)
+        first, second = (_side(kind, statistics) for statistics in (before, after))
     except KeyError as error:
         return no_drop(math.nan, f"a sample lacks the statistic {error}")
     except (ArithmeticError, ValueError, UsageError) as error:
-        # Statistics come from baselines too, which anyone may have edited: a library may meet a count below 0.
+        # Statistics come from baselines too, which anyone may have edited.
         return no_drop(math.nan, str(error))
+    higher, span = kind.direction == "higher", _span(kind)
+    if isinstance(first, str) or isinstance(second, str):
+        return no_drop(math.nan, first if isinstance(first, str) else str(second))
+    if isinstance(first, Sums) and isinstance(second, Sums):
+        return sums_drop(first, second, clusters, question, higher, span)
+    if isinstance(first, Table) and isinstance(second, Table):
+        return rows_drop(first, second, clusters, question, higher, span)
+    assert isinstance(first, np.ndarray)
+    assert isinstance(second, np.ndarray)
+    return ratio_drop(first, second, clusters, question, higher, span)
+
+
+def _side(kind: MetricKind, statistics: Sequence[Statistics]) -> Floats | Sums | Table | str:
+    """One run's statistics in the metric's form, or why they have none."""
+    if kind.parts is not None:
+        return np.array([kind.parts(one) for one in statistics], dtype=np.float64)
+    form = kind.summed or kind.whole
+    assert form is not None
+    return form(statistics)
 
 
 def moved(kind: MetricKind, before: Statistics, after: Statistics) -> int:
@@ -44,26 +67,6 @@ def moved(kind: MetricKind, before: Statistics, after: Statistics) -> int:
         return 0
     worse = own[0] - own[1] if kind.direction == "higher" else own[1] - own[0]
     return (worse > 0.0) - (worse < 0.0)
-
-
-def _drop(
-    kind: MetricKind, before: Sequence[Statistics], after: Sequence[Statistics], clusters: Clusters, question: Question
-) -> Drop:
-    higher, span = kind.direction == "higher", _span(kind)
-    if kind.parts is not None:
-        here, there = (np.array([kind.parts(one) for one in side], dtype=np.float64) for side in (before, after))
-        return ratio_drop(here, there, clusters, question, higher, span)
-    if kind.summed is not None:
-        first, second = kind.summed(before), kind.summed(after)
-        if isinstance(first, str) or isinstance(second, str):
-            return no_drop(math.nan, first if isinstance(first, str) else str(second))
-        return sums_drop(first, second, clusters, question, higher, span)
-    if kind.whole is not None:
-        whole, later = kind.whole(before), kind.whole(after)
-        if isinstance(whole, str) or isinstance(later, str):
-            return no_drop(math.nan, whole if isinstance(whole, str) else str(later))
-        return rows_drop(whole, later, clusters, question, higher, span)
-    return no_drop(math.nan, f"{kind.name} is not made of samples that can be compared")
 
 
 def _span(kind: MetricKind) -> float:

@@ -29,7 +29,7 @@ def columns(statistics: Sequence[Statistics], metric: str, *names: str) -> Float
 def mean_of(
     metric: str, statistic: str, bounds: tuple[float, float] = (0.0, 1.0)
 ) -> Callable[[Sequence[Statistics], Clusters], Estimate]:
-    """The mean of one statistic that lies within ``bounds``; a share (Wilson) where all values are 0 or 1."""
+    """The mean of one statistic that lies within ``bounds``; a share where all values are 0 or 1."""
 
     def estimate(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
         values = columns(statistics, metric, statistic)[:, 0].tolist()
@@ -102,6 +102,17 @@ def of_summed(summed: Summed) -> Callable[[Sequence[Statistics], Clusters], Esti
         return Estimate(sums.at(units.total()), interval.lower, interval.upper, len(statistics), interval.method)
 
     return estimate
+
+
+def value_of(kind: MetricKind, statistics: Sequence[Statistics]) -> float:
+    """The value that ``kind`` estimates, without the resamples of its interval; NaN where there is none."""
+    found = kind.summed or kind.whole
+    if found is None or not statistics:
+        return kind.estimate(statistics, None).value
+    form = found(statistics)
+    if isinstance(form, str):
+        return math.nan
+    return form.whole()
 
 
 def summed_kind(

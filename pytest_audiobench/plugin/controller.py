@@ -202,9 +202,12 @@ def _of_instrument(report: pytest.TestReport) -> bool:
 
 
 def _told(report: pytest.TestReport) -> str:
-    """A report's reason in one line: a skip's own words, else the last line of what went wrong."""
+    """A report's reason in one line: a skip's own words, else the error's, else the last line of what went wrong."""
     if isinstance(report.longrepr, tuple):
         return str(report.longrepr[2]).removeprefix("Skipped: ")
+    crash = getattr(report.longrepr, "reprcrash", None)
+    if crash is not None and crash.message.strip():
+        return str(crash.message.strip().splitlines()[0])
     lines = [line for line in str(report.longrepr or "").splitlines() if line.strip()]
     return lines[-1].strip() if lines else report.outcome
 

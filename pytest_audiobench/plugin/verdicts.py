@@ -38,7 +38,8 @@ def settled(evaluator: Evaluator) -> Iterator[None]:
     if mistake:
         evaluator.settle()
         evaluator.close("failed", mistake)
-        pytest.fail(mistake, pytrace=False)
+        # From nothing, or pytest would print our own error as what its failure happened during.
+        raise pytest.fail.Exception(mistake, pytrace=False) from None
     _conclude(evaluator, "passed", "")
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from pytest_audiobench.report import view
+from pytest_audiobench.report.figures import called
 from pytest_audiobench.report.side_by_side import Sides
 from pytest_audiobench.report.sweep import Sweep
 from pytest_audiobench.report.went_wrong import sentence
@@ -54,6 +55,22 @@ def failure_lines(record: Json) -> list[str]:
     ]
 
 
+def interval_lines(record: Json) -> list[str]:
+    """Why headlines' metrics have no interval where there are too few samples for one; the same reason once."""
+    found: dict[str, dict[str, None]] = {}
+    for item in record["items"]:
+        headline = item["readings"][0]["name"] if item["readings"] and not item["control"] else None
+        for one in item["metrics"]:
+            reason = one["method"].removeprefix("no interval: ")
+            # What never has an interval, such as a count, has no number that would be needed.
+            if headline is not None and one["reading"] == headline and not one["group"] and reason.endswith(" needed"):
+                found.setdefault(f"no interval of {one['name']}: {reason}", {})[item["eval"]] = None
+    return [
+        f"{evals[0] if len(evals) == 1 else f'{len(evals)} evals'}: {reason}"
+        for reason, evals in ((reason, list(own)) for reason, own in found.items())
+    ]
+
+
 def signatures(record: Json) -> dict[str, list[str]]:
     """The signatures of all readings, by name."""
     found: dict[str, dict[str, None]] = {}
@@ -76,4 +93,4 @@ def _suite(one: view.Eval) -> tuple[str, str]:
 
 
 def _called(record: Json, name: str, one: view.Eval | view.Suite) -> str:
-    return f"{name} · {one.model}" if len(view.aliases(record)) > 1 else name
+    return called(name, one.model, len(view.aliases(record)) > 1)

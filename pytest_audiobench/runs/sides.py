@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from pytest_audiobench.identity import digest_of_trusted
 from pytest_audiobench.metrics.metric import Statistics
+from pytest_audiobench.protocols.failures import WORDINGS
 from pytest_audiobench.protocols.protocol import Protocol
 from pytest_audiobench.runs.handle import Handle
 from pytest_audiobench.runs.hashes import settings_hash
@@ -148,8 +149,8 @@ def statistics_of(row: SideRow, reading: str, metric: str) -> Statistics | None:
     scores, status = row.scores.get(reading), row.statuses[reading]
     if metric not in SHARES:
         return scores
-    # Failures are told by the text and by the headline; out of range is a reading's own.
-    told = tuple(name for name in row.failures if name != "out_of_range")
+    # The other classes are what the headline made of the answer, which this reading may read otherwise.
+    told = tuple(name for name in row.failures if name in WORDINGS)
     return share_statistics("errors" if status == "error" else status, status != "error" and scores is None, told)
 
 

@@ -73,6 +73,10 @@ class Table(NamedTuple):
     ends: Ends | None = None
     lacking: str | None = None
 
+    def whole(self) -> float:
+        """The value of all rows together."""
+        return self.value(self.rows)
+
 
 class Resampling(NamedTuple):
     """Samples, or clusters of them, ready to be resampled: ``distinct`` rows, in an order of their own, of which there

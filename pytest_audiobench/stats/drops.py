@@ -30,6 +30,7 @@ class Drop(NamedTuple):
     bound at 1 - alpha, ``p`` that of "the drop is at most the margin", ``detectable`` the smallest drop that would be
     called a regression with the asked power. Each is None where it is not known, and ``method`` says why; else it
     says how. p is at most a level where the lower bound at that level is at least the margin, and only there.
+    ``error`` is the standard error, where the test has one.
     """
 
     value: float
@@ -39,6 +40,7 @@ class Drop(NamedTuple):
     p: float | None
     detectable: float | None
     method: str
+    error: float | None = None
 
 
 def no_drop(value: float, reason: str) -> Drop:

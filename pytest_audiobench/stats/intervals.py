@@ -27,7 +27,6 @@ import numpy as np
 import numpy.typing as npt
 
 from pytest_audiobench.stats.distributions import beta_quantile, gamma_quantile
-from pytest_audiobench.stats.quantiles import normal_quantile, t_quantile
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Clusters: TypeAlias = Sequence[Hashable] | None
@@ -46,17 +45,6 @@ class Interval(NamedTuple):
     lower: float | None
     upper: float | None
     method: str
-
-
-def wilson(successes: float, trials: float, confidence: float = CONFIDENCE) -> Interval:
-    """Wilson's score interval (Wilson 1927) for ``successes`` in ``trials`` >= 1 independent trials.
-
-    On average over shares it covers what it says; a rare share it may cover in 84 % only, so it is not what is printed.
-    """
-    if not trials >= 1:
-        return none("no samples")
-    share = successes / trials
-    return Interval(*_score(share, trials, _normal(confidence)), f"Wilson {_percent(confidence)}")
 
 
 def proportion(values: npt.ArrayLike, clusters: Clusters = None, confidence: float = CONFIDENCE) -> Interval:
@@ -257,24 +245,6 @@ def _unfit(scores: Floats, count: int, clustered: bool) -> str | None:
     if not np.isfinite(scores).all():
         return "a value is not finite"
     return "1 cluster, 2 needed" if clustered and count < 2 else None
-
-
-def _score(share: float, trials: float, quantile: float) -> tuple[float, float]:
-    square = quantile * quantile
-    centre = share + square / (2.0 * trials)
-    half = quantile * math.sqrt(share * (1.0 - share) / trials + square / (4.0 * trials * trials))
-    scale = 1.0 + square / trials
-    lower = 0.0 if share <= 0.0 else max(0.0, (centre - half) / scale)
-    upper = 1.0 if share >= 1.0 else min(1.0, (centre + half) / scale)
-    return lower, upper
-
-
-def _normal(confidence: float) -> float:
-    return normal_quantile(0.5 + confidence / 2.0)
-
-
-def _student(confidence: float, count: int) -> float:
-    return t_quantile(0.5 + confidence / 2.0, count - 1)
 
 
 def _percent(confidence: float) -> str:

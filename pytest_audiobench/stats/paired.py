@@ -6,7 +6,7 @@ cluster-robust and corrected for leverage (CR2: Bell and McCaffrey 2002, for an 
 are the least of clusters - 1; of those that unequal clusters leave (Kish's effective number - 1); and of those that the
 squares' own spread leaves, 2 C / (kurtosis - 1) (Satterthwaite 1946; Box 1953). In simulations plain t with C - 1
 rejects a true null 10 % of the time where one cluster holds a third of the samples, four times too often at small
-levels.
+levels. Skewness, and failures too rare to be among the samples, move bounds outwards (``spread.py``).
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ import numpy as np
 from pytest_audiobench.stats.drops import Drop, Question, no_drop
 from pytest_audiobench.stats.intervals import CONFIDENCE, Clusters, Floats
 from pytest_audiobench.stats.mcnemar import EXACT_DIFFERING, flips_drop
-from pytest_audiobench.stats.quantiles import normal_quantile, t_quantile, t_tail
+from pytest_audiobench.stats.quantiles import normal_quantile
+from pytest_audiobench.stats.spread import Spread, Unseen
 
 FEWEST = 10
 """Clusters (or samples) below which t on scores that are not all 0 or 1 is not known to hold its level."""
@@ -30,12 +31,14 @@ class Moves(NamedTuple):
     """How much each cluster (or sample, as ``what`` says) moves the drop: ``about`` it, adding up to 0, and in all.
 
     ``shares`` are the clusters' weights, adding up to 1; ``own`` is 0 for a cluster in which nothing differs.
+    ``samples`` is the effective number of samples (Kish's, by their own weights).
     """
 
     about: Floats
     own: Floats
     shares: Floats
     what: str
+    samples: float
 
 
 def ratio_drop(
@@ -81,30 +84,36 @@ def ratio_drop(
 
 def moves_of(about: Floats, own: Floats, shares: Floats, clusters: Clusters) -> Moves:
     """The moves of samples, those of a cluster added up."""
+    samples = 1.0 / float(shares @ shares)
     if clusters is None:
-        return Moves(about, own, shares, "samples")
+        return Moves(about, own, shares, "samples", samples)
     numbers = {name: number for number, name in enumerate(dict.fromkeys(clusters))}
     codes = np.array([numbers[name] for name in clusters], dtype=np.intp)
 
     def added(each: Floats) -> Floats:
         return np.bincount(codes, weights=each, minlength=len(numbers)).astype(np.float64)
 
-    return Moves(added(about), added(own), added(shares), "clusters")
+    return Moves(added(about), added(own), added(shares), "clusters", samples)
+
+
+class Resampled(NamedTuple):
+    """The standard error of a drop by a bootstrap of so many ``resamples``, which holds from ``fewest`` clusters on.
+
+    ``signed`` where the moves tell the better from the worse.
+    """
+
+    error: float
+    resamples: int
+    fewest: int
+    signed: bool = True
 
 
 def studentised(
-    value: float,
-    moves: Moves,
-    question: Question,
-    span: float,
-    spread: float | None = None,
-    resamples: float = math.inf,
-    how: str = "paired t",
-    fewest: int = FEWEST,
+    value: float, moves: Moves, question: Question, span: float, resampled: Resampled | None = None
 ) -> Drop:
-    """The drop ``value`` by Student's t on ``moves``; or on ``spread``, its standard error by ``resamples``.
+    """The drop ``value`` by Student's t on ``moves``; or on its standard error by a bootstrap.
 
-    No test below ``fewest`` clusters that differ from one another, the least at which simulations found it to hold.
+    No test below the least number of clusters at which simulations found the form to hold.
     Where fewer than 10 clusters differ t knows too little of those that might: p and bounds are then the more careful
     of t's and of McNemar's with clusters for pairs, each differing by as much as the most that any does.
     """
@@ -122,6 +131,7 @@ def studentised(
             return no_drop(value, f"none of {of} differs")
         found = flips_drop(trials, 0, 0, question, value, span)
         return found._replace(method=f"none of {of} differs: the bound for none in {trials}")
+    fewest = FEWEST if resampled is None else resampled.fewest
     if count < fewest:
         return no_drop(value, f"{of}, below the {fewest} at which it is known to hold")
     levered = moves.about / np.sqrt(1.0 - moves.shares)
@@ -131,28 +141,35 @@ def studentised(
         return no_drop(value, "its values are too large to be squared")
     if error <= _ROUNDING * scale * count or error * error * error * error == 0.0:
         return no_drop(value, f"all {of} differ alike")
-    if spread is not None:
+    how, skew, resamples = "paired t", float(levered @ (levered * levered)) / squares, math.inf
+    if resampled is not None:
+        how, resamples = f"paired bootstrap, {resampled.resamples} resamples", resampled.resamples
+        skew *= resampled.signed
         # Resamples know nothing of leverage: correct them as the linear moves are corrected.
-        error = spread * math.sqrt(squares / float(moves.about @ moves.about))
+        error = resampled.error * math.sqrt(squares / float(moves.about @ moves.about))
     degrees = _degrees(levered, effective, resamples)
-    found = _by_t(value, error, degrees, question, f"{how}, {of}, {degrees} degrees of freedom")
-    if worse + better >= EXACT_DIFFERING or found.p is None:
+    found = _by_t(value, Spread(error, skew, degrees, Unseen(span, moves.samples)), question)
+    found = found._replace(method=f"{how}, {of}, {degrees} degrees of freedom{found.method}")
+    if worse + better >= EXACT_DIFFERING:
         return found
     trials = max(trials, worse + better)
     few = flips_drop(trials, worse, better, question, value, scale * trials)
     return _more_careful(found, few)._replace(method=f"{found.method}, {worse + better} differing")
 
 
-def _by_t(value: float, error: float, degrees: int, question: Question, method: str) -> Drop:
-    both = t_quantile(0.5 + CONFIDENCE / 2.0, degrees) * error
+def _by_t(value: float, spread: Spread, question: Question) -> Drop:
+    tail = (1.0 - CONFIDENCE) / 2.0
+    bound = spread.reach(question.alpha, 1.0)
+    hidden = bound > 0.0 and bound == spread.unseen.reach(question.alpha)
     return Drop(
         value,
-        value - both,
-        value + both,
-        value + t_quantile(1.0 - question.alpha, degrees) * error,
-        t_tail((value - question.margin) / error, degrees),
-        question.margin + (t_quantile(1.0 - question.level, degrees) + normal_quantile(question.power)) * error,
-        method,
+        value - spread.reach(tail, -1.0),
+        value + spread.reach(tail, 1.0),
+        value + bound,
+        spread.p(value - question.margin),
+        question.margin + spread.reach(question.level, -1.0) + normal_quantile(question.power) * spread.error,
+        f"; no bound below what {round(spread.unseen.samples)} samples may not show" if hidden else "",
+        spread.error,
     )
 
 
@@ -170,6 +187,7 @@ def _more_careful(one: Drop, other: Drop) -> Drop:
         most(one.p, other.p),
         most(one.detectable, other.detectable),
         one.method,
+        one.error,
     )
 
 

@@ -27,7 +27,7 @@ from pytest_audiobench.stats.bootstrap import (
 from pytest_audiobench.stats.drops import Drop, Question, no_drop
 from pytest_audiobench.stats.intervals import Clusters, Floats
 from pytest_audiobench.stats.mcnemar import EXACT_DIFFERING
-from pytest_audiobench.stats.paired import Moves, studentised
+from pytest_audiobench.stats.paired import Moves, Resampled, studentised
 from pytest_audiobench.stats.sparse import Rows, Sparse
 
 FEWEST_OF_SUMS, FEWEST_OF_ROWS = 20, 30
@@ -67,13 +67,10 @@ def sums_drop(
     own = np.where(_differ(units, width)[units.kind_of], about + value * shares, 0.0)
     return studentised(
         value,
-        Moves(about, own, shares, units.what),
+        Moves(about, own, shares, units.what, float(len(units.kind_of) if clusters is None else len(clusters))),
         question,
         span,
-        float(values.std(ddof=1)),
-        RESAMPLES,
-        f"paired bootstrap, {RESAMPLES} resamples",
-        FEWEST_OF_SUMS,
+        Resampled(float(values.std(ddof=1)), RESAMPLES, FEWEST_OF_SUMS),
     )
 
 
@@ -87,7 +84,8 @@ def rows_drop(
 ) -> Drop:
     """The drop of what only whole sets tell, over the same samples in one order, by 200 resamples.
 
-    How much each sample moves it is not known: all that differ are taken to move it alike.
+    No test where a table is ``lacking`` what resamples need: simulations find none that holds there. How much each
+    sample moves the drop is not known: all that differ are taken to move it alike.
     """
     sign = 1.0 if higher_is_better else -1.0
     if not (np.isfinite(before.rows).all() and np.isfinite(after.rows).all()):
@@ -95,6 +93,8 @@ def rows_drop(
     value = sign * (before.value(before.rows) - after.value(after.rows))
     if not math.isfinite(value):
         return no_drop(value, "the value is not finite")
+    if (lacking := before.lacking or after.lacking) is not None:
+        return no_drop(value, lacking)
     turned = before.rows.sum(axis=0).tolist() > after.rows.sum(axis=0).tolist()
     first, second = (after, before) if turned else (before, after)
     width = first.rows.shape[1]
@@ -117,13 +117,10 @@ def rows_drop(
             own[cluster] = value - sign * (before.value(before.rows) - after.value(without))
     return studentised(
         value,
-        Moves(differ * shares, own, shares, what),
+        Moves(differ * shares, own, shares, what, float(len(before.rows))),
         question,
         span,
-        float(values.std(ddof=1)),
-        FEW_RESAMPLES,
-        f"paired bootstrap, {FEW_RESAMPLES} resamples",
-        FEWEST_OF_ROWS,
+        Resampled(float(values.std(ddof=1)), FEW_RESAMPLES, FEWEST_OF_ROWS, signed=False),
     )
 
 

@@ -195,7 +195,7 @@ SCOPE = {
         "proportion_ci_beta": IN,
         "proportion_ci_jeffreys": OUT,
         "proportion_ci_normal": OUT,
-        "proportion_ci_wilson": IN,
+        "proportion_ci_wilson": OUT,
         "spearman": OUT,
         "wilcoxon_signed_rank": OUT,
     },

@@ -172,6 +172,34 @@ def test_a_line_on_what_is_not_measured_is_a_mistake(line, said):
         held(GOOD, GOOD, line)
 
 
+def unread(number):
+    return row(number, 1, statuses={"letters": "unparsed"}, scores={"letters": None})
+
+
+def test_a_share_is_of_all_samples_also_of_those_that_the_protocol_leaves_out():
+    rows = [unread(number) if number < 60 else row(number, 1) for number in range(100)]
+    here = side([], **HERE, rows=rows)
+    for share, drop in (("coverage", 0.6), ("unparsed", 0.6), ("skipped", 0.6), ("refused", 0.0)):
+        found = held_against(side([1] * 100), here, Line(share), Terms())
+        assert (found.pairs, found.drop) == (100, pytest.approx(drop))
+        assert found.status == ("regressed" if drop else "inconclusive")
+    assert held_against(side([1] * 100), here, Line(), Terms()).left_out == {"skipped": 60}
+
+
+def test_a_share_by_another_reading_is_that_readings_own():
+    both = {"readings": {"letters": "l", "words": "w"}, "metrics": {"letters": ["accuracy"], "words": ["accuracy"]}}
+    read = {"scores": {"letters": {"correct": 0.0}, "words": {"correct": 1.0}}}
+    before = [row(n, 1, statuses={"letters": "parsed", "words": "parsed"}, **read) for n in range(100)]
+    after = [
+        row(n, 1, statuses={"letters": "refused", "words": "parsed"}, failures=("refused", "loop"), **read)
+        for n in range(100)
+    ]
+    sides = side([], rows=before, **both), side([], rows=after, **both, **HERE)
+    assert held_against(*sides, Line("refused"), Terms()).value == 1.0
+    assert held_against(*sides, Line("refused", (("protocol", "words"),)), Terms()).value == 0.0
+    assert held_against(*sides, Line("loop", (("protocol", "words"),)), Terms()).value == 1.0
+
+
 def test_statistics_that_were_edited_by_hand_are_no_crash():
     broken = side(GOOD, rows=[row(n, 1, scores={"letters": {"wrong": 1.0}}) for n in range(300)])
     found = held_against(broken, side(GOOD, **HERE), Line(), Terms())

@@ -11,11 +11,13 @@ from hypothesis import strategies as st
 
 from pytest_audiobench.metrics.drops import drop_of, moved
 from pytest_audiobench.metrics.entities import Counts
+from pytest_audiobench.metrics.estimates import summed_kind, sums_of, value_of
 from pytest_audiobench.metrics.kinds import asking
 from pytest_audiobench.metrics.labels import label_statistics
 from pytest_audiobench.metrics.metric import MetricKind
 from pytest_audiobench.metrics.registry import metric_kind, names
 from pytest_audiobench.metrics.translations import BLEU_NAMES, bleu_statistics
+from pytest_audiobench.stats.bootstrap import Resampling
 from pytest_audiobench.stats.drops import Question
 
 NO_DROP = Question(0.0)
@@ -109,18 +111,24 @@ def test_trials_are_compared_as_a_whole_set():
     found = drop_of(metric_kind("eer_interpolated"), before, after, None, NO_DROP)
     assert found.value > 0.1
     assert found.p < 0.05
+    for name in ("min_dcf_p01", "min_dcf_p05_raw"):
+        least = drop_of(metric_kind(name), before, after, None, NO_DROP)
+        assert least.value > 0.0
+        assert least.method == "no test: a least cost over thresholds is too low in resamples"
     assert drop_of(metric_kind("eer_interpolated"), before[::2], after[::2], None, NO_DROP).method == (
         "no test: the trials have no targets"
     )
 
 
-def test_ranks_are_compared_as_a_whole_set():
+def test_ranks_have_a_drop_and_no_test():
     pytest.importorskip("sklearn")
     rng = np.random.default_rng(0)
     true = [{"label_list": 1.0, "labels": 2.0, f"true_{rng.integers(2)}": 1.0} for _ in range(40)]
     before = [{**one, "score_0": float("true_0" in one) + rng.random()} for one in true]
     after = [{**one, "score_0": rng.random()} for one in true]
-    assert drop_of(metric_kind("roc_auc"), before, after, None, NO_DROP).value > 0.0
+    found = drop_of(metric_kind("roc_auc"), before, after, None, NO_DROP)
+    assert found.value > 0.0
+    assert found.p is None
 
 
 def test_statistics_of_another_protocol_are_named_and_not_compared():
@@ -196,6 +204,34 @@ def test_no_statistics_crash_it(name, data):
         assert found.lower <= found.value <= found.bound <= found.upper
     for one, other in zip(before, after, strict=True):
         assert moved(metric_kind(name), one, other) in (-1, 0, 1)
+
+
+def test_an_error_in_a_metrics_own_code_is_not_taken_for_odd_statistics():
+    def broken(sums):
+        raise ValueError("a slip")
+
+    kind = summed_kind("slipped", "higher", "share", sums_of("slipped", ["correct"], broken), "")
+    with pytest.raises(ValueError, match="a slip"):
+        drop_of(kind, answers(1, 0), answers(1, 1), None, NO_DROP)
+
+
+@pytest.mark.parametrize("name", ["macro_f1", "bleu", "eer_interpolated", "accuracy", "wer"])
+def test_a_value_without_its_interval_is_the_same(name, monkeypatch):
+    rng = np.random.default_rng(1)
+    words = [" ".join(rng.choice(list("abcde"), 6)) for _ in range(60)]
+    rows = {
+        "macro_f1": labels(*zip(rng.choice(list("abc"), 60), rng.choice(list("abc"), 60), strict=True)),
+        "bleu": [bleu_statistics(said, [true], "13a") for said, true in zip(words, words[1:] + words[:1], strict=True)],
+        "eer_interpolated": [
+            {"target": float(n % 2), "has_score": 1.0, "trial_score": rng.normal() + n % 2} for n in range(60)
+        ],
+        "accuracy": answers(*rng.integers(0, 2, 60)),
+        "wer": [{"S": float(rng.integers(3)), "D": 0.0, "I": 1.0, "N": float(rng.integers(3, 9))} for _ in range(60)],
+    }[name]
+    expected = metric_kind(name).estimate(rows, None).value
+    monkeypatch.setattr(Resampling, "resampled", None)
+    monkeypatch.setattr(Resampling, "reaching", None)
+    assert value_of(metric_kind(name), rows) == expected
 
 
 def test_a_metric_of_a_conftest_may_have_any_unit():

@@ -80,6 +80,16 @@ def test_limits_and_failed_askings_are_said_beside_the_table(runs: Any) -> None:
     assert "asking failed for 1 sample" in text
 
 
+def test_why_a_number_has_no_interval_is_said_beneath_the_table_and_in_the_summary(runs: Any) -> None:
+    _, record = runs.collected(*(runs.item(n, f"eval-{n}", [RIGHT, WRONG]) for n in range(2)))
+    few = "no interval: a label is true of 3 samples, 5 needed"
+    for item in record["items"]:
+        item["metrics"][0].update(lower=None, upper=None, method=few)
+    said = "2 evals: no interval of accuracy: a label is true of 3 samples, 5 needed"
+    assert said in lines_of(record)
+    assert "a label is true of 3 samples, 5 needed" in summary(record)
+
+
 def test_names_cannot_command_the_terminal(runs: Any) -> None:
     _, record = runs.collected(runs.item(0, "evil\x1b[2J\nname", [RIGHT]), notes=["\x1b]0;title\x07"])
     assert all(line.isprintable() for line in lines_of(record))
@@ -107,7 +117,7 @@ def test_a_summary_is_appended_to_what_other_steps_wrote(runs: Any, tmp_path: Pa
     text = path.read_text()
     assert text.startswith("# earlier\n")
     assert text.count("100.0 %") >= 2
-    assert "> **This run did not pass: failed.**" in text
+    assert "## ✗ 2026\\-11\\-20\\-nightly: failed\n" in text
 
 
 def test_a_very_large_run_stays_within_the_summarys_bound(runs: Any) -> None:

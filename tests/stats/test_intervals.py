@@ -8,16 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from pytest_audiobench.stats.intervals import Interval, exact, mean, proportion, ratio, standard_error, wilson
+from pytest_audiobench.stats.intervals import Interval, exact, mean, proportion, ratio, standard_error
 
 ones = st.lists(st.sampled_from([0.0, 1.0]), min_size=1, max_size=60)
-
-
-@pytest.mark.parametrize(("successes", "trials"), [(0, 1), (1, 1), (0, 30), (23, 30), (30, 30), (767, 1000)])
-@pytest.mark.parametrize("confidence", [0.9, 0.95, 0.99])
-def test_wilson_is_scipys(successes, trials, confidence):
-    expected = stats.binomtest(successes, trials).proportion_ci(confidence, method="wilson")
-    assert wilson(successes, trials, confidence)[:2] == pytest.approx((expected.low, expected.high), abs=1e-12)
 
 
 @pytest.mark.parametrize(("successes", "trials"), [(0, 1), (1, 1), (0, 30), (1, 30), (23, 30), (30, 30), (9767, 10000)])
@@ -73,7 +66,7 @@ def test_asking_each_sample_again_does_not_narrow_the_interval(values, times):
     once, again = proportion(values), proportion(values * times, clusters * times)
     assert again.lower is not None
     assert again.upper is not None
-    assert again.upper - again.lower >= once.upper - once.lower - 1e-12
+    assert again.upper - again.lower >= once.upper - once.lower - 1e-9
 
 
 @given(st.lists(st.tuples(st.integers(0, 40), st.integers(1, 20), st.integers(0, 8)), min_size=2, max_size=60))
@@ -90,7 +83,7 @@ def test_the_order_of_samples_does_not_matter():
     values, clusters = rng.integers(0, 2, 50), rng.integers(0, 9, 50)
     order = rng.permutation(50)
     assert proportion(values, list(clusters))[:2] == pytest.approx(
-        proportion(values[order], list(clusters[order]))[:2], abs=1e-12
+        proportion(values[order], list(clusters[order]))[:2], abs=1e-9
     )
 
 
@@ -117,7 +110,7 @@ def test_an_error_rate_reckons_with_one_more_answer_as_bad_as_the_worst_seen():
 @pytest.mark.parametrize(
     ("found", "reason"),
     [
-        (wilson(0, 0), "no samples"),
+        (exact(0, 0), "no samples"),
         (proportion([]), "no samples"),
         (proportion([1, 0, 1], ["a", "a", "a"]), "1 cluster, 2 needed"),
         (mean([]), "no samples"),

@@ -27,8 +27,9 @@ def drop(before, after, clusters=None, question=NO_DROP, **further):
 
 def test_scores_of_even_spread_have_the_paired_t_interval_of_scipy():
     generator = np.random.default_rng(0)
-    before, after = generator.uniform(0, 1, 40), generator.uniform(0, 1, 40)
-    found = drop(before, after)
+    one, other = generator.uniform(0, 1, 20), generator.uniform(0, 1, 20)
+    before, after = np.concatenate([one, other]) + 0.2, np.concatenate([other, one])
+    found = drop(before, after, span=math.inf)
     expected = stats.ttest_rel(before, after, alternative="greater")
     assert found.value == pytest.approx(float((before - after).mean()))
     assert found.p == pytest.approx(expected.pvalue, abs=1e-9)
@@ -68,6 +69,27 @@ def test_runs_that_do_not_differ_may_yet_differ_by_what_was_not_seen():
     assert found.bound == pytest.approx(0.00994, abs=1e-5)
     assert found.p == 1.0
     assert found.method == "none of 300 samples differs: the bound for none in 300"
+
+
+def test_one_pair_that_differs_a_little_does_not_say_more_than_none_that_does():
+    words = [10.0] * 100
+    errors = np.zeros(100)
+    same = ratio_drop(side(errors, words), side(errors, words), None, NO_DROP, higher_is_better=False)
+    errors[:30] = np.tile([1.0, 0.0], 15)
+    little = ratio_drop(side(errors, words), side(errors[::-1], words), None, NO_DROP, higher_is_better=False)
+    assert little.value == 0.0
+    # Three answers of 100 may yet be empty, of which none is among them.
+    assert little.bound == pytest.approx(same.bound) == pytest.approx(1.0 - 0.05**0.01)
+    assert little.method.endswith("; no bound below what 100 samples may not show")
+
+
+def test_skewed_differences_reach_further_on_the_side_of_the_long_tail():
+    after = np.full(500, 0.5)
+    after[:25] = 0.0
+    found = drop([0.5] * 500, after)
+    assert found.method == "paired t, 500 samples, 58 degrees of freedom"
+    assert found.bound > found.value + stats.t.ppf(0.95, 58) * found.error + 0.0005
+    assert found.value - found.lower < found.upper - found.value
 
 
 def test_where_a_score_has_no_bounds_runs_that_do_not_differ_have_none():

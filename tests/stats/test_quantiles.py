@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from pytest_audiobench.stats.quantiles import normal_quantile, t_quantile
+from pytest_audiobench.stats.quantiles import normal_quantile, t_quantile, t_tail
 
 PROBABILITIES = [0.0005, 0.005, 0.025, 0.2, 0.5, 0.6, 0.9, 0.95, 0.975, 0.995, 0.9995]
 
@@ -39,3 +39,18 @@ def test_a_probability_outside_0_to_1_is_refused(probability):
 def test_t_quantile_needs_a_degree_of_freedom():
     with pytest.raises(ValueError, match="at least 1 degree"):
         t_quantile(0.975, 0)
+
+
+@pytest.mark.parametrize("degrees", [1, 2, 7, 30, 199, 200, 909, 100_000])
+def test_t_tail_is_scipys_and_the_inverse_of_its_quantile(degrees):
+    for t in (-4.0, -0.5, 0.0, 0.3, 1.6, 2.9, 6.0):
+        assert t_tail(t, degrees) == pytest.approx(stats.t.sf(t, degrees), rel=1e-6, abs=1e-12)
+    for probability in (0.9, 0.95, 0.99792):
+        assert t_tail(t_quantile(probability, degrees), degrees) == pytest.approx(1.0 - probability, rel=1e-8)
+
+
+def test_a_tail_needs_a_degree_of_freedom_and_ends_at_nothing():
+    with pytest.raises(ValueError, match="at least 1 degree"):
+        t_tail(1.0, 0)
+    assert t_tail(1e9, 50) == pytest.approx(0.0, abs=1e-12)
+    assert t_tail(1e9, 5000) == pytest.approx(0.0, abs=1e-12)

@@ -10,17 +10,13 @@ import numpy as np
 
 from pytest_audiobench.stats.bootstrap import Sums, of_sums
 from pytest_audiobench.stats.drops import Drop, Question
-from pytest_audiobench.stats.intervals import Floats, exact, standard_error, wilson
+from pytest_audiobench.stats.intervals import Floats, exact, standard_error
 from pytest_audiobench.stats.mcnemar import flips_drop
 from pytest_audiobench.stats.multiple import benjamini_hochberg, benjamini_yekutieli, holm
 from pytest_audiobench.stats.paired import ratio_drop
 from pytest_audiobench.stats.power import t_detectable, t_power, two_shares_needed
 
 _Inputs = Mapping[str, Any]
-
-
-def _wilson(params: _Inputs, inputs: _Inputs) -> list[float | None]:
-    return list(wilson(inputs["count"], inputs["nobs"], 1.0 - params["alpha"])[:2])
 
 
 def _exact(params: _Inputs, inputs: _Inputs) -> list[float | None]:
@@ -99,7 +95,6 @@ SCORERS = {
     "holm": lambda params, inputs: holm(inputs["pvalues"]).tolist(),
     "mcnemar_exact": _mcnemar,
     "paired_t": _paired_t,
-    "proportion_ci_wilson": _wilson,
     "proportion_ci_beta": _exact,
     "power_paired_t": _power,
     "mde_paired_t": _detectable,
@@ -117,6 +112,7 @@ OUT = {
             "proportion_ci_agresti_coull",
             "proportion_ci_jeffreys",
             "proportion_ci_normal",
+            "proportion_ci_wilson",
         ),
         "another interval than ours: Clopper and Pearson's for a share, and its generalisation for a mean of bounded "
         "scores",

@@ -25,7 +25,11 @@ def table_of(value: Callable[[Floats, Floats], float]) -> Whole:
         if not np.isfinite(found[1]).all():
             return "a score is not finite"
         labels = found[0].shape[1]
-        return Table(np.hstack(found), lambda rows: value(rows[:, :labels], rows[:, labels:]))
+        return Table(
+            np.hstack(found),
+            lambda rows: value(rows[:, :labels], rows[:, labels:]),
+            lacking="ranks of samples are no sums",
+        )
 
     return whole
 
@@ -40,7 +44,7 @@ def of_ranks(whole: Whole) -> Callable[[Sequence[Statistics], Clusters], Estimat
         if isinstance(found, str):
             return Estimate(math.nan, None, None, len(statistics), none(found).method)
         value = found.value(found.rows)
-        return Estimate(value, None, None, len(statistics), none("ranks of samples are no sums").method)
+        return Estimate(value, None, None, len(statistics), none(str(found.lacking)).method)
 
     return estimate
 
