@@ -255,8 +255,10 @@ def node_collected(config: pytest.Config) -> None:
             controller.place.discard()
             raise pytest.UsageError(told["usage_error"])
         if controller.baseline and told["baseline"]["digest"] != controller.baseline["digest"]:
+            from pytest_audiobench.comparing.sources import called
+
             raise pytest.UsageError(
-                f"the baseline {controller.baseline['source']} changed while the run went on, so that its workers hold "
+                f"{called(controller.baseline['source'])} changed while the run went on, so that its workers hold "
                 "their evals against different ones: run again"
             )
         controller.expect(

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 
-from pytest_audiobench.comparing.sources import Baseline
+from pytest_audiobench.comparing.sources import Baseline, called
 from pytest_audiobench.errors import NotComparable, UsageError
 from pytest_audiobench.gate.config import Rules
 from pytest_audiobench.gate.lines import MARGIN, NO_MARGIN, Line, Terms
@@ -94,25 +94,31 @@ class Gate:
         held = {eval_: eval_.partition(":")[0] for contents in models for eval_ in contents.sides}
         if not chosen & set(held.values()):
             raise UsageError(
-                f"the baseline {self.baseline.source} holds none of the {len(chosen)} selected evals "
+                f"{called(self.baseline.source)} holds none of the {len(chosen)} selected evals "
                 f"({_some(sorted(chosen))}): it holds {_some(list(held)) or 'none'}"
             )
         left = [eval_ for eval_, test in held.items() if test not in chosen]
         gone = [eval_ for eval_ in left if whole and held[eval_] not in all_]
-        notes = [f"the baseline {self.baseline.source} is not whole: {one}" for one in self._missing]
+        notes = [f"{called(self.baseline.source)} is not whole: {one}" for one in self._missing]
         notes += [
-            f"the baseline {self.baseline.source} holds {_some(gone)}, which "
+            f"{called(self.baseline.source)} holds {_some(gone)}, which "
             f"{'was' if len(gone) == 1 else 'were'} not collected: renamed, or removed?"
         ] * bool(gone)
         rest = [eval_ for eval_ in left if eval_ not in gone]
         return notes + [
-            f"{len(rest)} eval{'s' * (len(rest) > 1)} of the baseline {self.baseline.source} "
+            f"{len(rest)} eval{'s' * (len(rest) > 1)} of {called(self.baseline.source)} "
             f"{'were' if len(rest) > 1 else 'was'} not selected: {_some(rest)}"
         ] * bool(rest)
 
     @property
     def _missing(self) -> Iterable[str]:
-        return dict.fromkeys(one for contents in self.baseline.models.values() for one in contents.missing)
+        models = self.baseline.models.values()
+        limited = (
+            f"it took at most {one.limit} samples of each eval, and what it did not take is held against nothing"
+            for one in models
+            if one.limit is not None
+        )
+        return dict.fromkeys([*limited, *(one for contents in models for one in contents.missing)])
 
     @cached_property
     def _margin(self) -> str:
@@ -146,7 +152,7 @@ class Held:
             if found:
                 self.refused[eval_] = found
                 raise NotComparable(
-                    f"{eval_} is not comparable with the baseline {baseline.source}, and nothing was asked: "
+                    f"{eval_} is not comparable with {called(baseline.source)}, and nothing was asked: "
                     f"{found[0].detail}; to renew it, run without --ab-baseline and make that run the baseline"
                 )
 

@@ -27,10 +27,10 @@ require = ["accuracy.drop <= 4pp"]
 
 @pytest.fixture
 def gate(tmp_path):
-    def made(rules="", evals=("tones[0]", "tones[1]", "two:silent"), missing=(), **options):
+    def made(rules="", evals=("tones[0]", "tones[1]", "two:silent"), missing=(), limit=None, **options):
         file = tmp_path / "audiobench.toml"
         file.write_text(rules)
-        contents = SimpleNamespace(sides=dict.fromkeys(evals), missing=missing)
+        contents = SimpleNamespace(sides=dict.fromkeys(evals), missing=missing, limit=limit)
         baseline = SimpleNamespace(source="main.json", models={"one": contents})
         given = {"max_drop": "", "alpha": 0.05, "max_unmatched": 0.05, "inconclusive": "warn", **options}
         return Gate(baseline, SimpleNamespace(**given), read_rules(file) if rules else Rules())
@@ -90,6 +90,11 @@ def test_what_the_baseline_holds_and_the_run_does_not_is_told(gate):
         "the baseline main.json holds two:silent, which was not collected: renamed, or removed?",
         "1 eval of the baseline main.json was not selected: tones[1]",
     ]
-    assert gate().notes(["tones[0]", "tones[1]", "two"], ["tones[0]", "tones[1]", "two"], whole=True) == []
+    everything = ["tones[0]", "tones[1]", "two"]
+    assert gate().notes(everything, everything, whole=True) == []
+    assert gate(limit=20).notes(everything, everything, whole=True) == [
+        "the baseline main.json is not whole: it took at most 20 samples of each eval, and what it did not take is "
+        "held against nothing"
+    ]
     with pytest.raises(UsageError, match="holds none of the 1 selected evals"):
         found.notes(["other"], ["other", "tones[0]"], whole=False)
