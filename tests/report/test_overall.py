@@ -2,8 +2,10 @@
 
 from pytest_audiobench.report.overall import overall
 from pytest_audiobench.report.terminal import summary_lines
+from pytest_audiobench.runs.record import VerdictRecord
 
 RIGHT = ("(a) cat", "parsed", True)
+WRONG = ("(b) dog", "parsed", False)
 
 
 def gated(runs, *items, **changes):
