@@ -116,7 +116,11 @@ class _Held:
         if pairs.mismatched > most:
             share = f"{100.0 * pairs.mismatched:.1f} % of the samples are in no pair, more than the allowed"
             return f"{share} {100.0 * most:g} %: {pairs_text(pairs)}"
-        return None if pairs.rows else f"the two sides have no sample in common{_of_group(self.group)}"
+        if pairs.rows:
+            return None
+        if pairs.left_out:
+            return f"no sample has a score on both sides{_of_group(self.group)}: {pairs_text(pairs)}"
+        return f"the two sides have no sample in common{_of_group(self.group)}"
 
     def unchanged(self, pairs: Pairs) -> RegressionRecord:
         """The record of a line on answers that are the baseline's own."""

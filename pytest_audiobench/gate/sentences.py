@@ -61,8 +61,8 @@ REASONS = {
     ONLY_IN_BASELINE: "are in the baseline only",
     AUDIO: "have other audio than in the baseline",
     PROMPT: "were asked with another prompt than in the baseline",
-    ERRORS: "could not be asked on one side",
-    SKIPPED: "are left out by the protocol on one side",
+    ERRORS: "could not be asked on one side or both",
+    SKIPPED: "are left out by the protocol on one side or both",
 }
 """Why samples are in no pair."""
 

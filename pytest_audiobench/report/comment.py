@@ -11,7 +11,7 @@ from pytest_audiobench.report import beneath, view
 from pytest_audiobench.report.changes import Change, baseline_text
 from pytest_audiobench.report.escapes import escaped, quoted
 from pytest_audiobench.report.figures import called, counted
-from pytest_audiobench.report.flips import Changes, Flip, Owner, Said, changes_of, in_turn
+from pytest_audiobench.report.flips import Flip, Flips, Owner, Said, flips_of, in_turn
 from pytest_audiobench.report.load import Run
 from pytest_audiobench.report.markdown import (
     LONGEST_DETAIL,
@@ -26,6 +26,7 @@ from pytest_audiobench.report.markdown import (
     unmet_sentence,
 )
 from pytest_audiobench.report.overall import PASS, Overall, overall, regression_lines
+from pytest_audiobench.report.tabular import bar
 from pytest_audiobench.report.unmet import unmet
 
 Json = Mapping[str, Any]
@@ -85,7 +86,7 @@ def comment(run: Run, link: str = "") -> str:
     record = run.record
     verdict = overall(record)
     lines = regression_lines(record)
-    changes = changes_of(run.folder, _FLIPS)
+    flips = flips_of(run.folder, _FLIPS)
     sheet = _Sheet(MOST_BYTES - len(MARKER) - 1)
     sheet.add(headline("audiobench", verdict), "")
     sheet.add(*_told(record, verdict, link))
@@ -97,8 +98,8 @@ def comment(run: Run, link: str = "") -> str:
     unheld = unheld_sentence(record, several)
     if unheld:
         sheet.add(unheld, "")
-    _add_flips(sheet, in_turn(changes, _owners(lines), _FLIPS), link, several)
-    sheet.add_lines("### What else moved", _moved(changes, several))
+    _add_flips(sheet, in_turn(flips, _owners(lines), _FLIPS), link, several)
+    sheet.add_lines("### What else moved", _moved(flips, several))
     _add_details(sheet, record, [one for one in lines if one.status == PASS], several)
     return "\n".join([*sheet.lines, MARKER, ""])
 
@@ -133,10 +134,6 @@ def _owners(lines: Iterable[Change]) -> list[Owner]:
     return list(dict.fromkeys((one.eval, one.model) for one in lines))
 
 
-def _cells(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
 def _called(owner: Owner, several: bool) -> str:
     return escaped(called(*owner, several), LONGEST_NAME)
 
@@ -146,7 +143,7 @@ def _add_flips(sheet: _Sheet, flips: Sequence[Flip], link: str, several: bool) -
         return
     head = ("Sample", "Question", "True answer", "Baseline said", "Now")
     rows = [
-        _cells(
+        bar(
             (
                 f"{_called((flip.eval, flip.model), several)}<br>{_sample(flip, link)}",
                 quoted(flip.question, _LONGEST_TEXT),
@@ -157,7 +154,7 @@ def _add_flips(sheet: _Sheet, flips: Sequence[Flip], link: str, several: bool) -
         )
         for flip in flips
     ]
-    sheet.add_rows((_cells(head), _cells([":--"] * len(head))), rows)
+    sheet.add_rows((bar(head), bar([":--"] * len(head))), rows)
     if not _is_page(link):
         sheet.add("They can be heard in `report.html`: search there for the name of the sample.", "")
 
@@ -187,8 +184,8 @@ def _said(said: Said) -> str:
     return " · ".join([text, *map(escaped, (*about, *said.failures))])
 
 
-def _moved(changes: Mapping[Owner, Changes], several: bool) -> Iterator[str]:
-    for owner, one in changes.items():
+def _moved(flips: Mapping[Owner, Flips], several: bool) -> Iterator[str]:
+    for owner, one in flips.items():
         if one.moved:
             told = ", ".join(f"{name.replace('_', ' ')} {before} → {now}" for name, (before, now) in one.moved.items())
             yield f"- **{_called(owner, several)}** {escaped(told)}"

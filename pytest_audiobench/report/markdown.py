@@ -11,6 +11,7 @@ from pytest_audiobench.report.changes import Change, baseline_text, changes
 from pytest_audiobench.report.escapes import escaped as escaped
 from pytest_audiobench.report.figures import called
 from pytest_audiobench.report.overall import PASS, Overall, overall, regression_lines
+from pytest_audiobench.report.tabular import bar
 from pytest_audiobench.report.unmet import Unmet, unmet
 
 _MOST_ROWS = 200
@@ -115,7 +116,7 @@ def unmet_sentence(one: Unmet, several: bool) -> str:
 
 def regression_head() -> tuple[str, str]:
     """The first two lines of a table of regression lines."""
-    return _row(tuple(head.replace(" ", _TOGETHER) for head in _REGRESSIONS)), _row((*_ALIGNED[:2], *("--:",) * 4))
+    return bar(tuple(head.replace(" ", _TOGETHER) for head in _REGRESSIONS)), bar((*_ALIGNED[:2], *("--:",) * 4))
 
 
 def regression_row(one: Change, several: bool) -> str:
@@ -125,7 +126,7 @@ def regression_row(one: Change, several: bool) -> str:
     change = "–" if one.at is None else f"{one.before} → {one.now}"
     drop = (one.drop, f"({one.interval})") if one.interval else (one.drop,)
     flips = (f"{one.worse} worse", f"{one.better} better", f"of {one.pairs}") if one.at is not None else ("–",)
-    return _row((verdict, name, *map(_cell, ((change,), drop, flips, (one.detectable,)))))
+    return bar((verdict, name, *map(_cell, ((change,), drop, flips, (one.detectable,)))))
 
 
 def _cell(lines: Sequence[str]) -> str:
@@ -141,7 +142,7 @@ def regression_sentence(one: Change, several: bool) -> str:
 
 def eval_table(run: Mapping[str, Any]) -> tuple[tuple[str, str], list[str]]:
     """The first two lines of the table of all numbers, and its rows: evals, then suites pooled."""
-    return (_row(_HEAD), _row(_ALIGNED)), [_row(cells) for cells in (*_eval_rows(run), *_suite_rows(run))]
+    return (bar(_HEAD), bar(_ALIGNED)), [bar(cells) for cells in (*_eval_rows(run), *_suite_rows(run))]
 
 
 def _eval_rows(run: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
@@ -189,7 +190,3 @@ def _bullets(run: Mapping[str, Any]) -> Iterator[str]:
     for note in run["notes"]:
         yield f"- {escaped(note)}"
     yield from hash_line(run)
-
-
-def _row(cells: tuple[str, ...]) -> str:
-    return f"| {' | '.join(cells)} |"

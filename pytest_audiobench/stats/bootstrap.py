@@ -16,7 +16,8 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from pytest_audiobench.stats.intervals import CONFIDENCE, Clusters, Floats, Interval, none
+from pytest_audiobench.stats.clusters import Clusters, numbered, repeat
+from pytest_audiobench.stats.intervals import CONFIDENCE, Floats, Interval, none
 from pytest_audiobench.stats.sparse import Rows, Sparse, by_cluster, distinct
 
 Statistic: TypeAlias = Callable[[Floats], Floats]
@@ -128,7 +129,7 @@ class Resampling(NamedTuple):
 
 def resampling(units: Floats | Rows, clusters: Clusters) -> Resampling:
     """Samples by their statistics, those of a cluster added up where clusters repeat."""
-    grouped = clusters is not None and len(set(clusters)) < len(clusters)
+    grouped = repeat(clusters)
     what = "clusters" if grouped else "samples"
     if isinstance(units, Rows):
         rows = by_cluster(units.rows, clusters) if clusters is not None and grouped else units.rows
@@ -136,11 +137,10 @@ def resampling(units: Floats | Rows, clusters: Clusters) -> Resampling:
         return Resampling(kinds, np.bincount(kind_of, minlength=kinds.shape[0]).astype(np.float64), kind_of, what)
     found = np.asarray(units, dtype=np.float64)
     if clusters is not None and grouped:
-        numbers = {cluster: number for number, cluster in enumerate(dict.fromkeys(clusters))}
-        codes = np.array([numbers[cluster] for cluster in clusters], dtype=np.intp)
+        codes = numbered(clusters, len(found))
         # Added up in an order of their own, so that the order of samples does not move a last digit, and the seed.
         order = np.lexsort(found.T[::-1])
-        summed = np.zeros((len(numbers), found.shape[1]))
+        summed = np.zeros((int(codes.max()) + 1, found.shape[1]))
         np.add.at(summed, codes[order], found[order])
         found = summed
     order = np.lexsort(found.T[::-1])
@@ -245,10 +245,7 @@ class _Units(NamedTuple):
 
 
 def _lengths(samples: int, clusters: Clusters) -> Floats:
-    if clusters is None:
-        return np.ones(samples)
-    numbers = {name: number for number, name in enumerate(dict.fromkeys(clusters))}
-    return np.bincount([numbers[name] for name in clusters]).astype(np.float64)
+    return np.bincount(numbered(clusters, samples)).astype(np.float64)
 
 
 def _too_few(count: int, what: str) -> str | None:

@@ -20,16 +20,17 @@ find that the form holds.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from pytest_audiobench.stats.clusters import Clusters as Clusters
+from pytest_audiobench.stats.clusters import numbered, repeat
 from pytest_audiobench.stats.distributions import beta_quantile, gamma_quantile
 
 Floats: TypeAlias = npt.NDArray[np.float64]
-Clusters: TypeAlias = Sequence[Hashable] | None
 
 CONFIDENCE = 0.95
 
@@ -227,11 +228,10 @@ def _prepared(values: npt.ArrayLike, clusters: Clusters) -> tuple[Floats, npt.ND
         return scores, None, len(scores)
     if len(clusters) != len(scores):
         raise ValueError(f"{len(scores)} samples have {len(clusters)} cluster names")
-    numbers = {cluster: number for number, cluster in enumerate(dict.fromkeys(clusters))}
-    if len(numbers) == len(scores):
+    if not repeat(clusters):
         return scores, None, len(scores)
-    codes = np.fromiter(map(numbers.__getitem__, clusters), dtype=np.intp, count=len(scores))
-    return scores, codes, len(numbers)
+    codes = numbered(clusters, len(scores))
+    return scores, codes, int(codes.max()) + 1
 
 
 def _error(residuals: Floats, codes: npt.NDArray[np.intp] | None, count: int, total: float) -> float:

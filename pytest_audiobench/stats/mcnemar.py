@@ -89,20 +89,26 @@ def flips_drop(
 
 def _detectable(pairs: int, better: int, question: Question) -> float:
     """The drop at which, with ``better`` pairs better, enough are worse in ``question.power`` of repetitions."""
-    few, many = 0, pairs - better
-    while few < many:
-        worse = (few + many) // 2
-        if Flips(pairs, worse, better).p(question.margin) <= question.level:
-            many = worse
-        else:
-            few = worse + 1
-    if Flips(pairs, few, better).p(question.margin) > question.level:
+    few = worse_needed(pairs, better, question)
+    if few > pairs - better:
         return 1.0
     # The net number of worse ones that so many exceed: net - z sqrt(net + 2 better) = few - better, solved for net.
     z = normal_quantile(question.power)
     least = few - better
     net = least + z * z / 2.0 + z * math.sqrt(max(0.0, z * z / 4.0 + least + 2.0 * better))
     return min(1.0, net / pairs)
+
+
+def worse_needed(pairs: int, better: int, question: Question) -> int:
+    """The least number of worse pairs beside ``better`` ones that is a regression; one too many where none is."""
+    few, many = 0, pairs - better + 1
+    while few < many:
+        worse = (few + many) // 2
+        if Flips(pairs, worse, better).p(question.margin) > question.level:
+            few = worse + 1
+        else:
+            many = worse
+    return few
 
 
 def _crossing(p: Callable[[float], float], level: float) -> float:

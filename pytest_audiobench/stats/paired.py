@@ -16,8 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pytest_audiobench.stats.clusters import Clusters, numbered, repeat
 from pytest_audiobench.stats.drops import Drop, Question, no_drop
-from pytest_audiobench.stats.intervals import CONFIDENCE, Clusters, Floats
+from pytest_audiobench.stats.intervals import CONFIDENCE, Floats
 from pytest_audiobench.stats.mcnemar import EXACT_DIFFERING, flips_drop
 from pytest_audiobench.stats.quantiles import normal_quantile
 from pytest_audiobench.stats.spread import Spread, Unseen
@@ -66,7 +67,7 @@ def ratio_drop(
     if min(wholes) <= 0.0:
         return no_drop(math.nan, "the denominators add up to nothing")
     sign = 1.0 if higher_is_better else -1.0
-    grouped = clusters is not None and len(set(clusters)) < len(clusters)
+    grouped = repeat(clusters)
     if not grouped and _are_answers(before) and _are_answers(after):
         differences = sign * (before[:, 0] - after[:, 0])
         return flips_drop(len(before), int((differences > 0).sum()), int((differences < 0).sum()), question)
@@ -87,11 +88,10 @@ def moves_of(about: Floats, own: Floats, shares: Floats, clusters: Clusters) -> 
     samples = 1.0 / float(shares @ shares)
     if clusters is None:
         return Moves(about, own, shares, "samples", samples)
-    numbers = {name: number for number, name in enumerate(dict.fromkeys(clusters))}
-    codes = np.array([numbers[name] for name in clusters], dtype=np.intp)
+    codes = numbered(clusters, len(about))
 
     def added(each: Floats) -> Floats:
-        return np.bincount(codes, weights=each, minlength=len(numbers)).astype(np.float64)
+        return np.bincount(codes, weights=each).astype(np.float64)
 
     return Moves(added(about), added(own), added(shares), "clusters", samples)
 
@@ -140,7 +140,10 @@ def studentised(
     if not math.isfinite(error * error * error * error):
         return no_drop(value, "its values are too large to be squared")
     if error <= _ROUNDING * scale * count or error * error * error * error == 0.0:
-        return no_drop(value, f"all {of} differ alike")
+        if value <= question.margin:
+            return no_drop(value, f"all {of} differ alike")
+        # Where a model that answered all answers nothing, no spread is left for t to go by, and nothing is clearer.
+        return flips_drop(trials, trials, 0, question, value, value)._replace(method=f"all {of} differ alike")
     how, skew, resamples = "paired t", float(levered @ (levered * levered)) / squares, math.inf
     if resampled is not None:
         how, resamples = f"paired bootstrap, {resampled.resamples} resamples", resampled.resamples

@@ -24,8 +24,9 @@ from pytest_audiobench.stats.bootstrap import (
     resampled_rows,
     resampling,
 )
+from pytest_audiobench.stats.clusters import Clusters, numbered
 from pytest_audiobench.stats.drops import Drop, Question, no_drop
-from pytest_audiobench.stats.intervals import Clusters, Floats
+from pytest_audiobench.stats.intervals import Floats
 from pytest_audiobench.stats.mcnemar import EXACT_DIFFERING
 from pytest_audiobench.stats.paired import Moves, Resampled, studentised
 from pytest_audiobench.stats.sparse import Rows, Sparse
@@ -107,7 +108,7 @@ def rows_drop(
         return no_drop(value, f"fewer than 2 {what}")
     if not np.isfinite(values).all():
         return no_drop(value, "some resamples have no value")
-    codes = _codes(clusters, len(before.rows))
+    codes = numbered(clusters, len(before.rows))
     differ = np.bincount(codes, (before.rows != after.rows).any(axis=1)) > 0.0
     shares = _shares(clusters, count)
     own = differ * shares
@@ -130,16 +131,9 @@ def _beside(first: Floats | Rows, second: Floats | Rows) -> Floats | Rows:
     return np.hstack([np.asarray(first), np.asarray(second)])
 
 
-def _codes(clusters: Clusters, samples: int) -> npt.NDArray[np.intp]:
-    if clusters is None:
-        return np.arange(samples)
-    numbers = {name: number for number, name in enumerate(dict.fromkeys(clusters))}
-    return np.array([numbers[name] for name in clusters], dtype=np.intp)
-
-
 def _shares(clusters: Clusters, units: int) -> Floats:
     """The share of the samples that each unit holds, shape (units,)."""
-    counts = np.bincount(_codes(clusters, units), minlength=units)
+    counts = np.bincount(numbered(clusters, units), minlength=units)
     found: Floats = counts / counts.sum()
     return found
 

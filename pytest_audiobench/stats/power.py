@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from pytest_audiobench.stats.distributions import beta_cdf
 from pytest_audiobench.stats.drops import Question
-from pytest_audiobench.stats.mcnemar import Flips
+from pytest_audiobench.stats.mcnemar import Flips, worse_needed
 from pytest_audiobench.stats.quantiles import normal_quantile, t_quantile
 
 MOST = 10_000_000
@@ -94,7 +94,7 @@ def flips_power(pairs: int, drop: float, flips: float, question: Question) -> fl
     centre, spread = pairs * better, math.sqrt(pairs * better * (1.0 - better))
     first = max(0, math.floor(centre - _OUT_OF_RANGE * spread))
     last = min(pairs, math.ceil(centre + _OUT_OF_RANGE * spread))
-    total, needed = 0.0, _worse_needed(pairs, first, question)
+    total, needed = 0.0, worse_needed(pairs, first, question)
     for found in range(first, last + 1):
         while needed <= pairs - found and Flips(pairs, needed, found).p(question.margin) > question.level:
             needed += 1
@@ -142,17 +142,6 @@ def _least(enough: Callable[[float], bool], high: float) -> float:
         middle = (low + high) / 2.0
         low, high = (low, middle) if enough(middle) else (middle, high)
     return high
-
-
-def _worse_needed(pairs: int, better: int, question: Question) -> int:
-    few, many = 0, pairs - better + 1
-    while few < many:
-        worse = (few + many) // 2
-        if worse <= pairs - better and Flips(pairs, worse, better).p(question.margin) > question.level:
-            few = worse + 1
-        else:
-            many = worse
-    return few
 
 
 def _exactly(count: int, trials: int, share: float) -> float:

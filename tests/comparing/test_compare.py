@@ -365,7 +365,7 @@ def test_too_many_that_could_not_be_asked_are_not_comparable(lab, audiobench):
     code, out, _ = audiobench("compare", "a", "b", "--gate")
     assert code == 6
     assert "1 not comparable" in out
-    assert "10 could not be asked on one side" in out.replace("\n  ", " ")
+    assert "10 could not be asked on one side or both" in out.replace("\n  ", " ")
 
 
 # --- baselines
@@ -377,6 +377,13 @@ def test_a_run_is_held_against_a_baselines_file(lab, audiobench):
     audiobench("baseline", "update", "a", "--out", "main.json")
     (of_file,), (of_run,) = lines(audiobench, "main.json", "b"), lines(audiobench, "a", "b")
     assert {**of_file, "first": "a"} == of_run
+
+
+def test_last_says_which_run_it_was(lab, audiobench):
+    lab.run("a")
+    lab.run("b", started="2026-11-21T09:00:00Z")
+    _, out, _ = audiobench("compare", "last", "a")
+    assert out.startswith("A  b, scripted:b, in last (b)\n")
 
 
 def test_of_a_baseline_without_texts_digests_are_told(lab, audiobench):

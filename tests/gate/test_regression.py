@@ -278,3 +278,13 @@ def test_a_failure_that_one_reading_saw_is_not_anothers():
 def test_errors_are_held_against_no_baseline():
     with pytest.raises(UsageError, match="limit them by --ab-max-errors"):
         held(GOOD, GOOD, Line("errors"))
+
+
+def test_samples_that_no_side_has_a_score_of_are_not_called_missing():
+    nothing = {"statuses": {"letters": "unparsed"}, "scores": {"letters": None}}
+    rows = [row(number, 1, **nothing) for number in range(3)]
+    found = held_against(side([], rows=rows), side([], rows=rows, **HERE), Line(), Terms())
+    assert found.status == "not_comparable"
+    assert found.detail == (
+        "no sample has a score on both sides: 3 are left out by the protocol on one side or both (s0, s1, s2)"
+    )

@@ -64,7 +64,7 @@ def test_what_failed_is_run_again_by_lf_with_its_own_lines(four):
     result.assert_outcomes(failed=2)
     assert statuses(four) == {"tones[1]": ["regressed"], "tones[2]": ["regressed"]}
     assert four.last()[0]["baseline"]["lines"] == 2
-    result.stdout.fnmatch_lines(["note: 2 evals of the baseline the run main were not selected: *"])
+    result.stdout.fnmatch_lines(["note: 2 evals of the run main were not selected: *"])
 
 
 @pytest.mark.parametrize("workers", ["-n0", "-n2"])
@@ -178,7 +178,7 @@ if os.environ.get("PYTEST_XDIST_WORKER") == "gw1":
     )
     result = four.run("--ab-baseline=main", "-n2")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["ERROR: the baseline the run main changed while the run went on*"])
+    result.stderr.fnmatch_lines(["ERROR: the run main changed while the run went on*"])
 
 
 @pytest.mark.parametrize("workers", ["-n0", "-n2"])
