@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from pytest_audiobench.comparing.cells import MARKS, amount, answers, drop, interval, layout, named, value, wrapped
+from pytest_audiobench.comparing.cells import (
+    LONGEST,
+    MARKS,
+    amount,
+    answers,
+    drop,
+    interval,
+    layout,
+    named,
+    value,
+    wrapped,
+)
 from pytest_audiobench.comparing.comparison import Comparison
 from pytest_audiobench.comparing.lines import Compared
 from pytest_audiobench.metrics.metric import Estimate
@@ -207,7 +218,7 @@ def _markdown(one: Comparison) -> Iterator[str]:
     for each in one.contenders:
         about = [each.model, each.spec, each.source]
         yield f"- **{each.letter}** {escaped(', '.join(filter(None, about)))}"
-    yield from (f"- **{escaped(line)}**" for line in one.heading)
+    yield from (f"- **{escaped(line, LONGEST)}**" for line in one.heading)
     yield f"- {escaped(_rules(one))}"
     yield ""
     yield bar(("eval", "metric", *_HEAD))
@@ -215,10 +226,9 @@ def _markdown(one: Comparison) -> Iterator[str]:
     for line in one.lines:
         yield from _markdown_rows(one, line)
     yield ""
-    yield from (f"- {mark} {escaped(sentence)}" for mark, sentence in _sentences(one))
+    yield from (f"- {mark} {escaped(sentence, LONGEST)}" for mark, sentence in _sentences(one))
     yield f"- {escaped(_counts(one))}"
-    yield from (f"- {escaped(line)}" for line in _conditions(one))
-    yield from (f"- {escaped(note)}" for note in one.notes)
+    yield from (f"- {escaped(line, LONGEST)}" for line in (*_conditions(one), *one.notes))
 
 
 def _markdown_rows(one: Comparison, line: Compared) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from pytest_audiobench.comparing.cells import MARKS, answers, drop, interval, layout, named, value, wrapped
+from pytest_audiobench.comparing.cells import LONGEST, MARKS, answers, drop, interval, layout, named, value, wrapped
 from pytest_audiobench.comparing.track import Curve, Track
 from pytest_audiobench.metrics.metric import Estimate
 from pytest_audiobench.report.escapes import escaped
@@ -196,7 +196,6 @@ def _markdown(one: Track) -> Iterator[str]:
             yield bar(map(escaped, (*names, *(cell.strip() for cell in cells))))
             names = ("", "")
     yield ""
-    yield from (f"- {MARKS[status]} {escaped(sentence)}" for status, sentence in sentences(one))
+    yield from (f"- {MARKS[status]} {escaped(sentence, LONGEST)}" for status, sentence in sentences(one))
     yield f"- {escaped(summary(one))}"
-    yield from (f"- {escaped(line)}" for line in conditions(one))
-    yield from (f"- {escaped(note)}" for note in one.notes)
+    yield from (f"- {escaped(line, LONGEST)}" for line in (*conditions(one), *one.notes))

@@ -466,6 +466,14 @@ def test_hostile_names_do_nothing_in_any_form(lab, audiobench):
     assert json.loads(plain)["lines"][0]["eval"] == f"animals/{HOSTILE}"
 
 
+def test_markdown_cuts_no_conditions(lab, audiobench):
+    evals = {f"animals/{'x' * 280}": lab.samples(8)}
+    lab.run("a", evals)
+    lab.run("b", evals, says=lambda sample_id: "")
+    _, out, _ = audiobench("compare", "a", "b", "--format", "markdown")
+    assert "by letters A: 100.0 %, B: 0.0 %" in out
+
+
 def test_a_wide_table_puts_its_intervals_below(lab, audiobench, monkeypatch):
     from pytest_audiobench.comparing import cells
 
