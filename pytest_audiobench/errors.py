@@ -5,7 +5,8 @@ AudiobenchError
 │   ├── UsageError    a user's mistake, found before the first request (pytest exit code 4)
 │   ├── NotHere       a data set or file is not on this machine: the eval is skipped
 │   ├── CannotDo      the model cannot do what the eval asks for: the eval is skipped
-│   └── NotComparable the baseline is of another task than the eval: the eval fails before it asks anything
+│   ├── NotComparable the baseline is of another task than the eval: the eval fails before it asks anything
+│   └── InstrumentGone what holds the model died while it was asked: the eval fails, and says nothing of the model
 ├── SampleError       one sample failed: recorded and counted, the run goes on
 │   └── AudioError    this sample's audio cannot be read; the same bytes will fail again
 │       └── OutOfReach    its file cannot be reached: missing, forbidden, misplaced; another try may succeed
@@ -39,6 +40,10 @@ class CannotDo(FatalError):
 
 class NotComparable(FatalError):
     """An eval and its counterpart in the baseline are of different tasks, so that no difference would mean anything."""
+
+
+class InstrumentGone(FatalError):
+    """The process or server that holds a model died; what it had answered is kept."""
 
 
 class SampleError(AudiobenchError):

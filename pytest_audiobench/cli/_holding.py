@@ -1,4 +1,4 @@
-"""What the verbs that hold runs against one another share: their arguments, and where their output goes."""
+"""What the verbs that print numbers of runs share: their arguments, and where their output goes."""
 
 from __future__ import annotations
 

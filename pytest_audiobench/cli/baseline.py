@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from pytest_audiobench.cli._holding import names
+
 HELP = "write a run's scores into a small file that later runs are held against, or show one"
 
 
@@ -53,8 +55,7 @@ def _update(args: argparse.Namespace) -> int:
 
     source = f"{args.source}#{args.model}" if args.model else args.source
     found = baseline_from(source, args.reports, Path.cwd(), texts=args.text)
-    protocols = [name.strip() for name in args.protocols.split(",") if name.strip()]
-    done = update(found, args.out, Wanted(protocols, args.text, args.allow_partial))
+    done = update(found, args.out, Wanted(names(args.protocols), args.text, args.allow_partial))
     print("\n".join(about(done.contents)))
     print("\n".join(table(done.contents) if done.before is None else changes(done.before, done.contents)))
     each = f"{done.size_bytes / done.contents.samples:.0f} bytes each" if done.contents.samples else "none"

@@ -6,9 +6,9 @@ import argparse
 import sys
 from pathlib import Path
 
-HELP = "score recorded answers again, by any protocols, without a model"
+from pytest_audiobench.cli._holding import add_output, names, put
 
-_FORMATS = ("table", "markdown", "csv", "json")
+HELP = "score recorded answers again, by any protocols, without a model"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,13 +41,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="hold the numbers beside published ones, such as faithfulness/af3/emotion (see audiobench published)",
     )
     parser.add_argument("--out", metavar="FOLDER", type=Path, help="write the files of a run into this new folder")
-    parser.add_argument("--format", choices=_FORMATS, default="table", help="how to print them (default table)")
+    add_output(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     from pytest_audiobench import published
     from pytest_audiobench.published.compare import comparisons, fitting
-    from pytest_audiobench.report.figures import printable
     from pytest_audiobench.rescoring import tables
     from pytest_audiobench.rescoring.again import Wanted, score_again
     from pytest_audiobench.rescoring.layouts import source_of
@@ -55,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
 
     figures = published.matching(args.published) if args.published else []
     source = source_of(args.answers, args.manifests, args.crashes)
-    wanted = Wanted(tuple(name.strip() for name in args.protocols.split(",") if name.strip()), args.family)
+    wanted = Wanted(names(args.protocols), args.family)
     if args.out is None:
         found = score_again(source, wanted)
     else:
@@ -68,10 +67,8 @@ def run(args: argparse.Namespace) -> int:
     if figures and not beside:
         found.notes.append(f"{args.published} names {len(figures)} figures, and none of a metric that was scored here")
     pooled = [suite for suite in found.suites if suite["evals"] > 1]
-    sys.stdout.write(tables.text([*found.items, *pooled], found.notes, compared, args.format))
-    if args.format in ("csv", "json"):
-        # For programs, which take numbers alone; what was not scored is said all the same.
-        print("".join(f"note: {printable(note)}\n" for note in found.notes), end="", file=sys.stderr)
+    text = tables.text([*found.items, *pooled], found.notes, compared, args.format)
+    put(text, found.notes if args.format in ("csv", "json") else (), None)
     if args.out is not None:
         print(f"written to {args.out}", file=sys.stderr)
     return 0

@@ -49,6 +49,9 @@ def _fit(side: Side, first: Side, epochs: int, kept: Collection[str] | None, dif
     if "protocols" in differing:
         readings = {name: first.readings.get(name, signature) for name, signature in readings.items()}
     hashes = side.hashes
+    if "protocols" in differing:
+        # The same answers read another way are not the same scores.
+        hashes = {name: value for name, value in hashes.items() if name != "run_hash"}
     if "settings" in differing or hashes.get("settings") in (None, ABSENT):
         hashes = {**hashes, "settings": first.hashes.get("settings", ABSENT)}
     return replace(

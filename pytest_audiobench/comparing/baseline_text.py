@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from pytest_audiobench.gate.baseline.contents import Contents, Figure
@@ -10,6 +10,7 @@ from pytest_audiobench.gate.pairing import AUDIO, ERRORS, ONLY_HERE, ONLY_IN_BAS
 from pytest_audiobench.metrics.drops import moved
 from pytest_audiobench.metrics.registry import is_known, metric_kind
 from pytest_audiobench.report.figures import difference_text, interval_text, printable, value_text
+from pytest_audiobench.runs.hashes import ABSENT
 from pytest_audiobench.runs.scoring import SHARES
 from pytest_audiobench.runs.sides import Side, SideRow
 
@@ -22,6 +23,9 @@ _LEFT_OUT = {
     PROMPT: "with another prompt",
     ERRORS: "not asked in one of them",
 }
+
+_OTHER = {"data": "other data", "settings": "other settings"}
+"""What no sample's digests tell of."""
 
 
 def about(contents: Contents) -> list[str]:
@@ -114,9 +118,16 @@ def _move(name: str, before: Contents, after: Contents) -> tuple[str, ...] | Non
         )
         if number
     ]
+    if not (left.limited or right.limited or pairs.left_out):
+        counted += [what for what_of, what in _OTHER.items() if _differ(left.hashes, right.hashes, what_of)]
     if not counted and was[:5] == now[:5]:
         return None
     return name, now.name, *_shown(was, now), ", ".join(counted) or "none"
+
+
+def _differ(before: Mapping[str, str], after: Mapping[str, str], component: str) -> bool:
+    known = before.get(component), after.get(component)
+    return known[0] != known[1] and not {*known} & {None, ABSENT}
 
 
 def _moved(metric: str, reading: str, pairs: Sequence[tuple[SideRow, SideRow]]) -> _Moved:

@@ -10,6 +10,8 @@ from pytest_audiobench.report.figures import PERCENT_UNITS, printable
 from pytest_audiobench.runs.record import RegressionRecord
 
 WIDTH = 80
+LONGEST = 2_000
+"""Characters of a line of Markdown outside a table: what was not the same, which samples are in no pair."""
 
 MARKS: Mapping[str, str] = {"pass": "✓", "regressed": "✗", "inconclusive": "?", "not_comparable": "≠"}
 

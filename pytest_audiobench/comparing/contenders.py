@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_audiobench.comparing.sources import Baseline, baseline_from
+from pytest_audiobench.comparing.sources import LAST, Baseline, baseline_from
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.gate.patterns import matches
 from pytest_audiobench.report.run_files import RECORD
@@ -18,8 +18,9 @@ from pytest_audiobench.runs.sides import Side
 class Contender:
     """One model as one run or baseline has it.
 
-    ``letter`` stands for it in tables, ``source`` is what the user named; ``sides`` are by eval. ``folder`` is that of
-    a run, where the texts that were asked can be read; None for a baseline. ``missing`` says what it lacks.
+    ``letter`` stands for it in tables, ``source`` is what the user named, with the run or commit that it stood for;
+    ``sides`` are by eval. ``folder`` is that of a run, where the texts that were asked can be read; None for a
+    baseline. ``missing`` says what it lacks.
     """
 
     letter: str
@@ -46,13 +47,20 @@ def contenders(
             if matches(model, alias):
                 own = {eval_: side for eval_, side in contents.sides.items() if matches(evals, eval_)}
                 letter = _letter(len(found))
-                found.append(Contender(letter, name, alias, contents.spec, own, _folder(source), contents.missing))
+                called = _called(name, source)
+                found.append(Contender(letter, called, alias, contents.spec, own, _folder(source), contents.missing))
     if len(found) < 2:
         have = f"only {found[0].source} has a model" if found else "nothing named has a model"
         raise UsageError(f"two are needed for a comparison, and {have} that matches {model!r}: name another run")
     if not any(one.sides for one in found):
         raise UsageError(f"no eval of {', '.join(dict.fromkeys(named))} matches {evals!r}")
     return found
+
+
+def _called(name: str, found: Baseline) -> str:
+    if name.partition("#")[0] == LAST:
+        return f"{name} ({Path(found.place.rpartition('#')[0] or found.place).name})"
+    return found.source if found.source.startswith(name) else name
 
 
 def _folder(found: Baseline) -> Path | None:

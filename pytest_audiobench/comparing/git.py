@@ -28,21 +28,22 @@ def blob(ref: str, path: str, folder: Path, most_bytes: int) -> Blob:
     whole = f"{ref}:{path}"
     if ref.startswith("-"):
         raise UsageError(f"{whole!r} names no baseline: a ref of git does not begin with a dash")
+    place = folder.resolve()
     if _git(folder, "rev-parse", "--git-dir").returncode:
         raise UsageError(
-            f"there is no file {whole!r}, and {folder} is in no git repository that could have it: correct the path"
+            f"there is no file {whole!r}, and {place} is in no git repository that could have it: correct the path"
         )
     commit = _git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}").stdout.strip()
     if not commit:
         raise UsageError(
-            f"the git repository of {folder} knows no {ref!r}, of {whole!r}: fetch it (git fetch origin {ref}; a CI "
+            f"the git repository of {place} knows no {ref!r}, of {whole!r}: fetch it (git fetch origin {ref}; a CI "
             "checkout holds one commit unless told otherwise), or correct it"
         )
     name = f"{commit.decode('ascii', 'replace')}:{path}"
     size = _git(folder, "cat-file", "-s", name).stdout.strip()
     if _git(folder, "cat-file", "-t", name).stdout.strip() != b"blob" or not size.isdigit():
         raise UsageError(
-            f"git has no file {path!r} at {ref}: name it from the repository's top, or with ./ before from {folder}"
+            f"git has no file {path!r} at {ref}: name it from the repository's top, or with ./ before from {place}"
         )
     if int(size) > most_bytes:
         raise UsageError(f"{whole} holds more than {most_bytes / 1e6:.0f} MB, which no baseline does: correct the path")

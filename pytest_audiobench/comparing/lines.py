@@ -10,15 +10,18 @@ from pytest_audiobench.comparing.contenders import Contender
 from pytest_audiobench.comparing.pooling import pooled
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.gate.margins import point
+from pytest_audiobench.gate.pairing import ERRORS
 from pytest_audiobench.gate.regression import Line, Terms, held_against
-from pytest_audiobench.metrics.metric import Estimate, MetricKind, Statistics
+from pytest_audiobench.metrics.metric import Estimate, MetricKind
 from pytest_audiobench.metrics.registry import is_known, metric_kind
 from pytest_audiobench.runs.record import RegressionRecord
 from pytest_audiobench.runs.scoring import SHARES
-from pytest_audiobench.runs.sides import Side, SideRow
+from pytest_audiobench.runs.sides import Side, SideRow, statistics_of
 from pytest_audiobench.stats.multiple import holm
 
 ALL, HEADLINE, NONE = "all", "headline", "none"
+_SHARES = tuple(name for name in SHARES if name != ERRORS)
+"""Shares of answers, which every run has; no pair holds a sample that could not be asked."""
 
 
 class Chosen(NamedTuple):
@@ -130,7 +133,7 @@ def _with_holm(one: RegressionRecord, p_holm: float) -> RegressionRecord:
 def estimate(side: Side, kind: MetricKind, reading: str, group: Mapping[str, str]) -> Estimate:
     """A metric over a side's own samples of ``group``, clustered where clusters repeat."""
     rows = _within(side, group)
-    kept = [(row, found) for row in rows if (found := _statistics(row, reading, kind)) is not None]
+    kept = [(row, found) for row in rows if (found := statistics_of(row, reading, kind.name)) is not None]
     clusters = [row.cluster or row.sample_id for row, _ in kept]
     return kind.estimate([found for _, found in kept], clusters if len(set(clusters)) < len(clusters) else None)
 
@@ -143,14 +146,6 @@ def answered(side: Side, reading: str, group: Mapping[str, str]) -> float | None
 
 def _within(side: Side, group: Mapping[str, str]) -> list[SideRow]:
     return [row for row in side.rows if all(row.groups.get(name) == value for name, value in group.items())]
-
-
-def _statistics(row: SideRow, reading: str, kind: MetricKind) -> Statistics | None:
-    if kind.name not in SHARES:
-        return row.scores.get(reading)
-    status = "errors" if row.statuses[reading] == "error" else row.statuses[reading]
-    skipped = status != "errors" and row.scores[reading] is None
-    return {status: 1.0, "skipped": float(skipped), **dict.fromkeys(row.failures, 1.0)}
 
 
 def _of_eval(suite: str, sides: Sequence[Side | None], chosen: Chosen, notes: dict[str, None]) -> Iterator[Planned]:
@@ -195,7 +190,11 @@ def _lines(
         if not is_known(metric):
             notes[f"{metric} of {name} is not compared: it is registered by a conftest.py that is not read here"] = None
             continue
-        have = [side if side is not None and metric in side.metrics.get(reading, ()) else None for side in sides]
+        # A share of answers is written into a run only where it is not 0, and each run has it.
+        have = [
+            side if side is not None and (metric in SHARES or metric in side.metrics.get(reading, ())) else None
+            for side in sides
+        ]
         for group in ({}, *_groups([side for side in have if side is not None], chosen.groups)):
             if not group or metric not in SHARES:
                 yield Planned(suite, name, is_pooled, metric_kind(metric), reading, group, have)
@@ -210,7 +209,9 @@ def chosen_readings(side: Side, wanted: Sequence[str]) -> list[str]:
 
 def _metrics(sides: Sequence[Side], reading: str, wanted: Sequence[str]) -> list[str]:
     own = list(dict.fromkeys(name for side in sides for name in side.metrics.get(reading, ())))
-    return own[:1] if HEADLINE in wanted else [name for name in own if ALL in wanted or name in wanted]
+    if HEADLINE in wanted:
+        return own[:1]
+    return list(dict.fromkeys(name for name in (*own, *_SHARES) if name in wanted or (ALL in wanted and name in own)))
 
 
 def _groups(sides: Sequence[Side], wanted: Sequence[str]) -> Iterator[dict[str, str]]:
@@ -232,6 +233,7 @@ def fields(found: Sequence[Contender]) -> list[str]:
 def _check(chosen: Chosen, found: Sequence[Contender]) -> None:
     readings = {name for one in found for side in one.sides.values() for name in side.readings}
     metrics = {name for one in found for side in one.sides.values() for own in side.metrics.values() for name in own}
+    metrics |= set(_SHARES)
     for what, wanted, known in (
         ("protocol", chosen.protocols, readings),
         ("metric", chosen.metrics, metrics),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pytest_audiobench.identity import digest_of_trusted
 from pytest_audiobench.metrics.registry import is_known, metric_kind
 from pytest_audiobench.runs.sides import Side, SideRow
 
@@ -28,9 +29,19 @@ def pooled(sides: Sequence[Side], reading: str) -> Side:
         cluster=None,
         readings={reading: first.readings[reading]},
         metrics={reading: [name for name in names if is_known(name) and metric_kind(name).poolable]},
-        hashes={},
+        hashes=_hashes(sides),
         rows=[_row(side, row) for side in sides for row in side.rows],
     )
+
+
+def _hashes(sides: Sequence[Side]) -> dict[str, str]:
+    """What tells whether one model gave the same answers in all of them; empty where one of them does not know."""
+    if not all("run_hash" in side.hashes for side in sides):
+        return {}
+    return {
+        name: digest_of_trusted([[side.eval, side.hashes.get(name)] for side in sides])
+        for name in ("run_hash", "verdicts")
+    }
 
 
 def _row(side: Side, row: SideRow) -> SideRow:

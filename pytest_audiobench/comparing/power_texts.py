@@ -2,39 +2,32 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import math
-import textwrap
 from collections.abc import Iterator, Sequence
 
+from pytest_audiobench.comparing.cells import WIDTH, wrapped
 from pytest_audiobench.gate.power import Asked, Power, plain
 from pytest_audiobench.metrics.units import FRACTIONS
 from pytest_audiobench.metrics.value import value_text
-from pytest_audiobench.report.escapes import csv_cell, escaped
+from pytest_audiobench.report.escapes import escaped
 from pytest_audiobench.report.figures import printable
+from pytest_audiobench.report.tabular import bar, csv_text, json_text
 
-WIDTH = 80
 _HEAD = ("eval", "n", "clusters", "flips", "sees", "needed")
 
 
 def text(found: Sequence[Power], asked: Asked, notes: Sequence[str], format_: str) -> str:
     """The rows in one of the formats table, markdown, csv and json; programs get no notes."""
     if format_ == "json":
-        return json.dumps([plain(one) for one in found], indent=1) + "\n"
+        return json_text([plain(one) for one in found])
     if format_ == "csv":
-        out = io.StringIO()
-        writer = csv.DictWriter(out, list(plain(found[0])), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows({name: csv_cell(value) for name, value in plain(one).items()} for one in found)
-        return out.getvalue()
+        return csv_text(map(plain, found))
     lines = _markdown(found, asked, notes) if format_ == "markdown" else _table(found, asked, notes)
     return "\n".join(lines) + "\n"
 
 
 def _table(found: Sequence[Power], asked: Asked, notes: Sequence[str]) -> Iterator[str]:
-    yield from textwrap.wrap(_question(asked), WIDTH)
+    yield from wrapped(_question(asked), "")
     yield ""
     rows = [_HEAD, *(tuple(map(printable, _cells(one, len({each.model for each in found}) > 1))) for one in found)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(_HEAD))]
@@ -49,13 +42,13 @@ def _table(found: Sequence[Power], asked: Asked, notes: Sequence[str]) -> Iterat
             yield f"  {numbers}"
     yield ""
     for note in _notes(found, asked, notes):
-        yield from textwrap.wrap(printable(note), WIDTH, subsequent_indent="  ")
+        yield from wrapped(note)
 
 
 def _markdown(found: Sequence[Power], asked: Asked, notes: Sequence[str]) -> Iterator[str]:
-    yield from (escaped(_question(asked)), "", f"| {' | '.join(_HEAD)} |", "| :-- | --: | --: | --: | --: | --: |")
+    yield from (escaped(_question(asked)), "", bar(_HEAD), "| :-- | --: | --: | --: | --: | --: |")
     for one in found:
-        yield f"| {' | '.join(map(escaped, _cells(one, len({each.model for each in found}) > 1)))} |"
+        yield bar(map(escaped, _cells(one, len({each.model for each in found}) > 1)))
     yield ""
     yield from (f"- {escaped(note)}" for note in _notes(found, asked, notes))
 

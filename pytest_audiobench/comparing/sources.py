@@ -19,6 +19,7 @@ from pytest_audiobench.report.run_files import RECORD
 from pytest_audiobench.runs.sides import Side
 
 LAST = "last"
+_RUN = "the run "
 _FORMS = "a baseline's FILE, a RUN's folder or name, last, or REF:PATH in git"
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 
@@ -51,7 +52,7 @@ class Baseline:
             return self.only
         if alias not in self.models:
             raise UsageError(
-                f"the baseline {self.source} has no model {alias!r}, it has {', '.join(sorted(self.models))}: choose "
+                f"{called(self.source)} has no model {alias!r}, it has {', '.join(sorted(self.models))}: choose "
                 f"one for all by {self.place}#ALIAS, or give the model one of these aliases (--ab-model ALIAS=…)"
             )
         return self.models[alias]
@@ -71,6 +72,11 @@ class Baseline:
             "run": any_.run,
             "limit": any_.limit,
         }
+
+
+def called(source: str) -> str:
+    """``the baseline main.json``, or ``the run main``."""
+    return source if source.startswith(_RUN) else f"the baseline {source}"
 
 
 def baseline_from(
@@ -128,7 +134,7 @@ def _of_file(content: bytes, source: str, place: str, name: str) -> Baseline:
 
 
 def _of_run(run: Run, texts: bool) -> Baseline:
-    source = f"the run {run.folder.name}"
+    source = f"{_RUN}{run.folder.name}"
     models = contents_of(run, source, texts)
     digest = hashlib.sha256((run.folder / RECORD).read_bytes()).hexdigest()
     return Baseline(source, str(run.folder), digest, models)
@@ -140,7 +146,7 @@ def _chosen(baseline: Baseline, alias: str) -> Baseline:
         return baseline
     if alias not in baseline.models:
         raise UsageError(
-            f"the baseline {baseline.source} has no model {alias!r}: it has {', '.join(sorted(baseline.models))}"
+            f"{called(baseline.source)} has no model {alias!r}: it has {', '.join(sorted(baseline.models))}"
         )
     return Baseline(
         f"{baseline.source} ({alias})",

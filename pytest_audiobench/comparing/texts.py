@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import Any
 
-from pytest_audiobench.comparing.cells import MARKS, amount, answers, drop, interval, layout, named, value, wrapped
+from pytest_audiobench.comparing.cells import (
+    LONGEST,
+    MARKS,
+    amount,
+    answers,
+    drop,
+    interval,
+    layout,
+    named,
+    value,
+    wrapped,
+)
 from pytest_audiobench.comparing.comparison import Comparison
 from pytest_audiobench.comparing.lines import Compared
 from pytest_audiobench.metrics.metric import Estimate
-from pytest_audiobench.report.escapes import csv_cell, escaped
+from pytest_audiobench.report.escapes import escaped
 from pytest_audiobench.report.figures import group_text
+from pytest_audiobench.report.tabular import bar, csv_text, json_text
 from pytest_audiobench.runs.record import RegressionRecord
 
 _HEAD = ("", "value", "interval", "drop", "interval", "flips", "pairs", "sees")
@@ -24,9 +33,9 @@ _MOST_SENTENCES = 40
 def text(one: Comparison, format_: str) -> str:
     """``one`` as table, markdown, csv or json."""
     if format_ == "json":
-        return json.dumps(_plain(one), indent=1, allow_nan=False) + "\n"
+        return json_text(_plain(one))
     if format_ == "csv":
-        return _csv(rows(one))
+        return csv_text(rows(one))
     return "\n".join(_markdown(one) if format_ == "markdown" else _table(one)) + "\n"
 
 
@@ -90,14 +99,6 @@ def _row(one: Comparison, line: Compared, at: int, held: RegressionRecord) -> di
 def _figures(prefix: str, own: Estimate) -> dict[str, Any]:
     value = None if own.value != own.value else own.value
     return {f"{prefix}value": value, f"{prefix}lower": own.lower, f"{prefix}upper": own.upper, f"{prefix}n": own.n}
-
-
-def _csv(found: Sequence[Mapping[str, Any]]) -> str:
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(found[0] if found else ())
-    writer.writerows([csv_cell(value) for value in row.values()] for row in found)
-    return out.getvalue()
 
 
 def _plain(one: Comparison) -> dict[str, Any]:
@@ -217,18 +218,17 @@ def _markdown(one: Comparison) -> Iterator[str]:
     for each in one.contenders:
         about = [each.model, each.spec, each.source]
         yield f"- **{each.letter}** {escaped(', '.join(filter(None, about)))}"
-    yield from (f"- **{escaped(line)}**" for line in one.heading)
+    yield from (f"- **{escaped(line, LONGEST)}**" for line in one.heading)
     yield f"- {escaped(_rules(one))}"
     yield ""
-    yield _bar(("eval", "metric", *_HEAD))
-    yield _bar((":--", ":--", ":--", *("--:",) * 7))
+    yield bar(("eval", "metric", *_HEAD))
+    yield bar((":--", ":--", ":--", *("--:",) * 7))
     for line in one.lines:
         yield from _markdown_rows(one, line)
     yield ""
-    yield from (f"- {mark} {escaped(sentence)}" for mark, sentence in _sentences(one))
+    yield from (f"- {mark} {escaped(sentence, LONGEST)}" for mark, sentence in _sentences(one))
     yield f"- {escaped(_counts(one))}"
-    yield from (f"- {escaped(line)}" for line in _conditions(one))
-    yield from (f"- {escaped(note)}" for note in one.notes)
+    yield from (f"- {escaped(line, LONGEST)}" for line in (*_conditions(one), *one.notes))
 
 
 def _markdown_rows(one: Comparison, line: Compared) -> Iterator[str]:
@@ -236,9 +236,5 @@ def _markdown_rows(one: Comparison, line: Compared) -> Iterator[str]:
     group = f" [{group_text(plan.group)}]" if plan.group else ""
     names = (plan.name, f"{plan.kind.name} by {plan.reading}{group}")
     for cells in _rows_of(one, line):
-        yield _bar((*map(escaped, names), *(escaped(cell.strip()) for cell in cells)))
+        yield bar((*map(escaped, names), *(escaped(cell.strip()) for cell in cells)))
         names = ("", "")
-
-
-def _bar(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cells)} |"

@@ -1,14 +1,14 @@
 """``audiobench track``: one model's runs in order, a curve for each line, and where it dropped.
 
-Each run is held against the one before it, and the last against the best. The best was chosen by looking at all of
-them, so the level is divided as if the last had been held against each: a curve of k runs counts k - 1 and k - 2 tests.
+Each run of a curve is held against the one before it, and the last against the best. The best was chosen by looking at
+all of them, so the level is divided as if the last had been held against each: a curve of k runs counts k - 1 and k - 2
+tests. A run that lacks the eval is no run of its curve.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import NamedTuple
 
 from pytest_audiobench.comparing.alike import alike
@@ -20,6 +20,8 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.gate.regression import Terms
 from pytest_audiobench.metrics.metric import Direction, Estimate
 from pytest_audiobench.runs.record import RegressionRecord
+
+_NAMED = 5
 
 
 class Key(NamedTuple):
@@ -35,8 +37,8 @@ class Key(NamedTuple):
 @dataclass
 class Curve:
     """A number over a track. ``values`` and ``drops`` are by point, None where a run lacks it; a drop is that against
-    the run before. ``best`` and ``last`` are places in the track; ``since_best`` is what became of the last held
-    against the best, None where these are one. ``answered`` are the shares of samples by point.
+    the run before it that has it. ``best`` and ``last`` are places in the track; ``since_best`` is what became of the
+    last held against the best, None where these are one. ``answered`` are the shares of samples by point.
     """
 
     key: Key
@@ -49,6 +51,10 @@ class Curve:
     since_best: RegressionRecord | None = None
     answered: dict[int, float | None] = field(default_factory=dict)
     signature: str = ""
+
+    def before(self, at: int) -> int | None:
+        """The place of the run that the one at ``at`` is held against; None for the first of the curve."""
+        return next((place for place in reversed(range(at)) if self.values[place] is not None), None)
 
 
 @dataclass(frozen=True)
@@ -78,28 +84,33 @@ class Wanted(NamedTuple):
 def track(model: str, points: Sequence[Point], wanted: Wanted, notes: Sequence[str] = ()) -> Track:
     """The curves of ``points``, which are in order.
 
-    Raises UsageError where two neighbours were not asked the same, and for choices that fit nothing.
+    Raises UsageError where two runs that are held against each other were not asked the same, and for choices that fit
+    nothing.
     """
     read = reader(wanted.evals)
     listed = [_plan(read(point), wanted) for point in points]
     changing = _changing(listed)
     told = [*notes, *(f"{suite} is not pooled: its evals are not the same in all runs" for suite in sorted(changing))]
+    told += _without(points, listed)
     keys = [{key for key in own if not (key.is_pooled and key.suite in changing)} for own in listed]
     in_order = [key for key in dict.fromkeys(key for own in listed for key in own) if any(key in one for one in keys)]
-    terms = Terms(wanted.alpha, max(1, sum(_tests([key in own for own in keys]) for key in in_order)))
+    terms = Terms(wanted.alpha, max(1, sum(_tests(sum(key in own for own in keys)) for key in in_order)))
     curves = {key: Curve(key, "", "higher", [None] * len(points), [None] * len(points)) for key in in_order}
     tests = _Tests(wanted, terms)
-    before: Contender | None = None
+    before: dict[Key, int] = {}
     for at, here in enumerate(map(read, points)):
         _add(curves, at, here, wanted)
-        for key, found in tests.held(before, here).items() if before else ():
-            if key in curves:
-                curves[key].drops[at] = found
-        before = here
+        own_keys = [key for key in in_order if key in keys[at]]
+        for place in sorted({before[key] for key in own_keys if key in before}, reverse=True):
+            found = tests.held(read(points[place]), here)
+            for key in own_keys:
+                if before.get(key) == place:
+                    curves[key].drops[at] = found.get(key)
+        before |= dict.fromkeys(own_keys, at)
     for (best, last), own in _apart(list(curves.values())).items():
-        for key, found in tests.held(read(points[best]), read(points[last])).items():
-            if key in own:
-                own[key].since_best = found
+        found = tests.held(read(points[best]), read(points[last]))
+        for key, curve in own.items():
+            curve.since_best = found.get(key)
     return Track(model, points, list(curves.values()), wanted.alpha, wanted.max_drop, terms.lines, told)
 
 
@@ -128,9 +139,20 @@ def _changing(listed: Sequence[dict[Key, tuple[str, ...]]]) -> set[str]:
     return {suite for suite, sets in found.items() if len(sets) > 1 and suite in pooled}
 
 
-def _tests(there: Sequence[bool]) -> int:
-    neighbours = sum(one and other for one, other in pairwise(there))
-    return neighbours + max(0, sum(there) - 2)
+def _without(points: Sequence[Point], listed: Sequence[dict[Key, tuple[str, ...]]]) -> list[str]:
+    """Names the evals that runs lack which others have."""
+    evals = [{key.name: None for key in own if not key.is_pooled} for own in listed]
+    all_ = dict.fromkeys(name for own in evals for name in own)
+    lacking = [(point, [name for name in all_ if name not in own]) for point, own in zip(points, evals, strict=True)]
+    return [
+        f"{point.label} has no {', '.join(names[:_NAMED])}{', …' * (len(names) > _NAMED)}"
+        for point, names in lacking
+        if names
+    ]
+
+
+def _tests(runs: int) -> int:
+    return max(0, runs - 1) + max(0, runs - 2)
 
 
 class _Tests(NamedTuple):
@@ -172,7 +194,7 @@ def _apart(curves: Sequence[Curve]) -> dict[tuple[int, int], dict[Key, Curve]]:
         if known:
             # Of equals the earliest is the best: nothing was gained after it.
             curve.best, curve.last = max(known, key=lambda at: (sign * known[at], -at)), max(known)
-        if curve.best == curve.last - 1:
+        if curve.best == curve.before(curve.last):
             curve.since_best = curve.drops[curve.last]
         elif curve.best != curve.last:
             apart.setdefault((curve.best, curve.last), {})[curve.key] = curve

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
-from pytest_audiobench.comparing.cells import MARKS, answers, drop, interval, layout, named, value, wrapped
+from pytest_audiobench.comparing.cells import LONGEST, MARKS, answers, drop, interval, layout, named, value, wrapped
 from pytest_audiobench.comparing.track import Curve, Track
 from pytest_audiobench.metrics.metric import Estimate
-from pytest_audiobench.report.escapes import csv_cell, escaped
+from pytest_audiobench.report.escapes import escaped
+from pytest_audiobench.report.tabular import bar, csv_text, json_text
 from pytest_audiobench.runs.record import RegressionRecord
 
 _HEAD = ("", "value", "interval", "drop", "interval", "flips", "pairs")
@@ -21,9 +19,9 @@ _INTERVALS = (2, 4)
 def text(one: Track, format_: str) -> str:
     """``one`` as table, markdown, csv or json."""
     if format_ == "json":
-        return json.dumps(_plain(one), indent=1, allow_nan=False) + "\n"
+        return json_text(_plain(one))
     if format_ == "csv":
-        return _csv(rows(one))
+        return csv_text(rows(one))
     return "\n".join(_markdown(one) if format_ == "markdown" else _table(one)) + "\n"
 
 
@@ -81,14 +79,6 @@ def _held(prefix: str, held: RegressionRecord | None) -> dict[str, Any]:
     return {f"{prefix}{name}": own for name, own in told.items()}
 
 
-def _csv(found: Sequence[dict[str, Any]]) -> str:
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(found[0] if found else ())
-    writer.writerows([csv_cell(own) for own in row.values()] for row in found)
-    return out.getvalue()
-
-
 def _plain(one: Track) -> dict[str, Any]:
     return {
         "model": one.model,
@@ -123,9 +113,9 @@ def sentences(one: Track) -> list[tuple[str, str]]:
     for curve in one.curves:
         for at, held in enumerate(curve.drops):
             if held is not None and held.status in ("regressed", "not_comparable"):
-                between = f"{one.points[at].label} after {one.points[at - 1].label}"
+                between = f"{one.points[at].label} after {one.points[curve.before(at) or 0].label}"
                 told.append((held.status, f"{name(curve)}, {between}: {held.detail}"))
-        if curve.since_best is not None and curve.best < curve.last - 1:
+        if curve.since_best is not None and curve.best != curve.before(curve.last):
             between = f"last ({one.points[curve.last].label}) against best ({one.points[curve.best].label})"
             told.append((curve.since_best.status, f"{name(curve)}, {between}: {curve.since_best.detail}"))
     return told
@@ -203,10 +193,9 @@ def _markdown(one: Track) -> Iterator[str]:
     for curve in one.curves:
         names: tuple[str, str] = (curve.key.name, f"{named(curve.key.metric, curve.unit)} by {curve.key.reading}")
         for cells in _cells(one, curve):
-            yield f"| {' | '.join(map(escaped, (*names, *(cell.strip() for cell in cells))))} |"
+            yield bar(map(escaped, (*names, *(cell.strip() for cell in cells))))
             names = ("", "")
     yield ""
-    yield from (f"- {MARKS[status]} {escaped(sentence)}" for status, sentence in sentences(one))
+    yield from (f"- {MARKS[status]} {escaped(sentence, LONGEST)}" for status, sentence in sentences(one))
     yield f"- {escaped(summary(one))}"
-    yield from (f"- {escaped(line)}" for line in conditions(one))
-    yield from (f"- {escaped(note)}" for note in one.notes)
+    yield from (f"- {escaped(line, LONGEST)}" for line in (*conditions(one), *one.notes))

@@ -51,6 +51,12 @@ class Rule:
         return f"{self.file}, [[threshold]] number {self.index}"
 
     @property
+    def about_drops(self) -> tuple[str, ...]:
+        """The regression lines that the rule declares, as it writes them."""
+        headline = () if self.max_drop in (None, NO_MARGIN) else (f"max_drop = {self.max_drop}",)
+        return (*(one.text for one in self.drops), *headline)
+
+    @property
     def test(self) -> str:
         """The pattern for the test alone: an evaluation that a test names itself is called ``test:name``."""
         return self.eval.partition(":")[0]
@@ -97,11 +103,7 @@ class Rules:
 
     def about_drops(self) -> list[str]:
         """One line for each rule that only a baseline can check, with what it declares."""
-        return [
-            f"{rule.place}: {', '.join([*(one.text for one in rule.drops), *(_max_drop_text(rule))])}"
-            for rule in self.rules
-            if rule.drops or rule.max_drop is not None
-        ]
+        return [f"{rule.place}: {', '.join(rule.about_drops)}" for rule in self.rules if rule.about_drops]
 
     def cautions(self) -> list[str]:
         """One line for each requirement that is legitimate but unusual, such as one in the lenient direction."""
@@ -202,10 +204,6 @@ def _max_drop(entry: Mapping[str, object], place: str) -> str | None:
         except UsageError as error:
             raise UsageError(f"{place}: max_drop: {error}") from None
     return str(text)
-
-
-def _max_drop_text(rule: Rule) -> list[str]:
-    return [] if rule.max_drop is None else [f"max_drop = {rule.max_drop}"]
 
 
 def _pattern(entry: Mapping[str, object], key: str, place: str) -> str:

@@ -31,10 +31,27 @@ def read_margin(text: str) -> tuple[float, bool]:
 
 
 def margin_of(text: str, kind: MetricKind) -> float:
-    """The margin in the unit of ``kind``. Raises UsageError where it has no such margin."""
+    """The margin in the unit of ``kind``. Raises UsageError where it has no such margin, or none could be missed."""
     number, in_points = read_margin(text)
-    if not in_points:
-        return number
+    margin = _in_points(number, kind) if in_points else number
+    if margin >= (most := _largest_drop(kind)):
+        # Above all, a 1 that was meant as a point would be a hundred of them.
+        meant = f": write {number:g}pp for {number:g} points of a hundred" if not in_points and number < 100.0 else ""
+        raise UsageError(
+            f"a margin of {text.strip()} is all that {kind.name} can drop by ({most:g}), so that nothing could miss it"
+            f"{meant}"
+        )
+    return margin
+
+
+def _largest_drop(kind: MetricKind) -> float:
+    if kind.unit in FRACTIONS:
+        return 1.0
+    least, most = RANGES.get(kind.unit, (-math.inf, math.inf))
+    return most - least
+
+
+def _in_points(number: float, kind: MetricKind) -> float:
     hundredth = point(kind)
     if hundredth is None:
         raise UsageError(

@@ -33,9 +33,10 @@ class Pairs:
         return lost / (lost + len(self.rows)) if lost else 0.0
 
 
-def paired(baseline: Side, here: Side, reading: str) -> Pairs:
+def paired(baseline: Side, here: Side, reading: str, scored: bool = True) -> Pairs:
     """The pairs of ``baseline`` and ``here`` by sample id and epoch, as ``reading`` read them.
 
+    ``scored`` leaves out what the reading gives no score on either side; a share of all samples needs those too.
     Audio and prompts are compared where both sides know them. Where this run was limited, what it did not take is
     ``not_run``; where the baseline was, what only this run has is left out of the pairs and not counted.
     """
@@ -45,6 +46,8 @@ def paired(baseline: Side, here: Side, reading: str) -> Pairs:
     for row in here.rows:
         other = before.pop(row.identity, None)
         reason = _differs(other, row, reading)
+        if reason == SKIPPED and not scored:
+            reason = None
         if reason is None and other is not None:
             rows.append((other, row))
         elif not (reason == ONLY_HERE and baseline.limited):

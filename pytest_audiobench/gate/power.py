@@ -12,6 +12,7 @@ import numpy as np
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.gate.margins import margin_of, point
 from pytest_audiobench.gate.pairing import paired
+from pytest_audiobench.gate.regression import unlike
 from pytest_audiobench.metrics.drops import drop_of, moved
 from pytest_audiobench.metrics.estimates import value_of
 from pytest_audiobench.metrics.metric import MetricKind, Statistics
@@ -20,10 +21,12 @@ from pytest_audiobench.metrics.units import FRACTIONS, RANGES
 from pytest_audiobench.runs.sides import Side
 from pytest_audiobench.stats.drops import Question
 from pytest_audiobench.stats.intervals import Floats, standard_error
+from pytest_audiobench.stats.mcnemar import EXACT_DIFFERING
 from pytest_audiobench.stats.power import (
     fewest,
     flips_detectable,
     flips_needed,
+    flips_power,
     t_detectable,
     t_power,
     two_shares_needed,
@@ -92,7 +95,8 @@ class _Samples(NamedTuple):
 def power_of(side: Side, against: Side | None, asked: Asked) -> Power:
     """What the gate can see of ``side``'s eval; ``against`` is another run of it, in which flips are counted.
 
-    Raises UsageError for a metric that the headline does not measure, and for a drop or a margin that it cannot have.
+    Raises UsageError for a metric that the headline does not measure, for a drop or a margin that it cannot have, and
+    for an ``against`` that was asked otherwise.
     """
     names = side.metrics.get(side.headline, ())
     name = asked.metric or next(iter(names), "")
@@ -103,8 +107,9 @@ def power_of(side: Side, against: Side | None, asked: Asked) -> Power:
     margin = margin_of(asked.margin, kind) if point(kind) is not None or "pp" not in asked.margin else 0.0
     samples = _samples(side, against, kind, asked)
     question = Question(margin, asked.alpha, asked.alpha / asked.lines, asked.power)
-    detectable, needed, why = _found(kind, samples, drop, question)
     before = value_of(kind, samples.own)
+    impossible = _impossible(kind, before, drop, margin)
+    detectable, needed, why = _found(kind, samples, drop, question, impossible)
     return Power(
         eval=side.eval,
         model=side.model,
@@ -123,36 +128,48 @@ def power_of(side: Side, against: Side | None, asked: Asked) -> Power:
     )
 
 
+def _impossible(kind: MetricKind, before: float, drop: float, margin: float) -> str:
+    """Why no number of samples shows a drop, where none does."""
+    if drop <= margin:
+        return "the drop is within the margin: no number of samples shows it"
+    least, _ = RANGES.get(kind.unit, (-math.inf, math.inf))
+    if kind.direction == "higher" and before - drop < least:
+        return f"it is at {before:.3g}, so it cannot drop by so much"
+    return ""
+
+
 def _found(
-    kind: MetricKind, samples: _Samples, drop: float, question: Question
+    kind: MetricKind, samples: _Samples, drop: float, question: Question, impossible: str
 ) -> tuple[float | None, int | None, str]:
     """The detectable drop, the samples that ``drop`` needs, and why one is not there."""
     n = len(samples.own)
-    within = "" if drop > question.margin else "the drop is within the margin: no number of samples shows it"
     if n < 2:
         return None, None, "fewer than 2 samples"
     if samples.clusters is None and samples.flips is not None and _are_answers(kind, samples.own):
         seen = flips_detectable(n, samples.flips, question)
-        needed = None if within else flips_needed(drop, samples.flips, question)
+        needed = None if impossible else flips_needed(drop, samples.flips, question)
     else:
         spread = _spread(kind, samples)
         if isinstance(spread, str):
             return None, None, spread
         seen = spread.detectable(question)
-        needed = None if within else spread.needed(drop, question)
-    return seen, needed, within or ("" if seen is not None else "too few samples to call any drop a regression")
+        needed = None if impossible else spread.needed(drop, question)
+    too_few = seen is None and needed is not None
+    return seen, needed, impossible or "too few samples to call any drop a regression" * too_few
 
 
 class _Spread(NamedTuple):
     """What varies in the differences of ``n`` pairs in ``units``: the variance of their mean, of flips alone.
 
     A drop adds its own: it is taken to come from samples that lose all they can, ``span`` each, ``design`` times as
-    uneven as clusters make it.
+    uneven as clusters make it. So few differ, those and a share ``flips``, and what the test knows of the spread it
+    knows of these alone.
     """
 
     variance: float
     span: float
     design: float
+    flips: float
     n: int
     units: int
 
@@ -180,7 +197,17 @@ class _Spread(NamedTuple):
         return None if units is None else math.ceil(units * self.n / self.units)
 
     def _seen(self, drop: float, units: int, question: Question) -> bool:
-        return t_power(self.effect(drop, question.margin), units, question.level, sides=1) >= question.power
+        own = min(1.0, self.flips + drop / self.span) if math.isfinite(self.span) else 1.0
+        differing = 1.0 - (1.0 - own) ** (self.n / self.units)
+        # The spread of squares in which a share of all is 1 and the rest 0: the gate's own degrees (stats/paired.py).
+        degrees = min(units - 1.0, 2.0 * units / (1.0 / differing - 1.0)) if differing < 1.0 else units - 1.0
+        effect = self.effect(drop, question.margin)
+        if t_power(effect, units, question.level, sides=1, degrees=max(1, int(degrees))) < question.power:
+            return False
+        if differing * units >= EXACT_DIFFERING:
+            return True
+        shares = question._replace(margin=question.margin / self.span)
+        return flips_power(units, drop / self.span, self.flips, shares) >= question.power
 
 
 def _spread(kind: MetricKind, samples: _Samples) -> _Spread | str:
@@ -200,7 +227,7 @@ def _spread(kind: MetricKind, samples: _Samples) -> _Spread | str:
         # A flip turns a right or wrong answer; of other scores it is taken to draw another sample's.
         each = 1.0 if _are_answers(kind, samples.own) else 2.0 * float(residuals.var())
         variance = samples.flips * each * design / n
-    return _Spread(variance, most - least, design, n, units)
+    return _Spread(variance, most - least, design, samples.flips or 0.0, n, units)
 
 
 def _samples(side: Side, against: Side | None, kind: MetricKind, asked: Asked) -> _Samples:
@@ -214,6 +241,8 @@ def _samples(side: Side, against: Side | None, kind: MetricKind, asked: Asked) -
         if side.noise is not None:
             return _Samples(own, clusters, 1.0 - float(side.noise["same_answers"]), "the model's noise floor", None)
         return _Samples(own, clusters, ASSUMED_FLIPS, "assumed", None)
+    if (reason := unlike(side, against, reading)) is not None:
+        raise UsageError(f"{side.eval} cannot be held against {against.source} to count what differs: {reason}")
     pairs = paired(side, against, reading).rows
     if not pairs:
         raise UsageError(f"{side.eval}: the run it is held against shares no sample with it")

@@ -22,7 +22,7 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.gate.lines import Line as Line
 from pytest_audiobench.gate.lines import Terms as Terms
 from pytest_audiobench.gate.margins import margin_of
-from pytest_audiobench.gate.pairing import Pairs, paired
+from pytest_audiobench.gate.pairing import ERRORS, Pairs, paired
 from pytest_audiobench.gate.sentences import noise_text, pairs_text, sentence
 from pytest_audiobench.metrics.drops import drop_of, moved
 from pytest_audiobench.metrics.estimates import value_of
@@ -30,7 +30,7 @@ from pytest_audiobench.metrics.metric import MetricKind, Statistics
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.runs.record import RegressionRecord, RegressionStatus
 from pytest_audiobench.runs.scoring import SHARES, WITHOUT
-from pytest_audiobench.runs.sides import Side, SideRow
+from pytest_audiobench.runs.sides import Side, SideRow, statistics_of
 from pytest_audiobench.stats.drops import Drop, Question, no_drop
 
 
@@ -45,7 +45,7 @@ def held_against(baseline: Side | None, here: Side, line: Line, terms: Terms) ->
         return held.without("inconclusive", f"the baseline has no eval {here.eval}: nothing says whether it dropped")
     if (reason := unlike(baseline, here, held.reading)) is not None:
         return held.without("not_comparable", reason)
-    pairs = paired(*_within(baseline, here, held.group), held.reading)
+    pairs = held.pairs(baseline, here)
     if (reason := held.unpaired(pairs)) is not None:
         return held.without("not_comparable", reason, pairs)
     if _same(baseline, here):
@@ -62,7 +62,7 @@ def not_comparable(baseline: Side, here: Side, line: Line, terms: Terms) -> Regr
     held = _Held.of(here, line, terms)
     reason, pairs = unlike(baseline, here, held.reading), None
     if reason is None and not held.group:
-        pairs = paired(baseline, here, held.reading)
+        pairs = held.pairs(baseline, here)
         reason = held.unpaired(pairs)
     return None if reason is None else held.without("not_comparable", reason, pairs)
 
@@ -94,8 +94,17 @@ class _Held:
         name = line.metric or own[0]
         if name not in (*own, *SHARES):
             raise UsageError(f"{here.eval} does not measure {name} by {reading}; it measures {', '.join(own)}")
+        if name == ERRORS:
+            raise UsageError(
+                f"{here.eval}: errors are the instrument's, and no pair holds a sample that could not be asked: limit "
+                "them by --ab-max-errors, and hold another metric against the baseline"
+            )
         kind = metric_kind(name)
         return cls(kind, reading, group, margin_of(line.margin, kind), terms)
+
+    def pairs(self, baseline: Side, here: Side) -> Pairs:
+        """The pairs of the group. What the reading leaves out of its score still counts in the shares of answers."""
+        return paired(*_within(baseline, here, self.group), self.reading, scored=self.kind.name not in SHARES)
 
     def without(self, status: RegressionStatus, why: str, pairs: Pairs | None = None) -> RegressionRecord:
         """The record of a line that no test was made for."""
@@ -107,7 +116,11 @@ class _Held:
         if pairs.mismatched > most:
             share = f"{100.0 * pairs.mismatched:.1f} % of the samples are in no pair, more than the allowed"
             return f"{share} {100.0 * most:g} %: {pairs_text(pairs)}"
-        return None if pairs.rows else f"the two sides have no sample in common{_of_group(self.group)}"
+        if pairs.rows:
+            return None
+        if pairs.left_out:
+            return f"no sample has a score on both sides{_of_group(self.group)}: {pairs_text(pairs)}"
+        return f"the two sides have no sample in common{_of_group(self.group)}"
 
     def unchanged(self, pairs: Pairs) -> RegressionRecord:
         """The record of a line on answers that are the baseline's own."""
@@ -141,10 +154,7 @@ class _Held:
         return replace(record, detail=sentence(record) + noise)
 
     def _statistics(self, row: SideRow) -> Statistics:
-        if self.kind.name in SHARES:
-            status = row.statuses[self.reading]
-            return {status: 1.0, "skipped": float(row.scores[self.reading] is None), **dict.fromkeys(row.failures, 1.0)}
-        found = row.scores[self.reading]
+        found = statistics_of(row, self.reading, self.kind.name)
         assert found is not None
         return found
 

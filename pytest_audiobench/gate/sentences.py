@@ -50,20 +50,21 @@ def amount(record: RegressionRecord, value: float | None) -> str:
 def pairs_text(pairs: Pairs) -> str:
     """Which samples are in no pair, by reason, with the first names of each; nothing where all are."""
     return "; ".join(
-        f"{count} {_REASONS[reason]} ({', '.join(pairs.examples[reason])}"
+        f"{count} {REASONS[reason]} ({', '.join(pairs.examples[reason])}"
         f"{', …' if count > len(pairs.examples[reason]) else ''})"
         for reason, count in pairs.left_out.items()
     )
 
 
-_REASONS = {
+REASONS = {
     ONLY_HERE: "are not in the baseline",
     ONLY_IN_BASELINE: "are in the baseline only",
     AUDIO: "have other audio than in the baseline",
     PROMPT: "were asked with another prompt than in the baseline",
-    ERRORS: "could not be asked on one side",
-    SKIPPED: "are left out by the protocol on one side",
+    ERRORS: "could not be asked on one side or both",
+    SKIPPED: "are left out by the protocol on one side or both",
 }
+"""Why samples are in no pair."""
 
 
 def noise_text(*noises: Mapping[str, Any] | None) -> str:

@@ -88,6 +88,11 @@ def parse_threshold(text: str) -> Threshold | Line:
     except UsageError as error:
         raise UsageError(f"the threshold {text[:80]!r} names what is not measured: {error}") from None
     if isinstance(parts, ParsedDrop):
+        if parts.metric == "errors":
+            raise UsageError(
+                f"the threshold {text[:80]!r} would hold nothing, for samples whose asking failed are in no pair: "
+                "bound them by errors <= 0"
+            )
         try:
             margin_of(parts.margin, kind)
         except UsageError as error:

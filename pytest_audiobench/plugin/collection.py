@@ -16,6 +16,7 @@ from pytest_audiobench.errors import FatalError, UsageError
 from pytest_audiobench.plugin import progress, served, worker
 from pytest_audiobench.plugin.controller import Controller, Expected
 from pytest_audiobench.plugin.declarative import DECLARED, DECLARED_LINES
+from pytest_audiobench.plugin.edge import harmless
 from pytest_audiobench.plugin.items import EvalItem, name_evals
 from pytest_audiobench.plugin.keys import CONTROLLER, ITEM, SESSION
 from pytest_audiobench.plugin.options import read_options
@@ -72,10 +73,10 @@ def check(session: pytest.Session, config: pytest.Config, items: list[pytest.Ite
 
 def _refuse(config: pytest.Config, items: list[pytest.Item], error: Exception) -> None:
     if worker.run_of(config) is None:
-        raise pytest.UsageError(str(error)) from error
+        raise pytest.UsageError(harmless(str(error))) from error
     place = RunPlace(read_options(config).reports, str(worker.run_of(config)))
     place.open()
-    place.announce(process_name(config), {"usage_error": str(error)})
+    place.announce(process_name(config), {"usage_error": harmless(str(error))})
     items[:] = []
 
 
@@ -94,7 +95,7 @@ def finish(session: pytest.Session) -> None:
     if ours.gate is None:
         left_out += [f"{text}, for there is no --ab-baseline" for text in ours.rules.about_drops()]
     else:
-        ours.gate.lines = sum(one.lines for one in expected)
+        ours.gate.lines = sum(ours.gate.counted(one.lines) for one in expected)
         baseline = {**ours.gate.baseline.entry(), "lines": ours.gate.lines}
         try:
             cautions += ours.gate.notes([one.eval for one in expected], ours.collected, _whole(config))
@@ -124,7 +125,7 @@ def _expected(ours: EvalSession, item: pytest.Item) -> Expected:
     declared = sum(len(rule.require) for rule in ours.rules.for_test(one.eval, alias))
     function = getattr(item, "function", None)
     own, own_lines = getattr(function, DECLARED, 0), getattr(function, DECLARED_LINES, 0)
-    lines = ours.gate.counted(one.eval, alias, own_lines) if ours.gate else 0
+    lines = ours.gate.declared(one.eval, alias, own_lines) if ours.gate else 0
     return Expected(one.number, one.nodeid, one.eval, one.suite, alias, declared + own - own_lines, lines)
 
 

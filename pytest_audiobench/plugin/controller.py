@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Expected(NamedTuple):
-    """An eval that was chosen to run; how many thresholds are declared for it, and regression lines counted."""
+    """An eval that was chosen to run; how many thresholds and regression lines are declared for it."""
 
     number: int
     nodeid: str
@@ -43,6 +43,9 @@ class Controller:
         self.left_out: list[str] = []
         self.cautions: list[str] = []
         self.outcomes: dict[str, str] = {}
+        self.measured: set[str] = set()
+        """The node ids of tests that measured something, also of those that skipped themselves afterwards."""
+        self.xfailed: dict[str, None] = {}
         self.messages: dict[str, str] = {}
         self.located: dict[str, tuple[str, int | None]] = {}
         self.required: dict[str, int] = {}
@@ -110,8 +113,12 @@ class Controller:
 
     @property
     def all_skipped(self) -> bool:
-        """Whether evals were to run and every single one was skipped."""
-        return bool(self.expected) and all(self.outcomes.get(nodeid) == "skipped" for nodeid in self.expected)
+        """Whether evals were to run and every single one was skipped before it measured anything."""
+        return bool(self.expected) and all(map(self._skipped, self.expected))
+
+    def _skipped(self, nodeid: str) -> bool:
+        left_out = self.outcomes.get(nodeid) == "skipped" or nodeid in self.xfailed
+        return left_out and nodeid not in self.measured
 
     @property
     def gated(self) -> bool:
@@ -122,7 +129,7 @@ class Controller:
     @property
     def unchecked(self) -> list[str]:
         """The declared thresholds that no result was held to: no chosen eval matches, or it was skipped."""
-        skipped = [one for one in self.expected.values() if self.outcomes.get(one.nodeid) == "skipped"]
+        skipped = [one for nodeid, one in self.expected.items() if self._skipped(nodeid)]
         declared = [("threshold(s)", one.thresholds, one) for one in skipped]
         declared += [("regression line(s)", one.lines, one) for one in skipped]
         return [f"not checked: {line}" for line in self.left_out] + [
@@ -130,6 +137,12 @@ class Controller:
             for what, count, one in declared
             if count
         ]
+
+    @property
+    def excused(self) -> list[str]:
+        """The measured evals that failed as their tests expect, which pytest's exit code takes for no failure."""
+        names = [self.expected[nodeid].eval for nodeid in self.xfailed if nodeid in self.measured]
+        return [f"failed as expected (xfail), which the exit code does not show: {', '.join(names)}"] * bool(names)
 
     def watch(self, line: WorkersLine) -> None:
         self._line = line
@@ -145,6 +158,8 @@ class Controller:
         if report.when == "setup" and report.passed:
             return
         outcome = "passed" if hasattr(report, "wasxfail") else report.outcome
+        if report.skipped and hasattr(report, "wasxfail"):
+            self.xfailed[report.nodeid] = None
         self.outcomes[report.nodeid] = "failed" if "failed" in (self.outcomes.get(report.nodeid), outcome) else outcome
         if not report.passed:
             self.messages.setdefault(report.nodeid, _told(report))
@@ -202,9 +217,12 @@ def _of_instrument(report: pytest.TestReport) -> bool:
 
 
 def _told(report: pytest.TestReport) -> str:
-    """A report's reason in one line: a skip's own words, else the last line of what went wrong."""
+    """A report's reason in one line: a skip's own words, else the error's, else the last line of what went wrong."""
     if isinstance(report.longrepr, tuple):
         return str(report.longrepr[2]).removeprefix("Skipped: ")
+    crash = getattr(report.longrepr, "reprcrash", None)
+    if crash is not None and crash.message.strip():
+        return str(crash.message.strip().splitlines()[0])
     lines = [line for line in str(report.longrepr or "").splitlines() if line.strip()]
     return lines[-1].strip() if lines else report.outcome
 
@@ -237,8 +255,10 @@ def node_collected(config: pytest.Config) -> None:
             controller.place.discard()
             raise pytest.UsageError(told["usage_error"])
         if controller.baseline and told["baseline"]["digest"] != controller.baseline["digest"]:
+            from pytest_audiobench.comparing.sources import called
+
             raise pytest.UsageError(
-                f"the baseline {controller.baseline['source']} changed while the run went on, so that its workers hold "
+                f"{called(controller.baseline['source'])} changed while the run went on, so that its workers hold "
                 "their evals against different ones: run again"
             )
         controller.expect(

@@ -10,13 +10,22 @@ import pytest
 from pytest_audiobench.errors import AudiobenchError, CannotDo, NotHere, UsageError
 
 
+def harmless(text: str) -> str:
+    """``text`` for pytest to print: what comes from data moves no cursor, and gives a CI's runner no command."""
+    # Late, for workers of suites without evals import this module too.
+    from pytest_audiobench.report.figures import printable
+    from pytest_audiobench.report.github import no_command
+
+    return "\n".join(no_command(printable(line)) for line in text.split("\n"))
+
+
 @contextmanager
 def user_errors() -> Iterator[None]:
     """Before the run: a user's mistake ends it with exit code 4."""
     try:
         yield
     except UsageError as error:
-        raise pytest.UsageError(str(error)) from error
+        raise pytest.UsageError(harmless(str(error))) from error
 
 
 @contextmanager
@@ -26,9 +35,9 @@ def test_errors() -> Iterator[None]:
     try:
         yield
     except (NotHere, CannotDo) as error:
-        skipped = str(error)
+        skipped = harmless(str(error))
     except AudiobenchError as error:
-        failed = str(error)
+        failed = harmless(str(error))
     # Raised out here and from nothing, so that pytest does not print our own error as the cause of its own.
     if skipped:
         raise pytest.skip.Exception(skipped, _use_item_location=True) from None

@@ -9,12 +9,13 @@ from typing import Any, Literal
 import pytest
 
 from pytest_audiobench.datasets.dataset import Dataset
-from pytest_audiobench.errors import NotComparable, UsageError
+from pytest_audiobench.errors import InstrumentGone, NotComparable, UsageError
 from pytest_audiobench.gate.thresholds import parse_threshold
 from pytest_audiobench.metrics.sanitise import number
 from pytest_audiobench.metrics.value import Metric
 from pytest_audiobench.models.model import Hearing
-from pytest_audiobench.plugin.edge import test_errors
+from pytest_audiobench.plugin.checks import asking_failed
+from pytest_audiobench.plugin.edge import harmless, test_errors
 from pytest_audiobench.plugin.items import EvalItem
 from pytest_audiobench.plugin.keys import INSTRUMENT, REQUIRED
 from pytest_audiobench.plugin.presence import present_judges, present_model
@@ -49,8 +50,8 @@ class Evaluator:
         self._duties = Duties(session, item, named.eval, handle)
         self._settled = False
         self.beyond_tables: list[str] = []
-        self.refused = ""
-        """Why an evaluation was refused before anything was asked, if one was."""
+        self.unmeasured = ""
+        """Why an evaluation measured nothing, where that says nothing of the model: refused, or its process died."""
 
     @property
     def model(self) -> Handle:
@@ -123,10 +124,11 @@ class Evaluator:
     def _evaluate(self, dataset: Dataset, protocol: Protocol, item: Item) -> Result:
         try:
             evaluation = evaluate(self._session.bench, self._handle, item, dataset, protocol)
-        except NotComparable as error:
-            self.refused = str(error)
-            self._refused.append(self._duties.refusal(item, dataset, protocol))
-            self._session.place.open()
+        except (NotComparable, InstrumentGone) as error:
+            self.unmeasured = self.unmeasured or harmless(str(error))
+            if isinstance(error, NotComparable):
+                self._refused.append(self._duties.refusal(item, dataset, protocol))
+                self._session.place.open()
             raise
         self._present()
         present_judges(self._session.place, (self._session.judges[one] for one in evaluation.result.record.judges))
@@ -214,11 +216,18 @@ class Evaluator:
     def settle(self) -> list[Wrong]:
         """Check everything declared for this eval; what is wrong with it. Called when the body has returned."""
         self._settled = True
+        unmeasured = [Wrong(self.unmeasured, instrument=True)] if self.unmeasured else []
         if not self.results:
             nothing = f"{self._named.eval} asked for `evaluate` and evaluated nothing: call it, or skip the test"
-            return [] if self.refused else [Wrong(nothing)]
-        wrong, self.beyond_tables = self._duties.settle(self._evaluations, self._refused)
-        return wrong + [Wrong(text) for text in self.beyond_tables]
+            return unmeasured or [Wrong(nothing)]
+        wrong, beyond = self._duties.settle(self._evaluations, self._refused)
+        self.beyond_tables = [*beyond, *(one.text for one in unmeasured)]
+        return [*wrong, *(Wrong(text) for text in beyond), *unmeasured]
+
+    @property
+    def unasked(self) -> bool:
+        """Whether too much of the asking failed for a result to say anything of the model."""
+        return any(asking_failed(result, self._session.options.max_errors) for result in self.results)
 
     def _check_open(self, what: str) -> None:
         if self._settled:

@@ -36,10 +36,12 @@ def finish(session: pytest.Session, controller: Controller) -> None:
         return
     # Under xdist nothing was collected here; pooled figures need the metrics that a conftest.py registers.
     _ = session_of(session.config).registration
-    notes = [*controller.unchecked, *controller.cautions]
+    controller.measured = {part.item["nodeid"] for part in whole_parts(controller.place.parts) if part.item["readings"]}
+    notes = [*controller.unchecked, *controller.excused, *controller.cautions]
     if stopped and controller.lost:
         unheld = ", nor held against the baseline" if controller.baseline is not None else ""
-        notes.append(f"stopped early: {len(controller.lost)} evals were not run{unheld}")
+        count = len(controller.lost)
+        notes.append(f"stopped early: {count} eval{'s were' if count > 1 else ' was'} not run{unheld}")
     elif controller.lost:
         for one in controller.lost:
             _report_lost(session, one)

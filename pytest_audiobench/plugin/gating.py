@@ -16,20 +16,22 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 
-from pytest_audiobench.comparing.sources import Baseline
+from pytest_audiobench.comparing.sources import Baseline, called
 from pytest_audiobench.errors import NotComparable, UsageError
-from pytest_audiobench.gate.config import Rule, Rules
+from pytest_audiobench.gate.config import Rules
 from pytest_audiobench.gate.lines import MARGIN, NO_MARGIN, Line, Terms
 from pytest_audiobench.gate.margins import point, read_margin
 from pytest_audiobench.gate.pairing import Pairs, paired
 from pytest_audiobench.gate.regression import given_up, held_against, not_comparable, unlike
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.plugin.options import Options
+from pytest_audiobench.protocols.failures import FAILURES
 from pytest_audiobench.protocols.protocol import Protocol
 from pytest_audiobench.runs.evaluate import Evaluation
 from pytest_audiobench.runs.findings import known_noise
 from pytest_audiobench.runs.handle import Handle
 from pytest_audiobench.runs.record import RegressionRecord
+from pytest_audiobench.runs.scoring import WITHOUT
 from pytest_audiobench.runs.sides import Side, side_ahead, side_of
 from pytest_audiobench.runs.slices import Slice
 from pytest_audiobench.runs.store import Store
@@ -47,29 +49,36 @@ class Gate:
         """What an inconclusive line does to its test: pass, warn or fail."""
         return self._options.inconclusive
 
-    def counted(self, eval_: str, alias: str, own: int = 0) -> int:
-        """How many lines a selected test counts for; ``own`` are those that are known to be in its code."""
+    def declared(self, eval_: str, alias: str, own: int = 0) -> int:
+        """How many lines a selected test is known to have; ``own`` are those that are known to be in its code."""
         rules = self._rules.for_test(eval_, alias)
         plain = [rule.max_drop for rule in rules if ":" not in rule.eval and rule.max_drop is not None]
         named = [rule.max_drop for rule in rules if ":" in rule.eval and rule.max_drop is not None]
         headline = any(margin != NO_MARGIN for margin in [(plain or [self._margin])[-1], *named])
-        return max(1, sum(len(rule.drops) for rule in rules) + headline + own)
+        return sum(len(rule.drops) for rule in rules) + headline + own
+
+    def counted(self, declared: int) -> int:
+        """How many lines of m a test with so many is: at least one, since its code may declare one when it runs."""
+        return max(1, declared)
 
     def terms(self, counted: int, made: int) -> Terms:
         """The terms of a test's lines: of ``counted`` lines that were known, ``made`` were made."""
         lines = -(-self.lines * max(counted, made) // counted)
         return Terms(self._options.alpha, lines, self._options.max_unmatched)
 
-    def lines_of(self, eval_: str, alias: str, headline: str, control: bool, own: Sequence[Line]) -> list[Line]:
-        """The lines of one evaluation whose headline metric is ``headline``; of a control those that name it."""
-        rules = _rules_of(self._rules, eval_, alias, control)
-        declared = list(dict.fromkeys([*(line for rule in rules for line in rule.drops), *([] if control else own)]))
+    def lines_of(self, eval_: str, alias: str, headline: str, own: Sequence[Line]) -> list[Line]:
+        """The lines of one evaluation, which is no control, whose headline metric is ``headline``.
+
+        A declared line on the headline's metric stands in place of the run's margin, and beside a rule's.
+        """
+        rules = self._rules.for_eval(eval_, alias)
+        declared = [*(line for rule in rules for line in rule.drops), *own]
         margins = [rule.max_drop for rule in rules if rule.max_drop is not None]
-        margin = margins[-1] if margins else NO_MARGIN if control else self._margin
+        margin = margins[-1] if margins else self._margin
         named = any(line.metric == headline and not line.group for line in declared)
-        if margin == NO_MARGIN or named or (not margins and self.has_no_points(headline)):
-            return declared
-        return [Line(headline, (), margin), *declared]
+        if margin != NO_MARGIN and (margins or not (named or self.has_no_points(headline))):
+            declared.insert(0, Line(headline, (), margin))
+        return list(dict.fromkeys(declared))
 
     def has_no_points(self, headline: str) -> bool:
         """Whether the run's margin is in points, and the metric's scale has none."""
@@ -85,25 +94,31 @@ class Gate:
         held = {eval_: eval_.partition(":")[0] for contents in models for eval_ in contents.sides}
         if not chosen & set(held.values()):
             raise UsageError(
-                f"the baseline {self.baseline.source} holds none of the {len(chosen)} selected evals "
+                f"{called(self.baseline.source)} holds none of the {len(chosen)} selected evals "
                 f"({_some(sorted(chosen))}): it holds {_some(list(held)) or 'none'}"
             )
         left = [eval_ for eval_, test in held.items() if test not in chosen]
         gone = [eval_ for eval_ in left if whole and held[eval_] not in all_]
-        notes = [f"the baseline {self.baseline.source} is not whole: {one}" for one in self._missing]
+        notes = [f"{called(self.baseline.source)} is not whole: {one}" for one in self._missing]
         notes += [
-            f"the baseline {self.baseline.source} holds {_some(gone)}, which "
+            f"{called(self.baseline.source)} holds {_some(gone)}, which "
             f"{'was' if len(gone) == 1 else 'were'} not collected: renamed, or removed?"
         ] * bool(gone)
         rest = [eval_ for eval_ in left if eval_ not in gone]
         return notes + [
-            f"{len(rest)} eval{'s' * (len(rest) > 1)} of the baseline {self.baseline.source} "
+            f"{len(rest)} eval{'s' * (len(rest) > 1)} of {called(self.baseline.source)} "
             f"{'were' if len(rest) > 1 else 'was'} not selected: {_some(rest)}"
         ] * bool(rest)
 
     @property
     def _missing(self) -> Iterable[str]:
-        return dict.fromkeys(one for contents in self.baseline.models.values() for one in contents.missing)
+        models = self.baseline.models.values()
+        limited = (
+            f"it took at most {one.limit} samples of each eval, and what it did not take is held against nothing"
+            for one in models
+            if one.limit is not None
+        )
+        return dict.fromkeys([*limited, *(one for contents in models for one in contents.missing)])
 
     @cached_property
     def _margin(self) -> str:
@@ -118,7 +133,7 @@ class Held:
 
     def __init__(self, gate: Gate, eval_: str, handle: Handle, store: Store, own: int) -> None:
         self._gate, self._handle, self._store = gate, handle, store
-        self._counted = gate.counted(eval_, handle.alias, own)
+        self._counted = gate.counted(gate.declared(eval_, handle.alias, own))
         self._sides: dict[str, Side] = {}
         self.refused: dict[str, list[RegressionRecord]] = {}
         """By eval: the verdicts on what was not asked, since the baseline is of another task."""
@@ -128,16 +143,16 @@ class Held:
 
         def check(slice_: Slice, protocol: Protocol) -> None:
             baseline = self._gate.baseline.side(eval_, self._handle.alias)
-            lines = self._gate.lines_of(eval_, self._handle.alias, protocol.readings[0].metrics[0], control, own)
-            if baseline is None or not lines:
+            if baseline is None or control:
                 return
+            lines = self._gate.lines_of(eval_, self._handle.alias, protocol.readings[0].metrics[0], own)
             here = side_ahead(eval_, self._handle, slice_, protocol, epochs)
             terms = self._gate.terms(self._counted, len(lines))
             found = [one for line in lines if (one := not_comparable(baseline, here, line, terms)) is not None]
             if found:
                 self.refused[eval_] = found
                 raise NotComparable(
-                    f"{eval_} is not comparable with the baseline {baseline.source}, and nothing was asked: "
+                    f"{eval_} is not comparable with {called(baseline.source)}, and nothing was asked: "
                     f"{found[0].detail}; to renew it, run without --ab-baseline and make that run the baseline"
                 )
 
@@ -145,17 +160,23 @@ class Held:
 
     def verdicts(
         self, evaluations: Sequence[Evaluation], own: Sequence[Line], failed: Sequence[str]
-    ) -> list[list[RegressionRecord]]:
+    ) -> tuple[list[list[RegressionRecord]], list[str]]:
         """Each evaluation's; ``failed`` says of each why too much of its asking failed, or nothing.
 
-        Raises UsageError for a line that one of them cannot have.
+        Behind them, in a sentence each, lines that an evaluation cannot have: they have no verdict.
         """
         lines = [self._lines(one, own) for one in evaluations]
         terms = self._gate.terms(self._counted, sum(map(len, lines)))
-        return [
-            [self._verdict(one, line, terms, why) for line in of]
-            for one, of, why in zip(evaluations, lines, failed, strict=True)
-        ]
+        found: list[list[RegressionRecord]] = []
+        mistaken: dict[str, None] = {}
+        for one, of, why in zip(evaluations, lines, failed, strict=True):
+            found.append([])
+            for line in of:
+                try:
+                    found[-1].append(self._verdict(one, line, terms, why))
+                except UsageError as error:
+                    mistaken[str(error)] = None
+        return found, list(mistaken)
 
     def wrong(self, record: RegressionRecord) -> bool:
         """Whether a verdict fails its test."""
@@ -187,12 +208,13 @@ class Held:
 
     def _lines(self, evaluation: Evaluation, own: Sequence[Line]) -> list[Line]:
         record = evaluation.result.record
-        return self._gate.lines_of(record.eval, record.model, record.metrics[0].name, record.control, own)
+        return [] if record.control else self._gate.lines_of(record.eval, record.model, record.metrics[0].name, own)
 
     def _verdict(self, evaluation: Evaluation, line: Line, terms: Terms, failed: str) -> RegressionRecord:
         here = self._side(evaluation)
         if failed:
             return given_up(here, line, terms, failed)
+        _check_group(here, line)
         return held_against(self._gate.baseline.side(here.eval, here.model), here, line, terms)
 
     def _side(self, evaluation: Evaluation) -> Side:
@@ -203,9 +225,23 @@ class Held:
         return self._sides[record.eval]
 
 
-def _rules_of(rules: Rules, eval_: str, alias: str, control: bool) -> list[Rule]:
-    found = rules.for_eval(eval_, alias)
-    return [rule for rule in found if ":" in rule.eval] if control else found
+def _check_group(here: Side, line: Line) -> None:
+    """Raises UsageError for a group that none of the eval's samples is in, whatever the baseline holds."""
+    wanted = {field: value for field, value in line.group if field != "protocol"}
+    without = wanted.pop(WITHOUT, None)
+    if without not in (None, *FAILURES):
+        raise UsageError(f"{line.text} leaves out {without!r}, which is none of {', '.join(FAILURES)}")
+    if any(all(row.groups.get(field) == value for field, value in wanted.items()) for row in here.rows):
+        return
+    known: dict[str, dict[str, None]] = {}
+    for row in here.rows:
+        for field, value in row.groups.items():
+            known.setdefault(field, {})[value] = None
+    held = "; ".join(f"{field}: {_some(list(values))}" for field, values in known.items())
+    raise UsageError(
+        f"{line.text} holds nothing: no sample of {here.eval} is in this group; its numbers are reported by "
+        f"{held or 'no group'} (groups= chooses the fields)"
+    )
 
 
 def _some(names: Sequence[str]) -> str:

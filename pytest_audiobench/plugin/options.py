@@ -12,6 +12,7 @@ import pytest
 DEFAULT_MODEL = "baseline:listener"
 INCONCLUSIVE = ("pass", "warn", "fail")
 REPORT_AUDIO = ("none", "flips", "all")
+_DIGITS = 18
 
 _LISTS = {
     "model": (
@@ -186,8 +187,9 @@ def _whole(config: pytest.Config, name: str, least: int) -> int | None:
     text = _value(config, name)
     if not text:
         return None
-    if not text.isdecimal() or int(text) < least:
-        raise pytest.UsageError(f"--ab-{name} takes a whole number from {least} up, not {text!r}")
+    # Python refuses to read thousands of digits.
+    if not text.isdecimal() or len(text) > _DIGITS or int(text) < least:
+        raise pytest.UsageError(f"--ab-{name} takes a whole number from {least} up, not {text[: 2 * _DIGITS]!r}")
     return int(text)
 
 

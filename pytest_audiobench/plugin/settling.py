@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import pytest
 
 from pytest_audiobench.datasets.dataset import Dataset
-from pytest_audiobench.errors import UsageError
 from pytest_audiobench.gate.lines import Line
 from pytest_audiobench.gate.sentences import line_text
 from pytest_audiobench.gate.thresholds import Threshold
@@ -17,6 +16,7 @@ from pytest_audiobench.plugin.declarative import DECLARED_LINES
 from pytest_audiobench.plugin.gating import Held
 from pytest_audiobench.plugin.session import EvalSession
 from pytest_audiobench.protocols.protocol import Protocol
+from pytest_audiobench.report.figures import printable
 from pytest_audiobench.report.item_lines import compared_lines
 from pytest_audiobench.runs.evaluate import Evaluation, Item
 from pytest_audiobench.runs.handle import Handle
@@ -78,38 +78,38 @@ class Duties:
             result.record.verdicts = [VerdictRecord(*verdict) for verdict in verdicts]
             bad = [verdict for verdict in verdicts if verdict.status != "pass"]
             wrong += [Wrong(f"{v.threshold}: {v.detail}", v.status == "not_comparable") for v in bad]
-        mistaken: list[str] = []
-        try:
-            wrong += self._regressions(evaluations, failed)
-        except UsageError as error:
-            mistaken = [str(error)]
+        regressed, mistaken = self._regressions(evaluations, failed)
+        wrong += regressed
         records = [*(one.result.record for one in evaluations), *refused]
         beyond = [*taken, *mistaken, *self._unmet_names(records), *self._controls_only(records)]
         return wrong, beyond
 
-    def _regressions(self, evaluations: Sequence[Evaluation], failed: Sequence[str]) -> list[Wrong]:
-        """What is wrong with the evaluations, held against the baseline; noted where there is none."""
+    def _regressions(self, evaluations: Sequence[Evaluation], failed: Sequence[str]) -> tuple[list[Wrong], list[str]]:
+        """What is wrong with the evaluations, held against the baseline, and with the lines; noted without one."""
         if self._against is None:
             notes = [f"not checked: {line.text}, for there is no --ab-baseline" for line in self._own_lines]
             evaluations[0].result.record.warnings += notes
-            return []
+            return [], []
         wrong = []
-        found = self._against.verdicts(evaluations, self._own_lines, failed)
+        found, mistaken = self._against.verdicts(evaluations, self._own_lines, failed)
         for evaluation, regressions in zip(evaluations, found, strict=True):
             record = evaluation.result.record
             record.regressions = regressions
             record.warnings += filter(None, [self._against.note(evaluation, self._own_lines)])
             for one in regressions:
-                text = f"{line_text(one, record.readings[0].name)}: {one.detail}"
-                if self._against.wrong(one) or (one.status == "inconclusive" and not self._warned(record.eval, text)):
-                    wrong.append(Wrong(text, one.status == "not_comparable"))
-        return wrong
+                line = line_text(one, record.readings[0].name)
+                if self._against.wrong(one) or (one.status == "inconclusive" and not self._warned(record.eval, line)):
+                    wrong.append(Wrong(f"{line}: {one.detail}", one.status == "not_comparable"))
+        return wrong, mistaken
 
-    def _warned(self, eval_: str, text: str) -> bool:
-        """Warn of what is inconclusive, where that is asked for; whether it is no more than a warning."""
+    def _warned(self, eval_: str, line: str) -> bool:
+        """Warn of what is inconclusive, where that is asked for; whether it is no more than a warning.
+
+        Why it is stands in the run's summary, which pytest prints beneath its warnings.
+        """
         if self._session.options.inconclusive == "warn":
             try:
-                self._item.warn(InconclusiveWarning(f"{eval_} is inconclusive: {text}"))
+                self._item.warn(InconclusiveWarning(printable(f"{eval_}: {line}: inconclusive against the baseline")))
             except InconclusiveWarning:
                 # Who turns warnings into errors (-W error) wants a failure.
                 return False
@@ -133,15 +133,20 @@ class Duties:
         ]
 
     def _controls_only(self, records: Sequence[ItemRecord]) -> list[str]:
-        """What was declared for a test that made nothing but controls, which no threshold holds."""
-        if not all(record.control for record in records):
-            return []
+        """What was declared for controls alone, which no threshold holds but by name, and no regression line at all."""
         rules = self._session.rules.for_test(self._eval, self._handle.alias)
-        rules = [rule for rule in rules if ":" not in rule.eval]
-        declared = [one.text for rule in rules for one in rule.require] + [
-            one.text for rule in rules for one in rule.drops
-        ]
-        return [
+        held_by_none = []
+        for rule in rules:
+            covered = [record.control for record in records if rule.covers(record.eval, self._handle.alias)]
+            if ":" in rule.eval and covered and all(covered):
+                why = f"holds nothing: {rule.eval} names a control, which no baseline keeps"
+                held_by_none += [f"{rule.place}: {text} {why}" for text in rule.about_drops]
+        if not all(record.control for record in records):
+            return held_by_none
+        plain = [rule for rule in rules if ":" not in rule.eval]
+        declared = [one.text for rule in plain for one in rule.require]
+        declared += [one.text for rule in plain for one in rule.drops]
+        return held_by_none + [
             f"{text} holds nothing: {self._eval} made controls only; make one evaluation without control=True"
             for text in [*declared, *(one.text for one in self.required)]
         ]

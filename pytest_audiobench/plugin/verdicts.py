@@ -9,6 +9,7 @@ import pytest
 
 from pytest_audiobench.errors import AudiobenchError
 from pytest_audiobench.gate.table import failure_table, regression_table
+from pytest_audiobench.plugin.edge import harmless
 from pytest_audiobench.plugin.evaluator import Evaluator
 from pytest_audiobench.runs.record import Outcome
 
@@ -26,19 +27,22 @@ def settled(evaluator: Evaluator) -> Iterator[None]:
         mistake = str(error)
     except pytest.skip.Exception as skip:
         # What was measured before the skip is held to its thresholds all the same.
-        if not evaluator.results:
+        if not evaluator.results and not evaluator.unmeasured:
             raise
         _conclude(evaluator, "skipped", str(skip))
         raise
     except (Exception, pytest.fail.Exception) as error:
         wrong = evaluator.settle()
-        refused = bool(evaluator.refused) and str(error) == evaluator.refused
-        evaluator.close("failed", str(error), refused and all(one.instrument for one in wrong))
+        unmeasured = bool(evaluator.unmeasured) and str(error) == evaluator.unmeasured
+        # An assertion on a number that cannot be compared says no more than the number does.
+        unasked = isinstance(error, AssertionError) and evaluator.unasked
+        evaluator.close("failed", str(error), (unmeasured or unasked) and all(one.instrument for one in wrong))
         raise
     if mistake:
         evaluator.settle()
         evaluator.close("failed", mistake)
-        pytest.fail(mistake, pytrace=False)
+        # From nothing, or pytest would print our own error as what its failure happened during.
+        raise pytest.fail.Exception(harmless(mistake), pytrace=False) from None
     _conclude(evaluator, "passed", "")
 
 
@@ -48,16 +52,16 @@ def _conclude(evaluator: Evaluator, outcome: Outcome, message: str) -> None:
     instrument = bool(wrong) and all(one.instrument for one in wrong)
     evaluator.close("failed" if wrong else outcome, "; ".join(texts) or message, instrument)
     if wrong:
-        pytest.fail("\n".join([*tables(evaluator), *evaluator.beyond_tables] or texts), pytrace=False)
+        pytest.fail(harmless("\n".join([*tables(evaluator), *evaluator.beyond_tables] or texts)), pytrace=False)
 
 
 def tables(evaluator: Evaluator) -> list[str]:
-    """The evals' tables, as they are printed when one fails."""
+    """The evals' tables, as they are printed when one fails; no line of them is a command to a CI's runner."""
     found = []
     for one in evaluator.records:
         parts = [failure_table(one.metrics, one.verdicts, one.readings)] if one.readings else []
         parts += [regression_table(one.regressions, one.readings)] if one.regressions else []
-        found.append("\n\n".join([f"{one.eval} ({one.model})", *parts]))
+        found.append(harmless("\n\n".join([f"{one.eval} ({one.model})", *parts])))
     return found
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from pytest_audiobench.report import view
+from pytest_audiobench.report.figures import called
 from pytest_audiobench.report.side_by_side import Sides
 from pytest_audiobench.report.sweep import Sweep
 from pytest_audiobench.report.went_wrong import sentence
@@ -92,4 +93,4 @@ def _suite(one: view.Eval) -> tuple[str, str]:
 
 
 def _called(record: Json, name: str, one: view.Eval | view.Suite) -> str:
-    return f"{name} · {one.model}" if len(view.aliases(record)) > 1 else name
+    return called(name, one.model, len(view.aliases(record)) > 1)

@@ -5,31 +5,25 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
-from pytest_audiobench.gate.sentences import line_text, p_text, subject_text
+from pytest_audiobench.gate.sentences import REASONS, line_text, p_text, subject_text
 from pytest_audiobench.metrics.units import FRACTIONS, POINTS
-from pytest_audiobench.report.figures import drawn, group_text, interval_text, unit_text, value_text
+from pytest_audiobench.report.figures import (
+    VERDICTS,
+    Sign,
+    Tone,
+    counted,
+    difference_text,
+    drawn,
+    group_text,
+    interval_text,
+    unit_text,
+    value_text,
+)
 from pytest_audiobench.runs.record import RegressionRecord
 
 Json = Mapping[str, Any]
-
-_STATUSES: Mapping[str, tuple[str, Literal["good", "bad", "warn"], str]] = {
-    "regressed": ("✗", "bad", "regressed"),
-    "inconclusive": ("?", "warn", "inconclusive"),
-    "not_comparable": ("≠", "warn", "not comparable"),
-    "pass": ("✓", "good", "pass"),
-}
-"""The sign, the tone and the words of each status, in the order in which a reader should see them."""
-
-_REASONS = {
-    "only_here": "in this run only",
-    "only_in_baseline": "in the baseline only",
-    "audio": "other audio than in the baseline",
-    "prompt": "another prompt than in the baseline",
-    "errors": "could not be asked on one side",
-    "skipped": "left out by the protocol on one side",
-}
 
 
 @dataclass(frozen=True)
@@ -53,7 +47,7 @@ class Change:
     eval: str
     model: str
     mark: str
-    tone: Literal["good", "bad", "warn"]
+    tone: Tone
     status: str
     subject: str
     line: str
@@ -87,12 +81,18 @@ class Change:
 
 @dataclass(frozen=True)
 class Changes:
-    """All lines of a run, the overall verdict in words, and the evals that no line held."""
+    """All lines of a run, what became of them in words, and the evals that no line held.
+
+    ``counts`` is ``2 of 7 lines regressed, 4 pass, 1 not checked``, ``seen`` how small a drop all of them would have
+    seen, where none regressed.
+    """
 
     mark: str
-    tone: str
+    tone: Tone
     verdict: str
-    sentence: str
+    counts: str
+    seen: str
+    unchecked: int
     baseline: tuple[tuple[str, str], ...]
     digest: str
     lines: tuple[Change, ...]
@@ -106,14 +106,18 @@ def changes(record: Json) -> Changes | None:
     if baseline is None and not held:
         return None
     held.sort(key=_urgency)
-    counts = Counter(line["status"] for _, line in held)
-    worst = next((status for status in _STATUSES if counts[status]), None)
-    mark, tone, word = _STATUSES[worst] if worst else ("!", "warn", "nothing compared")
+    found = Counter(line["status"] for _, line in held)
+    worst = next((status for status in VERDICTS if found[status]), None)
+    mark, tone, word = VERDICTS[worst] if worst else Sign("!", "warn", "nothing compared")
+    # Lines of evals that were skipped, or stopped before, count in the level and have no verdict.
+    unchecked = max([line["lines"] for _, line in held], default=len(held)) - len(held)
     return Changes(
         mark=mark,
         tone=tone,
         verdict="no regression" if worst == "pass" else word,
-        sentence=" ".join(_sentences(counts, [line for _, line in held])),
+        counts=_counts(found, max(unchecked, 0)),
+        seen=_seen([line for _, line in held]),
+        unchecked=max(unchecked, 0),
         baseline=tuple(_facts(baseline or {})),
         digest=str((baseline or {}).get("digest") or ""),
         lines=tuple(_change(item, line) for item, line in held),
@@ -125,41 +129,49 @@ def changes(record: Json) -> Changes | None:
     )
 
 
-def drop_text(value: float | None, unit: str) -> str:
-    """``+1.3 points`` for a drop of a share or an error rate, else four digits and the unit; a dash where unknown."""
-    if value is None:
-        return "–"
-    return value_text(value, POINTS) if unit in FRACTIONS else f"{value:+.4g} {unit}".rstrip()
+def baseline_text(record: Json) -> str:
+    """What the run was held against: ``baselines/main.json (good = hf:checkpoints/good)``; empty without a baseline."""
+    baseline = record.get("baseline")
+    if not baseline:
+        return ""
+    model = _model_text(baseline)
+    return f"{baseline['source']} ({model})" if model else str(baseline["source"])
+
+
+def _model_text(baseline: Json) -> str:
+    return " = ".join(dict.fromkeys(str(baseline[name]) for name in ("model", "spec") if baseline.get(name)))
 
 
 def _urgency(held: tuple[Json, Json]) -> tuple[int, float]:
     """The worst status first, and among its lines the largest drop beyond its own margin, in margins' units."""
     line = held[1]
     drop, margin = line["drop"], line["margin"]
-    return list(_STATUSES).index(line["status"]), -(drop - (margin or 0.0)) if drop is not None else float("inf")
+    return list(VERDICTS).index(line["status"]), -(drop - (margin or 0.0)) if drop is not None else float("inf")
 
 
-def _sentences(counts: Counter[str], lines: Sequence[Json]) -> Iterator[str]:
-    total = sum(counts.values())
-    if not total:
-        yield "No regression line was held against the baseline."
-        return
-    said = ", ".join(f"{counts[status]} {words[2]}" for status, words in _STATUSES.items() if counts[status])
-    yield f"Of {total} {'line' if total == 1 else 'lines'}: {said}."
+def _counts(found: Counter[str], unchecked: int) -> str:
+    if not found:
+        return "no regression line was held against the baseline"
+    said = [f"{found[status]} {sign.words}" for status, sign in VERDICTS.items() if found[status]]
+    first, _, words = said[0].partition(" ")
+    said[0] = f"{first} of {counted(found.total() + unchecked, 'line')} {words}"
+    return ", ".join([*said, *([f"{unchecked} not checked"] if unchecked else [])])
+
+
+def _seen(lines: Sequence[Json]) -> str:
     seen = [line["detectable"] for line in lines if line["detectable"] is not None and line["unit"] in FRACTIONS]
-    if seen and len(seen) == total and not counts["regressed"]:
-        each = "the line" if total == 1 else "every line"
-        yield f"A drop of {100 * max(seen):.1f} points would be seen by {each} four times in five."
+    if not seen or len(seen) < len(lines) or any(line["status"] == "regressed" for line in lines):
+        return ""
+    each = "the line" if len(lines) == 1 else "every line"
+    return f"A drop of {100 * max(seen):.1f} points would be seen by {each} four times in five."
 
 
 def _facts(baseline: Json) -> Iterator[tuple[str, str]]:
     """What the baseline is, in the order in which it is asked: whence, of which model, from which run."""
-    model, spec = baseline.get("model"), baseline.get("spec")
-    named = f"{model} ({spec})" if model and spec and model != spec else model or spec
     limit = baseline.get("limit")
     for name, value in (
         ("from", baseline.get("source")),
-        ("of", named),
+        ("of", _model_text(baseline)),
         ("run", baseline.get("run")),
         ("limited to", f"{limit} samples of each eval" if limit is not None else None),
     ):
@@ -168,13 +180,13 @@ def _facts(baseline: Json) -> Iterator[tuple[str, str]]:
 
 
 def _change(item: Json, line: Json) -> Change:
-    mark, tone, status = _STATUSES[line["status"]]
+    mark, tone, status = VERDICTS[line["status"]]
     unit = line["unit"]
     fraction = unit in FRACTIONS
     record = RegressionRecord(**line)
     headline = item["readings"][0]["name"] if item["readings"] else None
     # The sign of a bound that a margin is held against says no more than its number does.
-    bound, margin, detectable = (drop_text(line[name], unit) for name in ("bound", "margin", "detectable"))
+    bound, margin, detectable = (difference_text(line[name], unit) for name in ("bound", "margin", "detectable"))
     return Change(
         eval=item["eval"],
         model=item["model"],
@@ -188,7 +200,7 @@ def _change(item: Json, line: Json) -> Change:
         group=group_text(line["group"]),
         before=value_text(line["baseline"], unit),
         now=value_text(line["value"], unit),
-        drop=drop_text(line["drop"], unit),
+        drop=difference_text(line["drop"], unit),
         interval=interval_text({**line, "unit": POINTS if fraction else unit}),
         bound=bound,
         margin=margin.removeprefix("+"),
@@ -203,7 +215,7 @@ def _change(item: Json, line: Json) -> Change:
         detail=line["detail"],
         method=line["method"],
         left_out=tuple(
-            LeftOut(_REASONS.get(reason, reason), count, tuple(line["examples"].get(reason, ())))
+            LeftOut(REASONS.get(reason, reason), count, tuple(line["examples"].get(reason, ())))
             for reason, count in line["left_out"].items()
         ),
         unit=unit_text(POINTS if fraction else unit),

@@ -8,21 +8,26 @@ from urllib.parse import urlencode, urlsplit
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.report import beneath, view
-from pytest_audiobench.report.changes import Change
+from pytest_audiobench.report.changes import Change, baseline_text
 from pytest_audiobench.report.escapes import escaped, quoted
-from pytest_audiobench.report.flips import Changes, Flip, Owner, Said, changes_of, in_turn
+from pytest_audiobench.report.figures import called, counted
+from pytest_audiobench.report.flips import Flip, Flips, Owner, Said, flips_of, in_turn
 from pytest_audiobench.report.load import Run
 from pytest_audiobench.report.markdown import (
     LONGEST_DETAIL,
     LONGEST_NAME,
-    called,
     eval_table,
+    hash_line,
+    headline,
     regression_head,
     regression_row,
     regression_sentence,
-    sign,
+    unheld_sentence,
+    unmet_sentence,
 )
-from pytest_audiobench.report.overall import PASS, Overall, baseline_text, failed_otherwise, overall, regression_lines
+from pytest_audiobench.report.overall import PASS, Overall, overall, regression_lines
+from pytest_audiobench.report.tabular import bar
+from pytest_audiobench.report.unmet import unmet
 
 Json = Mapping[str, Any]
 
@@ -81,17 +86,20 @@ def comment(run: Run, link: str = "") -> str:
     record = run.record
     verdict = overall(record)
     lines = regression_lines(record)
-    changes = changes_of(run.folder, _FLIPS)
+    flips = flips_of(run.folder, _FLIPS)
     sheet = _Sheet(MOST_BYTES - len(MARKER) - 1)
-    sheet.add(_first_line(verdict), "")
+    sheet.add(headline("audiobench", verdict), "")
     sheet.add(*_told(record, verdict, link))
     several = len(view.aliases(record)) > 1
     changed = [one for one in lines if one.status != PASS]
     sheet.add_rows(regression_head(), [regression_row(one, several) for one in changed])
     sheet.add_lines("", (f"- {regression_sentence(one, several)}" for one in changed))
-    sheet.add_lines("", _failures(record, several))
-    _add_flips(sheet, in_turn(changes, _owners(lines), _FLIPS), link, several)
-    sheet.add_lines("### What else moved", _moved(changes, several))
+    sheet.add_lines("", (f"- {unmet_sentence(one, several)}" for one in unmet(record)))
+    unheld = unheld_sentence(record, several)
+    if unheld:
+        sheet.add(unheld, "")
+    _add_flips(sheet, in_turn(flips, _owners(lines), _FLIPS), link, several)
+    sheet.add_lines("### What else moved", _moved(flips, several))
     _add_details(sheet, record, [one for one in lines if one.status == PASS], several)
     return "\n".join([*sheet.lines, MARKER, ""])
 
@@ -108,11 +116,6 @@ def _check(link: str) -> None:
         raise UsageError(f"{link[:60]!r} is no link: give the http address where the report can be opened")
 
 
-def _first_line(verdict: Overall) -> str:
-    told = f" – {verdict.counts}" if verdict.counts else ""
-    return f"## {sign(verdict.tone)} audiobench: {verdict.word}{told}"
-
-
 def _told(record: Json, verdict: Overall, link: str) -> Iterator[str]:
     against = baseline_text(record)
     asked = [model for model in record["models"] if model.get("role") != "judge"]
@@ -123,8 +126,7 @@ def _told(record: Json, verdict: Overall, link: str) -> Iterator[str]:
     if link:
         yield from (f"[Open the report](<{link}>)", "")
     for banner in view.banners(record):
-        if not banner.is_verdict:
-            yield from (f"> **{escaped(banner.text)}**", "")
+        yield from (f"> **{escaped(banner.text)}**", "")
 
 
 def _owners(lines: Iterable[Change]) -> list[Owner]:
@@ -132,24 +134,8 @@ def _owners(lines: Iterable[Change]) -> list[Owner]:
     return list(dict.fromkeys((one.eval, one.model) for one in lines))
 
 
-def _cells(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
 def _called(owner: Owner, several: bool) -> str:
     return escaped(called(*owner, several), LONGEST_NAME)
-
-
-def _failures(record: Json, several: bool) -> Iterator[str]:
-    """Thresholds that were not met, and evals that failed by an assertion, an error or a lost worker."""
-    for one in view.evals(record):
-        for check in one.checks:
-            if check.tone != "good":
-                text = f"{check.threshold}: {check.status}. {check.detail}"
-                yield f"- {check.mark} **{_called((one.name, one.model), several)}** {escaped(text, LONGEST_DETAIL)}"
-    for item in filter(failed_otherwise, record["items"]):
-        told = escaped(item["message"] or item["outcome"], LONGEST_DETAIL)
-        yield f"- ✗ **{_called((item['eval'], item['model']), several)}** {told}"
 
 
 def _add_flips(sheet: _Sheet, flips: Sequence[Flip], link: str, several: bool) -> None:
@@ -157,7 +143,7 @@ def _add_flips(sheet: _Sheet, flips: Sequence[Flip], link: str, several: bool) -
         return
     head = ("Sample", "Question", "True answer", "Baseline said", "Now")
     rows = [
-        _cells(
+        bar(
             (
                 f"{_called((flip.eval, flip.model), several)}<br>{_sample(flip, link)}",
                 quoted(flip.question, _LONGEST_TEXT),
@@ -168,7 +154,7 @@ def _add_flips(sheet: _Sheet, flips: Sequence[Flip], link: str, several: bool) -
         )
         for flip in flips
     ]
-    sheet.add_rows((_cells(head), _cells([":--"] * len(head))), rows)
+    sheet.add_rows((bar(head), bar([":--"] * len(head))), rows)
     if not _is_page(link):
         sheet.add("They can be heard in `report.html`: search there for the name of the sample.", "")
 
@@ -192,12 +178,14 @@ def _is_page(link: str) -> bool:
 
 def _said(said: Said) -> str:
     text = "*text not kept*" if said.text is None else quoted(said.text, _LONGEST_TEXT)
-    about = [said.status.replace("_", " ")] if said.status != "parsed" else []
+    # An answer without a letter in it is shown as empty already.
+    untold = said.status not in ("parsed", "empty" if said.text == "" else "parsed")
+    about = [said.status.replace("_", " ")] if untold else []
     return " · ".join([text, *map(escaped, (*about, *said.failures))])
 
 
-def _moved(changes: Mapping[Owner, Changes], several: bool) -> Iterator[str]:
-    for owner, one in changes.items():
+def _moved(flips: Mapping[Owner, Flips], several: bool) -> Iterator[str]:
+    for owner, one in flips.items():
         if one.moved:
             told = ", ".join(f"{name.replace('_', ' ')} {before} → {now}" for name, (before, now) in one.moved.items())
             yield f"- **{_called(owner, several)}** {escaped(told)}"
@@ -218,12 +206,12 @@ def _add_details(sheet: _Sheet, record: Json, passed: Sequence[Change], several:
 
 
 def _conditions(record: Json) -> Iterator[str]:
-    yield f"- {_RULES}"
     lines = [one for item in record["items"] for one in item.get("regressions", ())]
     if lines:
-        yield f"- alpha {lines[0]['alpha']:g}, {lines[0]['lines']} lines"
+        yield f"- {_RULES}"
+        yield f"- alpha {lines[0]['alpha']:g}, {counted(lines[0]['lines'], 'line')}"
     for name, found in sorted(beneath.signatures(record).items()):
         yield from (f"- protocol {escaped(name)}: {quoted(signature)}" for signature in found)
     yield f"- run {escaped(record['run'])}, {escaped(' '.join(record['command']))}"
-    yield f"- input hash {str(record['hashes']['input_hash'])[:16]}, run hash {str(record['hashes']['run_hash'])[:16]}"
+    yield from hash_line(record)
     yield from (f"- {escaped(note)}" for note in record["notes"])

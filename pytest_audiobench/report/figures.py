@@ -3,9 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from pytest_audiobench.metrics.units import ERROR_RATES, FRACTIONS, POINTS, SHARE
+
+Tone: TypeAlias = Literal["good", "bad", "warn", "plain"]
+
+
+class Sign(NamedTuple):
+    """How a verdict is shown: a mark that says without colour what ``tone`` says in colour, and its words."""
+
+    mark: str
+    tone: Tone
+    words: str
+
+
+VERDICTS: Mapping[str, Sign] = {
+    "fail": Sign("✗", "bad", "fail"),
+    "regressed": Sign("✗", "bad", "regressed"),
+    "not_comparable": Sign("≠", "warn", "not comparable"),
+    "inconclusive": Sign("?", "warn", "inconclusive"),
+    "pass": Sign("✓", "good", "pass"),
+}
+"""Thresholds' and regression lines' statuses, the worst first: not comparable fails, inconclusive warns."""
 
 PERCENT_UNITS = ERROR_RATES | {SHARE}
 """Units of the registry's metrics that are kept as fractions of one and read as percentages."""
@@ -27,10 +47,10 @@ def value_text(value: float | None, unit: str) -> str:
 
 
 def difference_text(difference: float | None, unit: str) -> str:
-    """``+1.3 points`` between two values of a share or an error rate, else four digits, a sign and the unit."""
+    """``+1.3 points`` between two values of a fraction, else four digits, a sign and the unit; a dash where unknown."""
     if difference is None:
-        return ""
-    if unit in PERCENT_UNITS:
+        return "–"
+    if unit in FRACTIONS:
         return value_text(difference, POINTS)
     return f"{difference:+.4g} {unit}".rstrip()
 
@@ -55,6 +75,16 @@ def drawn(value: float | None, unit: str) -> float | None:
 def unit_text(unit: str) -> str:
     """The unit of an axis: ``%`` for shares and error rates."""
     return "%" if unit in PERCENT_UNITS else unit
+
+
+def counted(number: int, what: str) -> str:
+    """``1 eval``, ``2 evals``."""
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def called(name: str, model: str, several: bool) -> str:
+    """An eval's name, with the model's where there are ``several``."""
+    return f"{name} · {model}" if several else name
 
 
 def group_text(group: Mapping[str, str]) -> str:

@@ -43,10 +43,10 @@ class Flip:
 
 
 @dataclass
-class Changes:
+class Flips:
     """What moved in one eval: the first samples that became worse, and the paired answers by status and failure."""
 
-    flips: list[Flip] = field(default_factory=list)
+    worse: list[Flip] = field(default_factory=list)
     before: Counter[str] = field(default_factory=Counter)
     now: Counter[str] = field(default_factory=Counter)
 
@@ -57,30 +57,30 @@ class Changes:
         return {name: (self.before[name], self.now[name]) for name in names if self.before[name] != self.now[name]}
 
 
-def changes_of(folder: Path, most: int) -> dict[Owner, Changes]:
+def flips_of(folder: Path, most: int) -> dict[Owner, Flips]:
     """The changes of each eval of the run in ``folder``, with at most ``most`` flips of each, in the run's order.
 
     Empty for a run without a baseline. Raises FatalError where the line files are not those of one run.
     """
-    found: dict[Owner, Changes] = {}
+    found: dict[Owner, Flips] = {}
     if not (folder / COMPARED_FILE).exists():
         return found
     for one in joined(folder):
         if one.compared is None:
             continue
         row, first = one.compared, one.predictions[0]
-        changes = found.setdefault((row["eval"], row["model"]), Changes())
+        flips = found.setdefault((row["eval"], row["model"]), Flips())
         before, now = _before(row), _now(one, row["reading"])
-        changes.before.update([before.status, *before.failures])
-        changes.now.update([now.status, *now.failures])
-        if row["change"] == "worse" and len(changes.flips) < most:
-            changes.flips.append(_flip(first, before, now))
+        flips.before.update([before.status, *before.failures])
+        flips.now.update([now.status, *now.failures])
+        if row["change"] == "worse" and len(flips.worse) < most:
+            flips.worse.append(_flip(first, before, now))
     return found
 
 
-def in_turn(changes: Mapping[Owner, Changes], owners: Sequence[Owner], most: int) -> list[Flip]:
+def in_turn(flips: Mapping[Owner, Flips], owners: Sequence[Owner], most: int) -> list[Flip]:
     """At most ``most`` flips: the first of each of ``owners``, then the second of each, and so on."""
-    turns = zip_longest(*(changes[one].flips for one in owners if one in changes))
+    turns = zip_longest(*(flips[one].worse for one in owners if one in flips))
     return [flip for turn in turns for flip in turn if flip is not None][:most]
 
 

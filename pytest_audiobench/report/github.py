@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from pytest_audiobench.report.figures import printable
 from pytest_audiobench.report.overall import PASS, overall, regression_lines
+from pytest_audiobench.report.unmet import failed_otherwise, fails_by_numbers
 
 Json = Mapping[str, Any]
 Level: TypeAlias = Literal["error", "warning"]
@@ -50,8 +51,9 @@ def commands(record: Json, tests: Mapping[str, Place]) -> list[str]:
     At most ten of each, the last of which counts what is left. A run that failed with no eval to blame has one error.
     """
     told: dict[Level, list[str]] = {"error": [], "warning": []}
+    otherwise = failed_otherwise(record)
     for item in record["items"]:
-        level = _level(item)
+        level = _level(item, item in otherwise)
         if level is not None:
             # A test that never reported is known by its node id alone.
             place = tests.get(item["nodeid"]) or Place(item["nodeid"].partition("::")[0], None)
@@ -76,9 +78,10 @@ def trouble(text: str) -> list[str]:
     return [_command("error", None, "audiobench", text)] if text else []
 
 
-def _level(item: Json) -> Level | None:
+def _level(item: Json, fails_otherwise: bool) -> Level | None:
     if item["outcome"] in ("failed", "lost"):
-        return "error"
+        # An eval that met all that it was held to is not to blame for the others of its test.
+        return "error" if fails_otherwise or _reasons(item) else None
     doubtful = any(one["status"] != PASS for one in item.get("regressions", ()))
     return "warning" if doubtful and item["outcome"] == "passed" else None
 
@@ -88,10 +91,17 @@ def _title(item: Json) -> str:
 
 
 def _message(item: Json) -> str:
-    return "\n".join(_reasons(item)) or item["message"] or "failed"
+    # What a test itself says of its failing goes before numbers that did not fail it.
+    failed = item["outcome"] in ("failed", "lost") and not fails_by_numbers(item)
+    own = [item["message"] or item["outcome"]] if failed else []
+    return "\n".join([*own, *_reasons(item)])
 
 
-def _reasons(item: Json) -> Iterator[str]:
+def _reasons(item: Json) -> list[str]:
+    return list(_shortcomings(item))
+
+
+def _shortcomings(item: Json) -> Iterator[str]:
     for one in regression_lines({"items": [item]}):
         if one.status != PASS:
             change = "" if one.at is None else f" ({one.before} → {one.now})"

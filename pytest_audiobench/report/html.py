@@ -16,14 +16,14 @@ from typing import Any
 from pytest_audiobench.protocols.failures import FAILURES
 from pytest_audiobench.report import view
 from pytest_audiobench.report.atomic import write_chunks
-from pytest_audiobench.report.changes import Changes, changes
+from pytest_audiobench.report.changes import changes
 from pytest_audiobench.report.label_tables import LabelCounts, LabelTable
 from pytest_audiobench.report.overall import overall
 from pytest_audiobench.report.page_frame import PLOT, encoded, page_frame
 from pytest_audiobench.report.page_samples import BUDGET_BYTES, PageSamples, bytes_on_page, page_samples
 from pytest_audiobench.report.page_sounds import PageSounds, page_sounds
 from pytest_audiobench.report.parts import FOLDER
-from pytest_audiobench.report.run_files import LINE_FILES
+from pytest_audiobench.report.run_files import COMPARED_FILE, LINE_FILES
 from pytest_audiobench.report.samples import joined
 from pytest_audiobench.report.side_by_side import Sides
 from pytest_audiobench.report.went_wrong import sentence
@@ -31,7 +31,7 @@ from pytest_audiobench.report.went_wrong import sentence
 PAGE = "report.html"
 _OF_RUN = ("run", "started", "finished", "command", "models", "hashes", "runtime", "notes", "epochs")
 _OF_ITEM = ("outcome", "message", "errors", "warnings", "hashes", "agreement", "asking")
-_OF_EVAL = ("name", "model", "verdict", "tone")
+_OF_EVAL = ("name", "model", "mark", "verdict", "tone")
 _OF_BLOCK = ("reading", "signature", "answered", "unanswered", "folded")
 _OF_SIDES = ("metric", "leading", "compared", "sentence")
 _OF_SUITE = ("name", "model", "evals")
@@ -93,8 +93,7 @@ def _content(record: Mapping[str, Any]) -> dict[str, Any]:
     words = _Words()
     return {
         **{name: record[name] for name in _OF_RUN},
-        "exit": view.exit_text(record),
-        "failed": record["exit_status"] != 0,
+        "verdict": overall(record)._asdict(),
         "several": len(view.aliases(record)) > 1,
         "facts": [asdict(facts) for facts in view.models(record)],
         "banners": [asdict(banner) for banner in view.banners(record)],
@@ -119,10 +118,10 @@ def _content(record: Mapping[str, Any]) -> dict[str, Any]:
             }
             for suite in view.suites(record)
         ],
-        "changes": None if changed is None else {**asdict(changed), "advice": _advice(record, changed)},
+        "changes": None if changed is None else asdict(changed),
         "words": list(words.places),
         "failures": FAILURES,
-        "files": list(LINE_FILES.values()),
+        "files": [*LINE_FILES.values(), *([] if changed is None else [COMPARED_FILE])],
     }
 
 
@@ -134,12 +133,6 @@ class _Words:
 
     def place(self, text: str) -> int:
         return self.places.setdefault(text, len(self.places))
-
-
-def _advice(record: Mapping[str, Any], changed: Changes) -> str:
-    """What to do next, where it follows from the regression lines and from nothing else."""
-    found = overall(record)
-    return found.advice if found.word == changed.verdict else ""
 
 
 def _block(block: view.Block, words: _Words) -> dict[str, Any]:

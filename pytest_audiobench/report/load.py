@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.gate.baseline.fields import Wrong
+from pytest_audiobench.gate.recorded import check_regressions
 from pytest_audiobench.report import parts
 from pytest_audiobench.report.run_files import LINE_FILES, RECORD
 from pytest_audiobench.report.samples import joined, plain
@@ -107,6 +109,12 @@ def load(run: str | Path, reports: str | Path = "reports") -> Run:
         raise UsageError(
             f"{path} has the schema {schema!r} but this version reads {SCHEMA!r}: read it with the one that wrote it"
         )
+    try:
+        check_regressions(record)
+    except Wrong as error:
+        raise UsageError(
+            f"{path}: {error}: it was edited, or another version wrote it; run again, which asks no model"
+        ) from error
     return Run(folder, record)
 
 

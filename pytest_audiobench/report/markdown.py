@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pytest_audiobench.report import beneath, sweep_text, view
-from pytest_audiobench.report.changes import Change
+from pytest_audiobench.report.changes import Change, baseline_text, changes
 from pytest_audiobench.report.escapes import escaped as escaped
-from pytest_audiobench.report.overall import PASS, baseline_text, overall, regression_lines
+from pytest_audiobench.report.figures import called
+from pytest_audiobench.report.overall import PASS, Overall, overall, regression_lines
+from pytest_audiobench.report.tabular import bar
+from pytest_audiobench.report.unmet import Unmet, unmet
 
 _MOST_ROWS = 200
 """GitHub refuses a step's summary beyond 1 MiB; a row is under a kilobyte or so."""
 _MOST_TABLES = 20
+_MOST_NAMES = 20
 _HEAD = ("Eval", "Model", "Metric", "Value", "Interval", "n", "Answered", "Verdict")
 _ALIGNED = (":--", ":--", ":--", "--:", "--:", "--:", "--:", ":--")
 _REGRESSIONS = (
-    *("Verdict", "Eval", "Metric", "Baseline → now", "Drop (95 % interval)"),
-    *("Flips", "n", "Smallest drop seen 4 times in 5"),
+    "Verdict",
+    "Eval",
+    "Baseline → now",
+    "Drop<br>(95 % interval)",
+    "Flips",
+    "Smallest<br>drop seen<br>4 times in 5",
 )
+_TOGETHER = "&nbsp;"
+"""A space at which no line is broken."""
 LONGEST_NAME, LONGEST_DETAIL = 120, 600
 """Characters of a name and of a sentence, before they are escaped."""
 
@@ -36,11 +46,11 @@ def summary(run: Mapping[str, Any]) -> str:
 
 
 def _lines(run: Mapping[str, Any]) -> Iterator[str]:
-    verdict = overall(run)
-    told = f" – {verdict.counts}" if verdict.counts else ""
-    yield f"## {sign(verdict.tone)} {escaped(run['run'])}: {verdict.word}{told}"
+    yield headline(run["run"], overall(run))
     yield ""
     yield from _regressions(run)
+    unheld = unheld_sentence(run, len(view.aliases(run)) > 1)
+    yield from (unheld, "") if unheld else ()
     for banner in view.banners(run):
         yield f"> **{escaped(banner.text)}**"
         yield ">"
@@ -75,19 +85,53 @@ def _regressions(run: Mapping[str, Any]) -> Iterator[str]:
         yield ""
 
 
+def hash_line(run: Mapping[str, Any]) -> Iterator[str]:
+    """A line with the run's first hashes; none where an eval that measured nothing leaves them unknown."""
+    names = ("input_hash", "run_hash")
+    if all(run["hashes"][name] for name in names):
+        yield "- " + ", ".join(f"{name.replace('_', ' ')} {run['hashes'][name][:16]}" for name in names)
+
+
+def headline(name: str, verdict: Overall) -> str:
+    """The first line, which says what became of the run."""
+    told = f" – {verdict.counts}" if verdict.counts else ""
+    return " ".join(filter(None, ("##", verdict.mark, f"{escaped(name)}: {verdict.word}{told}")))
+
+
+def unheld_sentence(run: Mapping[str, Any], several: bool) -> str:
+    """The evals that no regression line held, the first of them by name; empty without a baseline."""
+    found = changes(run)
+    if found is None or not found.unheld:
+        return ""
+    names = [called(*one, several) for one in found.unheld[:_MOST_NAMES]]
+    more = f" and {len(found.unheld) - len(names)} more" if len(found.unheld) > len(names) else ""
+    return f"Held against nothing: {', '.join(escaped(name, LONGEST_NAME) for name in names)}{more}."
+
+
+def unmet_sentence(one: Unmet, several: bool) -> str:
+    """A threshold that was not met, or why a test failed for something else."""
+    name = escaped(called(one.eval, one.model, several), LONGEST_NAME)
+    return f"{one.mark} **{name}** {escaped(one.text, LONGEST_DETAIL)}"
+
+
 def regression_head() -> tuple[str, str]:
     """The first two lines of a table of regression lines."""
-    return _row(_REGRESSIONS), _row((*_ALIGNED[:3], *("--:",) * 5))
+    return bar(tuple(head.replace(" ", _TOGETHER) for head in _REGRESSIONS)), bar((*_ALIGNED[:2], *("--:",) * 4))
 
 
 def regression_row(one: Change, several: bool) -> str:
     """A regression line's row; its model is named where there are ``several``."""
+    verdict = f"{one.mark}{_TOGETHER}**{one.status.replace(' ', _TOGETHER)}**"
+    name = f"{escaped(called(one.eval, one.model, several), LONGEST_NAME)}<br>{escaped(one.subject, LONGEST_NAME)}"
     change = "–" if one.at is None else f"{one.before} → {one.now}"
-    drop = f"{one.drop} ({one.interval})" if one.interval else one.drop
-    flips = f"{one.worse} worse, {one.better} better" if one.pairs else "–"
-    texts = (called(one.eval, one.model, several), one.subject, change, drop, flips, str(one.pairs))
-    cells = (escaped(text, LONGEST_NAME) for text in (*texts, one.detectable))
-    return _row((f"{one.mark} **{one.status}**", *cells))
+    drop = (one.drop, f"({one.interval})") if one.interval else (one.drop,)
+    flips = (f"{one.worse} worse", f"{one.better} better", f"of {one.pairs}") if one.at is not None else ("–",)
+    return bar((verdict, name, *map(_cell, ((change,), drop, flips, (one.detectable,)))))
+
+
+def _cell(lines: Sequence[str]) -> str:
+    """Short lines of a narrow cell, none of which is broken."""
+    return "<br>".join(escaped(line, LONGEST_NAME).replace(" ", _TOGETHER) for line in lines)
 
 
 def regression_sentence(one: Change, several: bool) -> str:
@@ -96,14 +140,9 @@ def regression_sentence(one: Change, several: bool) -> str:
     return f"{one.mark} **{name}** {escaped(f'{one.line}: {one.status}: {one.detail}', LONGEST_DETAIL)}"
 
 
-def called(eval_: str, model: str, several: bool) -> str:
-    """An eval's name, with the model's where there are ``several``."""
-    return f"{eval_} · {model}" if several else eval_
-
-
 def eval_table(run: Mapping[str, Any]) -> tuple[tuple[str, str], list[str]]:
     """The first two lines of the table of all numbers, and its rows: evals, then suites pooled."""
-    return (_row(_HEAD), _row(_ALIGNED)), [_row(cells) for cells in (*_eval_rows(run), *_suite_rows(run))]
+    return (bar(_HEAD), bar(_ALIGNED)), [bar(cells) for cells in (*_eval_rows(run), *_suite_rows(run))]
 
 
 def _eval_rows(run: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
@@ -111,11 +150,11 @@ def _eval_rows(run: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
         first = True
         for block in view.unfolded(one.blocks):
             for figure in block.figures:
-                verdict = f"{sign(one.tone)} {one.verdict}" if first else ""
+                verdict = f"{one.mark} {one.verdict}" if first else ""
                 yield _cells(one.name, one.model, block, figure, verdict)
                 first = False
         if first:
-            yield (escaped(one.name), escaped(one.model), "", "", "", "", "", f"{sign(one.tone)} {one.verdict}")
+            yield (escaped(one.name), escaped(one.model), "", "", "", "", "", f"{one.mark} {one.verdict}")
 
 
 def _suite_rows(run: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
@@ -132,11 +171,7 @@ def _cells(name: str, model: str, block: view.Block, figure: view.Figure, verdic
 
 
 def _bullets(run: Mapping[str, Any]) -> Iterator[str]:
-    for one in view.evals(run):
-        for check in one.checks:
-            if check.tone != "good":
-                name = f"{one.name} · {one.model}"
-                yield f"- {check.mark} {escaped(f'{name}: {check.threshold}: {check.status}. {check.detail}')}"
+    yield from (f"- {unmet_sentence(one, several=True)}" for one in unmet(run)[:_MOST_ROWS])
     beside = (beneath.side_lines(run), beneath.interval_lines(run), beneath.failure_lines(run))
     for text in (text for texts in beside for text in texts[:_MOST_ROWS]):
         yield f"- {escaped(text)}"
@@ -154,13 +189,4 @@ def _bullets(run: Mapping[str, Any]) -> Iterator[str]:
                 yield f"- {what} of {escaped(f'{facts.alias}: {text}')}"
     for note in run["notes"]:
         yield f"- {escaped(note)}"
-    yield f"- input hash {str(run['hashes']['input_hash'])[:16]}, run hash {str(run['hashes']['run_hash'])[:16]}"
-
-
-def sign(tone: view.Tone) -> str:
-    """A mark that says in a sign what the colour says."""
-    return {"good": "✓", "bad": "✗", "warn": "!", "plain": ""}[tone]
-
-
-def _row(cells: tuple[str, ...]) -> str:
-    return f"| {' | '.join(cells)} |"
+    yield from hash_line(run)

@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from pytest_audiobench.report import view
 from pytest_audiobench.report.changes import Change, changes
+from pytest_audiobench.report.figures import VERDICTS, Sign, Tone, counted
+from pytest_audiobench.report.unmet import failed_otherwise
 
 Json = Mapping[str, Any]
 
-PASS = "pass"
-_REGRESSED, _INCONCLUSIVE, _NOT_COMPARABLE = "regressed", "inconclusive", "not comparable"
-_IN_ORDER = (_REGRESSED, _INCONCLUSIVE, _NOT_COMPARABLE, PASS)
-_NO_VERDICT = (2, 3, 4, 5)
+PASS = VERDICTS["pass"].words
+_NO_VERDICT = {
+    2: "interrupted",
+    3: "stopped by an internal error",
+    4: "stopped by a usage error",
+    5: "nothing was selected",
+}
+_FAILED, _PASSED = Sign("✗", "bad", "failed"), Sign("✓", "good", "passed")
 INSTRUMENT_FAILED = 6
 """The exit code of a run in which everything that failed did so for its instruments' sake: retry just that."""
 
 
 class Overall(NamedTuple):
-    """A word, its colour, how it came about, and what a reader should do."""
+    """A word with its mark and its colour, how it came about, and what a reader should do."""
 
+    mark: str
+    tone: Tone
     word: str
-    tone: view.Tone
     counts: str
     advice: str
 
@@ -34,60 +40,49 @@ def regression_lines(record: Json) -> Sequence[Change]:
     return found.lines if found else ()
 
 
-def baseline_text(record: Json) -> str:
-    """What the run was held against: ``baselines/main.json (good = hf:checkpoints/good)``; empty without a baseline."""
-    baseline = record.get("baseline")
-    if not baseline:
-        return ""
-    model = " = ".join(dict.fromkeys(str(baseline[name]) for name in ("model", "spec") if baseline.get(name)))
-    return f"{baseline['source']} ({model})" if model else str(baseline["source"])
-
-
 def overall(record: Json) -> Overall:
     """The run's verdict, worst first: it did not end, regressed, failed, not comparable, inconclusive, passed."""
-    counts = Counter(one.status for one in regression_lines(record))
-    verdicts = Counter(verdict["status"] for item in record["items"] for verdict in item["verdicts"])
-    failed = sum(map(failed_otherwise, record["items"]))
+    held = changes(record)
+    statuses = {item["status"] for item in _all(record, "regressions")}
+    thresholds = Counter(verdict["status"] for verdict in _all(record, "verdicts"))
+    failed = len(failed_otherwise(record))
+    more = [f"{counted(thresholds['fail'], 'threshold')} failed"] if thresholds["fail"] else []
+    more += [f"{counted(failed, 'eval')} failed otherwise"] if failed else []
+    counts = "; ".join(filter(None, (held.counts if held else "", *more)))
+    sign, advice = _verdict(record, statuses, thresholds, failed)
+    if sign is _PASSED and held is not None and held.unchecked:
+        sign = sign._replace(mark="!", tone="warn")
+        advice = "Not every line was checked: see which evals were skipped."
+    return Overall(*sign, counts, advice)
+
+
+def _verdict(record: Json, lines: set[str], thresholds: Mapping[str, int], failed: int) -> tuple[Sign, str]:
     status = record["exit_status"]
-    told = _told(counts, verdicts["fail"], failed)
     if status in _NO_VERDICT:
-        return Overall(view.exit_text(record), "bad", told, "No verdict: run it again.")
-    if counts[_REGRESSED]:
-        return Overall("regressed", "bad", told, "Hear the samples that flipped before anything is merged.")
-    if verdicts["fail"] or (failed and status == 1):
-        return Overall("failed", "bad", told, "See what failed and which answers were wrong.")
-    if status == INSTRUMENT_FAILED or counts[_NOT_COMPARABLE] or verdicts["not_comparable"]:
+        return _FAILED._replace(words=_NO_VERDICT[status]), "No verdict: run it again."
+    if "regressed" in lines:
+        return VERDICTS["regressed"], "Hear the samples that flipped before anything is merged."
+    if thresholds["fail"] or (failed and status == 1):
+        return _FAILED, "See what failed and which answers were wrong."
+    if status == INSTRUMENT_FAILED or "not_comparable" in {*lines, *thresholds}:
         advice = "Nothing was shown either way: mend what is named, or run again where only the asking failed."
-        return Overall("not comparable", "warn", told, advice)
-    if counts[_INCONCLUSIVE]:
+        return VERDICTS["not_comparable"], advice
+    if "inconclusive" in lines:
         advice = "Too few samples to tell: audiobench power says how many would do."
-        return Overall("inconclusive", "bad" if status else "warn", told, advice)
+        undecided = [one for one in _all(record, "regressions") if one["status"] == "inconclusive"]
+        if not any(one["pairs"] for one in undecided):
+            # More samples are no remedy where the baseline holds nothing to pair them with.
+            advice = "The baseline does not know what is inconclusive: renew it, or check its name."
+        return VERDICTS["inconclusive"]._replace(tone="bad" if status else "warn"), advice
     if status:
-        return Overall("failed", "bad", told, "See what failed.")
+        return _FAILED, "See what failed."
     if all(item["outcome"] == "skipped" for item in record["items"]):
-        return Overall("nothing measured", "bad", told, "See why: pytest -rs gives the reasons.")
-    if not counts and not verdicts:
+        return _FAILED._replace(words="nothing measured"), "See why: pytest -rs gives the reasons."
+    if not lines and not thresholds:
         advice = "Nothing was required: declare thresholds, or hold it against a baseline."
-        return Overall("passed", "plain", told, advice)
-    return Overall("passed", "good", told, "Nothing to do.")
+        return _PASSED._replace(mark="", tone="plain"), advice
+    return _PASSED, "Nothing to do."
 
 
-def _told(counts: Mapping[str, int], thresholds: int, failed: int) -> str:
-    """``2 of 7 lines regressed, 1 inconclusive, 4 pass; 1 threshold failed``."""
-    found = [f"{counts[one]} {one}" for one in _IN_ORDER if counts[one]]
-    if found:
-        first, _, word = found[0].partition(" ")
-        found[0] = f"{first} of {_count(sum(counts.values()), 'line')} {word}"
-    more = [f"{_count(thresholds, 'threshold')} failed"] if thresholds else []
-    more += [f"{_count(failed, 'eval')} failed otherwise"] if failed else []
-    return "; ".join(filter(None, (", ".join(found), *more)))
-
-
-def failed_otherwise(item: Json) -> bool:
-    """Whether an eval failed by neither a regression line nor a threshold: an assertion, an error, a lost worker."""
-    told = [one["status"] for one in (*item.get("regressions", ()), *item["verdicts"])]
-    return item["outcome"] in ("failed", "lost") and all(status == PASS for status in told)
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
+def _all(record: Json, what: str) -> Iterator[Json]:
+    return (one for item in record["items"] for one in item.get(what, ()))

@@ -12,6 +12,11 @@
 
   const addresses = new Map();
 
+  // A canvas keeps the colours that it was drawn in, so it is drawn anew where the page becomes light or dark.
+  document.addEventListener("theme", () => {
+    for (const canvas of document.querySelectorAll("canvas.sound")) canvas.dispatchEvent(new Event("theme"));
+  });
+
   const bytesOf = (sound) => Uint8Array.from(atob(sounds[sound].textContent), (character) => character.charCodeAt(0));
 
   function player({ sound, seconds: length, whole }) {
@@ -33,7 +38,12 @@
     for (const event of ["play", "seeked", "pause"]) audio.addEventListener(event, move);
     const box = el("div", { class: "player" }, audio, stage, note);
     new OfflineAudioContext(1, 1, RATE_HZ).decodeAudioData(bytes.buffer).then(
-      (decoded) => { drawSound(canvas, decoded.getChannelData(0)); canvas.dataset.drawn = "true"; },
+      (decoded) => {
+        const draw = () => drawSound(canvas, decoded.getChannelData(0));
+        draw();
+        canvas.dataset.drawn = "true";
+        canvas.addEventListener("theme", draw);
+      },
       () => stage.replaceChildren(el("p", { class: "small warn" }, "This browser cannot decode the sound.")));
     return box;
   }

@@ -42,7 +42,8 @@
     const name = [visible(line.metric), line.group ? ` · ${visible(line.group)}` : "", protocols.size > 1 ? ` · ${visible(line.reading)}` : ""].join("");
     const told = [el("div", {}, visible(line.detail)), line.detail.includes(line.method.replace(/^no test: /, "")) ? null : el("div", { class: "soft" }, visible(line.method)),
       line.left_out.map((one) => el("div", { class: "soft" }, `In no pair: ${leftOutText(one)}`))];
-    const flips = line.worse + line.better ? [flipsOf(line, "worse"), el("br"), flipsOf(line, "better")] : "none";
+    const flips = line.worse + line.better ? [flipsOf(line, "worse"), el("br"), flipsOf(line, "better")] : line.at === null ? "–" : "none";
+    const pairs = [`of ${count(line.pairs)} pairs`, ...(line.clusters === null ? [] : [el("br"), `${count(line.clusters)} clusters`])];
     return [
       el("tr", { class: "joined" },
         el("td", {}, tag(line.tone, `${line.mark} ${line.status}`)),
@@ -51,10 +52,9 @@
         el("td", { class: "number" }, el("strong", {}, visible(line.drop)), el("div", { class: "small soft" }, line.interval)),
         el("td", { class: "number" }, visible(line.bound), el("div", { class: "small soft" }, `margin ${visible(line.margin)}`)),
         el("td", { class: "number" }, line.p, el("div", { class: "small soft" }, [`level ${line.level}`, line.p_holm ? [el("br"), `Holm ${line.p_holm}`] : null])),
-        el("td", { class: "number" }, flips),
-        el("td", { class: "number" }, count(line.pairs), line.clusters === null ? null : el("div", { class: "small soft" }, `${count(line.clusters)} clusters`)),
+        el("td", { class: "number" }, flips, el("div", { class: "small soft" }, pairs)),
         el("td", { class: "number" }, visible(line.detectable))),
-      el("tr", { class: "told" }, el("td"), el("td", { colspan: 8 }, told)),
+      el("tr", { class: "told" }, el("td"), el("td", { colspan: 7 }, told)),
     ];
   }
 
@@ -64,9 +64,9 @@
     byId("changes").hidden = false;
     const drawn = new Map();
     for (const line of changes.lines) drawn.set(line.unit, [...(drawn.get(line.unit) || []), line]);
-    const heads = [["Verdict"], ["Eval and metric"], ["Baseline → now", true], ["Drop", true], ["Bound", true], ["p", true], ["Flips", true], ["Pairs", true], ["Would see", true]];
+    const heads = [["Verdict"], ["Eval and metric"], ["Baseline → now", true], ["Drop", true], ["Bound", true], ["p", true], ["Flips", true], ["Would see", true]];
     byId("changes").append(
-      el("p", { class: `overall ${changes.tone}` }, el("strong", {}, `${changes.mark} ${changes.verdict[0].toUpperCase()}${changes.verdict.slice(1)}.`), " ", changes.sentence, changes.advice ? ` ${changes.advice}` : ""),
+      el("p", { class: `overall ${changes.tone}` }, overallText(changes, changes.verdict, changes.counts, [changes.seen, data.verdict.word === changes.verdict ? data.verdict.advice : ""].filter(Boolean).join(" "))),
       ...[...drawn].filter(([, lines]) => lines.some((one) => one.at !== null)).map(([unit, lines]) => dropPlot(unit, lines)));
     // Where there are many lines, those that pass are told of when asked.
     const folded = changes.lines.length > MOST_LINES ? changes.lines.filter((line) => line.status === "pass") : [];

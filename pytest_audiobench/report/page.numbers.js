@@ -1,12 +1,18 @@
+  const sentence = (text) => (text ? ` ${text[0].toUpperCase()}${text.slice(1)}.` : "");
+  const overallText = ({ mark }, word, counts, advice) => [el("strong", {}, `${mark}${sentence(word)}`), sentence(counts), advice ? ` ${advice}` : ""];
+
   function drawHeading() {
     const models = data.models.map((model, number) =>
       el("div", {}, el("strong", {}, visible(model.alias)), model.spec === model.alias ? "" : ` ${visible(model.spec)}`,
         el("span", { class: "soft" }, [data.facts[number].device || model.device, model.batching].filter(Boolean).map((text) => ` · ${visible(text)}`).join("")),
         ["judging", "speed", "hearing"].filter((name) => data.facts[number][name]).map((name) =>
           el("div", { class: "small soft" }, `${name}: `, visible(data.facts[number][name])))));
+    const { verdict, changes } = data;
+    // What follows from the regression lines alone stands above their table.
+    const isToldBelow = changes && changes.verdict === verdict.word && changes.counts === verdict.counts;
     byId("heading").append(
       themeButton(),
-      el("h1", {}, visible(data.run), " ", tag(data.failed ? "bad" : "good", (data.failed ? "✗ " : "✓ ") + data.exit)),
+      el("h1", {}, visible(data.run), " ", tag(verdict.tone, `${verdict.mark} ${verdict.word}`.trim())),
       facts([
         ["Run", `${utc(data.started)} to ${utc(data.finished)}`],
         [data.models.length === 1 ? "Model" : "Models", el("div", {}, models)],
@@ -14,6 +20,7 @@
           [number ? el("span", { class: "soft" }, ` · ${name} `) : null, number ? visible(value) : el("strong", {}, visible(value))])) : null],
         ["Command", el("code", {}, visible(data.command.join(" ")))],
       ]),
+      isToldBelow || ["good", "plain"].includes(verdict.tone) ? "" : el("p", { class: `banner ${verdict.tone}`, role: "note" }, overallText(verdict, verdict.word, verdict.counts, verdict.advice)),
       ...data.banners.map((banner) => el("p", { class: `banner ${banner.tone}`, role: "note" }, SIGNS[banner.tone], banner.text)));
   }
 
@@ -93,7 +100,7 @@
     const rows = data.evals.flatMap((one) => figureRows(one,
       (first) => first
         ? [el("th", { scope: "row" }, visible(one.name)), data.several ? el("td", {}, visible(one.model)) : null,
-          el("td", {}, tag(one.tone, SIGNS[one.tone] + one.verdict))]
+          el("td", {}, tag(one.tone, `${one.mark} ${one.verdict}`.trim()))]
         : [el("td"), data.several ? el("td") : null, el("td")],
       (first) => (checked ? el("td", { class: "checks" }, first && one.checks.length ? checkList(one.checks) : null) : null)));
     byId("verdicts").append(data.evals.length ? table(heads, rows, true) : el("p", { class: "soft" }, "No eval was run."));

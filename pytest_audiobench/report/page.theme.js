@@ -21,7 +21,9 @@
       const next = all[(all.indexOf(document.documentElement.dataset.theme) + 1) % all.length];
       kept(next);
       wear(next);
+      document.dispatchEvent(new Event("theme"));
     });
+    window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => document.dispatchEvent(new Event("theme")));
     wear(kept());
     return button;
   }

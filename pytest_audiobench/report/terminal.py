@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from pytest_audiobench.report import beneath, sweep_text, view
-from pytest_audiobench.report.changes import Change
-from pytest_audiobench.report.figures import printable
-from pytest_audiobench.report.overall import PASS, baseline_text, overall, regression_lines
+from pytest_audiobench.report.changes import Change, baseline_text
+from pytest_audiobench.report.figures import Tone, called, printable
+from pytest_audiobench.report.overall import PASS, overall, regression_lines
+from pytest_audiobench.report.unmet import unmet_thresholds
 from pytest_audiobench.report.view import Block
 
 Style: TypeAlias = Literal["", "bold", "green", "red", "yellow", "light"]
@@ -18,7 +20,7 @@ Style: TypeAlias = Literal["", "bold", "green", "red", "yellow", "light"]
 
 Line: TypeAlias = tuple[str, Style]
 
-_STYLES: Mapping[view.Tone, Style] = {"good": "green", "bad": "red", "warn": "yellow", "plain": ""}
+_STYLES: Mapping[Tone, Style] = {"good": "green", "bad": "red", "warn": "yellow", "plain": ""}
 _HEAD = ("eval", "model", "metric", "value", "interval", "n", "answered", "verdict")
 _RIGHT = (3, 4, 5, 6)
 _REGRESSIONS = ("verdict", "line", "before", "now", "drop", "interval", "flips", "n")
@@ -40,7 +42,7 @@ def summary_lines(run: Mapping[str, Any], width: int) -> list[Line]:
     signatures and the run's notes; then, where the eye rests, what became of the regression lines.
     Where ``width`` is too small for a table, names stand on lines of their own; texts are wrapped.
     """
-    banners = [(banner.text, _STYLES[banner.tone]) for banner in view.banners(run) if not banner.is_verdict]
+    banners = [(banner.text, _STYLES[banner.tone]) for banner in view.banners(run)]
     lines = [*_numbers(run, width), *_noted(run), *_regressions(run, width), *banners]
     return [one for text, style in lines for one in _fitted(text, style, width)]
 
@@ -100,10 +102,11 @@ def _regressions(run: Mapping[str, Any], width: int) -> Iterator[Line]:
 
 
 def _regression_row(one: Change, several: bool) -> tuple[str, ...]:
-    name = f"{one.eval} · {one.model}" if several else one.eval
-    flips = f"-{one.worse} +{one.better}" if one.pairs else ""
+    name = called(one.eval, one.model, several)
     interval = f"[{one.interval}]" if one.interval else ""
-    numbers = ("", "", "") if one.at is None else (one.before, one.now, one.drop)
+    known = one.at is not None
+    numbers = (one.before, one.now, one.drop) if known else ("", "", "")
+    flips = f"-{one.worse} +{one.better}" if known else ""
     cells = (one.status, f"{name}: {one.line}", *numbers, interval, flips, str(one.pairs))
     return tuple(map(printable, cells))
 
@@ -114,10 +117,15 @@ def _fitted(text: str, style: Style, width: int) -> Iterator[Line]:
         yield text, style
         return
     indent = " " * (len(text) - len(text.lstrip()))
+    # A number stays with its unit.
     wrapped = textwrap.wrap(
-        text.strip(), max(width, 20), initial_indent=indent, subsequent_indent=f"{indent}  ", break_on_hyphens=False
+        re.sub(r"(?<=\d) (?=[%×]|MB\b)", _HELD, text.strip()),
+        max(width, 20),
+        initial_indent=indent,
+        subsequent_indent=f"{indent}  ",
+        break_on_hyphens=False,
     )
-    yield from ((line, style) for line in wrapped)
+    yield from ((line.replace(_HELD, " "), style) for line in wrapped)
 
 
 def _cut_in_the_middle(text: str, width: int) -> str:
@@ -245,9 +253,5 @@ def _lines(row: Sequence[str], widths: Sequence[int], width: int, right: Sequenc
 
 def _failures(run: Mapping[str, Any]) -> Iterator[Line]:
     several = len(view.aliases(run)) > 1
-    for one in view.evals(run):
-        name = f"{one.name} · {one.model}" if several else one.name
-        for check in one.checks:
-            if check.tone != "good":
-                detail = f": {check.detail}" if check.detail else ""
-                yield printable(f"{check.mark} {name}: {check.threshold}: {check.status}{detail}"), _STYLES[check.tone]
+    for one in unmet_thresholds(run):
+        yield printable(f"{one.mark} {called(one.eval, one.model, several)}: {one.text}"), _STYLES[one.tone]

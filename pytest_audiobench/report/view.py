@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 from pytest_audiobench.report.figures import (
+    VERDICTS,
+    Sign,
+    Tone,
     answered_text,
+    counted,
     drawn,
     group_text,
     interval_text,
@@ -17,29 +21,18 @@ from pytest_audiobench.report.figures import (
     value_text,
 )
 from pytest_audiobench.report.side_by_side import Sides, by_answers, kept_readings, sides
+from pytest_audiobench.report.unmet import failed_otherwise, fails_by_numbers
 from pytest_audiobench.report.went_wrong import FailureClass, failure_classes, is_without
 from pytest_audiobench.runs.scoring import SHARES
 
 Json = Mapping[str, Any]
-Tone = Literal["good", "bad", "warn", "plain"]
 
-_EXITS = {
-    0: "passed",
-    1: "failed",
-    2: "interrupted",
-    3: "stopped by an internal error",
-    4: "stopped by a usage error",
-    5: "nothing was selected",
-    6: "not comparable, or not measured",
-}
 _SPEED_WORDS = {
     "first_token_s": "first token after ",
     "padding_waste": "padding ",
     "model_share": "in the model ",
     "peak_memory_mb": "peak memory ",
 }
-_MARKS = {"pass": "✓", "fail": "✗", "not_comparable": "≠"}
-_CHECK_TONES: Mapping[str, Tone] = {"pass": "good", "fail": "bad", "not_comparable": "warn"}
 
 
 @dataclass(frozen=True)
@@ -95,7 +88,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Eval:
-    """One item: its verdict in a word, its checks, its blocks (the headline reading first).
+    """One item: its verdict in a word and a mark, its checks, its blocks (the headline reading first).
 
     ``sides`` sets its protocols side by side, ``failures`` says how answers went wrong; both are empty where there is
     nothing to say.
@@ -105,6 +98,7 @@ class Eval:
     model: str
     suite: str
     control: bool
+    mark: str
     verdict: str
     tone: Tone
     checks: tuple[Check, ...]
@@ -138,16 +132,16 @@ class ModelFacts:
 
 @dataclass(frozen=True)
 class Banner:
-    """What must be known before any number is read; ``is_verdict`` is that the run did not pass."""
+    """What must be known before any number is read."""
 
     tone: Tone
     text: str
-    is_verdict: bool = False
 
 
 def evals(record: Json) -> list[Eval]:
     """The run's items, in their order."""
-    return [_eval(item) for item in record["items"]]
+    tests = {item["nodeid"] for item in failed_otherwise(record)}
+    return [_eval(item, item["nodeid"] in tests) for item in record["items"]]
 
 
 def suites(record: Json) -> list[Suite]:
@@ -170,7 +164,7 @@ def unfolded(blocks: Sequence[Block]) -> list[Block]:
 
 
 def banners(record: Json) -> list[Banner]:
-    """Failed, limited, incomplete, empty: all that bears on whether the numbers may be believed."""
+    """Limited, incomplete, empty: all that bears on whether the numbers may be believed."""
     return list(_banners(record))
 
 
@@ -197,10 +191,6 @@ def _judging(model: Json, items: Sequence[Json]) -> str:
     return f"{model['spec']}, {asked} verdicts asked, {known} known" + (f", {errors} could not be had" * bool(errors))
 
 
-def exit_text(record: Json) -> str:
-    return _EXITS.get(record["exit_status"], f"ended with exit code {record['exit_status']}")
-
-
 def aliases(record: Json) -> list[str]:
     """The models that appear in the run, in order."""
     return list(dict.fromkeys(item["model"] for item in record["items"]))
@@ -211,36 +201,28 @@ def _banners(record: Json) -> Iterator[Banner]:
     skipped = sum(item["outcome"] == "skipped" for item in items)
     lost = sum(item["outcome"] == "lost" for item in items)
     errors = sum(reading["coverage"].get("errors", 0) for item in items for reading in item["readings"][:1])
-    if record["exit_status"] != 0:
-        yield Banner("bad", f"This run did not pass: {exit_text(record)}.", is_verdict=True)
     if not items or skipped == len(items):
         yield Banner("bad", "Nothing was measured: every eval was skipped or none was selected.")
     if lost:
-        yield Banner("bad", f"Incomplete: {_count(lost, 'eval')} began and never reported.")
+        yield Banner("bad", f"Incomplete: {counted(lost, 'eval')} began and never reported.")
     if record["limit"] is not None or any(item["limited"] for item in items):
         rest = "The baseline is held on these alone." if record.get("baseline") else "Never comparable with a full run."
         yield Banner("bad", f"Limited: only part of the samples was asked. {rest}")
     if errors:
-        yield Banner("bad", f"Incomplete: asking failed for {_count(errors, 'sample')}, left out of every score.")
+        yield Banner("bad", f"Incomplete: asking failed for {counted(errors, 'sample')}, left out of every score.")
 
 
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
-
-
-def _eval(item: Json) -> Eval:
-    verdict, tone = _verdict(item)
+def _eval(item: Json, fails_otherwise: bool) -> Eval:
+    mark, tone, verdict = _verdict(item, fails_otherwise)
     checks = tuple(
-        Check(
-            _MARKS[v["status"]], _CHECK_TONES[v["status"]], v["status"].replace("_", " "), v["threshold"], v["detail"]
-        )
-        for v in item["verdicts"]
+        Check(*VERDICTS[one["status"]], threshold=one["threshold"], detail=one["detail"]) for one in item["verdicts"]
     )
     return Eval(
         name=item["eval"],
         model=item["model"],
         suite=item["suite"],
         control=item["control"],
+        mark=mark,
         verdict=verdict,
         tone=tone,
         checks=checks,
@@ -285,21 +267,20 @@ def _blocks(owner: Json, parts: Sequence[Json]) -> tuple[Block, ...]:
     return tuple(found)
 
 
-def _verdict(item: Json) -> tuple[str, Tone]:
-    statuses = {one["status"] for one in (*item["verdicts"], *item.get("regressions", ()))}
+def _verdict(item: Json, fails_otherwise: bool) -> Sign:
+    """What became of an item; ``FAIL`` where a threshold, or something else than its numbers, failed it.
+
+    One whose test failed by another eval's numbers has the verdict of its own.
+    """
     if item["outcome"] in ("lost", "skipped"):
-        return item["outcome"], "bad" if item["outcome"] == "lost" else "warn"
-    if "fail" in statuses or item["outcome"] == "failed":
-        return "FAIL", "bad"
-    if "regressed" in statuses:
-        return "regressed", "bad"
-    if "not_comparable" in statuses:
-        return "not comparable", "warn"
-    if "inconclusive" in statuses:
-        return "inconclusive", "warn"
-    if item["control"]:
-        return "control", "plain"
-    return ("pass", "good") if statuses else ("no check", "plain")
+        return Sign("✗", "bad", "lost") if item["outcome"] == "lost" else Sign("!", "warn", "skipped")
+    statuses = {one["status"] for one in (*item["verdicts"], *item.get("regressions", ()))}
+    if "fail" in statuses or (item["outcome"] == "failed" and fails_otherwise):
+        return Sign("✗", "bad", "FAIL")
+    worst = next((sign for status, sign in VERDICTS.items() if status in statuses), None)
+    if worst is None or (item["control"] and worst.tone == "good"):
+        return Sign("", "plain", "control" if item["control"] else "no check")
+    return worst._replace(tone="bad") if fails_by_numbers(item) else worst
 
 
 def _block(reading: Json, metrics: Sequence[Json], folded: bool) -> Block:

@@ -92,7 +92,7 @@ def _moved(score: Json, without: Json) -> Moved:
         value=value_text(score["value"], score["unit"]),
         without=value_text(without["value"], without["unit"]),
         interval=interval_text(without),
-        difference=difference_text(by, score["unit"]),
+        difference="" if by is None else difference_text(by, score["unit"]),
         by=by,
         n=without["n"],
     )

@@ -2,34 +2,31 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from pytest_audiobench.published.compare import Comparison
-from pytest_audiobench.report.escapes import csv_cell, escaped
+from pytest_audiobench.report.escapes import escaped
 from pytest_audiobench.report.figures import printable
 from pytest_audiobench.report.sweep import Sweep, sweeps
 from pytest_audiobench.report.sweep_text import markdown, table, title
+from pytest_audiobench.report.tabular import csv_text, json_text
 
 Json = Mapping[str, Any]
 Compared = Mapping[int, Sequence[Comparison]]
 """Published figures beside an item, by the item's place among the owners."""
 
-FORMATS = ("table", "markdown", "csv", "json")
 _OF_OWNER = ("eval", "model", "dataset", "metric", "unit")
 _OF_ROW = ("protocol", "value", "lower", "upper", "n", "skipped", "unanswered", "failed", "signature")
 
 
 def text(owners: Sequence[Json], notes: Sequence[str], compared: Compared, format_: str) -> str:
-    """The tables of ``owners`` (items' or suites' records) in one of :data:`FORMATS`."""
+    """The tables of ``owners`` (items' or suites' records) as table, markdown, csv or json."""
     if format_ == "json":
-        return json.dumps([_plain(one, compared.get(at, ())) for at, one in enumerate(owners)], indent=1) + "\n"
+        return json_text([_plain(one, compared.get(at, ())) for at, one in enumerate(owners)])
     if format_ == "csv":
-        return _csv(owners, compared)
+        return csv_text(_rows(owners, compared), [*_OF_OWNER, *_OF_ROW, "published"])
     lines = _markdown(owners, notes, compared) if format_ == "markdown" else _lines(owners, notes, compared)
     return "\n".join(lines) + "\n"
 
@@ -61,10 +58,7 @@ def _markdown(owners: Sequence[Json], notes: Sequence[str], compared: Compared) 
     yield from (f"- note: {escaped(note)}" for note in notes)
 
 
-def _csv(owners: Sequence[Json], compared: Compared) -> str:
-    out = io.StringIO()
-    writer = csv.DictWriter(out, [*_OF_OWNER, *_OF_ROW, "published"], lineterminator="\n")
-    writer.writeheader()
+def _rows(owners: Sequence[Json], compared: Compared) -> Iterator[dict[str, Any]]:
     for at, owner in enumerate(owners):
         for sweep in sweeps(owner):
             marks = _marks(compared.get(at, ()), sweep)
@@ -72,8 +66,7 @@ def _csv(owners: Sequence[Json], compared: Compared) -> str:
                 own = {name: value for name, value in asdict(row).items() if name in _OF_ROW}
                 own |= {"eval": _eval(owner), "model": owner["model"], "dataset": owner.get("dataset", "")}
                 own |= {"metric": sweep.metric, "unit": sweep.unit, "published": marks.get(row.protocol, "")}
-                writer.writerow({name: csv_cell(value) for name, value in own.items()})
-    return out.getvalue()
+                yield own
 
 
 def _plain(owner: Json, beside: Sequence[Comparison]) -> dict[str, Any]:

@@ -204,7 +204,8 @@ def _judges(judges: Mapping[str, Asker], answered: Sequence[Answered]) -> dict[s
 def _warnings(record: ItemRecord, slice_: Slice, protocol: Protocol, answered: Sequence[Answered]) -> list[str]:
     found = [*slice_.notes, *protocol.notes]
     if record.limited:
-        found.append(f"limited to {record.n} of {slice_.size} samples: never comparable with a full run")
+        taken = f"limited to {record.n} of {slice_.size} samples"
+        found.append(f"{taken}: its numbers are never comparable with a full run's")
     cut = record.asking["truncated_clips"]
     if cut:
         longest = max(lost for one in answered for r in one.responses.values() for lost in r.truncated_s)

@@ -102,7 +102,7 @@ def estimate(
     if name in SHARES:
         kept: Sequence[Scored] = rows
         statistics: list[Statistics] = [
-            _statuses("errors" if row.answer is None else row.answer.status, row.is_skipped, row.wording)
+            share_statistics("errors" if row.answer is None else row.answer.status, row.is_skipped, row.wording)
             for row in rows
         ]
     else:
@@ -140,7 +140,8 @@ def _classes(wording: tuple[str, ...], status: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=4096)
-def _statuses(status: str, is_skipped: bool, wording: tuple[str, ...]) -> Statistics:
+def share_statistics(status: str, is_skipped: bool, wording: tuple[str, ...]) -> Statistics:
+    """What the metrics of :data:`SHARES` are made of in a sample; its ``status`` is "errors" where asking failed."""
     return {status: 1.0, "skipped": float(is_skipped), **dict.fromkeys(wording, 1.0)}
 
 

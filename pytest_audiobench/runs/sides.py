@@ -11,12 +11,13 @@ from typing import Any, NamedTuple
 
 from pytest_audiobench.identity import digest_of_trusted
 from pytest_audiobench.metrics.metric import Statistics
+from pytest_audiobench.protocols.failures import WORDINGS
 from pytest_audiobench.protocols.protocol import Protocol
 from pytest_audiobench.runs.handle import Handle
 from pytest_audiobench.runs.hashes import settings_hash
 from pytest_audiobench.runs.record import ItemRecord
 from pytest_audiobench.runs.requests import messages_payload
-from pytest_audiobench.runs.scoring import Scored
+from pytest_audiobench.runs.scoring import SHARES, Scored, share_statistics
 from pytest_audiobench.runs.slices import Slice, Taken
 
 DIGITS = 16
@@ -139,6 +140,18 @@ def _rows_ahead(slice_: Slice, protocol: Protocol, epoch: int) -> Iterator[SideR
             statuses=dict.fromkeys([reading.name for reading in protocol.readings], status),
             scores={reading.name: None if taken.error else {} for reading in protocol.readings},
         )
+
+
+def statistics_of(row: SideRow, reading: str, metric: str) -> Statistics | None:
+    """What ``metric`` is made of in a sample, as ``reading`` saw it: its scores, None where it has none; for one of
+    :data:`pytest_audiobench.runs.scoring.SHARES` how it was answered.
+    """
+    scores, status = row.scores.get(reading), row.statuses[reading]
+    if metric not in SHARES:
+        return scores
+    # The other classes are what the headline made of the answer, which this reading may read otherwise.
+    told = tuple(name for name in row.failures if name in WORDINGS)
+    return share_statistics("errors" if status == "error" else status, status != "error" and scores is None, told)
 
 
 def measured(pairs: Sequence[tuple[str | None, str]]) -> dict[str, list[str]]:

@@ -140,7 +140,10 @@ def studentised(
     if not math.isfinite(error * error * error * error):
         return no_drop(value, "its values are too large to be squared")
     if error <= _ROUNDING * scale * count or error * error * error * error == 0.0:
-        return no_drop(value, f"all {of} differ alike")
+        if value <= question.margin:
+            return no_drop(value, f"all {of} differ alike")
+        # Where a model that answered all answers nothing, no spread is left for t to go by, and nothing is clearer.
+        return flips_drop(trials, trials, 0, question, value, value)._replace(method=f"all {of} differ alike")
     how, skew, resamples = "paired t", float(levered @ (levered * levered)) / squares, math.inf
     if resampled is not None:
         how, resamples = f"paired bootstrap, {resampled.resamples} resamples", resampled.resamples

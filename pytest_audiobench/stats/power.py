@@ -23,14 +23,16 @@ _WITHIN = 0.002
 """How near to the exact number of samples a search ends, as a share: power is no smooth function of it."""
 
 
-def t_power(effect: float, count: int, alpha: float = 0.05, sides: int = 2) -> float:
+def t_power(effect: float, count: int, alpha: float = 0.05, sides: int = 2, degrees: int | None = None) -> float:
     """The power of the t test of ``count`` >= 2 pairs whose mean difference is ``effect`` standard deviations.
 
-    One-sided (``sides`` = 1) it tests for more than 0. Cohen 1988, chapter 2; statsmodels' ``TTestPower``.
+    One-sided (``sides`` = 1) it tests for more than 0; ``degrees`` of freedom are count - 1 unless given. Cohen 1988,
+    chapter 2; statsmodels' ``TTestPower``.
     """
-    reached, shift = t_quantile(1.0 - alpha / sides, count - 1), effect * math.sqrt(count)
-    power = noncentral_t_tail(reached, count - 1, shift)
-    return power + noncentral_t_tail(reached, count - 1, -shift) if sides == 2 else power
+    degrees = degrees or count - 1
+    reached, shift = t_quantile(1.0 - alpha / sides, degrees), effect * math.sqrt(count)
+    power = noncentral_t_tail(reached, degrees, shift)
+    return power + noncentral_t_tail(reached, degrees, -shift) if sides == 2 else power
 
 
 def t_detectable(count: int, alpha: float = 0.05, power: float = 0.8, sides: int = 2) -> float:

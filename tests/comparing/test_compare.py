@@ -89,6 +89,16 @@ def test_a_suite_is_pooled_over_its_evals_pair_by_pair(lab, audiobench):
     assert pooled["lines"] == 3
 
 
+def test_a_suite_of_which_one_model_gave_the_same_answers_has_not_changed(lab, audiobench):
+    evals = {"animals/near": lab.samples(20, "n"), "animals/far": lab.samples(60, "f")}
+    lab.run("a", evals, says=every(10), model="m")
+    lab.run("b", evals, says=every(10), model="m")
+    found = lines(audiobench, "a", "b")
+    assert {(one["status"], one["method"]) for one in found} == {("pass", "identity")}
+    lab.run("c", evals, says=every(9), model="m")
+    assert "identity" not in {one["method"] for one in lines(audiobench, "a", "c")}
+
+
 def test_one_recording_asked_in_two_evals_is_one_cluster_of_the_suite(lab, audiobench):
     evals = {"animals/single": lab.samples(20), "animals/multi": lab.samples(20)}
     lab.run("a", evals)
@@ -125,10 +135,20 @@ def test_metrics_and_protocols_are_chosen_by_name(lab, audiobench):
     assert {one["protocol"] for one in lines(audiobench, "a", "b")} == {"letters"}
 
 
+def test_a_share_of_answers_is_compared_whether_or_not_it_is_nothing(lab, audiobench):
+    lab.run("a")
+    lab.run("b", says=lambda sample_id: "" if int(sample_id[-3:]) % 4 == 0 else True)
+    found = {one["metric"]: one for one in lines(audiobench, "a", "b", "--metrics", "all")}
+    assert (found["empty"]["first_value"], found["empty"]["value"], found["empty"]["worse"]) == (0.0, 0.25, 10)
+    assert audiobench("compare", "b", "a", "--metrics", "all", "--gate")[0] == 0
+    assert lines(audiobench, "a", "b", "--metrics", "loop")[0]["value"] == 0.0
+
+
 @pytest.mark.parametrize(
     ("option", "value", "said"),
     [
         ("--metrics", "accurracy", "no eval has the metric 'accurracy'; there is accuracy"),
+        ("--metrics", "errors", "no eval has the metric 'errors'"),
         ("--protocols", "leters", "no eval has the protocol 'leters'; there is letters"),
         ("--groups", "speaker", "no eval has the group 'speaker'; there is hop"),
         ("--eval", "birds*", "no eval of a, b matches 'birds*'"),
@@ -273,6 +293,18 @@ def test_what_may_be_allowed_is_what_is_looked_at():
     assert _holding.COMPONENTS == mismatches.COMPONENTS
 
 
+def test_the_same_answers_read_by_another_version_are_not_called_unchanged(lab, audiobench):
+    lab.run("a", model="m")
+    folder = lab.run("b", model="m")
+    record = json.loads((folder / "run.json").read_text())
+    record["items"][0]["readings"][0]["signature"] = "mcq:letters|v:2"
+    (folder / "run.json").write_text(json.dumps(record))
+    scored = folder / "scored_predictions.jsonl"
+    scored.write_text(scored.read_text().replace('{"correct":1.0}', '{"correct":0.0}'))
+    (line,) = lines(audiobench, "a", "b", "--allow-mismatch", "protocols")
+    assert (line["status"], line["drop"]) == ("regressed", 1.0)
+
+
 def test_allowing_one_component_allows_no_other(lab, audiobench):
     lab.run("a")
     lab.run("b", **changed("question")(lab))
@@ -333,7 +365,7 @@ def test_too_many_that_could_not_be_asked_are_not_comparable(lab, audiobench):
     code, out, _ = audiobench("compare", "a", "b", "--gate")
     assert code == 6
     assert "1 not comparable" in out
-    assert "10 could not be asked on one side" in out.replace("\n  ", " ")
+    assert "10 could not be asked on one side or both" in out.replace("\n  ", " ")
 
 
 # --- baselines
@@ -345,6 +377,13 @@ def test_a_run_is_held_against_a_baselines_file(lab, audiobench):
     audiobench("baseline", "update", "a", "--out", "main.json")
     (of_file,), (of_run,) = lines(audiobench, "main.json", "b"), lines(audiobench, "a", "b")
     assert {**of_file, "first": "a"} == of_run
+
+
+def test_last_says_which_run_it_was(lab, audiobench):
+    lab.run("a")
+    lab.run("b", started="2026-11-21T09:00:00Z")
+    _, out, _ = audiobench("compare", "last", "a")
+    assert out.startswith("A  b, scripted:b, in last (b)\n")
 
 
 def test_of_a_baseline_without_texts_digests_are_told(lab, audiobench):
@@ -425,6 +464,14 @@ def test_hostile_names_do_nothing_in_any_form(lab, audiobench):
     assert not any(cell.lstrip().startswith(("=", "@", "+")) for row in rows for cell in row)
     _, plain, _ = audiobench("compare", "a", "b", "--groups", "all", "--format", "json")
     assert json.loads(plain)["lines"][0]["eval"] == f"animals/{HOSTILE}"
+
+
+def test_markdown_cuts_no_conditions(lab, audiobench):
+    evals = {f"animals/{'x' * 280}": lab.samples(8)}
+    lab.run("a", evals)
+    lab.run("b", evals, says=lambda sample_id: "")
+    _, out, _ = audiobench("compare", "a", "b", "--format", "markdown")
+    assert "by letters A: 100.0 %, B: 0.0 %" in out
 
 
 def test_a_wide_table_puts_its_intervals_below(lab, audiobench, monkeypatch):

@@ -97,6 +97,20 @@ def test_a_drop_within_the_margin_is_never_seen(lab, audiobench):
     assert found["note"] == "the drop is within the margin: no number of samples shows it"
 
 
+def test_a_drop_that_is_more_than_there_is_to_lose_needs_no_number_of_samples(lab, audiobench):
+    lab.run("a", says=lambda sample_id: int(sample_id[-3:]) % 10 == 0)
+    found = rows(audiobench, "a", "--drop", "20pp")["animals/all"]
+    assert (found["needed"], found["note"]) == (None, "it is at 0.1, so it cannot drop by so much")
+
+
+def test_flips_are_not_counted_between_runs_that_were_asked_otherwise(lab, audiobench):
+    lab.run("a")
+    lab.run("b", epochs=2)
+    code, out, err = audiobench("power", "a", "--drop", "5pp", "--against", "b")
+    assert (code, out) == (4, "")
+    assert "the number of epochs is 1 in the baseline and 2 here" in err
+
+
 def test_markdown_and_csv_hold_the_same_rows(reports, audiobench):
     _, out, _ = audiobench("power", "good", "--drop", "2pp", "--format", "csv")
     found = list(csv.DictReader(io.StringIO(out)))

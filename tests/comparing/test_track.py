@@ -191,6 +191,20 @@ def test_an_eval_that_came_later_has_a_shorter_curve(lab, audiobench):
     assert "animals is not pooled: its evals are not the same in all runs" in out
 
 
+def test_a_run_that_lacks_an_eval_is_passed_over_in_its_curve_and_named(lab, audiobench):
+    evals = {"animals/near": lab.samples(40, "n"), "animals/far": lab.samples(40, "f")}
+    near = {"animals/near": evals["animals/near"]}
+    for step, own, right in ((1, evals, 40), (2, near, 40), (3, evals, 20)):
+        lab.run(f"r{step}", own, says=below(right), model=f"step-{step}")
+    found = {(one["eval"], one["step"]): one for one in values(audiobench, "reports")}
+    assert found["animals/far", 3]["status"] == "regressed"
+    # Three runs of the one curve, two of the other.
+    assert {one["lines"] for one in found.values()} == {3 + 1}
+    _, out, _ = audiobench("track", "reports")
+    assert "✗ animals/far accuracy by letters, 3 after 1: 50.0 points worse" in out.replace("\n  ", " ")
+    assert "note: 2 has no animals/far" in out
+
+
 def test_one_run_is_no_track(lab, audiobench):
     lab.run("r1", model="step-1")
     code, _, err = audiobench("track", "reports")

@@ -74,6 +74,16 @@ def test_samples_that_come_go_or_change_are_counted(said):
     assert "unchanged: 1 eval\n" in text
 
 
+def test_other_settings_are_told_where_every_score_is_the_same(said):
+    said("update", "good")
+    value = json.loads(OUT.read_text())
+    value["evals"][0]["hashes"]["settings"] = "0" * 64
+    OUT.write_text(json.dumps(value))
+    text = said("update", "good")[1]
+    assert re.search(r"calls/digits .* other settings\n", text)
+    assert "unchanged: 1 eval\n" in text
+
+
 def test_evals_that_come_and_go_are_named(said, reports):
     said("update", "good")
     reports.copy("good", "renamed")

@@ -23,7 +23,6 @@ def test_a_drop_is_declared_beside_thresholds(tmp_path):
     assert (first.max_drop, second.max_drop, second.require) == ("2pp", "none", ())
     assert read_rules(file).about_drops() == [
         "audiobench.toml, [[threshold]] number 1: wer[without=loop].drop <= 0.5pp, bleu.drop <= 0.4, max_drop = 2pp",
-        "audiobench.toml, [[threshold]] number 2: max_drop = none",
     ]
 
 
@@ -46,6 +45,11 @@ def test_a_declared_line_reads_back_as_itself():
         ("accuracy.drop >= 1pp", "should have <= after a drop"),
         ("acuracy.drop <= 1pp", "did you mean 'accuracy'"),
         ("samples_per_s.drop <= 1pp", "has no points of a hundred: give its margin as a plain number"),
+        ("accuracy.drop <= 1", "all that accuracy can drop by (1), so that nothing could miss it: write 1pp"),
+        ("accuracy.drop <= 100pp", "all that accuracy can drop by (1), so that nothing could miss it"),
+        ("wer.drop <= 5", "write 5pp for 5 points"),
+        ("bleu.drop <= 100", "all that bleu can drop by (100), so"),
+        ("errors.drop <= 1pp", "samples whose asking failed are in no pair: bound them by errors <= 0"),
     ],
 )
 def test_what_is_no_line_is_told(text, said):

@@ -172,6 +172,34 @@ def test_a_line_on_what_is_not_measured_is_a_mistake(line, said):
         held(GOOD, GOOD, line)
 
 
+def unread(number):
+    return row(number, 1, statuses={"letters": "unparsed"}, scores={"letters": None})
+
+
+def test_a_share_is_of_all_samples_also_of_those_that_the_protocol_leaves_out():
+    rows = [unread(number) if number < 60 else row(number, 1) for number in range(100)]
+    here = side([], **HERE, rows=rows)
+    for share, drop in (("coverage", 0.6), ("unparsed", 0.6), ("skipped", 0.6), ("refused", 0.0)):
+        found = held_against(side([1] * 100), here, Line(share), Terms())
+        assert (found.pairs, found.drop) == (100, pytest.approx(drop))
+        assert found.status == ("regressed" if drop else "inconclusive")
+    assert held_against(side([1] * 100), here, Line(), Terms()).left_out == {"skipped": 60}
+
+
+def test_a_share_by_another_reading_is_that_readings_own():
+    both = {"readings": {"letters": "l", "words": "w"}, "metrics": {"letters": ["accuracy"], "words": ["accuracy"]}}
+    read = {"scores": {"letters": {"correct": 0.0}, "words": {"correct": 1.0}}}
+    before = [row(n, 1, statuses={"letters": "parsed", "words": "parsed"}, **read) for n in range(100)]
+    after = [
+        row(n, 1, statuses={"letters": "refused", "words": "parsed"}, failures=("refused", "loop"), **read)
+        for n in range(100)
+    ]
+    sides = side([], rows=before, **both), side([], rows=after, **both, **HERE)
+    assert held_against(*sides, Line("refused"), Terms()).value == 1.0
+    assert held_against(*sides, Line("refused", (("protocol", "words"),)), Terms()).value == 0.0
+    assert held_against(*sides, Line("loop", (("protocol", "words"),)), Terms()).value == 1.0
+
+
 def test_statistics_that_were_edited_by_hand_are_no_crash():
     broken = side(GOOD, rows=[row(n, 1, scores={"letters": {"wrong": 1.0}}) for n in range(300)])
     found = held_against(broken, side(GOOD, **HERE), Line(), Terms())
@@ -224,3 +252,39 @@ def test_a_verdicts_line_reads_as_it_is_declared():
     found = held(GOOD, GOOD, Line("accuracy", (("hop", "multi"),), "0.5pp"))
     assert line_text(found, "letters") == "accuracy[hop=multi].drop <= 0.5pp"
     assert line_text(found, "other") == "accuracy[protocol=letters,hop=multi].drop <= 0.5pp"
+
+
+def test_a_share_of_answers_counts_those_that_the_protocol_leaves_out():
+    answered = [row(number, 1) for number in range(300)]
+    gone = {"statuses": {"letters": "unparsed"}, "scores": {"letters": None}}
+    fewer = [*answered[100:], *(row(number, 1, **gone) for number in range(100))]
+    before, after = side([], rows=answered), side([], rows=fewer, **HERE)
+    for name in ("coverage", "unparsed", "skipped"):
+        found = held_against(before, after, Line(name), Terms())
+        assert (found.status, found.pairs, found.worse) == ("regressed", 300, 100), name
+    assert held_against(before, after, Line(), Terms()).pairs == 200
+
+
+def test_a_failure_that_one_reading_saw_is_not_anothers():
+    two = {"readings": {"letters": SIGNATURE, "other": "o"}, "metrics": {"other": ["accuracy"]}}
+    told = {"statuses": {"letters": "out_of_range", "other": "parsed"}, "failures": ("out_of_range",)}
+    plain = {"statuses": {"letters": "parsed", "other": "parsed"}, "scores": {"letters": {}, "other": {}}}
+    before = side([], rows=[row(number, 1, **plain) for number in range(40)], **two)
+    after = side([], rows=[row(number, 1, **{**plain, **told}) for number in range(40)], **two, **HERE)
+    assert held_against(before, after, Line("out_of_range"), Terms()).value == 1.0
+    assert held_against(before, after, Line("out_of_range", (("protocol", "other"),)), Terms()).value == 0.0
+
+
+def test_errors_are_held_against_no_baseline():
+    with pytest.raises(UsageError, match="limit them by --ab-max-errors"):
+        held(GOOD, GOOD, Line("errors"))
+
+
+def test_samples_that_no_side_has_a_score_of_are_not_called_missing():
+    nothing = {"statuses": {"letters": "unparsed"}, "scores": {"letters": None}}
+    rows = [row(number, 1, **nothing) for number in range(3)]
+    found = held_against(side([], rows=rows), side([], rows=rows, **HERE), Line(), Terms())
+    assert found.status == "not_comparable"
+    assert found.detail == (
+        "no sample has a score on both sides: 3 are left out by the protocol on one side or both (s0, s1, s2)"
+    )

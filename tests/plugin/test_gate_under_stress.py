@@ -47,7 +47,7 @@ def test_a_run_that_stops_at_failures_says_what_was_not_held_against_the_baselin
     assert result.ret == 1
     done = 1 if stop == "-x" else 2
     result.assert_outcomes(failed=done)
-    result.stdout.fnmatch_lines([f"*stopped early: {4 - done} evals were not run, nor held against the baseline*"])
+    result.stdout.fnmatch_lines([f"*stopped early: {4 - done} eval* not run, nor held against the baseline*"])
     found = four.last()[0]
     assert statuses(four) == {f"tones[{n}]": ["regressed"] for n in range(done)}
     # The lines are those of the whole selection, and not of what was reached.
@@ -64,7 +64,7 @@ def test_what_failed_is_run_again_by_lf_with_its_own_lines(four):
     result.assert_outcomes(failed=2)
     assert statuses(four) == {"tones[1]": ["regressed"], "tones[2]": ["regressed"]}
     assert four.last()[0]["baseline"]["lines"] == 2
-    result.stdout.fnmatch_lines(["note: 2 evals of the baseline the run main were not selected: *"])
+    result.stdout.fnmatch_lines(["note: 2 evals of the run main were not selected: *"])
 
 
 @pytest.mark.parametrize("workers", ["-n0", "-n2"])
@@ -178,7 +178,7 @@ if os.environ.get("PYTEST_XDIST_WORKER") == "gw1":
     )
     result = four.run("--ab-baseline=main", "-n2")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["ERROR: the baseline the run main changed while the run went on*"])
+    result.stderr.fnmatch_lines(["ERROR: the run main changed while the run went on*"])
 
 
 @pytest.mark.parametrize("workers", ["-n0", "-n2"])

@@ -27,10 +27,10 @@ require = ["accuracy.drop <= 4pp"]
 
 @pytest.fixture
 def gate(tmp_path):
-    def made(rules="", evals=("tones[0]", "tones[1]", "two:silent"), missing=(), **options):
+    def made(rules="", evals=("tones[0]", "tones[1]", "two:silent"), missing=(), limit=None, **options):
         file = tmp_path / "audiobench.toml"
         file.write_text(rules)
-        contents = SimpleNamespace(sides=dict.fromkeys(evals), missing=missing)
+        contents = SimpleNamespace(sides=dict.fromkeys(evals), missing=missing, limit=limit)
         baseline = SimpleNamespace(source="main.json", models={"one": contents})
         given = {"max_drop": "", "alpha": 0.05, "max_unmatched": 0.05, "inconclusive": "warn", **options}
         return Gate(baseline, SimpleNamespace(**given), read_rules(file) if rules else Rules())
@@ -40,9 +40,10 @@ def gate(tmp_path):
 
 def test_an_eval_counts_for_its_lines_and_for_one_at_least(gate):
     found = gate(RULES)
-    assert [found.counted(name, "one") for name in ("tones[0]", "tones[1]", "two", "other")] == [2, 1, 2, 1]
-    assert gate(RULES, max_drop="none").counted("other", "one") == 1
-    assert gate(RULES).counted("other", "one", own=3) == 4
+    assert [found.declared(name, "one") for name in ("tones[0]", "tones[1]", "two", "other")] == [2, 1, 2, 1]
+    assert gate(RULES, max_drop="none").declared("other", "one") == 0
+    assert gate(RULES).declared("other", "one", own=3) == 4
+    assert [found.counted(declared) for declared in (0, 1, 4)] == [1, 1, 4]
 
 
 def test_a_tests_parts_of_alpha_add_up_to_what_was_counted_for_it(gate):
@@ -60,28 +61,26 @@ def test_a_tests_parts_of_alpha_add_up_to_what_was_counted_for_it(gate):
 def test_the_later_rules_margin_goes_before_the_earlier_ones(gate):
     found = gate(RULES)
     multi = Line("accuracy", (("hop", "multi"),), "2pp")
-    assert found.lines_of("tones[0]", "one", "accuracy", False, ()) == [Line("accuracy", (), "3pp"), multi]
-    assert found.lines_of("tones[1]", "one", "accuracy", False, ()) == [multi]
-    assert found.lines_of("other", "one", "accuracy", False, ()) == [Line("accuracy", (), "1pp")]
+    assert found.lines_of("tones[0]", "one", "accuracy", ()) == [Line("accuracy", (), "3pp"), multi]
+    assert found.lines_of("tones[1]", "one", "accuracy", ()) == [multi]
+    assert found.lines_of("other", "one", "accuracy", ()) == [Line("accuracy", (), "1pp")]
 
 
-def test_a_declared_line_on_the_headline_stands_in_place_of_the_runs(gate):
+def test_a_declared_line_on_the_headline_stands_in_place_of_the_runs_and_beside_a_rules(gate):
     own = [Line("accuracy", (), "5pp")]
-    assert gate().lines_of("other", "one", "accuracy", False, own) == own
-
-
-def test_controls_have_the_lines_that_name_them(gate):
-    found = gate(RULES)
-    assert found.lines_of("two:silent", "one", "accuracy", True, [Line("wer")]) == [Line("accuracy", (), "4pp")]
-    assert found.lines_of("tones[0]", "one", "accuracy", True, ()) == []
+    multi = Line("accuracy", (("hop", "multi"),), "2pp")
+    assert gate().lines_of("other", "one", "accuracy", own) == own
+    assert gate(RULES).lines_of("tones[0]", "one", "accuracy", own) == [Line("accuracy", (), "3pp"), multi, *own]
+    assert gate(RULES).lines_of("tones[0]", "one", "accuracy", [Line("accuracy", (), "3pp")]) == [
+        Line("accuracy", (), "3pp"),
+        multi,
+    ]
 
 
 def test_what_has_no_points_has_no_line_until_one_is_declared(gate):
-    assert gate().lines_of("other", "one", "samples_per_s", False, ()) == []
+    assert gate().lines_of("other", "one", "samples_per_s", ()) == []
     assert gate().has_no_points("samples_per_s")
-    assert gate(max_drop="0.5").lines_of("other", "one", "samples_per_s", False, ()) == [
-        Line("samples_per_s", (), "0.5")
-    ]
+    assert gate(max_drop="0.5").lines_of("other", "one", "samples_per_s", ()) == [Line("samples_per_s", (), "0.5")]
 
 
 def test_what_the_baseline_holds_and_the_run_does_not_is_told(gate):
@@ -91,6 +90,11 @@ def test_what_the_baseline_holds_and_the_run_does_not_is_told(gate):
         "the baseline main.json holds two:silent, which was not collected: renamed, or removed?",
         "1 eval of the baseline main.json was not selected: tones[1]",
     ]
-    assert gate().notes(["tones[0]", "tones[1]", "two"], ["tones[0]", "tones[1]", "two"], whole=True) == []
+    everything = ["tones[0]", "tones[1]", "two"]
+    assert gate().notes(everything, everything, whole=True) == []
+    assert gate(limit=20).notes(everything, everything, whole=True) == [
+        "the baseline main.json is not whole: it took at most 20 samples of each eval, and what it did not take is "
+        "held against nothing"
+    ]
     with pytest.raises(UsageError, match="holds none of the 1 selected evals"):
         found.notes(["other"], ["other", "tones[0]"], whole=False)

@@ -94,3 +94,25 @@ def test_a_note_that_is_none_counts_as_none(asked, note):
     model = asked.last()[0]["models"][0]
     assert model["hearing"]["status"] == "unproven"
     assert model["noise"] is None
+
+
+APART = """
+from pytest_audiobench import Dataset, manifest, multiple_choice
+
+def half(name, wanted):
+    tones = manifest("data/tones.jsonl")
+    return Dataset(name, lambda places: [one for one in tones.read(places) if (one.id < "tone-2") is wanted])
+
+def test_apart(evaluate):
+    first = evaluate(half("first", True), multiple_choice(), name="first")
+    evaluate.record("gain", first.gain_over(evaluate(half("second", False), multiple_choice(), name="second")))
+"""
+
+
+def test_an_error_in_a_test_is_one_sentence_and_not_a_chain(suite):
+    suite.tones()
+    suite.write(test_apart=APART)
+    result = suite.run()
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*have no answered sample in common*"])
+    result.stdout.no_fnmatch_line("*During handling of the above exception*")

@@ -222,9 +222,9 @@ def test_what_the_baseline_holds_and_nobody_collects_is_noted(four):
     four.write(test_tones=FOUR.replace("range(4)", "range(3)"))
     result = four.run("--ab-baseline=main")
     assert result.ret == 0
-    result.stdout.fnmatch_lines(["note: the baseline the run main holds tones[[]3[]], which was not collected*"])
+    result.stdout.fnmatch_lines(["note: the run main holds tones[[]3[]], which was not collected*"])
     result = four.run("--ab-baseline=main", "-k", "1")
-    result.stdout.fnmatch_lines(["note: 3 evals of the baseline the run main were not selected: tones[[]0[]], *"])
+    result.stdout.fnmatch_lines(["note: 3 evals of the run main were not selected: tones[[]0[]], *"])
 
 
 def test_a_limited_run_works_on_what_it_took(based):
@@ -250,7 +250,7 @@ def test_a_baseline_of_another_task_is_told_before_the_first_request(based, what
     result = based.run("--ab-baseline=main", *arguments, log="log")
     assert result.ret == 6
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["tones is not comparable with the baseline the run main, and nothing was asked: *"])
+    result.stdout.fnmatch_lines(["tones is not comparable with the run main, and nothing was asked: *"])
     result.stdout.fnmatch_lines([said])
     assert not (based.path / "log").exists()
     run, _ = based.last()

@@ -63,7 +63,7 @@ class Made:
     control: bool = False
     verdict: str = ""
     amend: Callable[[int, dict[str, Any]], None] = lambda number, row: None
-    regressions: list[RegressionRecord] = field(default_factory=list)
+    message: str = ""
     group_of: Callable[[int], dict[str, str]] | None = None
     truths: Sequence[str] = ()
     said: Sequence[str | None] = ()
@@ -146,6 +146,7 @@ class Made:
             verdicts=self.verdicts,
             regressions=self.regressions,
             outcome=self.outcome,
+            message=self.message,
         )
 
     def _metric(
@@ -256,7 +257,7 @@ def regression(status: Any, drop: float | None = None, half: float = 0.02, **cha
         "margin": 0.01,
         "p": 0.0004 if status == "regressed" else 0.31 if known else None,
         "alpha": 0.05,
-        "lines": 4,
+        "lines": 1,
         "detectable": 2.5 * half if known else None,
         "pairs": 300 if known else 0,
         "clusters": 120 if known else None,
@@ -277,7 +278,7 @@ def dropped(status: Any = "regressed", **changes: Any) -> RegressionRecord:
     if status == "not_comparable":
         return regression(status, **told | changes)
     numbers = {"baseline": 0.9875, "value": 0.125, "lower": 0.78, "upper": 0.93, "bound": 0.92, "p": 1e-9}
-    counts = {"detectable": 0.05, "pairs": 80, "worse": 69, "better": 2, "lines": 7}
+    counts = {"detectable": 0.05, "pairs": 80, "worse": 69, "better": 2}
     return regression(status, 0.8625, **numbers | counts | told | changes)
 
 

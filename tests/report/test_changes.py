@@ -33,18 +33,18 @@ def test_regressions_come_first_then_what_is_not_known_then_passes(runs: Any) ->
     assert [(one.status, one.drop) for one in found.lines] == [
         ("regressed", "+9.0 points"),
         ("regressed", "+3.0 points"),
-        ("inconclusive", "+2.0 points"),
         ("not comparable", "–"),
+        ("inconclusive", "+2.0 points"),
         ("pass", "-1.0 points"),
     ]
     assert (found.verdict, found.tone) == ("regressed", "bad")
-    assert found.sentence == "Of 5 lines: 2 regressed, 1 inconclusive, 1 not comparable, 1 pass."
+    assert found.counts == "2 of 5 lines regressed, 1 not comparable, 1 inconclusive, 1 pass"
 
 
 def test_a_pass_says_how_small_a_drop_it_could_have_seen(runs: Any) -> None:
     found = read(runs, runs.regression("pass", 0.0, detectable=0.012), runs.regression("pass", 0.0, detectable=0.034))
     assert (found.verdict, found.tone) == ("no regression", "good")
-    assert found.sentence.endswith("A drop of 3.4 points would be seen by every line four times in five.")
+    assert found.seen == "A drop of 3.4 points would be seen by every line four times in five."
 
 
 def test_a_run_with_a_baseline_and_no_line_is_no_pass(runs: Any) -> None:
@@ -55,7 +55,7 @@ def test_a_run_with_a_baseline_and_no_line_is_no_pass(runs: Any) -> None:
 
 def test_a_line_has_every_number_of_its_verdict(runs: Any) -> None:
     left_out = {"left_out": {"audio": 4}, "examples": {"audio": ["s1", "s2"]}}
-    (line,) = read(runs, runs.regression("regressed", 0.05, group={"hop": "multi"}, **left_out)).lines
+    (line,) = read(runs, runs.regression("regressed", 0.05, group={"hop": "multi"}, lines=4, **left_out)).lines
     assert (line.before, line.now, line.interval) == ("80.0 %", "75.0 %", "+3.0 to +7.0")
     assert (line.bound, line.margin, line.detectable) == ("+6.7 points", "1.0 points", "5.0 points")
     assert (line.p, line.p_holm, line.level) == ("0.0004", "0.0016", "0.05 / 4")
@@ -63,7 +63,7 @@ def test_a_line_has_every_number_of_its_verdict(runs: Any) -> None:
     assert (line.at, line.low, line.high, line.limit, line.unit) == (5.0, 3.0, 7.0, 1.0, "points")
     assert line.group == "hop=multi"
     assert [(one.reason, one.count, one.names) for one in line.left_out] == [
-        ("other audio than in the baseline", 4, ("s1", "s2"))
+        ("have other audio than in the baseline", 4, ("s1", "s2"))
     ]
 
 
@@ -76,7 +76,7 @@ def test_the_baseline_is_named_by_where_it_comes_from(runs: Any) -> None:
     found = read(runs, runs.regression("pass", 0.0), baseline={**runs.baseline, "limit": 50})
     assert dict(found.baseline) == {
         "from": "baselines/main.json",
-        "of": "listener (hf:checkpoints/step-1000)",
+        "of": "listener = hf:checkpoints/step-1000",
         "run": "2026-11-01-main",
         "limited to": "50 samples of each eval",
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ def held(runs: Any, *lines: Any, **changes: Any) -> Path:
 
 
 def four(runs: Any) -> list[Any]:
-    line = runs.regression
+    line = partial(runs.regression, lines=4)
     missing = {"left_out": {"audio": 40, "only_here": 3}, "examples": {"audio": ["s1", "s2"], "only_here": ["s9"]}}
     return [line("pass", -0.01), line("inconclusive", 0.02), line("not_comparable", **missing), line("regressed", 0.05)]
 
@@ -28,19 +29,24 @@ def test_the_overall_verdict_stands_above_all_tables(runs: Any, opened: Any) -> 
     assert page.locator("main > section:visible").first.get_attribute("id") == "changes"
     said = page.locator("#changes .overall").inner_text()
     assert said == (
-        "✗ Regressed. Of 4 lines: 1 regressed, 1 inconclusive, 1 not comparable, 1 pass. "
+        "✗ Regressed. 1 of 4 lines regressed, 1 not comparable, 1 inconclusive, 1 pass. "
         "Hear the samples that flipped before anything is merged."
     )
-    assert "baselines/main.json · of listener (hf:checkpoints/step-1000)" in page.locator("#heading").inner_text()
+    assert "baselines/main.json · of listener = hf:checkpoints/step-1000" in page.locator("#heading").inner_text()
+
+
+def test_the_foot_names_every_file_that_lies_beside_the_page(runs: Any, opened: Any) -> None:
+    page = opened(held(runs, *four(runs))).page
+    assert "scored_predictions.jsonl, compared_predictions.jsonl (every sample)" in page.locator("#footer").inner_text()
 
 
 def test_lines_are_in_a_table_the_worst_first_with_every_number(runs: Any, opened: Any) -> None:
     page = opened(held(runs, *four(runs)))
     rows = [re.sub(r"\s+", " ", row) for row in page.page.locator("#changes tbody tr.joined").all_inner_texts()]
-    assert [row.split(" eval")[0] for row in rows] == ["✗ regressed", "? inconclusive", "≠ not comparable", "✓ pass"]
+    assert [row.split(" eval")[0] for row in rows] == ["✗ regressed", "≠ not comparable", "? inconclusive", "✓ pass"]
     for text in ("80.0 % → 75.0 %", "+5.0 points", "+3.0 to +7.0", "+6.7 points", "margin 1.0 points", "0.0004"):
         assert text in rows[0]
-    for text in ("level 0.05 / 4", "Holm 0.0016", "21 worse 9 better", "300", "120 clusters", "5.0 points"):
+    for text in ("level 0.05 / 4", "Holm 0.0016", "21 worse 9 better of 300 pairs 120 clusters", "5.0 points"):
         assert text in rows[0]
     assert page.complaints == []
 
@@ -49,9 +55,9 @@ def test_a_line_tells_why_and_names_what_is_in_no_pair(runs: Any, opened: Any) -
     page = opened(held(runs, *four(runs))).page
     told = page.locator("#changes tbody tr.told").all_inner_texts()
     assert "regressed because of its numbers" in told[0]
-    assert "the data set is another" in told[2]
-    assert "40 other audio than in the baseline: s1, s2, …" in told[2]
-    assert "3 in this run only: s9, …" in told[2]
+    assert "the data set is another" in told[1]
+    assert "40 have other audio than in the baseline: s1, s2, …" in told[1]
+    assert "3 are not in the baseline: s9, …" in told[1]
 
 
 def test_drops_are_drawn_against_their_margin(runs: Any, opened: Any) -> None:
@@ -88,7 +94,7 @@ def test_a_run_without_a_baseline_has_no_such_section(runs: Any, opened: Any) ->
     assert "Baseline" not in page.locator("#heading").inner_text()
 
 
-@pytest.mark.parametrize(("status", "said"), [("regressed", "✗ regressed"), ("inconclusive", "! inconclusive")])
+@pytest.mark.parametrize(("status", "said"), [("regressed", "✗ regressed"), ("inconclusive", "? inconclusive")])
 def test_the_table_of_evals_has_the_verdict_too(runs: Any, opened: Any, status: str, said: str) -> None:
     page = opened(held(runs, runs.regression(status, 0.02))).page
     assert said in page.locator("#verdicts tbody tr").first.inner_text()
@@ -116,8 +122,8 @@ def test_flips_lead_to_the_samples_that_flipped(runs: Any, opened: Any) -> None:
     assert page.complaints == []
 
 
-@pytest.mark.parametrize("width", [360, 1280])
-def test_the_table_fits_a_phone_and_a_laptop(runs: Any, browser: Any, width: int) -> None:
+@pytest.mark.parametrize("width", [360, 700, 800, 1200, 1280])
+def test_the_table_fits_a_phone_a_tablet_and_a_laptop(runs: Any, browser: Any, width: int) -> None:
     path = held(runs, *four(runs))
     page = browser.new_page(viewport={"width": width, "height": 800})
     page.goto(path.as_uri())

@@ -99,8 +99,8 @@ def test_the_verdict_table_comes_first_and_holds_every_condition(runs: Any, open
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"exit_status": 1}, "did not pass: failed"),
-        ({"exit_status": 2}, "did not pass: interrupted"),
+        ({"exit_status": 1}, "Failed. See what failed"),
+        ({"exit_status": 2}, "Interrupted. No verdict: run it again."),
         ({"limit": 2}, "Never comparable with a full run"),
     ],
 )

@@ -41,6 +41,14 @@ def test_a_run_is_found_by_its_name_under_the_reports(folder: Path) -> None:
     assert load(str(folder)).record["schema"] == "audiobench.run/1"
 
 
+def test_a_run_whose_regressions_were_edited_is_told_in_a_sentence(folder: Path) -> None:
+    record = json.loads((folder / "run.json").read_text())
+    record["items"][1]["regressions"] = [{"status": "regressed"}]
+    (folder / "run.json").write_text(json.dumps(record))
+    with pytest.raises(UsageError, match=r"run.json: items\[1\].regressions\[0\] has no 'metric': it was edited"):
+        load(folder)
+
+
 def test_frames_hold_one_row_per_item_number_and_reading(folder: Path) -> None:
     pytest.importorskip("pandas", reason="frames need pandas")
     run = load(folder)

@@ -206,6 +206,16 @@ def test_a_sound_is_played_and_drawn_by_the_browser(runs: Any, opened: Any) -> N
     assert page.complaints == []
 
 
+def test_a_sound_is_drawn_anew_where_the_page_becomes_dark(runs: Any, opened: Any) -> None:
+    page = opened(runs.page(runs.item(0, "a", [WRONG, WRONG]), sounds=[sound(0, 1_000.0)])).page
+    page.locator("canvas[data-drawn]").wait_for()
+    wave = "document.querySelector('canvas.sound').getContext('2d').getImageData(40, 32, 1, 1).data.join()"
+    light = page.evaluate(wave)
+    for _ in ("light", "dark"):
+        page.locator(".theme").click()
+    assert page.evaluate(wave) != light
+
+
 def test_sounds_are_shared_and_the_most_wanted_kept(tmp_path: Path) -> None:
     rows = [sound(1, 600.0, rank=0), sound(2, 600.0, rank=1), sound(3, 700.0, rank=2), sound(0, 500.0, rank=3)]
     write_lines(tmp_path / f"0{ENDING}", rows)

@@ -82,8 +82,17 @@ def test_whatever_is_no_pass_has_its_sentence_and_its_colour(runs):
 def test_the_worst_is_read_last_and_the_last_line_says_what_to_do(runs):
     lines = [text for text, _ in lines_of(held(runs), 200)]
     order = [line.split("  ")[0] for line in lines if re.match("(pass|inconclusive|not comparable|regressed)  ", line)]
-    assert order == ["pass", "not comparable", "inconclusive", "regressed"]
-    assert lines[-1].startswith("regressed (1 of 4 lines regressed, 1 inconclusive, 1 not comparable, 1 pass). Hear ")
+    assert order == ["pass", "inconclusive", "not comparable", "regressed"]
+    assert lines[-1].startswith("regressed (1 of 4 lines regressed, 1 not comparable, 1 inconclusive, 1 pass). Hear ")
+
+
+def test_what_was_not_compared_claims_no_flips(runs):
+    record = held(runs, ["not_comparable"], ["a"])
+    record["items"][0]["regressions"][0]["pairs"] = 70
+    row = next(text for text, _ in lines_of(record, 200) if text.startswith("not comparable  "))
+    assert row.endswith(" 70")
+    assert "+0" not in row
+    assert "| – | – | – |" in summary(record)
 
 
 def test_models_are_named_where_there_are_several(runs):
@@ -120,13 +129,13 @@ def test_a_run_that_was_held_to_nothing_says_so(runs):
 
 
 def test_the_summary_of_a_job_begins_with_verdicts(runs):
-    text = summary(held(runs)).replace("\\", "")
+    text = summary(held(runs)).replace("\\", "").replace("&nbsp;", " ").replace("<br>", " ")
     lines = text.splitlines()
     assert lines[0] == (
-        "## ✗ 2026-11-20-nightly: regressed – 1 of 4 lines regressed, 1 inconclusive, 1 not comparable, 1 pass"
+        "## ✗ 2026-11-20-nightly: regressed – 1 of 4 lines regressed, 1 not comparable, 1 inconclusive, 1 pass"
     )
     assert text.index("**regressed** | mixtures") < text.index("**pass** | digits") < text.index("| Eval | Model |")
-    assert "98.8 % → 12.5 % | +86.2 points (+78.0 to +93.0) | 69 worse, 2 better | 80 | 5.0 points" in text
+    assert "98.8 % → 12.5 % | +86.2 points (+78.0 to +93.0) | 69 worse 2 better of 80 | 5.0 points" in text
     assert text.count(SENTENCE.replace("<", "&#60;")) == 3
 
 

@@ -117,7 +117,7 @@ def test_a_summary_is_appended_to_what_other_steps_wrote(runs: Any, tmp_path: Pa
     text = path.read_text()
     assert text.startswith("# earlier\n")
     assert text.count("100.0 %") >= 2
-    assert "> **This run did not pass: failed.**" in text
+    assert "## ✗ 2026\\-11\\-20\\-nightly: failed\n" in text
 
 
 def test_a_very_large_run_stays_within_the_summarys_bound(runs: Any) -> None:

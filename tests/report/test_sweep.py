@@ -25,6 +25,7 @@ def item(count=4, **changes):
     made = {
         "eval": "emotion", "model": "af3", "suite": "emotion", "dataset": "d", "n": 100, "control": False,
         "readings": [reading(name) for name in names],
+        "nodeid": "test_e.py::test_e",
         "metrics": [metric("accuracy", name, value) for name, value in values.items()],
         "outcome": "passed", "verdicts": [], "warnings": [], "agreement": None, "message": "", "limited": False,
     }  # fmt: skip

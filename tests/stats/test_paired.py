@@ -105,13 +105,21 @@ def test_where_a_score_has_no_bounds_runs_that_do_not_differ_have_none():
         ([0.5], [0.4], "fewer than 2 samples"),
         ([0.5, math.nan], [0.4, 0.2], "a value is not finite"),
         ([0.5, 0.1], [0.4, math.inf], "a value is not finite"),
-        ([0.5] * 12, [0.4] * 12, "all 12 samples differ alike"),
+        ([0.5] * 12, [0.6] * 12, "all 12 samples differ alike"),
     ],
 )
 def test_where_nothing_can_be_said_the_method_says_why(before, after, reason):
     found = drop(before, after)
     assert found[1:6] == (None,) * 5
     assert found.method == f"no test: {reason}"
+
+
+def test_a_model_that_answers_nothing_any_more_has_dropped():
+    found = drop([1.0] * 40, [0.0] * 40, [number // 2 for number in range(40)])
+    assert found.method == "all 20 clusters differ alike"
+    assert found.value == found.bound == 1.0
+    assert found.p < 1e-5
+    assert drop([1.0] * 40, [0.0] * 40).p < 1e-5
 
 
 def test_no_words_at_all_are_no_drop():
