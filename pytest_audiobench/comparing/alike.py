@@ -67,5 +67,7 @@ def _fit(side: Side, first: Side, epochs: int, kept: Collection[str] | None, dif
 
 def _unknown(row: SideRow, differing: Collection[str]) -> SideRow:
     return row._replace(
-        audio=None if "audio" in differing else row.audio, prompt=None if "prompts" in differing else row.prompt
+        audio=None if "audio" in differing else row.audio,
+        prompt=None if "prompts" in differing else row.prompt,
+        truth=None if "data" in differing else row.truth,
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from pytest_audiobench.gate.baseline.contents import Contents, Figure
-from pytest_audiobench.gate.pairing import AUDIO, ERRORS, ONLY_HERE, ONLY_IN_BASELINE, PROMPT, paired
+from pytest_audiobench.gate.pairing import AUDIO, ERRORS, ONLY_HERE, ONLY_IN_BASELINE, PROMPT, TRUTH, paired
 from pytest_audiobench.metrics.drops import moved
 from pytest_audiobench.metrics.registry import is_known, metric_kind
 from pytest_audiobench.report.figures import difference_text, interval_text, printable, value_text
@@ -21,6 +21,7 @@ _LEFT_OUT = {
     ONLY_IN_BASELINE: "gone",
     AUDIO: "with other audio",
     PROMPT: "with another prompt",
+    TRUTH: "with other choices or references",
     ERRORS: "not asked in one of them",
 }
 

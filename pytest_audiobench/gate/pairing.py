@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pytest_audiobench.runs.sides import Side, SideRow
 
-ONLY_HERE, ONLY_IN_BASELINE, AUDIO, PROMPT = "only_here", "only_in_baseline", "audio", "prompt"
+ONLY_HERE, ONLY_IN_BASELINE, AUDIO, PROMPT, TRUTH = "only_here", "only_in_baseline", "audio", "prompt", "truth"
 ERRORS, SKIPPED = "errors", "skipped"
 _NAMED = 5
 """Sample ids that are kept of each reason."""
@@ -69,6 +69,8 @@ def _differs(before: SideRow | None, after: SideRow, reading: str) -> str | None
         return AUDIO
     if _changed(before.prompt, after.prompt):
         return PROMPT
+    if _changed(before.truth, after.truth):
+        return TRUTH
     if "error" in (before.statuses.get(reading), after.statuses.get(reading)):
         return ERRORS
     return SKIPPED if before.scores.get(reading) is None or after.scores.get(reading) is None else None

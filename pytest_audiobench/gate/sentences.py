@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_audiobench.gate.grammar import group_text
-from pytest_audiobench.gate.pairing import AUDIO, ERRORS, ONLY_HERE, ONLY_IN_BASELINE, PROMPT, SKIPPED, Pairs
+from pytest_audiobench.gate.pairing import AUDIO, ERRORS, ONLY_HERE, ONLY_IN_BASELINE, PROMPT, SKIPPED, TRUTH, Pairs
 from pytest_audiobench.metrics.units import FRACTIONS
 from pytest_audiobench.runs.record import RegressionRecord
 
@@ -61,6 +61,7 @@ REASONS = {
     ONLY_IN_BASELINE: "are in the baseline only",
     AUDIO: "have other audio than in the baseline",
     PROMPT: "were asked with another prompt than in the baseline",
+    TRUTH: "have other choices or references than in the baseline",
     ERRORS: "could not be asked on one side or both",
     SKIPPED: "are left out by the protocol on one side or both",
 }

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_audiobench.report.samples import Joined, joined
-from pytest_audiobench.runs.sides import Side, SideRow, audio_digest, measured, prompt_digest
+from pytest_audiobench.runs.sides import Side, SideRow, audio_digest, measured, prompt_digest, truth_digest
 
 
 def sides_of(folder: Path, record: Mapping[str, Any], source: str, texts: bool = True) -> dict[tuple[str, str], Side]:
@@ -63,4 +63,5 @@ def _row(one: Joined, texts: bool) -> SideRow:
         scores={row["reading"]: row["scores"] for row in one.scored},
         failures=tuple(headline["failures"]),
         text=outputs[0]["text"] if texts and outputs else None,
+        truth=truth_digest(first["choices"], first["reference"], first.get("references", ())),
     )

@@ -53,7 +53,7 @@ class RegressionRecord:
     divided by ``lines``. ``p_holm`` is adjusted over the run's lines and changes no status. ``detectable`` is the
     smallest drop that this comparison would have called regressed four times in five.
     ``worse`` and ``better`` count the pairs whose own score moved; ``left_out`` the samples that are in no pair, by
-    reason (only_here, only_in_baseline, audio, prompt, errors, skipped), and ``examples`` names some of them.
+    reason (only_here, only_in_baseline, audio, prompt, truth, errors, skipped), and ``examples`` names some of them.
     """
 
     status: RegressionStatus

@@ -28,7 +28,8 @@ class SideRow(NamedTuple):
     """One sample in one epoch.
 
     ``audio`` and ``prompt`` are digests of its clips' keys and of the first stage's messages, None where they are not
-    known (a replay without audio, a sample that could not be asked). ``statuses`` and ``scores`` are by reading; a
+    known (a replay without audio, a sample that could not be asked); ``truth`` is that of its choices and references.
+    ``statuses`` and ``scores`` are by reading; a
     score of None means that the asking failed (the status is "error") or that the reading leaves the answer out.
     ``failures`` are the classes that the headline reading sees. ``text`` is the answer, where the source keeps texts.
     """
@@ -43,6 +44,7 @@ class SideRow(NamedTuple):
     scores: Mapping[str, Statistics | None]
     failures: tuple[str, ...] = ()
     text: str | None = None
+    truth: str | None = None
 
     @property
     def identity(self) -> tuple[str, int]:
@@ -139,6 +141,7 @@ def _rows_ahead(slice_: Slice, protocol: Protocol, epoch: int) -> Iterator[SideR
             groups={},
             statuses=dict.fromkeys([reading.name for reading in protocol.readings], status),
             scores={reading.name: None if taken.error else {} for reading in protocol.readings},
+            truth=truth_digest(taken.sample.choices, taken.sample.reference, taken.sample.references),
         )
 
 
@@ -175,6 +178,11 @@ def prompt_digest(messages: object) -> str | None:
     return None if messages is None else digest_of_trusted(messages)[:DIGITS]
 
 
+def truth_digest(choices: Sequence[str], reference: str, references: Sequence[str]) -> str:
+    """The digest of what an answer is held to."""
+    return digest_of_trusted([list(choices), reference, list(references)])[:DIGITS]
+
+
 def cluster_of(taken: Taken, field: str | None) -> str | None:
     """A sample's cluster: what its metadata say in ``field``, else its first clip; None where that is not known."""
     # Named even where nothing repeats within this eval: another of its suite may ask about the same recording.
@@ -187,7 +195,8 @@ def _rows(record: ItemRecord, rows: Mapping[str, Sequence[Scored]]) -> Iterator[
     for readings in zip(*rows.values(), strict=True):
         first = readings[0]
         answered = first.answered
-        metadata = answered.taken.sample.metadata
+        sample = answered.taken.sample
+        metadata = sample.metadata
         messages = next(iter(answered.messages.values()), None)
         responses = list(answered.responses.values())
         yield SideRow(
@@ -204,4 +213,5 @@ def _rows(record: ItemRecord, rows: Mapping[str, Sequence[Scored]]) -> Iterator[
             scores={name: row.scores for name, row in zip(rows, readings, strict=True)},
             failures=first.failures,
             text=responses[-1].text if responses else None,
+            truth=truth_digest(sample.choices, sample.reference, sample.references),
         )

@@ -48,8 +48,8 @@ def test_a_sample_takes_less_than_a_hundred_and_twenty_bytes_and_no_text(said):
     lines = [line for line in OUT.read_text().splitlines() if line.startswith('["')]
     digits, words = ([line for line in lines if name in line[:15]] for name in ("digits", "transcription"))
     assert (len(digits), len(words)) == (80, 70)
-    assert sum(map(len, digits)) / 80 < 90
-    assert sum(map(len, words)) / 70 < 100
+    assert sum(map(len, digits)) / 80 < 110
+    assert sum(map(len, words)) / 70 < 120
     assert "Which digit" not in OUT.read_text()
 
 
@@ -112,7 +112,7 @@ def test_of_several_models_one_is_chosen(said):
 def test_text_is_kept_when_asked_for(said):
     assert said("update", "good", "--text")[0] == 0
     samples = json.loads(OUT.read_text())["evals"][1]["samples"]
-    assert all(isinstance(line[7]["text"], str) for line in samples)
+    assert all(isinstance(line[8]["text"], str) for line in samples)
 
 
 def test_a_limited_run_says_so(said):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from pytest_audiobench.errors import UsageError
@@ -23,6 +25,7 @@ def row(number, correct, **more):
         "groups": {"hop": "multi" if number % 2 else "single"},
         "statuses": {"letters": "error" if correct is None else "parsed"},
         "scores": {"letters": None if correct is None else {"correct": float(correct)}},
+        "truth": "cat",
     }
     return SideRow(f"s{number}", 0, **{**given, **more})
 
@@ -288,3 +291,15 @@ def test_samples_that_no_side_has_a_score_of_are_not_called_missing():
     assert found.detail == (
         "no sample has a score on both sides: 3 are left out by the protocol on one side or both (s0, s1, s2)"
     )
+
+
+def test_samples_whose_key_was_mended_since_are_in_no_pair():
+    here = side(GOOD, **HERE)
+    mended = [row._replace(truth="dog") if number < 3 else row for number, row in enumerate(here.rows)]
+    found = held_against(side(GOOD), replace(here, rows=mended), Line(), Terms())
+    assert found.left_out == {"truth": 3}
+    assert found.pairs == 297
+    all_mended = [row._replace(truth="dog") for row in here.rows]
+    refused = held_against(side(GOOD), replace(here, rows=all_mended), Line(), Terms())
+    assert refused.status == "not_comparable"
+    assert "300 have other choices or references than in the baseline (s0, s1" in refused.detail

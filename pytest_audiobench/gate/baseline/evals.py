@@ -19,7 +19,7 @@ _EVAL = (
     *("readings", "groups", "prompt", "samples"),
 )
 _READING = ("name", "signature", "statistics", "metrics")
-_COLUMNS = ("id", "epoch", "scores", "audio", "prompt", "cluster", "groups")
+_COLUMNS = ("id", "epoch", "scores", "audio", "prompt", "cluster", "groups", "truth")
 _UNCOMMON = ("statuses", "failures", "text")
 _ERROR = "error"
 
@@ -132,7 +132,7 @@ def _row(value: object, shared: _Shared) -> SideRow:
     if not len(_COLUMNS) <= len(line) <= len(_COLUMNS) + 1:
         columns = f"{len(_COLUMNS)} entries ({', '.join(_COLUMNS)})"
         raise Wrong("its line", f"must have {columns} and perhaps an object, not {len(line)}")
-    sample_id, epoch, scores, audio, prompt, cluster, key = line[: len(_COLUMNS)]
+    sample_id, epoch, scores, audio, prompt, cluster, key, truth = line[: len(_COLUMNS)]
     if count(epoch, "epoch") >= shared.epochs:
         raise Wrong("epoch", f"must be below the eval's {shared.epochs} epochs, not {epoch}")
     if prompt == COMMON and shared.prompt is None:
@@ -158,6 +158,7 @@ def _row(value: object, shared: _Shared) -> SideRow:
         scores=found,
         failures=uncommon.failures,
         text=uncommon.text,
+        truth=_text_or_null(truth, "truth"),
     )
 
 

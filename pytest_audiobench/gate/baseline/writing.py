@@ -101,6 +101,7 @@ def _sample(row: SideRow, names: Mapping[str, list[str] | None], keys: Mapping[s
         COMMON if common is not None and row.prompt == common else row.prompt,
         row.cluster,
         keys[_group_text(row.groups)] if row.groups else None,
+        row.truth,
     ]
     uncommon: dict[str, Any] = {}
     if any(row.statuses[name] != "parsed" for name in names):

@@ -30,6 +30,7 @@ def row(sample_id="a", epoch=0, correct=1.0, **more):
         "groups": {"hop": "multi"},
         "statuses": {"letters": "parsed"},
         "scores": {"letters": None if correct is None else {"correct": correct}},
+        "truth": "7ru7h",
     }
     return SideRow(sample_id, epoch, **{**given, **more})
 
@@ -120,7 +121,7 @@ def test_the_order_of_rows_evals_and_keys_does_not_show(plain):
 def test_what_most_samples_do_not_have_costs_nothing_elsewhere():
     rows = [row("a"), row("b", correct=None, statuses={"letters": "error"}), row("c", failures=("loop",), text="no no")]
     lines = [line for line in encoded(contents(side(rows))).splitlines() if line[:2] == b'["']
-    assert lines[0].endswith(b'"],')
+    assert lines[0].endswith(b'"7ru7h"],')
     assert b"[null]" in lines[1]
     assert lines[1].endswith(b'{"statuses":["error"]}],')
     assert lines[2].endswith(b'{"failures":["loop"],"text":"no no"}]')
@@ -239,7 +240,7 @@ EDITS = {
     ),
     "a line too short": (
         lambda v: first(v)["samples"][0].pop(),
-        "its line must have 7 entries (id, epoch, scores",
+        "its line must have 8 entries (id, epoch, scores",
     ),
     "a score too many": (with_entry(2, [[1, 2]]), "must be 1 numbers (correct)"),
     "a reading's scores missing": (
@@ -404,6 +405,7 @@ def sides(draw, name):
                 given,
                 tuple(draw(st.lists(NAMES, max_size=2))),
                 draw(st.none() | st.text(max_size=50)),
+                draw(DIGESTS),
             )
         )
     return side(
