@@ -39,10 +39,11 @@ def _check(line: Fields) -> None:
     line.count("lines", least=1)
     for name in ("pairs", "worse", "better", *(["clusters"] if line["clusters"] is not None else [])):
         line.count(name)
-    line.texts("group")
-    for name in ("left_out", "examples"):
+    for name in ("group", "left_out", "examples"):
         if not isinstance(line[name], dict):
             raise Wrong(line.at(name), f"must be an object, not {shown(line[name])}")
+    for value in line["group"].values():
+        text(value, line.at("group"), _LONGEST)
     for counted in line["left_out"].values():
         count(counted, line.at("left_out"))
     for ids in line["examples"].values():

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 _SHOWN = 60
-_LONGEST_NAME = 1_000
+_LONGEST_NAME = 10_000
 """Characters that an id, a name or a signature may have."""
 
 
