@@ -84,6 +84,8 @@ def test_an_interrupt_is_no_verdict_on_what_was_not_run(four, workers):
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
+        # A shell's background job ignores interrupts, and what it starts inherits that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     while not (four.path / "waiting").exists() and process.poll() is None:
         time.sleep(0.05)
