@@ -160,10 +160,10 @@ def test_a_reader_chooses_light_or_dark_and_the_page_keeps_it(runs: Any, browser
     button = page.get_by_role("button", name=re.compile("Theme"))
     for name, is_light in (("light", True), ("dark", False)):
         button.click()
-        assert button.inner_text() == f"Theme: {name}"
-        assert (page.evaluate(paper) == "rgb(255, 255, 255)") == is_light
+        page.get_by_role("button", name=f"Theme: {name}").wait_for()
+        page.wait_for_function(f"({paper} === 'rgb(255, 255, 255)') === {str(is_light).lower()}")
     page.reload()
-    assert button.inner_text() == "Theme: dark"
+    page.get_by_role("button", name="Theme: dark").wait_for()
     context.close()
 
 
