@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.metrics.metric import Clusters, Direction, Estimate, MetricKind, Statistics, Summed
-from pytest_audiobench.stats.bootstrap import Ends, Statistic, Sums, interval_of, resampling
+from pytest_audiobench.metrics.metric import Clusters, Direction, Estimate, MetricKind, Statistics, Summed, Whole
+from pytest_audiobench.stats.bootstrap import Ends, Statistic, Sums, interval_of, of_rows, resampling
 from pytest_audiobench.stats.intervals import Floats, mean, none, proportion, ratio
 
 
@@ -113,6 +113,21 @@ def value_of(kind: MetricKind, statistics: Sequence[Statistics]) -> float:
     if isinstance(form, str):
         return math.nan
     return form.whole()
+
+
+def of_whole(whole: Whole) -> Callable[[Sequence[Statistics], Clusters], Estimate]:
+    """The value of a whole set, with a bootstrap interval; NaN, with the reason as its method, where there is none."""
+
+    def estimate(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
+        if not statistics:
+            return nothing()
+        found = whole(statistics)
+        if isinstance(found, str):
+            return Estimate(math.nan, None, None, len(statistics), none(found).method)
+        interval = of_rows(found, clusters)
+        return Estimate(found.value(found.rows), interval.lower, interval.upper, len(statistics), interval.method)
+
+    return estimate
 
 
 def summed_kind(

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from pytest_audiobench.metrics import ranking
-from pytest_audiobench.metrics.estimates import nothing
-from pytest_audiobench.metrics.metric import Clusters, Estimate, MetricKind, Statistics, Whole
+from pytest_audiobench.metrics.estimates import of_whole
+from pytest_audiobench.metrics.metric import MetricKind, Statistics, Whole
 from pytest_audiobench.metrics.units import SHARE
 from pytest_audiobench.stats.bootstrap import Table
-from pytest_audiobench.stats.intervals import Floats, none
+from pytest_audiobench.stats.intervals import Floats
 
 
 def table_of(value: Callable[[Floats, Floats], float]) -> Whole:
@@ -28,25 +27,11 @@ def table_of(value: Callable[[Floats, Floats], float]) -> Whole:
         return Table(
             np.hstack(found),
             lambda rows: value(rows[:, :labels], rows[:, labels:]),
+            # Each resample would rank all samples anew.
             lacking="ranks of samples are no sums",
         )
 
     return whole
-
-
-def of_ranks(whole: Whole) -> Callable[[Sequence[Statistics], Clusters], Estimate]:
-    """The value of a whole set, without an interval: each resample of it would rank all samples anew."""
-
-    def estimate(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
-        if not statistics:
-            return nothing()
-        found = whole(statistics)
-        if isinstance(found, str):
-            return Estimate(math.nan, None, None, len(statistics), none(found).method)
-        value = found.value(found.rows)
-        return Estimate(value, None, None, len(statistics), none(str(found.lacking)).method)
-
-    return estimate
 
 
 _TIES = (
@@ -55,7 +40,7 @@ _TIES = (
 )
 
 KINDS = tuple(
-    MetricKind(name, "higher", SHARE, of_ranks(whole), about=f"{about} {_TIES}", whole=whole)
+    MetricKind(name, "higher", SHARE, of_whole(whole), about=f"{about} {_TIES}", whole=whole)
     for name, whole, about in (
         (
             "mean_average_precision",

@@ -8,12 +8,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from pytest_audiobench.metrics.estimates import columns, nothing
-from pytest_audiobench.metrics.metric import Clusters, Estimate, MetricKind, Statistics, Whole
+from pytest_audiobench.metrics.estimates import columns, of_whole
+from pytest_audiobench.metrics.metric import MetricKind, Statistics, Whole
 from pytest_audiobench.metrics.trials import eer_interpolated, min_dcf, trial_scores
 from pytest_audiobench.metrics.units import SHARE
-from pytest_audiobench.stats.bootstrap import FEWEST, Ends, Table, of_rows
-from pytest_audiobench.stats.intervals import Floats, none
+from pytest_audiobench.stats.bootstrap import FEWEST, Ends, Table
+from pytest_audiobench.stats.intervals import Floats
 
 _ENDS = Ends(np.array([[1.0, 1.0, math.inf], [0.0, 1.0, -math.inf]]), np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 0.0]]))
 """One more trial that is scored as the best one of its kind, and as the worst."""
@@ -44,24 +44,9 @@ def _few(targets: npt.NDArray[np.bool_]) -> str | None:
     return None
 
 
-def of_trials(whole: Whole) -> Callable[[Sequence[Statistics], Clusters], Estimate]:
-    """The value of all trials, with a bootstrap interval; NaN, with the reason as its method, where there is none."""
-
-    def estimate(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
-        if not statistics:
-            return nothing()
-        found = whole(statistics)
-        if isinstance(found, str):
-            return Estimate(math.nan, None, None, len(statistics), none(found).method)
-        interval = of_rows(found, clusters)
-        return Estimate(found.value(found.rows), interval.lower, interval.upper, len(statistics), interval.method)
-
-    return estimate
-
-
 def _kind(name: str, unit: str, value: Callable[[Floats, Floats], float], about: str, why: str = "") -> MetricKind:
     whole = table_of(name, value, why)
-    return MetricKind(name, "lower", unit, of_trials(whole), about=f"{about} {_TRIALS}", whole=whole)
+    return MetricKind(name, "lower", unit, of_whole(whole), about=f"{about} {_TRIALS}", whole=whole)
 
 
 def _cost(p_target: float, divisor: float) -> Callable[[Floats, Floats], float]:
