@@ -7,7 +7,7 @@ import re
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.metrics.metric import MetricKind
-from pytest_audiobench.metrics.units import FRACTIONS, RANGES
+from pytest_audiobench.metrics.units import FRACTIONS, RANGES, span
 
 FORM = "write a margin as 1pp (points of a hundred) or 0.01 (in the metric's own unit)"
 _MARGIN = re.compile(r"\s*(?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+))\s*(?P<unit>pp)?\s*")
@@ -34,7 +34,7 @@ def margin_of(text: str, kind: MetricKind) -> float:
     """The margin in the unit of ``kind``. Raises UsageError where it has no such margin, or none could be missed."""
     number, in_points = read_margin(text)
     margin = _in_points(number, kind) if in_points else number
-    if margin >= (most := _largest_drop(kind)):
+    if margin >= (most := span(kind.unit)):
         # Above all, a 1 that was meant as a point would be a hundred of them.
         meant = f": write {number:g}pp for {number:g} points of a hundred" if not in_points and number < 100.0 else ""
         raise UsageError(
@@ -42,13 +42,6 @@ def margin_of(text: str, kind: MetricKind) -> float:
             f"{meant}"
         )
     return margin
-
-
-def _largest_drop(kind: MetricKind) -> float:
-    if kind.unit in FRACTIONS:
-        return 1.0
-    least, most = RANGES.get(kind.unit, (-math.inf, math.inf))
-    return most - least
 
 
 def _in_points(number: float, kind: MetricKind) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.metrics.metric import Clusters, Floats, MetricKind, Statistics
-from pytest_audiobench.metrics.units import ERROR_RATES, RANGES
+from pytest_audiobench.metrics.units import span
 from pytest_audiobench.stats.bootstrap import Sums, Table
 from pytest_audiobench.stats.drops import Drop, Question, no_drop
 from pytest_audiobench.stats.paired import ratio_drop
@@ -36,16 +36,16 @@ def drop_of(
     except (ArithmeticError, ValueError, UsageError) as error:
         # Statistics come from baselines too, which anyone may have edited.
         return no_drop(math.nan, str(error))
-    higher, span = kind.direction == "higher", _span(kind)
+    higher, most = kind.direction == "higher", span(kind.unit)
     if isinstance(first, str) or isinstance(second, str):
         return no_drop(math.nan, first if isinstance(first, str) else str(second))
     if isinstance(first, Sums) and isinstance(second, Sums):
-        return sums_drop(first, second, clusters, question, higher, span)
+        return sums_drop(first, second, clusters, question, higher, most)
     if isinstance(first, Table) and isinstance(second, Table):
-        return rows_drop(first, second, clusters, question, higher, span)
+        return rows_drop(first, second, clusters, question, higher, most)
     assert isinstance(first, np.ndarray)
     assert isinstance(second, np.ndarray)
-    return ratio_drop(first, second, clusters, question, higher, span)
+    return ratio_drop(first, second, clusters, question, higher, most)
 
 
 def _side(kind: MetricKind, statistics: Sequence[Statistics]) -> Floats | Sums | Table | str:
@@ -67,14 +67,6 @@ def moved(kind: MetricKind, before: Statistics, after: Statistics) -> int:
         return 0
     worse = own[0] - own[1] if kind.direction == "higher" else own[1] - own[0]
     return (worse > 0.0) - (worse < 0.0)
-
-
-def _span(kind: MetricKind) -> float:
-    """What a metric can lose by all of its samples; an error rate, by answers no worse than empty ones."""
-    if kind.unit in ERROR_RATES:
-        return 1.0
-    least, most = RANGES.get(kind.unit, (-math.inf, math.inf))
-    return most - least
 
 
 def _own(kind: MetricKind, one: Statistics) -> float:

@@ -1,5 +1,6 @@
 """The units of metrics: which are kept as fractions of one, and between what they lie."""
 
+import math
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -29,3 +30,14 @@ RANGES: Mapping[str, tuple[float, float]] = MappingProxyType(
     }
 )
 """Between what metrics of these units lie, both ends among them."""
+
+
+def span(unit: str) -> float:
+    """What a metric of this unit can lose; infinite where it has no end.
+
+    An error rate has none: it can lose what answers no worse than empty ones lose, which is 1.
+    """
+    if unit in FRACTIONS:
+        return 1.0
+    least, most = RANGES.get(unit, (-math.inf, math.inf))
+    return most - least
