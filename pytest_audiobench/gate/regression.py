@@ -29,7 +29,7 @@ from pytest_audiobench.metrics.estimates import value_of
 from pytest_audiobench.metrics.metric import MetricKind, Statistics
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.runs.record import RegressionRecord, RegressionStatus
-from pytest_audiobench.runs.scoring import SHARES, WITHOUT
+from pytest_audiobench.runs.scoring import SHARES, WITHOUT, finite
 from pytest_audiobench.runs.sides import Side, SideRow, statistics_of
 from pytest_audiobench.stats.drops import Drop, Question, no_drop
 
@@ -175,17 +175,17 @@ class _Held:
             group=self.group,
             unit=self.kind.unit,
             direction=self.kind.direction,
-            baseline=_finite(values[0]),
-            value=_finite(values[1]),
-            drop=_finite(drop.value),
-            lower=_finite(drop.lower),
-            upper=_finite(drop.upper),
-            bound=_finite(drop.bound),
+            baseline=finite(values[0]),
+            value=finite(values[1]),
+            drop=finite(drop.value),
+            lower=finite(drop.lower),
+            upper=finite(drop.upper),
+            bound=finite(drop.bound),
             margin=self.margin,
-            p=_finite(drop.p),
+            p=finite(drop.p),
             alpha=self.terms.alpha,
             lines=self.terms.lines,
-            detectable=_finite(drop.detectable),
+            detectable=finite(drop.detectable),
             pairs=len(pairs.rows) if pairs else 0,
             clusters=len(set(clusters)) if clusters is not None else None,
             worse=moves[0],
@@ -248,7 +248,3 @@ def _clusters(pairs: Pairs) -> list[Hashable] | None:
 
 def _of_group(group: Mapping[str, str]) -> str:
     return f" where {', '.join(f'{field} is {value}' for field, value in group.items())}" if group else ""
-
-
-def _finite(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) else None

@@ -119,9 +119,9 @@ def recorded(
     """An estimate as a record holds it: what is no number is None there."""
     return MetricRecord(
         name=kind.name,
-        value=_finite(found.value),
-        lower=_finite(found.lower),
-        upper=_finite(found.upper),
+        value=finite(found.value),
+        lower=finite(found.lower),
+        upper=finite(found.upper),
         n=found.n,
         unit=kind.unit,
         direction=kind.direction,
@@ -145,5 +145,6 @@ def share_statistics(status: str, is_skipped: bool, wording: tuple[str, ...]) ->
     return {status: 1.0, "skipped": float(is_skipped), **dict.fromkeys(wording, 1.0)}
 
 
-def _finite(value: float | None) -> float | None:
+def finite(value: float | None) -> float | None:
+    """``value`` as a record holds it: None for what is no finite number."""
     return value if value is not None and math.isfinite(value) else None
