@@ -227,14 +227,10 @@ def _within(baseline: Side, here: Side, group: Mapping[str, str]) -> tuple[Side,
     without = wanted.pop(WITHOUT, None)
     gone = {row.identity for side in (baseline, here) for row in side.rows if without in row.failures}
     first, second = (
-        replace(side, rows=[row for row in side.rows if row.identity not in gone and _matches(row, wanted)])
+        replace(side, rows=[row for row in side.rows if row.identity not in gone and row.is_in(wanted)])
         for side in (baseline, here)
     )
     return first, second
-
-
-def _matches(row: SideRow, wanted: Mapping[str, str]) -> bool:
-    return all(row.groups.get(field) == value for field, value in wanted.items())
 
 
 def _clusters(pairs: Pairs) -> list[Hashable] | None:

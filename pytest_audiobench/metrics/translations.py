@@ -103,7 +103,8 @@ def _statistics(scorer: Any, hypothesis: str, references: Sequence[str]) -> list
 def _bleu(values: Sequence[float], effective_order: bool) -> float:
     from sacrebleu.metrics.bleu import BLEU
 
-    counts = [int(value) for value in values]
+    # A file may hold counts below none, of which sacrebleu would take the logarithm.
+    counts = [max(0, int(value)) for value in values]
     found = BLEU.compute_bleu(
         counts[2 : 2 + MAX_ORDER],
         counts[2 + MAX_ORDER :],

@@ -231,7 +231,7 @@ def _check_group(here: Side, line: Line) -> None:
     without = wanted.pop(WITHOUT, None)
     if without not in (None, *FAILURES):
         raise UsageError(f"{line.text} leaves out {without!r}, which is none of {', '.join(FAILURES)}")
-    if any(all(row.groups.get(field) == value for field, value in wanted.items()) for row in here.rows):
+    if any(row.is_in(wanted) for row in here.rows):
         return
     known: dict[str, dict[str, None]] = {}
     for row in here.rows:

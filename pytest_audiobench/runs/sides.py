@@ -50,6 +50,10 @@ class SideRow(NamedTuple):
     def identity(self) -> tuple[str, int]:
         return self.sample_id, self.epoch
 
+    def is_in(self, group: Mapping[str, str]) -> bool:
+        """Whether the sample is in the group of these fields and values."""
+        return all(self.groups.get(field) == value for field, value in group.items())
+
 
 @dataclass(frozen=True)
 class Side:
