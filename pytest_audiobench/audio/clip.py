@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import TypeAlias
@@ -81,7 +82,39 @@ class SynthesisSource:
         return f"{self.recipe}({', '.join(f'{k}={v}' for k, v in self.parameters)})"
 
 
-Source: TypeAlias = FileSource | ArraySource | SynthesisSource
+@dataclass(frozen=True, slots=True)
+class CombinedSource:
+    """Sound made of several clips by a rule of :mod:`pytest_audiobench.audio.combining`, at a rate of its own.
+
+    Every clip is played at ``rate_hz``, and the rule makes one waveform of them; parameters are strings, ``seed`` is
+    that of the rule's random choices.
+    """
+
+    rule: str
+    version: int
+    rate_hz: int
+    clips: tuple[Clip, ...]
+    parameters: tuple[tuple[str, str], ...] = ()
+    seed: str | None = None
+
+    def digest_from(self, keys: Sequence[str]) -> str:
+        """The source's digest, given its clips' keys in their order."""
+        return digest(
+            {
+                "rule": self.rule,
+                "version": self.version,
+                "rate_hz": self.rate_hz,
+                "clips": list(keys),
+                "parameters": [list(p) for p in self.parameters],
+                "seed": self.seed,
+            }
+        )
+
+    def __str__(self) -> str:
+        return f"{self.rule}({', '.join(str(clip) for clip in self.clips)})"
+
+
+Source: TypeAlias = FileSource | ArraySource | SynthesisSource | CombinedSource
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ import numpy as np
 import soundfile
 import soxr
 
-from pytest_audiobench.audio import edits, synthesis
-from pytest_audiobench.audio.clip import ArraySource, Clip, Samples, SynthesisSource
+from pytest_audiobench.audio import combining, edits, synthesis
+from pytest_audiobench.audio.clip import ArraySource, Clip, CombinedSource, Samples, SynthesisSource
 from pytest_audiobench.audio.heard import Heard
 from pytest_audiobench.audio.reading import SourceSound, read_bytes, read_file
 from pytest_audiobench.errors import AudioError
@@ -85,7 +85,20 @@ def _source_sound(clip: Clip, rate_hz: int, reach_s: float | None, most_values: 
         except ValueError as error:
             raise AudioError(f"{clip}: {error}") from None
         return SourceSound(samples, rate_hz, len(samples))
+    if isinstance(source, CombinedSource):
+        return _combined(source, most_values)
     return read_file(source, reach_s, most_values)
+
+
+def _combined(source: CombinedSource, most_values: int | None) -> SourceSound:
+    rule = combining.rule_of(source)
+    played = [decode(clip, source.rate_hz, None, most_values).samples for clip in source.clips]
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):
+            samples = rule.combine(played, source.rate_hz, source.parameters, source.seed)
+    except ValueError as error:
+        raise AudioError(f"{source}: {error}; leave it out") from None
+    return SourceSound(samples, source.rate_hz, len(samples))
 
 
 def _edited(clip: Clip, sound: SourceSound) -> Samples:

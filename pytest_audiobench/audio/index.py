@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, TypeAlias
 
-from pytest_audiobench.audio import edits, synthesis
-from pytest_audiobench.audio.clip import ArraySource, Clip, FileSource
+from pytest_audiobench.audio import combining, edits, synthesis
+from pytest_audiobench.audio.clip import ArraySource, Clip, CombinedSource, FileSource
 from pytest_audiobench.audio.file_facts import Read, read_facts
 from pytest_audiobench.audio.file_memory import FileFacts, FileKey, FileMemory
 from pytest_audiobench.audio.location import Located, Locator
@@ -63,7 +63,7 @@ class AudioIndex:
 
         Raises UsageError for an edit or recipe that does not exist.
         """
-        sources = {_place(clip.source): clip.source for clip in clips if isinstance(clip.source, FileSource)}
+        sources = {_place(source): source for clip in clips for source in _files(clip)}
         located, wrong = _located(sources)
         known = {**wrong, **self._facts(located, sources)}
         return [_clip_facts(clip, known) for clip in clips]
@@ -103,6 +103,15 @@ class AudioIndex:
     def _remember(self, reads: Sequence[Read]) -> None:
         settled = [read for read in reads if read.is_settled(self._settle_s)]
         self._memory.remember({read.key: read.facts for read in settled if read.key is not None})
+
+
+def _files(clip: Clip) -> Iterator[FileSource]:
+    source = clip.source
+    if isinstance(source, FileSource):
+        yield source
+    elif isinstance(source, CombinedSource):
+        for part in source.clips:
+            yield from _files(part)
 
 
 def _place(source: FileSource) -> _Place:
@@ -151,9 +160,22 @@ def _clip_facts(clip: Clip, files: Mapping[_Place, FileFacts | AudioError]) -> C
         digest, duration_s = facts
     elif isinstance(source, ArraySource):
         digest, duration_s = source.digest, len(source.samples) / source.rate_hz
+    elif isinstance(source, CombinedSource):
+        parts = [_clip_facts(part, files) for part in source.clips]
+        if (wrong := next((part for part in parts if isinstance(part, AudioError)), None)) is not None:
+            return wrong
+        digest, duration_s = _combined(source, [part for part in parts if isinstance(part, ClipFacts)])
     else:
         digest, duration_s = source.digest, synthesis.duration_s(source)
     return ClipFacts(digest, duration_s if duration_s is None else edits.length_s(clip.edits, duration_s))
+
+
+def _combined(source: CombinedSource, parts: Sequence[ClipFacts]) -> tuple[str, float | None]:
+    keys = [clip.key_from(facts.digest) for clip, facts in zip(source.clips, parts, strict=True)]
+    lengths_s = [facts.duration_s for facts in parts if facts.duration_s is not None]
+    whole = len(lengths_s) == len(parts)
+    length_s = combining.rule_of(source).length_s(lengths_s, source.parameters) if whole else None
+    return source.digest_from(keys), length_s
 
 
 _PORTION = 64

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pytest_audiobench.audio.clip import DataRoot
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import NotHere
+
+if TYPE_CHECKING:
+    from pytest_audiobench.datasets.conditions import Condition
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +47,8 @@ class Dataset:
 
     ``cluster`` names the metadata field whose values are the statistical clusters (one recording asked
     twice, one speaker); ``groups`` the metadata fields reported on; None means the fields with few values.
-    ``note`` is what a reader of its numbers must know; it is printed with them.
+    ``note`` is what a reader of its numbers must know; it is printed with them. ``condition`` is what was done to the
+    clips, where it is the point of a curve or one of several conditions that a suite compares.
     """
 
     name: str
@@ -51,6 +56,7 @@ class Dataset:
     cluster: str | None = None
     groups: tuple[str, ...] | None = None
     note: str = ""
+    condition: Condition | None = None
 
 
 def _lacking(folder: Path, landmark: str) -> str:

@@ -19,7 +19,7 @@ from pytest_audiobench.runs.collector import patient
 from pytest_audiobench.runs.handle import Handle
 from pytest_audiobench.runs.hashes import ABSENT, item_hashes
 from pytest_audiobench.runs.judging import put_to_judges
-from pytest_audiobench.runs.record import ItemRecord
+from pytest_audiobench.runs.record import ConditionRecord, ItemRecord
 from pytest_audiobench.runs.result import Result
 from pytest_audiobench.runs.scoring import Scored
 from pytest_audiobench.runs.sheet import Sheet, score_sheet
@@ -130,6 +130,7 @@ def _evaluated(bench: Bench, handle: Handle, item: Item, dataset: Dataset, proto
         part=item.part,
         control=item.control,
         agreement=sheet.agreement,
+        condition=_condition(dataset),
     )
     # A replay or a guess is no model at work: how fast it is would only be misread.
     record.taken = speed.sums(answered, asker.time, handle.peak_memory_bytes) if handle.listens else {}
@@ -137,6 +138,11 @@ def _evaluated(bench: Bench, handle: Handle, item: Item, dataset: Dataset, proto
     record.warnings = [*_warnings(record, slice_, protocol, answered), *cautions, *_unread(sheet, protocol)]
     result = Result(record, sheet.rows, protocol.readings, sheet.clustered)
     return Evaluation(result, slice_, protocol, answered, sheet.rows)
+
+
+def _condition(dataset: Dataset) -> ConditionRecord | None:
+    one = dataset.condition
+    return None if one is None else ConditionRecord(one.name, one.family, one.dose, one.unit, one.harder)
 
 
 def _check_names(names: Sequence[str], protocol: Protocol) -> None:

@@ -93,6 +93,31 @@ class ReadingRecord:
     coverage: Mapping[str, int]
 
 
+@dataclass(frozen=True)
+class ConditionRecord:
+    """What was done to an item's clips. Items of one suite, model and ``family`` that have a ``dose`` make a curve."""
+
+    name: str
+    family: str
+    dose: float | None
+    unit: str
+    harder: Literal["", "higher", "lower"]
+
+
+@dataclass(frozen=True)
+class FindingsRecord:
+    """Where one part of an eval's samples differs from all others, and whether that holds up on samples kept aside.
+
+    ``findings`` come best first; ``top_finding`` is the id of the first that is no rejected one, else None;
+    ``validation_summary`` counts them by status; ``findings_methods`` says how they were found.
+    """
+
+    findings: Sequence[Mapping[str, Any]]
+    top_finding: str | None
+    validation_summary: Mapping[str, int]
+    findings_methods: Mapping[str, Any]
+
+
 @dataclass
 class ItemRecord:
     """One eval × condition × model.
@@ -138,6 +163,8 @@ class ItemRecord:
     outcome: Outcome = "passed"
     message: str = ""
     judges: dict[str, dict[str, int]] = field(default_factory=dict)
+    condition: ConditionRecord | None = None
+    findings: FindingsRecord | None = None
 
     @classmethod
     def without_result(cls, *, index: int, nodeid: str, eval: str, suite: str, model: str) -> ItemRecord:
