@@ -27,7 +27,7 @@ _ITEM: Kinds = {
     **dict.fromkeys(("hashes", "asking"), dict),
     **dict.fromkeys(("readings", "metrics", "warnings"), list),
 }
-_LATER: Kinds = {"options": dict, "judges": dict, "groups": list, "cluster": (str, type(None))}
+_LATER: Kinds = {"options": dict, "judges": dict, "groups": list, "cluster": (str, type(None)), "stages": list}
 """Fields that runs of earlier versions may lack."""
 
 
