@@ -11,7 +11,7 @@ HELP = "recompute a run's hashes and numbers from its files and say which part f
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("named", metavar="RUN|FILE", help="a run's folder, its run.json or name, or an audiobench 0.1 JSON")
+    parser.add_argument("named", metavar="RUN|FILE", help="a run's folder or name, or an artifact of audiobench")
     parser.add_argument(
         "--reports", metavar="FOLDER", type=Path, default=Path("reports"), help="where runs lie that are named alone"
     )

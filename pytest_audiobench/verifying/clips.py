@@ -54,7 +54,9 @@ def check_clips(clips: Collection[RecordedClip], folders: Folders) -> Check:
             if not isinstance(facts, ClipFacts):
                 missing.append(str(facts))
             elif clip.key_from(facts.digest) != one.key:
-                return fails(PART, f"{one.source} of {one.sample_id!r} is other audio than the run's, or made otherwise")
+                return fails(
+                    PART, f"{one.source} of {one.sample_id!r} is other audio than the run's, or made otherwise"
+                )
     return _told(len(clips), elsewhere, missing)
 
 
@@ -75,7 +77,9 @@ def _facts(index: AudioIndex, made: Collection[tuple[RecordedClip, Clip]]) -> li
 
 def _told(count: int, elsewhere: Collection[str], missing: Collection[str]) -> Check:
     if missing:
-        return unknown(PART, f"{len(missing)} of {counted(count, 'clip')} cannot be rebuilt here: {next(iter(missing))}")
+        return unknown(
+            PART, f"{len(missing)} of {counted(count, 'clip')} cannot be rebuilt here: {next(iter(missing))}"
+        )
     if not elsewhere:
         return ok(PART)
     # A recipe of several files has its name from the rule that combines them.

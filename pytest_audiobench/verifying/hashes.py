@@ -49,7 +49,7 @@ def record_checks(item: Json, digests: Mapping[str, str], epochs: int) -> Iterat
     ``epochs`` are those that the lines hold.
     """
     hashes = item["hashes"]
-    yield _settings(hashes.get("settings"), stages_of(item))
+    yield _settings(item)
     yield _of("seeds", hashes.get("seeds"), digest({"epochs": epochs}))
     found = digests.get(item["model"])
     if found is None:
@@ -60,9 +60,12 @@ def record_checks(item: Json, digests: Mapping[str, str], epochs: int) -> Iterat
     yield _of("protocols", hashes.get("protocols"), digest_of_trusted(told))
 
 
-def _settings(recorded: Any, stages: list[Json] | None) -> tuple[Check, str | None]:
+def _settings(item: Json) -> tuple[Check, str | None]:
+    recorded, stages = item["hashes"].get("settings"), stages_of(item)
     if recorded == ABSENT:
         return unknown("settings", "they were not known when these answers were scored"), None
+    if stages is None and item.get("stages"):
+        return fails("settings", "the stages in run.json are none"), None
     if stages is None:
         return unknown("settings", "run.json does not keep the stages: an earlier version wrote it"), None
     asked = [[one["name"], one["role"], one["task"], one["settings"]] for one in stages if one["role"] == SUBJECT]

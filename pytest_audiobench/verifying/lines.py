@@ -74,7 +74,7 @@ class ItemLines:
         self._dataset, self._requests = dataset, requests
         self._data, self._audio, self._prompts, self._answers = (ListDigest() for _ in range(4))
         self._heard = False
-        self._about: dict[str, str] = {}
+        self._first: dict[str, tuple[str, list[str | None]]] = {}
         self._ids: list[set[str]] = []
         self._stages: tuple[tuple[str, str], ...] = ()
         self.verdicts: dict[str, list[object]] = {}
@@ -108,7 +108,6 @@ class ItemLines:
         first = rows[0]
         sample_id, epoch = first["sample_id"], first["epoch"]
         self._count(sample_id, epoch, rows)
-        about = [first[name] for name in _ABOUT]
         keys = [clip["key"] for clip in first["audio"]]
         known = None if None in keys else keys
         if epoch == 0:
@@ -117,15 +116,18 @@ class ItemLines:
             self._heard = self._heard or known is not None
             self._prompts.extend([[sample_id, first["prompt"]]])
             self._take_clips(first)
-            self._about[sample_id] = digest_of_trusted([about, keys])
+            self._first[sample_id] = (digest_of_trusted([first[name] for name in _ABOUT]), keys)
+        about, heard = self._first.get(sample_id, ("", keys))
         for row in rows:
-            told = digest_of_trusted([[row[name] for name in _ABOUT], [clip["key"] for clip in row["audio"]]])
-            if told != self._about.get(sample_id, told) or row["dataset"] != self._dataset:
-                self._note("data", f"{sample_id!r} (epoch {epoch}, stage {row['stage']}) is not asked of as in its first row")
+            where = f"{sample_id!r} (epoch {epoch}, stage {row['stage']})"
+            if digest_of_trusted([row[name] for name in _ABOUT]) != about or row["dataset"] != self._dataset:
+                self._note("data", f"{where} holds another question or truth than its first row")
+            if [clip["key"] for clip in row["audio"]] != heard:
+                self._note("audio", f"{where} holds another clip than its first row")
             if row["key"] is not None and row["prompt"] is not None and self._requests.knows(row["stage"]):
                 self.requests += 1
                 if not self._requests.fits(row, known):
-                    self._note("requests", f"the key of {sample_id!r} (epoch {epoch}, stage {row['stage']}) is not its own")
+                    self._note("requests", f"the key of {where} is not that of what was asked")
         self._answers.extend([_answer(sample_id, epoch, rows)])
         for row in rows:
             if "role" in row:

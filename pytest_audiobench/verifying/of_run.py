@@ -8,7 +8,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from pytest_audiobench.errors import FatalError
+from pytest_audiobench.errors import FatalError, UsageError
 from pytest_audiobench.report.lines import read_lines
 from pytest_audiobench.report.load import load
 from pytest_audiobench.report.run_files import LINE_FILES
@@ -33,8 +33,8 @@ Json: TypeAlias = Mapping[str, Any]
 _RESTS = ("lines", "data", "audio", "answers")
 """What scores are drawn from."""
 _NOT_COVERED = (
-    "no part covers times, speed, runtime, warnings, verdicts of thresholds and baselines, findings, report.html; a run "
-    "whose every hash was made anew holds too: a signature says who made it"
+    "no part covers times, speed, runtime, warnings, verdicts of thresholds and baselines, findings, report.html; a "
+    "run whose every hash was made anew holds too: a signature says who made it"
 )
 
 
@@ -46,13 +46,21 @@ def verify_run(run: str | Path, reports: Path, folders: Folders) -> Verification
     loaded = load(run, reports)
     record = run_of(loaded.folder / LINE_FILES["predictions"])
     assert record is not None
-    return _Run(loaded.folder, record, folders).verified()
+    try:
+        return _Run(loaded.folder, record, folders).verified()
+    except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
+        raise UsageError(
+            f"the run {loaded.folder} cannot be verified ({type(error).__name__}: {error}): its record was edited, or "
+            "another version wrote it"
+        ) from error
 
 
 class _Run:
     def __init__(self, folder: Path, record: Json, folders: Folders) -> None:
         self._folder, self._record, self._folders = folder, record, folders
         self._digests = model_digests(record)
+        for item in record["items"]:
+            _check_item(item)
         measured = [item for item in record["items"] if item["readings"]]
         self._items: dict[Key, Json] = {(item["eval"], item["model"]): item for item in measured}
         self._twice = len(measured) - len(self._items)
@@ -132,7 +140,9 @@ class _Run:
             key: next((one.part for one in own if one.status == "fails" and one.part in _RESTS), None)
             for key, own in self._checks.items()
         }
-        wanted = {key: self._items[key] for key, part in rests.items() if part is None and self._files[0].status == "ok"}
+        wanted = {
+            key: self._items[key] for key, part in rests.items() if part is None and self._files[0].status == "ok"
+        }
         for key, part in rests.items():
             if key not in wanted:
                 self._checks[key].append(unknown("scores", f"they rest on the {part or 'lines'}, which fail"))
@@ -147,9 +157,7 @@ class _Run:
     def _suites(self, numbers: Numbers) -> Iterator[Checked]:
         """Each suite's hashes and pooled numbers, from its items' hashes and scored lines."""
         pools: dict[Key, Pool] = {}
-        items = {
-            key: item for key, item in self._items.items() if item["outcome"] != "skipped" and not item["control"]
-        }
+        items = {key: item for key, item in self._items.items() if item["outcome"] != "skipped" and not item["control"]}
         for item in items.values():
             pools.setdefault((item["suite"], item["model"]), Pool(item["suite"], item["model"]))
         sound = self._pooled(pools, items)
@@ -162,10 +170,17 @@ class _Run:
             own = [each for each, item in items.items() if (item["suite"], item["model"]) == key]
             checks = list(self._pooled_hashes(recorded[key]["hashes"], own))
             if sound is None:
-                checks += _of_suite(recorded[key], json.loads(json.dumps(pools[key].record().to_json())), numbers)
+                found = json.loads(json.dumps(pools[key].record().to_json()))
+                checks += _counts(recorded[key], found, self._counting(own), numbers)
+                checks += _pooled_metrics(recorded[key], found, numbers)
             else:
                 checks.append(unknown("metrics", sound))
             yield Checked("suite", key[0], key[1], checks)
+
+    def _counting(self, own: list[Key]) -> bool:
+        """Whether the counts of these evals hold, which a suite's are sums of."""
+        failing = {check.part for key in own for check in self._checks[key] if check.status == "fails"}
+        return failing.isdisjoint(("lines", "readings"))
 
     def _pooled(self, pools: Mapping[Key, Pool], items: Mapping[Key, Json]) -> str | None:
         """Add the scored lines to ``pools``; returns why not, where they fail."""
@@ -197,17 +212,33 @@ class _Run:
     def _whole(self) -> Checked:
         checks = [*self._files, *self._pooled_hashes(self._record.get("hashes"))]
         if self._twice:
-            checks.append(unknown("items", f"{self._twice} evals have the name of another: only one of each was checked"))
+            checks.append(
+                unknown("items", f"{self._twice} evals have the name of another: only one of each was checked")
+            )
         return Checked("run", str(self._record.get("run")), "", checks)
 
 
 _KEYED = ("settings", "model")
+_ASKED = ("data", "audio", "prompts", "verdicts")
+"""What shows in the key of a request: where it fails, the key tells the sample."""
+_OUTCOMES = ("passed", "failed", "skipped", "lost")
+
+
+def _check_item(item: Json) -> None:
+    """Raises ValueError for values of a record that no run writes, where scoring again does not look at them."""
+    for name, kind in (("n", int), ("epochs", int), ("limited", bool), ("control", bool)):
+        if type(item.get(name)) is not kind:
+            raise ValueError(f"{name} of {item['eval']!r} is {item.get(name)!r}")
+    if item.get("outcome") not in _OUTCOMES:
+        raise ValueError(f"the outcome of {item['eval']!r} is {item.get('outcome')!r}")
+    if not all(isinstance(value, str) for value in item["hashes"].values()):
+        raise ValueError(f"a hash of {item['eval']!r} is no text")
 
 
 def _with_requests(checks: list[Check], lines: ItemLines) -> Iterator[Check]:
     """The checks with that of the requests' keys, which names the sample where what was asked fails."""
     told = lines.trouble.get("requests")
-    first = next((one for one in checks if one.status == "fails" and one.part in ("data", "audio", "prompts")), None)
+    first = next((one for one in checks if one.status == "fails" and one.part in _ASKED), None)
     for check in checks:
         yield check._replace(detail=f"{check.detail}; {told}") if told and check is first else check
     if told and first is None:
@@ -218,10 +249,15 @@ def _with_requests(checks: list[Check], lines: ItemLines) -> Iterator[Check]:
         yield ok("requests")
 
 
-def _of_suite(recorded: Json, found: Json, numbers: Numbers) -> Iterator[Check]:
-    for name in ("n", "evals", "limited", "readings"):
-        if numbers.differ(recorded.get(name), found[name]):
-            yield fails(name, f"it is not that of the suite's items{numbers.but}")
+def _counts(recorded: Json, found: Json, sound: bool, numbers: Numbers) -> Iterator[Check]:
+    if not sound:
+        yield unknown("counts", "they rest on an eval's counts, which fail")
+        return
+    odd = [name for name in ("n", "evals", "limited", "readings") if numbers.differ(recorded.get(name), found[name])]
+    yield fails("counts", f"{', '.join(odd)} are not those of the suite's evals") if odd else ok("counts")
+
+
+def _pooled_metrics(recorded: Json, found: Json, numbers: Numbers) -> Iterator[Check]:
     own = [one for one in recorded["metrics"] if one["reading"] is not None]
     known = {one["name"] for one in found["metrics"]}
     told = numbers.metrics([one for one in own if one["name"] in known], found["metrics"])

@@ -161,7 +161,11 @@ def _numbers(item: Json, again: Json, same: Collection[str], numbers: Numbers) -
     again = json.loads(json.dumps(again))
     before, after = ({one["name"]: one for one in each["readings"] if one["name"] in same} for each in (item, again))
     odd = next((name for name in after if numbers.differ(before[name].get("coverage"), after[name]["coverage"])), None)
-    if odd is None and numbers.differ(item.get("agreement"), again["agreement"]) and item["readings"][0]["name"] in same:
+    if (
+        odd is None
+        and numbers.differ(item.get("agreement"), again["agreement"])
+        and item["readings"][0]["name"] in same
+    ):
         odd = "the agreement of epochs"
     if odd is not None:
         yield fails("readings", f"the counts of {odd} are others recomputed than in run.json{numbers.but}")
@@ -196,7 +200,7 @@ def _compared(
             if (missing := next(expected, None)) is not None:
                 found[key] = f"{file.name} lacks {missing['sample_id']!r} (epoch {missing['epoch']})"
     unseen = [key for key in again if key not in seen and alike[key]]
-    return found | {key: f"{file.name} holds no line of it" for key in unseen}
+    return found | dict.fromkeys(unseen, f"{file.name} holds no line of it")
 
 
 def _wanted_rows(file: Path, readings: Collection[str]) -> Iterator[Row]:
@@ -209,8 +213,9 @@ def _difference(number: int, row: Row, expected: Row | None, numbers: Numbers) -
         return f"{sample} is one line too many"
     names = ("sample_id", "epoch", "reading")
     if any(row.get(name) != expected[name] for name in names):
-        told = [" ".join(map(str, (own.get("sample_id"), own.get("epoch"), own.get("reading")))) for own in (row, expected)]
-        return f"{told[0]!r} stands where {told[1]!r} is expected: a line was removed, doubled or moved"
+        own = " ".join(str(row.get(name)) for name in names)
+        other = " ".join(str(expected[name]) for name in names)
+        return f"{own!r} stands where {other!r} is expected: a line was removed, doubled or moved"
     for name in {**expected, **row}:
         if numbers.differ(row.get(name), expected.get(name)):
             found = first_difference(row.get(name), expected.get(name), name) or Difference(name, None, None)
