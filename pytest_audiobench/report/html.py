@@ -27,6 +27,7 @@ from pytest_audiobench.report.run_files import COMPARED_FILE, LINE_FILES
 from pytest_audiobench.report.samples import joined
 from pytest_audiobench.report.side_by_side import Sides
 from pytest_audiobench.report.went_wrong import sentence
+from pytest_audiobench.runs.collector import patient
 
 PAGE = "report.html"
 _OF_RUN = ("run", "started", "finished", "command", "models", "hashes", "runtime", "notes", "epochs")
@@ -51,10 +52,11 @@ def write_page(folder: Path, record: Mapping[str, Any], budget_bytes: int = BUDG
     left = budget_bytes - sum(map(len, frame)) - bytes_on_page(content)
     kept_back = budget_bytes // 10
     counts = LabelCounts(record["items"])
-    shown = page_samples(counts.watch(joined(folder)), record["items"], max(left - kept_back, budget_bytes // 4))
     path = folder / PAGE
-    tables = _within(kept_back, counts.tables())
-    write_chunks(path, _page(frame, content, tables, shown, page_sounds(folder / FOLDER)))
+    with patient():
+        shown = page_samples(counts.watch(joined(folder)), record["items"], max(left - kept_back, budget_bytes // 4))
+        tables = _within(kept_back, counts.tables())
+        write_chunks(path, _page(frame, content, tables, shown, page_sounds(folder / FOLDER)))
     return path
 
 
