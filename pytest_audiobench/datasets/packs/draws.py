@@ -13,6 +13,9 @@ from typing import NamedTuple, TypeVar
 
 from pytest_audiobench.identity import seed as seed_of
 
+_TRIES = 20
+"""Draws for each mixture that is wanted, before a pack counts as having no further one."""
+
 Candidate = TypeVar("Candidate", str, int)
 
 
@@ -34,18 +37,33 @@ class Draws:
         self._absent: Counter[str] = Counter()
         self._clips: dict[str, Counter[int]] = {label: Counter() for label in sizes}
 
-    def mixture(self, name: str, sources: int, distractors: int) -> Drawn:
-        """A mixture of ``sources`` different labels, which the pack must have."""
-        labels = self._least(list(self._sizes), self._present, sources, name, "present")
-        return self.of(name, labels, {}, distractors)
+    def mixtures(self, names: Sequence[str], sources: int, distractors: int) -> list[Drawn]:
+        """Mixtures of ``sources`` different labels each, which the pack must have; no two are of the same clips.
+
+        Fewer than ``names`` where the pack has no clips for more.
+        """
+        found: list[Drawn] = []
+        held: set[frozenset[tuple[str, int]]] = set()
+        for attempt in range(len(names) * _TRIES):
+            if len(found) == len(names):
+                break
+            name = names[len(found)]
+            labels = self._least(list(self._sizes), self._present, sources, name, "present", str(attempt - len(found)))
+            clips = [self._clip(name, label) for label in labels]
+            content = frozenset(zip(labels, clips, strict=True))
+            if content not in held:
+                held.add(content)
+                found.append(Drawn(name, tuple(labels), tuple(clips), self._others(name, labels, distractors)))
+        return found
 
     def of(self, name: str, labels: Sequence[str], pinned: Mapping[str, int], distractors: int) -> Drawn:
         """A mixture of these ``labels``; ``pinned`` are clips that were chosen. As many distractors as there can be."""
         clips = [pinned[label] if label in pinned else self._clip(name, label) for label in labels]
+        return Drawn(name, tuple(labels), tuple(clips), self._others(name, labels, distractors))
+
+    def _others(self, name: str, labels: Sequence[str], count: int) -> tuple[str, ...]:
         rest = [label for label in self._sizes if label not in labels]
-        return Drawn(
-            name, tuple(labels), tuple(clips), tuple(self._least(rest, self._absent, distractors, name, "absent"))
-        )
+        return tuple(self._least(rest, self._absent, count, name, "absent"))
 
     def _clip(self, name: str, label: str) -> int:
         return self._least(range(self._sizes[label]), self._clips[label], 1, name, "clip", label)[0]

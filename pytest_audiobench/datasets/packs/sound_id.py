@@ -67,13 +67,20 @@ def _drawn(pack: str | Labelled, condition: str, mixtures: int | None, seed: int
     sources, has = CONDITIONS[condition], len(found.clips)
     if has < sources:
         raise NotHere(f"the pack {found.id} ({found.where}) has {has} labels, and a {condition} is made of {sources}")
-    count = found.manifest.mixture_counts.get(condition, 0) if mixtures is None else mixtures
-    if count < 1:
+    drawn = draw(found, condition, mixtures, seed)
+    if not drawn:
         raise NotHere(f"the pack {found.id} ({found.where}) has no mixture of the condition {condition}")
-    draws = _draws(found, seed)
-    names = [f"{found.id}-{condition}-{number:03d}{_suffix(seed)}" for number in range(1, count + 1)]
-    drawn = [draws.mixture(name, sources, found.manifest.distractor_count) for name in names]
     return _samples(condition, [(found, one, (0.0,) * sources) for one in drawn])
+
+
+def draw(pack: Pack, condition: str, mixtures: int | None = None, seed: int = 0) -> list[Drawn]:
+    """The mixtures of a condition, as many as the pack says or ``mixtures``, and none where it has too few labels."""
+    sources = CONDITIONS[condition]
+    count = pack.manifest.mixture_counts.get(condition, 0) if mixtures is None else mixtures
+    if sources > len(pack.clips):
+        return []
+    names = [f"{pack.id}-{condition}-{number:03d}{_suffix(seed)}" for number in range(1, count + 1)]
+    return _draws(pack, seed).mixtures(names, sources, pack.manifest.distractor_count)
 
 
 def _custom(pack: str | Labelled, recipes: str | Path | None, seed: int, places: Places) -> list[Sample]:
