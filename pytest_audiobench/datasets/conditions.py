@@ -34,7 +34,11 @@ def under(dataset: Dataset, condition: Condition) -> Dataset:
 
     def read(places: Places) -> Sequence[Sample]:
         return [
-            replace(one, clips=tuple(condition.change(clip, one.id, places) for clip in one.clips))
+            replace(
+                one,
+                clips=tuple(condition.change(clip, one.id, places) for clip in one.clips),
+                recording=one.recording or next(iter(one.clips), None),
+            )
             for one in dataset.read(places)
         ]
 
