@@ -1,9 +1,9 @@
-"""How often the intervals of slopes, areas and means over conditions hold the truth: python benchmarks/coverage_of_curves.py.
+"""How often intervals of slopes, areas and means over conditions hold: python benchmarks/coverage_of_curves.py.
 
-Utterances (or speakers) of their own difficulty are answered under every condition of a ladder, so that conditions share
-what is hard; the truth is the curve of all utterances there could be. Rows are as ``coverage.py`` prints them: the share
-of repetitions with an interval, the share of those that holds the truth, its median width. ``naive`` rows are what would
-come of conditions taken for independent: the same combination with the variances of the points added up.
+Utterances (or speakers) of their own difficulty are answered under every condition of a ladder, so that conditions
+share what is hard; the truth is the curve of all utterances there could be. Rows are as ``coverage.py`` prints them:
+the share of repetitions with an interval, the share of those that holds the truth, its median width. ``naive`` rows are
+what comes of taking conditions for independent: the same figure with the variances of the points added up.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import math
 from collections.abc import Callable, Iterator
 
 import numpy as np
-
 from coverage import Scenario, main
+
 from pytest_audiobench.stats.combinations import Points, area_weights, contrast, mean_interval, slope_weights
 from pytest_audiobench.stats.intervals import Interval
 
@@ -24,7 +24,7 @@ Draw = Callable[[np.random.Generator, int], tuple[Points, np.ndarray]]
 
 
 def _rates(rng: np.random.Generator, n: int, easy: float, hard: float, apart: float) -> np.ndarray:
-    """The error rate of ``n`` utterances under each dose, shape (n, doses): logistic in the dose, ``apart`` their spread."""
+    """Error rates of ``n`` utterances by dose, shape (n, doses): logistic in the dose, ``apart`` how far they differ."""
     middle = rng.normal(0.0, apart, n)
     steep = 1.0 / (1.0 + np.exp((np.array(DOSES)[None, :] - 2.0 - middle[:, None]) / 4.0))
     return easy + (hard - easy) * steep

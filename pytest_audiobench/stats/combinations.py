@@ -9,12 +9,13 @@ much each sample (or cluster of them) moves L, by the delta method
 (the linearised form of one ratio, Cochran 1977, "Sampling techniques", section 6, added up over conditions before it is
 squared). Where the a_j are shares of one (a mean, an area), the interval is that of a ratio (``intervals.py``), one
 more sample included that is the worst, or the best, under every condition at once. Where they add up to nothing (a
-slope, a difference of two runs' means) it is Student's t on the u_i, as for a drop (``paired.py``). A sample that has no
+slope, a difference of two runs' means) it is Student's t on the u_i, as for a drop (``paired.py``). A sample without a
 score under a condition counts there as nothing: x_ij = w_ij = 0.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -87,7 +88,7 @@ def area_weights(doses: Sequence[float]) -> list[float]:
     places = sorted(set(doses))
     width = places[-1] - places[0]
     reach = dict.fromkeys(places, 0.0)
-    for left, right in zip(places, places[1:], strict=False):
+    for left, right in itertools.pairwise(places):
         for end in (left, right):
             reach[end] += (right - left) / 2.0 / width
     return [reach[dose] / doses.count(dose) for dose in doses]
