@@ -188,11 +188,11 @@ def truth_digest(choices: Sequence[str], reference: str, references: Sequence[st
 
 
 def cluster_of(taken: Taken, field: str | None) -> str | None:
-    """A sample's cluster: what its metadata say in ``field``, else its first clip; None where that is not known."""
+    """A sample's cluster: what its metadata say in ``field``, else its recording; None where that is not known."""
     # Named even where nothing repeats within this eval: another of its suite may ask about the same recording.
     if field is not None:
         return str(taken.sample.metadata[field]) if field in taken.sample.metadata else None
-    return taken.clip_keys[0] if taken.clip_keys else None
+    return taken.recording
 
 
 def _rows(record: ItemRecord, rows: Mapping[str, Sequence[Scored]]) -> Iterator[SideRow]:
