@@ -12,6 +12,7 @@ from pytest_audiobench.metrics.registry import is_known, metric_kind
 from pytest_audiobench.protocols.failures import FAILURES
 from pytest_audiobench.runs.record import MetricRecord, ReadingRecord
 from pytest_audiobench.runs.scoring import SHARES, WITHOUT, recorded
+from pytest_audiobench.runs.wordings import spreads
 
 HASHES = ("input_hash", "run_hash", "score_hash")
 
@@ -80,6 +81,7 @@ class Pool:
 
     def record(self) -> SuiteRecord:
         """The pooled record."""
+        metrics = [metric for reading in self._rows for metric in self._metrics(*reading)]
         return SuiteRecord(
             name=self.name,
             model=self.model,
@@ -87,7 +89,7 @@ class Pool:
             evals=len(self.items),
             limited=any(item["limited"] for item in self.items),
             readings=[ReadingRecord(*reading, self._coverage(*reading)) for reading in self._rows],
-            metrics=[metric for reading in self._rows for metric in self._metrics(*reading)],
+            metrics=[*metrics, *spreads(metrics)],
             hashes=pooled_hashes(self.items),
         )
 
