@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from pytest_audiobench.datasets.manifest import manifest as manifest
     from pytest_audiobench.datasets.mmar import mmar as mmar
     from pytest_audiobench.datasets.mmau import mmau as mmau
+    from pytest_audiobench.datasets.packs.finding import labelled as labelled
+    from pytest_audiobench.datasets.packs.sound_id import sound_id as sound_id
     from pytest_audiobench.datasets.sakura import sakura as sakura
     from pytest_audiobench.datasets.sample import Sample as Sample
     from pytest_audiobench.protocols.bioacoustic import bioacoustic as bioacoustic
@@ -55,6 +57,7 @@ _HOMES = {
     "embedded": "protocols.embedded",
     "judged": "protocols.judged",
     "keyphrases": "protocols.keyphrases",
+    "labelled": "datasets.packs.finding",
     "listening": "studies.listening",
     "load": "report.load",
     "manifest": "datasets.manifest",
@@ -67,6 +70,7 @@ _HOMES = {
     "prompt_set": "protocols.prompt_sets",
     "sakura": "datasets.sakura",
     "slot_filling": "protocols.slot_filling",
+    "sound_id": "datasets.packs.sound_id",
     "spoken_questions": "protocols.spoken_questions",
     "story": "protocols.story",
     "tagging": "protocols.tagging",
