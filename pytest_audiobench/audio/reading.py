@@ -48,7 +48,7 @@ def read_file(source: FileSource, reach_s: float | None, most_values: int | None
 def read_bytes(name: str, data: bytes, reach_s: float | None, most_values: int | None = None) -> SourceSound:
     """:func:`read_file` for a file's bytes in memory; ``name`` stands for them in messages."""
     plain = plain_wav(data)
-    if plain is not None and _LOWEST_RATE_HZ <= plain.rate_hz <= _HIGHEST_RATE_HZ:
+    if plain is not None and LOWEST_RATE_HZ <= plain.rate_hz <= HIGHEST_RATE_HZ:
         wanted = plain.frames if reach_s is None else min(plain.frames, ceil(reach_s * plain.rate_hz) + 1)
         return SourceSound(plain.samples(wanted), plain.rate_hz, plain.frames)
     with _opened(name, BytesIO(data)) as sound:
@@ -84,7 +84,7 @@ def _opened(name: str, opened: int | BinaryIO) -> soundfile.SoundFile:
 
 
 def _check_header(name: str, file: BinaryIO, sound: soundfile.SoundFile) -> None:
-    if not _LOWEST_RATE_HZ <= sound.samplerate <= _HIGHEST_RATE_HZ:
+    if not LOWEST_RATE_HZ <= sound.samplerate <= HIGHEST_RATE_HZ:
         raise AudioError(f"{name}: its header gives a rate of {sound.samplerate} Hz; correct or replace the file")
     promise = _PROMISES.get(sound.format)
     if promise is None:
@@ -132,9 +132,9 @@ def _check_count(name: str, sound: soundfile.SoundFile, held: int, wanted: int) 
         )
 
 
-_LOWEST_RATE_HZ = 1000
+LOWEST_RATE_HZ = 1000
 """Below it nothing is sound, and resampling a hostile header's 1 Hz would fill the memory."""
-_HIGHEST_RATE_HZ = 384_000
+HIGHEST_RATE_HZ = 384_000
 """The highest at which sound is recorded; a compressed second at more would be a weapon."""
 _BLOCK_VALUES = 1 << 20
 _PROMISES = {"WAV": short_wav_data, "WAVEX": short_wav_data, "MP3": short_mp3_data}
