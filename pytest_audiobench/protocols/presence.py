@@ -7,13 +7,13 @@ from types import MappingProxyType
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.models.messages import AudioSlot, Message, Settings
+from pytest_audiobench.models.messages import SOMETHING_ELSE, AudioSlot, Message, Settings
 from pytest_audiobench.protocols.free_text import answer_of
 from pytest_audiobench.protocols.labels.mentions import labels_of
 from pytest_audiobench.protocols.labels.truth import statistics_of
 from pytest_audiobench.protocols.options import tidy_caseless
 from pytest_audiobench.protocols.probes import answers, published
-from pytest_audiobench.protocols.probes.questions import FIELD, SOMETHING_ELSE, label_of, question, template_of
+from pytest_audiobench.protocols.probes.questions import FIELD, label_of, question, template_of
 from pytest_audiobench.protocols.prompt_sets import YESNO
 from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Protocol, Reading, Stage, remembered
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 
-from pytest_audiobench.models.messages import Finish
+from pytest_audiobench.models.messages import SOMETHING_ELSE, Finish
 from pytest_audiobench.protocols.labels.agreeing import UNSURE
 from pytest_audiobench.protocols.labels.asserted import behind_reasoning
 from pytest_audiobench.protocols.labels.mentions import Labels, by_letter, labels_of, shown
 from pytest_audiobench.protocols.options import tidy_caseless
-from pytest_audiobench.protocols.probes.questions import SOMETHING_ELSE
 from pytest_audiobench.protocols.protocol import Answer
 from pytest_audiobench.protocols.refusals import refuses
 
@@ -38,7 +37,11 @@ _DOUBT = re.compile(
       |不确定|不確定|不知道|不清楚|可能|也许|也許|或许|或許|たぶん|かもしれ|わから|分から|아마|모르""",
     re.I | re.X,
 )
-_LEANING = re.compile(r"\b(?:if|would|should|probably|likely|seems?|suppose|assum\w{1,4}|imagine|such\sas|e\.g|asked?|question)\b", re.I)
+_LEANING = re.compile(
+    r"""\b(?:if|would|should|probably|likely|seems?|suppose|assum\w{1,4}|imagine|such\sas|e\.g|asked?|question
+      |not\s(?:only|just|merely))\b""",
+    re.I | re.X,
+)
 """In what says such, a sound that is named is not said to be there."""
 _SAID_THERE = re.compile(
     r"""\b(?:there(?:['’]s|\s(?:is|are|was|were))|hear|heard|detect(?:ed)?|perceive|notice|contains?|includes?|has|have
