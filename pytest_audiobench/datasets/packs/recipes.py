@@ -84,19 +84,28 @@ def read_recipes(path: Path) -> list[Recipe]:
     return list(found.values())
 
 
-def asked_for(mixes: Sequence[str], here: Path) -> list[Recipe]:
-    """The recipes that ``--ab-mix`` names: mixtures in a line, and files, of which relative ones lie in ``here``.
+def written_from(folder: Path, mixes: Sequence[str]) -> tuple[str, ...]:
+    """``mixes`` with the files among them as paths from ``folder``, where the user stands."""
+    return tuple(str(folder / Path(text).expanduser()) if _is_file(text) else text for text in mixes)
+
+
+def asked_for(mixes: Sequence[str]) -> list[Recipe]:
+    """The recipes that ``--ab-mix`` names: mixtures in a line, and files.
 
     Raises UsageError for a mixture that is named twice.
     """
     found: dict[str, Recipe] = {}
     for text in mixes:
-        read = read_recipes(here / Path(text).expanduser()) if text.lower().endswith(SUFFIXES) else [inline(text)]
+        read = read_recipes(Path(text)) if _is_file(text) else [inline(text)]
         for recipe in read:
             if recipe.name in found:
                 raise UsageError(f"{recipe.where} is named {recipe.name!r} as another mixture is; leave one away")
             found[recipe.name] = recipe
     return list(found.values())
+
+
+def _is_file(text: str) -> bool:
+    return text.lower().endswith(SUFFIXES)
 
 
 def _recipe(path: Path, number: int, entry: Any) -> Recipe:

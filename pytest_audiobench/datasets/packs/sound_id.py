@@ -80,7 +80,7 @@ def _custom(pack: str | Labelled, recipes: str | Path | None, seed: int, places:
     if recipes is not None:
         wanted = read_recipes((places.here / Path(recipes).expanduser()).resolve())
     else:
-        wanted = asked_for(places.mixes, places.here)
+        wanted = asked_for(places.mixes)
     if not wanted:
         raise NotHere("no --ab-mix given: name a mixture (siren+rain@-6) or a file of recipes")
     packs: dict[str | None, Pack] = {}
