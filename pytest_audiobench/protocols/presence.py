@@ -23,9 +23,7 @@ _METRICS = ("recall", "fpr", "precision", "f1", "d_prime", "criterion", "solo_qu
 
 
 @remembered
-def presence(
-    *readings: str, prompt: str = DEFAULT, system: str | None = None, max_new_tokens: int = 64
-) -> Protocol:
+def presence(*readings: str, prompt: str = DEFAULT, system: str | None = None, max_new_tokens: int = 64) -> Protocol:
     """Ask whether the sound that the sample's metadata ``label`` names is heard, and read the answer by ``readings``.
 
     They are ``heard`` (the default; ours, with a third value) and ``ab-yesno`` (the audiobench tool's parser, with its

@@ -83,13 +83,19 @@ def _asked(protocol: Protocol, text: str, number: int, chosen: PromptSet) -> Pro
     except UsageError as error:
         raise UsageError(f"{chosen.name}, paraphrases[{number - 1}]: {error}") from None
     available = MappingProxyType({**protocol.available, **own.available})
-    return replace(protocol, stages=own.stages, available=available).reading_as(*(one.name for one in protocol.readings))
+    return replace(protocol, stages=own.stages, available=available).reading_as(
+        *(one.name for one in protocol.readings)
+    )
 
 
 def _stages(one: Protocol, first: Protocol, number: int) -> Iterator[Stage]:
     for stage, other in zip(one.stages, first.stages, strict=True):
-        yield stage if number == 1 else replace(
-            stage, name=at_wording(stage.name, number), render=_rendering(one, stage, other, number), wording=number
+        yield (
+            stage
+            if number == 1
+            else replace(
+                stage, name=at_wording(stage.name, number), render=_rendering(one, stage, other, number), wording=number
+            )
         )
 
 
@@ -152,13 +158,16 @@ def _vote(name: str, each: Sequence[Protocol]) -> Reading:
 
     def parse(sample: Sample, earlier: Earlier) -> Answer:
         answers = [
-            part.parse(sample, _own(one, earlier, number)) for number, (one, part) in enumerate(zip(each, parts, strict=True), 1)
+            part.parse(sample, _own(one, earlier, number))
+            for number, (one, part) in enumerate(zip(each, parts, strict=True), 1)
         ]
         return vote(answers, tied)
 
     def score(sample: Sample, answer: Answer) -> Mapping[str, float] | None:
         found = base.score(sample, answer)
-        return found if found is None or not isinstance(answer, Voted) else {**found, "wordings_agreeing": answer.agreeing}
+        return (
+            found if found is None or not isinstance(answer, Voted) else {**found, "wordings_agreeing": answer.agreeing}
+        )
 
     return replace(
         base,

@@ -41,11 +41,7 @@ def item_hashes(
         "data": digest_of_trusted([sample_payload(one.sample) for one in slice_.taken]),
         "audio": _audio(slice_),
         "prompts": digest_of_trusted(
-            [
-                [one.sample_id, *(_asked(one, stage) for stage in openings)]
-                for one in answered
-                if one.epoch == 0
-            ]
+            [[one.sample_id, *(_asked(one, stage) for stage in openings)] for one in answered if one.epoch == 0]
         ),
         "settings": settings_hash(protocol),
         "seeds": digest({"epochs": epochs}),

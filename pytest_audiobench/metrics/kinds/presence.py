@@ -57,7 +57,10 @@ def _understood(statistics: Sequence[Statistics], clusters: Clusters) -> Estimat
         return nothing()
     hits, present = columns(statistics, "components_understood", "hits", "present").sum(axis=0).tolist()
     return Estimate(
-        hits if math.isfinite(hits) else math.nan, None, None, len(statistics),
+        hits if math.isfinite(hits) else math.nan,
+        None,
+        None,
+        len(statistics),
         none(f"a count, of {present:g} components present: recall has the interval").method,
     )
 
@@ -136,7 +139,13 @@ KINDS = (
         "solo_quad_cliff",
         "higher",
         POINTS,
-        _summed("solo_quad_cliff", CLIFF, cliff, _CLIFF_ENDS, ((1, "present probe of the condition solo"), (3, "present probe of the condition quad"))),
+        _summed(
+            "solo_quad_cliff",
+            CLIFF,
+            cliff,
+            _CLIFF_ENDS,
+            ((1, "present probe of the condition solo"), (3, "present probe of the condition quad")),
+        ),
         "Recall where four sounds are mixed (condition quad) less recall of one alone (solo), over all samples pooled. "
         "NaN where either was not asked.",
         lambda one: one["quad_hits"] - one["solo_hits"],

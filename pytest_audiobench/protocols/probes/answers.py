@@ -16,13 +16,12 @@ _HEAD, _TAIL = 4_000, 8_000
 _SENTENCE = re.compile(r"[^.!?;\n。！？；]*[.!?;\n。！？；]?")
 
 _YES = r"yes|yeah|yep|yup|affirmative|indeed|sí|sì|sim|oui|да|はい|ええ|네|예|是的?|有的?|对|對|听到了?|聽到了?|听得到|聽得到|能听到|能聽到"
-_NO = (
-    r"no|nope|nah|negative|não|nao|non|nein|нет|いいえ|いえ|아니요|아니오|不是|没有|沒有|没|沒|否|不|听不到|聽不到|没听到|沒聽到|没有听到|沒有聽到"
-)
+_NO = r"no|nope|nah|negative|não|nao|non|nein|нет|いいえ|いえ|아니요|아니오|不是|没有|沒有|没|沒|否|不|听不到|聽不到|没听到|沒聽到|没有听到|沒有聽到"
 # Small words that are also names, articles or sounds of English count where nothing but punctuation follows.
 _ALONE = {"true": "yes", "present": "yes", "si": "yes", "ja": "yes", "false": "no", "absent": "no", "none": "no"}
 _NOT = re.compile(
-    r"(?:it\s(?:is|was)\s)?not\s(?:present|there|heard|audible|detected|in\s(?:the|this)\s(?:audio|clip|recording))\W*\Z", re.I
+    r"(?:it\s(?:is|was)\s)?not\s(?:present|there|heard|audible|detected|in\s(?:the|this)\s(?:audio|clip|recording))\W*\Z",
+    re.I,
 )
 _END = r"(?=\s*(?:[.,;:!?)\]\"'”’。，、；：！？…\n–—-]|\Z))"
 _CLAUSE = r"(?=\s+(?:it|they|there|the|i|we|you|this|that|these|because|only|since|as|a|an|can)\b)"
