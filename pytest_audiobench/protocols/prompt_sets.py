@@ -93,8 +93,8 @@ def prompt_set(named: str | Path | PromptSet) -> PromptSet:
     path = Path(named)
     if not path.suffix:
         raise UsageError(
-            f"no prompt set is called {str(named)!r}; there are {', '.join(PROMPT_SETS)}, or name a file that ends with "
-            ".yaml or .json"
+            f"no prompt set is called {str(named)!r}; there are {', '.join(PROMPT_SETS)}, or name a file that ends "
+            "with .yaml or .json"
         )
     return _of(read_document(path), str(path))
 

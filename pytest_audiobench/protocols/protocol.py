@@ -44,7 +44,7 @@ def of_first_wording(stages: Iterable[str]) -> list[str]:
 
 
 def opening_stages(stages: Iterable[str]) -> list[str]:
-    """Of the names of the subject's stages, in their order, those that ask of the sample alone: one for each wording."""
+    """Of the names of the subject's stages, in order, those that ask of the sample alone: one for each wording."""
     each = list(stages)
     return [stage for stage in each if _FURTHER.sub("", stage) == each[0]]
 

@@ -83,9 +83,8 @@ def _asked(protocol: Protocol, text: str, number: int, chosen: PromptSet) -> Pro
     except UsageError as error:
         raise UsageError(f"{chosen.name}, paraphrases[{number - 1}]: {error}") from None
     available = MappingProxyType({**protocol.available, **own.available})
-    return replace(protocol, stages=own.stages, available=available).reading_as(
-        *(one.name for one in protocol.readings)
-    )
+    names = [reading.name for reading in protocol.readings]
+    return replace(protocol, stages=own.stages, available=available).reading_as(*names)
 
 
 def _stages(one: Protocol, first: Protocol, number: int) -> Iterator[Stage]:
@@ -156,18 +155,16 @@ def _vote(name: str, each: Sequence[Protocol]) -> Reading:
     parts = [one.available[name] for one in each]
     base, tied = parts[0], TIES.get(name)
 
+    pairs = list(enumerate(zip(each, parts, strict=True), 1))
+
     def parse(sample: Sample, earlier: Earlier) -> Answer:
-        answers = [
-            part.parse(sample, _own(one, earlier, number))
-            for number, (one, part) in enumerate(zip(each, parts, strict=True), 1)
-        ]
-        return vote(answers, tied)
+        return vote([part.parse(sample, _own(one, earlier, number)) for number, (one, part) in pairs], tied)
 
     def score(sample: Sample, answer: Answer) -> Mapping[str, float] | None:
         found = base.score(sample, answer)
-        return (
-            found if found is None or not isinstance(answer, Voted) else {**found, "wordings_agreeing": answer.agreeing}
-        )
+        if found is None or not isinstance(answer, Voted):
+            return found
+        return {**found, "wordings_agreeing": answer.agreeing}
 
     return replace(
         base,

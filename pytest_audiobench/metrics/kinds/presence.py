@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -43,13 +44,14 @@ def _summed(
         units = columns(statistics, metric, *names)
         for place, what in needs:
             if not units[:, place].sum() > 0.0:
-                return f"there is no {what}"
+                return f"there are no {what}"
         return Sums(units, value, lambda own: ends, lacking)
 
     return summed
 
 
-_BOTH = ((1, "a present probe"), (3, "a distractor"))
+_BOTH = ((1, "present probes"), (3, "distractors"))
+_SOLO_AND_QUAD = ((1, "present probes of the condition solo"), (3, "present probes of the condition quad"))
 
 
 def _understood(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
@@ -111,7 +113,7 @@ KINDS = (
         "f1",
         "higher",
         SHARE,
-        _summed("f1", NAMES, f1, _BETTER, ((1, "a present probe"),)),
+        _summed("f1", NAMES, f1, _BETTER, _BOTH[:1]),
         "2 hits / (answers of yes + present probes), all probes pooled. NaN where no probe asks for a sound that is "
         "there.",
         _right,
@@ -135,20 +137,17 @@ KINDS = (
         f"{_DETECTION}",
         lambda one: -(one["hits"] + one["alarms"]),
     ),
-    summed_kind(
-        "solo_quad_cliff",
-        "higher",
-        POINTS,
-        _summed(
+    replace(
+        summed_kind(
             "solo_quad_cliff",
-            CLIFF,
-            cliff,
-            _CLIFF_ENDS,
-            ((1, "present probe of the condition solo"), (3, "present probe of the condition quad")),
+            "higher",
+            POINTS,
+            _summed("solo_quad_cliff", CLIFF, cliff, _CLIFF_ENDS, _SOLO_AND_QUAD),
+            "Recall where four sounds are mixed (condition quad) less recall of one alone (solo), over all samples "
+            "pooled. NaN where either was not asked.",
+            lambda one: one["quad_hits"] - one["solo_hits"],
         ),
-        "Recall where four sounds are mixed (condition quad) less recall of one alone (solo), over all samples pooled. "
-        "NaN where either was not asked.",
-        lambda one: one["quad_hits"] - one["solo_hits"],
+        across=True,
     ),
     MetricKind(
         "components_understood",

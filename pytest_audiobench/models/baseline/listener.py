@@ -1,7 +1,8 @@
 """A real listener in numpy: trained on the bundled training split, without torch.
 
 It answers questions of choice whose options it was trained on (digits, delivery, language, sounds and how
-many of them, whether one of them is there, whether anyone speaks), transcribes the bundled vocabulary, and says of all else that it cannot tell.
+many of them, whether one of them is there, whether anyone speaks), transcribes the bundled vocabulary, and says of
+all else that it cannot tell.
 """
 
 from __future__ import annotations

@@ -15,17 +15,27 @@ from pytest_audiobench.protocols.refusals import refuses
 _HEAD, _TAIL = 4_000, 8_000
 _SENTENCE = re.compile(r"[^.!?;\n。！？；]*[.!?;\n。！？；]?")
 
-_YES = r"yes|yeah|yep|yup|affirmative|indeed|sí|sì|sim|oui|да|はい|ええ|네|예|是的?|有的?|对|對|听到了?|聽到了?|听得到|聽得到|能听到|能聽到"
-_NO = r"no|nope|nah|negative|não|nao|non|nein|нет|いいえ|いえ|아니요|아니오|不是|没有|沒有|没|沒|否|不|听不到|聽不到|没听到|沒聽到|没有听到|沒有聽到"
+_YES = (
+    r"yes|yeah|yep|yup|affirmative|indeed|sí|sì|sim|oui|да|はい|ええ|네|예"
+    r"|是的?|有的?|对|對|听到了?|聽到了?|听得到|聽得到|能听到|能聽到"
+)
+_NO = (
+    r"no|nope|nah|negative|não|nao|non|nein|нет|いいえ|いえ|아니요|아니오"
+    r"|不是|没有|沒有|没|沒|否|不|听不到|聽不到|没听到|沒聽到|没有听到|沒有聽到"
+)
 # Small words that are also names, articles or sounds of English count where nothing but punctuation follows.
 _ALONE = {"true": "yes", "present": "yes", "si": "yes", "ja": "yes", "false": "no", "absent": "no", "none": "no"}
 _NOT = re.compile(
-    r"(?:it\s(?:is|was)\s)?not\s(?:present|there|heard|audible|detected|in\s(?:the|this)\s(?:audio|clip|recording))\W*\Z",
-    re.I,
+    r"""(?:it\s(?:is|was)\s)?not\s
+        (?:present|there|heard|audible|detected|in\s(?:the|this)\s(?:audio|clip|recording))\W*\Z""",
+    re.I | re.X,
 )
 _END = r"(?=\s*(?:[.,;:!?)\]\"'”’。，、；：！？…\n–—-]|\Z))"
 _CLAUSE = r"(?=\s+(?:it|they|there|the|i|we|you|this|that|these|because|only|since|as|a|an|can)\b)"
-_LEAD = r"[\s\"'“‘(\[*>{-]{0,9}(?:(?:so|well|okay|ok|hmm|sure)\b[\s,.!]{1,3})?(?:(?:the\s|my\s)?(?:final\s)?answer[\"']?\s?(?:is|:|=)\s?)?[\"'“‘(\[]{0,2}"
+_LEAD = (
+    r"[\s\"'“‘(\[*>{-]{0,9}(?:(?:so|well|okay|ok|hmm|sure)\b[\s,.!]{1,3})?"
+    r"(?:(?:the\s|my\s)?(?:final\s)?answer[\"']?\s?(?:is|:|=)\s?)?[\"'“‘(\[]{0,2}"
+)
 _OPENING = re.compile(rf"{_LEAD}(?:(?P<yes>{_YES})|(?P<no>{_NO}))(?:{_END}|{_CLAUSE})", re.I)
 _STATED = re.compile(r"\banswer[\"']?\s?(?:is|:|=)\s?[\"'“‘(]?(yes|no)\b", re.I)
 _BOTH = re.compile(r"\b(?:yes\s?(?:,|/|and|or|but)?\s?(?:and\s)?no|no\s?(?:,|/|and|or)?\s?(?:and\s)?yes)\b", re.I)
@@ -57,9 +67,9 @@ RULE = (
     "cat. Where these contradict one another the answer is unparsed. So is one in doubt (maybe, might, possibly, "
     'could be, "yes and no"), and a question is no statement. An answer that says that it cannot tell, or that it '
     "cannot hear at all, is refused. Yes and no are also known in Spanish, French, German, Italian, Portuguese, "
-    "Russian, Chinese, Japanese and Korean, at the opening. A capital letter alone, or the text of what was offered, is "
-    "a listener's choice that is no language model: A is yes, B is no. Nothing is guessed from a sound that the answer "
-    "does not name."
+    "Russian, Chinese, Japanese and Korean, at the opening. A capital letter alone is the choice of a listener that is "
+    "no language model and was offered the sound or something else: A is yes, B is no. Nothing is guessed from a sound "
+    "that the answer does not name."
 )
 
 
