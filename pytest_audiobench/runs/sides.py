@@ -29,9 +29,9 @@ class SideRow(NamedTuple):
     """One sample in one epoch.
 
     ``audio`` and ``prompt`` are digests of its clips' keys and of the first stage's messages (in each wording), None
-    where they are not known (a replay without audio, a sample that could not be asked); ``truth`` is that of its choices and references.
-    ``statuses`` and ``scores`` are by reading; a
-    score of None means that the asking failed (the status is "error") or that the reading leaves the answer out.
+    where they are not known (a replay without audio, a sample that could not be asked); ``truth`` is that of its
+    choices and references. ``statuses`` and ``scores`` are by reading; a score of None means that the asking failed
+    (the status is "error") or that the reading leaves the answer out.
     ``failures`` are the classes that the headline reading sees. ``text`` is the answer, where the source keeps texts.
     """
 
