@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from pytest_audiobench.protocols.multiple_choice import multiple_choice as multiple_choice
     from pytest_audiobench.protocols.overlapped_speech import overlapped_speech as overlapped_speech
     from pytest_audiobench.protocols.phonemes import phonemes as phonemes
+    from pytest_audiobench.protocols.presence import presence as presence
+    from pytest_audiobench.protocols.prompt_sets import prompt_set as prompt_set
     from pytest_audiobench.protocols.slot_filling import slot_filling as slot_filling
     from pytest_audiobench.protocols.spoken_questions import spoken_questions as spoken_questions
     from pytest_audiobench.protocols.story import story as story
@@ -64,6 +66,8 @@ _HOMES = {
     "multiple_choice": "protocols.multiple_choice",
     "overlapped_speech": "protocols.overlapped_speech",
     "phonemes": "protocols.phonemes",
+    "presence": "protocols.presence",
+    "prompt_set": "protocols.prompt_sets",
     "sakura": "datasets.sakura",
     "slot_filling": "protocols.slot_filling",
     "sound_id": "datasets.packs.sound_id",
