@@ -35,7 +35,7 @@ class Requester:
         heard: object = taken.clip_keys if played else ()
         if not self._listens or heard is None:
             heard = [self._dataset, sample.id, self._stage.name]
-        choices = sample.choices if of_subject else ()
+        choices = self._stage.choices(sample)
         return Request(
             key=request_key(self._context, messages_payload(messages), heard, choices),
             dataset=self._dataset,
