@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from pytest_audiobench.datasets.mmau import mmau as mmau
     from pytest_audiobench.datasets.non_speech import non_speech as non_speech
     from pytest_audiobench.datasets.non_speech import non_speech_recordings as non_speech_recordings
+    from pytest_audiobench.datasets.packs.finding import labelled as labelled
+    from pytest_audiobench.datasets.packs.sound_id import sound_id as sound_id
     from pytest_audiobench.datasets.sakura import sakura as sakura
     from pytest_audiobench.datasets.sample import Sample as Sample
     from pytest_audiobench.protocols.bioacoustic import bioacoustic as bioacoustic
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
     from pytest_audiobench.protocols.multiple_choice import multiple_choice as multiple_choice
     from pytest_audiobench.protocols.overlapped_speech import overlapped_speech as overlapped_speech
     from pytest_audiobench.protocols.phonemes import phonemes as phonemes
+    from pytest_audiobench.protocols.presence import presence as presence
+    from pytest_audiobench.protocols.prompt_sets import prompt_set as prompt_set
     from pytest_audiobench.protocols.slot_filling import slot_filling as slot_filling
     from pytest_audiobench.protocols.spoken_questions import spoken_questions as spoken_questions
     from pytest_audiobench.protocols.story import story as story
@@ -57,6 +61,7 @@ _HOMES = {
     "findings": "studies.findings",
     "judged": "protocols.judged",
     "keyphrases": "protocols.keyphrases",
+    "labelled": "datasets.packs.finding",
     "listening": "studies.listening",
     "load": "report.load",
     "manifest": "datasets.manifest",
@@ -67,8 +72,11 @@ _HOMES = {
     "non_speech_recordings": "datasets.non_speech",
     "overlapped_speech": "protocols.overlapped_speech",
     "phonemes": "protocols.phonemes",
+    "presence": "protocols.presence",
+    "prompt_set": "protocols.prompt_sets",
     "sakura": "datasets.sakura",
     "slot_filling": "protocols.slot_filling",
+    "sound_id": "datasets.packs.sound_id",
     "spoken_questions": "protocols.spoken_questions",
     "story": "protocols.story",
     "tagging": "protocols.tagging",

@@ -42,7 +42,7 @@ class Requester:
         heard: object = taken.clip_keys if played else ()
         if not self._listens or heard is None:
             heard = [self._dataset, sample.id, self._stage.name]
-        choices = sample.choices if of_subject else ()
+        choices = self._stage.choices(sample)
         payload = _encode([messages_payload(messages), heard, choices])
         return Request(
             key=hashlib.sha256(self._context + payload.encode()).hexdigest(),
