@@ -27,14 +27,11 @@ _ITEM: Kinds = {
     **dict.fromkeys(("hashes", "asking"), dict),
     **dict.fromkeys(("readings", "metrics", "warnings"), list),
 }
-<<<<<<< HEAD
-_LATER: Kinds = {"options": dict, "judges": dict, "groups": list, "cluster": (str, type(None)), "stages": list}
-=======
 _LATER: Kinds = {
     **{"options": dict, "judges": dict, "groups": list, "cluster": (str, type(None))},
     "condition": (dict, type(None)),
+    "stages": list,
 }
->>>>>>> main
 """Fields that runs of earlier versions may lack."""
 
 _CONDITION: Kinds = {**dict.fromkeys(("name", "family", "unit", "harder"), str), "dose": (int, float, type(None))}
