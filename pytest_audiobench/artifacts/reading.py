@@ -59,7 +59,7 @@ class Artifact:
 
 def fits(content: Any) -> bool:
     """Whether ``content`` is a run of one of its three suites."""
-    return isinstance(content, dict) and content.get("suite") in SUITES and "run_hash" in content
+    return isinstance(content, dict) and content.get("suite") in tuple(SUITES) and "run_hash" in content
 
 
 def artifact_at(path: Path) -> Artifact | None:
