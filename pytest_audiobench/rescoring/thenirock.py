@@ -30,7 +30,10 @@ def fits(content: Mapping[str, Any]) -> bool:
 
 
 def read(file: Path, content: Mapping[str, Any]) -> Iterator[RecordedRow]:
-    """The answers, an eval for each condition. Raises UsageError for a row of another layout."""
+    """The answers, an eval for each condition; those of clips without speech are one eval.
+
+    Raises UsageError for a row of another layout.
+    """
     if is_artifact(content) and content["suite"] in (HALLUCINATION, SOUND):
         run = artifact(file, content)
         yield from _probes(run) if run.suite == SOUND else _results(run)
@@ -72,29 +75,26 @@ def _transcripts(file: Path, content: Mapping[str, Any]) -> Iterator[RecordedRow
 
 
 def _results(run: Artifact) -> Iterator[RecordedRow]:
-    """The transcripts of clips in which nobody speaks, an eval for each domain."""
-    for domain in dict.fromkeys(one["metadata"]["domain"] for one in run.answers):
-        for one in run.answers:
-            if one["metadata"]["domain"] == domain:
-                failed = one["result"].get("error")
-                transcript = Response.of(one["result"]["transcript"], "unknown")
-                yield RecordedRow(
-                    sample=Sample(
-                        id=str(one["clip_id"]),
-                        clips=(clip_named(str(one["clip_id"])),),
-                        question="",
-                        reference=one["reference"],
-                        metadata={"domain": domain},
-                    ),
-                    responses={} if failed is not None else {_STAGE: transcript},
-                    epoch=0,
-                    error=None if failed is None else str(failed),
-                    eval=f"{run.suite}[{domain}]",
-                    dataset=run.suite,
-                    model=run.model,
-                    family="transcription",
-                    groups=(),
-                )
+    """The transcripts of clips in which nobody speaks."""
+    for one in run.answers:
+        failed = one["result"].get("error")
+        yield RecordedRow(
+            sample=Sample(
+                id=str(one["clip_id"]),
+                clips=(clip_named(str(one["clip_id"])),),
+                question="",
+                reference=one["reference"],
+                metadata={"domain": one["metadata"]["domain"]},
+            ),
+            responses={} if failed is not None else {_STAGE: Response.of(one["result"]["transcript"], "unknown")},
+            epoch=0,
+            error=None if failed is None else str(failed),
+            eval=run.suite,
+            dataset=run.suite,
+            model=run.model,
+            family="transcription",
+            groups=("domain",),
+        )
 
 
 def _probes(run: Artifact) -> Iterator[RecordedRow]:
