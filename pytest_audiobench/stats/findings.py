@@ -173,9 +173,7 @@ def uplift_p(own: Sequence[Unit], others: Sequence[Unit]) -> float:
     return float((sums > seen).sum() + ((sums == seen).sum() + 1) / 2.0) / (PERMUTATIONS + 1)
 
 
-def uplift_interval(
-    own: Sequence[Unit], others: Sequence[Unit], seed: str, confidence: float = CONFIDENCE
-) -> Interval:
+def uplift_interval(own: Sequence[Unit], others: Sequence[Unit], seed: str, confidence: float = CONFIDENCE) -> Interval:
     """The interval for the part's rate less the others', by 2,000 resamples of clusters.
 
     The Bayesian bootstrap (Rubin 1981) of either group with one more cluster of average size, the worst there can be
