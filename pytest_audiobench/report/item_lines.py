@@ -106,6 +106,7 @@ class ItemLines:
                     "usage": dict(response.usage) if response else {},
                     "error": response.error if response else one.error,
                     "audio": _audio(one, response),
+                    **({"offered": list(one.offered[stage])} if stage in one.offered else {}),
                     **recipes,
                 }
                 recipes = {}

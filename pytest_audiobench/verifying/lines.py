@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from pytest_audiobench.audio.recipe import Recipe
 from pytest_audiobench.identity import ListDigest, digest_of_trusted
+from pytest_audiobench.protocols.protocol import opening_stages
 from pytest_audiobench.runs.hashes import ABSENT
 from pytest_audiobench.runs.requests import request_context, request_key
 
@@ -36,7 +37,7 @@ class Requests:
         played = of_subject or any(type(part) is int for _, parts in row["prompt"] for part in parts)
         stand_in = [row["dataset"], row["sample_id"], row["stage"]]
         clips: list[object] = [] if clip_keys is None and played else [list(clip_keys or ()) if played else []]
-        choices = row["choices"] if of_subject else []
+        choices = row.get("offered", row["choices"]) if of_subject else []
         # Repetitions of one question are judged as the first is where a study asks them at once.
         epochs = {row["epoch"]: None, **({} if of_subject else {0: None})}
         return any(
@@ -114,7 +115,8 @@ class ItemLines:
             self._data.extend([_sample(first)])
             self._audio.extend([known])
             self._heard = self._heard or known is not None
-            self._prompts.extend([[sample_id, first["prompt"]]])
+            prompts = {row["stage"]: row["prompt"] for row in rows if "role" not in row}
+            self._prompts.extend([[sample_id, *(prompts[stage] for stage in opening_stages(prompts))]])
             self._take_clips(first)
             self._first[sample_id] = (digest_of_trusted([first[name] for name in _ABOUT]), keys)
         about, heard = self._first.get(sample_id, ("", keys))
