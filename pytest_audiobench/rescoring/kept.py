@@ -28,8 +28,7 @@ def answered_of(row: RecordedRow) -> Answered:
     lengths = row.durations_s or (None,) * len(row.sample.clips)
     recording = row.recording or (row.clip_keys[0] if row.clip_keys else None)
     taken = Taken(row.sample, 0, row.clip_keys, lengths, None, recording)
-    keys, offered = row.stored.get("keys", {}), row.stored.get("offered", {})
-    return Answered(taken, row.epoch, row.responses, keys, row.messages, row.error, row.verdicts, offered)
+    return Answered(taken, row.epoch, row.responses, row.stored.get("keys", {}), row.messages, row.error, row.verdicts)
 
 
 class Kept:

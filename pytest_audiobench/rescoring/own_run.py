@@ -72,11 +72,7 @@ def read(file: Path, only: Collection[tuple[str, str]] | None = None) -> Iterato
                 eval=eval_,
                 dataset=first["dataset"],
                 model=model,
-                stored={
-                    "stages": roles,
-                    "keys": {row["stage"]: row["key"] for _, row in stages},
-                    "offered": _offered(stages),
-                },
+                stored={"stages": roles, "keys": {row["stage"]: row["key"] for _, row in stages}},
                 family=str(item["protocol"]) if item else "",
                 groups=tuple(item.get("groups", ())) if item else (),
                 cluster=item.get("cluster") if item else None,
@@ -125,13 +121,6 @@ def _check_clips(clips: Sequence[Json]) -> None:
         length = clip["duration_s"]
         if length is not None and not (type(length) in (int, float) and 0 <= length < _LONGEST_S):
             raise TypeError("a clip's duration_s must be a number of seconds or null")
-
-
-def _offered(stages: Sequence[tuple[int, Json]]) -> dict[str, tuple[str, ...]]:
-    found = {row["stage"]: tuple(row["offered"]) for _, row in stages if "offered" in row}
-    if not all(_TEXT.issuperset(map(type, options)) for options in found.values()):
-        raise TypeError("offered must be a list of texts")
-    return found
 
 
 def _sample(sample_id: str, row: Json) -> Sample:

@@ -20,8 +20,7 @@ class Answered(NamedTuple):
     """One sample in one epoch: its responses by stage, the keys and messages they were asked with, or its error.
 
     ``verdicts`` are what judges and extractors said of the answer, by stage; one that could not be had carries its
-    error, and is no error of the sample's. ``offered`` are the options that a stage gave its request where they are not
-    the sample's own.
+    error, and is no error of the sample's.
     """
 
     taken: Taken
@@ -31,7 +30,6 @@ class Answered(NamedTuple):
     messages: Mapping[str, tuple[Message, ...]]
     error: str | None
     verdicts: Mapping[str, Response] = _NONE
-    offered: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
     @property
     def sample_id(self) -> str:
@@ -105,7 +103,6 @@ class _AskSet:
         self._keys: list[dict[str, str]] = [{} for _ in self._asked]
         self._messages: list[dict[str, tuple[Message, ...]]] = [{} for _ in self._asked]
         self._errors = [taken.error for _, taken in self._asked]
-        self._offered: dict[int, dict[str, tuple[str, ...]]] = {}
 
     def ask(self, stage: Stage, asker: Asker, arrange: Arrange | None = None, epoch: int | None = None) -> None:
         """Ask one stage of all samples that have not failed; in ``epoch`` instead of their own, if it is given."""
@@ -117,8 +114,6 @@ class _AskSet:
         made = [requesters[self._asked[i][0]].request(self._asked[i][1], self._responses[i]) for i in open_]
         for i, request in zip(open_, made, strict=True):
             self._keys[i][stage.name], self._messages[i][stage.name] = request.key, request.messages
-            if request.choices and request.choices != self._asked[i][1].sample.choices:
-                self._offered.setdefault(i, {})[stage.name] = request.choices
         # Samples come in hash order, so a repeated request belongs to the first window that holds it.
         first: dict[str, tuple[Request, Taken]] = {}
         for i, request in zip(open_, made, strict=True):
@@ -139,8 +134,8 @@ class _AskSet:
     def answered(self) -> list[Answered]:
         each = zip(self._asked, self._responses, self._keys, self._messages, self._errors, self._verdicts, strict=True)
         return [
-            Answered(taken, epoch, responses, keys, messages, error, verdicts or _NONE, self._offered.get(i, {}))
-            for i, ((epoch, taken), responses, keys, messages, error, verdicts) in enumerate(each)
+            Answered(taken, epoch, responses, keys, messages, error, verdicts or _NONE)
+            for (epoch, taken), responses, keys, messages, error, verdicts in each
         ]
 
 
