@@ -29,7 +29,7 @@ def test_a_mixture_holds_each_label_once_and_asks_for_others_that_are_not_in_it(
         assert all(0 <= clip < sizes[label] for label, clip in zip(one.labels, one.clips, strict=True))
 
 
-@given(st.integers(4, 9), st.integers(1, 4), st.integers(1, 30), st.integers(0, 9))
+@given(st.integers(4, 9), st.integers(1, 4), st.integers(1, 12), st.integers(0, 9))
 def test_labels_are_present_equally_often_where_there_are_clips_enough(labels, sources, n, seed):
     sizes = {f"l{i}": 50 for i in range(labels)}
     drawn = Draws("p", sizes, seed).mixtures([f"m{i}" for i in range(n)], sources, 2)
@@ -37,7 +37,7 @@ def test_labels_are_present_equally_often_where_there_are_clips_enough(labels, s
     assert len(drawn) == n
     assert max(present.values()) - min(present.get(label, 0) for label in sizes) <= 1
     clips = Counter((label, clip) for one in drawn for label, clip in zip(one.labels, one.clips, strict=True))
-    assert max(clips.values()) == 1 or max(present.values()) > 50
+    assert max(clips.values()) == 1
 
 
 @given(st.integers(1, 20), st.integers(1, 20), st.integers(0, 5))

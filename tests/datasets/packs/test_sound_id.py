@@ -11,7 +11,6 @@ from pytest_audiobench.audio.combining import mixture
 from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.datasets.dataset import Places
 from pytest_audiobench.datasets.packs.finding import find
-from pytest_audiobench.datasets.packs.headers import MOST_VALUES
 from pytest_audiobench.errors import NotHere, UsageError
 
 
@@ -105,23 +104,6 @@ def test_a_pack_with_too_few_labels_for_a_condition_is_skipped(places, manifest)
     manifest(labels=["cat", "tap"])
     with pytest.raises(NotHere, match="has 2 labels, and a triple is made of 3"):
         sound_id("home", "triple").read(places)
-
-
-def test_a_file_that_promises_hours_is_refused_before_it_is_unfolded(places, shelf, tone):
-    tone(shelf / "home" / "cat" / "0.wav", rate_hz=48_000)
-    tone(shelf / "home" / "cat" / "1.wav", rate_hz=48_000)
-    for take in "01":
-        path = shelf / "home" / "cat" / f"{take}.wav"
-        data = bytearray(path.read_bytes())
-        data[40:44] = (2 * (MOST_VALUES + 1)).to_bytes(4, "little")
-        data[4:8] = (2 * (MOST_VALUES + 1) + 36).to_bytes(4, "little")
-        with path.open("wb") as file:
-            file.write(data)
-            file.truncate(2 * (MOST_VALUES + 1) + 44)
-    with pytest.raises(
-        UsageError, match=r"home:cat/.\.wav: its header promises 60000001 frames of 1 channels.*; cut it"
-    ):
-        sound_id("home", "solo").read(places)
 
 
 def test_sakuras_animals_are_mixed_and_heard(shared):
