@@ -76,7 +76,7 @@ def unpack(archive: Path, into: Path, most_bytes: int = MOST_BYTES) -> Path:
 
 def _write(archive: Path, members: Iterator[tuple[str, IO[bytes] | None]], folder: Path, most_bytes: int) -> None:
     folder.mkdir()
-    left = most_bytes
+    left, files = most_bytes, 0
     for count, (written, content) in enumerate(members):
         if count == MOST_MEMBERS:
             raise UsageError(f"{archive} has more than {MOST_MEMBERS} members; unpack it yourself if you trust it")
@@ -87,6 +87,7 @@ def _write(archive: Path, members: Iterator[tuple[str, IO[bytes] | None]], folde
         if content is None:
             path.mkdir(parents=True, exist_ok=True)
             continue
+        files += 1
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("xb") as file:
             while block := content.read(_BLOCK_BYTES):
@@ -94,6 +95,8 @@ def _write(archive: Path, members: Iterator[tuple[str, IO[bytes] | None]], folde
                 if left < 0:
                     raise _too_much(archive, most_bytes)
                 file.write(block)
+    if not files:
+        raise UsageError(f"{archive} holds no file; pack the sounds into it")
 
 
 def _zipped(archive: Path, most_bytes: int) -> Iterator[tuple[str, IO[bytes] | None]]:

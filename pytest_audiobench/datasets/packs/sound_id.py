@@ -15,7 +15,6 @@ from pytest_audiobench.audio.clip import Clip
 from pytest_audiobench.datasets.dataset import Dataset, Places
 from pytest_audiobench.datasets.packs.draws import Drawn, Draws
 from pytest_audiobench.datasets.packs.finding import Labelled, find
-from pytest_audiobench.datasets.packs.headers import check_lengths
 from pytest_audiobench.datasets.packs.labels import nearest, spoken
 from pytest_audiobench.datasets.packs.pack import CONDITIONS, Pack
 from pytest_audiobench.datasets.packs.pins import pinned
@@ -110,7 +109,6 @@ def of_recipe(pack: Pack, recipe: Recipe, seed: int) -> Drawn:
 
 
 def _samples(condition: str, made: Sequence[tuple[Pack, Drawn, tuple[float, ...]]]) -> list[Sample]:
-    check_lengths(clip for pack, drawn, _ in made for clip in clips_of(pack, drawn))
     return [sample for pack, drawn, levels_db in made for sample in _probes(condition, pack, drawn, levels_db)]
 
 
