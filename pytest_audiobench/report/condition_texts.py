@@ -36,7 +36,16 @@ def markdown(record: Json) -> Iterator[tuple[str, list[str]]]:
     """The same as Markdown: a title and the lines of each table; what came from outside is escaped."""
     several = len(view.aliases(record)) > 1
     for one in _leading(record):
-        head = (_first(one), "Value", "Interval", "n", "Answered", escaped(conditions.against(one.rows)), "Interval", "p (Holm)")
+        head = (
+            _first(one),
+            "Value",
+            "Interval",
+            "n",
+            "Answered",
+            escaped(conditions.against(one.rows)),
+            "Interval",
+            "p (Holm)",
+        )
         rows = [bar(head), bar((":--", *("--:",) * (len(head) - 1)))] if one.rows else []
         for row in _shown(one):
             cells = (row.label, row.value, row.interval, str(row.n), row.answered, row.drop, row.drop_interval, row.p)

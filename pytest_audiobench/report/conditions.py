@@ -119,7 +119,9 @@ def _curve(suite: Json, curve: Json) -> Curve:
         direction=curve["direction"],
         leading=_leads(suite, curve),
         rows=tuple(_row(f"{one['dose']:g}", one, curve["unit"], held) for one in curve["points"]),
-        clean=None if curve["clean"] is None else _row(curve["clean"]["condition"], curve["clean"], curve["unit"], held),
+        clean=None
+        if curve["clean"] is None
+        else _row(curve["clean"]["condition"], curve["clean"], curve["unit"], held),
         lines=tuple(_curve_lines(curve)),
     )
 
@@ -127,7 +129,9 @@ def _curve(suite: Json, curve: Json) -> Curve:
 def _summary(suite: Json, one: Json) -> Summary:
     own = [curve for curve in suite.get("curves", ()) if _about(curve) == _about(one)]
     on_curves = {
-        point["condition"] for curve in own for point in (*curve["points"], *([curve["clean"]] if curve["clean"] else []))
+        point["condition"]
+        for curve in own
+        for point in (*curve["points"], *([curve["clean"]] if curve["clean"] else []))
     }
     held = _differences(one)
     alone = [point for point in one["points"] if point["condition"] not in on_curves]
