@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.remote.keys import read_private
+from pytest_audiobench.sharing.sshsig import FEWEST_RSA_BITS
 
 if TYPE_CHECKING:
     from pytest_audiobench.sharing.sshsig import PrivateKey
@@ -33,18 +34,14 @@ def load_key(path: Path, environ: Mapping[str, str] = os.environ) -> PrivateKey:
     text = read_private(path) if path.suffix != ".pub" else ""
     if "PRIVATE KEY-----" not in text:
         raise UsageError(
-            f"{path} is no private key: name the file beside it without .pub, such as ~/.ssh/id_ed25519 (keys that only "
-            "an agent or a security token holds cannot sign here; ssh-keygen -t ed25519 -f FILE makes one that can)"
+            f"{path} is no private key: name the file beside it without .pub, such as ~/.ssh/id_ed25519 (a key that "
+            "only an agent or a security token holds cannot sign here; ssh-keygen -t ed25519 -f FILE makes one)"
         )
     key = _loaded(path, text.encode(), environ)
     if not isinstance(key, (ed25519.Ed25519PrivateKey, ec.EllipticCurvePrivateKey, rsa.RSAPrivateKey)):
-        raise UsageError(
-            f"{path} is a key of another kind than Ed25519, ECDSA and RSA: make one by ssh-keygen -t ed25519"
-        )
-    if isinstance(key, rsa.RSAPrivateKey) and key.key_size < 2048:
-        raise UsageError(
-            f"{path} is an RSA key of {key.key_size} bits, which counts for nothing: take one of 2048 or more"
-        )
+        raise UsageError(f"{path} is neither an Ed25519, ECDSA nor RSA key: make one by ssh-keygen -t ed25519")
+    if isinstance(key, rsa.RSAPrivateKey) and key.key_size < FEWEST_RSA_BITS:
+        raise UsageError(f"{path} is an RSA key of {key.key_size} bits: take one of {FEWEST_RSA_BITS} or more")
     return key
 
 
@@ -63,9 +60,7 @@ def _loaded(path: Path, content: bytes, environ: Mapping[str, str]) -> object:
         try:
             return load(content, passphrase)
         except ValueError:
-            raise UsageError(
-                f"the passphrase of {path} is another one (it was taken from {_source(environ)})"
-            ) from None
+            raise UsageError(f"the passphrase of {path} is another than that from {_source(environ)}") from None
     except UnsupportedAlgorithm as error:
         if "bcrypt" in str(error):
             raise UsageError(f"{path} has a passphrase, which needs bcrypt: pip install 'cryptography[ssh]'") from None

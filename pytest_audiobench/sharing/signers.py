@@ -78,7 +78,7 @@ class Signers:
 
 def read_signers(path: Path) -> Signers:
     """The allowed signers in ``path``. Raises UsageError, with the line, for what is none."""
-    lines = []
+    lines: list[Allowed] = []
     for number, content in bounded_lines(path, _LONGEST_LINE):
         if number > _MOST_LINES:
             raise UsageError(f"{path} has more than {_MOST_LINES} lines: name a file of allowed signers")
@@ -123,7 +123,7 @@ def _line(text: str) -> Iterator[Allowed]:
 
 
 def _first_word(text: str) -> tuple[str, str]:
-    """The first word and the rest; spaces within double quotes belong to the word, a word wholly in quotes loses them."""
+    """The first word and the rest; spaces in double quotes belong to the word, and one wholly in quotes loses them."""
     match = re.match(r'\s*((?:"[^"]*"|[^\s"])+)\s*', text)
     if match is None:
         return "", ""
@@ -151,12 +151,15 @@ def _options(text: str) -> dict[str, str]:
 
 
 def _time(text: str) -> float:
-    """A time as OpenSSH writes it: YYYYMMDD, YYYYMMDDHHMM or YYYYMMDDHHMMSS, of this machine's zone, or with Z of UTC."""
+    """A time as OpenSSH writes it: YYYYMMDD, YYYYMMDDHHMM or YYYYMMDDHHMMSS, in this machine's zone, with Z in UTC."""
     digits = text.removesuffix("Z")
     form = next((form for length, form in _TIMES if length == len(digits)), None)
     if form is None or not (digits.isascii() and digits.isdigit()):
         raise ValueError(f"{text[:40]!r} is no time: write YYYYMMDD or YYYYMMDDHHMMSS, with a Z for UTC")
-    found = datetime.strptime(digits, form)
+    try:
+        found = datetime.strptime(digits, form)
+    except ValueError:
+        raise ValueError(f"there is no such time as {text}") from None
     return (found.replace(tzinfo=UTC) if text.endswith("Z") else found.astimezone()).timestamp()
 
 

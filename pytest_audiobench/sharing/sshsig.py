@@ -14,6 +14,7 @@ import textwrap
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
+    from cryptography.hazmat.primitives import hashes
     from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
     PrivateKey: TypeAlias = ed25519.Ed25519PrivateKey | ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
@@ -27,8 +28,8 @@ _BEGIN, _END = "-----BEGIN SSH SIGNATURE-----", "-----END SSH SIGNATURE-----"
 _LONGEST = 20_000
 """Characters of an armored signature; one by an RSA key of 16,384 bits has under 6,000."""
 _DIGESTS = ("sha512", "sha256")
-_CURVES = {"nistp256": "SHA256", "nistp384": "SHA384", "nistp521": "SHA512"}
-_FEWEST_RSA_BITS = 2048
+_KINDS = ("ssh-ed25519", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521", "ssh-rsa")
+FEWEST_RSA_BITS = 2048
 
 
 class NoSignature(ValueError):
@@ -36,7 +37,7 @@ class NoSignature(ValueError):
 
 
 class Signed(NamedTuple):
-    """A signature taken apart. ``key`` is the public key as SSH writes it, ``algorithm`` and ``value`` the signature."""
+    """A signature taken apart; ``key`` is the public key as SSH writes it, ``value`` what was made by ``algorithm``."""
 
     key: bytes
     namespace: str
@@ -61,13 +62,8 @@ def sign(message: bytes, key: PrivateKey, namespace: str = NAMESPACE) -> str:
     public = wire(key)
     algorithm = "rsa-sha2-512" if _kind(public) == "ssh-rsa" else _kind(public)
     bare = Signed(public, namespace, b"", _DIGESTS[0], algorithm, b"")
-    parts = (
-        public,
-        namespace.encode(),
-        b"",
-        bare.digest.encode(),
-        _string(algorithm) + _string(_made(bare, key, message)),
-    )
+    made = _string(algorithm) + _string(_made(bare, key, message))
+    parts = (public, namespace.encode(), b"", bare.digest.encode(), made)
     blob = _MAGIC + _VERSION.to_bytes(4, "big") + b"".join(map(_string, parts))
     lines = textwrap.wrap(base64.b64encode(blob).decode(), 70)
     return "\n".join([_BEGIN, *lines, _END, ""])
@@ -161,22 +157,24 @@ def _public(blob: bytes) -> PublicKey:
     from cryptography.hazmat.primitives.serialization import load_ssh_public_key
 
     kind = _kind(blob)
-    if kind not in ("ssh-ed25519", "ssh-rsa", *(f"ecdsa-sha2-{curve}" for curve in _CURVES)):
+    if kind not in _KINDS:
         raise NoSignature(f"it is by a key of type {kind[:60]!r}; Ed25519, ECDSA and RSA keys are read")
     try:
         key = load_ssh_public_key(kind.encode() + b" " + base64.b64encode(blob))
     except (ValueError, UnsupportedAlgorithm):
         raise NoSignature(f"the {kind} key in it is malformed") from None
-    if isinstance(key, rsa.RSAPublicKey) and key.key_size < _FEWEST_RSA_BITS:
-        raise NoSignature(f"it is by an RSA key of {key.key_size} bits; {_FEWEST_RSA_BITS} are the fewest that count")
+    if isinstance(key, rsa.RSAPublicKey) and key.key_size < FEWEST_RSA_BITS:
+        raise NoSignature(f"it is by an RSA key of {key.key_size} bits; {FEWEST_RSA_BITS} are the fewest that count")
     assert isinstance(key, (ed25519.Ed25519PublicKey, ec.EllipticCurvePublicKey, rsa.RSAPublicKey))
     return key
 
 
-def _hash_of(kind: str) -> ec.ECDSA | object:
+def _hash_of(kind: str) -> hashes.HashAlgorithm:
     from cryptography.hazmat.primitives import hashes
 
-    return getattr(hashes, _CURVES[kind.rpartition("-")[2]])()
+    by_curve: dict[str, type[hashes.SHA256 | hashes.SHA384 | hashes.SHA512]]
+    by_curve = {"nistp256": hashes.SHA256, "nistp384": hashes.SHA384, "nistp521": hashes.SHA512}
+    return by_curve[kind.rpartition("-")[2]]()
 
 
 def _kind(blob: bytes) -> str:
