@@ -17,7 +17,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--suite", default="", help="only this suite (default: a table for each)")
     parser.add_argument(
-        "--metric", metavar="NAME", default="", help="rank by this metric (default: each suite's first)"
+        "--metric", metavar="NAME", default="", help="rank by it (default: each suite's first metric)"
     )
     parser.add_argument(
         "--format", choices=("text", "markdown", "csv", "json"), default="text", help="how to print it (default text)"

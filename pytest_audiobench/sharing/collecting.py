@@ -87,13 +87,19 @@ def _of_files(
         try:
             report = verified(decoded(_read(path), name), name, signers)
         except UsageError as error:
-            refused.append(Refused(name, str(error).removeprefix(f"{name}: ").removeprefix(f"{name} ")))
+            refused.append(Refused(name, _without(name, str(error))))
             continue
         if report.holds:
             held.append(report)
         else:
             refused.append(Refused(name, report.failing))
     return Collected(source, held, refused)
+
+
+def _without(name: str, message: str) -> str:
+    """A message about a file whose name stands before it already."""
+    about = message.removeprefix(f"{name}: ")
+    return f"it {about.removeprefix(f'{name} ')}" if about.startswith(f"{name} ") else about
 
 
 def _read(path: Path) -> bytes:

@@ -176,7 +176,7 @@ def _flat(table: Table) -> Iterator[dict[str, Any]]:
             "behind_upper": held and held.upper,
             "p": held and held.p,
             "pairs": held and held.pairs,
-            "status": held and held.status,
+            "shown": None if held is None or held.status == "not_comparable" else held.status == "regressed",
             "method": held and held.method,
             "limit": table.limit,
             "missing": "; ".join(payload["missing"]),

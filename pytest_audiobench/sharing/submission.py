@@ -13,6 +13,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_audiobench.errors import UsageError
@@ -41,6 +42,8 @@ _OLD = ("audiobench.leaderboard.", "audiobench.matrix.")
 _DECIMAL = re.compile(r"-?[0-9]{1,400}(\.[0-9]{1,400})?(e[+-]?[0-9]{1,4})?")
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
 _LONGEST_SIGNATURE = 20_000
+_BEGINNING = 65_536
+_SAYS_SO = re.compile(rb'"schema"\s*:\s*"audiobench\.(submission/|leaderboard\.)')
 
 
 @dataclass(frozen=True)
@@ -109,9 +112,13 @@ def decoded(content: bytes, name: str) -> Submission:
         ) from None
 
 
-def is_submission(content: bytes) -> bool:
-    """Whether a file that begins with ``content`` says that it is a submission, of this scheme or an earlier one."""
-    return re.match(rb'\s*\{\s*"schema"\s*:\s*"audiobench\.(submission/|leaderboard\.)', content) is not None
+def is_submission(path: Path) -> bool:
+    """Whether ``path`` is a file that says near its beginning that it is a submission, of this scheme or an earlier."""
+    try:
+        with path.open("rb") as file:
+            return _SAYS_SO.search(file.read(_BEGINNING)) is not None
+    except (OSError, ValueError):
+        return False
 
 
 def decimal(value: float | None) -> str | None:
