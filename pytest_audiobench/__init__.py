@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from pytest_audiobench.datasets.manifest import manifest as manifest
     from pytest_audiobench.datasets.mmar import mmar as mmar
     from pytest_audiobench.datasets.mmau import mmau as mmau
+    from pytest_audiobench.datasets.packs.finding import labelled as labelled
+    from pytest_audiobench.datasets.packs.sound_id import sound_id as sound_id
     from pytest_audiobench.datasets.sakura import sakura as sakura
     from pytest_audiobench.datasets.sample import Sample as Sample
     from pytest_audiobench.protocols.bioacoustic import bioacoustic as bioacoustic
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     from pytest_audiobench.protocols.multiple_choice import multiple_choice as multiple_choice
     from pytest_audiobench.protocols.overlapped_speech import overlapped_speech as overlapped_speech
     from pytest_audiobench.protocols.phonemes import phonemes as phonemes
+    from pytest_audiobench.protocols.presence import presence as presence
+    from pytest_audiobench.protocols.prompt_sets import prompt_set as prompt_set
     from pytest_audiobench.protocols.slot_filling import slot_filling as slot_filling
     from pytest_audiobench.protocols.spoken_questions import spoken_questions as spoken_questions
     from pytest_audiobench.protocols.story import story as story
@@ -53,6 +57,7 @@ _HOMES = {
     "embedded": "protocols.embedded",
     "judged": "protocols.judged",
     "keyphrases": "protocols.keyphrases",
+    "labelled": "datasets.packs.finding",
     "listening": "studies.listening",
     "load": "report.load",
     "manifest": "datasets.manifest",
@@ -61,8 +66,11 @@ _HOMES = {
     "multiple_choice": "protocols.multiple_choice",
     "overlapped_speech": "protocols.overlapped_speech",
     "phonemes": "protocols.phonemes",
+    "presence": "protocols.presence",
+    "prompt_set": "protocols.prompt_sets",
     "sakura": "datasets.sakura",
     "slot_filling": "protocols.slot_filling",
+    "sound_id": "datasets.packs.sound_id",
     "spoken_questions": "protocols.spoken_questions",
     "story": "protocols.story",
     "tagging": "protocols.tagging",

@@ -3,23 +3,31 @@
 A combination is made by the functions of this module (``with_noise(clip, noise, 10)``), never by hand. Its parameters
 are strings, so that a clip's key is the same on every machine. All clips are played at the combination's own rate,
 whatever theirs is; rules reckon in float64. A changed definition gets a new version, never the old number.
+
+A seed is what a random choice depends on, beside the rule: give each sample its own (``identity.seed("babble",
+sample.id)``). Levels are root mean squares over all frames, silence and a constant part included.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 
 from pytest_audiobench.audio import noise
 from pytest_audiobench.audio.clip import Clip, CombinedSource, Samples
+from pytest_audiobench.audio.noise import Wave
 from pytest_audiobench.audio.parameters import Parameters, decimal, number
+from pytest_audiobench.audio.reading import HIGHEST_RATE_HZ, LOWEST_RATE_HZ
+from pytest_audiobench.audio.spectra import convolved
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.identity import seed as seed_of
 
 RATE_HZ = 16_000
+MOST_CLIPS = 100
+"""All clips of a combination are in memory together."""
 
 Combine: TypeAlias = Callable[[Sequence[Samples], int, Parameters, str | None], Samples]
 
@@ -38,16 +46,65 @@ class Rule:
     length_s: Callable[[Sequence[float], Parameters], float]
 
 
-def with_noise(clip: Clip, under: Clip, snr_db: float, seed: int | str = 0, rate_hz: int = RATE_HZ) -> Clip:
+def mixture(
+    clips: Sequence[Clip],
+    levels_db: Sequence[float],
+    rate_hz: int = RATE_HZ,
+    length: Literal["longest", "shortest"] = "longest",
+) -> Clip:
+    """The clips sounding together, the n-th ``levels_db[n]`` decibels louder than the first would be at 0.
+
+    The mixer of audiobench's sound identification (github.com/THENIROCK/audiobench, mixing.py): every clip is made as
+    long as the ``longest`` by digital silence at its end (or cut to the ``shortest``, as published), brought to a peak
+    of 0.95, then to the RMS of the first times its level; their sum is brought to a peak of 0.95. Of all that only the
+    ratios of RMS and the last peak can be heard. The RMS counts the silence that was added: a short sound in a long
+    mixture is as strong as the others over the whole, and louder while it lasts.
+
+    Not defined where a clip is silent. Raises UsageError for no clips, for more than :data:`MOST_CLIPS`, and for
+    levels that are not one finite number a clip.
+    """
+    if not clips:
+        raise UsageError("a mixture of no clips is no sound; give at least one")
+    if len(levels_db) != len(clips):
+        raise UsageError(f"a mixture of {len(clips)} clips has {len(levels_db)} levels; give one a clip, the first 0")
+    if length not in ("longest", "shortest"):
+        raise UsageError(f"a mixture is as long as its 'longest' or its 'shortest' clip, not {length!r}")
+    levels = " ".join(decimal("levels_db", level) for level in levels_db)
+    return _combined("mixture", clips, rate_hz, (("levels_db", levels), ("length", length)))
+
+
+def with_noise(clip: Clip, under: Clip, snr_db: float, seed: int | str | None = 0, rate_hz: int = RATE_HZ) -> Clip:
     """``clip`` with ``under`` beneath it: ``snr_db`` is 20·log10 of the RMS of the one over the other's, over the clip.
 
-    The noise begins at a place that ``seed`` draws, and is repeated or cut to the clip's length before its level is
-    taken. Not defined where either is silent.
+    The noise begins at a place that ``seed`` draws (None: at its beginning), goes on at its beginning after its end,
+    and is repeated or cut to the clip's length before its level is taken. Where half of the clip is silent, speech
+    stands 3 dB higher above the noise than ``snr_db`` says. A sum that 16 bits cannot hold is made softer as a whole.
+    Not defined where the clip or the excerpt of the noise is silent.
     """
-    source = CombinedSource(
-        "noise", 1, rate_hz, (clip, under), (("snr_db", decimal("snr_db", snr_db)),), seed=str(seed)
-    )
-    return Clip(source)
+    drawn = None if seed is None else str(seed)
+    return _combined("noise", (clip, under), rate_hz, (("snr_db", decimal("snr_db", snr_db)),), drawn)
+
+
+def in_room(clip: Clip, response: Clip, rate_hz: int = RATE_HZ) -> Clip:
+    """``clip`` as heard in the room whose impulse response is ``response``.
+
+    The convolution of both from the response's direct sound on, which is its largest sample by magnitude (as Ko et al.
+    2017 and those after them take it), so that nothing comes later than it did; cut to the clip's length and brought to
+    its RMS. A peak that 16 bits cannot hold makes it softer as a whole. Not defined for a silent response.
+    """
+    return _combined("room", (clip, response), rate_hz, ())
+
+
+def babble(clips: Sequence[Clip], seed: int | str = 0, rate_hz: int = RATE_HZ) -> Clip:
+    """Many voices at once, to lie under another clip: all ``clips`` at the same RMS, as long as the longest.
+
+    Each begins at a place that ``seed`` draws and goes on at its own beginning after its end, repeated to the length of
+    the longest; their sum has an RMS of 0.05 (-26 dB), less where 16 bits would not hold its peak. Not defined where a
+    clip is silent.
+    """
+    if len(clips) < 2:
+        raise UsageError(f"babble is made of several voices, not of {len(clips)}; give at least two clips")
+    return _combined("babble", clips, rate_hz, (), str(seed))
 
 
 def rule_of(source: CombinedSource) -> Rule:
@@ -59,18 +116,93 @@ def rule_of(source: CombinedSource) -> Rule:
     return rule
 
 
+def _combined(rule: str, clips: Sequence[Clip], rate_hz: int, parameters: Parameters, seed: str | None = None) -> Clip:
+    if len(clips) > MOST_CLIPS:
+        raise UsageError(f"a {rule} of {len(clips)} clips is more than the {MOST_CLIPS} that are combined; give fewer")
+    if not LOWEST_RATE_HZ <= rate_hz <= HIGHEST_RATE_HZ:
+        raise UsageError(f"rate_hz={rate_hz} is no rate of sound; give one from {LOWEST_RATE_HZ} to {HIGHEST_RATE_HZ}")
+    return Clip(CombinedSource(rule, 1, rate_hz, tuple(clips), parameters, seed))
+
+
+def _mixture(clips: Sequence[Samples], rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
+    shared = dict(parameters)
+    frames = (min if shared.get("length") == "shortest" else max)(len(clip) for clip in clips)
+    total = np.zeros(frames)
+    levels_db = shared.get("levels_db", "").split(" ")
+    for place, (clip, level_db) in enumerate(zip(clips, levels_db, strict=True), start=1):
+        wave = clip[:frames].astype(np.float64)
+        power = float(np.dot(wave, wave)) / frames
+        if not power:
+            raise ValueError(_silent(place, len(clips)))
+        wave *= noise.amplitude(float(level_db)) / np.sqrt(power)
+        total[: len(wave)] += wave
+    peak = float(np.max(np.abs(total)))
+    if not peak:
+        raise ValueError("the clips of the mixture cancel one another to silence")
+    total *= _MIXTURE_PEAK / peak
+    return total.astype(np.float32)
+
+
+_MIXTURE_PEAK = 0.95
+
+
 def _noise(clips: Sequence[Samples], rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
     speech, under = clips
-    start = seed_of("noise start", 1, seed or "") % len(under)
-    beneath = np.resize(np.roll(under, -start), len(speech))
-    level = noise.rms(speech)
-    if not level or not noise.rms(beneath):
-        raise ValueError("noise is mixed at a ratio of levels, and one of the two clips is silent")
-    return speech + noise.at_rms(beneath, level / noise.amplitude(number(parameters, "snr_db")))
+    beneath = _loop(under, 0 if seed is None else seed_of("noise start", 1, seed), len(speech))
+    return noise.under(speech, beneath, number(parameters, "snr_db"))
+
+
+def _room(clips: Sequence[Samples], rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
+    dry, response = (clip.astype(np.float64) for clip in clips)
+    if not response.any():
+        raise ValueError("the response of the room is silent")
+    direct = int(np.argmax(np.abs(response)))
+    wet = convolved(dry, response)[direct : direct + len(dry)]
+    return noise.within_full_scale(noise.scaled_to_rms(wet, noise.rms(dry)))
+
+
+def _babble(clips: Sequence[Samples], rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
+    frames = max(len(clip) for clip in clips)
+    total = np.zeros(frames)
+    for place, clip in enumerate(clips, start=1):
+        voice = _loop(clip, seed_of("babble start", 1, place, seed or ""), frames)
+        if not noise.rms(voice):
+            raise ValueError(_silent(place, len(clips)))
+        total += noise.scaled_to_rms(voice, 1.0)
+    return noise.within_full_scale(noise.scaled_to_rms(total, _BABBLE_RMS))
+
+
+_BABBLE_RMS = 0.05
+
+
+def _loop(samples: Samples, start: int, frames: int) -> Wave:
+    """``frames`` of ``samples`` as an endless loop from frame ``start`` on."""
+    return np.resize(np.roll(samples, -(start % len(samples))), frames).astype(np.float64)
+
+
+def _silent(place: int, clips: int) -> str:
+    which = "its one clip is silent" if clips == 1 else f"clip {place} of {clips} is silent"
+    return f"it is mixed at a ratio of levels, and {which}"
 
 
 def _first(lengths_s: Sequence[float], parameters: Parameters) -> float:
     return lengths_s[0]
 
 
-_RULES = {(rule.name, rule.version): rule for rule in (Rule("noise", 1, _noise, _first),)}
+def _longest(lengths_s: Sequence[float], parameters: Parameters) -> float:
+    return max(lengths_s)
+
+
+def _mixture_s(lengths_s: Sequence[float], parameters: Parameters) -> float:
+    return min(lengths_s) if dict(parameters).get("length") == "shortest" else max(lengths_s)
+
+
+_RULES = {
+    (rule.name, rule.version): rule
+    for rule in (
+        Rule("mixture", 1, _mixture, _mixture_s),
+        Rule("noise", 1, _noise, _first),
+        Rule("room", 1, _room, _first),
+        Rule("babble", 1, _babble, _longest),
+    )
+}

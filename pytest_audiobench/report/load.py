@@ -100,7 +100,7 @@ def load(run: str | Path, reports: str | Path = "reports") -> Run:
         record = json.loads(path.read_bytes())
     except FileNotFoundError:
         raise UsageError(f"{folder} has no {RECORD}: {_unfinished(folder)}") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(
             f"{path} is not JSON ({error}): it was edited or cut; run again, which asks no model"
         ) from error

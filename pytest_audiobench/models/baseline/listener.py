@@ -1,7 +1,8 @@
 """A real listener in numpy: trained on the bundled training split, without torch.
 
 It answers questions of choice whose options it was trained on (digits, delivery, language, sounds and how
-many of them, whether anyone speaks), transcribes the bundled vocabulary, and says of all else that it cannot tell.
+many of them, whether one of them is there, whether anyone speaks), transcribes the bundled vocabulary, and says of
+all else that it cannot tell.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from pytest_audiobench.models.baseline.letters import UNKNOWN, chosen
 from pytest_audiobench.models.baseline.sphinx import Sphinx
 from pytest_audiobench.models.baseline.trained import Trained, listener_folder
 from pytest_audiobench.models.hf.checkpoint import sha256_of
-from pytest_audiobench.models.messages import Ask, Message, Response
+from pytest_audiobench.models.messages import SOMETHING_ELSE, Ask, Heard, Message, Response
 from pytest_audiobench.models.model import Limits
 
 LONGEST_S = 30.0
@@ -65,10 +66,19 @@ class Listener:
         if ask.request.task == "transcription":
             return Response.of(self._sphinx.transcript(ask.audio[0].samples))
         choices = ask.request.choices
+        if len(choices) == 2 and choices[1] == SOMETHING_ELSE:
+            return _probed(choices, trained, ask.audio[0])
         head = trained.head_for(choices, _text_of(ask.request.messages))
         if head is None:
             return Response.of(UNKNOWN)
         return chosen(choices, trained.choose(head, choices, features(ask.audio[0].samples)))
+
+
+def _probed(choices: Sequence[str], trained: Trained, heard: Heard) -> Response:
+    """Whether the first of ``choices`` is heard, or something else; unknown for a sound that it was not trained on."""
+    if not trained.knows(choices[0]):
+        return Response.of(UNKNOWN)
+    return chosen(choices, 0 if trained.hears(choices[0], features(heard.samples)) else 1)
 
 
 def _text_of(messages: Sequence[Message]) -> str:

@@ -15,12 +15,10 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.hf.engine import Engine, Setup
 from pytest_audiobench.models.hf.labels import label_map, tidy
 from pytest_audiobench.models.hf.transcribers import features_of, masked, side_by_side
-from pytest_audiobench.models.messages import Ask, Request, Response, Settings
+from pytest_audiobench.models.messages import SOMETHING_ELSE, Ask, Request, Response, Settings
 from pytest_audiobench.models.model import Hearing
 
 TEMPLATE = "This is a sound of {}."
-SOMETHING_ELSE = "something else"
-"""What CLAP compares a yes/no question's own text with."""
 
 _FIRST_OPTION = re.compile(r"\n?\s*\(?A[).]\s")
 

@@ -1,0 +1,62 @@
+"""Edits by name and version: pure functions of a waveform, its rate, parameters and a seed.
+
+An edit is made by the functions of this package (``gain(-6)``), never by hand; its parameters are strings,
+so that a clip's key is the same on every machine. Edits are applied in order, to mono samples at the
+source's own rate, before resampling: what an edit does then does not depend on which model listens.
+A changed definition gets a new version, never the old number.
+
+What is made of several clips is no edit, but a rule of :mod:`pytest_audiobench.audio.combining`.
+"""
+
+from __future__ import annotations
+
+import math
+
+from pytest_audiobench.audio.clip import Edit, Samples
+from pytest_audiobench.audio.edits import channels, noises, shapes
+from pytest_audiobench.audio.edits.channels import band_limit as band_limit
+from pytest_audiobench.audio.edits.channels import clipping as clipping
+from pytest_audiobench.audio.edits.channels import codec as codec
+from pytest_audiobench.audio.edits.channels import reverb as reverb
+from pytest_audiobench.audio.edits.kind import EditKind
+from pytest_audiobench.audio.edits.noises import cafe_noise as cafe_noise
+from pytest_audiobench.audio.edits.noises import pink_noise as pink_noise
+from pytest_audiobench.audio.edits.noises import white_noise as white_noise
+from pytest_audiobench.audio.edits.shapes import gain as gain
+from pytest_audiobench.audio.edits.shapes import pad as pad
+from pytest_audiobench.audio.edits.shapes import silence as silence
+from pytest_audiobench.audio.edits.shapes import speed as speed
+from pytest_audiobench.audio.edits.shapes import trim as trim
+from pytest_audiobench.errors import UsageError
+
+
+def kind_of(edit: Edit) -> EditKind:
+    """The registered kind of ``edit``. Raises UsageError, which names what is known."""
+    kind = _KINDS.get((edit.name, edit.version))
+    if kind is None:
+        known = ", ".join(f"{name} version {version}" for name, version in sorted(_KINDS))
+        raise UsageError(f"no edit is named {edit.name!r} in version {edit.version}; there are {known}")
+    return kind
+
+
+def apply(edit: Edit, samples: Samples, rate_hz: int) -> Samples:
+    """``samples``, shape (frames,), edited. Raises ValueError where the edit is not defined for them."""
+    return kind_of(edit).apply(samples, rate_hz, edit.parameters, edit.seed)
+
+
+def length_s(edits: tuple[Edit, ...], duration_s: float) -> float:
+    """How long a source of ``duration_s`` lasts after ``edits``."""
+    for edit in edits:
+        duration_s = kind_of(edit).length_s(duration_s, edit.parameters)
+    return duration_s
+
+
+def reach_s(edits: tuple[Edit, ...], window_s: float) -> float | None:
+    """How much of the source the first ``window_s`` after ``edits`` depend on; None for all of it."""
+    reach = window_s
+    for edit in reversed(edits):
+        reach = kind_of(edit).reach_s(reach, edit.parameters)
+    return None if math.isinf(reach) else reach
+
+
+_KINDS = {(kind.name, kind.version): kind for kind in (*shapes.KINDS, *noises.KINDS, *channels.KINDS)}

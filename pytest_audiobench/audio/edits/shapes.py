@@ -1,0 +1,96 @@
+"""Edits of level, length and tempo."""
+
+from __future__ import annotations
+
+import numpy as np
+import soxr
+
+from pytest_audiobench.audio import noise
+from pytest_audiobench.audio.clip import Edit, Samples
+from pytest_audiobench.audio.edits.kind import EditKind
+from pytest_audiobench.audio.parameters import Parameters, decimal, number
+from pytest_audiobench.errors import UsageError
+
+
+def gain(db: float) -> Edit:
+    """Louder or softer by ``db`` decibels of amplitude; samples beyond [-1, 1] are kept, not clipped."""
+    return Edit("gain", 1, (("db", decimal("db", db)),))
+
+
+def trim(start_s: float, end_s: float) -> Edit:
+    """Keep [start_s, end_s) of the clip, in seconds, to the nearest frame; what lies beyond its end is not there."""
+    start, end = decimal("start_s", start_s, least=0.0), decimal("end_s", end_s)
+    if end_s <= start_s:
+        raise UsageError(f"trim from {start} s to {end} s keeps nothing; let the end be after the start")
+    return Edit("trim", 1, (("start_s", start), ("end_s", end)))
+
+
+def pad(before_s: float, after_s: float) -> Edit:
+    """Digital silence before and after, in seconds, to the nearest frame."""
+    before, after = decimal("before_s", before_s, least=0.0), decimal("after_s", after_s, least=0.0)
+    return Edit("pad", 1, (("before_s", before), ("after_s", after)))
+
+
+def speed(factor: float) -> Edit:
+    """Faster by ``factor`` in tempo and pitch together, as a tape is (Ko et al. 2015); 1.1 shortens by 9 %."""
+    return Edit("speed", 1, (("factor", decimal("factor", factor, least=0.1)),))
+
+
+def silence() -> Edit:
+    """Digital silence of the same length: what a model answers when nothing is heard."""
+    return Edit("silence", 1)
+
+
+def _gain(samples: Samples, rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
+    return samples * np.float32(noise.amplitude(number(parameters, "db")))
+
+
+def _trim(samples: Samples, rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
+    start, end = (round(number(parameters, name) * rate_hz) for name in ("start_s", "end_s"))
+    return samples[start:end]
+
+
+def _trim_length_s(duration_s: float, parameters: Parameters) -> float:
+    return max(0.0, min(duration_s, number(parameters, "end_s")) - number(parameters, "start_s"))
+
+
+def _trim_reach_s(duration_s: float, parameters: Parameters) -> float:
+    return min(number(parameters, "end_s"), number(parameters, "start_s") + duration_s)
+
+
+def _pad(samples: Samples, rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
+    before, after = (round(number(parameters, name) * rate_hz) for name in ("before_s", "after_s"))
+    return np.pad(samples, (before, after))
+
+
+def _pad_length_s(duration_s: float, parameters: Parameters) -> float:
+    return duration_s + number(parameters, "before_s") + number(parameters, "after_s")
+
+
+def _speed(samples: Samples, rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
+    resampled: Samples = soxr.resample(samples, rate_hz * number(parameters, "factor"), rate_hz, quality="HQ")
+    return resampled
+
+
+def _speed_length_s(duration_s: float, parameters: Parameters) -> float:
+    return duration_s / number(parameters, "factor")
+
+
+def _speed_reach_s(duration_s: float, parameters: Parameters) -> float:
+    return duration_s * number(parameters, "factor") + _FILTER_S
+
+
+_FILTER_S = 0.1  # far longer than half of soxr's HQ filter at any rate of audio
+
+
+def _silence(samples: Samples, rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
+    return np.zeros_like(samples)
+
+
+KINDS = (
+    EditKind("gain", 1, _gain),
+    EditKind("trim", 1, _trim, _trim_length_s, _trim_reach_s),
+    EditKind("pad", 1, _pad, _pad_length_s),
+    EditKind("speed", 1, _speed, _speed_length_s, _speed_reach_s),
+    EditKind("silence", 1, _silence),
+)

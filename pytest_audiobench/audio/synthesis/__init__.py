@@ -1,0 +1,45 @@
+"""Sounds from a recipe: name, version and string parameters; rendered at the rate they are played at.
+
+A recipe is made by the functions of this package (``tone(440, 1)``). It is exact at every rate, so it is
+rendered at the listener's and never resampled; noise therefore differs between rates, in its samples
+though not in its level. Levels are in decibels of full scale: of the peak for tone, chirp and events (a sine of
+amplitude 1 is at 0), of the RMS for all others (0 is an RMS of 1).
+"""
+
+from __future__ import annotations
+
+from pytest_audiobench.audio.clip import Samples, SynthesisSource
+from pytest_audiobench.audio.parameters import number
+from pytest_audiobench.audio.synthesis import happenings, plain, scenes
+from pytest_audiobench.audio.synthesis.happenings import events as events
+from pytest_audiobench.audio.synthesis.plain import chirp as chirp
+from pytest_audiobench.audio.synthesis.plain import pink_noise as pink_noise
+from pytest_audiobench.audio.synthesis.plain import silence as silence
+from pytest_audiobench.audio.synthesis.plain import tone as tone
+from pytest_audiobench.audio.synthesis.plain import white_noise as white_noise
+from pytest_audiobench.audio.synthesis.scenes import cafe as cafe
+from pytest_audiobench.audio.synthesis.scenes import hum as hum
+from pytest_audiobench.audio.synthesis.scenes import music_bed as music_bed
+from pytest_audiobench.audio.synthesis.scenes import room_tone as room_tone
+from pytest_audiobench.audio.synthesis.scenes import silence_floor as silence_floor
+from pytest_audiobench.errors import UsageError
+
+
+def duration_s(source: SynthesisSource) -> float:
+    """How long the recipe sounds."""
+    return number(source.parameters, "duration_s")
+
+
+def render(source: SynthesisSource, rate_hz: int) -> Samples:
+    """The sound, shape (frames,), at ``rate_hz``.
+
+    Raises UsageError for an unknown recipe, ValueError for a frequency that the rate cannot carry.
+    """
+    recipe = _RECIPES.get((source.recipe, source.version))
+    if recipe is None:
+        known = ", ".join(f"{name} version {version}" for name, version in sorted(_RECIPES))
+        raise UsageError(f"no recipe is named {source.recipe!r} in version {source.version}; there are {known}")
+    return recipe(round(duration_s(source) * rate_hz), rate_hz, source.parameters)
+
+
+_RECIPES = plain.RENDERS | scenes.RENDERS | happenings.RENDERS

@@ -1,0 +1,110 @@
+"""Places without speech: what a recogniser should write nothing for.
+
+They follow the non-speech clips of audiobench's ASR hallucination suite (github.com/THENIROCK/audiobench,
+data/asr_hallucination/procedural.py), with levels by RMS instead of by peak, filters without delay, and the phases of
+music from the integral of its frequencies.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pytest_audiobench.audio import ambience, noise
+from pytest_audiobench.audio.clip import Samples, SynthesisSource
+from pytest_audiobench.audio.noise import Wave
+from pytest_audiobench.audio.parameters import Parameters, decimal, number
+from pytest_audiobench.audio.spectra import band_pass, coloured_noise
+from pytest_audiobench.audio.synthesis.recipe import Render, carried, level, recipe, seed
+
+
+def silence_floor(duration_s: float, seed: int | str, level_db: float = -62.0) -> SynthesisSource:
+    """The hiss of a quiet recording: white Gaussian noise; -62 dB is an RMS of 0.0008."""
+    return recipe("silence_floor", duration_s, level_db, ("seed", str(seed)))
+
+
+def room_tone(duration_s: float, seed: int | str, level_db: float = -26.0) -> SynthesisSource:
+    """A room with nobody in it: a hum of 60 Hz and hiss from 3 to 7 kHz, 1 dB more of the hum than of the hiss."""
+    return recipe("room_tone", duration_s, level_db, ("seed", str(seed)))
+
+
+def hum(duration_s: float, seed: int | str, level_db: float = -26.0, mains_hz: float = 60.0) -> SynthesisSource:
+    """Mains hum: ``mains_hz`` and its harmonics up to the tenth, the n-th of amplitude 1/n, at phases by ``seed``."""
+    own = (("seed", str(seed)), ("mains_hz", decimal("mains_hz", mains_hz, least=1.0)))
+    return recipe("hum", duration_s, level_db, *own)
+
+
+def cafe(duration_s: float, seed: int | str, level_db: float = -26.0) -> SynthesisSource:
+    """Chatter without words that comes and goes: :func:`pytest_audiobench.audio.ambience.cafe`."""
+    return recipe("cafe", duration_s, level_db, ("seed", str(seed)))
+
+
+def music_bed(duration_s: float, seed: int | str, level_db: float = -20.0) -> SynthesisSource:
+    """A major chord on 220 Hz that wavers by 8 Hz and pulses 1.2 times a second, under a little hiss."""
+    return recipe("music_bed", duration_s, level_db, ("seed", str(seed)))
+
+
+def _silence_floor(frames: int, rate_hz: int, parameters: Parameters) -> Samples:
+    return _at_level(noise.gaussian(frames, "silence_floor", 1, seed(parameters)), parameters)
+
+
+def _room_tone(frames: int, rate_hz: int, parameters: Parameters) -> Samples:
+    identity = ("room_tone", 1, seed(parameters))
+    phase = np.pi * noise.stream("phase", *identity).random_sample()
+    sound = 0.02 * np.sin(2 * np.pi * carried(60.0, rate_hz) * np.arange(frames) / rate_hz + phase)
+    return _at_level(sound + 0.03 * _hiss(frames, rate_hz, 3000.0, 7000.0, *identity), parameters)
+
+
+def _hum(frames: int, rate_hz: int, parameters: Parameters) -> Samples:
+    mains_hz = carried(number(parameters, "mains_hz"), rate_hz)
+    phases = 2 * np.pi * noise.stream("hum", 1, seed(parameters)).random_sample(_HARMONICS)
+    cycles = 2 * np.pi * mains_hz * np.arange(frames) / rate_hz
+    sound = np.zeros(frames)
+    for harmonic, phase in enumerate(phases, start=1):
+        if 2 * harmonic * mains_hz < rate_hz:
+            sound += np.sin(harmonic * cycles + phase) / harmonic
+    return _at_level(sound, parameters)
+
+
+_HARMONICS = 10
+
+
+def _cafe(frames: int, rate_hz: int, parameters: Parameters) -> Samples:
+    return _at_level(ambience.cafe(frames, rate_hz, "cafe", 1, seed(parameters)), parameters)
+
+
+def _music_bed(frames: int, rate_hz: int, parameters: Parameters) -> Samples:
+    identity = ("music_bed", 1, seed(parameters))
+    waver, pulse = np.pi * noise.stream("phases", *identity).random_sample(2)
+    time_s = np.arange(frames) / rate_hz
+    carried(_ROOT_HZ * 2, rate_hz)
+    swing = 2 * np.pi * _WAVER_HZ
+    cycles = _ROOT_HZ * time_s - _WAVER_DEPTH_HZ / swing * (np.cos(swing * time_s + waver) - np.cos(waver))
+    chord = sum(
+        (strength * np.sin(2 * np.pi * ratio * cycles + phase) for ratio, strength, phase in _CHORD), np.zeros(frames)
+    )
+    beat = 0.6 + 0.4 * np.sin(2 * np.pi * 1.2 * time_s + pulse)
+    return _at_level(chord * beat + 0.02 * _hiss(frames, rate_hz, 6000.0, 7800.0, *identity), parameters)
+
+
+_ROOT_HZ, _WAVER_HZ, _WAVER_DEPTH_HZ = 220.0, 0.15, 8.0
+_CHORD = ((1.0, 0.35, 0.0), (5 / 4, 0.22, 0.3), (3 / 2, 0.18, 0.6))
+"""Ratio to the root, amplitude, phase."""
+
+
+def _hiss(frames: int, rate_hz: int, low_hz: float, high_hz: float, *identity: str | int) -> Wave:
+    """Noise in a band, as dense at every rate as white noise of unit variance is at 16 kHz."""
+    hiss = coloured_noise(frames, rate_hz, band_pass(low_hz, high_hz, order=2), "hiss", *identity)
+    return hiss * float(np.sqrt(rate_hz / 16_000))
+
+
+def _at_level(sound: Wave, parameters: Parameters) -> Samples:
+    return noise.scaled_to_rms(sound, level(parameters)).astype(np.float32)
+
+
+RENDERS: dict[tuple[str, int], Render] = {
+    ("silence_floor", 1): _silence_floor,
+    ("room_tone", 1): _room_tone,
+    ("hum", 1): _hum,
+    ("cafe", 1): _cafe,
+    ("music_bed", 1): _music_bed,
+}

@@ -1,0 +1,46 @@
+"""``audiobench verify RUN|FILE``."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from pytest_audiobench.cli._holding import put
+
+HELP = "recompute a run's hashes and numbers from its files and say which part fails"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("named", metavar="RUN|FILE", help="a run's folder or name, or an artifact of audiobench")
+    parser.add_argument(
+        "--reports", metavar="FOLDER", type=Path, default=Path("reports"), help="where runs lie that are named alone"
+    )
+    parser.add_argument(
+        "--data",
+        metavar="NAME=FOLDER",
+        action="append",
+        default=[],
+        type=_named,
+        help="digest the audio of this name again, and rebuild its clips' keys; may be given several times",
+    )
+    parser.add_argument("--json", action="store_true", help="print every part as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    """0 where all that can be recomputed holds, 1 where a part fails; a mistake in what was named is 4."""
+    from pytest_audiobench.runs.collector import patient
+    from pytest_audiobench.verifying.clips import Folders
+    from pytest_audiobench.verifying.texts import as_json, text
+    from pytest_audiobench.verifying.verify import verify
+
+    with patient():
+        found = verify(args.named, args.reports, Folders(dict(args.data)))
+    put(as_json(found) if args.json else text(found), (), None)
+    return found.exit_status()
+
+
+def _named(text: str) -> tuple[str, Path]:
+    name, equals, folder = text.partition("=")
+    if not name or not equals or not folder:
+        raise argparse.ArgumentTypeError(f"{text!r} is no NAME=FOLDER")
+    return name, Path(folder).expanduser()
