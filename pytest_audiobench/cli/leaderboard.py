@@ -16,9 +16,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--signers", metavar="FILE", type=Path, required=True, help="whose submissions count: OpenSSH's allowed signers"
     )
     parser.add_argument("--suite", default="", help="only this suite (default: a table for each)")
-    parser.add_argument(
-        "--metric", metavar="NAME", default="", help="rank by it (default: each suite's first metric)"
-    )
+    parser.add_argument("--metric", metavar="NAME", default="", help="rank by it (default: each suite's first metric)")
     parser.add_argument(
         "--format", choices=("text", "markdown", "csv", "json"), default="text", help="how to print it (default text)"
     )

@@ -136,7 +136,7 @@ def _task(own: Measured) -> tuple[str, ...]:
     """What must agree for two submissions to stand in one table."""
     payload = own.report.submission.payload
     asked = sorted(
-        [one["eval"], one["dataset"], *[one["hashes"].get(name) for name in _ASKED]] for one in payload["items"]
+        [one["eval"], one["dataset"], *[one["hashes"].get(name, "") for name in _ASKED]] for one in payload["items"]
     )
     return payload["suite"], digest(asked), own.kind.name, own.side.headline, own.side.readings[own.side.headline]
 

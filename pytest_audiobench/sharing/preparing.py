@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_audiobench.errors import UsageError
@@ -9,6 +10,8 @@ from pytest_audiobench.report.load import Run
 from pytest_audiobench.sharing.building import About, payload_of
 from pytest_audiobench.sharing.checking import unsound
 from pytest_audiobench.sharing.submission import MOST_BYTES, Submission, decoded
+from pytest_audiobench.verifying.clips import Folders
+from pytest_audiobench.verifying.of_run import verify_run
 
 if TYPE_CHECKING:
     from pytest_audiobench.sharing.sshsig import PrivateKey
@@ -28,6 +31,11 @@ def prepared(run: Run, suite: str, model: str, about: About, key: PrivateKey | N
     A limited run, one that is not whole, and failed askings are marked in it. Raises UsageError for a run whose hashes
     or numbers do not follow from its files, and for one that is too large to be read by others.
     """
+    if fails := verify_run(run.folder, Path(), Folders({})).failing():
+        raise UsageError(
+            f"{run.folder} does not hold, so it is not shared: {', '.join(fails[:5])}; audiobench verify {run.folder} "
+            "says why, and running again asks no model"
+        )
     submission = Submission.of(payload_of(run, suite, model, about), key)
     content = submission.encoded()
     if len(content) > MOST_BYTES:

@@ -7,6 +7,7 @@ from typing import Any
 
 from pytest_audiobench.comparing.cells import wrapped
 from pytest_audiobench.report.figures import interval_text, value_text
+from pytest_audiobench.report.tabular import json_text
 from pytest_audiobench.sharing.checking import Report
 from pytest_audiobench.sharing.submission import number
 
@@ -16,6 +17,21 @@ _NAMED = 8
 def text(report: Report) -> str:
     """The report: what is claimed, what holds, and where the top finding's evidence is."""
     return "\n".join(line for one in _lines(report) for line in wrapped(one)) + "\n"
+
+
+def as_json(report: Report) -> str:
+    """The same for programs: every part, and what is claimed beside the evidence."""
+    claimed = {name: value for name, value in report.submission.payload.items() if name != "evidence"}
+    return json_text(
+        {
+            "source": report.name,
+            "status": "ok" if report.holds else "fails",
+            "signer": report.signer,
+            "payload_sha256": report.submission.payload_sha256,
+            "parts": [check._asdict() for check in report.checks],
+            "claimed": claimed,
+        }
+    )
 
 
 def _lines(report: Report) -> Iterator[str]:
