@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from pytest_audiobench.datasets.manifest import manifest as manifest
     from pytest_audiobench.datasets.mmar import mmar as mmar
     from pytest_audiobench.datasets.mmau import mmau as mmau
+    from pytest_audiobench.datasets.non_speech import non_speech as non_speech
+    from pytest_audiobench.datasets.non_speech import non_speech_recordings as non_speech_recordings
     from pytest_audiobench.datasets.packs.finding import labelled as labelled
     from pytest_audiobench.datasets.packs.sound_id import sound_id as sound_id
     from pytest_audiobench.datasets.sakura import sakura as sakura
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     from pytest_audiobench.protocols.verification import verification as verification
     from pytest_audiobench.report.load import load as load
     from pytest_audiobench.studies.determinism import determinism as determinism
+    from pytest_audiobench.studies.findings import findings as findings
     from pytest_audiobench.studies.listening import listening as listening
 
 _HOMES = {
@@ -55,6 +58,7 @@ _HOMES = {
     "classification": "protocols.classification",
     "determinism": "studies.determinism",
     "embedded": "protocols.embedded",
+    "findings": "studies.findings",
     "judged": "protocols.judged",
     "keyphrases": "protocols.keyphrases",
     "labelled": "datasets.packs.finding",
@@ -64,6 +68,8 @@ _HOMES = {
     "mmar": "datasets.mmar",
     "mmau": "datasets.mmau",
     "multiple_choice": "protocols.multiple_choice",
+    "non_speech": "datasets.non_speech",
+    "non_speech_recordings": "datasets.non_speech",
     "overlapped_speech": "protocols.overlapped_speech",
     "phonemes": "protocols.phonemes",
     "presence": "protocols.presence",

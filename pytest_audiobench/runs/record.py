@@ -122,13 +122,15 @@ class FindingsRecord:
     """Where one part of an eval's samples differs from all others, and whether that holds up on samples kept aside.
 
     ``findings`` come best first; ``top_finding`` is the id of the first that is no rejected one, else None;
-    ``validation_summary`` counts them by status; ``findings_methods`` says how they were found.
+    ``validation_summary`` counts them by status; ``findings_methods`` says how they were found. ``phrases`` are the
+    texts that were answered most often on the samples that failed, with their counts.
     """
 
     findings: Sequence[Mapping[str, Any]]
     top_finding: str | None
     validation_summary: Mapping[str, int]
     findings_methods: Mapping[str, Any]
+    phrases: Sequence[Mapping[str, Any]] = ()
 
 
 @dataclass

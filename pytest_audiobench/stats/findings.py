@@ -40,8 +40,8 @@ LAXEST = 0.20
 HOLDOUT = 0.40
 """The holdout's share of each part's clusters: of 180 clips of three parts with an uplift of 0.30 it validates most."""
 FEWEST = 5
-"""Clusters of a part, and of all others, on each side: of 5 against 5 the clearest outcome has p = 1 / 504, of 4 against
-4 it has 1 / 140, which would not pass among 20 parts."""
+"""Clusters of a part, and of all others, on each side: the clearest outcome of 5 against 5 has p = 1 / 504, which
+passes among 20 parts (0.10 / 20); that of 4 against 4 has 1 / 140, which does not."""
 RESAMPLES = 2_000
 PERMUTATIONS = 9_999
 SALT = "findings holdout"

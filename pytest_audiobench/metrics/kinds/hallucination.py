@@ -70,8 +70,8 @@ KINDS = (
         WORD_ERRORS,
         ratio_of("insertion_rate", ("I",), ("N",), "the references hold no words"),
         lambda one: (one["I"], one["N"]),
-        "Inserted words per word of the references: sum(I) / sum(N), of a shortest alignment. Corpus-wide, not the mean "
-        "of the samples' rates.",
+        "Inserted words per word of the references: sum(I) / sum(N), of a shortest alignment. Corpus-wide, not the "
+        "mean of the samples' rates.",
     ),
     _share(
         "truncation_rate",
@@ -86,7 +86,7 @@ KINDS = (
         "lower",
         WORDS_PER_ANSWER,
         _DELTA,
-        about="The mean of the answers' words less their references': above 0 where more is said than was spoken, below "
-        "where less is. Both cancel out, so it is no measure of quality.",
+        about="The mean of the answers' words less their references': above 0 where more is said than was spoken, "
+        "below where less is. Both cancel out, so it is no measure of quality.",
     ),
 )

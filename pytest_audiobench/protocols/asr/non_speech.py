@@ -71,11 +71,12 @@ def _published() -> Reading:
                 Example("There is no speech in this audio."),
                 Example("..."),
             ),
-            "A model that marks music, or says that nobody speaks, is counted as one that made a transcript up: [music] "
-            "is the word music, the signs ♪, < and | are no punctuation there and make words, and a statement of seven "
-            "words is seven insertions. A clip whose asking failed has an empty transcript there, which counts as "
-            "right; here it is left out and counted. Its weighted rate is the plain one, since the weights are the "
-            "domains' own counts. non-speech takes markers for nothing and counts statements apart.",
+            "A model that marks music, or says that nobody speaks, is counted as one that made a transcript up: "
+            "[music] is the word music, the signs ♪, < and | are no punctuation there and make words, and a "
+            "statement of seven words is seven insertions. A clip whose asking failed has an empty transcript "
+            "there, which counts as right; here it is left out and counted. Its weighted rate is the plain one, "
+            "since the weights are the domains' own counts. non-speech takes markers for nothing and counts "
+            "statements apart.",
         ),
         unfit=_speaks,
     )

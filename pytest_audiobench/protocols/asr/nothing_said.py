@@ -21,50 +21,57 @@ def _words(text: str) -> frozenset[str]:
 _BRACKETED = re.compile(r"\(([^()]{0,200})\)|（([^（）]{0,200})）|\*([^*\n]{1,200})\*|【([^【】]{0,200})】")
 
 _SOUNDS = _words(
-    "ambience ambient applause background barking beep beeping beeps bell bells bird birds blank breathing buzz buzzing "
-    "chatter chattering chime chirping clapping clicking clicks cough coughing crowd crying ding dog door drone engine "
-    "environmental fan footsteps hiss hissing hum humming instrumental instruments keyboard laughing laughter machine "
-    "melody motor music musical nature noise noises noisy rain rumble rumbling siren sirens sneezing sound sounds static "
-    "thunder tone tones traffic water waves whirring whistling white pink wind"
+    "ambience ambient applause background barking beep beeping beeps bell bells bird "
+    "birds blank breathing buzz buzzing chatter chattering chime chirping clapping "
+    "clicking clicks cough coughing crowd crying ding dog door drone engine environmental "
+    "fan footsteps hiss hissing hum humming instrumental instruments keyboard laughing "
+    "laughter machine melody motor music musical nature noise noises noisy rain rumble "
+    "rumbling siren sirens sneezing sound sounds static thunder tone tones traffic water "
+    "waves whirring whistling white pink wind"
 )
 _LACKING = _words("blank empty inaudible indistinct muffled nospeech pause quiet silence silent unclear unintelligible")
 _MARKER = (
     _SOUNDS
     | _LACKING
     | _words(
-        "a an and audio continues distant ends fades gentle in intro loud no none of outro playing plays soft speech the "
-        "theme upbeat 音乐 音樂 静音 无声 無音 拍手 музыка тишина musik stille musique música musica silencio silêncio rires "
-        "risas applaus aplausos applaudissements"
+        "a an and audio continues distant ends fades gentle in intro loud no none of outro "
+        "playing plays soft speech the theme upbeat 音乐 音樂 静音 无声 無音 拍手 музыка тишина musik "
+        "stille musique música musica silencio silêncio rires risas applaus aplausos "
+        "applaudissements"
     )
 )
 """A bracketed text of these words alone describes a sound, or says that there is none."""
 
 _BARE = frozenset(
-    ("silence", "no speech", "nospeech", "no audio", "blank audio", "blank", "none", "n a", "inaudible", "empty")
-    + ("unintelligible", "no transcription", "no transcript", "nothing")
+    (
+        *("silence", "no speech", "nospeech", "no audio", "blank audio", "blank", "none", "n a", "inaudible", "empty"),
+        *("unintelligible", "no transcription", "no transcript", "nothing"),
+    )
 )
 """Whole answers without brackets that say no more than a marker does."""
 
 _SPEECH = _words(
-    "dialog dialogue language lyrics spoke spoken speak speaker speakers speaking speaks speech talking "
-    "talks transcribe transcribed transcribable transcript transcription utterance utterances verbal vocals voice voices "
-    "word words"
+    "dialog dialogue language lyrics spoke spoken speak speaker speakers speaking speaks "
+    "speech talking talks transcribe transcribed transcribable transcript transcription "
+    "utterance utterances verbal vocals voice voices word words"
 )
 _NONE = _words(
     "no not none nothing nobody without unable cannot can't couldn't don't didn't doesn't isn't aren't wasn't lacks"
 )
 _AUDIO = _words("audio clip file input recording sample segment track")
 _FILLING = _words(
-    "a actual all am an and another any anyone anything apologize appear appears apparent are as at audible be because "
-    "been but by can clear clearly completely confirm consists contain containing contains content could description detect detectable "
-    "detected did discernible do does entire entirely file find for found from given good happy has have having hear "
-    "heard help human i i'm i'd i'll if in include includes intelligible is it it's just know let like made me more of "
-    "on one only or other present please provide provided recognizable recognize seem seems share so some someone sorry "
-    "that the there there's therefore this throughout to transcribing try understandable unfortunately upload was we "
-    "were what which will with you your"
+    "a actual all am an and another any anyone anything apologize appear appears apparent "
+    "are as at audible be because been but by can clear clearly completely confirm "
+    "consists contain containing contains content could description detect detectable "
+    "detected did discernible do does entire entirely file find for found from given good "
+    "happy has have having hear heard help human i i'm i'd i'll if in include includes "
+    "intelligible is it it's just know let like made me more of on one only or other "
+    "present please provide provided recognizable recognize seem seems share so some "
+    "someone sorry that the there there's therefore this throughout to transcribing try "
+    "understandable unfortunately upload was we were what which will with you your"
 )
 _KNOWN = _SOUNDS | _LACKING | _SPEECH | _NONE | _AUDIO | _FILLING
-"""All words of plain statements: one that is not among them (a name, a verb of a story) makes an answer a transcript."""
+"""All words of plain statements: one that is not among them (a name, a verb of a story) makes a transcript."""
 
 _SENTENCES = re.compile(r"[.!?]+(?:\s+|$)|\n+")
 _QUOTED = re.compile(r"[\"“”«»]")
