@@ -11,6 +11,7 @@ from typing import NamedTuple
 from pytest_audiobench.audio.clip import Clip, DataRoot
 from pytest_audiobench.datasets.bundled import bundled
 from pytest_audiobench.datasets.dataset import Dataset, Places
+from pytest_audiobench.datasets.packs.archives import ARCHIVES
 from pytest_audiobench.datasets.packs.clips import Found, clips_in
 from pytest_audiobench.datasets.packs.labels import nearest, slug
 from pytest_audiobench.datasets.packs.pack import Pack, PackManifest, packed, read_manifest
@@ -19,8 +20,6 @@ from pytest_audiobench.errors import FatalError, NotHere, UsageError
 MANIFEST = "pack.json"
 CACHE = "AUDIOBENCH_CACHE"
 """The published tool's variable: where it keeps clips, in ``sound_id/<cache_subdir>/clips.json``."""
-
-ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 
 _DEMO = PackManifest(
     "demo",
@@ -176,12 +175,19 @@ def _candidates(places: Places) -> Iterator[tuple[str, Path]]:
             seen.add(name)
             yield name, folder
     for folder in _folders(places):
-        for path in sorted(folder.iterdir()):
+        for path in _entries(folder):
             is_manifest = path.suffix == ".json" and path.is_file()
             name = path.stem if is_manifest else path.name
             if not name.startswith(".") and name not in seen and (is_manifest or path.is_dir()):
                 seen.add(name)
                 yield name, path
+
+
+def _entries(folder: Path) -> list[Path]:
+    try:
+        return sorted(folder.iterdir())
+    except OSError as error:
+        raise UsageError(f"{folder} cannot be read ({error.strerror}); name a folder of packs that can be") from None
 
 
 def _is_pack(folder: Path) -> bool:

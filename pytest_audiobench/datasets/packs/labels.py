@@ -37,7 +37,7 @@ def nearest(label: str, known: Iterable[str]) -> str:
     if close:
         return f"the nearest are {', '.join(close)}" if len(close) > 1 else f"the nearest is {close[0]}"
     more = f" and {len(names) - 10} more" if len(names) > 10 else ""
-    return f"there are {', '.join(names[:10])}{more}"
+    return f"there {'is' if len(names) == 1 else 'are'} {', '.join(names[:10]) or 'none'}{more}"
 
 
 def _is_kept(c: str) -> bool:

@@ -52,7 +52,7 @@ def inline(text: str) -> Recipe:
     Its name is what it says, so that the same mixture is paired over runs whatever stands beside it.
     Raises UsageError for what is none.
     """
-    where = f"--ab-mix {text[:200]!r}"
+    where = f"the mixture {text[:200]!r}"
     pack, colon, parts = text.rpartition(":")
     labels, levels = [], []
     for part in parts.split("+"):

@@ -15,7 +15,6 @@ from pytest_audiobench.audio.clip import Clip
 from pytest_audiobench.datasets.dataset import Dataset, Places
 from pytest_audiobench.datasets.packs.draws import Drawn, Draws
 from pytest_audiobench.datasets.packs.finding import Labelled, find
-from pytest_audiobench.datasets.packs.headers import check_lengths
 from pytest_audiobench.datasets.packs.labels import nearest, spoken
 from pytest_audiobench.datasets.packs.pack import CONDITIONS, Pack
 from pytest_audiobench.datasets.packs.pins import pinned
@@ -51,6 +50,8 @@ def sound_id(
         raise UsageError(f"there is no condition {condition!r}; there are {', '.join(CONDITIONS)} and {CUSTOM}")
     if recipes is not None and condition != CUSTOM:
         raise UsageError(f"recipes are mixtures of their own: leave the condition {condition!r} or the recipes away")
+    if mixtures is not None and mixtures < 1:
+        raise UsageError(f"mixtures={mixtures} would ask nothing; ask for 1 or more")
     name = pack if isinstance(pack, str) else pack.name
     read = (
         partial(_custom, pack, recipes, seed)
@@ -67,13 +68,20 @@ def _drawn(pack: str | Labelled, condition: str, mixtures: int | None, seed: int
     sources, has = CONDITIONS[condition], len(found.clips)
     if has < sources:
         raise NotHere(f"the pack {found.id} ({found.where}) has {has} labels, and a {condition} is made of {sources}")
-    count = found.manifest.mixture_counts.get(condition, 0) if mixtures is None else mixtures
-    if count < 1:
+    drawn = draw(found, condition, mixtures, seed)
+    if not drawn:
         raise NotHere(f"the pack {found.id} ({found.where}) has no mixture of the condition {condition}")
-    draws = _draws(found, seed)
-    names = [f"{found.id}-{condition}-{number:03d}{_suffix(seed)}" for number in range(1, count + 1)]
-    drawn = [draws.mixture(name, sources, found.manifest.distractor_count) for name in names]
     return _samples(condition, [(found, one, (0.0,) * sources) for one in drawn])
+
+
+def draw(pack: Pack, condition: str, mixtures: int | None = None, seed: int = 0) -> list[Drawn]:
+    """The mixtures of a condition, as many as the pack says or ``mixtures``, and none where it has too few labels."""
+    sources = CONDITIONS[condition]
+    count = pack.manifest.mixture_counts.get(condition, 0) if mixtures is None else mixtures
+    if sources > len(pack.clips):
+        return []
+    names = [f"{pack.id}-{condition}-{number:03d}{_suffix(seed)}" for number in range(1, count + 1)]
+    return _draws(pack, seed).mixtures(names, sources, pack.manifest.distractor_count)
 
 
 def _custom(pack: str | Labelled, recipes: str | Path | None, seed: int, places: Places) -> list[Sample]:
@@ -103,7 +111,6 @@ def of_recipe(pack: Pack, recipe: Recipe, seed: int) -> Drawn:
 
 
 def _samples(condition: str, made: Sequence[tuple[Pack, Drawn, tuple[float, ...]]]) -> list[Sample]:
-    check_lengths(clip for pack, drawn, _ in made for clip in clips_of(pack, drawn))
     return [sample for pack, drawn, levels_db in made for sample in _probes(condition, pack, drawn, levels_db)]
 
 
