@@ -139,6 +139,11 @@ class Result:
         """Every sample and epoch as the headline protocol read it."""
         return self._rows[self._readings[0].name]
 
+    def rows_for(self, metric: str) -> Sequence[Scored]:
+        """Every sample and epoch as the first protocol that yields ``metric`` read it; nothing where none does."""
+        reading = next((one.name for one in self._readings if metric in one.metrics), None)
+        return () if reading is None else self._rows[reading]
+
     def samples(self) -> Iterator[dict[str, Any]]:
         """One row per sample and epoch, as the headline protocol read it: id, question, answer, value, scores."""
         for row in self.headline_rows:
