@@ -185,8 +185,24 @@ def test_a_baseline_holds_the_vote_and_sees_another_wording(probes, suite):
     run.stdout.fnmatch_lines(["*24*were asked with another prompt than in the baseline*"])
 
 
+def test_a_run_may_name_the_wordings_itself(probes, suite):
+    (suite.path / "mine.yaml").write_text("version: mine-2\nparaphrases: ['A {label}?', 'Any {label}?', '{label}?']\n")
+    run, asked = probes(".worded('yesno', 3)", "--ab-prompts", "mine.yaml:2")
+    run.assert_outcomes(passed=1)
+    assert {line.split("|")[2] for line in asked} == {"An alarm?", "Any alarm?"}
+    assert suite.last()[0]["items"][0]["options"] == {
+        "wordings": ["A {label}?", "Any {label}?"],
+        "wording_set": "mine-2",
+    }
+    run, asked = probes("", "--ab-prompts", "mine.yaml")
+    assert {line.split("|")[2] for line in asked} == {"Do you hear an alarm?"}  # asked in one wording, and in no other
+
+
 def test_a_wrong_set_is_one_sentence(probes):
     run, asked = probes(".worded('yesno', 9)")
     run.assert_outcomes(failed=1)
     run.stdout.fnmatch_lines(["*the prompt set 'yesno-v1' has 5 wordings, and 9 are wanted: ask for 1 to 5*"])
     assert asked == []
+    run, asked = probes("", "--ab-prompts", "nobody")
+    assert (run.ret, asked) == (4, [])
+    run.stderr.fnmatch_lines(["*no prompt set is called 'nobody'; there are yesno, or name a file that ends with*"])
