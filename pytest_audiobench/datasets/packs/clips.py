@@ -36,6 +36,8 @@ def clips_in(root: DataRoot) -> Found:
         named = _indexed(root.folder / INDEX) if (root.folder / INDEX).is_file() else _foldered(root.folder)
     labels: dict[str, str] = {}
     for label, path in named:
+        if not path.isprintable():
+            raise UsageError(f"{root.folder}: the name {path!a} is not plain text; rename the file")
         if labels.setdefault(path, label) != label:
             raise UsageError(
                 f"{root.folder}: {path} is a clip of {labels[path]} and of {label}; a clip of a pack has one label, or "

@@ -175,12 +175,19 @@ def _candidates(places: Places) -> Iterator[tuple[str, Path]]:
             seen.add(name)
             yield name, folder
     for folder in _folders(places):
-        for path in sorted(folder.iterdir()):
+        for path in _entries(folder):
             is_manifest = path.suffix == ".json" and path.is_file()
             name = path.stem if is_manifest else path.name
             if not name.startswith(".") and name not in seen and (is_manifest or path.is_dir()):
                 seen.add(name)
                 yield name, path
+
+
+def _entries(folder: Path) -> list[Path]:
+    try:
+        return sorted(folder.iterdir())
+    except OSError as error:
+        raise UsageError(f"{folder} cannot be read ({error.strerror}); name a folder of packs that can be") from None
 
 
 def _is_pack(folder: Path) -> bool:

@@ -98,7 +98,7 @@ def read_manifest(path: Path) -> PackManifest:
         clip_resolver=given.one_of("clip_resolver", ("user-cache", "procedural")),
         cache_subdir=given.folder("cache_subdir"),
         expected_layout=given.text("expected_layout") or None,
-        mixture_counts=given.counts("mixture_counts") or _COUNTS,
+        mixture_counts=_COUNTS if (counts := given.counts("mixture_counts")) is None else counts,
         demo_fast_mixture_counts=given.counts("demo_fast_mixture_counts"),
         distractor_count=given.whole("distractor_count", least=0, default=2),
         clips_per_label=given.whole("clips_per_label", least=1, default=None),

@@ -1,6 +1,7 @@
 """Where packs lie and what they are: folders, indexes, tables, published manifests; each mistake in one sentence."""
 
 import json
+import os
 
 import pytest
 
@@ -177,6 +178,16 @@ def test_a_link_out_of_the_pack_is_refused(places, shelf, tmp_path, tone):
     tone(tmp_path / "secret" / "a.wav")
     (shelf / "home" / "secret").symlink_to(tmp_path / "secret")
     with pytest.raises(UsageError, match=r"secret is a link that leads out of .*; put the sound itself there"):
+        find("home", places)
+
+
+def test_a_name_that_is_no_text_is_refused(places, shelf, tone):
+    tone(shelf / "home" / "cat" / "a\nb.wav")
+    with pytest.raises(UsageError, match="control character"):
+        find("home", places)
+    cat = os.fsencode(shelf / "home" / "cat")
+    os.rename(cat + b"/a\nb.wav", cat + b"/a\xff.wav")
+    with pytest.raises(UsageError, match=r"the name 'cat/a.udcff.wav' is not plain text; rename the file"):
         find("home", places)
 
 
