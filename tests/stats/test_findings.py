@@ -12,7 +12,7 @@ from pytest_audiobench.stats import findings
 from pytest_audiobench.stats.findings import Unit, holdout_of, sides_of, uplift_interval, uplift_p, weigh
 
 SIZES = {10: (3, 3, 4), 60: (20, 20, 20), 180: (60, 60, 60)}
-RUNS = 400
+RUNS = 300
 """A budget for tests: ``benchmarks/findings.py`` simulates 2,000 runs of each kind."""
 
 
@@ -61,7 +61,7 @@ def test_ten_clips_say_nothing_at_all():
 
 @pytest.mark.parametrize("rate", [0.1, 0.5])
 def test_that_holds_where_the_clips_of_a_recording_are_alike(rate):
-    runs = list(statuses(7, 100, [rate] * 3, SIZES[180], clips=4, alike=0.5))
+    runs = list(statuses(7, 60, [rate] * 3, SIZES[180], clips=4, alike=0.5))
     assert share(runs, "validated") <= findings.ALPHA
 
 
@@ -88,7 +88,9 @@ def test_the_exact_p_is_that_of_all_ways_to_deal_the_clips():
 
 def test_permutations_of_clusters_come_near_to_all_ways_to_deal_them():
     own = [Unit("a1", "a", 3, 4), Unit("a2", "a", 4, 4), Unit("a3", "a", 1, 2)]
-    others = [Unit(f"b{n}", "b", hits, clips) for n, (hits, clips) in enumerate([(0, 4), (2, 4), (1, 1), (0, 2), (3, 5)])]
+    others = [
+        Unit(f"b{n}", "b", hits, clips) for n, (hits, clips) in enumerate([(0, 4), (2, 4), (1, 1), (0, 2), (3, 5)])
+    ]
     units = own + others
     clips, hits = sum(one.clips for one in units), sum(one.hits for one in units)
     values = [clips * one.hits - hits * one.clips for one in units]
