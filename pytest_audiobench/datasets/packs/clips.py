@@ -34,21 +34,16 @@ def clips_in(root: DataRoot) -> Found:
         named = labelled_rows(table, root.folder)
     else:
         named = _indexed(root.folder / INDEX) if (root.folder / INDEX).is_file() else _foldered(root.folder)
-    labels: dict[str, str] = {}
-    for label, path in named:
+    found: dict[str, set[str]] = {}
+    for count, (label, path) in enumerate(named):
         if not path.isprintable():
             raise UsageError(f"{root.folder}: the name {path!a} is not plain text; rename the file")
-        if labels.setdefault(path, label) != label:
-            raise UsageError(
-                f"{root.folder}: {path} is a clip of {labels[path]} and of {label}; a clip of a pack has one label, or "
-                "it would be wrong to hear the other: leave it out"
-            )
-        if len(labels) > _MOST_CLIPS:
+        if count == _MOST_CLIPS:
             raise UsageError(f"{root.folder} holds more than {_MOST_CLIPS} clips; split it into several packs")
-    found: dict[str, list[Clip]] = {}
-    for path, label in sorted(labels.items()):
-        found.setdefault(label, []).append(Clip(FileSource(root, path)))
-    return {label: tuple(clips) for label, clips in sorted(found.items())}
+        found.setdefault(label, set()).add(path)
+    return {
+        label: tuple(Clip(FileSource(root, path)) for path in sorted(paths)) for label, paths in sorted(found.items())
+    }
 
 
 def _indexed(index: Path) -> Iterator[tuple[str, str]]:
