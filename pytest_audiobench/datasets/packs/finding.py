@@ -12,7 +12,7 @@ from pytest_audiobench.audio.clip import Clip, DataRoot
 from pytest_audiobench.datasets.bundled import bundled
 from pytest_audiobench.datasets.dataset import Dataset, Places
 from pytest_audiobench.datasets.packs.archives import ARCHIVES
-from pytest_audiobench.datasets.packs.clips import Found, clips_in
+from pytest_audiobench.datasets.packs.clips import Found, clips_in, inside
 from pytest_audiobench.datasets.packs.labels import nearest, slug
 from pytest_audiobench.datasets.packs.pack import NAME, Pack, PackManifest, packed, read_manifest
 from pytest_audiobench.errors import FatalError, NotHere, UsageError
@@ -105,7 +105,7 @@ def read_pack(name: str, path: Path, places: Places) -> Pack:
     """The pack at ``path``: a folder, or a manifest whose clips lie elsewhere. Raises UsageError and NotHere."""
     if name in BUNDLED:
         raise UsageError(f"{path}: a pack called {name} comes with the package; give this one another name")
-    manifest_path = path / MANIFEST if path.is_dir() else path
+    manifest_path = inside(path / MANIFEST, path) if path.is_dir() else path
     manifest = read_manifest(manifest_path) if manifest_path.is_file() else PackManifest(name)
     if manifest.id != name:
         raise UsageError(f"{manifest_path}: its 'id' is {manifest.id!r} and it is named {name!r}; make them the same")

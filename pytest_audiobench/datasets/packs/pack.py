@@ -84,8 +84,8 @@ def packed(manifest: PackManifest, found: Mapping[str, tuple[Clip, ...]], where:
         for clip in found[label]:
             if (other := heard.setdefault(clip, label)) != label:
                 raise UsageError(
-                    f"the pack {manifest.id} ({where}) has the clip {clip} under {other} and under {label}; a clip of a "
-                    "pack has one label, or it would be wrong to hear the other: leave it out"
+                    f"the pack {manifest.id} ({where}) has the clip {clip} under {other} and under {label}; a clip of "
+                    "a pack has one label, or it would be wrong to hear the other: leave it out"
                 )
     return Pack(manifest, {label: found[label][: manifest.clips_per_label] for label in labels}, where)
 

@@ -112,6 +112,14 @@ def test_a_pack_that_is_not_here_says_how_to_point_to_it(places):
         find("hom", places)
 
 
+@pytest.mark.parametrize("name", ["pack.json", "clips.json", "labels.csv"])
+def test_what_describes_a_pack_lies_in_it(places, shelf, tmp_path, name):
+    (tmp_path / "secret").write_text("filename,category\na.wav,cat\n")
+    (shelf / "home" / name).symlink_to(tmp_path / "secret")
+    with pytest.raises(UsageError, match=r"is a link that leads out of .*; put the file itself there"):
+        find("home", places)
+
+
 @pytest.mark.parametrize("name", ["../home", "/etc", "", ".hidden"])
 def test_a_name_that_could_lead_elsewhere_is_refused(places, name):
     with pytest.raises(UsageError, match="is no name of a pack"):
@@ -191,7 +199,7 @@ def test_a_mistake_in_a_table_is_one_sentence(places, shelf, table, said):
 def test_a_link_out_of_the_pack_is_refused(places, shelf, tmp_path, tone):
     tone(tmp_path / "secret" / "a.wav")
     (shelf / "home" / "secret").symlink_to(tmp_path / "secret")
-    with pytest.raises(UsageError, match=r"secret is a link that leads out of .*; put the sound itself there"):
+    with pytest.raises(UsageError, match=r"secret is a link that leads out of .*; put the file itself there"):
         find("home", places)
 
 
