@@ -73,6 +73,11 @@ def mixture(
     return _combined("mixture", clips, rate_hz, (("levels_db", levels), ("length", length)))
 
 
+def at_rate(clip: Clip, rate_hz: int = RATE_HZ) -> Clip:
+    """``clip`` alone, resampled: edits that follow act at ``rate_hz``, whatever the rate of its file is."""
+    return _combined("alone", (clip,), rate_hz, ())
+
+
 def with_noise(clip: Clip, under: Clip, snr_db: float, seed: int | str | None = 0, rate_hz: int = RATE_HZ) -> Clip:
     """``clip`` with ``under`` beneath it: ``snr_db`` is 20·log10 of the RMS of the one over the other's, over the clip.
 
@@ -122,6 +127,11 @@ def _combined(rule: str, clips: Sequence[Clip], rate_hz: int, parameters: Parame
     if not LOWEST_RATE_HZ <= rate_hz <= HIGHEST_RATE_HZ:
         raise UsageError(f"rate_hz={rate_hz} is no rate of sound; give one from {LOWEST_RATE_HZ} to {HIGHEST_RATE_HZ}")
     return Clip(CombinedSource(rule, 1, rate_hz, tuple(clips), parameters, seed))
+
+
+def _alone(clips: Sequence[Samples], rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
+    (clip,) = clips
+    return clip
 
 
 def _mixture(clips: Sequence[Samples], rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
@@ -202,6 +212,7 @@ _RULES = {
     (rule.name, rule.version): rule
     for rule in (
         Rule("mixture", 1, _mixture, _mixture_s),
+        Rule("alone", 1, _alone, _first),
         Rule("noise", 1, _noise, _first),
         Rule("room", 1, _room, _first),
         Rule("babble", 1, _babble, _longest),

@@ -4,38 +4,55 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from pytest_audiobench.audio.clip import Clip
 from pytest_audiobench.datasets.dataset import Dataset, Places
 from pytest_audiobench.datasets.sample import Sample
 
+Change: TypeAlias = Callable[[Clip, str], Clip]
+"""A clip changed, given what its random choices are drawn from; by clips' own means, so that nothing is decoded."""
+
 
 @dataclass(frozen=True)
 class Condition:
-    """What is done to every clip. ``name`` selects it in test ids (``white-m10dB``).
+    """What is done to every clip. ``name`` selects it in test ids (``white-m10dB``); it is what ``str`` gives.
 
     Conditions of one ``family`` that have a ``dose`` (in ``unit``, such as "dB SNR") are the points of a curve; one
-    without a dose stands alone. ``harder`` says which way the dose makes the task harder. ``change`` makes the clip
-    that is played of a sample's clip and id, from which it draws its seed, in no other way than by clips' own means,
-    so that nothing is decoded; ``places`` is where further audio (recorded noise, room responses) may lie.
+    without a dose stands alone. ``harder`` says which way the dose makes the task harder, where it does so one way.
+    ``prepare`` is called once whenever samples are read, with the places where further audio (recorded noise, room
+    responses) may lie, and gives what is then done to each clip. It raises NotHere where that audio is absent.
     """
 
     name: str
     family: str
-    change: Callable[[Clip, str, Places], Clip] = field(compare=False, repr=False)
+    prepare: Callable[[Places], Change] = field(compare=False, repr=False)
     dose: float | None = None
     unit: str = ""
     harder: Literal["", "higher", "lower"] = ""
 
+    def __str__(self) -> str:
+        return self.name
+
 
 def under(dataset: Dataset, condition: Condition) -> Dataset:
-    """``dataset`` with every clip changed by ``condition``; samples keep their ids, so that conditions are paired."""
+    """``dataset`` with every clip changed by ``condition``; samples keep their ids, so that conditions are paired.
+
+    A sample's first clip draws from the sample's id, each further one from its place as well.
+    """
 
     def read(places: Places) -> Sequence[Sample]:
+        samples = dataset.read(places)
+        change = condition.prepare(places)
         return [
-            replace(one, clips=tuple(condition.change(clip, one.id, places) for clip in one.clips))
-            for one in dataset.read(places)
+            replace(one, clips=_changed(change, one), recording=one.recording or next(iter(one.clips), None))
+            for one in samples
         ]
 
     return replace(dataset, name=f"{dataset.name}+{condition.name}", read=read, condition=condition)
+
+
+def _changed(change: Change, sample: Sample) -> tuple[Clip, ...]:
+    return tuple(
+        change(clip, f"{sample.id}#{place}" if place else sample.id) for place, clip in enumerate(sample.clips)
+    )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.datasets.paths import relative_path
+from pytest_audiobench.datasets.table import texts
 from pytest_audiobench.errors import UsageError
 
 
@@ -23,6 +25,24 @@ def read_json(path: Path) -> Any:
         return content
     except (OSError, ValueError, RecursionError) as error:
         raise UsageError(f"{path} cannot be read as JSON ({error}); fetch it again") from None
+
+
+def tsv_entries(path: Path, columns: Sequence[str] = ()) -> Iterator[Entry]:
+    """The rows of a table whose cells stand between tabs; ``columns`` names them where the file has no header.
+
+    A quotation mark is a character like any other: corpora of sentences hold odd ones. A row may lack cells at its
+    end. Raises UsageError, with the line, for a row of more cells than columns.
+    """
+    header = list(columns)
+    for number, line in texts(path):
+        cells = line.split("\t")
+        if not header:
+            header = [cell.strip() for cell in cells]
+        elif line.strip():
+            where = f"{path}, line {number}"
+            if len(cells) > len(header):
+                raise Entry(where, {}).wrong(f"has {len(cells)} cells in {len(header)} columns")
+            yield Entry(where, dict(zip(header, cells, strict=False)))
 
 
 class Entry:
@@ -44,6 +64,25 @@ class Entry:
 
     def optional(self, field: str) -> str | None:
         return None if self._values.get(field) is None else self.text(field)
+
+    def told(self, *fields: str) -> dict[str, str]:
+        """Those of ``fields`` that say something."""
+        return {field: text for field in fields if (text := self.optional(field))}
+
+    def entries(self, field: str) -> Iterator[Entry]:
+        """The objects of a list."""
+        value = self._values.get(field)
+        if not isinstance(value, list):
+            raise self.wrong(f"has no list in {field!r}")
+        for number, one in enumerate(value, start=1):
+            yield Entry(f"{self.where}, {field} {number}", one)
+
+    def number(self, field: str) -> float:
+        """A finite number, no boolean."""
+        value = self._values.get(field)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            raise self.wrong(f"has no number in {field!r}")
+        return float(value)
 
     def texts(self, field: str) -> tuple[str, ...]:
         value = self._values.get(field)

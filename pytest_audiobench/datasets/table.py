@@ -25,7 +25,7 @@ _REQUIRED = ("id", "audio", "answer")
 
 def jsonl_rows(path: Path) -> Iterator[tuple[int, Row]]:
     """One JSON object a line. Raises UsageError, with the line, for anything else."""
-    for number, text in _texts(path):
+    for number, text in texts(path):
         if text.isspace() or not text:
             continue
         try:
@@ -99,7 +99,8 @@ def _check_header(path: Path, header: list[str]) -> None:
         raise UsageError(f"{path}, line 1 has the column {twice!r} twice; make column names differ")
 
 
-def _texts(path: Path) -> Iterator[tuple[int, str]]:
+def texts(path: Path) -> Iterator[tuple[int, str]]:
+    """The lines of ``path`` with their numbers. Raises UsageError, with the line, for one too long or not UTF-8."""
     for number, line in bounded_lines(path, LONGEST_LINE_BYTES):
         try:
             yield number, line.decode("utf-8")
@@ -113,7 +114,7 @@ class _Numbered:
     """The lines of a file as the csv module wants them; ``last`` is the number of the line it was given last."""
 
     def __init__(self, path: Path) -> None:
-        self._lines, self.last = _texts(path), 0
+        self._lines, self.last = texts(path), 0
 
     def __iter__(self) -> Iterator[str]:
         return self

@@ -8,6 +8,8 @@
   drawChanges();
   drawVerdicts();
   drawScores();
+  drawConditions();
+  drawFindings();
   drawSuites();
   drawGroups("groups", data.evals, true);
   drawLabels();

@@ -25,6 +25,13 @@ def test_gain_is_in_decibels_of_amplitude() -> None:
     assert np.allclose(heard(edits.gain(20)), 10 * WAVE)
 
 
+def test_sixteen_bits_are_steps_of_1_in_32768_up_to_full_scale() -> None:
+    held = heard(edits.gain(12), edits.sixteen_bits()) * 32768
+    assert np.array_equal(held, np.rint(held))
+    assert (held.min(), held.max()) == (-32768, 32767)
+    assert np.array_equal(heard(edits.sixteen_bits(), edits.sixteen_bits()), heard(edits.sixteen_bits()))
+
+
 def test_trim_keeps_the_seconds_named() -> None:
     assert np.array_equal(heard(edits.trim(0.5, 1.25)), WAVE[4000:10_000])
 

@@ -1,0 +1,83 @@
+"""GigaSpeech: English audio books, podcasts and videos, transcribed.
+
+Chen et al., "GigaSpeech: An Evolving, Multi-domain ASR Corpus with 10,000 Hours of Transcribed Audio", Interspeech
+2021; github SpeechColab/GigaSpeech. ``GigaSpeech.json`` lists recordings (``audios``: aid, path, source, category,
+segments) and their segments (sid, begin_time, end_time, text_tn, subsets); a recording is one long ``.opus`` file below
+``audio/``, or the ``.wav`` beside it that its utils/opus_to_wav.py makes. Transcripts are treated as its
+toolkits/kaldi/gigaspeech_data_prep.sh does: a segment with a garbage tag is left out, punctuation tags are deleted.
+
+Nearly all speakers are "N/A": a recording is the cluster.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import partial
+from typing import Literal, TypeAlias, get_args
+
+from pytest_audiobench.audio import edits
+from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
+from pytest_audiobench.datasets.dataset import Dataset, Places
+from pytest_audiobench.datasets.long_json import elements
+from pytest_audiobench.datasets.published import Entry
+from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.errors import UsageError
+
+GigaSpeechSubset: TypeAlias = Literal["test", "dev", "xs", "s", "m", "l", "xl"]
+
+_FILE = "GigaSpeech.json"
+_GARBAGE = re.compile(r"<(?:SIL|MUSIC|NOISE|OTHER)>")
+_PUNCTUATION = re.compile(r"<(?:COMMA|EXCLAMATIONPOINT|PERIOD|QUESTIONMARK)>")
+
+
+def gigaspeech(subset: GigaSpeechSubset) -> Dataset:
+    """One subset of GigaSpeech, from its own layout; a sample's clip is its segment of a recording.
+
+    Metadata: recording (the cluster), source, category. Raises UsageError for a subset that GigaSpeech does not have.
+    """
+    if subset not in get_args(GigaSpeechSubset):
+        raise UsageError(f"GigaSpeech has no subset {subset!r}; it has {', '.join(get_args(GigaSpeechSubset))}")
+    return Dataset(f"gigaspeech/{subset}", partial(_read, subset), cluster="recording", groups=("source", "category"))
+
+
+def _read(subset: str, places: Places) -> list[Sample]:
+    root = places.find("gigaspeech", _FILE)
+    file = root.folder / _FILE
+    recordings = (
+        Entry(f"{file}, recording {number}", one) for number, one in enumerate(elements(file, "audios"), start=1)
+    )
+    samples = [sample for one in recordings for sample in _samples(root, f"{{{subset.upper()}}}", one)]
+    if not samples:
+        raise UsageError(f"{file} lists no segment of the subset {subset!r}; fetch the metadata of that subset too")
+    return samples
+
+
+def _samples(root: DataRoot, tag: str, recording: Entry) -> Iterator[Sample]:
+    whole: Clip | None = None
+    for segment in recording.entries("segments"):
+        written = segment.text("text_tn")
+        if tag not in segment.texts("subsets") or _GARBAGE.search(written):
+            continue
+        whole = whole or _clip(root, recording)
+        begin_s, end_s = segment.number("begin_time"), segment.number("end_time")
+        if not 0 <= begin_s < end_s:
+            raise segment.wrong(f"lasts from {begin_s:g} s to {end_s:g} s")
+        yield Sample(
+            id=segment.text("sid"),
+            clips=(whole.edited(edits.trim(begin_s, end_s)),),
+            question="",
+            reference=" ".join(_PUNCTUATION.sub(" ", written).split()),
+            metadata={"recording": recording.text("aid"), **recording.told("source", "category")},
+        )
+
+
+def _clip(root: DataRoot, recording: Entry) -> Clip:
+    """The recording as published, or as its own tools convert it where only that is there."""
+    path = recording.text("path")
+    published, converted = recording.clip(root, path), recording.clip(root, re.sub(r"\.opus$", ".wav", path))
+    return converted if _is_there(converted) and not _is_there(published) else published
+
+
+def _is_there(clip: Clip) -> bool:
+    return isinstance(clip.source, FileSource) and clip.source.location.is_file()
