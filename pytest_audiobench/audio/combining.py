@@ -78,15 +78,16 @@ def at_rate(clip: Clip, rate_hz: int = RATE_HZ) -> Clip:
     return _combined("alone", (clip,), rate_hz, ())
 
 
-def with_noise(clip: Clip, under: Clip, snr_db: float, seed: int | str = 0, rate_hz: int = RATE_HZ) -> Clip:
+def with_noise(clip: Clip, under: Clip, snr_db: float, seed: int | str | None = 0, rate_hz: int = RATE_HZ) -> Clip:
     """``clip`` with ``under`` beneath it: ``snr_db`` is 20·log10 of the RMS of the one over the other's, over the clip.
 
-    The noise begins at a place that ``seed`` draws, goes on at its beginning after its end, and is repeated or cut to
-    the clip's length before its level is taken. Where half of the clip is silent, speech stands 3 dB higher above the
-    noise than ``snr_db`` says. A sum that 16 bits cannot hold is made softer as a whole. Not defined where the clip or
-    the excerpt of the noise is silent.
+    The noise begins at a place that ``seed`` draws (None: at its beginning), goes on at its beginning after its end,
+    and is repeated or cut to the clip's length before its level is taken. Where half of the clip is silent, speech
+    stands 3 dB higher above the noise than ``snr_db`` says. A sum that 16 bits cannot hold is made softer as a whole.
+    Not defined where the clip or the excerpt of the noise is silent.
     """
-    return _combined("noise", (clip, under), rate_hz, (("snr_db", decimal("snr_db", snr_db)),), str(seed))
+    drawn = None if seed is None else str(seed)
+    return _combined("noise", (clip, under), rate_hz, (("snr_db", decimal("snr_db", snr_db)),), drawn)
 
 
 def in_room(clip: Clip, response: Clip, rate_hz: int = RATE_HZ) -> Clip:
@@ -157,7 +158,7 @@ _MIXTURE_PEAK = 0.95
 
 def _noise(clips: Sequence[Samples], rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
     speech, under = clips
-    beneath = _excerpt(under, len(speech), "noise start", 1, seed or "")
+    beneath = _loop(under, 0 if seed is None else seed_of("noise start", 1, seed), len(speech))
     return noise.under(speech, beneath, number(parameters, "snr_db"))
 
 
@@ -174,7 +175,7 @@ def _babble(clips: Sequence[Samples], rate_hz: int, parameters: Parameters, seed
     frames = max(len(clip) for clip in clips)
     total = np.zeros(frames)
     for place, clip in enumerate(clips, start=1):
-        voice = _excerpt(clip, frames, "babble start", 1, place, seed or "")
+        voice = _loop(clip, seed_of("babble start", 1, place, seed or ""), frames)
         if not noise.rms(voice):
             raise ValueError(_silent(place, len(clips)))
         total += noise.scaled_to_rms(voice, 1.0)
@@ -184,10 +185,9 @@ def _babble(clips: Sequence[Samples], rate_hz: int, parameters: Parameters, seed
 _BABBLE_RMS = 0.05
 
 
-def _excerpt(samples: Samples, frames: int, *identity: str | int) -> Wave:
-    """``frames`` of ``samples`` as an endless loop, from a place drawn by ``identity``."""
-    start = seed_of(*identity) % len(samples)
-    return np.resize(np.roll(samples, -start), frames).astype(np.float64)
+def _loop(samples: Samples, start: int, frames: int) -> Wave:
+    """``frames`` of ``samples`` as an endless loop from frame ``start`` on."""
+    return np.resize(np.roll(samples, -(start % len(samples))), frames).astype(np.float64)
 
 
 def _silent(place: int, clips: int) -> str:

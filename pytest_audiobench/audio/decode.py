@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 import soundfile
@@ -18,50 +19,76 @@ import soxr
 from pytest_audiobench.audio import combining, edits, synthesis
 from pytest_audiobench.audio.clip import ArraySource, Clip, CombinedSource, Samples, SynthesisSource
 from pytest_audiobench.audio.heard import Heard
-from pytest_audiobench.audio.reading import SourceSound, read_bytes, read_file
+from pytest_audiobench.audio.reading import SourceSound, read_bytes
+from pytest_audiobench.audio.sources import file_sound, made_sound
 from pytest_audiobench.errors import AudioError
+
+MOST_VALUES = 1 << 29
+"""What is read of one file unless a caller says less: frames times channels, of which two are counted at least, at
+16 kHz at least. 93 minutes at 48 kHz, 4.6 hours at 16; a few gigabytes while it is being decoded."""
+
+MOST_VALUES_OF_A_PART = 90_000_000
+"""The same for a clip that others are combined with, of which several are in memory: 15 minutes at 48 kHz, 46 at 16."""
 
 _TAIL_S = 0.1
 """Read beyond the window, so that the resampler's filter ends on sound; far more than half its length."""
 
 
-def decode(clip: Clip, rate_hz: int, max_s: float | None, most_values: int | None = None) -> Heard:
+def decode(clip: Clip, rate_hz: int, max_s: float | None, most_values: int = MOST_VALUES) -> Heard:
     """The clip as mono float32 at ``rate_hz``, its first ``max_s`` seconds where that is given.
 
-    ``most_values`` bounds what may be read of a file for it: frames times channels, of which there are two at least.
+    ``most_values`` bounds what may be read of a file for it: frames times channels, of which there are two at least,
+    counted at 16 kHz where the rate is lower; a part of a combination has a tighter bound of its own.
 
     Resampling is soxr's HQ. Raises AudioError, naming the clip and the remedy, for a file that is missing,
-    empty, no audio, or shorter than its header promises, and for samples that are NaN or infinite;
-    UsageError for an edit or recipe that does not exist.
+    empty, no audio, or shorter than its header promises, for one that is too large, and for samples that are NaN or
+    infinite; UsageError for an edit or recipe that does not exist.
     """
     window_s = None if max_s is None else max_s + _TAIL_S
-    reach_s = None if window_s is None else edits.reach_s(clip.edits, window_s)
-    sound = _source_sound(clip, rate_hz, reach_s, most_values)
-    edited = _edited(clip, sound)
-    return _heard(str(clip), sound, edited, edits.length_s(clip.edits, sound.frames / sound.rate_hz), rate_hz, max_s)
+    sound, played = _played(clip, rate_hz, window_s, most_values)
+    return _heard(str(clip), sound, played, edits.length_s(clip.edits, sound.frames / sound.rate_hz), rate_hz, max_s)
 
 
-def decode_bytes(name: str, data: bytes, rate_hz: int, max_s: float | None, most_values: int | None = None) -> Heard:
+def decode_bytes(name: str, data: bytes, rate_hz: int, max_s: float | None, most_values: int = MOST_VALUES) -> Heard:
     """:func:`decode` for a file's bytes in memory, such as a server receives; ``name`` stands for them in messages."""
     sound = read_bytes(name, data, None if max_s is None else max_s + _TAIL_S, most_values)
     _check(name, sound.samples)
-    return _heard(name, sound, sound.samples, sound.frames / sound.rate_hz, rate_hz, max_s)
+    played = _resampled(name, sound, sound.samples, rate_hz)
+    return _heard(name, sound, played, sound.frames / sound.rate_hz, rate_hz, max_s)
 
 
-def _heard(name: str, sound: SourceSound, edited: Samples, length_s: float, rate_hz: int, max_s: float | None) -> Heard:
-    """What is played of ``edited``, which comes from ``sound`` and lasts ``length_s`` in whole."""
+def _played(clip: Clip, rate_hz: int, window_s: float | None, most_values: int) -> _Played:
+    """The clip's source, and what is played of it at ``rate_hz``: maybe an array of which others hold a part."""
+    reach_s = None if window_s is None else edits.reach_s(clip.edits, window_s)
+    sound = _source_sound(clip, rate_hz, reach_s, most_values)
+    return _Played(sound, _resampled(str(clip), sound, _edited(clip, sound), rate_hz))
+
+
+class _Played(NamedTuple):
+    sound: SourceSound
+    samples: Samples
+
+
+def _resampled(name: str, sound: SourceSound, edited: Samples, rate_hz: int) -> Samples:
+    played = edited
     if sound.rate_hz != rate_hz:
-        edited = soxr.resample(edited, sound.rate_hz, rate_hz, quality="HQ")
-    played = edited if max_s is None else edited[: max(1, round(max_s * rate_hz))]
+        played = soxr.resample(edited, sound.rate_hz, rate_hz, quality="HQ")
     if not len(played):
         raise AudioError(
             f"{name}: too short to be played ({sound.frames} frames at {sound.rate_hz} Hz are none at {rate_hz} Hz); "
             "leave it out"
         )
+    return played
+
+
+def _heard(name: str, sound: SourceSound, played: Samples, length_s: float, rate_hz: int, max_s: float | None) -> Heard:
+    """What is heard of ``played``, which comes from ``sound`` and lasts ``length_s`` in whole."""
+    cut = played if max_s is None else played[: max(1, round(max_s * rate_hz))]
+    own = np.ascontiguousarray(cut) if cut.flags.writeable else cut.copy()
     return Heard(
-        samples=np.ascontiguousarray(played),
+        samples=own,
         rate_hz=rate_hz,
-        pcm_digest=hashlib.sha256(np.ascontiguousarray(played, dtype="<f4").data).hexdigest(),
+        pcm_digest=hashlib.sha256(np.ascontiguousarray(own, dtype="<f4").data).hexdigest(),
         source_rate_hz=sound.rate_hz,
         frames=sound.frames,
         decoder=decoder(),
@@ -75,24 +102,31 @@ def decoder() -> str:
     return f"soundfile {soundfile.__version__} libsndfile {soundfile.__libsndfile_version__} soxr {soxr.__version__}"
 
 
-def _source_sound(clip: Clip, rate_hz: int, reach_s: float | None, most_values: int | None) -> SourceSound:
+def _source_sound(clip: Clip, rate_hz: int, reach_s: float | None, most_values: int) -> SourceSound:
     source = clip.source
     if isinstance(source, ArraySource):
-        return SourceSound(source.samples.copy(), source.rate_hz, len(source.samples))
+        shared = source.samples.view()
+        shared.flags.writeable = False
+        return SourceSound(shared, source.rate_hz, len(shared))
     if isinstance(source, SynthesisSource):
-        try:
-            samples = synthesis.render(source, rate_hz)
-        except ValueError as error:
-            raise AudioError(f"{clip}: {error}") from None
-        return SourceSound(samples, rate_hz, len(samples))
+        return made_sound(source, rate_hz, lambda: _rendered(clip, source, rate_hz))
     if isinstance(source, CombinedSource):
-        return _combined(source, most_values)
-    return read_file(source, reach_s, most_values)
+        return made_sound(source, source.rate_hz, lambda: _combined(source, most_values))
+    return file_sound(source, reach_s, most_values)
 
 
-def _combined(source: CombinedSource, most_values: int | None) -> SourceSound:
+def _rendered(clip: Clip, source: SynthesisSource, rate_hz: int) -> SourceSound:
+    try:
+        samples = synthesis.render(source, rate_hz)
+    except ValueError as error:
+        raise AudioError(f"{clip}: {error}") from None
+    return SourceSound(samples, rate_hz, len(samples))
+
+
+def _combined(source: CombinedSource, most_values: int) -> SourceSound:
     rule = combining.rule_of(source)
-    played = [decode(clip, source.rate_hz, None, most_values).samples for clip in source.clips]
+    most_values = min(most_values, MOST_VALUES_OF_A_PART)
+    played = [_played(clip, source.rate_hz, None, most_values).samples for clip in source.clips]
     try:
         with np.errstate(over="ignore", invalid="ignore"):
             samples = rule.combine(played, source.rate_hz, source.parameters, source.seed)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from pytest_audiobench.audio import edits, noise, synthesis
+from pytest_audiobench.audio import combining, edits, synthesis
 from pytest_audiobench.audio.clip import ArraySource, Clip, DataRoot, FileSource, Samples
 from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.audio.index import AudioIndex
@@ -93,15 +94,17 @@ class AudioKit:
     def mixed(self, clip: Clip, other: Clip, snr_db: float = 0.0, rate_hz: int = 16_000) -> Clip:
         """``clip`` with ``other`` under it, ``snr_db`` = 20·log10 of the RMS of the first over the second's.
 
-        The other is repeated or cut to the first's length before levels are taken. The mixture is an array
-        clip, identified by its samples at ``rate_hz``.
+        The other begins where the first does, and is repeated or cut to its length before levels are taken.
         """
-        first, second = self.samples(clip, rate_hz), self.samples(other, rate_hz)
-        under = np.resize(second, len(first))
-        if not noise.rms(first) or not noise.rms(under):
-            raise AudioError(f"{clip} and {other}: a silent clip has no level to mix at; take another")
-        mixture = first + noise.at_rms(under, noise.rms(first) / noise.amplitude(snr_db))
-        return Clip(ArraySource.of(mixture, rate_hz, f"{clip} with {other} at {snr_db:g} dB"))
+        return combining.with_noise(clip, other, snr_db, None, rate_hz)
+
+    def mixture(self, clips: Sequence[Clip], levels_db: Sequence[float] = (), rate_hz: int = 16_000) -> Clip:
+        """All ``clips`` together, at the RMS of the first unless ``levels_db`` says by how much louder; peak 0.95."""
+        return combining.mixture(clips, levels_db or [0.0] * len(clips), rate_hz)
+
+    def in_room(self, clip: Clip, response: Clip, rate_hz: int = 16_000) -> Clip:
+        """``clip`` in the room whose impulse response is ``response``."""
+        return combining.in_room(clip, response, rate_hz)
 
     def samples(self, clip: Clip, rate_hz: int = 16_000) -> Samples:
         """What a model at ``rate_hz`` would hear: mono float32, shape (frames,)."""

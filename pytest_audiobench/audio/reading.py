@@ -12,7 +12,6 @@ import numpy as np
 import soundfile
 
 from pytest_audiobench.audio.clip import FileSource, Samples
-from pytest_audiobench.audio.location import Locator
 from pytest_audiobench.audio.plain_wav import plain_wav
 from pytest_audiobench.audio.promises import short_mp3_data, short_wav_data
 from pytest_audiobench.errors import AudioError, OutOfReach
@@ -26,13 +25,34 @@ class SourceSound(NamedTuple):
     frames: int
 
 
-def read_file(source: FileSource, reach_s: float | None, most_values: int | None = None) -> SourceSound:
-    """The first ``reach_s`` seconds of a file, all of it when None; channels averaged.
+class Recording(NamedTuple):
+    """What was read of a file: mono samples from its beginning, and its header's rate, frames and channels."""
 
-    ``frames`` is counted when the end was reached, else it is the header's. Raises AudioError, before anything is
-    read, when more than ``most_values`` would have to be: frames times channels, of which there are two at least.
+    samples: Samples
+    rate_hz: int
+    promised: int
+    channels: int
+    is_whole: bool
+
+    def serves(self, reach_s: float | None) -> bool:
+        """Whether ``reach_s`` seconds, all when None, were read."""
+        return self.is_whole or len(self.samples) >= _wanted(self.promised, self.rate_hz, reach_s)
+
+    def sound(self, name: str, reach_s: float | None, most_values: int) -> SourceSound:
+        """The first ``reach_s`` seconds. Raises AudioError as if they were read now."""
+        wanted = _wanted(self.promised, self.rate_hz, reach_s)
+        _check_amount(name, wanted, self.channels, self.rate_hz, most_values)
+        samples = self.samples[:wanted]
+        reaches_end = wanted == self.promised or len(samples) < wanted
+        return SourceSound(samples, self.rate_hz, len(samples) if reaches_end else self.promised)
+
+
+def read_file(source: FileSource, path: str, reach_s: float | None, most_values: int) -> Recording:
+    """The first ``reach_s`` seconds of the file at ``path``, all of it when None; channels averaged.
+
+    Raises AudioError, before anything is read, when more than ``most_values`` would have to be: frames times channels,
+    of which there are two at least, counted at 16 kHz where the rate is lower.
     """
-    path = Locator().find(source).path
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
     except OSError as error:
@@ -45,30 +65,36 @@ def read_file(source: FileSource, reach_s: float | None, most_values: int | None
         os.close(descriptor)
 
 
-def read_bytes(name: str, data: bytes, reach_s: float | None, most_values: int | None = None) -> SourceSound:
-    """:func:`read_file` for a file's bytes in memory; ``name`` stands for them in messages."""
+def read_bytes(name: str, data: bytes, reach_s: float | None, most_values: int) -> SourceSound:
+    """The same of a file's bytes in memory; ``name`` stands for them in messages."""
     plain = plain_wav(data)
     if plain is not None and LOWEST_RATE_HZ <= plain.rate_hz <= HIGHEST_RATE_HZ:
-        wanted = plain.frames if reach_s is None else min(plain.frames, ceil(reach_s * plain.rate_hz) + 1)
+        wanted = _wanted(plain.frames, plain.rate_hz, reach_s)
         return SourceSound(plain.samples(wanted), plain.rate_hz, plain.frames)
     with _opened(name, BytesIO(data)) as sound:
-        return _read(name, sound, BytesIO(data), reach_s, most_values)
+        return _read(name, sound, BytesIO(data), reach_s, most_values).sound(name, reach_s, most_values)
 
 
-def _read(
-    name: str, sound: soundfile.SoundFile, file: BinaryIO, reach_s: float | None, most_values: int | None
-) -> SourceSound:
+def _wanted(frames: int, rate_hz: int, reach_s: float | None) -> int:
+    return frames if reach_s is None else min(frames, ceil(reach_s * rate_hz) + 1)
+
+
+def _read(name: str, sound: soundfile.SoundFile, file: BinaryIO, reach_s: float | None, most_values: int) -> Recording:
     _check_header(name, file, sound)
-    wanted = sound.frames if reach_s is None else min(sound.frames, ceil(reach_s * sound.samplerate) + 1)
-    if most_values is not None and wanted * max(2, sound.channels) > most_values:
-        raise AudioError(
-            f"{name}: {wanted} frames of {sound.channels} channels at {sound.samplerate} Hz are more than may be read "
-            "here; send a shorter clip, at a lower rate or with fewer channels"
-        )
+    wanted = _wanted(sound.frames, sound.samplerate, reach_s)
+    _check_amount(name, wanted, sound.channels, sound.samplerate, most_values)
     samples = _mono(name, sound, wanted)
     _check_count(name, sound, len(samples), wanted)
-    is_whole = wanted == sound.frames or len(samples) < wanted
-    return SourceSound(samples, sound.samplerate, len(samples) if is_whole else sound.frames)
+    reaches_end = wanted == sound.frames or len(samples) < wanted
+    return Recording(samples, sound.samplerate, sound.frames, sound.channels, reaches_end)
+
+
+def _check_amount(name: str, frames: int, channels: int, rate_hz: int, most_values: int) -> None:
+    if frames * max(2, channels) * max(1.0, _COUNTED_RATE_HZ / rate_hz) > most_values:
+        raise AudioError(
+            f"{name}: {frames} frames of {channels} channels at {rate_hz} Hz are more than may be read here; "
+            "take a shorter clip, one at a lower rate or one with fewer channels"
+        )
 
 
 def _opened(name: str, opened: int | BinaryIO) -> soundfile.SoundFile:
@@ -136,5 +162,7 @@ LOWEST_RATE_HZ = 1000
 """Below it nothing is sound, and resampling a hostile header's 1 Hz would fill the memory."""
 HIGHEST_RATE_HZ = 384_000
 """The highest at which sound is recorded; a compressed second at more would be a weapon."""
+_COUNTED_RATE_HZ = 16_000
+"""Sound at a lower rate grows when it is brought to a listener's."""
 _BLOCK_VALUES = 1 << 20
 _PROMISES = {"WAV": short_wav_data, "WAVEX": short_wav_data, "MP3": short_mp3_data}
