@@ -302,13 +302,18 @@ def _of(name: str, rows: list[dict[str, float]]) -> Interval:
 GROUPS = (_shares, _means, _ratios, _lost, _labels, _texts, _trials)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def everything() -> Iterator[Scenario]:
+    return (one for group in GROUPS for one in group())
+
+
+def main(scenarios: Callable[[], Iterator[Scenario]] = everything, about: str = __doc__) -> None:
+    """Print the rows of ``scenarios``, as the command line asks; ``about`` is the program's own account of itself."""
+    parser = argparse.ArgumentParser(description=about.splitlines()[0])
     parser.add_argument("--repetitions", type=int, default=1000)
     parser.add_argument("--only", default="", help="scenarios whose form holds this word")
     args = parser.parse_args()
     print("| form | data | n | printed | holds | width |\n| :-- | :-- | --: | --: | --: | --: |")
-    for scenario in (one for group in GROUPS for one in group() if args.only in one.form):
+    for scenario in (one for one in scenarios() if args.only in one.form):
         for n in scenario.sizes:
             row = study(scenario, n, args.repetitions)
             held = "–" if math.isnan(row.held) else f"{100 * row.held:.1f} %{' **below**' if row.below else ''}"

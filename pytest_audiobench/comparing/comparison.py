@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from pytest_audiobench.comparing.alike import alike
 from pytest_audiobench.comparing.contenders import Contender
+from pytest_audiobench.comparing.curves import CurveLine, curve_lines
 from pytest_audiobench.comparing.lines import Chosen, Compared, chosen_readings, compared, fields, planned
 from pytest_audiobench.comparing.mismatches import COMPONENTS, Mismatch, mismatches
 from pytest_audiobench.errors import UsageError
@@ -29,7 +30,8 @@ class Rules(NamedTuple):
 class Comparison:
     """Lines of numbers, the first contender's beside the others'.
 
-    ``heading`` says what the reader must know before any number, ``notes`` what is left out.
+    ``heading`` says what the reader must know before any number, ``notes`` what is left out, ``curves`` how figures
+    over conditions differ; these have no verdict.
     """
 
     contenders: Sequence[Contender]
@@ -37,6 +39,7 @@ class Comparison:
     rules: Rules
     heading: Sequence[str]
     notes: Sequence[str]
+    curves: Sequence[CurveLine] = ()
 
     @property
     def comparisons(self) -> int:
@@ -75,6 +78,7 @@ def compare(found: Sequence[Contender], chosen: Chosen, rules: Rules) -> Compari
         lines=compared(lines, rules.alpha, rules.max_drop),
         rules=rules,
         heading=[*_allowed(first, differing), *_common(found, made, limited), *_lacking(found)],
+        curves=curve_lines(lines),
         notes=[*filter(None, only), *notes, *_grouping(made, chosen)],
     )
 

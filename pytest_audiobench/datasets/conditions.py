@@ -44,7 +44,10 @@ def under(dataset: Dataset, condition: Condition) -> Dataset:
     def read(places: Places) -> Sequence[Sample]:
         samples = dataset.read(places)
         change = condition.prepare(places)
-        return [replace(one, clips=_changed(change, one)) for one in samples]
+        return [
+            replace(one, clips=_changed(change, one), recording=one.recording or next(iter(one.clips), None))
+            for one in samples
+        ]
 
     return replace(dataset, name=f"{dataset.name}+{condition.name}", read=read, condition=condition)
 

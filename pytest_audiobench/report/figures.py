@@ -42,7 +42,8 @@ def value_text(value: float | None, unit: str) -> str:
     if unit in PERCENT_UNITS:
         return f"{100 * value:.1f} %"
     if unit == POINTS:
-        return f"{100 * value:+.1f} points"
+        # Adding zero makes 0.0 of -0.0, which a small negative number rounds to.
+        return f"{round(100 * value, 1) + 0.0:+.1f} points"
     return f"{value:.4g} {unit}".rstrip()
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_audiobench.protocols.failures import FAILURES
-from pytest_audiobench.report import view
+from pytest_audiobench.report import conditions, view
 from pytest_audiobench.report.atomic import write_chunks
 from pytest_audiobench.report.changes import changes
 from pytest_audiobench.report.label_tables import LabelCounts, LabelTable
@@ -35,6 +35,8 @@ _OF_EVAL = ("name", "model", "mark", "verdict", "tone")
 _OF_BLOCK = ("reading", "signature", "answered", "unanswered", "folded")
 _OF_SIDES = ("metric", "leading", "compared", "sentence")
 _OF_SUITE = ("name", "model", "evals")
+_MOST_CURVES = 120
+"""Curves on the page, of which each is some kilobytes; the leading metrics' come first."""
 _ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
@@ -118,6 +120,7 @@ def _content(record: Mapping[str, Any]) -> dict[str, Any]:
             }
             for suite in view.suites(record)
         ],
+        "conditions": _conditions(record),
         "changes": None if changed is None else asdict(changed),
         "words": list(words.places),
         "failures": FAILURES,
@@ -150,13 +153,23 @@ def _sides(one: Sides) -> dict[str, Any]:
     return {**{name: getattr(one, name) for name in _OF_SIDES}, "rows": [asdict(row) for row in one.rows]}
 
 
+def _conditions(record: Mapping[str, Any]) -> dict[str, Any]:
+    curves, summaries = conditions.curves(record), conditions.summaries(record)
+    return {
+        "curves": [asdict(one) for one in curves[:_MOST_CURVES]],
+        "summaries": [asdict(one) for one in summaries[:_MOST_CURVES]],
+        "more": max(0, len(curves) - _MOST_CURVES),
+    }
+
+
 def _has_plots(content: Mapping[str, Any]) -> bool:
-    """Whether there is more than one number of a kind, or a difference from a baseline."""
+    """Whether there is more than one number of a kind, a curve, or a difference from a baseline."""
     owners = (*content["evals"], *content["suites"])
     blocks = [block for owner in owners for block in owner["blocks"]]
     names = [figure[0] for block in blocks for figure in block["figures"]]
     return bool(
         content["changes"]
+        or content["conditions"]["curves"]
         or any(owner["sides"] for owner in owners)
         or any(block["groups"] for block in blocks)
         or len(names) > len(set(names))

@@ -88,6 +88,7 @@ class ItemLines:
                 "reference": sample.reference,
                 "references": list(sample.references),
                 "metadata": {name: _plain(value) for name, value in sample.metadata.items()},
+                **_recording(one),
             }
             told = one.told
             for stage, role in self.stages.items():
@@ -132,6 +133,13 @@ class ItemLines:
                     "groups": {name: str(metadata[name]) for name in self.groups if name in metadata},
                     "cluster": cluster_of(row.answered.taken, self.cluster),
                 }
+
+
+def _recording(one: Answered) -> Row:
+    """The recording that the first clip was made of, where a condition changed it."""
+    taken = one.taken
+    own = taken.clip_keys[0] if taken.clip_keys else None
+    return {} if taken.recording in (None, own) else {"recording": taken.recording}
 
 
 def _audio(one: Answered, response: Response | None) -> list[Row]:

@@ -8,6 +8,7 @@
   drawChanges();
   drawVerdicts();
   drawScores();
+  drawConditions();
   drawSuites();
   drawGroups("groups", data.evals, true);
   drawLabels();

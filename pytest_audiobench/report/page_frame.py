@@ -16,6 +16,7 @@ SCRIPTS = (
     "page.theme.js",
     "page.numbers.js",
     "page.scores.js",
+    "page.conditions.js",
     "page.changes.js",
     "page.labels.js",
     "page.sides.js",

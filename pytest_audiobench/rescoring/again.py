@@ -25,7 +25,7 @@ from pytest_audiobench.rescoring.families import parse_family, protocol_of
 from pytest_audiobench.rescoring.kept import Kept, answered_of
 from pytest_audiobench.rescoring.layouts import Source
 from pytest_audiobench.rescoring.recorded import RecordedRow
-from pytest_audiobench.rescoring.run_record import items_of
+from pytest_audiobench.rescoring.run_record import condition_of, items_of
 from pytest_audiobench.rescoring.valid import valid
 from pytest_audiobench.runs.collector import patient
 from pytest_audiobench.runs.hashes import ABSENT, ASKED, scored_hashes
@@ -267,6 +267,7 @@ class _Item:
             return new
         names = ("index", "nodeid", "suite", "limited", "part", "control")
         kept = {name: old[name] for name in names if name in old}
+        kept["condition"] = condition_of(old)
         return replace(new, **kept, asking=dict(old["asking"]), warnings=list(old["warnings"]))
 
 

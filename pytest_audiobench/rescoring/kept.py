@@ -26,7 +26,8 @@ _LONGEST_VALUE = 64
 def answered_of(row: RecordedRow) -> Answered:
     """A recorded row as a run holds an answer."""
     lengths = row.durations_s or (None,) * len(row.sample.clips)
-    taken = Taken(row.sample, 0, row.clip_keys, lengths, None)
+    recording = row.recording or (row.clip_keys[0] if row.clip_keys else None)
+    taken = Taken(row.sample, 0, row.clip_keys, lengths, None, recording)
     return Answered(taken, row.epoch, row.responses, row.stored.get("keys", {}), row.messages, row.error, row.verdicts)
 
 
@@ -118,7 +119,7 @@ class Kept:
     def _cluster_of(self, row: RecordedRow) -> Hashable:
         if self._cluster is not None:
             return str(row.sample.metadata.get(self._cluster, row.sample.id))
-        return row.clip_keys[0] if row.clip_keys else row.sample.id
+        return row.recording or (row.clip_keys[0] if row.clip_keys else row.sample.id)
 
     def _slimmed(self, one: Answered, cluster: Hashable) -> Answered:
         metadata = one.taken.sample.metadata
@@ -126,7 +127,7 @@ class Kept:
             own = self._once({name: metadata[name] for name in self._fields if name in metadata})
         else:
             own = _NOTHING
-        taken = Taken(Sample(one.sample_id, (), "", metadata=own), 0, (str(cluster),), (), None)
+        taken = Taken(Sample(one.sample_id, (), "", metadata=own), 0, (str(cluster),), (), None, str(cluster))
         return Answered(taken, one.epoch, _NOTHING, _NOTHING, _NOTHING, one.error and "failed")
 
     def _once(self, small: Mapping[str, Any]) -> Mapping[str, Any]:

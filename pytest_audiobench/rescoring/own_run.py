@@ -54,6 +54,8 @@ def read(file: Path) -> Iterator[RecordedRow]:
                 raise TypeError("error and key must be texts or null")
             if type(first["dataset"]) is not str:
                 raise TypeError("dataset must be a text")
+            if type(first.get("recording")) not in _TEXT_OR_NONE:
+                raise TypeError("recording must be a text or null")
             keys = tuple([clip["key"] for clip in first["audio"]])
             own = [row for _, row in stages if "role" not in row]
             yield RecordedRow(
@@ -69,6 +71,7 @@ def read(file: Path) -> Iterator[RecordedRow]:
                 groups=tuple(item.get("groups", ())) if item else (),
                 cluster=item.get("cluster") if item else None,
                 clip_keys=None if None in keys else keys,
+                recording=first.get("recording"),
                 durations_s=tuple([clip["duration_s"] for clip in first["audio"]]),
                 note="" if item else _BARE,
                 verdicts={row["stage"]: _verdict(row) for _, row in stages if "role" in row},

@@ -21,7 +21,8 @@ class RecordedRow:
     layout does not say. ``groups`` and ``cluster`` name metadata fields as a :class:`Dataset` does. ``stored`` is what
     the file itself says of how the answer was read and scored. ``note`` is what a reader of the numbers must know of
     the layout, the same for all its rows. ``verdicts`` are what judges said of the answer, by stage; ``messages`` is
-    what each stage was asked, where the layout keeps it.
+    what each stage was asked, where the layout keeps it. ``recording`` is the key of the recording that a condition
+    changed, where the layout knows of one.
     """
 
     sample: Sample
@@ -40,6 +41,7 @@ class RecordedRow:
     note: str = ""
     verdicts: Mapping[str, Response] = field(default_factory=dict)
     messages: Mapping[str, tuple[Message, ...]] = field(default_factory=dict)
+    recording: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

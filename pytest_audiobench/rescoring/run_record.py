@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.runs.record import SCHEMA
+from pytest_audiobench.runs.record import SCHEMA, ConditionRecord
 
 FILE = "predictions.jsonl"
 RECORD = "run.json"
@@ -27,8 +27,13 @@ _ITEM: Kinds = {
     **dict.fromkeys(("hashes", "asking"), dict),
     **dict.fromkeys(("readings", "metrics", "warnings"), list),
 }
-_LATER: Kinds = {"options": dict, "judges": dict, "groups": list, "cluster": (str, type(None))}
+_LATER: Kinds = {
+    **{"options": dict, "judges": dict, "groups": list, "cluster": (str, type(None))},
+    "condition": (dict, type(None)),
+}
 """Fields that runs of earlier versions may lack."""
+
+_CONDITION: Kinds = {**dict.fromkeys(("name", "family", "unit", "harder"), str), "dose": (int, float, type(None))}
 
 
 def run_of(file: Path) -> Json | None:
@@ -54,6 +59,12 @@ def items_of(run: Json | None) -> dict[tuple[str, str], Json]:
     return {(item["eval"], item["model"]): item for item in run["items"]} if run else {}
 
 
+def condition_of(item: Json) -> ConditionRecord | None:
+    """What was done to an item's clips; None for nothing."""
+    told = item.get("condition")
+    return None if told is None else ConditionRecord(**{name: told[name] for name in _CONDITION})
+
+
 def _check(path: Path, record: Json) -> None:
     """Raises UsageError, with the place, for a record that lacks what scoring again reads of it."""
     _check_types(path, "the record", record, {"items": list, "models": list, "limit": (int, type(None))})
@@ -67,6 +78,8 @@ def _check(path: Path, record: Json) -> None:
         _check_types(path, place, item, {name: kind for name, kind in _LATER.items() if name in item})
         if not all(isinstance(text, str) for text in (*item.get("groups", ()), *item["warnings"])):
             raise UsageError(f"{path}: groups and warnings of {place} must be texts: it was edited")
+        if item.get("condition") is not None:
+            _check_types(path, f"the condition of {place}", item["condition"], _CONDITION)
         for reading in item["readings"]:
             _check_types(path, f"a reading of {place}", reading, _NAMES)
         for metric in item["metrics"]:

@@ -30,6 +30,7 @@ def valid(row: RecordedRow) -> tuple[RecordedRow, int]:
         dataset=_text(row.dataset),
         model=_text(row.model),
         clip_keys=None if row.clip_keys is None else tuple(map(_text, row.clip_keys)),
+        recording=None if row.recording is None else _text(row.recording),
     )
     return made, changed
 
@@ -37,7 +38,7 @@ def valid(row: RecordedRow) -> tuple[RecordedRow, int]:
 def _texts(row: RecordedRow) -> Iterator[str]:
     sample = row.sample
     yield from (sample.id, sample.question, sample.reference, *sample.choices, *sample.references)
-    yield from (row.eval, row.dataset, row.model, row.error or "", *(row.clip_keys or ()))
+    yield from (row.eval, row.dataset, row.model, row.error or "", row.recording or "", *(row.clip_keys or ()))
     for name, value in sample.metadata.items():
         yield name
         if isinstance(value, str):

@@ -62,7 +62,8 @@ class Side:
 
     ``model`` is the alias, ``spec`` what it stood for. ``cluster`` says which metadata field names the clusters (None:
     the clip). ``noise`` is the model's noise floor where it has been measured (``runs/findings.py``). ``source`` says
-    for people where the side comes from.
+    for people where the side comes from. ``condition`` is the item's, as run.json holds it; None for none, and where
+    the source does not know it (a baseline's file).
     """
 
     source: str
@@ -80,6 +81,7 @@ class Side:
     hashes: Mapping[str, str]
     rows: Sequence[SideRow]
     noise: Mapping[str, Any] | None = None
+    condition: Mapping[str, Any] | None = None
 
     @property
     def headline(self) -> str:
@@ -188,11 +190,11 @@ def truth_digest(choices: Sequence[str], reference: str, references: Sequence[st
 
 
 def cluster_of(taken: Taken, field: str | None) -> str | None:
-    """A sample's cluster: what its metadata say in ``field``, else its first clip; None where that is not known."""
+    """A sample's cluster: what its metadata say in ``field``, else its recording; None where that is not known."""
     # Named even where nothing repeats within this eval: another of its suite may ask about the same recording.
     if field is not None:
         return str(taken.sample.metadata[field]) if field in taken.sample.metadata else None
-    return taken.clip_keys[0] if taken.clip_keys else None
+    return taken.recording
 
 
 def _rows(record: ItemRecord, rows: Mapping[str, Sequence[Scored]]) -> Iterator[SideRow]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from pytest_audiobench.audio.clip import Clip
 from pytest_audiobench.audio.index import AudioIndex, ClipFacts
 from pytest_audiobench.datasets.dataset import Dataset, Places
 from pytest_audiobench.datasets.sample import Sample
@@ -22,7 +23,8 @@ _FEW_VALUES = 12
 class Taken(NamedTuple):
     """One sample as a run takes it. ``clip_keys`` is None when its audio is not on this machine.
 
-    ``durations_s`` are the clips' lengths by their headers, None where unknown.
+    ``durations_s`` are the clips' lengths by their headers, None where unknown. ``recording`` is the key of the clip
+    that its cluster is known by where nothing else names one: the first, as it was before any condition changed it.
     """
 
     sample: Sample
@@ -30,6 +32,7 @@ class Taken(NamedTuple):
     clip_keys: tuple[str, ...] | None
     durations_s: tuple[float | None, ...]
     error: str | None
+    recording: str | None = None
 
     @property
     def duration_s(self) -> float | None:
@@ -80,10 +83,10 @@ def take(
     whole = plan.taken(hashes, samples_wanted, whole_windows=handle.planned)
     positions = min(whole, plan.taken(hashes, limit, whole_windows=handle.planned), key=len)
     chosen = [samples[i] for i in positions]
-    facts = iter(index.facts_of([clip for sample in chosen for clip in sample.clips]))
+    facts = iter(index.facts_of([clip for sample in chosen for clip in _clips(sample)]))
     taken = []
     for position, sample in zip(positions, chosen, strict=True):
-        own = [next(facts) for _ in sample.clips]
+        own = [next(facts) for _ in _clips(sample)]
         taken.append(_identified(sample, plan.window_of(hashes[position], bits), own, handle))
     absent = sum(one.clip_keys is None for one in taken)
     partly = absent and not handle.listens and absent < len(taken)
@@ -92,7 +95,13 @@ def take(
     return Slice(dataset, len(whole), taken, _few_valued(chosen) if dataset.groups is None else dataset.groups, notes)
 
 
-def _identified(sample: Sample, window: int, facts: Sequence[ClipFacts | Exception], handle: Handle) -> Taken:
+def _clips(sample: Sample) -> tuple[Clip, ...]:
+    """What a sample plays, and behind it the recording that it was made of."""
+    return sample.clips if sample.recording is None else (*sample.clips, sample.recording)
+
+
+def _identified(sample: Sample, window: int, found_of: Sequence[ClipFacts | Exception], handle: Handle) -> Taken:
+    facts = found_of[: len(sample.clips)]
     wrong = [message(fact) for fact in facts if isinstance(fact, Exception)]
     if wrong:
         return Taken(sample, window, None, (None,) * len(facts), wrong[0] if handle.listens else None)
@@ -102,7 +111,11 @@ def _identified(sample: Sample, window: int, facts: Sequence[ClipFacts | Excepti
         error = f"{handle.spec} takes {least}{limits.max_clips} clip(s) at once, and the sample has {len(facts)}"
     found = [fact for fact in facts if isinstance(fact, ClipFacts)]
     keys = tuple(clip.key_from(fact.digest) for clip, fact in zip(sample.clips, found, strict=True))
-    return Taken(sample, window, keys, tuple(fact.duration_s for fact in found), error)
+    unchanged = next(iter(found_of[len(facts) :]), None)
+    recording = keys[0] if keys else None
+    if sample.recording is not None and isinstance(unchanged, ClipFacts):
+        recording = sample.recording.key_from(unchanged.digest)
+    return Taken(sample, window, keys, tuple(fact.duration_s for fact in found), error, recording)
 
 
 def _few_valued(samples: Sequence[Sample]) -> tuple[str, ...]:
@@ -116,10 +129,10 @@ def _few_valued(samples: Sequence[Sample]) -> tuple[str, ...]:
 
 
 def clusters(slice_: Slice) -> list[str] | None:
-    """Each sample's statistical cluster: the data set's own field, else the clip where clips repeat; else None."""
+    """Each sample's statistical cluster: the data set's own field, else the recording where one repeats; else None."""
     name = slice_.dataset.cluster
     if name is not None:
         found = [str(one.sample.metadata.get(name, one.sample.id)) for one in slice_.taken]
     else:
-        found = [one.clip_keys[0] if one.clip_keys else one.sample.id for one in slice_.taken]
+        found = [one.recording or one.sample.id for one in slice_.taken]
     return found if len(set(found)) < len(found) else None

@@ -10,6 +10,8 @@ from pytest_audiobench.identity import digest
 from pytest_audiobench.metrics.metric import Statistics
 from pytest_audiobench.metrics.registry import is_known, metric_kind
 from pytest_audiobench.protocols.failures import FAILURES
+from pytest_audiobench.runs.curve_records import ConditionsRecord, CurveRecord
+from pytest_audiobench.runs.curves import Asked, Identity, figures, unconditioned
 from pytest_audiobench.runs.record import MetricRecord, ReadingRecord
 from pytest_audiobench.runs.scoring import SHARES, WITHOUT, recorded
 
@@ -22,7 +24,8 @@ Json = Mapping[str, Any]
 class SuiteRecord:
     """A suite as one model did it. ``n`` counts samples, each once; ``evals`` the items pooled.
 
-    ``metrics`` are over all samples and by each group field; ``hashes`` are over the items' sorted hashes.
+    ``metrics`` are over all samples and by each group field; ``hashes`` are over the items' sorted hashes. ``curves``
+    and ``conditions`` say what its conditions do (``runs/curves.py``); both are empty where it has fewer than two.
     """
 
     name: str
@@ -33,6 +36,8 @@ class SuiteRecord:
     readings: list[ReadingRecord]
     metrics: list[MetricRecord]
     hashes: dict[str, str | None] = field(default_factory=dict)
+    curves: list[CurveRecord] = field(default_factory=list)
+    conditions: list[ConditionsRecord] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -41,13 +46,16 @@ class SuiteRecord:
 class Row(NamedTuple):
     """A scored sample in one epoch, stripped to what pooling needs.
 
-    ``statistics`` is None when its asking failed or the protocol leaves the answer out.
+    ``statistics`` is None when its asking failed or the protocol leaves the answer out. ``identity`` tells which sample
+    it is, where its item has a condition and the same sample is asked under others; ``item`` is the item's place.
     """
 
     statistics: Statistics | None
     status: Statistics
     cluster: Hashable
     groups: Json
+    item: int
+    identity: Identity | None
 
 
 class Pool:
@@ -58,6 +66,7 @@ class Pool:
         self.items: list[Json] = []
         self._rows: dict[tuple[str, str], list[Row]] = {}
         self._kept: dict[Hashable, Json] = {}
+        self._identities: dict[Identity, Identity] = {}
 
     def add(self, item: Json, scored: Iterable[Json]) -> None:
         """Add an item's record and its rows of scored_predictions.jsonl."""
@@ -65,21 +74,30 @@ class Pool:
         rows = {r["name"]: self._rows.setdefault((r["name"], r["signature"]), []) for r in item["readings"]}
         for line in scored:
             if line["reading"] in rows:
-                rows[line["reading"]].append(self._row(line))
+                rows[line["reading"]].append(self._row(line, item.get("condition")))
 
-    def _row(self, line: Json) -> Row:
+    def _row(self, line: Json, condition: Json | None) -> Row:
         failed = line["status"] == "error"
         skipped = not failed and line["scores"] is None
         shares = dict.fromkeys(("errors" if failed else line["status"], *line["failures"]), 1.0)
         status = self._keep({**shares, "skipped": float(skipped)})
         statistics = None if failed or skipped else self._keep(line["scores"])
-        return Row(statistics, status, _cluster(line), self._keep(line["groups"]))
+        identity = None if condition is None else (line["sample_id"], line["epoch"])
+        return Row(
+            statistics,
+            status,
+            _cluster(line, condition),
+            self._keep(line["groups"]),
+            len(self.items) - 1,
+            identity and self._identities.setdefault(identity, identity),
+        )
 
     def _keep(self, small: Json) -> Json:
         return self._kept.setdefault(tuple(small.items()), small)
 
     def record(self) -> SuiteRecord:
         """The pooled record."""
+        found = figures(self.items, {reading: _asked(rows) for reading, rows in self._rows.items()})
         return SuiteRecord(
             name=self.name,
             model=self.model,
@@ -89,6 +107,8 @@ class Pool:
             readings=[ReadingRecord(*reading, self._coverage(*reading)) for reading in self._rows],
             metrics=[metric for reading in self._rows for metric in self._metrics(*reading)],
             hashes=pooled_hashes(self.items),
+            curves=found.curves,
+            conditions=found.conditions,
         )
 
     def _coverage(self, name: str, signature: str) -> dict[str, int]:
@@ -127,11 +147,22 @@ def pooled_hashes(items: Sequence[Json]) -> dict[str, str | None]:
     return {kind: digest(own) if own and own[0] else None for kind, own in found.items()}
 
 
-def _cluster(line: Json) -> Hashable:
+def _asked(rows: Sequence[Row]) -> dict[int, list[Asked]]:
+    """The rows of items with a condition, by the item."""
+    found: dict[int, list[Asked]] = {}
+    for row in rows:
+        if row.identity is not None:
+            found.setdefault(row.item, []).append(Asked(row.identity, row.statistics, row.cluster))
+    return found
+
+
+def _cluster(line: Json, condition: Json | None) -> Hashable:
     # A cluster that the data set names holds across the suite: one clip asked in two evals is one clip.
-    # An id of a sample is unique in its own data set only.
-    own = line["cluster"]
-    return (line["dataset"], line["sample_id"]) if own is None or own == line["sample_id"] else own
+    # An id of a sample is unique in its own data set only, which is the same one under every condition.
+    own: Hashable = line["cluster"]
+    if own is None or own == line["sample_id"]:
+        return unconditioned(line["dataset"], condition), line["sample_id"]
+    return own
 
 
 def _grouped(rows: Sequence[Row]) -> Iterator[tuple[dict[str, str], list[Row]]]:

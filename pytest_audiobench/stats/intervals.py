@@ -67,7 +67,7 @@ def exact(successes: int, trials: int, confidence: float = CONFIDENCE) -> Interv
     tail, failures = 0.5 - confidence / 2.0, trials - successes
     lower = beta_quantile(tail, float(successes), failures + 1.0) if successes else 0.0
     upper = beta_quantile(1.0 - tail, successes + 1.0, float(failures)) if failures else 1.0
-    return Interval(lower, upper, f"Clopper-Pearson {_percent(confidence)}")
+    return Interval(lower, upper, f"Clopper-Pearson {percent(confidence)}")
 
 
 def mean(
@@ -133,9 +133,9 @@ def linearised(
         centre, slopes = value(units.sum(axis=0) + size * end)
         moves, own = units @ slopes, size * float(end @ slopes)
         spread = (float(moves @ moves) + own * own) * (count + 1) / (count + 2)
-        bounds.append(_beta(centre, spread, probability))
+        bounds.append(beta_bound(centre, spread, probability))
     what = "samples" if codes is None else "clusters"
-    return Interval(bounds[0], bounds[1], f"beta {_percent(confidence)}, {count} {what}")
+    return Interval(bounds[0], bounds[1], f"beta {percent(confidence)}, {count} {what}")
 
 
 class _Range(NamedTuple):
@@ -165,10 +165,10 @@ def _weighed(tops: Floats, wholes: Floats, clusters: Clusters, within: _Range, c
         ends = _added(scores, wholes, within.least), _added(scores, wholes, within.most)
         width = within.most - within.least
         bounds = [
-            within.least + width * _beta((centre - within.least) / width, spread / width**2, probability)
+            within.least + width * beta_bound((centre - within.least) / width, spread / width**2, probability)
             for (centre, spread), probability in zip(ends, (tail, 1.0 - tail), strict=True)
         ]
-        return Interval(bounds[0], bounds[1], f"beta {_percent(confidence)}, {count} {what}")
+        return Interval(bounds[0], bounds[1], f"beta {percent(confidence)}, {count} {what}")
     fewest = FEWEST_OF_OPEN if within.likely is None else FEWEST_OF_RATES
     if count < fewest:
         return none(f"{count} {what}, {fewest} needed")
@@ -178,9 +178,9 @@ def _weighed(tops: Floats, wholes: Floats, clusters: Clusters, within: _Range, c
         return none("all samples have the same score")
     lower, upper = _added(scores, wholes, within.least), _added(scores, wholes, worst)
     return Interval(
-        _gamma(*lower, tail),
-        _gamma(*upper, 1.0 - tail),
-        f"gamma {_percent(confidence)}, {count} {what}, none unseen beyond {worst:.3g}",
+        gamma_bound(*lower, tail),
+        gamma_bound(*upper, 1.0 - tail),
+        f"gamma {percent(confidence)}, {count} {what}, none unseen beyond {worst:.3g}",
     )
 
 
@@ -196,7 +196,8 @@ def _added(tops: Floats, wholes: Floats, rate: float) -> tuple[float, float]:
     return centre, (float(residuals @ residuals) + own * own) / whole**2 * count / (count + 1)
 
 
-def _beta(centre: float, variance: float, probability: float) -> float:
+def beta_bound(centre: float, variance: float, probability: float) -> float:
+    """The quantile of the beta distribution of this mean and variance."""
     if variance <= 0.0 or not 0.0 < centre < 1.0:
         return min(max(centre, 0.0), 1.0)
     # Weights on clusters of very different sizes can vary more than any beta distribution about that mean.
@@ -204,7 +205,8 @@ def _beta(centre: float, variance: float, probability: float) -> float:
     return beta_quantile(probability, centre * trials, (1.0 - centre) * trials)
 
 
-def _gamma(centre: float, variance: float, probability: float) -> float:
+def gamma_bound(centre: float, variance: float, probability: float) -> float:
+    """The quantile of the gamma distribution of this mean and variance."""
     if variance <= 0.0 or centre <= 0.0:
         return max(centre, 0.0)
     return gamma_quantile(probability, max(centre * centre / variance, 0.05)) * variance / centre
@@ -247,5 +249,6 @@ def _unfit(scores: Floats, count: int, clustered: bool) -> str | None:
     return "1 cluster, 2 needed" if clustered and count < 2 else None
 
 
-def _percent(confidence: float) -> str:
+def percent(confidence: float) -> str:
+    """``95 %``."""
     return f"{100.0 * confidence:g} %"

@@ -1,0 +1,103 @@
+"""Curves and other conditions as tables for a terminal and as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from pytest_audiobench.report import conditions, view
+from pytest_audiobench.report.conditions import Curve, Line, Row, Summary
+from pytest_audiobench.report.escapes import escaped
+from pytest_audiobench.report.figures import printable
+from pytest_audiobench.report.tabular import bar
+
+_BAR = 12
+"""Columns of the bar that draws a percentage, in signs that every terminal has."""
+
+Json = Mapping[str, Any]
+
+
+def lines(record: Json, width: int) -> Iterator[tuple[str, bool]]:
+    """A table for each family's curve of a leading metric, one for the conditions on no curve, and the mean over all.
+
+    With each line whether it is a head.
+    """
+    several = len(view.aliases(record)) > 1
+    for one in _leading(record):
+        yield "", False
+        dropped = f"; {conditions.against(one.rows)}" + " in points" * (one.unit == "%") if one.rows else ""
+        yield printable(conditions.title(one, several) + dropped), True
+        if one.rows:
+            yield from ((text, False) for text in _table(one, width))
+        yield from ((f"  {_told(line)}", False) for line in one.lines)
+
+
+def markdown(record: Json) -> Iterator[tuple[str, list[str]]]:
+    """The same as Markdown: a title and the lines of each table; what came from outside is escaped."""
+    several = len(view.aliases(record)) > 1
+    for one in _leading(record):
+        head = (
+            _first(one),
+            "Value",
+            "Interval",
+            "n",
+            "Answered",
+            escaped(conditions.against(one.rows)),
+            "Interval",
+            "p (Holm)",
+        )
+        rows = [bar(head), bar((":--", *("--:",) * (len(head) - 1)))] if one.rows else []
+        for row in _shown(one):
+            cells = (row.label, row.value, row.interval, str(row.n), row.answered, row.drop, row.drop_interval, row.p)
+            rows.append(bar(map(escaped, cells)))
+        told = [f"- {escaped(_told(line))}" for line in one.lines]
+        yield conditions.title(one, several), [*rows, "", *told] if rows else told
+
+
+def _leading(record: Json) -> Iterator[Curve | Summary]:
+    """By suite, model and data set: the curves, then what is said of all conditions."""
+    summaries = [one for one in conditions.summaries(record) if one.leading]
+    curves = [one for one in conditions.curves(record) if one.leading]
+    for summary in summaries:
+        own = (summary.suite, summary.model, summary.dataset)
+        yield from (curve for curve in curves if (curve.suite, curve.model, curve.dataset) == own)
+        yield summary
+
+
+def _first(one: Curve | Summary) -> str:
+    return escaped(one.dose_unit or "dose") if isinstance(one, Curve) else "Condition"
+
+
+def _shown(one: Curve | Summary) -> Sequence[Row]:
+    """A curve's rows, below the clean one, which they are held against."""
+    return (one.clean, *one.rows) if isinstance(one, Curve) and one.clean is not None else one.rows
+
+
+def _told(line: Line) -> str:
+    interval = f" [{line.interval}]" if line.interval else f", {line.method}"
+    return f"{line.name}: {line.value}{interval}"
+
+
+def _table(one: Curve | Summary, width: int) -> list[str]:
+    first = (one.dose_unit or "dose") if isinstance(one, Curve) else "condition"
+    drawn = one.unit == "%" and any(row.at is not None for row in one.rows)
+    head = (first, one.metric, "answered", "", "drop", "interval", "p")
+    rows = [head, *(_cells(row, drawn) for row in _shown(one))]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    # Two spaces stand before each cell.
+    if 2 * len(widths) + sum(widths) > width:
+        widths[3] = 0
+    return [_line(tuple(map(printable, row)), widths) for row in rows]
+
+
+def _cells(row: Row, drawn: bool) -> tuple[str, ...]:
+    share = min(max(row.at or 0.0, 0.0), 100.0) / 100.0
+    filled = round(share * _BAR)
+    drawing = f"|{'#' * filled}{' ' * (_BAR - filled)}|" if drawn and row.at is not None else ""
+    points = row.drop.removesuffix(" points")
+    return row.label, row.value, row.answered, drawing, points, row.drop_interval, row.p
+
+
+def _line(row: Sequence[str], widths: Sequence[int]) -> str:
+    cells = [text.rjust(room) for text, room in zip(row[1:], widths[1:], strict=True) if room]
+    return "  ".join(["  " + row[0].ljust(widths[0]), *cells]).rstrip()

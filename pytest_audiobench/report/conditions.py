@@ -1,0 +1,228 @@
+"""What a reader should see of a run's conditions, drawn once from its record: for terminal, summary and page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from pytest_audiobench.metrics.units import FRACTIONS, POINTS
+from pytest_audiobench.report.figures import difference_text, drawn, interval_text, unit_text, value_text
+
+Json: TypeAlias = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One condition as texts, and where it is drawn; ``label`` is its dose on a curve, else its name.
+
+    ``drop`` says how much worse it is than ``against``; both are empty where it is held against nothing.
+    """
+
+    label: str
+    condition: str
+    dose: float | None
+    value: str
+    interval: str
+    n: int
+    answered: str
+    drop: str
+    drop_interval: str
+    p: str
+    against: str
+    method: str
+    drop_method: str
+    at: float | None
+    low: float | None
+    high: float | None
+    answered_at: float | None
+
+
+@dataclass(frozen=True)
+class Line:
+    """A figure over conditions: what it is, its value, its interval, and how it came about."""
+
+    name: str
+    value: str
+    interval: str
+    method: str
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A metric over the doses of a family; ``leading`` where it is the first metric of the headline reading."""
+
+    suite: str
+    model: str
+    dataset: str
+    family: str
+    metric: str
+    reading: str
+    unit: str
+    dose_unit: str
+    harder: str
+    direction: str
+    leading: bool
+    rows: tuple[Row, ...]
+    clean: Row | None
+    lines: tuple[Line, ...]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A metric over all conditions of a data set: those on no curve, and the mean of all."""
+
+    suite: str
+    model: str
+    dataset: str
+    metric: str
+    reading: str
+    unit: str
+    direction: str
+    leading: bool
+    rows: tuple[Row, ...]
+    lines: tuple[Line, ...]
+
+
+def curves(record: Json) -> list[Curve]:
+    """All curves of a run, each suite's leading metric first."""
+    found = [_curve(suite, curve) for suite in record["suites"] for curve in suite.get("curves", ())]
+    return sorted(found, key=lambda one: not one.leading)
+
+
+def summaries(record: Json) -> list[Summary]:
+    """What is said of all conditions of each data set, each suite's leading metric first."""
+    found = [_summary(suite, one) for suite in record["suites"] for one in suite.get("conditions", ())]
+    return sorted(found, key=lambda one: not one.leading)
+
+
+def title(one: Curve | Summary, several: bool) -> str:
+    """``asr_robust, digits: wer under white``; the model is named where there are ``several``."""
+    owner = one.suite if one.dataset == one.suite else f"{one.suite}, {one.dataset}"
+    under = f"under {one.family}" if isinstance(one, Curve) else "by condition" if one.rows else "over its conditions"
+    return f"{owner}{f', {one.model}' if several else ''}: {one.metric} {under}"
+
+
+def _curve(suite: Json, curve: Json) -> Curve:
+    summary = _beside(suite, curve)
+    held = _differences(summary)
+    return Curve(
+        suite=suite["name"],
+        model=suite["model"],
+        dataset=curve["dataset"],
+        family=curve["family"],
+        metric=curve["metric"],
+        reading=curve["reading"],
+        unit=unit_text(curve["unit"]),
+        dose_unit=curve["dose_unit"],
+        harder=curve["harder"],
+        direction=curve["direction"],
+        leading=_leads(suite, curve),
+        rows=tuple(_row(f"{one['dose']:g}", one, curve["unit"], held) for one in curve["points"]),
+        clean=None
+        if curve["clean"] is None
+        else _row(curve["clean"]["condition"], curve["clean"], curve["unit"], held),
+        lines=tuple(_curve_lines(curve)),
+    )
+
+
+def _summary(suite: Json, one: Json) -> Summary:
+    own = [curve for curve in suite.get("curves", ()) if _about(curve) == _about(one)]
+    on_curves = {
+        point["condition"]
+        for curve in own
+        for point in (*curve["points"], *([curve["clean"]] if curve["clean"] else []))
+    }
+    held = _differences(one)
+    alone = [point for point in one["points"] if point["condition"] not in on_curves]
+    count = len(one["weights"])
+    is_plain = len(set(one["weights"].values())) == 1
+    name = f"mean of all {count} conditions, {f'each weighing 1/{count}' if is_plain else 'by the weights in run.json'}"
+    return Summary(
+        suite=suite["name"],
+        model=suite["model"],
+        dataset=one["dataset"],
+        metric=one["metric"],
+        reading=one["reading"],
+        unit=unit_text(one["unit"]),
+        direction=one["direction"],
+        leading=_leads(suite, one),
+        rows=tuple(_row(point["condition"], point, one["unit"], held) for point in alone),
+        lines=(_line(name, one["mean"], one["unit"]),),
+    )
+
+
+def _leads(suite: Json, one: Json) -> bool:
+    """Whether this is the first metric of the first reading over its data set's conditions."""
+    first = next(own for own in suite["conditions"] if own["dataset"] == one["dataset"])
+    return _about(first) == _about(one)
+
+
+def _about(one: Json) -> tuple[str, ...]:
+    return one["dataset"], one["metric"], one["reading"], one["signature"]
+
+
+def _beside(suite: Json, curve: Json) -> Json:
+    names = {point["condition"] for point in curve["points"]}
+    return next(
+        one
+        for one in suite["conditions"]
+        if _about(one) == _about(curve) and names <= {point["condition"] for point in one["points"]}
+    )
+
+
+def _differences(summary: Json) -> dict[str, Json]:
+    return {one["condition"]: one for one in summary["differences"]}
+
+
+def _row(label: str, point: Json, unit: str, differences: Mapping[str, Json]) -> Row:
+    held = differences.get(point["condition"])
+    return Row(
+        label=label,
+        condition=point["condition"],
+        dose=point["dose"],
+        value=value_text(point["value"], unit),
+        interval=interval_text({**point, "unit": unit}),
+        n=point["n"],
+        answered="–" if point["answered"] is None else f"{100 * point['answered']:.1f} %",
+        drop="" if held is None else difference_text(held["drop"], unit),
+        drop_interval="" if held is None else _between(held, unit),
+        p="" if held is None else _p_text(held["p_holm"]),
+        against="" if held is None else held["reference"],
+        method=point["method"],
+        drop_method="" if held is None else held["method"],
+        at=drawn(point["value"], unit),
+        low=drawn(point["lower"], unit),
+        high=drawn(point["upper"], unit),
+        answered_at=None if point["answered"] is None else 100 * point["answered"],
+    )
+
+
+def _curve_lines(curve: Json) -> Iterator[Line]:
+    slope, unit = curve["slope"], curve["unit"]
+    step = f"{slope['per']:g} {curve['dose_unit']}".rstrip()
+    value = "–" if slope["value"] is None else f"{difference_text(slope['value'], unit)} per {step}"
+    yield Line("slope", value, _between(slope, unit), slope["method"])
+    doses = [point["dose"] for point in curve["points"]]
+    over = f"area (mean from {doses[0]:g} to {doses[-1]:g} {curve['dose_unit']}".rstrip() + ")"
+    yield _line(over, curve["area"], unit)
+
+
+def _line(name: str, figure: Json, unit: str) -> Line:
+    return Line(name, value_text(figure["value"], unit), interval_text({**figure, "unit": unit}), figure["method"])
+
+
+def _between(figure: Json, unit: str) -> str:
+    return interval_text({**figure, "unit": POINTS if unit in FRACTIONS else unit})
+
+
+def _p_text(p: float | None) -> str:
+    if p is None:
+        return "–"
+    return "<0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def against(rows: Sequence[Row]) -> str:
+    """What the rows are held against: ``drop from clean``, or only ``drop`` where that is no one condition."""
+    found = {row.against for row in rows if row.against}
+    return f"drop from {found.pop()}" if len(found) == 1 else "drop"

@@ -1,0 +1,163 @@
+  // What conditions do: for each family a plot over its doses with how much was answered beneath it, then the numbers.
+  const { curves: CURVES, summaries: SUMMARIES, more: MORE_CURVES } = data.conditions;
+  const CURVE_SIZES = { left: 46, right: 16, score: 250, answered: 92 };
+
+  // Things of one suite, data set and metric belong together, whichever model did them.
+  function together(things, names) {
+    const found = new Map();
+    for (const one of things) {
+      const key = JSON.stringify(names.map((name) => one[name]));
+      found.set(key, [...(found.get(key) || []), one]);
+    }
+    return [...found.values()];
+  }
+
+  const ofCurve = (own) => together(own, ["suite", "dataset", "family", "metric", "reading", "unit", "dose_unit"]);
+  const ofSummary = (own) => together(own, ["suite", "dataset", "metric", "reading", "unit"]);
+  const heldTo = (rows) => {
+    const names = new Set(rows.map((row) => row.against).filter(Boolean));
+    return names.size === 1 ? `Drop from ${visible([...names][0])}` : "Drop";
+  };
+
+  // Each run of points that have intervals is one band; the drawing's own scales say where it lies.
+  function bands(drawing, lines) {
+    const [x, y] = ["x", "y"].map((name) => drawing.scale(name).apply);
+    const first = drawing.querySelector("g");
+    for (const { marks, color } of lines) {
+      const known = marks.filter((mark) => mark.low !== null && mark.high !== null);
+      if (known.length < 2) continue;
+      const at = (mark, edge) => `${x(mark.x).toFixed(2)},${y(mark[edge]).toFixed(2)}`;
+      const outline = [...known.map((mark) => at(mark, "high")), ...known.map((mark) => at(mark, "low")).reverse()];
+      drawing.insertBefore(svg("path", { d: `M${outline.join("L")}Z`, fill: color, "fill-opacity": 0.14, class: "band" }), first);
+    }
+  }
+
+  // `lines` are {marks: [{x, at, low, high, about}], clean, color, symbol}, one for each model.
+  function dosePlot({ lines, doses, harder, height, label, unit, from, to, name, bare }, width) {
+    const { left, right } = CURVE_SIZES;
+    const ends = harder === "lower" ? [Math.max(...doses), Math.min(...doses)] : [Math.min(...doses), Math.max(...doses)];
+    const segments = lines.flatMap(({ marks, color }) => marks.slice(1).map((mark, number) => ({ before: marks[number], mark, color })));
+    const marks = lines.flatMap((line) => line.marks.map((mark) => ({ ...mark, color: line.color, symbol: line.symbol })));
+    const cleans = lines.filter((line) => typeof line.clean === "number");
+    const room = (width - left - right) / 34;
+    const drawing = Plot.plot({
+      width, height, marginLeft: left, marginRight: right, marginTop: 22, marginBottom: bare ? 8 : 40, inset: 8,
+      ariaLabel: name,
+      x: { type: "linear", domain: ends, axis: null },
+      y: { domain: [from, to], nice: !bare },
+      color: { type: "identity" },
+      symbol: { type: "identity" },
+      marks: [
+        Plot.axisY({ ticks: bare ? [0, 50, 100] : 5, tickSize: left + right - width, tickPadding: 6 + width - left - right, label: null, stroke: "var(--line)", fill: "var(--soft)", fontSize: 11 }),
+        bare ? null : Plot.axisX({ anchor: "bottom", ticks: doses.length <= room ? doses : Math.max(3, Math.floor(room / 2)), tickSize: 0, label, labelAnchor: "center", labelArrow: "none", labelOffset: 36, color: "var(--soft)", fontSize: 11 }),
+        Plot.text([unit], { frameAnchor: "top-left", dx: -left + 4, dy: -20, text: (text) => text, fill: "var(--soft)", fontSize: 11, textAnchor: "start" }),
+        Plot.link(cleans, { x1: () => ends[0], x2: () => ends[1], y1: "clean", y2: "clean", stroke: "color", strokeWidth: 1.5, strokeDasharray: "5 4", strokeOpacity: 0.8 }),
+        cleans.length ? Plot.text(cleans.slice(0, 1), { x: () => ends[1], y: "clean", text: () => "clean", dy: -8, textAnchor: "end", fill: "var(--soft)", fontSize: 11, stroke: "var(--ground)", strokeWidth: 4 }) : null,
+        Plot.link(segments, { x1: (one) => one.before.x, x2: (one) => one.mark.x, y1: (one) => one.before.at, y2: (one) => one.mark.at, stroke: "color", strokeWidth: 2 }),
+        Plot.dot(marks, { x: "x", y: "at", r: 4.5, symbol: "symbol", stroke: "color", strokeWidth: 1.5, fill: (mark) => (mark.low === null ? "var(--ground)" : mark.color), title: "about" }),
+      ],
+    });
+    bands(drawing, lines);
+    drawing.setAttribute("role", "img");
+    for (const part of drawing.querySelectorAll("[aria-label]")) if (part !== drawing) part.removeAttribute("aria-label");
+    return drawing;
+  }
+
+  function doseLines(own, value) {
+    return own.map((curve) => ({
+      ...look(models.indexOf(curve.model)),
+      ...value(curve),
+      marks: curve.rows.map((row) => ({ x: row.dose, ...value(curve, row), about: `${models.length > 1 ? `${visible(curve.model)}: ` : ""}${row.label} ${visible(curve.dose_unit)}: ${visible(row.value)}, ${row.interval || "no interval"}, n ${count(row.n)}, answered ${row.answered}` }))
+        .filter((mark) => mark.at !== null),
+    }));
+  }
+
+  function curvePictures(own, width) {
+    const [{ metric, family, unit, dose_unit: doseUnit, harder }] = own;
+    const doses = [...new Set(own.flatMap((curve) => curve.rows.map((row) => row.dose)))].sort((one, other) => one - other);
+    const known = own.flatMap((curve) => [...curve.rows, ...(curve.clean ? [curve.clean] : [])].flatMap((row) => [row.at, row.low, row.high])).filter((value) => value !== null);
+    let [from, to] = known.length ? [Math.min(...known), Math.max(...known)] : [0, 1];
+    if (unit === "%") from = Math.min(from, 0);
+    if (from === to) to = from + 1;
+    const shared = { doses, harder };
+    const axis = [visible(doseUnit) || "dose", harder ? " (harder to the right)" : ""].join("");
+    const score = dosePlot({ ...shared, lines: doseLines(own, (curve, row) => (row ? { at: row.at, low: row.low, high: row.high } : { clean: curve.clean && curve.clean.at })),
+      height: CURVE_SIZES.score, label: axis, unit: unit ? `${visible(metric)}, ${visible(unit)}` : visible(metric), from, to,
+      name: `${visible(metric)} by ${visible(family)}; the table below holds the numbers` }, width);
+    const answered = dosePlot({ ...shared, lines: doseLines(own, (curve, row) => (row ? { at: row.answered_at, low: 0, high: null } : {})),
+      height: CURVE_SIZES.answered, unit: "answered, %", from: 0, to: 100, bare: true,
+      name: `The share that was answered by ${visible(family)}; the table below holds the numbers` }, width);
+    return [score, answered];
+  }
+
+  function conditionRows(one, rows, label) {
+    return rows.map((row) => el("tr", {},
+      el("th", { scope: "row" }, visible(label(row))),
+      el("td", { class: "number value" }, visible(row.value)),
+      row.interval ? el("td", { class: "number", title: visible(row.method) }, row.interval) : el("td", { class: "small soft reason" }, visible(row.method.replace(/^no interval: /, ""))),
+      el("td", { class: "number" }, count(row.n)),
+      el("td", { class: "number" }, row.answered),
+      el("td", { class: "number", title: visible(row.drop_method) }, visible(row.drop)),
+      el("td", { class: "number" }, row.drop_interval),
+      el("td", { class: "number" }, row.p)));
+  }
+
+  function conditionTable(one, rows, first, label) {
+    const heads = [[first], [visible(one.metric), true], ["Interval", true], ["n", true], ["Answered", true], [heldTo(rows), true], ["Interval", true], ["p (Holm)", true]];
+    return table(heads, conditionRows(one, rows, label), true);
+  }
+
+  // The figures over all doses: a line each, with how it came about, or why there is none.
+  function overDoses(one) {
+    return facts(one.lines.map((line) => [line.name, el("div", {}, el("strong", {}, visible(line.value)), line.interval ? ` [${line.interval}]` : "",
+      el("div", { class: "small soft" }, visible(line.method)))]));
+  }
+
+  const byModel = (own, make) => own.map((one) => [models.length > 1 ? el("h3", {}, visible(one.model)) : null, make(one)]);
+
+  function conditionOwner({ suite, dataset, reading }) {
+    const where = dataset && dataset !== suite ? `${visible(suite)}, ${visible(dataset)}` : visible(suite);
+    return el("span", { class: "soft" }, ` · ${where}`, protocols.size > 1 ? ` by ${visible(reading)}` : "");
+  }
+
+  function curveBox(own) {
+    const [first] = own;
+    const box = el("div", { class: "canvas" });
+    let drawn = 0;
+    new ResizeObserver(() => {
+      const width = Math.min(Math.floor(box.clientWidth), 760);
+      if (!width || width === drawn) return;
+      drawn = width;
+      box.replaceChildren(...curvePictures(own, width));
+    }).observe(box);
+    const legend = own.length > 1 ? el("ul", { class: "legend" }, own.map((one) => el("li", {}, sign(look(models.indexOf(one.model))), " ", visible(one.model)))) : null;
+    const numbers = el("details", { class: "inner" }, el("summary", {}, "The numbers as a table"));
+    whenOpen(numbers, () => [byModel(own, (one) => conditionTable(one, one.clean ? [one.clean, ...one.rows] : one.rows, visible(one.dose_unit) || "Dose", (row) => row.label))]);
+    return el("div", { class: "curve" },
+      el("figure", { class: "plot" }, el("figcaption", {}, el("strong", {}, `${visible(first.metric)} under ${visible(first.family)}`), conditionOwner(first)), legend, box),
+      el("div", { class: "over" }, byModel(own, overDoses)), numbers);
+  }
+
+  function summaryBox(own) {
+    const [first] = own;
+    return el("div", {}, el("h3", {}, `${visible(first.metric)} over all conditions`, conditionOwner(first)),
+      byModel(own, (one) => [one.rows.length ? conditionTable(one, one.rows, "Condition", (row) => row.condition) : null, el("div", { class: "over" }, overDoses(one))]));
+  }
+
+  function drawConditions() {
+    if (!SUMMARIES.length) return;
+    byId("conditions").hidden = false;
+    byId("conditions").append(el("p", { class: "soft" }, "The same samples under every condition, so differences are of pairs. Bands are intervals; a hollow sign has none. ",
+      "The dashed line is the clean condition. What was answered stands beneath each score: a refusal is no robustness."));
+    const boxes = (isLeading) => [
+      ofCurve(CURVES.filter((one) => one.leading === isLeading)).map(curveBox),
+      ofSummary(SUMMARIES.filter((one) => one.leading === isLeading)).map(summaryBox)];
+    byId("conditions").append(...boxes(true).flat());
+    const others = [...new Set(SUMMARIES.filter((one) => !one.leading).map((one) => one.metric))];
+    if (others.length) {
+      const rest = el("details", {}, el("summary", {}, "Other metrics: ", visible(others.join(", "))));
+      whenOpen(rest, () => boxes(false));
+      byId("conditions").append(rest);
+    }
+    if (MORE_CURVES) byId("conditions").append(el("p", { class: "small soft" }, `${count(MORE_CURVES)} more curves are in run.json.`));
+  }
