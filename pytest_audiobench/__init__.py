@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from pytest_audiobench.datasets.manifest import manifest as manifest
     from pytest_audiobench.datasets.mmar import mmar as mmar
     from pytest_audiobench.datasets.mmau import mmau as mmau
+    from pytest_audiobench.datasets.non_speech import non_speech as non_speech
+    from pytest_audiobench.datasets.non_speech import non_speech_recordings as non_speech_recordings
+    from pytest_audiobench.datasets.packs.finding import labelled as labelled
+    from pytest_audiobench.datasets.packs.sound_id import sound_id as sound_id
     from pytest_audiobench.datasets.sakura import sakura as sakura
     from pytest_audiobench.datasets.sample import Sample as Sample
     from pytest_audiobench.protocols.bioacoustic import bioacoustic as bioacoustic
@@ -38,6 +42,8 @@ if TYPE_CHECKING:
     from pytest_audiobench.protocols.multiple_choice import multiple_choice as multiple_choice
     from pytest_audiobench.protocols.overlapped_speech import overlapped_speech as overlapped_speech
     from pytest_audiobench.protocols.phonemes import phonemes as phonemes
+    from pytest_audiobench.protocols.presence import presence as presence
+    from pytest_audiobench.protocols.prompt_sets import prompt_set as prompt_set
     from pytest_audiobench.protocols.slot_filling import slot_filling as slot_filling
     from pytest_audiobench.protocols.spoken_questions import spoken_questions as spoken_questions
     from pytest_audiobench.protocols.story import story as story
@@ -48,6 +54,7 @@ if TYPE_CHECKING:
     from pytest_audiobench.protocols.verification import verification as verification
     from pytest_audiobench.report.load import load as load
     from pytest_audiobench.studies.determinism import determinism as determinism
+    from pytest_audiobench.studies.findings import findings as findings
     from pytest_audiobench.studies.listening import listening as listening
 
 _HOMES = {
@@ -66,10 +73,12 @@ _HOMES = {
     "conditions": "datasets.degradations",
     "determinism": "studies.determinism",
     "embedded": "protocols.embedded",
+    "findings": "studies.findings",
     "fleurs": "datasets.fleurs",
     "gigaspeech": "datasets.gigaspeech",
     "judged": "protocols.judged",
     "keyphrases": "protocols.keyphrases",
+    "labelled": "datasets.packs.finding",
     "ladder": "datasets.degradations",
     "librispeech": "datasets.librispeech",
     "listening": "studies.listening",
@@ -78,10 +87,15 @@ _HOMES = {
     "mmar": "datasets.mmar",
     "mmau": "datasets.mmau",
     "multiple_choice": "protocols.multiple_choice",
+    "non_speech": "datasets.non_speech",
+    "non_speech_recordings": "datasets.non_speech",
     "overlapped_speech": "protocols.overlapped_speech",
     "phonemes": "protocols.phonemes",
+    "presence": "protocols.presence",
+    "prompt_set": "protocols.prompt_sets",
     "sakura": "datasets.sakura",
     "slot_filling": "protocols.slot_filling",
+    "sound_id": "datasets.packs.sound_id",
     "spoken_questions": "protocols.spoken_questions",
     "story": "protocols.story",
     "tagging": "protocols.tagging",

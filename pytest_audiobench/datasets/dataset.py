@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pytest_audiobench.audio.clip import DataRoot
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.errors import NotHere
+from pytest_audiobench.errors import NotHere, UsageError
 
 if TYPE_CHECKING:
     from pytest_audiobench.datasets.conditions import Condition
@@ -21,12 +22,14 @@ class Places:
 
     ``named`` are folders given for one data set (``--ab-data sakura=/data/SAKURA``), ``shelves`` are
     folders that hold data sets by name (``--ab-data /data``), in order; ``here`` is the folder of the
-    test file, from which a manifest's relative path is read.
+    test file, from which a manifest's relative path is read. ``mixes`` are the mixtures of sounds that the run asks
+    for, in a line or by a file (``--ab-mix``).
     """
 
     here: Path
     named: Mapping[str, Path] = field(default_factory=dict)
     shelves: Sequence[Path] = ()
+    mixes: Sequence[str] = ()
 
     def find(self, name: str, *landmarks: str) -> DataRoot:
         """The folder of data set ``name``: the first that holds any of ``landmarks``.
@@ -57,6 +60,25 @@ class Dataset:
     groups: tuple[str, ...] | None = None
     note: str = ""
     condition: Condition | None = None
+
+
+def folders(entries: Sequence[str], base: Path, option: str) -> tuple[dict[str, Path], list[Path]]:
+    """The folders that ``[NAME=]FOLDER`` entries of ``option`` name: those of one data set, and shelves of many.
+
+    Relative ones start at ``base``. Raises UsageError for what is no folder on this machine.
+    """
+    named, shelves = {}, []
+    for entry in entries:
+        name, equals, written = entry.partition("=")
+        is_named = bool(equals) and os.sep not in name
+        path = base / Path(written if is_named else entry).expanduser()
+        if not path.is_dir():
+            raise UsageError(f"{option} {entry}: {path} is not a folder on this machine")
+        if is_named:
+            named[name] = path
+        else:
+            shelves.append(path)
+    return named, shelves
 
 
 def _lacking(folder: Path, landmark: str) -> str:

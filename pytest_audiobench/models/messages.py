@@ -12,6 +12,10 @@ from pytest_audiobench.audio.heard import Heard as Heard
 Finish: TypeAlias = Literal["stop", "length", "refusal", "unknown"]
 
 
+SOMETHING_ELSE = "something else"
+"""Offered beside the name of a sound, to listeners that choose among texts: that it is not heard."""
+
+
 class AudioSlot(NamedTuple):
     """The place of the request's clip number ``clip`` within a message."""
 

@@ -24,6 +24,11 @@ _LISTS = {
         "a model that weighs answers where a protocol asks for a judge, or several by repeating",
     ),
     "data": ("[NAME=]FOLDER", "a folder that holds data sets by name, or one data set's own folder; repeatable"),
+    "mix": (
+        "[PACK:]LABEL[@DB]+LABEL[@DB]…|FILE",
+        "a mixture of a pack's sounds for the condition custom of sound identification, or a file of recipes; "
+        "repeatable",
+    ),
     "protocol": (
         "NAME",
         "read the answers by this protocol, by several (the first is the headline), or by all",
@@ -95,6 +100,7 @@ class Options(NamedTuple):
     models: tuple[str, ...]
     judges: tuple[str, ...]
     data: tuple[str, ...]
+    mixes: tuple[str, ...]
     protocols: tuple[str, ...]
     stores: tuple[Path, ...]
     limit: int | None
@@ -130,6 +136,7 @@ def read_options(config: pytest.Config) -> Options:
         models=_list(config, "model") or (DEFAULT_MODEL,),
         judges=_list(config, "judge"),
         data=_list(config, "data"),
+        mixes=_list(config, "mix"),
         protocols=_list(config, "protocol"),
         stores=tuple(base(config, "store") / store for store in stores) or (root / ".audiobench" / "store.sqlite",),
         limit=_whole(config, "limit", least=1),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -13,7 +12,8 @@ import pytest
 
 from pytest_audiobench.audio.index import AudioIndex
 from pytest_audiobench.comparing.sources import baseline_from
-from pytest_audiobench.datasets.dataset import Places
+from pytest_audiobench.datasets.dataset import Places, folders
+from pytest_audiobench.datasets.packs.recipes import written_from
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.gate.config import Rules, find_rules
 from pytest_audiobench.gate.lines import NO_MARGIN
@@ -207,21 +207,10 @@ class EvalSession:
         check_apart({spec.alias: self.made(spec, judge) for spec, judge in told if spec.kind == "openai"})
 
     def places(self, here: Path) -> Places:
-        """Where data may lie, for a test file in the folder ``here``."""
-        named, shelves = {}, []
-        for entry in self.options.data:
-            name, equals, folder = entry.partition("=")
-            if equals and os.sep not in name:
-                named[name] = self._existing(folder, entry)
-            else:
-                shelves.append(self._existing(entry, entry))
-        return Places(here, named, [*shelves, self.config.rootpath / "data"])
-
-    def _existing(self, folder: str, entry: str) -> Path:
-        path = base(self.config, "data") / Path(folder).expanduser()
-        if not path.is_dir():
-            raise UsageError(f"--ab-data {entry}: {path} is not a folder on this machine")
-        return path
+        """Where data may lie, for a test file in the folder ``here``, and what is to be mixed of it."""
+        named, shelves = folders(self.options.data, base(self.config, "data"), "--ab-data")
+        mixes = written_from(base(self.config, "mix"), self.options.mixes)
+        return Places(here, named, [*shelves, self.config.rootpath / "data"], mixes)
 
     def close(self) -> None:
         for handle in self._made:

@@ -21,6 +21,7 @@ FAMILIES: Mapping[str, str] = MappingProxyType(
         "multiple_choice": "One option of a list",
         "overlapped_speech": "The words of each of several talkers",
         "phonemes": "The phones of speech",
+        "presence": "Whether a sound is there, yes or no",
         "slot_filling": "The value of a spoken command's slot",
         "spoken_questions": "The answer to a spoken question",
         "story": "A story about the audio",

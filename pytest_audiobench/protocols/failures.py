@@ -37,13 +37,14 @@ _LOOKED_AT = 20_000
 def failures(sample: Sample, response: Response, expects: Expects) -> tuple[str, ...]:
     """The classes of ``FAILURES`` that the answer's text alone shows, in that order.
 
-    Out of range is for a protocol's reading to say. What the reference holds itself ("no no no no") is no failure.
+    Out of range is for a protocol's reading to say. What the reference holds itself ("no no no no") is no failure, and
+    where words are wanted and it has none, an empty answer is none.
     """
     text = response.text[:_LOOKED_AT]
-    if not text.strip():
-        return ("empty",)
-    found = []
     in_words = expects in ("words", "all_words")
+    if not text.strip():
+        return () if in_words and not any(map(str.strip, sample.truths)) else ("empty",)
+    found = []
     if in_words and _is_phones(text) and not any(map(_is_phones, sample.truths)):
         found.append("wrong_task")
     if expects != "open" and _is_foreign(text, "\n".join(_written(sample, expects))):

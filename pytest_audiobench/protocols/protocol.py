@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple, ParamSpec, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, ParamSpec, TypeAlias
 
 from pytest_audiobench.datasets.sample import Field, Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Finish, Message, Response, Settings
 from pytest_audiobench.protocols.failures import Expects
+
+if TYPE_CHECKING:
+    from pytest_audiobench.protocols.prompt_sets import PromptSet
 
 Status: TypeAlias = Literal["parsed", "unparsed", "refused", "empty", "out_of_range", "truncated"]
 Role: TypeAlias = Literal["subject", "judge", "extractor"]
@@ -26,6 +30,25 @@ class Answer(NamedTuple):
     value: str | None = None
 
 
+def at_wording(stage: str, number: int) -> str:
+    """The name of ``stage`` in wording ``number``, counted from 1: ``answer@2``."""
+    return stage if number == 1 else f"{stage}@{number}"
+
+
+_FURTHER = re.compile(r"@\d{1,4}\Z")
+
+
+def of_first_wording(stages: Iterable[str]) -> list[str]:
+    """The names of the subject's stages without those of further wordings."""
+    return [stage for stage in stages if not _FURTHER.search(stage)]
+
+
+def opening_stages(stages: Iterable[str]) -> list[str]:
+    """Of the names of the subject's stages, in order, those that ask of the sample alone: one for each wording."""
+    each = list(stages)
+    return [stage for stage in each if _FURTHER.sub("", stage) == each[0]]
+
+
 @dataclass(frozen=True)
 class Stage:
     """One request per sample, to the run's model or, where ``judge`` names one by its alias, to that judge.
@@ -34,6 +57,9 @@ class Stage:
     is shown to nobody. The subject and an extractor must not know the answer: :meth:`messages` hands their ``render``
     the sample without references and without metadata. ``fields`` names the metadata that they may see all the same,
     such as the language to translate into; whoever names one vouches that it does not hold the answer.
+    ``wording`` counts the wordings of one question from 1; the stages of a further one are named by
+    :func:`at_wording`. ``offers`` makes, of the sample as the stage sees it, what listeners that are no language
+    models choose among where the sample itself has no choices; such a listener answers with the letter of its place.
     """
 
     name: str
@@ -43,6 +69,14 @@ class Stage:
     role: Role = "subject"
     fields: tuple[str, ...] = ()
     judge: str = ""
+    wording: int = 1
+    offers: Callable[[Sample], tuple[str, ...]] | None = None
+
+    def choices(self, sample: Sample) -> tuple[str, ...]:
+        """What a listener that is no language model chooses among; nothing for a judge and an extractor."""
+        if self.role != "subject":
+            return ()
+        return sample.choices if sample.choices or self.offers is None else self.offers(self._without_answer(sample))
 
     def messages(self, sample: Sample, earlier: Earlier) -> tuple[Message, ...]:
         """What is sent. Raises UsageError where ``render`` wants metadata that ``fields`` does not name."""
@@ -126,6 +160,8 @@ class Reading:
     the speech. ``judge`` names the stage of a judge or an extractor whose verdict it
     reads: where that could not be had, the sample's asking counts as failed for this reading alone. ``words`` takes a
     reference and an answer's value apart into what is aligned and counted, where the statistics are such counts.
+    ``stage`` names the stage whose text it reads, "" for the protocol's answering one and None where it reads several:
+    how an answer went wrong is told from that text.
     """
 
     name: str
@@ -140,6 +176,7 @@ class Reading:
     unfit: Callable[[Sample], str] = fits_all
     judge: str = ""
     words: Callable[[str, str], tuple[Sequence[str], Sequence[str]]] | None = None
+    stage: str | None = ""
 
 
 @dataclass(frozen=True)
@@ -208,8 +245,24 @@ class Protocol:
 
     @property
     def answering(self) -> Stage:
-        """The stage whose output is the model's answer: the last that the subject is asked."""
-        return [stage for stage in self.stages if stage.role == "subject"][-1]
+        """The stage whose output is the model's answer: the last that the subject is asked in the first wording."""
+        return [stage for stage in self.stages if stage.role == "subject" and stage.wording == 1][-1]
+
+    @property
+    def openings(self) -> tuple[Stage, ...]:
+        """The stages that ask of the sample alone: the first of each wording."""
+        names = opening_stages(stage.name for stage in self.stages if stage.role == "subject")
+        return tuple(stage for stage in self.stages if stage.name in names)
+
+    def worded(self, prompts: str | PromptSet, ensemble: int | None = None) -> Protocol:
+        """The same question in the first ``ensemble`` wordings of a prompt set, all of them for None.
+
+        ``prompts`` is a set, the name of one that comes with the package, or a file of one. Raises UsageError as
+        :func:`pytest_audiobench.protocols.wordings.worded` does.
+        """
+        from pytest_audiobench.protocols.wordings import worded
+
+        return worded(self, prompts, ensemble)
 
     def reading_as(self, *names: str) -> Protocol:
         """The same questions, read by the named readings, the first as the headline; by every one for "all".

@@ -17,6 +17,7 @@ from pytest_audiobench.protocols.failures import FAILURES
 from pytest_audiobench.report import conditions, view
 from pytest_audiobench.report.atomic import write_chunks
 from pytest_audiobench.report.changes import changes
+from pytest_audiobench.report.found import found
 from pytest_audiobench.report.label_tables import LabelCounts, LabelTable
 from pytest_audiobench.report.overall import overall
 from pytest_audiobench.report.page_frame import PLOT, encoded, page_frame
@@ -27,6 +28,7 @@ from pytest_audiobench.report.run_files import COMPARED_FILE, LINE_FILES
 from pytest_audiobench.report.samples import joined
 from pytest_audiobench.report.side_by_side import Sides
 from pytest_audiobench.report.went_wrong import sentence
+from pytest_audiobench.runs.collector import patient
 
 PAGE = "report.html"
 _OF_RUN = ("run", "started", "finished", "command", "models", "hashes", "runtime", "notes", "epochs")
@@ -53,10 +55,11 @@ def write_page(folder: Path, record: Mapping[str, Any], budget_bytes: int = BUDG
     left = budget_bytes - sum(map(len, frame)) - bytes_on_page(content)
     kept_back = budget_bytes // 10
     counts = LabelCounts(record["items"])
-    shown = page_samples(counts.watch(joined(folder)), record["items"], max(left - kept_back, budget_bytes // 4))
     path = folder / PAGE
-    tables = _within(kept_back, counts.tables())
-    write_chunks(path, _page(frame, content, tables, shown, page_sounds(folder / FOLDER)))
+    with patient():
+        shown = page_samples(counts.watch(joined(folder)), record["items"], max(left - kept_back, budget_bytes // 4))
+        tables = _within(kept_back, counts.tables())
+        write_chunks(path, _page(frame, content, tables, shown, page_sounds(folder / FOLDER)))
     return path
 
 
@@ -121,6 +124,7 @@ def _content(record: Mapping[str, Any]) -> dict[str, Any]:
             for suite in view.suites(record)
         ],
         "conditions": _conditions(record),
+        "findings": [asdict(one) for one in found(record)],
         "changes": None if changed is None else asdict(changed),
         "words": list(words.places),
         "failures": FAILURES,
@@ -170,6 +174,7 @@ def _has_plots(content: Mapping[str, Any]) -> bool:
     return bool(
         content["changes"]
         or content["conditions"]["curves"]
+        or content["findings"]
         or any(owner["sides"] for owner in owners)
         or any(block["groups"] for block in blocks)
         or len(names) > len(set(names))

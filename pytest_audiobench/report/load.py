@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -21,6 +21,9 @@ from pytest_audiobench.runs.texts import repaired
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+_SIDES = ("discovery", "holdout")
+"""The halves of the samples that a finding is held against."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,14 @@ class Run:
         )
 
     @cached_property
+    def findings(self) -> DataFrame:
+        """One row per part of an eval that was held against all others; columns such as ``holdout.effect_size``.
+
+        ``top`` marks the eval's top finding; ``domain`` (or what the eval's findings are by) says which part it is.
+        """
+        return _frame([_finding_row(item, one) for item in self.record["items"] for one in _findings(item)])
+
+    @cached_property
     def curves(self) -> DataFrame:
         """One row per point of a curve; ``slope.value``, ``area.lower`` and their like are the whole curve's."""
         return _frame(
@@ -131,7 +142,7 @@ def load(run: str | Path, reports: str | Path = "reports") -> Run:
         record = json.loads(path.read_bytes())
     except FileNotFoundError:
         raise UsageError(f"{folder} has no {RECORD}: {_unfinished(folder)}") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(
             f"{path} is not JSON ({error}): it was edited or cut; run again, which asks no model"
         ) from error
@@ -183,11 +194,13 @@ def _item_row(item: Mapping[str, Any]) -> dict[str, Any]:
         "speed",
         "judges",
         "options",
+        "findings",
         "condition",
     )
     coverage = item["readings"][0]["coverage"] if item["readings"] else {}
     return {
         **{name: value for name, value in item.items() if name not in nested},
+        "top_finding": (item.get("findings") or {}).get("top_finding"),
         "verdicts": ", ".join(verdict["status"] for verdict in item["verdicts"]),
         "regressions": ", ".join(one["status"] for one in item.get("regressions", ())),
         **_prefixed("condition", item.get("condition") or {}),
@@ -244,6 +257,25 @@ def _regression_row(item: Mapping[str, Any], one: Mapping[str, Any]) -> dict[str
         "group": ",".join(f"{name}={value}" for name, value in one["group"].items()),
         **_prefixed("group", one["group"]),
         **_prefixed("left_out", one["left_out"]),
+    }
+
+
+def _findings(item: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    return item["findings"]["findings"] if item.get("findings") else ()
+
+
+def _finding_row(item: Mapping[str, Any], one: Mapping[str, Any]) -> dict[str, Any]:
+    sides = {
+        name: {key: _told(value) if key == "clips" else value for key, value in one[name].items()} for name in _SIDES
+    }
+    return {
+        "eval": item["eval"],
+        "suite": item["suite"],
+        "model": item["model"],
+        "top": one["id"] == item["findings"]["top_finding"],
+        **{name: value for name, value in one.items() if name not in ("slice", *_SIDES)},
+        **one["slice"],
+        **{name: value for side in _SIDES for name, value in _prefixed(side, sides[side]).items()},
     }
 
 

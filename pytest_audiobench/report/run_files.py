@@ -19,6 +19,7 @@ from pytest_audiobench.report.atomic import replacing, write_text
 from pytest_audiobench.report.lines import read_lines
 from pytest_audiobench.report.parts import Part
 from pytest_audiobench.runs import speed
+from pytest_audiobench.runs.collector import patient
 from pytest_audiobench.runs.record import SCHEMA
 from pytest_audiobench.runs.suites import Pool, pooled_hashes
 
@@ -67,7 +68,9 @@ def collect(folder: Path, heading: Heading) -> dict[str, Any]:
         notes.append(
             f"{len(lost)} evals were begun and never finished: their answers are in the store, their scores not here"
         )
-    return run_record(heading, [part.item for part in found], _suites(found), notes)
+    with patient():
+        suites = _suites(found)
+    return run_record(heading, [part.item for part in found], suites, notes)
 
 
 def run_record(

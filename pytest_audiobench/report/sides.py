@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pytest_audiobench.protocols.protocol import of_first_wording
 from pytest_audiobench.report.samples import Joined, joined
 from pytest_audiobench.runs.sides import Side, SideRow, audio_digest, measured, prompt_digest, truth_digest
 
@@ -51,13 +52,14 @@ def _side(item: Mapping[str, Any], model: Mapping[str, Any], rows: list[SideRow]
 
 def _row(one: Joined, texts: bool) -> SideRow:
     own = [row for row in one.predictions if "role" not in row]
-    first, last, headline = own[0], own[-1], one.scored[0]
+    stages = {row["stage"]: row for row in own}
+    first, last, headline = own[0], stages[of_first_wording(stages)[-1]], one.scored[0]
     outputs = last["outputs"]
     return SideRow(
         sample_id=first["sample_id"],
         epoch=first["epoch"],
         audio=audio_digest([clip["key"] for clip in first["audio"]]),
-        prompt=prompt_digest(first.get("prompt")),
+        prompt=prompt_digest({row["stage"]: row.get("prompt") for row in own}),
         cluster=headline["cluster"],
         groups=headline["groups"],
         statuses={row["reading"]: row["status"] for row in one.scored},

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from pytest_audiobench.metrics.registry import is_known, metric_kind
 from pytest_audiobench.report.figures import (
     VERDICTS,
     Sign,
@@ -150,12 +151,14 @@ def suites(record: Json) -> list[Suite]:
 
 
 def leading(block: Block) -> Block:
-    """Of a pooled block its first metric: each eval's table has the others, and so have the page and run.json."""
+    """Of a pooled block its first metric, and those that only several evals have: each eval's table has the others, and
+    so have the page and run.json.
+    """
     if not block.reading:
         return block
-    first = block.figures[:1]
-    shown = {figure.metric for figure in first}
-    return replace(block, figures=first, groups=tuple(one for one in block.groups if one.metric in shown))
+    first = block.figures[0].metric if block.figures else ""
+    kept = tuple(figure for figure in block.figures if figure.metric == first or _is_across(figure.metric))
+    return replace(block, figures=kept, groups=tuple(one for one in block.groups if one.metric == first))
 
 
 def unfolded(blocks: Sequence[Block]) -> list[Block]:
@@ -284,7 +287,11 @@ def _verdict(item: Json, fails_otherwise: bool) -> Sign:
 
 
 def _block(reading: Json, metrics: Sequence[Json], folded: bool) -> Block:
-    shown = [metric for metric in metrics if metric["name"] not in SHARES]
+    shown = [
+        metric
+        for metric in metrics
+        if metric["name"] not in SHARES and not (metric["value"] is None and _is_across(metric["name"]))
+    ]
     return Block(
         reading=reading["name"],
         signature=reading["signature"],
@@ -295,6 +302,11 @@ def _block(reading: Json, metrics: Sequence[Json], folded: bool) -> Block:
         figures=tuple(_figure(metric) for metric in shown if not metric["group"]),
         groups=tuple(_figure(metric) for metric in shown if metric["group"] and not is_without(metric["group"])),
     )
+
+
+def _is_across(name: str) -> bool:
+    """Whether a metric compares conditions: an eval of one of them has none, and no line says so."""
+    return is_known(name) and metric_kind(name).across
 
 
 def _figure(metric: Json) -> Figure:

@@ -35,7 +35,12 @@ class Diff(NamedTuple):
 
 def unit_of(scores: Mapping[str, float] | None) -> str | None:
     """What a reading's statistics count errors in: "" for words, "C" for characters; None for neither."""
-    return next((unit for unit in ("", "C") if scores and all(f"{unit}{name}" in scores for name in "SDIN")), None)
+    return None if scores is None else _unit(tuple(scores))
+
+
+@lru_cache(maxsize=256)
+def _unit(names: tuple[str, ...]) -> str | None:
+    return next((unit for unit in ("", "C") if all(f"{unit}{name}" in names for name in "SDIN")), None)
 
 
 def word_diff(

@@ -265,7 +265,7 @@ class _Item:
         new.groups, new.cluster = list(first.groups or ()), first.cluster
         if old is None:
             return new
-        names = ("index", "nodeid", "suite", "limited", "part", "control")
+        names = ("index", "nodeid", "suite", "limited", "part", "control", "stages")
         kept = {name: old[name] for name in names if name in old}
         kept["condition"] = condition_of(old)
         return replace(new, **kept, asking=dict(old["asking"]), warnings=list(old["warnings"]))

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.protocols.catalogue import family
 from pytest_audiobench.protocols.protocol import Option, Protocol
+from pytest_audiobench.protocols.wordings import WORDING_SET, WORDINGS, worded_again
 from pytest_audiobench.protocols.written import check_options
 
 _WORDS: Mapping[str, Option] = {"true": True, "false": False, "none": None}
@@ -27,8 +27,8 @@ def parse_family(written: str) -> tuple[str, dict[str, Option]]:
 
 def protocol_of(name: str, options: Mapping[str, Any]) -> Protocol:
     """The family ``name`` called with ``options``. Raises UsageError for a family or an option that there is not."""
-    check_options(name, options)
-    return family(name, **options)
+    check_options(name, {option: value for option, value in options.items() if option not in (WORDINGS, WORDING_SET)})
+    return worded_again(name, options)
 
 
 def _value(text: str) -> Option:

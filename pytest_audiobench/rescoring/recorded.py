@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
+from pytest_audiobench.audio.clip import Clip, DataRoot
+from pytest_audiobench.audio.recipe import AsWritten, Recipe
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.models.messages import Message, Response
 
@@ -44,17 +45,9 @@ class RecordedRow:
     recording: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class AsWritten(FileSource):
-    """An audio source of which only its recorded name is left."""
-
-    def __str__(self) -> str:
-        return self.path
-
-
-def clip_named(source: str) -> Clip:
-    """A clip that is known by its recorded name and never decoded."""
-    return Clip(AsWritten(_NOWHERE, source))
+def clip_named(source: str, recipe: Recipe = None) -> Clip:
+    """A clip that is known by its recorded name, and its recipe where it has one, and never decoded."""
+    return Clip(AsWritten(_NOWHERE, source, recipe))
 
 
 _NOWHERE = DataRoot("recorded", Path())

@@ -19,7 +19,8 @@ from pytest_audiobench.runs.collector import patient
 from pytest_audiobench.runs.handle import Handle
 from pytest_audiobench.runs.hashes import ABSENT, item_hashes
 from pytest_audiobench.runs.judging import put_to_judges
-from pytest_audiobench.runs.record import ConditionRecord, ItemRecord
+from pytest_audiobench.runs.record import ConditionRecord, ItemRecord, StageRecord
+from pytest_audiobench.runs.requests import settings_payload
 from pytest_audiobench.runs.result import Result
 from pytest_audiobench.runs.scoring import Scored
 from pytest_audiobench.runs.sheet import Sheet, score_sheet
@@ -131,6 +132,7 @@ def _evaluated(bench: Bench, handle: Handle, item: Item, dataset: Dataset, proto
         control=item.control,
         agreement=sheet.agreement,
         condition=_condition(dataset),
+        stages=[StageRecord(one.name, one.role, one.task, settings_payload(one), one.judge) for one in protocol.stages],
     )
     # A replay or a guess is no model at work: how fast it is would only be misread.
     record.taken = speed.sums(answered, asker.time, handle.peak_memory_bytes) if handle.listens else {}

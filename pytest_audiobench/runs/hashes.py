@@ -36,16 +36,12 @@ def item_hashes(
 
     ``judges`` are the judges' digests by alias; aliases are in no hash.
     """
-    first = protocol.stages[0].name
+    openings = [stage.name for stage in protocol.openings]
     asked = {
         "data": digest_of_trusted([sample_payload(one.sample) for one in slice_.taken]),
         "audio": _audio(slice_),
         "prompts": digest_of_trusted(
-            [
-                [one.sample_id, messages_payload(one.messages[first]) if first in one.messages else None]
-                for one in answered
-                if one.epoch == 0
-            ]
+            [[one.sample_id, *(_asked(one, stage) for stage in openings)] for one in answered if one.epoch == 0]
         ),
         "settings": settings_hash(protocol),
         "seeds": digest({"epochs": epochs}),
@@ -55,6 +51,10 @@ def item_hashes(
     judging = [stage for stage in protocol.stages if stage.role != "subject"]
     verdicts = _verdicts(judging, judges, answered) if judging else ""
     return scored_hashes(slice_.dataset.name, asked, answers, protocol.readings, verdicts)
+
+
+def _asked(one: Answered, stage: str) -> list[list[object]] | None:
+    return messages_payload(one.messages[stage]) if stage in one.messages else None
 
 
 def settings_hash(protocol: Protocol) -> str:

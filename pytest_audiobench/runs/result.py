@@ -12,10 +12,11 @@ from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.metrics.units import POINTS
 from pytest_audiobench.metrics.value import Metric
 from pytest_audiobench.protocols.failures import FAILURES
-from pytest_audiobench.protocols.protocol import Reading
+from pytest_audiobench.protocols.protocol import Reading, of_first_wording
 from pytest_audiobench.runs.confusion import confusion, gives_letters
 from pytest_audiobench.runs.record import ItemRecord, MetricRecord
 from pytest_audiobench.runs.scoring import SHARES, WITHOUT, Scored, coverage, estimate
+from pytest_audiobench.runs.wordings import SPREADS
 from pytest_audiobench.stats.drops import Question
 
 _KEY = re.compile(r"(?P<name>[a-z][\w-]*)(\[(?P<group>[^\]]*)\])?")
@@ -77,7 +78,12 @@ class Result:
         recorded = [one for one in own if one.name == name and dict(one.group) == dict(group)]
         if recorded:
             return as_metric(recorded[-1], {})
-        if reading is None or name not in (*reading.metrics, *SHARES):
+        if reading is None:
+            return None
+        if name in SPREADS:
+            drawn = [one for one in self.record.metrics if (one.name, one.reading) == (name, reading.name)]
+            return next((as_metric(one, {}) for one in drawn if dict(one.group) == wanted), None)
+        if name not in (*reading.metrics, *SHARES):
             return None
         without = wanted.pop(WITHOUT, None)
         rows = [row for row in self._rows[reading.name] if without not in row.failures and _matches(row, wanted)]
@@ -133,11 +139,16 @@ class Result:
         """Every sample and epoch as the headline protocol read it."""
         return self._rows[self._readings[0].name]
 
+    def rows_for(self, metric: str) -> Sequence[Scored]:
+        """Every sample and epoch as the first protocol that yields ``metric`` read it; nothing where none does."""
+        reading = next((one.name for one in self._readings if metric in one.metrics), None)
+        return () if reading is None else self._rows[reading]
+
     def samples(self) -> Iterator[dict[str, Any]]:
         """One row per sample and epoch, as the headline protocol read it: id, question, answer, value, scores."""
         for row in self.headline_rows:
             sample = row.answered.taken.sample
-            last = list(row.answered.responses.values())[-1:]
+            last = of_first_wording(row.answered.responses)[-1:]
             yield {
                 "sample_id": sample.id,
                 "epoch": row.answered.epoch,
@@ -145,7 +156,7 @@ class Result:
                 "choices": list(sample.choices),
                 "reference": sample.reference,
                 "references": list(sample.references),
-                "text": last[0].text if last else None,
+                "text": row.answered.responses[last[0]].text if last else None,
                 "status": "error" if row.answer is None else row.answer.status,
                 "value": None if row.answer is None else row.answer.value,
                 "error": row.answered.error,

@@ -11,6 +11,7 @@ from pytest_audiobench.protocols.protocol import Protocol, Reading
 from pytest_audiobench.runs.answers import Answered
 from pytest_audiobench.runs.record import MetricRecord, ReadingRecord
 from pytest_audiobench.runs.scoring import WITHOUT, Scored, coverage, estimate, score
+from pytest_audiobench.runs.wordings import spreads
 
 
 @dataclass(frozen=True)
@@ -47,12 +48,17 @@ def scored_rows(
     protocol: Protocol, answered: Sequence[Answered], clusters: Sequence[Hashable]
 ) -> dict[str, list[Scored]]:
     """``answered`` read and scored by each reading of ``protocol``; ``clusters`` gives each one's."""
-    stage = protocol.answering.name
-    wordings = [
-        failures(one.taken.sample, one.responses[stage], protocol.expects) if stage in one.responses else ()
-        for one in answered
-    ]
-    return {reading.name: score(reading, answered, clusters, wordings) for reading in protocol.readings}
+    told: dict[str | None, list[tuple[str, ...]]] = {None: [()] * len(answered)}
+    found = {}
+    for reading in protocol.readings:
+        stage = protocol.answering.name if reading.stage == "" else reading.stage
+        if stage is not None and stage not in told:
+            told[stage] = [
+                failures(one.taken.sample, one.responses[stage], protocol.expects) if stage in one.responses else ()
+                for one in answered
+            ]
+        found[reading.name] = score(reading, answered, clusters, told[stage])
+    return found
 
 
 def sheet_of(
@@ -63,10 +69,11 @@ def sheet_of(
     epochs: int,
 ) -> Sheet:
     """The numbers drawn from scored ``rows``, by reading; ``clustered`` where one cluster holds several of them."""
+    metrics = [m for reading in readings for m in _metrics(reading, rows[reading.name], groups, clustered)]
     return Sheet(
         rows=rows,
         readings=[ReadingRecord(r.name, r.signature, coverage(rows[r.name])) for r in readings],
-        metrics=[m for reading in readings for m in _metrics(reading, rows[reading.name], groups, clustered)],
+        metrics=[*metrics, *spreads(metrics)],
         agreement=_agreement(readings[0], rows, epochs),
         clustered=clustered,
     )

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 from pytest_audiobench.identity import digest_of_trusted
 from pytest_audiobench.metrics.metric import Statistics
 from pytest_audiobench.protocols.failures import WORDINGS
-from pytest_audiobench.protocols.protocol import Protocol
+from pytest_audiobench.protocols.protocol import Protocol, of_first_wording, opening_stages
+from pytest_audiobench.runs.answers import Answered
 from pytest_audiobench.runs.handle import Handle
 from pytest_audiobench.runs.hashes import settings_hash
 from pytest_audiobench.runs.record import ItemRecord
@@ -27,10 +28,10 @@ DIGITS = 16
 class SideRow(NamedTuple):
     """One sample in one epoch.
 
-    ``audio`` and ``prompt`` are digests of its clips' keys and of the first stage's messages, None where they are not
-    known (a replay without audio, a sample that could not be asked); ``truth`` is that of its choices and references.
-    ``statuses`` and ``scores`` are by reading; a
-    score of None means that the asking failed (the status is "error") or that the reading leaves the answer out.
+    ``audio`` and ``prompt`` are digests of its clips' keys and of the first stage's messages (in each wording), None
+    where they are not known (a replay without audio, a sample that could not be asked); ``truth`` is that of its
+    choices and references. ``statuses`` and ``scores`` are by reading; a score of None means that the asking failed
+    (the status is "error") or that the reading leaves the answer out.
     ``failures`` are the classes that the headline reading sees. ``text`` is the answer, where the source keeps texts.
     """
 
@@ -134,9 +135,9 @@ def side_ahead(eval_: str, handle: Handle, slice_: Slice, protocol: Protocol, ep
 
 
 def _rows_ahead(slice_: Slice, protocol: Protocol, epoch: int) -> Iterator[SideRow]:
-    first = protocol.stages[0]
     for taken in slice_.taken:
-        messages = None if taken.error else messages_payload(first.messages(taken.sample, {}))
+        asked = {stage.name: stage.messages(taken.sample, {}) for stage in protocol.openings if not taken.error}
+        messages = {stage: messages_payload(one) for stage, one in asked.items()}
         status = "error" if taken.error else "parsed"
         yield SideRow(
             sample_id=taken.sample.id,
@@ -179,9 +180,16 @@ def audio_digest(clip_keys: Sequence[str | None] | None) -> str | None:
     return digest_of_trusted(list(clip_keys))[:DIGITS]
 
 
-def prompt_digest(messages: object) -> str | None:
-    """The digest of messages as plain lists (``runs/requests.py``); None for None."""
-    return None if messages is None else digest_of_trusted(messages)[:DIGITS]
+def prompt_digest(messages: Mapping[str, object]) -> str | None:
+    """The digest of the messages of the stages that ask of the sample alone, one for each wording.
+
+    ``messages`` are the subject's as plain lists (``runs/requests.py``), by stage, in order. None where they are not
+    known.
+    """
+    asked = [messages[stage] for stage in opening_stages(messages)]
+    if not asked or None in asked:
+        return None
+    return digest_of_trusted(asked if len(asked) > 1 else asked[0])[:DIGITS]
 
 
 def truth_digest(choices: Sequence[str], reference: str, references: Sequence[str]) -> str:
@@ -197,19 +205,25 @@ def cluster_of(taken: Taken, field: str | None) -> str | None:
     return taken.recording
 
 
+def _prompt(answered: Answered) -> str | None:
+    asked = {stage: messages_payload(messages) for stage, messages in answered.messages.items()}
+    # A sample that failed in one wording was not asked in those behind it.
+    return None if answered.error is not None and len(opening_stages(asked)) > 1 else prompt_digest(asked)
+
+
 def _rows(record: ItemRecord, rows: Mapping[str, Sequence[Scored]]) -> Iterator[SideRow]:
     for readings in zip(*rows.values(), strict=True):
         first = readings[0]
         answered = first.answered
         sample = answered.taken.sample
         metadata = sample.metadata
-        messages = next(iter(answered.messages.values()), None)
-        responses = list(answered.responses.values())
+        responses = answered.responses
+        answering = of_first_wording(responses)
         yield SideRow(
             sample_id=answered.sample_id,
             epoch=answered.epoch,
             audio=audio_digest(answered.taken.clip_keys),
-            prompt=None if messages is None else prompt_digest(messages_payload(messages)),
+            prompt=_prompt(answered),
             cluster=cluster_of(answered.taken, record.cluster),
             groups={name: str(metadata[name]) for name in record.groups if name in metadata},
             statuses={
@@ -218,6 +232,6 @@ def _rows(record: ItemRecord, rows: Mapping[str, Sequence[Scored]]) -> Iterator[
             },
             scores={name: row.scores for name, row in zip(rows, readings, strict=True)},
             failures=first.failures,
-            text=responses[-1].text if responses else None,
+            text=responses[answering[-1]].text if answering else None,
             truth=truth_digest(sample.choices, sample.reference, sample.references),
         )

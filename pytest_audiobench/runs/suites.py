@@ -14,6 +14,7 @@ from pytest_audiobench.runs.curve_records import ConditionsRecord, CurveRecord
 from pytest_audiobench.runs.curves import Asked, Identity, figures, unconditioned
 from pytest_audiobench.runs.record import MetricRecord, ReadingRecord
 from pytest_audiobench.runs.scoring import SHARES, WITHOUT, recorded
+from pytest_audiobench.runs.wordings import spreads
 
 HASHES = ("input_hash", "run_hash", "score_hash")
 
@@ -98,6 +99,7 @@ class Pool:
     def record(self) -> SuiteRecord:
         """The pooled record."""
         found = figures(self.items, {reading: _asked(rows) for reading, rows in self._rows.items()})
+        metrics = [metric for reading in self._rows for metric in self._metrics(*reading)]
         return SuiteRecord(
             name=self.name,
             model=self.model,
@@ -105,7 +107,7 @@ class Pool:
             evals=len(self.items),
             limited=any(item["limited"] for item in self.items),
             readings=[ReadingRecord(*reading, self._coverage(*reading)) for reading in self._rows],
-            metrics=[metric for reading in self._rows for metric in self._metrics(*reading)],
+            metrics=[*metrics, *spreads(metrics)],
             hashes=pooled_hashes(self.items),
             curves=found.curves,
             conditions=found.conditions,

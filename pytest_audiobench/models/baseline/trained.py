@@ -16,6 +16,7 @@ from pytest_audiobench.models.baseline.classifier import Network
 from pytest_audiobench.models.baseline.features import VERSION, Array, columns
 
 SCHEMA = "audiobench.listener/1"
+_SPEECH = "speech"
 
 
 @dataclass(frozen=True)
@@ -102,6 +103,20 @@ class Trained:
         heard = int((self.scores(counted, vector) > 0).sum())
         closeness: Array = -np.abs(np.arange(1.0, 1 + len(head.labels)) - heard)
         return closeness
+
+    def knows(self, sound: str) -> bool:
+        """Whether it was trained to hear ``sound``: one of its ten, or speech."""
+        return normalised(sound) == _SPEECH or normalised(sound) in self._head("sounds").labels
+
+    def hears(self, sound: str, vector: Array) -> bool:
+        """Whether a sound that it ``knows`` is in a clip with these features, whatever else is."""
+        if normalised(sound) == _SPEECH:
+            return self.choose(self._head(_SPEECH), ("yes", "no"), vector) == 0
+        head = self._head("sounds")
+        return bool(self.scores(head, vector)[head.labels.index(normalised(sound))] > 0.0)
+
+    def _head(self, name: str) -> Head:
+        return next(head for head in self.heads if head.name == name)
 
     def choose(self, head: Head, choices: Sequence[str], vector: Array) -> int:
         """The place of the option with the highest score, the first among equals."""

@@ -20,7 +20,7 @@ _OPENING = re.compile(
     re.I | re.X,
 )
 _STATEMENT = re.compile(r"\banswer\s?(?:is|:)\s?[\"'“‘(]?(yes|no)\b(?!\s*(?:,|/|and|or)?\s*(?:yes|no)\b)", re.I)
-_UNSURE = re.compile(
+UNSURE = re.compile(
     r"""\b(?: (?:can(?:not|\snot|['’]?t)|could(?:\snot|n['’]?t)|unable\sto|(?:im|not\s)possible\sto|hard\sto
               |difficult\sto|do(?:\snot|n['’]?t)|no\sway\sto)\s(?:\w{1,12}\s){0,2}?
               (?:tell|determine|say|know|judge|decide|access|process|listen|analy[sz]e)
@@ -50,7 +50,7 @@ def read(text: str, finish: Finish = "stop", choices: tuple[str, ...] = ()) -> A
     openings = [_OPENING.match(line) for line in (lines[0], lines[-1])]
     said = {"yes" if opening["yes"] else "no" for opening in openings if opening}
     said |= {statement.lower() for statement in _STATEMENT.findall(body)[-1:]}
-    if finish == "refusal" or _UNSURE.search(body) or (not said and refuses(body)):
+    if finish == "refusal" or UNSURE.search(body) or (not said and refuses(body)):
         return Answer("refused")
     if len(said) == 1:
         return Answer("parsed", said.pop())

@@ -53,7 +53,7 @@ def read(text: str, choices: tuple[str, ...], labels: Labels, finish: Finish = "
     or the server says that it did), "out_of_range" (a letter beyond the choices) or "unparsed".
     """
     body = shown(text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n\n{text[-_TAIL:]}")
-    body = _behind_reasoning(body)
+    body = behind_reasoning(body)
     if not re.search(r"\w", body) and labels.named(body) is None:
         return Answer("empty")
     elements = [element for element in _ELEMENT.findall(body) if element.strip()]
@@ -75,7 +75,8 @@ def read(text: str, choices: tuple[str, ...], labels: Labels, finish: Finish = "
     return Answer("refused" if found is None and _declines(body, finish) else "unparsed")
 
 
-def _behind_reasoning(body: str) -> str:
+def behind_reasoning(body: str) -> str:
+    """What stands behind a closing tag of reasoning, or all of it where nothing does."""
     behind = _REASONING.split(body)[-1]
     return behind if re.search(r"\w", behind) else body
 

@@ -1,0 +1,66 @@
+"""``audiobench mix preview``."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+
+from pytest_audiobench.cli._packs import add_data, places
+
+HELP = "hear a mixture of a pack's sounds, as an eval would play it"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    verbs = parser.add_subparsers(metavar="VERB", required=True)
+    preview = verbs.add_parser("preview", help="write a mixture to a WAV file, and say what is in it")
+    which = preview.add_mutually_exclusive_group(required=True)
+    which.add_argument("--labels", metavar="LABEL[@DB]+LABEL[@DB]…", help="a mixture in a line, as --ab-mix takes it")
+    which.add_argument("--recipes", metavar="FILE", type=Path, help="a file of recipes, YAML or JSON")
+    preview.add_argument("--name", metavar="NAME", help="which of the recipes (needed where there are several)")
+    preview.add_argument("--pack", metavar="PACK", default="demo", help="whose sounds they are (default demo)")
+    preview.add_argument("--seed", metavar="N", type=int, default=0, help="the seed of the clips' draw (default 0)")
+    preview.add_argument("--output", metavar="FILE", type=Path, help="the WAV file (default: the mixture's name)")
+    add_data(preview)
+
+
+def run(args: argparse.Namespace) -> int:
+    """0. Raises UsageError for recipes, labels, packs and clips that are none."""
+    import numpy as np
+
+    from pytest_audiobench.audio import combining, noise
+    from pytest_audiobench.audio.decode import decode
+    from pytest_audiobench.audio.wav import wav_bytes
+    from pytest_audiobench.datasets.packs.finding import find
+    from pytest_audiobench.datasets.packs.recipes import inline, read_recipes
+    from pytest_audiobench.datasets.packs.sound_id import clips_of, of_recipe
+    from pytest_audiobench.errors import AudioError, UsageError
+    from pytest_audiobench.report.figures import printable
+
+    recipes = [inline(args.labels)] if args.labels is not None else read_recipes(args.recipes)
+    named = [one for one in recipes if args.name in (None, one.name)]
+    if len(named) != 1:
+        names = ", ".join(one.name for one in recipes[:20])
+        raise UsageError(f"name one of the mixtures with --name: there are {names}")
+    recipe = named[0]
+    pack = find(recipe.pack or args.pack, places(args))
+    clips = clips_of(pack, of_recipe(pack, recipe, args.seed))
+    output = args.output or Path(re.sub(r"[^\w.@+-]", "-", recipe.name) + ".wav")
+    try:
+        alone = [decode(clip, combining.RATE_HZ, None) for clip in clips]
+        heard = decode(combining.mixture(clips, recipe.levels_db), combining.RATE_HZ, None)
+    except AudioError as error:
+        raise UsageError(str(error)) from None
+    output.write_bytes(wav_bytes(heard.samples, heard.rate_hz))
+    print(printable(f"{recipe.name}, of the pack {pack.id}"))
+    print(f"  {'label':<20}{'level':>9}{'seconds':>9}{'rate':>10}  clip")
+    for label, level_db, clip, own in zip(recipe.labels, recipe.levels_db, clips, alone, strict=True):
+        row = f"{label:<20}{level_db:>6.1f} dB{own.duration_s:>9.2f}{own.source_rate_hz:>7} Hz  {clip}"
+        print(printable(f"  {row}"))
+    peak, level = float(np.abs(heard.samples).max()), noise.rms(heard.samples)
+    print(
+        f"  together {heard.duration_s:.2f} s at {heard.rate_hz} Hz, peak {peak:.3f}, "
+        f"level {20 * np.log10(level):.1f} dB of full scale"
+    )
+    print(printable(f"written to {output}"))
+    return 0

@@ -1,0 +1,96 @@
+"""``audiobench packs [PACK]``."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_audiobench.cli._packs import add_data, places
+
+if TYPE_CHECKING:
+    from pytest_audiobench.datasets.dataset import Places
+    from pytest_audiobench.datasets.packs.pack import Pack
+
+HELP = "list packs of sounds: where they lie, their labels, clips and licence, and what is wrong with them"
+
+_MOST_WRONG = 20
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("pack", nargs="?", metavar="PACK", help="show this one, with every label and clip looked at")
+    add_data(parser)
+    parser.add_argument("--unpack", metavar="ARCHIVE", type=Path, help="unpack a .zip or .tar.* that holds a pack")
+    parser.add_argument("--to", metavar="FOLDER", type=Path, help="the folder of packs that --unpack writes into")
+    parser.add_argument(
+        "--most-gb", metavar="N", type=float, default=4.0, help="what --unpack may write in gigabytes (default 4)"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """0; 1 when the pack that was asked for has something wrong. Raises UsageError and NotHere for one that is none."""
+    from pytest_audiobench.datasets.packs.archives import unpack
+    from pytest_audiobench.datasets.packs.finding import find
+    from pytest_audiobench.errors import UsageError
+
+    if (args.unpack is None) != (args.to is None):
+        raise UsageError("--unpack ARCHIVE and --to FOLDER go together: give both")
+    if args.unpack is not None:
+        print(f"unpacked into {unpack(args.unpack, args.to, int(args.most_gb * 1e9))}")
+        print(f"use it with --ab-data packs={args.to}")
+        return 0
+    if args.pack is None:
+        _list(places(args))
+        return 0
+    return _show(find(args.pack, places(args)))
+
+
+def _list(where: Places) -> None:
+    from pytest_audiobench.datasets.packs.finding import listed
+    from pytest_audiobench.datasets.packs.pack import Pack
+    from pytest_audiobench.report.figures import printable
+
+    print(f"{'pack':<16}{'labels':>7}{'clips':>7}  {'licence':<24}where")
+    for name, at, pack in listed(where):
+        if isinstance(pack, Pack):
+            clips = sum(map(len, pack.clips.values()))
+            licence = pack.manifest.license or "not said"
+            print(printable(f"{name:<16}{len(pack.clips):>7}{clips:>7}  {licence:<24}{at}"))
+        else:
+            print(printable(f"{name:<16}{'-':>7}{'-':>7}  skipped: {pack}"))
+
+
+def _show(pack: Pack) -> int:
+    from pytest_audiobench.audio.combining import RATE_HZ
+    from pytest_audiobench.datasets.packs.looking import look, probes
+    from pytest_audiobench.report.figures import printable
+
+    manifest, seen = pack.manifest, look(pack)
+    said = {
+        "title": manifest.title,
+        "where": pack.where,
+        "source": manifest.source,
+        "licence": " · ".join(filter(None, dict.fromkeys((manifest.license, manifest.license_tag)))) or "not said",
+        "scope": manifest.scope_note,
+    }
+    print(printable(pack.id))
+    for what, text in said.items():
+        if text:
+            print(printable(f"  {what:<9}{text}"))
+    print(f"\n  {'label':<24}{'clips':>6}{'seconds':>9}  rates")
+    for one in seen.labels:
+        rates = ", ".join(f"{rate} Hz" for rate in sorted(one.rates_hz))
+        print(printable(f"  {one.label:<24}{one.clips:>6}{one.duration_s:>9.1f}  {rates}"))
+    print(f"\n  {'condition':<12}{'mixtures':>9}{'yes':>6}{'no':>6}")
+    for condition, (mixtures, present, absent) in probes(pack).items():
+        beware = "" if absent else "  no false alarm can be seen: nothing is asked for that is not there"
+        print(f"  {condition:<12}{mixtures:>9}{present:>6}{absent:>6}{beware}")
+    rates_hz = seen.rates_hz
+    if len(rates_hz) > 1:
+        counted = ", ".join(f"{count} of {rate} Hz" for rate, count in sorted(rates_hz.items()))
+        print(f"\n  its clips have different rates ({counted}); each is resampled to {RATE_HZ} Hz in a mixture")
+    for sentence in seen.wrong[:_MOST_WRONG]:
+        print(printable(f"  wrong: {sentence}"))
+    if len(seen.wrong) > _MOST_WRONG:
+        print(f"  wrong: {len(seen.wrong) - _MOST_WRONG} more clips")
+    return 1 if seen.wrong else 0

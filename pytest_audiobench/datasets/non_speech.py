@@ -1,0 +1,149 @@
+"""Clips in which nobody speaks: generated ones by domain and length, and any folder of recordings.
+
+The true transcript of each is the empty text: whatever words a recogniser writes for them, it made up.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path, PurePosixPath
+from types import MappingProxyType
+
+from pytest_audiobench.audio import edits, synthesis
+from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource, SynthesisSource
+from pytest_audiobench.datasets.dataset import Dataset, Places
+from pytest_audiobench.datasets.paths import relative_path
+from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.identity import seed as seed_of
+
+DOMAINS: Mapping[str, Callable[[float, int], SynthesisSource]] = MappingProxyType(
+    {
+        "silence_floor": synthesis.silence_floor,
+        "room_tone": synthesis.room_tone,
+        "hum": synthesis.hum,
+        "white": synthesis.white_noise,
+        "pink": synthesis.pink_noise,
+        "cafe": synthesis.cafe,
+        "music_bed": synthesis.music_bed,
+        "events": synthesis.events,
+    }
+)
+"""The generated domains, by the recipe that makes a clip of a duration and a seed."""
+
+GROUPS = ("domain", "duration_s")
+
+_SUFFIXES = frozenset({".wav", ".flac", ".ogg", ".mp3"})
+_MOST_FILES = 100_000
+
+
+def non_speech(
+    *domains: str, lengths_s: Sequence[float] = (1.0, 2.0, 5.0, 10.0), clips: int = 4, seed: int = 0
+) -> Dataset:
+    """Generated sounds without speech: ``clips`` of each length of each of ``domains``, which are all unless given.
+
+    Findings need 12 clips of a domain at least (``stats.findings``): the defaults make 16, 128 in all. Each clip's own
+    seed is SHA-256's of domain, length, number and ``seed``: the same on every machine, and a clip stays what it is
+    when others are added. Metadata: domain, duration_s. Raises UsageError for an unknown domain, and for lengths or
+    numbers that make no clips.
+    """
+    named = tuple(dict.fromkeys(domains)) or tuple(DOMAINS)
+    for domain in named:
+        if domain not in DOMAINS:
+            raise UsageError(f"there is no non-speech domain {domain!r}; there are {', '.join(DOMAINS)}")
+    lengths = tuple(dict.fromkeys(map(float, lengths_s)))
+    if not lengths or clips < 1 or not all(0.1 <= length <= 600.0 for length in lengths):
+        raise UsageError(
+            f"lengths_s={lengths_s} and clips={clips} make no clips: give lengths of 0.1 to 600 s, and one or more"
+        )
+    # What is in it is in its name, so that two choices are two data sets.
+    parts = (
+        *([] if named == tuple(DOMAINS) else named),
+        "+".join(f"{one:g}s" for one in lengths),
+        f"{clips}",
+        f"{seed}",
+    )
+    return Dataset(f"non-speech/{'/'.join(parts)}", partial(_generated, named, lengths, clips, seed), groups=GROUPS)
+
+
+def non_speech_recordings(name: str = "non-speech", lengths_s: Sequence[float] = ()) -> Dataset:
+    """A folder of recordings in which nobody speaks: a sub-folder for each domain (``--ab-data non-speech=FOLDER``).
+
+    WAV, FLAC, Ogg and MP3 files are taken. What lies in one folder within a domain's (``street/tape-3/part-1.wav``) is
+    of one recording, which is the cluster; a file right in a domain's folder is one of its own. With ``lengths_s`` each
+    file is played from its start to each of these lengths instead of whole; a shorter one ends where it ends. Metadata:
+    domain, recording, and duration_s where it is cut. Where the folder is absent an eval is skipped with the reason; an
+    empty one is a UsageError.
+    """
+    lengths = tuple(sorted(set(map(float, lengths_s))))
+    if not all(0.1 <= length <= 600.0 for length in lengths):
+        raise UsageError(f"lengths_s={lengths_s}: give lengths of 0.1 to 600 s, or none to play files whole")
+    return Dataset(name, partial(_recorded, name, lengths), cluster="recording", groups=GROUPS)
+
+
+def _generated(
+    domains: Sequence[str], lengths: Sequence[float], clips: int, seed: int, places: Places
+) -> Sequence[Sample]:
+    return [
+        Sample(
+            id=f"{domain}/{length:g}s/{number}",
+            clips=(Clip(DOMAINS[domain](length, seed_of("non-speech", 1, domain, f"{length:g}", number, seed))),),
+            question="",
+            metadata={"domain": domain, "duration_s": f"{length:g}"},
+        )
+        for domain in domains
+        for length in lengths
+        for number in range(clips)
+    ]
+
+
+def _recorded(name: str, lengths: Sequence[float], places: Places) -> Sequence[Sample]:
+    root = places.find(name, ".")
+    samples = [sample for path in _files(root) for sample in _samples(root, path, lengths)]
+    if not samples:
+        raise UsageError(
+            f"{root.folder} has no recordings in sub-folders: put {', '.join(sorted(_SUFFIXES))} files into a folder "
+            "for each domain, such as street/ and machines/"
+        )
+    return samples
+
+
+def _files(root: DataRoot) -> Iterator[PurePosixPath]:
+    """The recordings below a domain's folder, as paths within the root, in the order of their names.
+
+    Links are left to the reading of audio, which refuses those that lead out; a linked folder is not entered.
+    """
+    found: list[str] = []
+    for folder, below, files in os.walk(root.folder):
+        below[:] = sorted(one for one in below if not one.startswith("."))
+        inside = Path(folder).relative_to(root.folder)
+        if inside.parts:
+            found += [(inside / file).as_posix() for file in files if _is_recording(file)]
+        if len(found) > _MOST_FILES:
+            raise UsageError(f"{root.folder} has more than {_MOST_FILES:,} recordings: name a smaller folder")
+    for path in sorted(found):
+        try:
+            yield PurePosixPath(relative_path(path))
+        except ValueError as error:
+            raise UsageError(f"{root.folder} has a recording that cannot be used: {error}; rename it") from None
+
+
+def _is_recording(file: str) -> bool:
+    return Path(file).suffix.lower() in _SUFFIXES and not file.startswith(".")
+
+
+def _samples(root: DataRoot, path: PurePosixPath, lengths: Sequence[float]) -> Iterator[Sample]:
+    source, domain = FileSource(root, str(path)), path.parts[0]
+    recording = str(path if len(path.parts) == 2 else PurePosixPath(*path.parts[:-1]))
+    for length in lengths or (None,):
+        cut = () if length is None else (edits.trim(0.0, length),)
+        played = "" if length is None else f"@{length:g}s"
+        metadata = {"domain": domain, "recording": recording}
+        yield Sample(
+            id=f"{path}{played}",
+            clips=(Clip(source, cut),),
+            question="",
+            metadata=metadata if length is None else {**metadata, "duration_s": f"{length:g}"},
+        )

@@ -1,0 +1,173 @@
+"""Packs in archives: unpacked into a folder that the user names, and trusted in nothing.
+
+Only ordinary files and folders are written, only inside the folder, never over one that is there, and no more of them
+than is bounded, whatever the archive says of itself: what is written is counted while it is written.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import shutil
+import stat
+import tarfile
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from pytest_audiobench.datasets.paths import relative_path
+from pytest_audiobench.errors import UsageError
+
+ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
+MOST_MEMBERS = 200_000
+MOST_BYTES = 4_000_000_000
+
+_OPENERS: dict[str, Any] = {
+    ".tar": open,
+    ".tar.gz": gzip.open,
+    ".tgz": gzip.open,
+    ".tar.bz2": bz2.open,
+    ".tar.xz": lzma.open,
+}
+_LONGEST_HEADER_BYTES = 1 << 20
+_BLOCK_BYTES = 1 << 18
+_BROKEN = (tarfile.TarError, zipfile.BadZipFile, lzma.LZMAError, zlib.error, EOFError, NotImplementedError, ValueError)
+
+
+def stem(archive: Path) -> str:
+    """The name of an archive's pack: its file name without the ending. Raises UsageError for another ending."""
+    name = archive.name
+    end = next((end for end in ARCHIVES if name.lower().endswith(end) and len(name) > len(end)), None)
+    if end is None:
+        raise UsageError(f"{archive} is no archive by its name; it must end with {', '.join(ARCHIVES)}")
+    return name[: -len(end)]
+
+
+def unpack(archive: Path, into: Path, most_bytes: int = MOST_BYTES) -> Path:
+    """Unpack ``archive`` into a new folder of its name in ``into``, and return that; a sole top folder is left away.
+
+    Raises UsageError, having written nothing that stays, for what is no archive or is damaged, for a member that is a
+    link or no ordinary file or would leave the folder, for more than 200,000 members, and for more than ``most_bytes``.
+    """
+    target = into / stem(archive)
+    if target.exists():
+        raise UsageError(f"{target} is there already; remove it, or unpack {archive.name} elsewhere")
+    into.mkdir(parents=True, exist_ok=True)
+    work = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=into))
+    try:
+        members = _zipped if archive.name.lower().endswith(".zip") else _tarred
+        _write(archive, members(archive, most_bytes), work / "all", most_bytes)
+        top = list((work / "all").iterdir())
+        sole = len(top) == 1 and top[0].is_dir()
+        (top[0] if sole else work / "all").rename(target)
+    except FileNotFoundError:
+        raise UsageError(f"there is no archive {archive}; correct the path") from None
+    except (OSError, *_BROKEN) as error:
+        raise UsageError(f"{archive} cannot be unpacked ({error}); fetch it again") from None
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    return target
+
+
+def _write(archive: Path, members: Iterator[tuple[str, IO[bytes] | None]], folder: Path, most_bytes: int) -> None:
+    folder.mkdir()
+    left, files = most_bytes, 0
+    for count, (written, content) in enumerate(members):
+        if count == MOST_MEMBERS:
+            raise UsageError(f"{archive} has more than {MOST_MEMBERS} members; unpack it yourself if you trust it")
+        try:
+            path = folder / relative_path(written.rstrip("/") if content is None else written)
+        except ValueError as error:
+            raise UsageError(f"{archive} has a member that would leave its folder: {error}; do not trust it") from None
+        if content is None:
+            path.mkdir(parents=True, exist_ok=True)
+            continue
+        files += 1
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("xb") as file:
+            while block := content.read(_BLOCK_BYTES):
+                left -= len(block)
+                if left < 0:
+                    raise _too_much(archive, most_bytes)
+                file.write(block)
+    if not files:
+        raise UsageError(f"{archive} holds no file; pack the sounds into it")
+
+
+def _zipped(archive: Path, most_bytes: int) -> Iterator[tuple[str, IO[bytes] | None]]:
+    with zipfile.ZipFile(archive) as opened:
+        members = opened.infolist()
+        if sum(member.file_size for member in members) > most_bytes:
+            raise _too_much(archive, most_bytes)
+        for member in members:
+            kind = stat.S_IFMT(member.external_attr >> 16)
+            if member.is_dir():
+                yield member.filename, None
+                continue
+            if kind not in (0, stat.S_IFREG):
+                raise _no_file(archive, member.filename)
+            if member.flag_bits & 1:
+                raise UsageError(f"{archive}: {member.filename[:200]!r} is encrypted; unpack it yourself")
+            with opened.open(member) as content:
+                yield member.filename, content
+
+
+def _tarred(archive: Path, most_bytes: int) -> Iterator[tuple[str, IO[bytes] | None]]:
+    with _tar(archive, most_bytes) as opened:
+        for member in opened:
+            if member.isdir():
+                yield member.name, None
+                continue
+            if not member.isreg() or member.issparse():
+                raise _no_file(archive, member.name)
+            content = opened.extractfile(member)
+            assert content is not None  # as it is for every ordinary file
+            yield member.name, content
+
+
+@contextmanager
+def _tar(archive: Path, most_bytes: int) -> Iterator[tarfile.TarFile]:
+    opener = _OPENERS[archive.name.lower().removeprefix(stem(archive).lower())]
+    with opener(archive, "rb") as stream, tarfile.open(fileobj=_Bounded(archive, stream, most_bytes), mode="r:") as tar:  # type: ignore[call-overload]
+        yield tar
+
+
+class _Bounded:
+    """A stream that ends with an error: tarfile itself would read a header of any length into memory."""
+
+    def __init__(self, archive: Path, stream: IO[bytes], most_bytes: int) -> None:
+        self._archive, self._stream = archive, stream
+        self._most_bytes, self._furthest = most_bytes, most_bytes + MOST_MEMBERS * 1024
+
+    def read(self, size: int) -> bytes:
+        if not 0 <= size <= _LONGEST_HEADER_BYTES:
+            raise UsageError(f"{self._archive} has a header of {size} bytes; do not trust it")
+        data = self._stream.read(size)
+        self._check(self._stream.tell())
+        return data
+
+    def seek(self, position: int) -> int:
+        self._check(position)
+        return self._stream.seek(position)
+
+    def tell(self) -> int:
+        return self._stream.tell()
+
+    def _check(self, position: int) -> None:
+        if position > self._furthest:
+            raise _too_much(self._archive, self._most_bytes)
+
+
+def _too_much(archive: Path, most_bytes: int) -> UsageError:
+    return UsageError(
+        f"{archive} unfolds to more than {most_bytes / 1e9:g} GB; allow more with --most-gb if you trust it"
+    )
+
+
+def _no_file(archive: Path, name: str) -> UsageError:
+    return UsageError(f"{archive}: {name[:200]!r} is a link or no ordinary file; pack the files themselves")

@@ -1,0 +1,193 @@
+"""Where packs lie: those that come with the package, and those in folders that the user names."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from pytest_audiobench.audio.clip import Clip, DataRoot
+from pytest_audiobench.datasets.bundled import bundled
+from pytest_audiobench.datasets.dataset import Dataset, Places
+from pytest_audiobench.datasets.packs.archives import ARCHIVES
+from pytest_audiobench.datasets.packs.clips import Found, clips_in
+from pytest_audiobench.datasets.packs.labels import nearest, slug
+from pytest_audiobench.datasets.packs.pack import Pack, PackManifest, packed, read_manifest
+from pytest_audiobench.errors import FatalError, NotHere, UsageError
+
+MANIFEST = "pack.json"
+CACHE = "AUDIOBENCH_CACHE"
+"""The published tool's variable: where it keeps clips, in ``sound_id/<cache_subdir>/clips.json``."""
+
+_DEMO = PackManifest(
+    "demo",
+    title="The bundled sounds",
+    source="procedural (bundled)",
+    license="CC0-1.0",
+    license_tag="open",
+    scope_note="Ten computed sounds, eight clips of each; no recordings.",
+    clip_resolver="procedural",
+)
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """A pack made of a data set; ``name`` is its id."""
+
+    name: str
+    read: Callable[[Places], Pack]
+
+
+class Listed(NamedTuple):
+    """A pack of this machine, or why it is none."""
+
+    name: str
+    where: str
+    pack: Pack | FatalError
+
+
+def labelled(dataset: Dataset, by: str, name: str | None = None) -> Labelled:
+    """Any data set of one clip a sample as a pack: the metadata field ``by`` says what is heard in each clip.
+
+    ``labelled(sakura("animal", "single"), by="label")``. Raises UsageError, when it is read, for a sample without it.
+    """
+    called = name or dataset.name.replace("/", "-")
+
+    def read(places: Places) -> Pack:
+        manifest = PackManifest(called, title=dataset.name, source=dataset.name)
+        return packed(manifest, _by_label(dataset, by, places), f"data set {dataset.name}")
+
+    return Labelled(called, read)
+
+
+def find(name: str, places: Places) -> Pack:
+    """The pack called ``name``.
+
+    Raises NotHere, which says where it was looked for and how to point to it, and UsageError for what is wrong with it.
+    """
+    if name in BUNDLED:
+        return BUNDLED[name](places)
+    if name in places.named:
+        return read_pack(name, places.named[name], places)
+    candidates = dict(_candidates(places))
+    at = candidates.get(name) or next((shelf / name for shelf in places.shelves if (shelf / name).is_dir()), None)
+    if at is not None:
+        return read_pack(name, at, places)
+    for folder in _folders(places):
+        if archive := next((folder / f"{name}{end}" for end in ARCHIVES if (folder / f"{name}{end}").is_file()), None):
+            raise NotHere(
+                f"the pack {name} is packed in {archive}; unpack it with "
+                f"audiobench packs --unpack {archive} --to {folder}"
+            )
+    raise NotHere(
+        f"the pack {name} is not on this machine ({nearest(name, [*BUNDLED, *candidates])}); point to its folder with "
+        f"--ab-data {name}=FOLDER, or to a folder of packs with --ab-data packs=FOLDER"
+    )
+
+
+def listed(places: Places) -> Iterator[Listed]:
+    """All packs of this machine, each once, and what is wrong with those that cannot be used."""
+    for name, make in BUNDLED.items():
+        yield Listed(name, "bundled", make(places))
+    for name, path in _candidates(places):
+        try:
+            yield Listed(name, str(path), read_pack(name, path, places))
+        except FatalError as error:
+            yield Listed(name, str(path), error)
+
+
+def read_pack(name: str, path: Path, places: Places) -> Pack:
+    """The pack at ``path``: a folder, or a manifest whose clips lie elsewhere. Raises UsageError and NotHere."""
+    if name in BUNDLED:
+        raise UsageError(f"{path}: a pack called {name} comes with the package; give this one another name")
+    manifest_path = path / MANIFEST if path.is_dir() else path
+    manifest = read_manifest(manifest_path) if manifest_path.is_file() else PackManifest(name)
+    if manifest.id != name:
+        raise UsageError(f"{manifest_path}: its 'id' is {manifest.id!r} and it is named {name!r}; make them the same")
+    if manifest.clip_resolver == "procedural":
+        return packed(manifest, _procedural(manifest, manifest_path, places), str(path))
+    folder = path if path.is_dir() else path.parent
+    held = _cached(manifest, folder) or (folder if path.is_dir() else None)
+    if held is None:
+        layout = f" ({manifest.expected_layout})" if manifest.expected_layout else ""
+        where = folder / (manifest.cache_subdir or name)
+        raise NotHere(
+            f"the clips of the pack {name} are not on this machine: there is no folder {where}{layout}; put them "
+            f"there, or name the folder that holds sound_id/{manifest.cache_subdir or name} by the variable {CACHE}"
+        )
+    return packed(manifest, clips_in(DataRoot(name, held.resolve())), str(held))
+
+
+def _demo(places: Places) -> Pack:
+    return packed(_DEMO, _by_label(bundled("sounds"), "sound", places), "bundled")
+
+
+BUNDLED: dict[str, Callable[[Places], Pack]] = {"demo": _demo}
+"""The packs that come with the package; no other may take their names."""
+
+
+def _by_label(dataset: Dataset, by: str, places: Places) -> Found:
+    found: dict[str, dict[Clip, None]] = {}
+    for sample in dataset.read(places):
+        label = slug(str(sample.metadata.get(by) or ""))
+        if not label or len(sample.clips) != 1:
+            raise UsageError(
+                f"{dataset.name}: its sample {sample.id!r} has {len(sample.clips)} clips and the {by} {label!r}; for a "
+                "pack every sample needs one clip, and what is heard in it"
+            )
+        found.setdefault(label, {})[sample.clips[0]] = None
+    return {label: tuple(sorted(clips, key=lambda clip: str(clip.source))) for label, clips in sorted(found.items())}
+
+
+def _procedural(manifest: PackManifest, path: Path, places: Places) -> Found:
+    found = _by_label(bundled("sounds"), "sound", places)
+    if unknown := [label for label in manifest.labels if label not in found]:
+        raise UsageError(
+            f"{path}: its labels {', '.join(unknown)} are not among the sounds that come with this package "
+            f"({', '.join(found)}); give the pack clips of its own, with the clip_resolver user-cache"
+        )
+    return found
+
+
+def _cached(manifest: PackManifest, folder: Path) -> Path | None:
+    """The folder of a published manifest's clips: the user's cache where it is named, else beside the manifest."""
+    if manifest.cache_subdir is None:
+        return folder / manifest.id if (folder / manifest.id).is_dir() else None
+    cache = os.environ.get(CACHE)
+    places = [Path(cache).expanduser() / "sound_id"] if cache else []
+    return next((at / manifest.cache_subdir for at in [*places, folder] if (at / manifest.cache_subdir).is_dir()), None)
+
+
+def _folders(places: Places) -> list[Path]:
+    """Folders of packs."""
+    if "packs" in places.named:
+        return [places.named["packs"]]
+    return [folder for shelf in places.shelves if (folder := shelf / "packs").is_dir()]
+
+
+def _candidates(places: Places) -> Iterator[tuple[str, Path]]:
+    """Everything in folders of packs that may be one, by name; a folder that was named for it comes first."""
+    seen = set()
+    for name, folder in places.named.items():
+        if name != "packs" and _is_pack(folder):
+            seen.add(name)
+            yield name, folder
+    for folder in _folders(places):
+        for path in sorted(folder.iterdir()):
+            is_manifest = path.suffix == ".json" and path.is_file()
+            name = path.stem if is_manifest else path.name
+            if not name.startswith(".") and name not in seen and (is_manifest or path.is_dir()):
+                seen.add(name)
+                yield name, path
+
+
+def _is_pack(folder: Path) -> bool:
+    """Whether a folder that was named for some data set holds a pack, be it one with a mistake in it."""
+    if (folder / MANIFEST).is_file():
+        return True
+    try:
+        return bool(clips_in(DataRoot(folder.name, folder)))
+    except UsageError:
+        return True

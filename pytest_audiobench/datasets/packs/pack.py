@@ -1,0 +1,178 @@
+"""A pack: labels, each with clips, and how many mixtures and distractors are drawn of it; its manifest, checked.
+
+The manifest's fields are those of github THENIROCK/audiobench (``src/audiobench/data/sound_id/packs/*.json``), whose
+files are read as they were published.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from pytest_audiobench.audio.clip import Clip
+from pytest_audiobench.datasets.packs.labels import nearest, slug
+from pytest_audiobench.datasets.paths import relative_path
+from pytest_audiobench.documents import read_document
+from pytest_audiobench.errors import UsageError
+
+CONDITIONS: Mapping[str, int] = MappingProxyType({"solo": 1, "pair": 2, "triple": 3, "quad": 4})
+"""How many sources a mixture of each condition has."""
+
+_COUNTS = MappingProxyType(dict.fromkeys(CONDITIONS, 20))
+_MOST_LABELS, _MOST_MIXTURES, _LONGEST_TEXT = 10_000, 10_000, 2_000
+_NAME = re.compile(r"\w[\w.-]*")
+
+
+@dataclass(frozen=True)
+class PackManifest:
+    """What is said of a pack. ``labels`` are slugs; without any, those that have clips.
+
+    ``clip_resolver`` is "procedural" (the sounds that come with this package) or "user-cache" (files). Of each label
+    the first ``clips_per_label`` clips are used, all where it is None. ``demo_fast_mixture_counts`` are the published
+    short profile's, kept for the record.
+    """
+
+    id: str
+    title: str = ""
+    source: str = ""
+    license: str = ""
+    license_tag: str = ""
+    scope_note: str = ""
+    labels: tuple[str, ...] = ()
+    clip_resolver: str = "user-cache"
+    cache_subdir: str | None = None
+    expected_layout: str | None = None
+    mixture_counts: Mapping[str, int] = field(default_factory=lambda: _COUNTS)
+    demo_fast_mixture_counts: Mapping[str, int] | None = None
+    distractor_count: int = 2
+    clips_per_label: int | None = None
+
+
+@dataclass(frozen=True)
+class Pack:
+    """A pack whose clips were found: ``clips`` by label, in the manifest's order; ``where`` says in what place."""
+
+    manifest: PackManifest
+    clips: Mapping[str, tuple[Clip, ...]]
+    where: str
+
+    @property
+    def id(self) -> str:
+        return self.manifest.id
+
+
+def packed(manifest: PackManifest, found: Mapping[str, tuple[Clip, ...]], where: str) -> Pack:
+    """The pack of ``manifest`` with the clips that were ``found`` by label.
+
+    Raises UsageError for a label without a clip, and for a pack without labels.
+    """
+    labels = manifest.labels or tuple(found)
+    if not labels:
+        raise UsageError(f"{where} holds no sound: put clips into sub-folders that are named by what is heard in them")
+    for label in labels:
+        if not found.get(label):
+            raise UsageError(
+                f"the pack {manifest.id} ({where}) has no clip of its label {label!r}: add one, or take the label out "
+                f"of its labels ({nearest(label, found) if found else 'it has no clips at all'})"
+            )
+    return Pack(manifest, {label: found[label][: manifest.clips_per_label] for label in labels}, where)
+
+
+def read_manifest(path: Path) -> PackManifest:
+    """The manifest in ``path``, a JSON file. Raises UsageError naming the file, the field and the remedy."""
+    content = read_document(path)
+    if not isinstance(content, dict):
+        raise UsageError(f"{path} is no JSON object; write the pack's fields into one")
+    known = [one.name for one in fields(PackManifest)]
+    for name in content:
+        if name not in known:
+            raise UsageError(f"{path} has a field {name[:80]!r} that packs do not have; {nearest(name, known)}")
+    given = _Fields(path, content)
+    return PackManifest(
+        id=given.name("id"),
+        labels=given.labels("labels"),
+        clip_resolver=given.one_of("clip_resolver", ("user-cache", "procedural")),
+        cache_subdir=given.folder("cache_subdir"),
+        expected_layout=given.text("expected_layout") or None,
+        mixture_counts=given.counts("mixture_counts") or _COUNTS,
+        demo_fast_mixture_counts=given.counts("demo_fast_mixture_counts"),
+        distractor_count=given.whole("distractor_count", least=0, default=2),
+        clips_per_label=given.whole("clips_per_label", least=1, default=None),
+        **{name: given.text(name) for name in ("title", "source", "license", "license_tag", "scope_note")},
+    )
+
+
+class _Fields:
+    def __init__(self, path: Path, values: Mapping[str, Any]) -> None:
+        self._path, self._values = path, values
+
+    def text(self, name: str) -> str:
+        value = self._values.get(name)
+        if value is None:
+            return ""
+        if not isinstance(value, str) or len(value) > _LONGEST_TEXT:
+            raise self._wrong(name, f"is no text of at most {_LONGEST_TEXT} characters", "write it as text, in quotes")
+        return value.strip()
+
+    def name(self, name: str) -> str:
+        value = self.text(name)
+        if not _NAME.fullmatch(value):
+            raise self._wrong(name, f"is {value[:80]!r}", "name the pack with letters, digits, -, _ and .")
+        return value
+
+    def one_of(self, name: str, allowed: tuple[str, ...]) -> str:
+        value = self.text(name) or allowed[0]
+        if value not in allowed:
+            raise self._wrong(name, f"is {value[:80]!r}", f"write {' or '.join(allowed)}")
+        return value
+
+    def folder(self, name: str) -> str | None:
+        value = self.text(name)
+        try:
+            return relative_path(value) if value else None
+        except ValueError as error:
+            raise self._wrong(name, f"cannot be used: {error}", "name a folder inside the pack's") from None
+
+    def labels(self, name: str) -> tuple[str, ...]:
+        if name not in self._values:
+            return ()
+        value = self._values[name]
+        if not isinstance(value, list) or not value or not all(isinstance(one, str) for one in value):
+            raise self._wrong(name, "is no list of texts", "list what is heard, or leave it away")
+        if len(value) > _MOST_LABELS:
+            raise self._wrong(name, f"lists more than {_MOST_LABELS}", "split the pack")
+        slugs = [slug(one) for one in value]
+        for written, one in zip(value, slugs, strict=True):
+            if not one:
+                raise self._wrong(name, f"holds {written[:80]!r}, which has no letter or digit", "name the sound")
+            if slugs.count(one) > 1:
+                raise self._wrong(name, f"holds {one[:80]!r} twice", "keep one")
+        return tuple(slugs)
+
+    def counts(self, name: str) -> Mapping[str, int] | None:
+        value = self._values.get(name)
+        if value is None:
+            return None
+        if not isinstance(value, dict):
+            raise self._wrong(name, "is no object", 'write {"solo": 10, "pair": 10}')
+        for condition, count in value.items():
+            if condition not in CONDITIONS:
+                raise self._wrong(name, f"counts {condition[:80]!r}", f"the conditions are {', '.join(CONDITIONS)}")
+            if type(count) is not int or not 0 <= count <= _MOST_MIXTURES:
+                raise self._wrong(name, f"gives {count!r} for {condition}", f"write 0 to {_MOST_MIXTURES}")
+        return MappingProxyType(dict(value))
+
+    def whole(self, name: str, least: int, default: Any) -> Any:
+        value = self._values.get(name)
+        if value is None:
+            return default
+        if type(value) is not int or not least <= value <= _MOST_LABELS:
+            raise self._wrong(name, f"is {str(value)[:80]}", f"write a whole number from {least} to {_MOST_LABELS}")
+        return value
+
+    def _wrong(self, name: str, what: str, remedy: str) -> UsageError:
+        return UsageError(f"{self._path}: its {name!r} {what}; {remedy}")

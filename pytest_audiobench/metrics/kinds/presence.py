@@ -1,0 +1,171 @@
+"""Sounds that are there and said to be: recall, false alarms, sensitivity and bias."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from pytest_audiobench.metrics.estimates import columns, nothing, ratio_of, summed_kind
+from pytest_audiobench.metrics.metric import Clusters, Estimate, MetricKind, Statistics, Summed
+from pytest_audiobench.metrics.presence import CLIFF, NAMES, cliff, criterion, d_prime, f1
+from pytest_audiobench.metrics.units import POINTS, SHARE
+from pytest_audiobench.stats.bootstrap import FEWEST_OF_LABEL, Ends, Resampling, Statistic, Sums
+from pytest_audiobench.stats.intervals import Floats, none
+
+
+def _better(own: Floats) -> Ends:
+    """One more average sample, all of whose probes are answered wrongly, or all rightly."""
+    _, present, _, absent = own
+    return Ends(np.array([[0.0, present, absent, absent]]), np.array([[present, present, 0.0, absent]]))
+
+
+def _stricter(own: Floats) -> Ends:
+    """One more average sample, all of whose probes are answered yes, or all no."""
+    _, present, _, absent = own
+    return Ends(np.array([[present, present, absent, absent]]), np.array([[0.0, present, 0.0, absent]]))
+
+
+def _steeper(own: Floats) -> Ends:
+    """One more average sample that is heard alone and not among four, or the other way round."""
+    _, solo, _, quad = own
+    return Ends(np.array([[solo, solo, 0.0, quad]]), np.array([[0.0, solo, quad, quad]]))
+
+
+def _summed(
+    metric: str,
+    names: Sequence[str],
+    value: Statistic,
+    ends: Callable[[Floats], Ends],
+    needs: Sequence[tuple[int, str]],
+) -> Summed:
+    """A function of sums that has an interval where enough samples or clusters have what ``needs`` names."""
+
+    def lacking(found: Resampling) -> str | None:
+        assert isinstance(found.distinct, np.ndarray)
+        for place, what in needs:
+            held = int(found.counts[found.distinct[:, place] > 0.0].sum())
+            if held < FEWEST_OF_LABEL:
+                return f"{held} {found.what} with {what}, {FEWEST_OF_LABEL} needed"
+        return None
+
+    def summed(statistics: Sequence[Statistics]) -> Sums | str:
+        units = columns(statistics, metric, *names)
+        for place, what in needs:
+            if not units[:, place].sum() > 0.0:
+                return f"there are no {what}"
+        return Sums(units, value, ends, lacking)
+
+    return summed
+
+
+_BOTH = ((1, "present probes"), (3, "distractors"))
+_SOLO_AND_QUAD = ((1, "present probes of the condition solo"), (3, "present probes of the condition quad"))
+
+
+def _understood(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
+    if not statistics:
+        return nothing()
+    hits, present = columns(statistics, "components_understood", "hits", "present").sum(axis=0).tolist()
+    return Estimate(
+        hits if math.isfinite(hits) else math.nan,
+        None,
+        None,
+        len(statistics),
+        none(f"a count, of {present:g} components present: recall has the interval").method,
+    )
+
+
+def _rate(
+    name: str, tops: Sequence[str], bottoms: Sequence[str], empty: str
+) -> Callable[[Sequence[Statistics], Clusters], Estimate]:
+    return ratio_of(name, tops, bottoms, empty, most=1.0)
+
+
+def _right(one: Statistics) -> float:
+    return one["hits"] + (one["absent"] - one["alarms"])
+
+
+_PROBES = "A probe that is not answered is no yes: a miss where the sound is there, no false alarm where it is not."
+_DETECTION = (
+    "Hit and false alarm rates with 0.5 added to the counts and 1 to the probes (Hautus 1995; Stanislaw and Todorov "
+    "1999). NaN without present probes or without distractors."
+)
+
+KINDS = (
+    MetricKind(
+        "recall",
+        "higher",
+        SHARE,
+        _rate("recall", ("hits",), ("present",), "no probe asks for a sound that is there"),
+        lambda one: (one["hits"], one["present"]),
+        f"Present probes answered yes over all present probes. {_PROBES} NaN where none is present (published: 0).",
+    ),
+    MetricKind(
+        "precision",
+        "higher",
+        SHARE,
+        _rate("precision", ("hits",), ("hits", "alarms"), "no probe was answered yes"),
+        lambda one: (one["hits"], one["hits"] + one["alarms"]),
+        "Present probes answered yes over all probes answered yes. NaN where none was (published: 0).",
+    ),
+    MetricKind(
+        "fpr",
+        "lower",
+        SHARE,
+        _rate("fpr", ("alarms",), ("absent",), "no probe asks for a sound that is not there"),
+        lambda one: (one["alarms"], one["absent"]),
+        f"False alarms: distractors answered yes over all distractors. {_PROBES} NaN without distractors (published: "
+        "0).",
+    ),
+    summed_kind(
+        "f1",
+        "higher",
+        SHARE,
+        _summed("f1", NAMES, f1, _better, _BOTH[:1]),
+        "2 hits / (answers of yes + present probes), all probes pooled. NaN where no probe asks for a sound that is "
+        "there.",
+        _right,
+    ),
+    summed_kind(
+        "d_prime",
+        "higher",
+        "d′",
+        _summed("d_prime", NAMES, d_prime, _better, _BOTH),
+        "Sensitivity, z(hit rate) - z(false alarm rate): 0 for who cannot tell a sound that is there from one that is "
+        f"not, however readily yes is said. {_DETECTION}",
+        _right,
+    ),
+    summed_kind(
+        "criterion",
+        "higher",
+        "z",
+        _summed("criterion", NAMES, criterion, _stricter, _BOTH),
+        "Bias, -(z(hit rate) + z(false alarm rate)) / 2: 0 for none, below 0 for a yes-sayer, above 0 for one who says "
+        f"no too readily. Called better when higher, so that a baseline holds a model from becoming a yes-sayer. "
+        f"{_DETECTION}",
+        lambda one: -(one["hits"] + one["alarms"]),
+    ),
+    replace(
+        summed_kind(
+            "solo_quad_cliff",
+            "higher",
+            POINTS,
+            _summed("solo_quad_cliff", CLIFF, cliff, _steeper, _SOLO_AND_QUAD),
+            "Recall where four sounds are mixed (condition quad) less recall of one alone (solo), over all samples "
+            "pooled. NaN where either was not asked.",
+            lambda one: one["quad_hits"] - one["solo_hits"],
+        ),
+        across=True,
+    ),
+    MetricKind(
+        "components_understood",
+        "higher",
+        "components",
+        _understood,
+        about="How many present probes were answered yes: hits. A count, which grows with the set; recall is its "
+        "share. 0 where none was.",
+    ),
+)

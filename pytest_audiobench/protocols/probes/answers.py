@@ -1,0 +1,150 @@
+"""Our reading of a yes/no probe: what the answer says of the sound that it was asked about, and nothing else."""
+
+from __future__ import annotations
+
+import re
+
+from pytest_audiobench.models.messages import SOMETHING_ELSE, Finish
+from pytest_audiobench.protocols.labels.agreeing import UNSURE
+from pytest_audiobench.protocols.labels.asserted import behind_reasoning
+from pytest_audiobench.protocols.labels.mentions import Labels, by_letter, labels_of, shown
+from pytest_audiobench.protocols.options import tidy_caseless
+from pytest_audiobench.protocols.protocol import Answer
+from pytest_audiobench.protocols.refusals import refuses
+
+_HEAD, _TAIL = 4_000, 8_000
+_SENTENCE = re.compile(r"[^.!?;\n。！？；]*[.!?;\n。！？；]?")
+
+_YES = (
+    r"yes|yeah|yep|yup|affirmative|indeed|sí|sì|sim|oui|да|はい|ええ|네|예"
+    r"|是的?|有的?|对|對|听到了?|聽到了?|听得到|聽得到|能听到|能聽到"
+)
+_NO = (
+    r"no|nope|nah|negative|não|nao|non|nein|нет|いいえ|いえ|아니요|아니오"
+    r"|不是|没有|沒有|没|沒|否|不|听不到|聽不到|没听到|沒聽到|没有听到|沒有聽到"
+)
+# Small words that are also names, articles or sounds of English count where nothing but punctuation follows.
+_ALONE = {"true": "yes", "present": "yes", "si": "yes", "ja": "yes", "false": "no", "absent": "no", "none": "no"}
+_NOT = re.compile(
+    r"""(?:it\s(?:is|was)\s)?not\s
+        (?:present|there|heard|audible|detected|in\s(?:the|this)\s(?:audio|clip|recording))\W*\Z""",
+    re.I | re.X,
+)
+_END = r"(?=\s*(?:[.,;:!?)\]\"'”’。，、；：！？…\n–—-]|\Z))"
+_CLAUSE = r"(?=\s+(?:it|they|there|the|i|we|you|this|that|these|because|only|since|as|a|an|can)\b)"
+_LEAD = (
+    r"[\s\"'“‘(\[*>{-]{0,9}(?:(?:so|well|okay|ok|hmm|sure)\b[\s,.!]{1,3})?"
+    r"(?:(?:the\s|my\s)?(?:final\s)?answer[\"']?\s?(?:is|:|=)\s?)?[\"'“‘(\[]{0,2}"
+)
+_OPENING = re.compile(rf"{_LEAD}(?:(?P<yes>{_YES})|(?P<no>{_NO}))(?:{_END}|{_CLAUSE})", re.I)
+_STATED = re.compile(r"\banswer[\"']?\s?(?:is|:|=)\s?[\"'“‘(]?(yes|no)\b", re.I)
+_BOTH = re.compile(r"\b(?:yes\s?(?:,|/|and|or|but)?\s?(?:and\s)?no|no\s?(?:,|/|and|or)?\s?(?:and\s)?yes)\b", re.I)
+
+_DOUBT = re.compile(
+    r"""\b(?:maybe|perhaps|possibly|possible|might|could(?!\s(?:clearly\s|also\s)?hear)|may|unsure|uncertain|unclear
+          |not\s(?:\w{1,12}\s)?(?:sure|certain|clear)|hard\sto|difficult\sto|guess|either|depends|whether)\b
+      |不确定|不確定|不知道|不清楚|可能|也许|也許|或许|或許|たぶん|かもしれ|わから|分から|아마|모르""",
+    re.I | re.X,
+)
+_LEANING = re.compile(
+    r"""\b(?:if|would|should|probably|likely|seems?|suppose|assum\w{1,4}|imagine|such\sas|e\.g|asked?|question
+      |not\s(?:only|just|merely))\b""",
+    re.I | re.X,
+)
+"""In what says such, a sound that is named is not said to be there."""
+_THERE_IS = re.compile(
+    r"""\b(?:there(?:['’]s|\s(?:is|are|was|were))|hear|heard|detect(?:ed)?|perceive|notice|contains?|includes?|has|have
+          |features?|it['’]?s|it\s(?:is|was)|this\s(?:is|was)|that(?:['’]s|\s(?:is|was))|sounds\slike)\b""",
+    re.I | re.X,
+)
+_IS_THERE = re.compile(
+    r"\b(?:present|audible|heard|detected|noticeable|in\s(?:the|this)\s(?:\w{1,12}\s)?"
+    r"(?:audio|background|clip|recording|distance))\b",
+    re.I,
+)
+"""What is said before and behind a sound that is named, where the sentence says that it is there."""
+
+RULE = (
+    "What counts is what stands behind `</think>` or `</Reasoning>`. Yes or no is what the answer, or its last "
+    'sentence, opens with ("Yes, …", "No.", "No, I don\'t hear …"), what it states ("the answer is no"), and what its '
+    'sentences say of the sound that was asked for: there ("There is a siren", "I hear sirens") or not ("I don\'t hear '
+    'a siren", "no siren", "the siren is not present"). "There is no dog but yes, a cat" is no for a dog and yes for a '
+    "cat. Where these contradict one another the answer is unparsed. So is one in doubt (maybe, might, possibly, "
+    'could be, "yes and no"), and a question is no statement. An answer that says that it cannot tell, or that it '
+    "cannot hear at all, is refused. Yes and no are also known in Spanish, French, German, Italian, Portuguese, "
+    "Russian, Chinese, Japanese and Korean, at the opening. A capital letter alone is the choice of a listener that is "
+    "no language model and was offered the sound or something else: A is yes, B is no. Nothing is guessed from a sound "
+    "that the answer does not name."
+)
+
+
+def read(text: str, label: str, finish: Finish = "stop") -> Answer:
+    """What the answer says of ``label``: "yes" or "no"; else why not: "empty", "refused", "truncated", "out_of_range"
+    (a letter beyond the two that were offered) or "unparsed".
+    """
+    if (choice := by_letter(text, ("yes", "no"))) is not None:
+        return Answer("truncated") if finish == "length" else _chosen(choice)
+    if tidy_caseless(text) == SOMETHING_ELSE:
+        return Answer("parsed", "no")
+    body = behind_reasoning(shown(text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n\n{text[-_TAIL:]}"))
+    body = body.removesuffix("</s>")
+    if not re.search(r"\w", body):
+        return Answer("empty")
+    if finish == "refusal" or UNSURE.search(body):
+        return Answer("refused")
+    said = _said(body, _labels(label))
+    if len(said) == 1:
+        return Answer("parsed", said.pop())
+    if said:
+        return Answer("unparsed")
+    if finish == "length":
+        return Answer("truncated")
+    return Answer("refused" if refuses(body) else "unparsed")
+
+
+def _chosen(choice: str) -> Answer:
+    return Answer("parsed", choice) if choice else Answer("out_of_range")
+
+
+def _said(body: str, labels: Labels) -> set[str]:
+    """Yes, no, both where the text contradicts itself or is in doubt, or nothing."""
+    sentences = [one[0].strip() for one in _SENTENCE.finditer(body) if re.search(r"\w", one[0])]
+    if _BOTH.search(body):
+        return {"yes", "no"}
+    openings = [found for one in {sentences[0], sentences[-1]} if (found := _opening(one))]
+    said = set(openings) | {one.lower() for one in _STATED.findall(body)}
+    if any(_DOUBT.search(one) for one in sentences if not one.endswith(("?", "？"))):
+        return {"yes", "no"}
+    for sentence in sentences:
+        if not sentence.endswith(("?", "？")) and not _LEANING.search(sentence):
+            said |= _of_label(sentence, labels)
+    return said
+
+
+def _opening(sentence: str) -> str | None:
+    alone = tidy_caseless(sentence)
+    if alone in _ALONE:
+        return _ALONE[alone]
+    if _NOT.match(sentence):
+        return "no"
+    found = _OPENING.match(sentence)
+    return None if found is None or sentence.endswith(("?", "？")) else "yes" if found["yes"] else "no"
+
+
+def _of_label(sentence: str, labels: Labels) -> set[str]:
+    found = set()
+    for mention in labels.mentions(sentence):
+        if mention.denied:
+            found.add("no")
+        elif (
+            _THERE_IS.search(sentence[: mention.start])
+            or _IS_THERE.search(sentence[mention.end :])
+            or labels.named(sentence)
+        ):
+            found.add("yes")
+    return found
+
+
+def _labels(label: str) -> Labels:
+    plural = f"{label}es" if label.endswith(("s", "x", "ch", "sh")) else f"{label}s"
+    return labels_of((label,), ((plural, label),))

@@ -1,0 +1,122 @@
+"""Versioned sets of wordings for one question, so that a number can be repeated, and repeated in other words.
+
+A file holds a mapping, in YAML or JSON::
+
+    version: yesno-v1
+    parser_version: v1          # which parser the wordings were written for; v1 where it is left out
+    paraphrases:
+      - Do you hear a {label}?
+      - Is there a {label} in this audio?
+
+Which placeholders a wording needs, the family of protocols that asks it says (:mod:`.wordings`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from pytest_audiobench.documents import read_document
+from pytest_audiobench.errors import UsageError
+
+MOST, LONGEST = 100, 4_000
+"""Wordings of a set, and characters of a wording."""
+_KEYS = ("version", "parser_version", "paraphrases")
+
+
+@dataclass(frozen=True)
+class PromptSet:
+    """Wordings in their order, the first of them the one that is asked where one is asked.
+
+    ``source`` says for people where they come from. It is no part of what the set is: a copy of a file is the same set.
+    """
+
+    version: str
+    paraphrases: tuple[str, ...]
+    parser_version: str = "v1"
+    source: str = field(default="", compare=False)
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of the wordings as ASCII JSON, 64 hex digits: the audiobench tool's ``prompt_paraphrases_hash``.
+
+        (github.com/THENIROCK/audiobench, src/audiobench/prompts.py)
+        """
+        text = json.dumps(list(self.paraphrases), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def first(self, count: int) -> PromptSet:
+        """The first ``count`` wordings. Raises UsageError where the set has fewer, and for a count below 1."""
+        if not 1 <= count <= len(self.paraphrases):
+            raise UsageError(
+                f"{self.name} has {len(self.paraphrases)} wordings, and {count} are wanted: ask for 1 to "
+                f"{len(self.paraphrases)}, or add wordings"
+            )
+        return replace(self, paraphrases=self.paraphrases[:count])
+
+    @property
+    def name(self) -> str:
+        """What messages call the set."""
+        return self.source or f"the prompt set {self.version!r}"
+
+
+YESNO = PromptSet(
+    "yesno-v1",
+    (
+        "Do you hear a {label}?",
+        "Is there a {label} in this audio?",
+        "Can you hear a {label}?",
+        "Does this audio contain a {label}?",
+        "Listen to the audio. Is a {label} present? Answer yes or no.",
+    ),
+)
+"""The wordings of the audiobench tool's sound identification, under the version that it gives them."""
+
+PROMPT_SETS: Mapping[str, PromptSet] = MappingProxyType({"yesno": YESNO})
+"""The sets that come with the package."""
+
+
+def prompt_set(named: str | Path | PromptSet) -> PromptSet:
+    """A set by its name in ``PROMPT_SETS`` or by its file. Raises UsageError for neither, and for a file that is none.
+
+    A path is read from the folder that pytest runs in.
+    """
+    if isinstance(named, PromptSet):
+        return named
+    if isinstance(named, str) and named in PROMPT_SETS:
+        return PROMPT_SETS[named]
+    path = Path(named)
+    if not path.suffix:
+        raise UsageError(
+            f"no prompt set is called {str(named)!r}; there are {', '.join(PROMPT_SETS)}, or name a file that ends "
+            "with .yaml or .json"
+        )
+    return _of(read_document(path), str(path))
+
+
+def _of(content: Any, source: str) -> PromptSet:
+    if not isinstance(content, dict):
+        raise UsageError(f"{source} is no prompt set: write version: and paraphrases: at its top")
+    if unknown := [key for key in content if key not in _KEYS]:
+        raise UsageError(f"{source}: a prompt set has no {str(unknown[0])[:80]!r}; it has {', '.join(_KEYS)}")
+    version = _text(content.get("version"), "version", source).strip()
+    parser = _text(content.get("parser_version", "v1"), "parser_version", source).strip()
+    given = content.get("paraphrases")
+    if not isinstance(given, list) or not 1 <= len(given) <= MOST:
+        raise UsageError(f"{source}: paraphrases must be a list of 1 to {MOST} wordings")
+    paraphrases = tuple(_text(one, f"paraphrases[{place}]", source) for place, one in enumerate(given))
+    for place, one in enumerate(paraphrases):
+        if (other := paraphrases.index(one)) < place:
+            raise UsageError(f"{source}: paraphrases[{place}] repeats paraphrases[{other}]; keep one of them")
+    return PromptSet(version, paraphrases, parser, source)
+
+
+def _text(value: Any, where: str, source: str) -> str:
+    if not isinstance(value, str) or not value.strip() or len(value) > LONGEST:
+        raise UsageError(f"{source}: {where} must be a text of 1 to {LONGEST:,} characters")
+    return value

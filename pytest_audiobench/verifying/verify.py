@@ -1,0 +1,21 @@
+"""``audiobench verify``: what was named, found and verified by its kind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pytest_audiobench.report.run_files import RECORD
+from pytest_audiobench.verifying.checks import Verification
+from pytest_audiobench.verifying.clips import Folders
+from pytest_audiobench.verifying.of_run import verify_run
+
+
+def verify(named: str, reports: Path, folders: Folders) -> Verification:
+    """Verify the run or artifact that ``named`` is: a folder, a run.json, a name under ``reports``, a file.
+
+    Raises UsageError where there is nothing of that name that can be verified.
+    """
+    path = Path(named)
+    if path.name == RECORD and path.is_file():
+        return verify_run(path.parent, reports, folders)
+    return verify_run(named, reports, folders)
