@@ -9,6 +9,7 @@ kept as they are.
 from __future__ import annotations
 
 import hashlib
+import math
 from functools import cache
 from typing import NamedTuple
 
@@ -59,7 +60,7 @@ def decode_bytes(name: str, data: bytes, rate_hz: int, max_s: float | None, most
 
 def _played(clip: Clip, rate_hz: int, window_s: float | None, most_values: int) -> _Played:
     """The clip's source, and what is played of it at ``rate_hz``: maybe an array of which others hold a part."""
-    reach_s = None if window_s is None else edits.reach_s(clip.edits, window_s)
+    reach_s = edits.reach_s(clip.edits, math.inf if window_s is None else window_s)
     sound = _source_sound(clip, rate_hz, reach_s, most_values)
     return _Played(sound, _resampled(str(clip), sound, _edited(clip, sound), rate_hz))
 
