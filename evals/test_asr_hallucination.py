@@ -15,4 +15,4 @@ def test_recordings(evaluate):
 
 def test_speech(evaluate):
     """Short commands and digit strings: words inserted, and answers that stop before the speaker does."""
-    evaluate(bundled("transcription"), transcription("insertions", "insertions-thenirock", "wer-basic"))
+    evaluate(bundled("transcription"), transcription("insertions", "insertions-thenirock"))

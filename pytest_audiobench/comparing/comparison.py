@@ -12,6 +12,7 @@ from pytest_audiobench.comparing.alike import alike
 from pytest_audiobench.comparing.artifact_figures import figure_notes
 from pytest_audiobench.comparing.artifacts import asked_otherwise, caution
 from pytest_audiobench.comparing.contenders import Contender
+from pytest_audiobench.comparing.curves import CurveLine, curve_lines
 from pytest_audiobench.comparing.differences import Difference
 from pytest_audiobench.comparing.lines import Chosen, Compared, chosen_readings, compared, fields, planned
 from pytest_audiobench.comparing.mismatches import COMPONENTS, Mismatch, mismatches
@@ -33,7 +34,8 @@ class Rules(NamedTuple):
 class Comparison:
     """Lines of numbers, the first contender's beside the others'.
 
-    ``heading`` says what the reader must know before any number, ``notes`` what is left out.
+    ``heading`` says what the reader must know before any number, ``notes`` what is left out, ``curves`` how figures
+    over conditions differ; these have no verdict.
     """
 
     contenders: Sequence[Contender]
@@ -41,6 +43,7 @@ class Comparison:
     rules: Rules
     heading: Sequence[str]
     notes: Sequence[str]
+    curves: Sequence[CurveLine] = ()
 
     @property
     def comparisons(self) -> int:
@@ -86,6 +89,7 @@ def compare(found: Sequence[Contender], chosen: Chosen, rules: Rules) -> Compari
             *_common(found, made, limited),
             *_lacking(found),
         ],
+        curves=curve_lines(lines),
         notes=[*filter(None, only), *notes, *_grouping(made, chosen), *_by_artifacts(first, others)],
     )
 

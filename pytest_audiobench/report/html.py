@@ -17,6 +17,7 @@ from pytest_audiobench.protocols.failures import FAILURES
 from pytest_audiobench.report import conditions, view
 from pytest_audiobench.report.atomic import write_chunks
 from pytest_audiobench.report.changes import changes
+from pytest_audiobench.report.found import found
 from pytest_audiobench.report.label_tables import LabelCounts, LabelTable
 from pytest_audiobench.report.overall import overall
 from pytest_audiobench.report.page_frame import PLOT, encoded, page_frame
@@ -123,6 +124,7 @@ def _content(record: Mapping[str, Any]) -> dict[str, Any]:
             for suite in view.suites(record)
         ],
         "conditions": _conditions(record),
+        "findings": [asdict(one) for one in found(record)],
         "changes": None if changed is None else asdict(changed),
         "words": list(words.places),
         "failures": FAILURES,
@@ -172,6 +174,7 @@ def _has_plots(content: Mapping[str, Any]) -> bool:
     return bool(
         content["changes"]
         or content["conditions"]["curves"]
+        or content["findings"]
         or any(owner["sides"] for owner in owners)
         or any(block["groups"] for block in blocks)
         or len(names) > len(set(names))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -21,6 +21,9 @@ from pytest_audiobench.runs.texts import repaired
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+_SIDES = ("discovery", "holdout")
+"""The halves of the samples that a finding is held against."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,45 @@ class Run:
         """One row per line that was held against the baseline; columns as :class:`RegressionRecord` has them."""
         return _frame(
             [_regression_row(item, one) for item in self.record["items"] for one in item.get("regressions", ())]
+        )
+
+    @cached_property
+    def findings(self) -> DataFrame:
+        """One row per part of an eval that was held against all others; columns such as ``holdout.effect_size``.
+
+        ``top`` marks the eval's top finding; ``domain`` (or what the eval's findings are by) says which part it is.
+        """
+        return _frame([_finding_row(item, one) for item in self.record["items"] for one in _findings(item)])
+
+    @cached_property
+    def curves(self) -> DataFrame:
+        """One row per point of a curve; ``slope.value``, ``area.lower`` and their like are the whole curve's."""
+        return _frame(
+            [
+                {
+                    **_owned(suite, curve),
+                    **point,
+                    **_prefixed("slope", curve["slope"]),
+                    **_prefixed("area", curve["area"]),
+                }
+                for suite in self.record["suites"]
+                for curve in suite.get("curves", ())
+                for point in curve["points"]
+            ]
+        )
+
+    @cached_property
+    def conditions(self) -> DataFrame:
+        """One row per condition and metric, with its ``weight`` in ``mean.value`` and, where it is held against
+        another, the ``drop`` from its ``reference``; what says how is in ``drop.method`` and its like.
+        """
+        return _frame(
+            [
+                _condition_row(suite, one, point)
+                for suite in self.record["suites"]
+                for one in suite.get("conditions", ())
+                for point in one["points"]
+            ]
         )
 
     @cached_property
@@ -152,12 +194,16 @@ def _item_row(item: Mapping[str, Any]) -> dict[str, Any]:
         "speed",
         "judges",
         "options",
+        "findings",
+        "condition",
     )
     coverage = item["readings"][0]["coverage"] if item["readings"] else {}
     return {
         **{name: value for name, value in item.items() if name not in nested},
+        "top_finding": (item.get("findings") or {}).get("top_finding"),
         "verdicts": ", ".join(verdict["status"] for verdict in item["verdicts"]),
         "regressions": ", ".join(one["status"] for one in item.get("regressions", ())),
+        **_prefixed("condition", item.get("condition") or {}),
         **_prefixed("coverage", coverage),
         **_prefixed("asking", item["asking"]),
         **_prefixed("hashes", item["hashes"]),
@@ -183,6 +229,24 @@ def _metric_row(eval_: str | None, suite: str, owner: Mapping[str, Any], metric:
     }
 
 
+def _owned(suite: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
+    """What a curve, or a summary of conditions, is of: its plain values."""
+    plain_ = {name: value for name, value in found.items() if isinstance(value, str)}
+    return {"suite": suite["name"], "model": suite["model"], **plain_}
+
+
+def _condition_row(suite: Mapping[str, Any], one: Mapping[str, Any], point: Mapping[str, Any]) -> dict[str, Any]:
+    held: Mapping[str, Any] = next((each for each in one["differences"] if each["condition"] == point["condition"]), {})
+    names = ("reference", "drop", "lower", "upper", "p", "p_holm", "pairs", "worse", "better", "method")
+    return {
+        **_owned(suite, one),
+        **point,
+        "weight": one["weights"][point["condition"]],
+        **_prefixed("mean", one["mean"]),
+        **{name if name in ("reference", "drop") else f"drop.{name}": held.get(name) for name in names},
+    }
+
+
 def _regression_row(item: Mapping[str, Any], one: Mapping[str, Any]) -> dict[str, Any]:
     nested = ("group", "left_out", "examples")
     return {
@@ -193,6 +257,25 @@ def _regression_row(item: Mapping[str, Any], one: Mapping[str, Any]) -> dict[str
         "group": ",".join(f"{name}={value}" for name, value in one["group"].items()),
         **_prefixed("group", one["group"]),
         **_prefixed("left_out", one["left_out"]),
+    }
+
+
+def _findings(item: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    return item["findings"]["findings"] if item.get("findings") else ()
+
+
+def _finding_row(item: Mapping[str, Any], one: Mapping[str, Any]) -> dict[str, Any]:
+    sides = {
+        name: {key: _told(value) if key == "clips" else value for key, value in one[name].items()} for name in _SIDES
+    }
+    return {
+        "eval": item["eval"],
+        "suite": item["suite"],
+        "model": item["model"],
+        "top": one["id"] == item["findings"]["top_finding"],
+        **{name: value for name, value in one.items() if name not in ("slice", *_SIDES)},
+        **one["slice"],
+        **{name: value for side in _SIDES for name, value in _prefixed(side, sides[side]).items()},
     }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_audiobench.report import beneath, condition_texts, sweep_text, view
+from pytest_audiobench.report import beneath, condition_texts, found_texts, sweep_text, view
 from pytest_audiobench.report.changes import Change, baseline_text, changes
 from pytest_audiobench.report.escapes import escaped as escaped
 from pytest_audiobench.report.figures import called
@@ -63,7 +63,7 @@ def _lines(run: Mapping[str, Any]) -> Iterator[str]:
         yield ""
     for name, sweep, marks in beneath.side_tables(run)[:_MOST_TABLES]:
         yield from (f"**{escaped(sweep_text.title(name, sweep))}**", "", *sweep_text.markdown(sweep, marks), "")
-    for name, rows in list(condition_texts.markdown(run))[:_MOST_TABLES]:
+    for name, rows in [*condition_texts.markdown(run), *found_texts.markdown(run)][:_MOST_TABLES]:
         yield from (f"**{escaped(name)}**", "", *rows[:_MOST_ROWS], "")
     yield from _bullets(run)
 

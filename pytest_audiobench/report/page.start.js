@@ -9,6 +9,7 @@
   drawVerdicts();
   drawScores();
   drawConditions();
+  drawFindings();
   drawSuites();
   drawGroups("groups", data.evals, true);
   drawLabels();

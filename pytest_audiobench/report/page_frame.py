@@ -17,6 +17,7 @@ SCRIPTS = (
     "page.numbers.js",
     "page.scores.js",
     "page.conditions.js",
+    "page.findings.js",
     "page.changes.js",
     "page.labels.js",
     "page.sides.js",

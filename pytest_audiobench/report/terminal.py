@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from pytest_audiobench.report import beneath, condition_texts, sweep_text, view
+from pytest_audiobench.report import beneath, condition_texts, found_texts, sweep_text, view
 from pytest_audiobench.report.changes import Change, baseline_text
 from pytest_audiobench.report.figures import Tone, called, printable
 from pytest_audiobench.report.overall import PASS, overall, regression_lines
@@ -68,6 +68,7 @@ def _numbers(run: Mapping[str, Any], width: int) -> list[Line]:
         lines += [(text, "") for text in sweep_text.table(sweep, marks)]
     lines += [(text, "bold" if is_head else "") for text, is_head in condition_texts.lines(run, width)]
     lines += [("", "")] if any(suite.get("conditions") for suite in run["suites"]) else []
+    lines += [(text, "bold" if is_head else "") for text, is_head in found_texts.lines(run)]
     lines += [(printable(text), "") for text in beneath.side_lines(run)]
     lines += [(printable(text), "") for text in beneath.interval_lines(run)]
     lines += [(printable(text), "yellow") for text in beneath.failure_lines(run)]

@@ -28,7 +28,7 @@ _ITEM: Kinds = {
     **dict.fromkeys(("readings", "metrics", "warnings"), list),
 }
 _LATER: Kinds = {
-    **{"options": dict, "judges": dict, "groups": list, "cluster": (str, type(None))},
+    **{"options": dict, "judges": dict, "groups": list, "cluster": (str, type(None)), "stages": list},
     "condition": (dict, type(None)),
     "stages": list,
 }

@@ -66,7 +66,7 @@ def unconditioned(dataset: str, condition: Json | None) -> str:
 def figures(items: Sequence[Json], rows: Mapping[tuple[str, str], Rows]) -> Figures:
     """The curves and the summaries of one suite's ``items`` by one model; ``rows`` are by reading and signature."""
     found = Figures([], [])
-    for places in _series(items):
+    for places in series(items):
         for (reading, signature), own in rows.items():
             having = [place for place in places if _coverage(items[place], reading, signature) is not None]
             for metric in _metrics([items[place] for place in having], reading, signature):
@@ -77,8 +77,14 @@ def figures(items: Sequence[Json], rows: Mapping[tuple[str, str], Rows]) -> Figu
     return found
 
 
-def _series(items: Sequence[Json]) -> list[list[int]]:
-    """The places of items that are one data set under several conditions.
+def step(doses: Sequence[float]) -> float:
+    """The power of ten that a slope over ``doses`` is given per: 10 for 20 to -20 dB, 0.1 for shares of a half."""
+    return float(10.0 ** math.floor(math.log10(max(doses) - min(doses))))
+
+
+def series(items: Sequence[Json]) -> list[list[int]]:
+    """The places of items that are one data set under several conditions; of an item ``eval``, ``dataset`` and
+    ``condition`` are looked at.
 
     Where a condition occurs twice, evals are told apart by what is left of their names without it.
     """
@@ -86,17 +92,19 @@ def _series(items: Sequence[Json]) -> list[list[int]]:
     for place, item in enumerate(items):
         if item.get("condition"):
             found.setdefault(unconditioned(item["dataset"], item["condition"]), []).append(place)
-    series: list[list[int]] = []
+    told_apart: list[list[int]] = []
     for places in found.values():
         names = [items[place]["condition"]["name"] for place in places]
         if len(set(names)) == len(names):
-            series.append(places)
+            told_apart.append(places)
             continue
         apart: dict[str, list[int]] = {}
         for place, name in zip(places, names, strict=True):
             apart.setdefault(items[place]["eval"].replace(name, "", 1), []).append(place)
-        series.extend(apart.values())
-    return [places for places in series if len({items[place]["condition"]["name"] for place in places}) == len(places)]
+        told_apart.extend(apart.values())
+    return [
+        places for places in told_apart if len({items[place]["condition"]["name"] for place in places}) == len(places)
+    ]
 
 
 def _coverage(item: Json, reading: str, signature: str) -> Json | None:
@@ -169,7 +177,7 @@ class _Metric:
 
     def _slope(self, points: Sequence[PointRecord]) -> SlopeRecord:
         doses = [_dose(point) for point in points]
-        per = 10.0 ** math.floor(math.log10(max(doses) - min(doses)))
+        per = step(doses)
         how = f"least squares over {len(points)} conditions, all alike"
         if isinstance(self._parts, str):
             return SlopeRecord(None, None, None, f"no slope: {self._parts}", per)

@@ -24,7 +24,10 @@ _FIRST_OPTION = re.compile(r"\n?\s*\(?A[).]\s")
 
 
 class LabelChooser(Engine):
-    """A classifier: the option whose label scores highest. ``labels=hap:happy|neu:neutral`` says what labels mean."""
+    """A classifier: the option whose label scores highest; to :data:`SOMETHING_ELSE` it gives what the others leave.
+
+    ``labels=hap:happy|neu:neutral`` says what labels mean.
+    """
 
     processor_class = "AutoFeatureExtractor"
 
@@ -55,14 +58,16 @@ class LabelChooser(Engine):
         return self.model(**inputs).logits.float().softmax(dim=-1)
 
     def _chosen(self, request: Request, scores: Any) -> Response:
-        positions = [self._label_at.get(tidy(choice)) for choice in request.choices]
-        for choice, position in zip(request.choices, positions, strict=True):
-            if position is None:
+        listed = [choice for choice in request.choices if choice != SOMETHING_ELSE]
+        for choice in listed:
+            if tidy(choice) not in self._label_at:
                 return Response(
                     error=f"the classifier has no label for the option {choice!r}; "
                     f"it has {_listed(self._label_at)}: say which is meant by labels=LABEL:OPTION|…"
                 )
-        return chosen(request.choices, [float(scores[position]) for position in positions])
+        own = {choice: float(scores[self._label_at[tidy(choice)]]) for choice in listed}
+        # Of shares that add up to one, the rest is something else's.
+        return chosen(request.choices, [own.get(choice, 1.0 - sum(own.values())) for choice in request.choices])
 
     def _meaning(self, label: str) -> str:
         return self._meant.get(tidy(label), tidy(label))
@@ -72,7 +77,8 @@ class ClapChooser(Engine):
     """CLAP without training: the option whose text lies nearest to the clip.
 
     Each option is put into the option ``template`` (:data:`TEMPLATE`). A yes/no question is asked as its own text
-    against :data:`SOMETHING_ELSE`. A text is encoded alone and once, so that no other can change it.
+    against :data:`SOMETHING_ELSE`, a probe for a sound as its label. A text is encoded alone and once, so that
+    no other can change it.
     """
 
     def __init__(self, setup: Setup) -> None:

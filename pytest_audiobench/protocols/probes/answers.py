@@ -52,12 +52,17 @@ _LEANING = re.compile(
     re.I | re.X,
 )
 """In what says such, a sound that is named is not said to be there."""
-_SAID_THERE = re.compile(
+_THERE_IS = re.compile(
     r"""\b(?:there(?:['’]s|\s(?:is|are|was|were))|hear|heard|detect(?:ed)?|perceive|notice|contains?|includes?|has|have
-          |features?|present|audible|it['’]?s|it\s(?:is|was)|this\s(?:is|was)|that(?:['’]s|\s(?:is|was))|sounds\slike
-          |is|are)\b""",
+          |features?|it['’]?s|it\s(?:is|was)|this\s(?:is|was)|that(?:['’]s|\s(?:is|was))|sounds\slike)\b""",
     re.I | re.X,
 )
+_IS_THERE = re.compile(
+    r"\b(?:present|audible|heard|detected|noticeable|in\s(?:the|this)\s(?:\w{1,12}\s)?"
+    r"(?:audio|background|clip|recording|distance))\b",
+    re.I,
+)
+"""What is said before and behind a sound that is named, where the sentence says that it is there."""
 
 RULE = (
     "What counts is what stands behind `</think>` or `</Reasoning>`. Yes or no is what the answer, or its last "
@@ -131,7 +136,11 @@ def _of_label(sentence: str, labels: Labels) -> set[str]:
     for mention in labels.mentions(sentence):
         if mention.denied:
             found.add("no")
-        elif _SAID_THERE.search(sentence) or labels.named(sentence):
+        elif (
+            _THERE_IS.search(sentence[: mention.start])
+            or _IS_THERE.search(sentence[mention.end :])
+            or labels.named(sentence)
+        ):
             found.add("yes")
     return found
 

@@ -87,13 +87,18 @@ def test_every_class_and_condition_comes_out_exactly(run, field, table):
             for metric in ("recall", "precision", "fpr", "components_understood"):
                 assert same(value(metric, rows), published[metric])
             # Theirs goes by way of precision and recall, which rounds otherwise.
-            assert value("f1", rows) == pytest.approx(published["f1"], abs=1e-15) or same(value("f1", rows), published["f1"])
+            assert value("f1", rows) == pytest.approx(published["f1"], abs=1e-15) or same(
+                value("f1", rows), published["f1"]
+            )
             compared += 1
     assert compared
 
 
 def test_the_wordings_of_its_runs_have_the_digest_that_the_runs_record():
-    run = next((one.values[0] for one in RECORDED if one.values[0] and "prompt_paraphrases_hash" in one.values[0]["config"]), None)
+    run = next(
+        (one.values[0] for one in RECORDED if one.values[0] and "prompt_paraphrases_hash" in one.values[0]["config"]),
+        None,
+    )
     if run is None:
         pytest.skip(f"needs the recorded runs in {RUNS}")
     assert run["config"]["prompt_paraphrases_hash"] == YESNO.digest
