@@ -66,6 +66,7 @@ EDITS = {
     "gain": edits.gain(-3.3),
     "trim": edits.trim(0.1, 0.35),
     "pad": edits.pad(0.01, 0.02),
+    "sixteen_bits": edits.sixteen_bits(),
     "silence": edits.silence(),
     "white_noise 1": WHITE_NOISE_1,
     "white_noise 2": edits.white_noise(5, "a"),
@@ -94,6 +95,7 @@ BY_SOXR = {
     "edit speed": (SPEECH.edited(edits.speed(1.1)), RATE_HZ),
     "from 16000 to 44100 Hz": (SPEECH, 44_100),
     "from 16000 to 8000 Hz": (SPEECH, 8_000),
+    "rule alone of another rate": (combining.at_rate(SLOW), RATE_HZ),
     "rule mixture of two rates": (combining.mixture([SPEECH, SLOW], [0, 0]), RATE_HZ),
 }
 BY_LIBSNDFILE = {
