@@ -137,16 +137,17 @@ def _alone(clips: Sequence[Samples], rate_hz: int, parameters: Parameters, seed:
 def _mixture(clips: Sequence[Samples], rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
     shared = dict(parameters)
     frames = (min if shared.get("length") == "shortest" else max)(len(clip) for clip in clips)
-    total = np.zeros(frames)
+    total, wave = np.zeros(frames), np.empty(frames)
     levels_db = shared.get("levels_db", "").split(" ")
     for place, (clip, level_db) in enumerate(zip(clips, levels_db, strict=True), start=1):
-        wave = clip[:frames].astype(np.float64)
+        held = min(len(clip), frames)
+        wave[:held], wave[held:] = clip[:held], 0.0
         power = float(np.dot(wave, wave)) / frames
         if not power:
             raise ValueError(_silent(place, len(clips)))
         wave *= noise.amplitude(float(level_db)) / np.sqrt(power)
-        total[: len(wave)] += wave
-    peak = float(np.max(np.abs(total)))
+        total += wave
+    peak = max(float(np.max(total)), -float(np.min(total)))
     if not peak:
         raise ValueError("the clips of the mixture cancel one another to silence")
     total *= _MIXTURE_PEAK / peak

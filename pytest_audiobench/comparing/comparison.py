@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from pytest_audiobench.comparing.alike import alike
+from pytest_audiobench.comparing.artifact_figures import figure_notes
+from pytest_audiobench.comparing.artifacts import asked_otherwise, caution
 from pytest_audiobench.comparing.contenders import Contender
 from pytest_audiobench.comparing.curves import CurveLine, curve_lines
+from pytest_audiobench.comparing.differences import Difference
 from pytest_audiobench.comparing.lines import Chosen, Compared, chosen_readings, compared, fields, planned
 from pytest_audiobench.comparing.mismatches import COMPONENTS, Mismatch, mismatches
 from pytest_audiobench.errors import UsageError
@@ -66,7 +69,9 @@ def compare(found: Sequence[Contender], chosen: Chosen, rules: Rules) -> Compari
         if first.sides.keys().isdisjoint(other.sides):
             raise UsageError(f"{called(first)} and {called(other)} have no eval in common: {_evals(first, other)}")
     readings = {eval_: chosen_readings(side, chosen.protocols) for eval_, side in first.sides.items()}
-    differing = [(other, one) for other in others for one in mismatches(first, other, readings)]
+    differing = [
+        (other, one) for other in others for one in (*_otherwise(first, other), *mismatches(first, other, readings))
+    ]
     if refused := [pair for pair in differing if pair[1].component not in rules.allow]:
         raise UsageError(_refusal(first, refused))
     limited = _limited(found)
@@ -77,10 +82,49 @@ def compare(found: Sequence[Contender], chosen: Chosen, rules: Rules) -> Compari
         contenders=made,
         lines=compared(lines, rules.alpha, rules.max_drop),
         rules=rules,
-        heading=[*_allowed(first, differing), *_common(found, made, limited), *_lacking(found)],
+        heading=[
+            *_of_artifacts(found),
+            *_allowed(first, differing),
+            *_common(found, made, limited),
+            *_lacking(found),
+        ],
         curves=curve_lines(lines),
-        notes=[*filter(None, only), *notes, *_grouping(made, chosen)],
+        notes=[*filter(None, only), *notes, *_grouping(made, chosen), *_by_artifacts(first, others)],
     )
+
+
+def _otherwise(first: Contender, other: Contender) -> Iterator[Mismatch]:
+    """Where two run files of the audiobench tool were asked otherwise, by that tool's own rule."""
+    if first.artifact is not None and other.artifact is not None:
+        for component, name, before, after in asked_otherwise(first.artifact, other.artifact):
+            yield Mismatch(first.artifact.suite, component, Difference(name, before, after))
+
+
+def _of_artifacts(found: Sequence[Contender]) -> Iterator[str]:
+    """What no reader of numbers of the audiobench tool may miss."""
+    theirs = [one for one in found if one.artifact is not None]
+    if theirs:
+        yield caution([called(one) for one in theirs])
+    ours = [one for one in found if one.artifact is None]
+    for one in theirs:
+        for other in ours:
+            common = [name for name in one.sides if name in other.sides]
+            apart = [name for name in common if _ids(one, name).isdisjoint(_ids(other, name))]
+            if apart:
+                yield (
+                    f"NOT PAIRED: {called(one)} and {called(other)} have no sample in common in {_count(apart)}; their "
+                    "numbers stand side by side, and no difference is claimed"
+                )
+
+
+def _ids(one: Contender, eval_: str) -> set[str]:
+    return {row.sample_id for row in one.sides[eval_].rows}
+
+
+def _by_artifacts(first: Contender, others: Sequence[Contender]) -> Iterator[str]:
+    for other in others:
+        if first.artifact is not None and other.artifact is not None and first.artifact.suite == other.artifact.suite:
+            yield from figure_notes(first.artifact, other.artifact, (first.letter, other.letter))
 
 
 def called(one: Contender) -> str:

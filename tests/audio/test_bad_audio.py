@@ -228,12 +228,14 @@ def hollow(folder: Path, name: str, frames: int, rate_hz: int) -> Clip:
 
 def bombs(folder: Path) -> dict[str, Clip]:
     """Small files that would fill the memory."""
-    soundfile.write(folder / "quiet.flac", np.zeros(60_000_000, np.int16), 384_000)
+    whole = bytearray(written(folder, "many.flac", np.zeros(100, np.float32)))
+    whole[22:26] = (2**32 - 1).to_bytes(4, "big")  # STREAMINFO: the number of frames
+    (folder / "many.flac").write_bytes(whole)
     return {
-        "more than may be read": hollow(folder, "hours.wav", 50_000_000, RATE_HZ),
-        "60000000 frames of 1 channels at 384000 Hz are more than may be read": clip_of(folder, "quiet.flac"),
-        "3000000 frames of 1 channels at 1000 Hz are more than may be read": hollow(
-            folder, "slow.wav", 3_000_000, 1000
+        "more than may be read": hollow(folder, "hours.wav", 100_000_000, RATE_HZ),
+        "4294967295 frames of 1 channels at 16000 Hz are more than may be read": clip_of(folder, "many.flac"),
+        "6000000 frames of 1 channels at 1000 Hz are more than may be read": hollow(
+            folder, "slow.wav", 6_000_000, 1000
         ),
         "a rate of 1000000 Hz": hollow(folder, "fast.wav", 1000, 1_000_000),
     }

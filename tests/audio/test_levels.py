@@ -160,7 +160,6 @@ SILENT, LOUD = clip_of(np.zeros(800, np.float32)), clip_of(np.ones(800, np.float
         (combining.in_room(LOUD, SILENT), "the response of the room is silent"),
         (combining.babble([LOUD, SILENT]), "clip 2 of 2 is silent"),
         (SILENT.edited(edits.pink_noise(0, 1)), "the clip is silent"),
-        (clip_of(np.ones(1, np.float32)).edited(edits.pink_noise(0, 1)), "the noise is silent"),
     ],
 )
 def test_what_has_no_level_is_one_sentence(clip: Clip, said: str) -> None:

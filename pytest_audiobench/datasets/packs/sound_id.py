@@ -50,6 +50,8 @@ def sound_id(
         raise UsageError(f"there is no condition {condition!r}; there are {', '.join(CONDITIONS)} and {CUSTOM}")
     if recipes is not None and condition != CUSTOM:
         raise UsageError(f"recipes are mixtures of their own: leave the condition {condition!r} or the recipes away")
+    if mixtures is not None and mixtures < 1:
+        raise UsageError(f"mixtures={mixtures} would ask nothing; ask for 1 or more")
     name = pack if isinstance(pack, str) else pack.name
     read = (
         partial(_custom, pack, recipes, seed)

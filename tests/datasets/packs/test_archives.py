@@ -45,6 +45,18 @@ def test_an_archive_becomes_a_pack(tmp_path, tone, ending, top):
     assert os.listdir(tmp_path / "packs") == ["field"]
 
 
+def test_what_macos_adds_and_a_folder_for_the_root_are_left_out(tmp_path, tone):
+    tone(tmp_path / "dog.wav")
+    sound = (tmp_path / "dog.wav").read_bytes()
+    members = [("__MACOSX/field/dog/._1.wav", b"x"), ("field/dog/1.wav", sound)]
+    folder = unpack(packed(tmp_path / "field.zip", members), tmp_path / "packs")
+    assert [path.name for path in folder.iterdir()] == ["dog"]
+    root = tarfile.TarInfo("./")
+    root.type = tarfile.DIRTYPE
+    folder = unpack(packed(tmp_path / "yard.tar", [("", root), ("./dog/1.wav", sound)]), tmp_path / "packs")
+    assert [path.name for path in folder.iterdir()] == ["dog"], "a label's folder is not taken for the pack's"
+
+
 def link(name, to, kind=tarfile.SYMTYPE):
     info = tarfile.TarInfo(name)
     info.type, info.linkname = kind, to

@@ -1,6 +1,7 @@
 """Where packs lie and what they are: folders, indexes, tables, published manifests; each mistake in one sentence."""
 
 import json
+import os
 
 import pytest
 
@@ -74,6 +75,11 @@ def test_a_published_manifest_finds_its_clips_in_the_published_cache(places, she
     assert (pack.manifest.license_tag, pack.manifest.distractor_count) == ("non-clinical", 2)
 
 
+def test_a_manifest_beside_its_folder_is_that_folders(places, shelf):
+    (shelf / "home.json").write_text('{"id": "home", "labels": ["cat", "tap"]}')
+    assert list(find("home", places).clips) == ["cat", "tap"]
+
+
 def test_urbansound_folds_are_found(places, shelf, tone):
     tone(shelf / "urban" / "audio" / "fold3" / "7-1.wav")
     (shelf / "urban" / "metadata").mkdir()
@@ -104,6 +110,20 @@ def test_a_pack_that_is_not_here_says_how_to_point_to_it(places):
         NotHere, match=r"the pack hom is not on this machine .the nearest is home.; .*--ab-data hom=FOLDER"
     ):
         find("hom", places)
+
+
+@pytest.mark.parametrize("name", ["pack.json", "clips.json", "labels.csv"])
+def test_what_describes_a_pack_lies_in_it(places, shelf, tmp_path, name):
+    (tmp_path / "secret").write_text("filename,category\na.wav,cat\n")
+    (shelf / "home" / name).symlink_to(tmp_path / "secret")
+    with pytest.raises(UsageError, match=r"is a link that leads out of .*; put the file itself there"):
+        find("home", places)
+
+
+@pytest.mark.parametrize("name", ["../home", "/etc", "", ".hidden"])
+def test_a_name_that_could_lead_elsewhere_is_refused(places, name):
+    with pytest.raises(UsageError, match="is no name of a pack"):
+        find(name, places)
 
 
 def test_a_packed_pack_says_how_to_unpack_it(places, shelf):
@@ -147,7 +167,10 @@ def test_a_mistake_in_a_manifest_is_one_sentence(places, manifest, fields, said)
         ({"cat": ["/etc/passwd"]}, "its 'cat' cannot be used: the path '/etc/passwd' leaves its folder"),
         ({"cat": "a.wav"}, "its 'cat' is no list of paths"),
         ({"dog bark": ["a.wav"], "Dog-Bark": ["b.wav"]}, "its key 'Dog-Bark' means the label 'dog_bark' as 'dog bark'"),
-        ({"dog": ["a.wav"], "cat": ["a.wav"]}, "a.wav is a clip of dog and of cat; a clip of a pack has one label"),
+        (
+            {"dog": ["a.wav"], "cat": ["a.wav"]},
+            "has the clip home:a.wav under cat and under dog; a clip of a pack has one label",
+        ),
         (["a.wav"], "is no JSON object; write it as"),
         ({}, "holds no sound: put clips into sub-folders"),
     ],
@@ -176,7 +199,17 @@ def test_a_mistake_in_a_table_is_one_sentence(places, shelf, table, said):
 def test_a_link_out_of_the_pack_is_refused(places, shelf, tmp_path, tone):
     tone(tmp_path / "secret" / "a.wav")
     (shelf / "home" / "secret").symlink_to(tmp_path / "secret")
-    with pytest.raises(UsageError, match=r"secret is a link that leads out of .*; put the sound itself there"):
+    with pytest.raises(UsageError, match=r"secret is a link that leads out of .*; put the file itself there"):
+        find("home", places)
+
+
+def test_a_name_that_is_no_text_is_refused(places, shelf, tone):
+    tone(shelf / "home" / "cat" / "a\nb.wav")
+    with pytest.raises(UsageError, match="control character"):
+        find("home", places)
+    cat = os.fsencode(shelf / "home" / "cat")
+    os.rename(cat + b"/a\nb.wav", cat + b"/a\xff.wav")
+    with pytest.raises(UsageError, match=r"the name 'cat/a.udcff.wav' is not plain text; rename the file"):
         find("home", places)
 
 

@@ -3,6 +3,8 @@
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pytest_audiobench.datasets.packs.recipes import asked_for, inline, read_recipes, written_from
 from pytest_audiobench.errors import UsageError
@@ -35,6 +37,19 @@ def test_a_line_says_labels_and_levels_and_is_named_by_them():
     assert (found.pack, found.labels, found.levels_db) == ("city", ("siren", "dog_bark"), (0, -6.5))
     assert found.name == "city:siren+dog_bark@-6.5"
     assert inline("siren@3+rain@3").levels_db == (0, 0)
+
+
+LABELS = st.lists(st.from_regex(r"[a-z]{1,5}(_[a-z0-9]{1,5})?", fullmatch=True), min_size=1, max_size=5, unique=True)
+
+
+@given(LABELS, st.lists(st.integers(-3000, 3000), min_size=5, max_size=5), st.sampled_from(["", "city:"]))
+def test_a_line_means_what_its_name_says(labels, hundredths, pack):
+    parts = [f"{label}@{level / 100}" for label, level in zip(labels, hundredths, strict=False)]
+    first = inline(pack + "+".join(parts))
+    again = inline(first.name)
+    assert (again.name, again.labels, again.pack) == (first.name, first.labels, first.pack)
+    assert again.levels_db == first.levels_db
+    assert first.levels_db[0] == 0
 
 
 def test_lines_and_files_are_asked_for_together(tmp_path):
