@@ -9,7 +9,7 @@ from typing import NamedTuple
 import soundfile
 
 from pytest_audiobench.audio.clip import FileSource
-from pytest_audiobench.audio.decode import MOST_VALUES_OF_A_PART
+from pytest_audiobench.audio.decode import MOST_VALUES_OF_PARTS
 from pytest_audiobench.audio.location import Locator
 from pytest_audiobench.datasets.packs.pack import CONDITIONS, Pack
 from pytest_audiobench.datasets.packs.sound_id import draw
@@ -83,9 +83,9 @@ def _header(source: FileSource, locator: Locator) -> _Header:
         raise AudioError(f"{source}: not audio that libsndfile can read ({reason}); replace it") from None
     if not frames:
         raise AudioError(f"{source}: no sound in it (zero frames); leave it out, or fetch it again")
-    if frames * max(2, channels) > MOST_VALUES_OF_A_PART:
+    if frames * max(2, channels) > MOST_VALUES_OF_PARTS:
         raise AudioError(
-            f"{source}: its header promises {frames} frames of {channels} channels, more than a part of a mixture may "
+            f"{source}: its header promises {frames} frames of {channels} channels, more than all parts of a mixture may "
             "have; cut it to what is heard"
         )
     return _Header(frames / rate_hz, rate_hz)
