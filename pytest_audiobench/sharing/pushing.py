@@ -49,16 +49,17 @@ def push(content: bytes, where: Where, hub: Hub, sleep: Callable[[float], None])
     return patiently(lambda: _written(content, where, hub), sleep)
 
 
-def patiently(call: Callable[[], _Found], sleep: Callable[[float], None]) -> _Found:
-    """What ``call`` returns, after as many tries as it takes, up to ``TRIES``. Raises FatalError after these."""
-    for number in range(TRIES):
+def patiently(call: Callable[[], _Found], sleep: Callable[[float], None], tries: int = TRIES) -> _Found:
+    """What ``call`` returns, after as many tries as it takes, up to ``tries``. Raises FatalError after these."""
+    for number in range(tries):
         try:
             return call()
         except Passing as error:
             failed = error
-        if number < TRIES - 1:
+        if number < tries - 1:
             sleep(_FIRST_WAIT_S * 2**number if failed.wait_s is None else failed.wait_s)
-    raise FatalError(f"{failed}, {TRIES} times in a row: try again later; what was begun counts for nothing")
+    often = f", {tries} times in a row" if tries > 1 else ""
+    raise FatalError(f"{failed}{often}: try again later; what was begun counts for nothing")
 
 
 def _written(content: bytes, where: Where, hub: Hub) -> bool:
