@@ -54,8 +54,7 @@ def collect(named: str, signers: Signers, sleep: Callable[[float], None]) -> Col
         others = [Refused(one.path, _why(one)) for one in listed if one not in wanted]
         into = Path(temporary)
         if wanted:
-            # The library itself tries a download again, and goes on where it was cut.
-            patiently(lambda: hub.download(named, [one.path for one in wanted], commit, into), sleep, tries=1)
+            patiently(lambda: hub.download(named, [one.path for one in wanted], commit, into), sleep)
         return _of_files(f"{named} at {commit[:12]}", into, [into / one.path for one in wanted], signers, others)
 
 

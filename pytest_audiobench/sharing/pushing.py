@@ -49,17 +49,16 @@ def push(content: bytes, where: Where, hub: Hub, sleep: Callable[[float], None])
     return patiently(lambda: _written(content, where, hub), sleep)
 
 
-def patiently(call: Callable[[], _Found], sleep: Callable[[float], None], tries: int = TRIES) -> _Found:
-    """What ``call`` returns, after as many tries as it takes, up to ``tries``. Raises FatalError after these."""
-    for number in range(tries):
+def patiently(call: Callable[[], _Found], sleep: Callable[[float], None]) -> _Found:
+    """What ``call`` returns, after as many tries as it takes, up to ``TRIES``. Raises FatalError after these."""
+    for number in range(TRIES):
         try:
             return call()
         except Passing as error:
             failed = error
-        if number < tries - 1:
+        if number < TRIES - 1:
             sleep(_FIRST_WAIT_S * 2**number if failed.wait_s is None else failed.wait_s)
-    often = f", {tries} times in a row" if tries > 1 else ""
-    raise FatalError(f"{failed}{often}: try again later; what was begun counts for nothing")
+    raise FatalError(f"{failed}, {TRIES} times in a row: try again later; what was begun counts for nothing")
 
 
 def _written(content: bytes, where: Where, hub: Hub) -> bool:

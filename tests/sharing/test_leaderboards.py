@@ -216,6 +216,7 @@ def test_a_download_that_is_cut_is_begun_again(board, hub, keys, monkeypatch):
     board.lab.run("good", says=right(38))
     board.audiobench("push", "good", "--repo", "lab/results", "--sign", keys / "ada")
     hub.fault("GET .*resolve", "half")
+    hub.fault("HEAD .*resolve", 503)
     assert board.say(source="lab/results")[0] == 0
 
 
