@@ -126,7 +126,8 @@ class Hub:
 
         from huggingface_hub import snapshot_download
 
-        with self._judged(f"fetching {len(paths)} files of {repo}"):
+        # The library itself goes on where a connection was cut, and only then gives up.
+        with self._judged(f"fetching {len(paths)} files of {repo}", tried=True):
             exactly = [glob.escape(path) for path in paths]
             snapshot_download(
                 repo,
@@ -142,14 +143,18 @@ class Hub:
                 raise Passing(f"{len(missing)} of {len(paths)} files of {repo} did not arrive")
 
     @contextmanager
-    def _judged(self, doing: str) -> Iterator[None]:
-        """Whatever the library raises as one sentence without its traceback, which may hold what was sent."""
+    def _judged(self, doing: str, tried: bool = False) -> Iterator[None]:
+        """Whatever the library raises as one sentence without its traceback, which may hold what was sent.
+
+        ``tried``: the library tried again after what may pass, so that it is not for the caller to do.
+        """
         try:
             yield
         except (FatalError, Passing, GeneratorExit):
             raise
         except Exception as error:
-            raise _judged(error, doing, self.address) from None
+            found = _judged(error, doing, self.address)
+            raise (FatalError(f"{found}: try again later") if tried and isinstance(found, Passing) else found) from None
 
 
 def blob_of(content: bytes) -> tuple[str, str]:
