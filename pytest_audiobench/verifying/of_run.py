@@ -18,6 +18,7 @@ from pytest_audiobench.verifying.checks import Check, Checked, Verification, fai
 from pytest_audiobench.verifying.choices import offered
 from pytest_audiobench.verifying.clips import PART as CLIPS
 from pytest_audiobench.verifying.clips import Folders, check_clips
+from pytest_audiobench.verifying.findings import check_findings
 from pytest_audiobench.verifying.hashes import (
     built_checks,
     line_checks,
@@ -34,7 +35,7 @@ Json: TypeAlias = Mapping[str, Any]
 _RESTS = ("lines", "data", "audio", "answers")
 """What scores are drawn from."""
 _NOT_COVERED = (
-    "no part covers times, speed, runtime, warnings, verdicts of thresholds and baselines, findings, report.html; a "
+    "no part covers times, speed, runtime, warnings, verdicts of thresholds and baselines, report.html; a "
     "run whose every hash was made anew holds too: a signature says who made it"
 )
 
@@ -147,6 +148,10 @@ class _Run:
         for key, part in rests.items():
             if key not in wanted:
                 self._checks[key].append(unknown("scores", f"they rest on the {part or 'lines'}, which fail"))
+        numbers = Numbers.of(self._record)
+        for key, item in wanted.items():
+            found = check_findings(self._folder / LINE_FILES["predictions"], key, item, numbers)
+            self._checks[key] += [] if found is None else [found]
         try:
             for key, checks in check_scores(self._folder, self._record, wanted).items():
                 self._checks[key] += checks
