@@ -9,6 +9,7 @@ kept as they are.
 from __future__ import annotations
 
 import hashlib
+import math
 from functools import cache
 from typing import NamedTuple
 
@@ -27,8 +28,8 @@ MOST_VALUES = 1 << 29
 """What is read of one file unless a caller says less: frames times channels, of which two are counted at least, at
 16 kHz at least. 93 minutes at 48 kHz, 4.6 hours at 16; a few gigabytes while it is being decoded."""
 
-MOST_VALUES_OF_A_PART = 90_000_000
-"""The same for a clip that others are combined with, of which several are in memory: 15 minutes at 48 kHz, 46 at 16."""
+MOST_VALUES_OF_PARTS = 180_000_000
+"""The same for all clips of a combination, which are in memory together: 31 minutes at 48 kHz, 93 at 16."""
 
 _TAIL_S = 0.1
 """Read beyond the window, so that the resampler's filter ends on sound; far more than half its length."""
@@ -38,7 +39,7 @@ def decode(clip: Clip, rate_hz: int, max_s: float | None, most_values: int = MOS
     """The clip as mono float32 at ``rate_hz``, its first ``max_s`` seconds where that is given.
 
     ``most_values`` bounds what may be read of a file for it: frames times channels, of which there are two at least,
-    counted at 16 kHz where the rate is lower; a part of a combination has a tighter bound of its own.
+    counted at 16 kHz where the rate is lower. The parts of a combination have a tighter bound, all together.
 
     Resampling is soxr's HQ. Raises AudioError, naming the clip and the remedy, for a file that is missing,
     empty, no audio, or shorter than its header promises, for one that is too large, and for samples that are NaN or
@@ -59,7 +60,7 @@ def decode_bytes(name: str, data: bytes, rate_hz: int, max_s: float | None, most
 
 def _played(clip: Clip, rate_hz: int, window_s: float | None, most_values: int) -> _Played:
     """The clip's source, and what is played of it at ``rate_hz``: maybe an array of which others hold a part."""
-    reach_s = None if window_s is None else edits.reach_s(clip.edits, window_s)
+    reach_s = edits.reach_s(clip.edits, math.inf if window_s is None else window_s)
     sound = _source_sound(clip, rate_hz, reach_s, most_values)
     return _Played(sound, _resampled(str(clip), sound, _edited(clip, sound), rate_hz))
 
@@ -125,8 +126,11 @@ def _rendered(clip: Clip, source: SynthesisSource, rate_hz: int) -> SourceSound:
 
 def _combined(source: CombinedSource, most_values: int) -> SourceSound:
     rule = combining.rule_of(source)
-    most_values = min(most_values, MOST_VALUES_OF_A_PART)
-    played = [_played(clip, source.rate_hz, None, most_values).samples for clip in source.clips]
+    left = min(most_values, MOST_VALUES_OF_PARTS)
+    played: list[Samples] = []
+    for clip in source.clips:
+        played.append(_played(clip, source.rate_hz, None, left).samples)
+        left -= 2 * len(played[-1])
     try:
         with np.errstate(over="ignore", invalid="ignore"):
             samples = rule.combine(played, source.rate_hz, source.parameters, source.seed)

@@ -39,19 +39,19 @@ def file_sound(source: FileSource, reach_s: float | None, most_values: int) -> S
 
 def made_sound(source: SynthesisSource | CombinedSource, rate_hz: int, make: Callable[[], SourceSound]) -> SourceSound:
     """What ``make`` makes of ``source`` at ``rate_hz``."""
-    key = _key_of(source, rate_hz)
+    key = _key_of(source, rate_hz, Locator())
     return make() if key is None else _MADE.get(key, make, lambda held: True)
 
 
-def _key_of(source: Source, rate_hz: int) -> Hashable:
+def _key_of(source: Source, rate_hz: int, locator: Locator) -> Hashable:
     """All that the samples of ``source`` depend on; None where a file of it may be changing."""
     if isinstance(source, FileSource):
-        return _settled(Locator().find(source))
+        return _settled(locator.find(source))
     if isinstance(source, ArraySource):
         return source.digest
     if isinstance(source, SynthesisSource):
         return source, rate_hz
-    parts = [(_key_of(clip.source, source.rate_hz), clip.edits) for clip in source.clips]
+    parts = [(_key_of(clip.source, source.rate_hz, locator), clip.edits) for clip in source.clips]
     if any(key is None for key, _ in parts):
         return None
     return source.rule, source.version, source.rate_hz, source.parameters, source.seed, tuple(parts)

@@ -92,13 +92,14 @@ def phrase_text(one: Phrase) -> str:
 
 def _found(item: Json, findings: Json) -> Found:
     methods = findings["findings_methods"]
-    counts = {status: count for status, count in findings["validation_summary"].items() if count}
+    # A record's objects are in the order of their names.
+    counts = {status: findings["validation_summary"].get(status, 0) for status in SIGNS}
     return Found(
         eval=item["eval"],
         model=item["model"],
         metric=findings["findings"][0]["metric"],
         by=methods["by"],
-        summary=", ".join(f"{count} {status}" for status, count in counts.items()),
+        summary=", ".join(f"{count} {status}" for status, count in counts.items() if count),
         rule=_rule(methods),
         rows=[_row(one, methods["by"]) for one in findings["findings"]],
         phrases=[_phrase(one) for one in findings.get("phrases", ())[:_SHOWN_PHRASES]],
@@ -152,6 +153,7 @@ def _p(value: float | None) -> str:
 
 
 def _phrase(one: Json) -> Phrase:
-    domains = [f"{name} {count}" for name, count in list(one["domains"].items())[:_MOST_DOMAINS]]
+    ordered = sorted(one["domains"].items(), key=lambda domain: (-domain[1], domain[0]))
+    domains = [f"{name} {count}" for name, count in ordered[:_MOST_DOMAINS]]
     more = len(one["domains"]) - len(domains)
     return Phrase(one["phrase"], one["count"], ", ".join([*domains, *([f"{more} more"] if more else [])]))

@@ -140,17 +140,17 @@ class ItemLines:
                 }
 
 
+def _recipes(sample: Sample) -> Row:
+    """How the clips are made that are more than a file; nothing where none is."""
+    found = [recipe_of(clip) for clip in sample.clips]
+    return {"recipes": found} if any(one is not None for one in found) else {}
+
+
 def _recording(one: Answered) -> Row:
     """The recording that the first clip was made of, where a condition changed it."""
     taken = one.taken
     own = taken.clip_keys[0] if taken.clip_keys else None
     return {} if taken.recording in (None, own) else {"recording": taken.recording}
-
-
-def _recipes(sample: Sample) -> Row:
-    """How the clips are made that are more than a file; nothing where none is."""
-    found = [recipe_of(clip) for clip in sample.clips]
-    return {"recipes": found} if any(one is not None for one in found) else {}
 
 
 def _audio(one: Answered, response: Response | None) -> list[Row]:

@@ -23,7 +23,7 @@ class RecordedRow:
     the file itself says of how the answer was read and scored. ``note`` is what a reader of the numbers must know of
     the layout, the same for all its rows. ``verdicts`` are what judges said of the answer, by stage; ``messages`` is
     what each stage was asked, where the layout keeps it. ``recording`` is the key of the recording that a condition
-    changed, where the layout knows of one.
+    changed, where the layout knows of one; ``options`` are those that the family was called with.
     """
 
     sample: Sample
@@ -43,6 +43,7 @@ class RecordedRow:
     verdicts: Mapping[str, Response] = field(default_factory=dict)
     messages: Mapping[str, tuple[Message, ...]] = field(default_factory=dict)
     recording: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 def clip_named(source: str, recipe: Recipe = None) -> Clip:

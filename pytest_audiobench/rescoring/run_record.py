@@ -30,6 +30,7 @@ _ITEM: Kinds = {
 _LATER: Kinds = {
     **{"options": dict, "judges": dict, "groups": list, "cluster": (str, type(None)), "stages": list},
     "condition": (dict, type(None)),
+    "stages": list,
 }
 """Fields that runs of earlier versions may lack."""
 

@@ -10,7 +10,9 @@ from pytest_audiobench.audio.index import AudioIndex
 from pytest_audiobench.datasets.dataset import Dataset, Places
 from pytest_audiobench.errors import CannotDo, UsageError
 from pytest_audiobench.protocols.catalogue import known_readings
+from pytest_audiobench.protocols.prompt_sets import PromptSet
 from pytest_audiobench.protocols.protocol import ALL, Protocol
+from pytest_audiobench.protocols.wordings import reworded
 from pytest_audiobench.runs import speed
 from pytest_audiobench.runs.answers import Answered, gather
 from pytest_audiobench.runs.ask import Asker, Progress
@@ -41,6 +43,7 @@ class Bench:
     limit: int | None = None
     epochs: int = 1
     protocols: tuple[str, ...] = ()
+    prompts: PromptSet | None = None
     judges: Mapping[str, Handle] = field(default_factory=dict)
 
 
@@ -86,6 +89,8 @@ def evaluate(bench: Bench, handle: Handle, item: Item, dataset: Dataset, protoco
 
 
 def _evaluated(bench: Bench, handle: Handle, item: Item, dataset: Dataset, protocol: Protocol) -> Evaluation:
+    if bench.prompts is not None:
+        protocol = reworded(protocol, bench.prompts)
     chosen = [name for name in bench.protocols if name in protocol.available or name == ALL]
     if chosen:
         protocol = protocol.reading_as(*chosen)

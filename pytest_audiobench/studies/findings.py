@@ -179,7 +179,7 @@ def _phrases(rows: Sequence[Scored], by: str) -> list[dict[str, Any]]:
         {
             "phrase": phrase,
             "count": domains.total(),
-            "domains": dict(sorted(domains.items(), key=lambda one: (-one[1], one[0]))),
+            "domains": dict(sorted(domains.items())),
         }
         for phrase, domains in ordered[:MOST_PHRASES]
     ]

@@ -27,6 +27,10 @@ class Folders:
         names = sorted(folders, key=len, reverse=True)
         self._roots = [DataRoot(name, folders[name].resolve()) for name in names]
 
+    def folder(self, name: str) -> Path | None:
+        """The folder called ``name``; None where nobody said where it lies."""
+        return next((root.folder for root in self._roots if root.name == name), None)
+
     def file(self, source: str) -> FileSource:
         """The source called ``NAME:path``. Raises LookupError where nobody said where NAME lies."""
         for root in self._roots:

@@ -5,11 +5,12 @@ The payloads are those of ``runs/hashes.py``, of plain JSON values instead of th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from pytest_audiobench.audio.recipe import Recipe
 from pytest_audiobench.identity import ListDigest, digest_of_trusted
+from pytest_audiobench.protocols.protocol import opening_stages
 from pytest_audiobench.runs.hashes import ABSENT
 from pytest_audiobench.runs.requests import request_context, request_key
 
@@ -20,10 +21,14 @@ _ABOUT = ("dataset", "question", "choices", "reference", "references", "metadata
 
 
 class Requests:
-    """Recomputes requests' keys. ``stages`` are an item's by name, ``digests`` those of models by alias."""
+    """Recomputes requests' keys. ``stages`` are an item's by name, ``digests`` those of models by alias; ``choices``
+    tells what a row's stage lets a listener choose among.
+    """
 
-    def __init__(self, stages: Mapping[str, Json], digests: Mapping[str, str]) -> None:
-        self._stages, self._digests = stages, digests
+    def __init__(
+        self, stages: Mapping[str, Json], digests: Mapping[str, str], choices: Callable[[Row], Sequence[str]]
+    ) -> None:
+        self._stages, self._digests, self._choices = stages, digests, choices
         self._contexts: dict[tuple[str, int], bytes] = {}
 
     def knows(self, stage: str) -> bool:
@@ -36,7 +41,7 @@ class Requests:
         played = of_subject or any(type(part) is int for _, parts in row["prompt"] for part in parts)
         stand_in = [row["dataset"], row["sample_id"], row["stage"]]
         clips: list[object] = [] if clip_keys is None and played else [list(clip_keys or ()) if played else []]
-        choices = row["choices"] if of_subject else []
+        choices = self._choices(row) if of_subject else []
         # Repetitions of one question are judged as the first is where a study asks them at once.
         epochs = {row["epoch"]: None, **({} if of_subject else {0: None})}
         return any(
@@ -114,7 +119,8 @@ class ItemLines:
             self._data.extend([_sample(first)])
             self._audio.extend([known])
             self._heard = self._heard or known is not None
-            self._prompts.extend([[sample_id, first["prompt"]]])
+            asked = opening_stages(row["stage"] for row in rows if "role" not in row)
+            self._prompts.extend([[sample_id, *(row["prompt"] for row in rows if row["stage"] in asked)]])
             self._take_clips(first)
             self._first[sample_id] = (digest_of_trusted([first[name] for name in _ABOUT]), keys)
         about, heard = self._first.get(sample_id, ("", keys))

@@ -15,6 +15,7 @@ from pytest_audiobench.report.run_files import LINE_FILES
 from pytest_audiobench.rescoring.run_record import run_of
 from pytest_audiobench.runs.suites import HASHES, Pool, pooled_hashes
 from pytest_audiobench.verifying.checks import Check, Checked, Verification, fails, ok, unknown
+from pytest_audiobench.verifying.choices import offered
 from pytest_audiobench.verifying.clips import PART as CLIPS
 from pytest_audiobench.verifying.clips import Folders, check_clips
 from pytest_audiobench.verifying.hashes import (
@@ -112,7 +113,7 @@ class _Run:
         sound = all(check.status == "ok" for check, _ in record_checks(item, self._digests, 0) if check.part in _KEYED)
         judges = {one["judge"]: self._digests[one["judge"]] for one in stages.values() if one["judge"] in self._digests}
         own = self._digests.get(item["model"], "")
-        return Requests(stages if sound else {}, {**judges, "": own})
+        return Requests(stages if sound and own else {}, {**judges, "": own}, offered(item))
 
     def _of_item(self, key: Key, item: Json, lines: ItemLines) -> Iterator[Check]:
         lines.check(item.get("n"), item.get("epochs"))
@@ -255,6 +256,10 @@ def _counts(recorded: Json, found: Json, sound: bool, numbers: Numbers) -> Itera
         return
     odd = [name for name in ("n", "evals", "limited", "readings") if numbers.differ(recorded.get(name), found[name])]
     yield fails("counts", f"{', '.join(odd)} are not those of the suite's evals") if odd else ok("counts")
+    for name in ("curves", "conditions"):
+        if name in recorded and (recorded[name] or found[name]):
+            odd_one = numbers.differ(recorded[name], found[name])
+            yield fails(name, f"they are others recomputed than in run.json{numbers.but}") if odd_one else ok(name)
 
 
 def _pooled_metrics(recorded: Json, found: Json, numbers: Numbers) -> Iterator[Check]:

@@ -68,6 +68,8 @@ class Numbers:
             return not math.isclose(float(str(recorded)), float(str(found)), rel_tol=_CLOSE, abs_tol=_CLOSE)
         if isinstance(recorded, dict) and isinstance(found, dict):
             return recorded.keys() != found.keys() or any(self.differ(recorded[name], found[name]) for name in found)
+        if isinstance(recorded, list) and isinstance(found, list):
+            return len(recorded) != len(found) or any(map(self.differ, recorded, found))
         return type(recorded) is not type(found) or recorded != found
 
     def metrics(self, recorded: Sequence[Json], found: Sequence[Json]) -> str | None:

@@ -52,9 +52,10 @@ from pytest_audiobench.audio.combining import with_noise
 from pytest_audiobench.audio.edits import white_noise
 from pytest_audiobench.datasets.conditions import Condition, under
 
-NOISY = Condition("white-0dB", "white", lambda clip, own, places: clip.edited(white_noise(0, seed=own)), 0.0, "dB")
+NOISE = lambda places: lambda clip, own: clip.edited(white_noise(0, seed=own))
+NOISY = Condition("white-0dB", "white", NOISE, 0.0, "dB")
 HUM = Clip(synthesis.tone(120, 1.0))
-MIXED = Condition("hum", "hum", lambda clip, own, places: with_noise(clip, HUM, 5, seed=own))
+MIXED = Condition("hum", "hum", lambda places: lambda clip, own: with_noise(clip, HUM, 5, seed=own))
 
 
 def test_digits(evaluate):

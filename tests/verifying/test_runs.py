@@ -55,6 +55,7 @@ def test_an_honest_run_holds_in_every_part_that_its_files_tell(made, verify):
         "run_hash",
         "score_hash",
         "counts",
+        "conditions",
         "metrics",
     ]
     assert told["counts"] == {

@@ -25,6 +25,7 @@ from pytest_audiobench.audio.edits.noises import white_noise as white_noise
 from pytest_audiobench.audio.edits.shapes import gain as gain
 from pytest_audiobench.audio.edits.shapes import pad as pad
 from pytest_audiobench.audio.edits.shapes import silence as silence
+from pytest_audiobench.audio.edits.shapes import sixteen_bits as sixteen_bits
 from pytest_audiobench.audio.edits.shapes import speed as speed
 from pytest_audiobench.audio.edits.shapes import trim as trim
 from pytest_audiobench.errors import UsageError
