@@ -217,7 +217,8 @@ def test_a_download_that_is_cut_is_begun_again(board, hub, keys, monkeypatch):
     board.audiobench("push", "good", "--repo", "lab/results", "--sign", keys / "ada")
     hub.fault("GET .*resolve", "half")
     hub.fault("HEAD .*resolve", 503)
-    assert board.say(source="lab/results")[0] == 0
+    code, _, err = board.say(source="lab/results")
+    assert code == 0, err
 
 
 def test_a_data_set_too_large_is_not_fetched(keys, hub, monkeypatch):
