@@ -24,7 +24,7 @@ Draw = Callable[[np.random.Generator, int], tuple[Points, np.ndarray]]
 
 
 def _rates(rng: np.random.Generator, n: int, easy: float, hard: float, apart: float) -> np.ndarray:
-    """Error rates of ``n`` utterances by dose, shape (n, doses): logistic in the dose, ``apart`` how far they differ."""
+    """Error rates of ``n`` utterances by dose, shape (n, doses): logistic in the dose, ``apart`` their spread."""
     middle = rng.normal(0.0, apart, n)
     steep = 1.0 / (1.0 + np.exp((np.array(DOSES)[None, :] - 2.0 - middle[:, None]) / 4.0))
     return easy + (hard - easy) * steep

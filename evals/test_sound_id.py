@@ -1,16 +1,33 @@
-"""Sound identification: mixtures of one to four sounds, asked about one sound at a time, present or not."""
+"""Sound identification: mixtures of one to four sounds, asked about one sound at a time, there or not.
+
+Every probe is asked in three wordings, whose vote is the headline; ``--ab-prompts`` names others.
+"""
 
 import pytest
 
 from pytest_audiobench import presence, sound_id
 
+CONDITIONS = ("solo", "pair", "triple", "quad")
+PUBLISHED = ("core", "home")
 
-@pytest.mark.parametrize("condition", ["solo", "pair", "triple", "quad"])
+
+def probes():
+    return presence().worded("yesno", 3)
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
 def test_sound_id(evaluate, condition):
-    """Three wordings of every question, and their vote; what the wordings make of the score stands beside it."""
-    evaluate(sound_id("demo", condition), presence().worded("yesno", 3))
+    """The ten bundled sounds; what is lost from one sound alone to four of them is ``solo_quad_cliff``."""
+    evaluate(sound_id("demo", condition), probes())
 
 
-def test_sound_id_custom(evaluate):
-    """The mixtures of ``--ab-mix``, such as ``--ab-mix "siren+rain"``."""
-    evaluate(sound_id("demo", "custom"), presence().worded("yesno", 3))
+@pytest.mark.parametrize("pack", PUBLISHED)
+def test_pack(evaluate, pack):
+    """Packs of recordings under the names of the audiobench tool's two largest, where they are on this machine."""
+    for condition in CONDITIONS:
+        evaluate(sound_id(pack, condition), probes(), name=condition)
+
+
+def test_mix(evaluate):
+    """Mixtures of one's own: ``--ab-mix "siren+rain@-6"``, or a file of recipes."""
+    evaluate(sound_id("demo", "custom"), probes())

@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pytest_audiobench.datasets.bundled import bundled as bundled
+    from pytest_audiobench.datasets.common_voice import common_voice as common_voice
+    from pytest_audiobench.datasets.conditions import Condition as Condition
+    from pytest_audiobench.datasets.conditions import under as under
     from pytest_audiobench.datasets.dataset import Dataset as Dataset
+    from pytest_audiobench.datasets.degradations import CONDITIONS as CONDITIONS
+    from pytest_audiobench.datasets.degradations import FIVE as FIVE
+    from pytest_audiobench.datasets.degradations import conditions as conditions
+    from pytest_audiobench.datasets.degradations import ladder as ladder
+    from pytest_audiobench.datasets.fleurs import fleurs as fleurs
+    from pytest_audiobench.datasets.gigaspeech import gigaspeech as gigaspeech
+    from pytest_audiobench.datasets.librispeech import librispeech as librispeech
     from pytest_audiobench.datasets.manifest import manifest as manifest
     from pytest_audiobench.datasets.mmar import mmar as mmar
     from pytest_audiobench.datasets.mmau import mmau as mmau
@@ -33,6 +43,7 @@ if TYPE_CHECKING:
     from pytest_audiobench.protocols.overlapped_speech import overlapped_speech as overlapped_speech
     from pytest_audiobench.protocols.phonemes import phonemes as phonemes
     from pytest_audiobench.protocols.presence import presence as presence
+    from pytest_audiobench.protocols.prompt_sets import PromptSet as PromptSet
     from pytest_audiobench.protocols.prompt_sets import prompt_set as prompt_set
     from pytest_audiobench.protocols.slot_filling import slot_filling as slot_filling
     from pytest_audiobench.protocols.spoken_questions import spoken_questions as spoken_questions
@@ -48,7 +59,11 @@ if TYPE_CHECKING:
     from pytest_audiobench.studies.listening import listening as listening
 
 _HOMES = {
+    "CONDITIONS": "datasets.degradations",
+    "Condition": "datasets.conditions",
     "Dataset": "datasets.dataset",
+    "FIVE": "datasets.degradations",
+    "PromptSet": "protocols.prompt_sets",
     "Sample": "datasets.sample",
     "bioacoustic": "protocols.bioacoustic",
     "bioacoustic_captioning": "protocols.bioacoustic_captioning",
@@ -56,12 +71,18 @@ _HOMES = {
     "bundled": "datasets.bundled",
     "captioning": "protocols.captioning",
     "classification": "protocols.classification",
+    "common_voice": "datasets.common_voice",
+    "conditions": "datasets.degradations",
     "determinism": "studies.determinism",
     "embedded": "protocols.embedded",
     "findings": "studies.findings",
+    "fleurs": "datasets.fleurs",
+    "gigaspeech": "datasets.gigaspeech",
     "judged": "protocols.judged",
     "keyphrases": "protocols.keyphrases",
     "labelled": "datasets.packs.finding",
+    "ladder": "datasets.degradations",
+    "librispeech": "datasets.librispeech",
     "listening": "studies.listening",
     "load": "report.load",
     "manifest": "datasets.manifest",
@@ -82,6 +103,7 @@ _HOMES = {
     "tagging": "protocols.tagging",
     "transcription": "protocols.transcription",
     "translation": "protocols.translation",
+    "under": "datasets.conditions",
     "understanding": "protocols.understanding",
     "verification": "protocols.verification",
 }

@@ -111,8 +111,13 @@ class CombinedSource:
         )
 
     def __str__(self) -> str:
-        return f"{self.rule}({', '.join(str(clip) for clip in self.clips)})"
+        shown = [str(clip) for clip in self.clips[:_MOST_SHOWN]]
+        if len(self.clips) > _MOST_SHOWN:
+            shown.append(f"{len(self.clips) - _MOST_SHOWN} more")
+        return f"{self.rule}({', '.join(shown)})"
 
+
+_MOST_SHOWN = 5
 
 Source: TypeAlias = FileSource | ArraySource | SynthesisSource | CombinedSource
 

@@ -73,6 +73,11 @@ def mixture(
     return _combined("mixture", clips, rate_hz, (("levels_db", levels), ("length", length)))
 
 
+def at_rate(clip: Clip, rate_hz: int = RATE_HZ) -> Clip:
+    """``clip`` alone, resampled: edits that follow act at ``rate_hz``, whatever the rate of its file is."""
+    return _combined("alone", (clip,), rate_hz, ())
+
+
 def with_noise(clip: Clip, under: Clip, snr_db: float, seed: int | str | None = 0, rate_hz: int = RATE_HZ) -> Clip:
     """``clip`` with ``under`` beneath it: ``snr_db`` is 20·log10 of the RMS of the one over the other's, over the clip.
 
@@ -124,19 +129,25 @@ def _combined(rule: str, clips: Sequence[Clip], rate_hz: int, parameters: Parame
     return Clip(CombinedSource(rule, 1, rate_hz, tuple(clips), parameters, seed))
 
 
+def _alone(clips: Sequence[Samples], rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
+    (clip,) = clips
+    return clip
+
+
 def _mixture(clips: Sequence[Samples], rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
     shared = dict(parameters)
     frames = (min if shared.get("length") == "shortest" else max)(len(clip) for clip in clips)
-    total = np.zeros(frames)
+    total, wave = np.zeros(frames), np.empty(frames)
     levels_db = shared.get("levels_db", "").split(" ")
     for place, (clip, level_db) in enumerate(zip(clips, levels_db, strict=True), start=1):
-        wave = clip[:frames].astype(np.float64)
+        held = min(len(clip), frames)
+        wave[:held], wave[held:] = clip[:held], 0.0
         power = float(np.dot(wave, wave)) / frames
         if not power:
             raise ValueError(_silent(place, len(clips)))
         wave *= noise.amplitude(float(level_db)) / np.sqrt(power)
-        total[: len(wave)] += wave
-    peak = float(np.max(np.abs(total)))
+        total += wave
+    peak = max(float(np.max(total)), -float(np.min(total)))
     if not peak:
         raise ValueError("the clips of the mixture cancel one another to silence")
     total *= _MIXTURE_PEAK / peak
@@ -201,6 +212,7 @@ _RULES = {
     (rule.name, rule.version): rule
     for rule in (
         Rule("mixture", 1, _mixture, _mixture_s),
+        Rule("alone", 1, _alone, _first),
         Rule("noise", 1, _noise, _first),
         Rule("room", 1, _room, _first),
         Rule("babble", 1, _babble, _longest),

@@ -9,6 +9,8 @@ kept as they are.
 from __future__ import annotations
 
 import hashlib
+import math
+from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -17,18 +19,18 @@ import soundfile
 import soxr
 
 from pytest_audiobench.audio import combining, edits, synthesis
-from pytest_audiobench.audio.clip import ArraySource, Clip, CombinedSource, Samples, SynthesisSource
+from pytest_audiobench.audio.clip import ArraySource, Clip, CombinedSource, Edit, FileSource, Samples, SynthesisSource
 from pytest_audiobench.audio.heard import Heard
 from pytest_audiobench.audio.reading import SourceSound, read_bytes
-from pytest_audiobench.audio.sources import file_sound, made_sound
+from pytest_audiobench.audio.sources import file_excerpt, file_sound, made_sound
 from pytest_audiobench.errors import AudioError
 
 MOST_VALUES = 1 << 29
 """What is read of one file unless a caller says less: frames times channels, of which two are counted at least, at
 16 kHz at least. 93 minutes at 48 kHz, 4.6 hours at 16; a few gigabytes while it is being decoded."""
 
-MOST_VALUES_OF_A_PART = 90_000_000
-"""The same for a clip that others are combined with, of which several are in memory: 15 minutes at 48 kHz, 46 at 16."""
+MOST_VALUES_OF_PARTS = 180_000_000
+"""The same for all clips of a combination, which are in memory together: 31 minutes at 48 kHz, 93 at 16."""
 
 _TAIL_S = 0.1
 """Read beyond the window, so that the resampler's filter ends on sound; far more than half its length."""
@@ -38,7 +40,7 @@ def decode(clip: Clip, rate_hz: int, max_s: float | None, most_values: int = MOS
     """The clip as mono float32 at ``rate_hz``, its first ``max_s`` seconds where that is given.
 
     ``most_values`` bounds what may be read of a file for it: frames times channels, of which there are two at least,
-    counted at 16 kHz where the rate is lower; a part of a combination has a tighter bound of its own.
+    counted at 16 kHz where the rate is lower. The parts of a combination have a tighter bound, all together.
 
     Resampling is soxr's HQ. Raises AudioError, naming the clip and the remedy, for a file that is missing,
     empty, no audio, or shorter than its header promises, for one that is too large, and for samples that are NaN or
@@ -59,9 +61,11 @@ def decode_bytes(name: str, data: bytes, rate_hz: int, max_s: float | None, most
 
 def _played(clip: Clip, rate_hz: int, window_s: float | None, most_values: int) -> _Played:
     """The clip's source, and what is played of it at ``rate_hz``: maybe an array of which others hold a part."""
-    reach_s = None if window_s is None else edits.reach_s(clip.edits, window_s)
-    sound = _source_sound(clip, rate_hz, reach_s, most_values)
-    return _Played(sound, _resampled(str(clip), sound, _edited(clip, sound), rate_hz))
+    reach_s = edits.reach_s(clip.edits, math.inf if window_s is None else window_s)
+    excerpt = _excerpt(clip, reach_s, most_values)
+    sound = excerpt or _source_sound(clip, rate_hz, reach_s, most_values)
+    left = clip.edits[1:] if excerpt else clip.edits
+    return _Played(sound, _resampled(str(clip), sound, _edited(clip, sound, left), rate_hz))
 
 
 class _Played(NamedTuple):
@@ -115,6 +119,15 @@ def _source_sound(clip: Clip, rate_hz: int, reach_s: float | None, most_values: 
     return file_sound(source, reach_s, most_values)
 
 
+def _excerpt(clip: Clip, reach_s: float | None, most_values: int) -> SourceSound | None:
+    """What a first trim keeps of a file, where that can be read alone: a recording may be hours long."""
+    span_s = edits.excerpt_s(clip.edits)
+    if span_s is None or reach_s is None or not isinstance(clip.source, FileSource):
+        return None
+    start_s, end_s = span_s
+    return file_excerpt(clip.source, start_s, min(end_s, reach_s), most_values)
+
+
 def _rendered(clip: Clip, source: SynthesisSource, rate_hz: int) -> SourceSound:
     try:
         samples = synthesis.render(source, rate_hz)
@@ -125,8 +138,11 @@ def _rendered(clip: Clip, source: SynthesisSource, rate_hz: int) -> SourceSound:
 
 def _combined(source: CombinedSource, most_values: int) -> SourceSound:
     rule = combining.rule_of(source)
-    most_values = min(most_values, MOST_VALUES_OF_A_PART)
-    played = [_played(clip, source.rate_hz, None, most_values).samples for clip in source.clips]
+    left = min(most_values, MOST_VALUES_OF_PARTS)
+    played: list[Samples] = []
+    for clip in source.clips:
+        played.append(_played(clip, source.rate_hz, None, left).samples)
+        left -= 2 * len(played[-1])
     try:
         with np.errstate(over="ignore", invalid="ignore"):
             samples = rule.combine(played, source.rate_hz, source.parameters, source.seed)
@@ -135,10 +151,10 @@ def _combined(source: CombinedSource, most_values: int) -> SourceSound:
     return SourceSound(samples, source.rate_hz, len(samples))
 
 
-def _edited(clip: Clip, sound: SourceSound) -> Samples:
+def _edited(clip: Clip, sound: SourceSound, left: Sequence[Edit]) -> Samples:
     samples = sound.samples
     _check(str(clip.source), samples)
-    for edit in clip.edits:
+    for edit in left:
         try:
             with np.errstate(over="ignore", invalid="ignore"):  # judged below, by name
                 samples = edits.apply(edit, samples, sound.rate_hz)

@@ -39,18 +39,11 @@ def white(frames: int, seed: str) -> Samples:
 
 
 def pink(frames: int, seed: str) -> Samples:
-    """:func:`white` made pink."""
-    return pinked(white(frames, seed).astype(np.float64)).astype(np.float32)
-
-
-def pinked(hiss: Wave) -> Wave:
-    """White noise shaped in the frequency domain, so that its power falls as 1/f (3 dB an octave), with mean zero."""
-    if len(hiss) < 2:
-        return np.zeros(len(hiss))
-    spectrum = np.fft.rfft(hiss)
+    """Noise whose power falls as 1/f (3 dB an octave): white noise shaped in the frequency domain, mean zero."""
+    spectrum = np.fft.rfft(white(frames, seed).astype(np.float64))
     spectrum[0] = 0.0
     spectrum[1:] /= np.sqrt(np.arange(1, len(spectrum)))
-    return np.fft.irfft(spectrum, n=len(hiss))
+    return np.fft.irfft(spectrum, n=frames).astype(np.float32) if frames > 1 else np.zeros(frames, dtype=np.float32)
 
 
 def rms(samples: Samples | Wave) -> float:

@@ -13,7 +13,7 @@ from pytest_audiobench.audio.clip import ArraySource, CombinedSource, FileSource
 from pytest_audiobench.audio.file_memory import FileKey
 from pytest_audiobench.audio.location import Located, Locator
 from pytest_audiobench.audio.memory import SoundMemory
-from pytest_audiobench.audio.reading import Recording, SourceSound, read_file
+from pytest_audiobench.audio.reading import Recording, SourceSound, read_excerpt, read_file
 
 SETTLE_S = 10.0
 """A file that changed less long ago could change again within one tick of its clock."""
@@ -37,21 +37,26 @@ def file_sound(source: FileSource, reach_s: float | None, most_values: int) -> S
     return recording.sound(str(source), reach_s, most_values)
 
 
+def file_excerpt(source: FileSource, start_s: float, end_s: float, most_values: int) -> SourceSound | None:
+    """Only [start_s, end_s) of a file; None where it must be read from its beginning. Raises AudioError."""
+    return read_excerpt(source, Locator().find(source).path, start_s, end_s, most_values)
+
+
 def made_sound(source: SynthesisSource | CombinedSource, rate_hz: int, make: Callable[[], SourceSound]) -> SourceSound:
     """What ``make`` makes of ``source`` at ``rate_hz``."""
-    key = _key_of(source, rate_hz)
+    key = _key_of(source, rate_hz, Locator())
     return make() if key is None else _MADE.get(key, make, lambda held: True)
 
 
-def _key_of(source: Source, rate_hz: int) -> Hashable:
+def _key_of(source: Source, rate_hz: int, locator: Locator) -> Hashable:
     """All that the samples of ``source`` depend on; None where a file of it may be changing."""
     if isinstance(source, FileSource):
-        return _settled(Locator().find(source))
+        return _settled(locator.find(source))
     if isinstance(source, ArraySource):
         return source.digest
     if isinstance(source, SynthesisSource):
         return source, rate_hz
-    parts = [(_key_of(clip.source, source.rate_hz), clip.edits) for clip in source.clips]
+    parts = [(_key_of(clip.source, source.rate_hz, locator), clip.edits) for clip in source.clips]
     if any(key is None for key, _ in parts):
         return None
     return source.rule, source.version, source.rate_hz, source.parameters, source.seed, tuple(parts)

@@ -40,10 +40,23 @@ def filtered(wave: Wave, rate_hz: int, magnitude: Magnitude, ring_s: float) -> W
 
 
 def coloured_noise(frames: int, rate_hz: int, magnitude: Magnitude, *identity: str | int) -> Wave:
-    """Gaussian noise of unit variance multiplied by ``magnitude`` in frequency: a period of a periodic noise."""
-    spectrum = np.fft.rfft(gaussian(frames, *identity))
-    spectrum *= magnitude(_frequencies_hz(frames, rate_hz))
-    return np.fft.irfft(spectrum, frames)
+    """Gaussian noise of unit variance multiplied by ``magnitude`` in frequency, shape (frames,).
+
+    The beginning of a period of a power of two: at a prime number of frames a transform takes ten times as long.
+    """
+    size = _power_of_two(frames)
+    spectrum = np.fft.rfft(gaussian(size, *identity))
+    spectrum *= magnitude(_frequencies_hz(size, rate_hz))
+    return np.fft.irfft(spectrum, size)[:frames]
+
+
+def pink_noise(frames: int, rate_hz: int, *identity: str | int) -> Wave:
+    """:func:`coloured_noise` whose power falls as 1/f, by 3 dB an octave, without a constant part of its period."""
+
+    def magnitude(hz: Wave) -> Wave:
+        return np.concatenate([[0.0], 1 / np.sqrt(hz[1:])])
+
+    return coloured_noise(frames, rate_hz, magnitude, *identity)
 
 
 def convolved(wave: Wave, response: Wave) -> Wave:

@@ -32,7 +32,6 @@ def run(args: argparse.Namespace) -> int:
     from pytest_audiobench.audio.decode import decode
     from pytest_audiobench.audio.wav import wav_bytes
     from pytest_audiobench.datasets.packs.finding import find
-    from pytest_audiobench.datasets.packs.headers import check_lengths
     from pytest_audiobench.datasets.packs.recipes import inline, read_recipes
     from pytest_audiobench.datasets.packs.sound_id import clips_of, of_recipe
     from pytest_audiobench.errors import AudioError, UsageError
@@ -46,7 +45,6 @@ def run(args: argparse.Namespace) -> int:
     recipe = named[0]
     pack = find(recipe.pack or args.pack, places(args))
     clips = clips_of(pack, of_recipe(pack, recipe, args.seed))
-    check_lengths(clips)
     output = args.output or Path(re.sub(r"[^\w.@+-]", "-", recipe.name) + ".wav")
     try:
         alone = [decode(clip, combining.RATE_HZ, None) for clip in clips]

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from pytest_audiobench.artifacts.hashing import run_hash
 from pytest_audiobench.comparing.alike import alike
+from pytest_audiobench.comparing.artifact_figures import figure_notes
+from pytest_audiobench.comparing.artifacts import asked_otherwise, caution
 from pytest_audiobench.comparing.contenders import Contender
+from pytest_audiobench.comparing.curves import CurveLine, curve_lines
+from pytest_audiobench.comparing.differences import Difference
 from pytest_audiobench.comparing.lines import Chosen, Compared, chosen_readings, compared, fields, planned
 from pytest_audiobench.comparing.mismatches import COMPONENTS, Mismatch, mismatches
 from pytest_audiobench.errors import UsageError
@@ -29,7 +34,8 @@ class Rules(NamedTuple):
 class Comparison:
     """Lines of numbers, the first contender's beside the others'.
 
-    ``heading`` says what the reader must know before any number, ``notes`` what is left out.
+    ``heading`` says what the reader must know before any number, ``notes`` what is left out, ``curves`` how figures
+    over conditions differ; these have no verdict.
     """
 
     contenders: Sequence[Contender]
@@ -37,6 +43,7 @@ class Comparison:
     rules: Rules
     heading: Sequence[str]
     notes: Sequence[str]
+    curves: Sequence[CurveLine] = ()
 
     @property
     def comparisons(self) -> int:
@@ -63,10 +70,12 @@ def compare(found: Sequence[Contender], chosen: Chosen, rules: Rules) -> Compari
         if first.sides.keys().isdisjoint(other.sides):
             raise UsageError(f"{called(first)} and {called(other)} have no eval in common: {_evals(first, other)}")
     readings = {eval_: chosen_readings(side, chosen.protocols) for eval_, side in first.sides.items()}
-    differing = [(other, one) for other in others for one in mismatches(first, other, readings)]
+    differing = [
+        (other, one) for other in others for one in (*_otherwise(first, other), *mismatches(first, other, readings))
+    ]
     if refused := [pair for pair in differing if pair[1].component not in rules.allow]:
         raise UsageError(_refusal(first, refused))
-    limited = _limited(found)
+    limited = _limited(found).difference(*(evals for _, _, evals in _apart(found)))
     made = alike(found, limited, _by_eval([one for _, one in differing]))
     lines, notes = planned(made, chosen)
     only = [_only(first, others), *(_only(one, [first]) for one in others)]
@@ -74,9 +83,58 @@ def compare(found: Sequence[Contender], chosen: Chosen, rules: Rules) -> Compari
         contenders=made,
         lines=compared(lines, rules.alpha, rules.max_drop),
         rules=rules,
-        heading=[*_allowed(first, differing), *_common(found, made, limited), *_lacking(found)],
-        notes=[*filter(None, only), *notes, *_grouping(made, chosen)],
+        heading=[
+            *_of_artifacts(found),
+            *_allowed(first, differing),
+            *_common(found, made, limited),
+            *_lacking(found),
+        ],
+        curves=curve_lines(lines),
+        notes=[*filter(None, only), *notes, *_grouping(made, chosen), *_by_artifacts(first, others)],
     )
+
+
+def _otherwise(first: Contender, other: Contender) -> Iterator[Mismatch]:
+    """Where two run files of the audiobench tool were asked otherwise, by that tool's own rule."""
+    if first.artifact is not None and other.artifact is not None:
+        for component, name, before, after in asked_otherwise(first.artifact, other.artifact):
+            for eval_ in (name for name in first.sides if name in other.sides):
+                yield Mismatch(eval_, component, Difference(name, before, after))
+
+
+def _of_artifacts(found: Sequence[Contender]) -> Iterator[str]:
+    """What no reader of numbers of the audiobench tool may miss."""
+    theirs = [one for one in found if one.artifact is not None]
+    if theirs:
+        yield caution([called(one) for one in theirs])
+    for one in theirs:
+        if one.artifact is not None and run_hash(one.artifact) not in (None, one.artifact.content["run_hash"]):
+            yield f"EDITED: the run_hash of {called(one)} is not that of its answers: audiobench verify {one.source}"
+    for one, other, evals in _apart(found):
+        yield (
+            f"NOT PAIRED: {called(one)} and {called(other)} have no sample in common in {_count(evals)}; their numbers "
+            "stand side by side, and no difference is claimed"
+        )
+
+
+def _apart(found: Sequence[Contender]) -> Iterator[tuple[Contender, Contender, list[str]]]:
+    """Each artifact and run of ours with the evals of which they have no sample in common."""
+    for one in found:
+        for other in found:
+            if one.artifact is not None and other.artifact is None:
+                common = [name for name in one.sides if name in other.sides]
+                if apart := [name for name in common if _ids(one, name).isdisjoint(_ids(other, name))]:
+                    yield one, other, apart
+
+
+def _ids(one: Contender, eval_: str) -> set[str]:
+    return {row.sample_id for row in one.sides[eval_].rows}
+
+
+def _by_artifacts(first: Contender, others: Sequence[Contender]) -> Iterator[str]:
+    for other in others:
+        if first.artifact is not None and other.artifact is not None and first.artifact.suite == other.artifact.suite:
+            yield from figure_notes(first.artifact, other.artifact, (first.letter, other.letter))
 
 
 def called(one: Contender) -> str:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import string
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from pytest_audiobench.artifacts.reading import Artifact, artifact_at
+from pytest_audiobench.comparing.artifacts import beside_ours, sides_of_artifact
 from pytest_audiobench.comparing.sources import LAST, Baseline, baseline_from
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.gate.patterns import matches
@@ -20,7 +22,7 @@ class Contender:
 
     ``letter`` stands for it in tables, ``source`` is what the user named, with the run or commit that it stood for;
     ``sides`` are by eval. ``folder`` is that of a run, where the texts that were asked can be read; None for a
-    baseline. ``missing`` says what it lacks.
+    baseline. ``missing`` says what it lacks. ``artifact`` is a run file of the audiobench tool.
     """
 
     letter: str
@@ -30,6 +32,7 @@ class Contender:
     sides: Mapping[str, Side]
     folder: Path | None
     missing: Sequence[str] = ()
+    artifact: Artifact | None = None
 
 
 def contenders(
@@ -42,6 +45,9 @@ def contenders(
     """
     found: list[Contender] = []
     for name in named:
+        if (artifact := artifact_at(Path(name))) is not None:
+            found += _of_artifact(artifact, name, _letter(len(found)), model, evals)
+            continue
         source = baseline_from(name, reports, Path(), texts=False)
         for alias, contents in source.models.items():
             if matches(model, alias):
@@ -54,7 +60,31 @@ def contenders(
         raise UsageError(f"two are needed for a comparison, and {have} that matches {model!r}: name another run")
     if not any(one.sides for one in found):
         raise UsageError(f"no eval of {', '.join(dict.fromkeys(named))} matches {evals!r}")
-    return found
+    return _beside_ours(found)
+
+
+def _of_artifact(run: Artifact, name: str, letter: str, model: str, evals: str) -> list[Contender]:
+    if not matches(model, run.model):
+        return []
+    sides = {eval_: side for eval_, side in sides_of_artifact(run).items() if matches(evals, eval_)}
+    return [Contender(letter, name, run.model, f"{run.suite} {run.content['revision']}", sides, None, artifact=run)]
+
+
+def _beside_ours(found: Sequence[Contender]) -> list[Contender]:
+    """The contenders with artifacts' sides made fit for those of ours, wherever an eval has both."""
+    ours: dict[str, Side] = {}
+    for one in found:
+        if one.artifact is None:
+            ours = {**one.sides, **ours}
+    return [
+        one
+        if one.artifact is None
+        else replace(
+            one,
+            sides={name: beside_ours(side, ours[name]) if name in ours else side for name, side in one.sides.items()},
+        )
+        for one in found
+    ]
 
 
 def _called(name: str, found: Baseline) -> str:

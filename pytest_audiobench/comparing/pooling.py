@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from pytest_audiobench.identity import digest_of_trusted
 from pytest_audiobench.metrics.registry import is_known, metric_kind
+from pytest_audiobench.runs.curves import unconditioned
 from pytest_audiobench.runs.sides import Side, SideRow
 
 
@@ -48,5 +49,5 @@ def _row(side: Side, row: SideRow) -> SideRow:
     own = row.cluster in (None, row.sample_id)
     return row._replace(
         sample_id=f"{side.eval} {row.sample_id}",
-        cluster=f"{side.dataset} {row.sample_id}" if own else row.cluster,
+        cluster=f"{unconditioned(side.dataset, side.condition)} {row.sample_id}" if own else row.cluster,
     )

@@ -18,6 +18,7 @@ from pytest_audiobench.comparing.cells import (
     wrapped,
 )
 from pytest_audiobench.comparing.comparison import Comparison
+from pytest_audiobench.comparing.curve_texts import curve_markdown, curve_rows, curve_table
 from pytest_audiobench.comparing.lines import Compared
 from pytest_audiobench.metrics.metric import Estimate
 from pytest_audiobench.report.escapes import escaped
@@ -114,6 +115,7 @@ def _plain(one: Comparison) -> dict[str, Any]:
         "heading": list(one.heading),
         "notes": list(one.notes),
         "lines": rows(one),
+        "curves": curve_rows(one.contenders, one.curves),
     }
 
 
@@ -127,6 +129,7 @@ def _table(one: Comparison) -> Iterator[str]:
         for cells in found:
             yield from lay(cells)
     yield ""
+    yield from curve_table(one.contenders, one.curves)
     yield from _footing(one)
 
 
@@ -226,6 +229,7 @@ def _markdown(one: Comparison) -> Iterator[str]:
     for line in one.lines:
         yield from _markdown_rows(one, line)
     yield ""
+    yield from curve_markdown(one.contenders, one.curves)
     yield from (f"- {mark} {escaped(sentence, LONGEST)}" for mark, sentence in _sentences(one))
     yield f"- {escaped(_counts(one))}"
     yield from (f"- {escaped(line, LONGEST)}" for line in (*_conditions(one), *one.notes))

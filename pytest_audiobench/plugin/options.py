@@ -45,6 +45,10 @@ _VALUES = {
     "limit": ("N", "take the first N samples in hash order, up to the end of a window where batches are planned"),
     "epochs": ("N", "ask everything N times and report mean, spread and agreement (default 1)"),
     "max-errors": ("N", "samples of an eval whose asking may fail before it is not comparable (default 0)"),
+    "prompts": (
+        "SET[:N]",
+        "ask what is asked in several wordings in those of this prompt set, a name or a file, or in its first N",
+    ),
     "base-url": ("URL", "the server of openai: models, such as http://127.0.0.1:8000/v1"),
     "predict-url-file": ("FILE", "where http: models find their server's URL, once a batch system has written it"),
     "serve-command": (
@@ -102,6 +106,7 @@ class Options(NamedTuple):
     data: tuple[str, ...]
     mixes: tuple[str, ...]
     protocols: tuple[str, ...]
+    prompts: str
     stores: tuple[Path, ...]
     limit: int | None
     epochs: int
@@ -138,6 +143,7 @@ def read_options(config: pytest.Config) -> Options:
         data=_list(config, "data"),
         mixes=_list(config, "mix"),
         protocols=_list(config, "protocol"),
+        prompts=_value(config, "prompts"),
         stores=tuple(base(config, "store") / store for store in stores) or (root / ".audiobench" / "store.sqlite",),
         limit=_whole(config, "limit", least=1),
         epochs=_whole(config, "epochs", least=1) or 1,

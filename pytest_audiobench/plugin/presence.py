@@ -33,7 +33,7 @@ def _present(place: RunPlace, handle: Handle, role: Literal["subject", "judge"],
             "role": role,
             "batching": "planned" if handle.planned else "opaque",
             "device": handle.device,
-            "fingerprint": dict(handle.fingerprint),
+            **handle.identity,
             **known,
         },
     )

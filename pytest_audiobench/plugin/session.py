@@ -29,6 +29,7 @@ from pytest_audiobench.plugin.options import Options, base
 from pytest_audiobench.plugin.place import RunPlace, keep_out_of_git
 from pytest_audiobench.plugin.progress import Progress
 from pytest_audiobench.plugin.registration import Registration
+from pytest_audiobench.protocols.prompt_sets import PromptSet, chosen_set
 from pytest_audiobench.runs.claims import Claims
 from pytest_audiobench.runs.evaluate import Bench
 from pytest_audiobench.runs.handle import Handle
@@ -102,6 +103,12 @@ class EvalSession:
         return Gate(baseline, options, self.rules)
 
     @cached_property
+    def prompts(self) -> PromptSet | None:
+        """The wordings of ``--ab-prompts``. Raises UsageError for a set or a number that there is not."""
+        written = self.options.prompts
+        return chosen_set(written, base(self.config, "prompts")) if written else None
+
+    @cached_property
     def bench(self) -> Bench:
         first, *extras = self.options.stores
         keep_out_of_git(first.parent)
@@ -114,6 +121,7 @@ class EvalSession:
             limit=self.options.limit,
             epochs=self.options.epochs,
             protocols=self.options.protocols,
+            prompts=self.prompts,
             judges=self.judges,
         )
 

@@ -99,6 +99,18 @@ def prompt_set(named: str | Path | PromptSet) -> PromptSet:
     return _of(read_document(path), str(path))
 
 
+def chosen_set(written: str, folder: Path) -> PromptSet:
+    """``yesno``, ``mine.yaml`` or, for the first three wordings, ``mine.yaml:3``; paths begin in ``folder``.
+
+    Raises UsageError as :func:`prompt_set` and :meth:`PromptSet.first` do.
+    """
+    name, colon, count = written.rpartition(":")
+    if not (colon and count.isascii() and count.isdigit()):
+        name, count = written, ""
+    found = prompt_set(name if name in PROMPT_SETS or not Path(name).suffix else folder / Path(name).expanduser())
+    return found.first(int(count[:9])) if count else found
+
+
 def _of(content: Any, source: str) -> PromptSet:
     if not isinstance(content, dict):
         raise UsageError(f"{source} is no prompt set: write version: and paraphrases: at its top")

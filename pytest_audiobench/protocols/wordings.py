@@ -65,6 +65,19 @@ def worded(protocol: Protocol, prompts: str | PromptSet, ensemble: int | None = 
     ).reading_as(*named)
 
 
+def reworded(protocol: Protocol, prompts: PromptSet) -> Protocol:
+    """A protocol that has wordings on record, asked in those of ``prompts`` instead; any other as it is.
+
+    Raises UsageError as :func:`worded` does, and for a reading that a test made itself.
+    """
+    if WORDINGS not in protocol.options:
+        return protocol
+    own = {option: value for option, value in protocol.options.items() if option not in (WORDINGS, WORDING_SET)}
+    plain = family(protocol.name, **own)
+    names = dict.fromkeys(reading.name.partition("@")[0] for reading in protocol.readings)
+    return worded(plain.reading_as(*names), prompts)
+
+
 def worded_again(name: str, options: Mapping[str, Option]) -> Protocol:
     """The family ``name`` as it was called and worded, from the options of a record."""
     own = {option: value for option, value in options.items() if option not in (WORDINGS, WORDING_SET)}

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_audiobench.datasets.sample import Field
+from pytest_audiobench.audio.recipe import recipe_of
+from pytest_audiobench.datasets.sample import Field, Sample
 from pytest_audiobench.gate.pairing import Pairs
 from pytest_audiobench.metrics.drops import moved
 from pytest_audiobench.metrics.registry import metric_kind
@@ -91,6 +92,8 @@ class ItemLines:
                 **_recording(one),
             }
             told = one.told
+            # Said once of each sample: in the first row of its first epoch.
+            recipes = {} if one.epoch else _recipes(sample)
             for stage, role in self.stages.items():
                 response = told.get(stage)
                 yield {
@@ -103,7 +106,9 @@ class ItemLines:
                     "usage": dict(response.usage) if response else {},
                     "error": response.error if response else one.error,
                     "audio": _audio(one, response),
+                    **recipes,
                 }
+                recipes = {}
 
     def _processed(self, rows: Mapping[str, Sequence[Scored]]) -> Iterator[Row]:
         for readings in zip(*rows.values(), strict=True):
@@ -133,6 +138,12 @@ class ItemLines:
                     "groups": {name: str(metadata[name]) for name in self.groups if name in metadata},
                     "cluster": cluster_of(row.answered.taken, self.cluster),
                 }
+
+
+def _recipes(sample: Sample) -> Row:
+    """How the clips are made that are more than a file; nothing where none is."""
+    found = [recipe_of(clip) for clip in sample.clips]
+    return {"recipes": found} if any(one is not None for one in found) else {}
 
 
 def _recording(one: Answered) -> Row:

@@ -89,6 +89,37 @@ class Run:
         return _frame([_finding_row(item, one) for item in self.record["items"] for one in _findings(item)])
 
     @cached_property
+    def curves(self) -> DataFrame:
+        """One row per point of a curve; ``slope.value``, ``area.lower`` and their like are the whole curve's."""
+        return _frame(
+            [
+                {
+                    **_owned(suite, curve),
+                    **point,
+                    **_prefixed("slope", curve["slope"]),
+                    **_prefixed("area", curve["area"]),
+                }
+                for suite in self.record["suites"]
+                for curve in suite.get("curves", ())
+                for point in curve["points"]
+            ]
+        )
+
+    @cached_property
+    def conditions(self) -> DataFrame:
+        """One row per condition and metric, with its ``weight`` in ``mean.value`` and, where it is held against
+        another, the ``drop`` from its ``reference``; what says how is in ``drop.method`` and its like.
+        """
+        return _frame(
+            [
+                _condition_row(suite, one, point)
+                for suite in self.record["suites"]
+                for one in suite.get("conditions", ())
+                for point in one["points"]
+            ]
+        )
+
+    @cached_property
     def samples(self) -> DataFrame:
         """One row per sample × epoch × reading; statistics as ``score.correct``, group fields as ``group.hop``.
 
@@ -111,7 +142,7 @@ def load(run: str | Path, reports: str | Path = "reports") -> Run:
         record = json.loads(path.read_bytes())
     except FileNotFoundError:
         raise UsageError(f"{folder} has no {RECORD}: {_unfinished(folder)}") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(
             f"{path} is not JSON ({error}): it was edited or cut; run again, which asks no model"
         ) from error
@@ -164,6 +195,7 @@ def _item_row(item: Mapping[str, Any]) -> dict[str, Any]:
         "judges",
         "options",
         "findings",
+        "condition",
     )
     coverage = item["readings"][0]["coverage"] if item["readings"] else {}
     return {
@@ -171,6 +203,7 @@ def _item_row(item: Mapping[str, Any]) -> dict[str, Any]:
         "top_finding": (item.get("findings") or {}).get("top_finding"),
         "verdicts": ", ".join(verdict["status"] for verdict in item["verdicts"]),
         "regressions": ", ".join(one["status"] for one in item.get("regressions", ())),
+        **_prefixed("condition", item.get("condition") or {}),
         **_prefixed("coverage", coverage),
         **_prefixed("asking", item["asking"]),
         **_prefixed("hashes", item["hashes"]),
@@ -193,6 +226,24 @@ def _metric_row(eval_: str | None, suite: str, owner: Mapping[str, Any], metric:
         **metric,
         "group": group,
         **_prefixed("group", metric["group"]),
+    }
+
+
+def _owned(suite: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
+    """What a curve, or a summary of conditions, is of: its plain values."""
+    plain_ = {name: value for name, value in found.items() if isinstance(value, str)}
+    return {"suite": suite["name"], "model": suite["model"], **plain_}
+
+
+def _condition_row(suite: Mapping[str, Any], one: Mapping[str, Any], point: Mapping[str, Any]) -> dict[str, Any]:
+    held: Mapping[str, Any] = next((each for each in one["differences"] if each["condition"] == point["condition"]), {})
+    names = ("reference", "drop", "lower", "upper", "p", "p_holm", "pairs", "worse", "better", "method")
+    return {
+        **_owned(suite, one),
+        **point,
+        "weight": one["weights"][point["condition"]],
+        **_prefixed("mean", one["mean"]),
+        **{name if name in ("reference", "drop") else f"drop.{name}": held.get(name) for name in names},
     }
 
 

@@ -65,7 +65,7 @@
   function table(heads, rows, stacking) {
     const top = el("tr", {}, heads.map(([text, numeric]) => el("th", { scope: "col", class: numeric ? "number" : null }, text)));
     for (const row of stacking ? rows : []) {
-      if (row.cells.length === heads.length) heads.forEach(([text], place) => row.cells[place].setAttribute("data-label", text));
+      if (![...row.cells].some((cell) => cell.colSpan > 1)) [...row.cells].forEach((cell, place) => cell.setAttribute("data-label", heads[place][0]));
     }
     return scrolling(el("table", { class: stacking ? "stacking" : null }, el("thead", {}, top), el("tbody", {}, rows)));
   }

@@ -82,7 +82,7 @@
     const rows = figures.map(({ block, figure, first }, number) =>
       el("tr", { class: folded || number < figures.length - 1 ? "joined" : null }, leading(number === 0),
         figureCells(figureOf(figure), first ? block.reading : ""), first ? answeredCell(block, owner) : el("td"), trailing(number === 0),
-        el("td", { class: "signature mono" }, first ? breakable(block.signature) : "")));
+        first ? el("td", { class: "signature mono", rowspan: block.figures.length }, breakable(block.signature)) : null));
     if (folded) rows.push(el("tr", { class: "spread" }, leading(false), el("td", { colspan: trailing(false) ? 7 : 6 }, owner.sides.filter((one) => one.leading).map((one) => toSides(owner, one)))));
     return rows;
   }

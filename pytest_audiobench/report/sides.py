@@ -46,6 +46,7 @@ def _side(item: Mapping[str, Any], model: Mapping[str, Any], rows: list[SideRow]
         hashes=item["hashes"],
         rows=rows,
         noise=model.get("noise"),
+        condition=item.get("condition"),
     )
 
 

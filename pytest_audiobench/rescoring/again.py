@@ -152,7 +152,8 @@ def _family(first: RecordedRow, old: Json | None, wanted: Wanted) -> tuple[str, 
         raise _Unreadable("its file does not say what was asked; name the family of protocols with --family")
     if old is not None:
         return first.family, dict(old.get("options", {}))
-    return parse_family(first.family)
+    name, options = parse_family(first.family)
+    return name, {**options, **first.options}
 
 
 def _check_names(names: Sequence[str], items: Sequence[Json]) -> None:
@@ -265,7 +266,7 @@ class _Item:
         new.groups, new.cluster = list(first.groups or ()), first.cluster
         if old is None:
             return new
-        names = ("index", "nodeid", "suite", "limited", "part", "control")
+        names = ("index", "nodeid", "suite", "limited", "part", "control", "stages")
         kept = {name: old[name] for name in names if name in old}
         kept["condition"] = condition_of(old)
         return replace(new, **kept, asking=dict(old["asking"]), warnings=list(old["warnings"]))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import groupby, zip_longest
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -38,10 +38,16 @@ def fits(row: Json) -> bool:
     return "outputs" in row and "sample_id" in row and "stage" in row
 
 
-def read(file: Path) -> Iterator[RecordedRow]:
-    """The samples of ``file`` in its order, one for each epoch, with at most one of them in memory."""
+def read(file: Path, only: Collection[tuple[str, str]] | None = None) -> Iterator[RecordedRow]:
+    """The samples of ``file`` in its order, one for each epoch, with at most one of them in memory.
+
+    ``only`` names the items (eval, model) that are wanted; lines of others are passed over unread.
+    """
     items = items_of(run_of(file))
-    for (eval_, model, sample_id, epoch), lines in groupby(records(file), lambda one: _key(file, *one)):
+    wanted = records(file)
+    if only is not None:
+        wanted = ((line, row) for line, row in wanted if (row.get("eval"), row.get("model")) in only)
+    for (eval_, model, sample_id, epoch), lines in groupby(wanted, lambda one: _key(file, *one)):
         stages = list(lines)
         line, first = stages[0]
         item = items.get((eval_, model))
@@ -122,9 +128,12 @@ def _sample(sample_id: str, row: Json) -> Sample:
     texts = (row["question"], row["reference"], *row["choices"], *row.get("references", ()))
     if not _TEXT.issuperset(map(type, texts)) or not _FIELDS.issuperset(map(type, metadata.values())):
         raise TypeError("texts and metadata must be texts, numbers, booleans or null")
+    recipes = row.get("recipes", ())
+    if recipes and len(recipes) != len(row["audio"]):
+        raise TypeError("recipes must be one for each clip")
     return Sample(
         id=sample_id,
-        clips=tuple([clip_named(clip["source"]) for clip in row["audio"]]),
+        clips=tuple([clip_named(clip["source"], one) for clip, one in zip_longest(row["audio"], recipes)]),
         question=row["question"],
         choices=tuple(row["choices"]),
         reference=row["reference"],

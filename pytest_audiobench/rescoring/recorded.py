@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
+from pytest_audiobench.audio.clip import Clip, DataRoot
+from pytest_audiobench.audio.recipe import AsWritten, Recipe
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.models.messages import Message, Response
 
@@ -22,7 +23,7 @@ class RecordedRow:
     the file itself says of how the answer was read and scored. ``note`` is what a reader of the numbers must know of
     the layout, the same for all its rows. ``verdicts`` are what judges said of the answer, by stage; ``messages`` is
     what each stage was asked, where the layout keeps it. ``recording`` is the key of the recording that a condition
-    changed, where the layout knows of one.
+    changed, where the layout knows of one; ``options`` are those that the family was called with.
     """
 
     sample: Sample
@@ -42,19 +43,12 @@ class RecordedRow:
     verdicts: Mapping[str, Response] = field(default_factory=dict)
     messages: Mapping[str, tuple[Message, ...]] = field(default_factory=dict)
     recording: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class AsWritten(FileSource):
-    """An audio source of which only its recorded name is left."""
-
-    def __str__(self) -> str:
-        return self.path
-
-
-def clip_named(source: str) -> Clip:
-    """A clip that is known by its recorded name and never decoded."""
-    return Clip(AsWritten(_NOWHERE, source))
+def clip_named(source: str, recipe: Recipe = None) -> Clip:
+    """A clip that is known by its recorded name, and its recipe where it has one, and never decoded."""
+    return Clip(AsWritten(_NOWHERE, source, recipe))
 
 
 _NOWHERE = DataRoot("recorded", Path())

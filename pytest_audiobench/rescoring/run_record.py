@@ -28,8 +28,9 @@ _ITEM: Kinds = {
     **dict.fromkeys(("readings", "metrics", "warnings"), list),
 }
 _LATER: Kinds = {
-    **{"options": dict, "judges": dict, "groups": list, "cluster": (str, type(None))},
+    **{"options": dict, "judges": dict, "groups": list, "cluster": (str, type(None)), "stages": list},
     "condition": (dict, type(None)),
+    "stages": list,
 }
 """Fields that runs of earlier versions may lack."""
 

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from pytest_audiobench.published.compare import Comparison
+from pytest_audiobench.report import condition_texts
 from pytest_audiobench.report.escapes import escaped
 from pytest_audiobench.report.figures import printable
 from pytest_audiobench.report.sweep import Sweep, sweeps
@@ -17,6 +18,7 @@ Json = Mapping[str, Any]
 Compared = Mapping[int, Sequence[Comparison]]
 """Published figures beside an item, by the item's place among the owners."""
 
+_WIDTH = 80
 _OF_OWNER = ("eval", "model", "dataset", "metric", "unit")
 _OF_ROW = ("protocol", "value", "lower", "upper", "n", "skipped", "unanswered", "failed", "signature")
 
@@ -37,6 +39,7 @@ def _lines(owners: Sequence[Json], notes: Sequence[str], compared: Compared) -> 
         for sweep in sweeps(owner):
             yield title(_name(owner), sweep)
             yield from table(sweep, _marks(beside, sweep))
+        yield from (line for line, _ in condition_texts.lines({"items": (), "suites": [owner]}, _WIDTH))
         for one in beside:
             yield f"  published {printable(one.says)}"
         yield from (f"  note: {printable(note)}" for note in owner.get("warnings", ()))
@@ -51,6 +54,8 @@ def _markdown(owners: Sequence[Json], notes: Sequence[str], compared: Compared) 
         beside = compared.get(at, ())
         for sweep in sweeps(owner):
             yield from (f"**{escaped(title(_name(owner), sweep))}**", "", *markdown(sweep, _marks(beside, sweep)), "")
+        for name, rows in condition_texts.markdown({"items": (), "suites": [owner]}):
+            yield from (f"**{escaped(name)}**", "", *rows, "")
         said = [f"published {one.says}" for one in beside] + [f"note: {note}" for note in owner.get("warnings", ())]
         yield from (f"- {escaped(line)}" for line in said)
         yield from (f"- score hash {str(owner['hashes']['score_hash'])[:16]}", "")
@@ -85,6 +90,7 @@ def _plain(owner: Json, beside: Sequence[Comparison]) -> dict[str, Any]:
             for one in beside
         ],
         "warnings": list(owner.get("warnings", ())),
+        **{name: owner[name] for name in ("curves", "conditions") if owner.get(name)},
     }
 
 

@@ -10,7 +10,9 @@ from pytest_audiobench.audio.index import AudioIndex
 from pytest_audiobench.datasets.dataset import Dataset, Places
 from pytest_audiobench.errors import CannotDo, UsageError
 from pytest_audiobench.protocols.catalogue import known_readings
+from pytest_audiobench.protocols.prompt_sets import PromptSet
 from pytest_audiobench.protocols.protocol import ALL, Protocol
+from pytest_audiobench.protocols.wordings import reworded
 from pytest_audiobench.runs import speed
 from pytest_audiobench.runs.answers import Answered, gather
 from pytest_audiobench.runs.ask import Asker, Progress
@@ -19,7 +21,8 @@ from pytest_audiobench.runs.collector import patient
 from pytest_audiobench.runs.handle import Handle
 from pytest_audiobench.runs.hashes import ABSENT, item_hashes
 from pytest_audiobench.runs.judging import put_to_judges
-from pytest_audiobench.runs.record import ConditionRecord, ItemRecord
+from pytest_audiobench.runs.record import ConditionRecord, ItemRecord, StageRecord
+from pytest_audiobench.runs.requests import settings_payload
 from pytest_audiobench.runs.result import Result
 from pytest_audiobench.runs.scoring import Scored
 from pytest_audiobench.runs.sheet import Sheet, score_sheet
@@ -40,6 +43,7 @@ class Bench:
     limit: int | None = None
     epochs: int = 1
     protocols: tuple[str, ...] = ()
+    prompts: PromptSet | None = None
     judges: Mapping[str, Handle] = field(default_factory=dict)
 
 
@@ -85,6 +89,8 @@ def evaluate(bench: Bench, handle: Handle, item: Item, dataset: Dataset, protoco
 
 
 def _evaluated(bench: Bench, handle: Handle, item: Item, dataset: Dataset, protocol: Protocol) -> Evaluation:
+    if bench.prompts is not None:
+        protocol = reworded(protocol, bench.prompts)
     chosen = [name for name in bench.protocols if name in protocol.available or name == ALL]
     if chosen:
         protocol = protocol.reading_as(*chosen)
@@ -131,6 +137,7 @@ def _evaluated(bench: Bench, handle: Handle, item: Item, dataset: Dataset, proto
         control=item.control,
         agreement=sheet.agreement,
         condition=_condition(dataset),
+        stages=[StageRecord(one.name, one.role, one.task, settings_payload(one), one.judge) for one in protocol.stages],
     )
     # A replay or a guess is no model at work: how fast it is would only be misread.
     record.taken = speed.sums(answered, asker.time, handle.peak_memory_bytes) if handle.listens else {}

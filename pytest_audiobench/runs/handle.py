@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
+from typing import Any
 
 from pytest_audiobench.identity import digest
 from pytest_audiobench.models.model import Hearing, Limits, Model
@@ -75,10 +76,15 @@ class Handle:
     @cached_property
     def digest(self) -> str:
         """The model's identity: its fingerprint, what it is played, and, where they matter, its batches' limits."""
+        return digest(self.identity)
+
+    @cached_property
+    def identity(self) -> Mapping[str, Any]:
+        """What the digest is made of: ``fingerprint``, ``heard`` (rate and window) and ``batches``."""
         limits = self.limits
         heard = f"{limits.rate_hz} Hz, {limits.max_clip_s} s"
         batches = f"{limits.max_batch} requests, {limits.max_batch_s} s" if self.planned else ""
-        return digest({"fingerprint": self.fingerprint, "heard": heard, "batches": batches})
+        return {"fingerprint": self.fingerprint, "heard": heard, "batches": batches}
 
     def ready(self) -> Model:
         """The model, loaded."""

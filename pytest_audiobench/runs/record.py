@@ -94,6 +94,19 @@ class ReadingRecord:
 
 
 @dataclass(frozen=True)
+class StageRecord:
+    """A question of an eval as the hash of its settings covers it; ``judge`` is the alias of who is asked, "" for the
+    model.
+    """
+
+    name: str
+    role: str
+    task: str
+    settings: Mapping[str, str | int]
+    judge: str = ""
+
+
+@dataclass(frozen=True)
 class ConditionRecord:
     """What was done to an item's clips. Items of one suite, model and ``family`` that have a ``dose`` make a curve."""
 
@@ -133,7 +146,8 @@ class ItemRecord:
     ``control`` marks an evaluation that only serves another's comparison: no threshold holds it, no suite pools it.
     ``taken`` holds the sums that ``speed`` was drawn from (``runs/speed.py``).
     ``options`` are those that the protocol's family was called with; ``groups`` and ``cluster`` the metadata fields
-    that its numbers are reported by and clustered on: what scoring the answers again must know.
+    that its numbers are reported by and clustered on: what scoring the answers again must know. ``stages`` say how
+    each question was asked, beside what.
     """
 
     index: int
@@ -167,6 +181,7 @@ class ItemRecord:
     judges: dict[str, dict[str, int]] = field(default_factory=dict)
     condition: ConditionRecord | None = None
     findings: FindingsRecord | None = None
+    stages: list[StageRecord] = field(default_factory=list)
 
     @classmethod
     def without_result(cls, *, index: int, nodeid: str, eval: str, suite: str, model: str) -> ItemRecord:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pytest_audiobench.identity import Payload, digest
 from pytest_audiobench.models.messages import AudioSlot, Message, Request
@@ -26,14 +26,7 @@ class Requester:
 
     def __init__(self, handle: Handle, stage: Stage, dataset: str, epoch: int) -> None:
         self._stage, self._dataset, self._epoch, self._listens = stage, dataset, epoch, handle.listens
-        context: dict[str, Payload] = {
-            "keys": KEY_SCHEME,
-            "model": handle.digest,
-            "task": stage.task,
-            "settings": settings_payload(stage),
-            "epoch": epoch,
-        }
-        self._context = bytes.fromhex(digest(context))
+        self._context = request_context(handle.digest, stage.task, settings_payload(stage), epoch)
 
     def request(self, taken: Taken, earlier: Earlier) -> Request:
         sample, of_subject = taken.sample, self._stage.role == "subject"
@@ -43,9 +36,8 @@ class Requester:
         if not self._listens or heard is None:
             heard = [self._dataset, sample.id, self._stage.name]
         choices = self._stage.choices(sample)
-        payload = _encode([messages_payload(messages), heard, choices])
         return Request(
-            key=hashlib.sha256(self._context + payload.encode()).hexdigest(),
+            key=request_key(self._context, messages_payload(messages), heard, choices),
             dataset=self._dataset,
             sample_id=sample.id,
             stage=self._stage.name,
@@ -56,6 +48,23 @@ class Requester:
             settings=self._stage.settings,
             epoch=self._epoch,
         )
+
+
+def request_context(model: str, task: str, settings: Mapping[str, str | int], epoch: int) -> bytes:
+    """What all requests of one stage and epoch to the model of the digest ``model`` share of their keys."""
+    context: dict[str, Payload] = {
+        "keys": KEY_SCHEME,
+        "model": model,
+        "task": task,
+        "settings": settings,
+        "epoch": epoch,
+    }
+    return bytes.fromhex(digest(context))
+
+
+def request_key(context: bytes, messages: object, heard: object, choices: Sequence[str]) -> str:
+    """The key of a request: ``messages`` as plain lists; ``heard`` the clips' keys, or what stands in for them."""
+    return hashlib.sha256(context + _encode([messages, heard, choices]).encode()).hexdigest()
 
 
 def messages_payload(messages: Sequence[Message]) -> list[list[object]]:

@@ -63,7 +63,8 @@ class Side:
 
     ``model`` is the alias, ``spec`` what it stood for. ``cluster`` says which metadata field names the clusters (None:
     the clip). ``noise`` is the model's noise floor where it has been measured (``runs/findings.py``). ``source`` says
-    for people where the side comes from.
+    for people where the side comes from. ``condition`` is the item's, as run.json holds it; None for none, and where
+    the source does not know it (a baseline's file).
     """
 
     source: str
@@ -81,6 +82,7 @@ class Side:
     hashes: Mapping[str, str]
     rows: Sequence[SideRow]
     noise: Mapping[str, Any] | None = None
+    condition: Mapping[str, Any] | None = None
 
     @property
     def headline(self) -> str:

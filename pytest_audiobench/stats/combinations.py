@@ -37,7 +37,7 @@ from pytest_audiobench.stats.intervals import (
 )
 from pytest_audiobench.stats.paired import moves_of, studentised
 
-_ROUNDING = 1e-9
+_ROUNDING, _SAME = 1e-9, 1e-12
 _TWO_SIDED = Question(margin=0.0)
 
 
@@ -63,7 +63,7 @@ class Points(NamedTuple):
 
     def value(self, weights: Sequence[float]) -> float:
         """L; NaN where a condition has no value."""
-        return math.nan if self.unfit() else float(self.tops.sum(axis=0) / self.wholes.sum(axis=0) @ np.array(weights))
+        return math.nan if self.unfit() else _summed(self.tops.sum(axis=0) / self.wholes.sum(axis=0), np.array(weights))
 
 
 def slope_weights(doses: Sequence[float]) -> list[float]:
@@ -155,10 +155,18 @@ def contrast(points: Points, weights: Sequence[float], span: float = 1.0) -> Dro
     ratios = points.tops.sum(axis=0) / totals
     about = ((points.tops - ratios * points.wholes) / totals) @ factors
     own = (points.tops / totals) @ factors
+    # What is the same under all conditions moves nothing, whatever floats make of it.
+    own[np.abs(own) <= _SAME * ((np.abs(points.tops) / totals) @ np.abs(factors))] = 0.0
     shares = (points.wholes / totals) @ (np.abs(factors) / size)
     clusters = points.clusters if repeat(points.clusters) else None
     moves = moves_of(about, own, shares, clusters)
-    return studentised(float(ratios @ factors), moves, _TWO_SIDED, span * size / 2.0)
+    return studentised(_summed(ratios, factors), moves, _TWO_SIDED, span * size / 2.0)
+
+
+def _summed(ratios: Floats, weights: Floats) -> float:
+    """The weighted sum; nothing where that is all that floats leave of a difference of equals."""
+    value = float(ratios @ weights)
+    return 0.0 if abs(value) <= _SAME * float(np.abs(ratios) @ np.abs(weights)) else value
 
 
 def _units(points: Points) -> tuple[Floats, Floats, str]:

@@ -82,3 +82,13 @@ def test_a_duration_no_header_tells_is_an_error_that_says_why(kit: AudioKit, tmp
     (tmp_path / "notes.wav").write_text("notes")
     with pytest.raises(AudioError, match="not audio"):
         kit.duration_s(kit.load("notes.wav"))
+
+
+def test_clips_sound_together_and_in_rooms(kit: AudioKit) -> None:
+    tone, hiss = kit.tone(440, 2), kit.noise(0.5)
+    mixture = kit.mixture([tone, hiss], levels_db=[0, -6])
+    assert kit.duration_s(mixture) == 2.0
+    assert np.max(np.abs(kit.samples(mixture))) == pytest.approx(0.95)
+    assert kit.duration_s(kit.mixture([tone, hiss, hiss])) == 2.0
+    echo = kit.array(np.eye(1, 800)[0] + 0.5 * np.eye(1, 800, 700)[0], 16_000)
+    assert noise.rms(kit.samples(kit.in_room(tone, echo))) == pytest.approx(noise.rms(kit.samples(tone)))

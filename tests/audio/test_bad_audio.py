@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 import soundfile
 
+from pytest_audiobench.audio import combining
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.audio.index import AudioIndex
@@ -210,3 +213,62 @@ def test_a_clip_of_which_nothing_is_left_at_the_models_rate_is_refused(tmp_path:
     assert "too short to be played (2 frames at 192000 Hz are none at 16000 Hz)" in refusal(
         clip_of(tmp_path, "blip.wav")
     )
+
+
+def hollow(folder: Path, name: str, frames: int, rate_hz: int) -> Clip:
+    """A WAV file of so many frames that is a header and a hole: it holds what it promises, and takes no room."""
+    data_bytes = 2 * frames
+    header = bytearray(written(folder, name, np.zeros(1, np.float32))[:44])
+    header[4:8], header[40:44] = (data_bytes + 36).to_bytes(4, "little"), data_bytes.to_bytes(4, "little")
+    header[24:28], header[28:32] = rate_hz.to_bytes(4, "little"), (2 * rate_hz).to_bytes(4, "little")
+    (folder / name).write_bytes(header)
+    os.truncate(folder / name, 44 + data_bytes)
+    return clip_of(folder, name)
+
+
+def bombs(folder: Path) -> dict[str, Clip]:
+    """Small files that would fill the memory."""
+    whole = bytearray(written(folder, "many.flac", np.zeros(100, np.float32)))
+    whole[22:26] = (2**32 - 1).to_bytes(4, "big")  # STREAMINFO: the number of frames
+    (folder / "many.flac").write_bytes(whole)
+    return {
+        "more than may be read": hollow(folder, "hours.wav", 100_000_000, RATE_HZ),
+        "4294967295 frames of 1 channels at 16000 Hz are more than may be read": clip_of(folder, "many.flac"),
+        "6000000 frames of 1 channels at 1000 Hz are more than may be read": hollow(
+            folder, "slow.wav", 6_000_000, 1000
+        ),
+        "a rate of 1000000 Hz": hollow(folder, "fast.wav", 1000, 1_000_000),
+    }
+
+
+def test_a_part_of_a_mixture_that_would_fill_the_memory_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    written(tmp_path, "whole.wav", hiss())
+    whole = clip_of(tmp_path, "whole.wav")
+    for said, bomb in bombs(tmp_path).items():
+        for clip in (combining.mixture([whole, bomb], [0, 0]), combining.with_noise(whole, bomb, 0)):
+            assert said in refusal(clip, max_s=10.0)
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc to read a process's peak memory")
+def test_a_mixture_with_a_bomb_takes_no_memory_for_it(tmp_path: Path) -> None:
+    written(tmp_path, "whole.wav", hiss())
+    hollow(tmp_path, "hours.wav", 1_000_000_000, RATE_HZ)
+    script = (
+        "import sys; from pathlib import Path\n"
+        "from pytest_audiobench.audio import combining, edits\n"
+        "from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource\n"
+        "from pytest_audiobench.audio.decode import decode\n"
+        "from pytest_audiobench.errors import AudioError\n"
+        "root = DataRoot('mine', Path(sys.argv[1]))\n"
+        "whole, hours = (Clip(FileSource(root, name)) for name in ('whole.wav', 'hours.wav'))\n"
+        "for clip in (combining.mixture([whole, hours], [0, 0]), hours.edited(edits.pink_noise(0, 1)), hours):\n"
+        "    try: print(decode(clip, 16_000, None))\n"
+        "    except AudioError as error: print(error)\n"
+        "status = Path('/proc/self/status').read_text().split()\n"
+        "print(status[status.index('VmHWM:') + 1])\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", script, tmp_path], capture_output=True, text=True, check=True)
+    *refusals, peak_kib = ran.stdout.splitlines()
+    assert len(refusals) == 3
+    assert all("1000000000 frames" in line and "more than may be read" in line for line in refusals)
+    assert int(peak_kib) * 1024 < 200e6

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_audiobench.audio import edits, noise
+from pytest_audiobench.audio import codecs, edits, noise
 from pytest_audiobench.audio.clip import ArraySource, Clip, Edit
 from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.errors import AudioError, UsageError
@@ -23,6 +23,13 @@ def heard(*chain: Edit) -> np.ndarray:
 
 def test_gain_is_in_decibels_of_amplitude() -> None:
     assert np.allclose(heard(edits.gain(20)), 10 * WAVE)
+
+
+def test_sixteen_bits_are_steps_of_1_in_32768_up_to_full_scale() -> None:
+    held = heard(edits.gain(12), edits.sixteen_bits()) * 32768
+    assert np.array_equal(held, np.rint(held))
+    assert (held.min(), held.max()) == (-32768, 32767)
+    assert np.array_equal(heard(edits.sixteen_bits(), edits.sixteen_bits()), heard(edits.sixteen_bits()))
 
 
 def test_trim_keeps_the_seconds_named() -> None:
@@ -107,6 +114,12 @@ chains = st.lists(
         st.builds(edits.pad, amounts, amounts),
         st.builds(edits.speed, st.floats(0.25, 4)),
         st.builds(edits.white_noise, st.floats(-30, 60), st.integers()),
+        st.builds(edits.pink_noise, st.floats(-30, 60), st.integers()),
+        st.builds(edits.cafe_noise, st.floats(-30, 60), st.integers()),
+        st.builds(edits.band_limit, st.floats(100, 8000)),
+        st.builds(edits.reverb, st.integers(), st.floats(0, 1), st.floats(0.1, 2)),
+        st.builds(edits.codec, st.sampled_from(codecs.NAMES)),
+        st.builds(edits.clipping, st.floats(0, 60)),
         st.just(edits.silence()),
     ),
     max_size=4,
@@ -137,12 +150,20 @@ def test_a_key_changes_with_any_parameter_seed_version_or_order(chain: tuple[Edi
     assert len(keys) == len(changed) + 1
 
 
+LOOKS_AT_ALL = {"white_noise", "pink_noise", "cafe_noise", "band_limit", "reverb", "codec", "clipping"}
+
+
+def test_noise_on_the_beginning_of_a_clip_reads_no_more_than_that() -> None:
+    assert edits.reach_s((edits.trim(1, 5), edits.white_noise(0, 1)), 2.0) == 5.0
+    assert edits.reach_s((edits.white_noise(0, 1), edits.trim(1, 5)), 2.0) is None
+
+
 @given(chains, st.floats(0.01, 1e4))
 def test_lengths_and_reaches_agree(chain: tuple[Edit, ...], window_s: float) -> None:
     """What a window depends on is enough sound to fill it, or the edits shorten what is there."""
     reach_s = edits.reach_s(chain, window_s)
     if reach_s is None:
-        assert any(edit.name == "white_noise" for edit in chain)
+        assert any(edit.name in LOOKS_AT_ALL for edit in chain)
     else:
         of_an_endless_source = edits.length_s(chain, 1e9)
         assert edits.length_s(chain, reach_s) >= min(window_s, of_an_endless_source) * (1 - 1e-9) - 1e-6

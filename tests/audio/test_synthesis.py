@@ -11,6 +11,7 @@ from pytest_audiobench.audio import noise, synthesis
 from pytest_audiobench.audio.clip import Clip, SynthesisSource
 from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.audio.index import AudioIndex, ClipFacts
+from pytest_audiobench.audio.synthesis import happenings
 from pytest_audiobench.errors import AudioError, UsageError
 
 
@@ -77,3 +78,56 @@ def test_an_unknown_recipe_names_the_known_ones() -> None:
 def test_a_sound_of_no_length_is_a_mistake() -> None:
     with pytest.raises(UsageError, match="duration_s=0"):
         synthesis.silence(0)
+
+
+SCENES = [
+    synthesis.silence_floor,
+    synthesis.room_tone,
+    synthesis.hum,
+    synthesis.cafe,
+    synthesis.music_bed,
+    synthesis.events,
+]
+
+
+@pytest.mark.parametrize("recipe", SCENES)
+def test_a_scene_depends_on_its_seed_alone(recipe: Callable[..., SynthesisSource]) -> None:
+    first, again, other = (synthesis.render(recipe(2.0, seed), 16_000) for seed in ("a", "a", "b"))
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, other)
+    assert recipe(2.0, 1).digest == recipe(2.0, "1").digest != recipe(2.0, 2).digest
+
+
+def loudest_hz(samples: np.ndarray, rate_hz: int = 16_000) -> float:
+    spectrum = np.abs(np.fft.rfft(samples * np.hanning(len(samples))))
+    return float(np.argmax(spectrum) * rate_hz / len(samples))
+
+
+def test_scenes_sound_where_they_say() -> None:
+    assert loudest_hz(synthesis.render(synthesis.hum(2.0, 1, mains_hz=50), 16_000)) == pytest.approx(50, abs=1)
+    assert loudest_hz(synthesis.render(synthesis.room_tone(2.0, 1), 16_000)) == pytest.approx(60, abs=1)
+    assert loudest_hz(synthesis.render(synthesis.music_bed(4.0, 1), 16_000)) == pytest.approx(220, abs=10)
+    assert 120 < loudest_hz(synthesis.render(synthesis.cafe(4.0, 1), 16_000)) < 3500
+
+
+@pytest.mark.parametrize(("duration_s", "number"), [(0.2, 1), (4.0, 5), (12.0, 15)])
+def test_events_are_apart_and_as_many_as_their_time_gives(duration_s: float, number: int) -> None:
+    """Onsets: sound after a tenth of a second of digital silence, less where a part's event reaches the next."""
+    for seed in range(20):
+        samples = synthesis.render(synthesis.events(duration_s, seed), 16_000)
+        loud = np.flatnonzero(samples)
+        onsets = 1 + np.count_nonzero(np.diff(loud) > 1600)
+        assert number - 2 <= onsets <= number
+        assert len(loud) < 0.6 * len(samples) or number == 1
+
+
+def test_every_kind_of_event_is_heard() -> None:
+    draw = noise.stream("kinds")
+    lengths_s = [len(make(16_000, draw)) / 16_000 for make in happenings._MAKERS]
+    assert [0.24 <= lengths_s[0] <= 0.36, 0.08 <= lengths_s[1] <= 0.25, lengths_s[2] == 0.015] == [True] * 3
+
+
+@pytest.mark.parametrize(("recipe", "least_hz"), [(synthesis.events, 4000), (synthesis.music_bed, 880)])
+def test_a_scene_too_high_for_the_listener_is_refused(recipe: Callable[..., SynthesisSource], least_hz: int) -> None:
+    with pytest.raises(ValueError, match=f"cannot be played at {least_hz} Hz"):
+        synthesis.render(recipe(1.0, 1), least_hz)

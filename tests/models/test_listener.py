@@ -11,6 +11,7 @@ import soundfile
 from pytest_audiobench.datasets.bundled import bundled_folder
 from pytest_audiobench.models.baseline.listener import Listener
 from pytest_audiobench.models.baseline.trained import Trained
+from pytest_audiobench.models.messages import SOMETHING_ELSE
 from pytest_audiobench.models.registry import make
 from pytest_audiobench.models.spec import parse_spec
 
@@ -119,6 +120,37 @@ def test_what_it_cannot_answer_it_says_so(listener, heard, ask_about):
     nothing = ask_about("Which digit?", choices=("one", "two"))
     free = ask_about("What do you hear?", clip, task="open")
     assert [response.text for response in listener.ask([other, nothing, free])] == ["I cannot tell."] * 3
+
+
+PROBED = ("siren", "alarm", "bell", "engine", "rain", "knocking", "clock", "bird", "telephone", "thunder")
+
+
+def test_a_probe_is_answered_for_each_of_its_ten_sounds(listener, heard, ask_about):
+    right = []
+    for line in (bundled_folder() / "sounds.jsonl").read_text("utf-8").splitlines()[::2]:
+        row = json.loads(line)
+        samples, rate_hz = soundfile.read(bundled_folder() / row["audio"], dtype="float32")
+        clip = heard(samples, rate_hz)
+        asks = [ask_about(f"Do you hear a {one}?", clip, choices=(one, SOMETHING_ELSE)) for one in PROBED]
+        said = {one: response.text for one, response in zip(PROBED, listener.ask(asks), strict=True)}
+        right += [said[one] == ("yes" if one == row["answer"] else "no") for one in PROBED]
+    assert np.mean(right) > 0.97
+
+
+def test_a_probe_for_speech_is_its_speech_heads(listener, heard, ask_about):
+    right = []
+    for line in (bundled_folder() / "speech_presence.jsonl").read_text("utf-8").splitlines()[::2]:
+        row = json.loads(line)
+        samples, rate_hz = soundfile.read(bundled_folder() / row["audio"], dtype="float32")
+        asked = ask_about("Do you hear a speech?", heard(samples, rate_hz), choices=("Speech", SOMETHING_ELSE))
+        right.append(listener.ask([asked])[0].text == row["answer"])
+    assert np.mean(right) > 0.9
+
+
+def test_a_probe_for_a_sound_that_it_does_not_know_is_not_guessed(listener, heard, ask_about):
+    clip = heard(np.sin(np.arange(16_000) / 5))
+    asked = [ask_about("Is it there?", clip, choices=(one, SOMETHING_ELSE)) for one in ("vacuum", "dog bark", "yes")]
+    assert [response.text for response in listener.ask(asked)] == ["I cannot tell."] * 3
 
 
 def test_two_clips_are_an_error_of_that_sample(listener, heard, ask_about):

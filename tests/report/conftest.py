@@ -19,7 +19,14 @@ from pytest_audiobench.report.excerpts import ENDING
 from pytest_audiobench.report.lines import Row, write_lines
 from pytest_audiobench.report.parts import FOLDER, Lines, write_part
 from pytest_audiobench.report.run_files import COMPARED_FILE, Heading
-from pytest_audiobench.runs.record import ItemRecord, MetricRecord, ReadingRecord, RegressionRecord, VerdictRecord
+from pytest_audiobench.runs.record import (
+    ConditionRecord,
+    ItemRecord,
+    MetricRecord,
+    ReadingRecord,
+    RegressionRecord,
+    VerdictRecord,
+)
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
@@ -67,6 +74,7 @@ class Made:
     group_of: Callable[[int], dict[str, str]] | None = None
     truths: Sequence[str] = ()
     said: Sequence[str | None] = ()
+    condition: ConditionRecord | None = None
 
     @property
     def readings(self) -> dict[str, Reads]:
@@ -147,6 +155,7 @@ class Made:
             regressions=self.regressions,
             outcome=self.outcome,
             message=self.message,
+            condition=self.condition,
         )
 
     def _metric(
@@ -367,6 +376,26 @@ class Runs:
     @staticmethod
     def item(index: int, eval_name: str, answers: list[tuple[str, str, bool]], **changes: Any) -> Made:
         return Made(index, eval_name, answers, **changes)
+
+    @staticmethod
+    def ladder(
+        right: Sequence[int], n: int = 24, family: str = "white", unit: str = "dB SNR", **changes: Any
+    ) -> list[Made]:
+        """The clean condition, of which all but one are right, and doses of 20, 10, … of which so many are ``right``.
+
+        Every second answer that is not right is a refusal.
+        """
+        conditions = [ConditionRecord("clean", "clean", None, "", "")]
+        conditions += [
+            ConditionRecord(f"{family}-{k}", family, 20.0 - 10 * k, unit, "lower") for k in range(len(right))
+        ]
+        items = []
+        for number, (one, count) in enumerate(zip(conditions, (n - 1, *right), strict=True)):
+            wrong = [("(b) dog", "parsed", False), ("I cannot tell", "refused", False)]
+            answers = [("(a) cat", "parsed", True)] * count + [wrong[k % 2] for k in range(n - count)]
+            own = {"eval": f"noisy[{one.name}]", "suite": "noisy", "dataset": f"tones+{one.name}", **changes}
+            items.append(Made(index=number, answers=answers, condition=one, **own))
+        return items
 
     heading = staticmethod(heading)
     regression = staticmethod(regression)

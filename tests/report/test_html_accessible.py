@@ -43,6 +43,8 @@ def full_page(runs: Any, with_baseline: bool) -> Path:
         )
         for number in range(4)
     ]
+    for model in ("model-0", "model-1"):
+        items += runs.ladder((22, 14, 5), model=model, others=dict.fromkeys(("lenient",), lenient))
     baseline = dict(runs.baseline) if with_baseline else None
     path: Path = runs.page(*items, baseline=baseline, notes=["a note"], exit_status=1, limit=15)
     return path
@@ -59,6 +61,7 @@ def test_axe_finds_nothing_serious(
     page.goto(full_page(runs, with_baseline).as_uri())
     page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
     page.locator("#groups svg[role=img]").first.wait_for()
+    page.locator("#conditions svg[role=img]").first.wait_for()
     page.evaluate(axe)
     found = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
     told = [

@@ -221,8 +221,19 @@ def test_thenirocks_transcripts_give_the_rates_that_its_file_states():
     assert {name[0]: 100 * value for name, value in found.items()} == pytest.approx(
         {f"ab/asr-robust[{condition}]": value for condition, value in stated.items()}
     )
-    with pytest.raises(UsageError, match="no layout that is known"):
-        source_of(RUNS / "run-997d65ef.json")
+
+
+@needs_runs
+@pytest.mark.parametrize("name", ["run-997d65ef", "run-ensemble", "inline"])
+def test_thenirocks_probes_give_the_recall_and_the_false_alarms_that_its_file_states(name):
+    file = RUNS / f"{name}.json"
+    stated = json.loads(file.read_text())["pack_summaries"]["demo"]["per_condition"]
+    found = score_again(source_of(file), Wanted(("ab-yesno", "heard")))
+    for metric, published in (("recall", "recall"), ("fpr", "fpr")):
+        own = {key[0]: value for key, value in values(found, metric).items() if key[1] == "ab-yesno"}
+        assert own == {f"ab/sound-id[{one}]": told[published] for one, told in stated.items()}
+    assert {reading["name"] for item in found.items for reading in item["readings"]} >= {"ab-yesno", "heard"}
+    assert all(item["cluster"] == "mixture" for item in found.items)
 
 
 def test_half_a_character_at_an_answers_end_is_no_crash(tmp_path):

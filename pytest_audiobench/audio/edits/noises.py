@@ -13,6 +13,7 @@ from pytest_audiobench.audio import ambience, noise
 from pytest_audiobench.audio.clip import Edit, Samples
 from pytest_audiobench.audio.edits.kind import EditKind, whole
 from pytest_audiobench.audio.parameters import Parameters, decimal, number
+from pytest_audiobench.audio.spectra import pink_noise as pink_noise_of
 
 
 def white_noise(snr_db: float, seed: int | str) -> Edit:
@@ -49,7 +50,7 @@ def _white_noise(samples: Samples, rate_hz: int, parameters: Parameters, seed: s
 
 
 def _pink_noise(samples: Samples, rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
-    hiss = noise.pinked(noise.gaussian(len(samples), "pink_noise edit", 1, seed or ""))
+    hiss = pink_noise_of(len(samples), rate_hz, "pink_noise edit", 1, seed or "")
     return noise.under(samples, hiss, number(parameters, "snr_db"))
 
 

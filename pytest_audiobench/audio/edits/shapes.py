@@ -36,6 +36,11 @@ def speed(factor: float) -> Edit:
     return Edit("speed", 1, (("factor", decimal("factor", factor, least=0.1)),))
 
 
+def sixteen_bits() -> Edit:
+    """As a 16-bit recording holds it: rounded to 1/32768, and clipped at full scale; so do all models hear the same."""
+    return Edit("sixteen_bits", 1)
+
+
 def silence() -> Edit:
     """Digital silence of the same length: what a model answers when nothing is heard."""
     return Edit("silence", 1)
@@ -83,6 +88,11 @@ def _speed_reach_s(duration_s: float, parameters: Parameters) -> float:
 _FILTER_S = 0.1  # far longer than half of soxr's HQ filter at any rate of audio
 
 
+def _sixteen_bits(samples: Samples, rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
+    steps: Samples = np.clip(np.rint(samples * np.float32(32768)), -32768, 32767)
+    return steps / np.float32(32768)
+
+
 def _silence(samples: Samples, rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
     return np.zeros_like(samples)
 
@@ -92,5 +102,6 @@ KINDS = (
     EditKind("trim", 1, _trim, _trim_length_s, _trim_reach_s),
     EditKind("pad", 1, _pad, _pad_length_s),
     EditKind("speed", 1, _speed, _speed_length_s, _speed_reach_s),
+    EditKind("sixteen_bits", 1, _sixteen_bits),
     EditKind("silence", 1, _silence),
 )

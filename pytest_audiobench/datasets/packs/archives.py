@@ -34,6 +34,9 @@ _OPENERS: dict[str, Any] = {
     ".tar.bz2": bz2.open,
     ".tar.xz": lzma.open,
 }
+_METADATA = "__MACOSX"
+"""Where macOS puts what is no part of the content."""
+
 _LONGEST_HEADER_BYTES = 1 << 20
 _BLOCK_BYTES = 1 << 18
 _BROKEN = (tarfile.TarError, zipfile.BadZipFile, lzma.LZMAError, zlib.error, EOFError, NotImplementedError, ValueError)
@@ -49,7 +52,7 @@ def stem(archive: Path) -> str:
 
 
 def unpack(archive: Path, into: Path, most_bytes: int = MOST_BYTES) -> Path:
-    """Unpack ``archive`` into a new folder of its name in ``into``, and return that; a sole top folder is left away.
+    """Unpack ``archive`` into a new folder of its name in ``into``, and return that; a sole folder of all is left away.
 
     Raises UsageError, having written nothing that stays, for what is no archive or is damaged, for a member that is a
     link or no ordinary file or would leave the folder, for more than 200,000 members, and for more than ``most_bytes``.
@@ -62,9 +65,7 @@ def unpack(archive: Path, into: Path, most_bytes: int = MOST_BYTES) -> Path:
     try:
         members = _zipped if archive.name.lower().endswith(".zip") else _tarred
         _write(archive, members(archive, most_bytes), work / "all", most_bytes)
-        top = list((work / "all").iterdir())
-        sole = len(top) == 1 and top[0].is_dir()
-        (top[0] if sole else work / "all").rename(target)
+        _top(work / "all").rename(target)
     except FileNotFoundError:
         raise UsageError(f"there is no archive {archive}; correct the path") from None
     except (OSError, *_BROKEN) as error:
@@ -74,12 +75,21 @@ def unpack(archive: Path, into: Path, most_bytes: int = MOST_BYTES) -> Path:
     return target
 
 
+def _top(folder: Path) -> Path:
+    """``folder``, or the sole one in it where that is the whole pack's and not a label's."""
+    top = list(folder.iterdir())
+    held = list(top[0].iterdir()) if len(top) == 1 and top[0].is_dir() else []
+    return top[0] if any(one.is_dir() or one.suffix in (".json", ".csv") for one in held) else folder
+
+
 def _write(archive: Path, members: Iterator[tuple[str, IO[bytes] | None]], folder: Path, most_bytes: int) -> None:
     folder.mkdir()
-    left = most_bytes
+    left, files = most_bytes, 0
     for count, (written, content) in enumerate(members):
         if count == MOST_MEMBERS:
             raise UsageError(f"{archive} has more than {MOST_MEMBERS} members; unpack it yourself if you trust it")
+        if written.split("/")[0] == _METADATA or (content is None and written in (".", "./")):
+            continue
         try:
             path = folder / relative_path(written.rstrip("/") if content is None else written)
         except ValueError as error:
@@ -87,6 +97,7 @@ def _write(archive: Path, members: Iterator[tuple[str, IO[bytes] | None]], folde
         if content is None:
             path.mkdir(parents=True, exist_ok=True)
             continue
+        files += 1
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("xb") as file:
             while block := content.read(_BLOCK_BYTES):
@@ -94,6 +105,8 @@ def _write(archive: Path, members: Iterator[tuple[str, IO[bytes] | None]], folde
                 if left < 0:
                     raise _too_much(archive, most_bytes)
                 file.write(block)
+    if not files:
+        raise UsageError(f"{archive} holds no file; pack the sounds into it")
 
 
 def _zipped(archive: Path, most_bytes: int) -> Iterator[tuple[str, IO[bytes] | None]]:

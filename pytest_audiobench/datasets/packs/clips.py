@@ -29,19 +29,32 @@ def clips_in(root: DataRoot) -> Found:
     The first of these is read: ``clips.json`` ({label: [path]}), a labelled table (``esc50.csv``), sub-folders named by
     labels. Raises UsageError for paths and links that leave the folder, and for an index that is none.
     """
-    table = None if (root.folder / INDEX).is_file() else table_in(root.folder)
-    if table is not None:
-        named = labelled_rows(table, root.folder)
-    else:
-        named = _indexed(root.folder / INDEX) if (root.folder / INDEX).is_file() else _foldered(root.folder)
+    named = _named(root.folder)
     found: dict[str, set[str]] = {}
     for count, (label, path) in enumerate(named):
+        if not path.isprintable():
+            raise UsageError(f"{root.folder}: the name {path!a} is not plain text; rename the file")
         if count == _MOST_CLIPS:
             raise UsageError(f"{root.folder} holds more than {_MOST_CLIPS} clips; split it into several packs")
         found.setdefault(label, set()).add(path)
     return {
         label: tuple(Clip(FileSource(root, path)) for path in sorted(paths)) for label, paths in sorted(found.items())
     }
+
+
+def inside(path: Path, root: Path) -> Path:
+    """``path``, which lies in ``root``. Raises UsageError where it is a link that leads out of it."""
+    if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root)):
+        raise UsageError(f"{path} is a link that leads out of {root}; put the file itself there")
+    return path
+
+
+def _named(folder: Path) -> Iterator[tuple[str, str]]:
+    if (folder / INDEX).is_file():
+        return _indexed(inside(folder / INDEX, folder))
+    if (table := table_in(folder)) is not None:
+        return labelled_rows(inside(table, folder), folder)
+    return _foldered(folder)
 
 
 def _indexed(index: Path) -> Iterator[tuple[str, str]]:
@@ -67,10 +80,10 @@ def _indexed(index: Path) -> Iterator[tuple[str, str]]:
 def _foldered(folder: Path) -> Iterator[tuple[str, str]]:
     """``dog_bark/1.wav``; hidden files and folders, and folders without sounds, are passed over."""
     labels: dict[str, str] = {}
-    for name in _inside(folder, folder):
+    for name in _names(folder, folder):
         if not (folder / name).is_dir():
             continue
-        sounds = [file for file in _inside(folder / name, folder) if file.lower().endswith(AUDIO)]
+        sounds = [file for file in _names(folder / name, folder) if file.lower().endswith(AUDIO)]
         if not sounds:
             continue
         label = slug(name)
@@ -86,17 +99,16 @@ def _foldered(folder: Path) -> Iterator[tuple[str, str]]:
                 raise UsageError(f"{folder}: a clip cannot be used: {error}") from None
 
 
-def _inside(folder: Path, root: Path) -> list[str]:
+def _names(folder: Path, root: Path) -> list[str]:
     """The names in ``folder`` that are not hidden. Raises UsageError for a link that leads out of ``root``."""
     names = []
-    real = os.path.realpath(root)
     try:
         with os.scandir(folder) as entries:
             for entry in entries:
                 if entry.name.startswith("."):
                     continue
-                if entry.is_symlink() and not Path(os.path.realpath(entry.path)).is_relative_to(real):
-                    raise UsageError(f"{entry.path} is a link that leads out of {root}; put the sound itself there")
+                if entry.is_symlink():
+                    inside(Path(entry.path), root)
                 names.append(entry.name)
     except OSError as error:
         raise UsageError(f"{folder} cannot be read ({error.strerror}); correct its permissions") from None

@@ -1,7 +1,7 @@
 """Which sounds, clips and distractors a mixture has: drawn evenly, from SHA-256 of identities alone.
 
-Of all candidates those used least so far are taken, and among them those whose digest with the mixture's identity is
-the smallest. So labels are present, and absent, equally often up to one; a clip comes again only when all of its
+Of all labels those used least so far are taken, and among them those whose digest with the mixture's identity is the
+smallest. So labels are present equally often, up to one, and nearly so absent; a clip comes again only when all of its
 label's were used; and further mixtures change no earlier one.
 """
 
@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from pytest_audiobench.identity import seed as seed_of
 
 _TRIES = 20
 """Draws for each mixture that is wanted, before a pack counts as having no further one."""
-
-Candidate = TypeVar("Candidate", str, int)
 
 
 class Drawn(NamedTuple):
@@ -66,14 +64,18 @@ class Draws:
         return tuple(self._least(rest, self._absent, count, name, "absent"))
 
     def _clip(self, name: str, label: str) -> int:
-        return self._least(range(self._sizes[label]), self._clips[label], 1, name, "clip", label)[0]
+        """Of the clips used least, the first from a place that is drawn: a label may have thousands."""
+        size, used = self._sizes[label], self._clips[label]
+        fewest = used.total() // size
+        start = seed_of("sound id", 1, self._seed, self._pack, name, "clip", label) % size
+        chosen = next(number % size for number in range(start, start + size) if used[number % size] <= fewest)
+        used[chosen] += 1
+        return chosen
 
-    def _least(
-        self, candidates: Sequence[Candidate], used: Counter[Candidate], count: int, *identity: str
-    ) -> list[Candidate]:
-        def order(one: Candidate) -> tuple[int, int]:
-            return used[one], seed_of("sound id", 1, self._seed, self._pack, *identity, one)
+    def _least(self, labels: Sequence[str], used: Counter[str], count: int, *identity: str) -> list[str]:
+        def order(label: str) -> tuple[int, int]:
+            return used[label], seed_of("sound id", 1, self._seed, self._pack, *identity, label)
 
-        chosen = sorted(candidates, key=order)[:count]
+        chosen = sorted(labels, key=order)[:count]
         used.update(chosen)
         return chosen

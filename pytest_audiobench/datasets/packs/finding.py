@@ -12,9 +12,9 @@ from pytest_audiobench.audio.clip import Clip, DataRoot
 from pytest_audiobench.datasets.bundled import bundled
 from pytest_audiobench.datasets.dataset import Dataset, Places
 from pytest_audiobench.datasets.packs.archives import ARCHIVES
-from pytest_audiobench.datasets.packs.clips import Found, clips_in
+from pytest_audiobench.datasets.packs.clips import Found, clips_in, inside
 from pytest_audiobench.datasets.packs.labels import nearest, slug
-from pytest_audiobench.datasets.packs.pack import Pack, PackManifest, packed, read_manifest
+from pytest_audiobench.datasets.packs.pack import NAME, Pack, PackManifest, packed, read_manifest
 from pytest_audiobench.errors import FatalError, NotHere, UsageError
 
 MANIFEST = "pack.json"
@@ -65,13 +65,16 @@ def labelled(dataset: Dataset, by: str, name: str | None = None) -> Labelled:
 def find(name: str, places: Places) -> Pack:
     """The pack called ``name``.
 
-    Raises NotHere, which says where it was looked for and how to point to it, and UsageError for what is wrong with it.
+    Raises NotHere, which says what packs there are and how to point to another, and UsageError for a name that is none
+    and for what is wrong with the pack.
     """
+    if not NAME.fullmatch(name):
+        raise UsageError(f"{name[:80]!r} is no name of a pack; use letters, digits, -, _ and .")
     if name in BUNDLED:
         return BUNDLED[name](places)
     if name in places.named:
         return read_pack(name, places.named[name], places)
-    candidates = dict(_candidates(places))
+    candidates = _candidates(places)
     at = candidates.get(name) or next((shelf / name for shelf in places.shelves if (shelf / name).is_dir()), None)
     if at is not None:
         return read_pack(name, at, places)
@@ -91,7 +94,7 @@ def listed(places: Places) -> Iterator[Listed]:
     """All packs of this machine, each once, and what is wrong with those that cannot be used."""
     for name, make in BUNDLED.items():
         yield Listed(name, "bundled", make(places))
-    for name, path in _candidates(places):
+    for name, path in sorted(_candidates(places).items()):
         try:
             yield Listed(name, str(path), read_pack(name, path, places))
         except FatalError as error:
@@ -102,7 +105,7 @@ def read_pack(name: str, path: Path, places: Places) -> Pack:
     """The pack at ``path``: a folder, or a manifest whose clips lie elsewhere. Raises UsageError and NotHere."""
     if name in BUNDLED:
         raise UsageError(f"{path}: a pack called {name} comes with the package; give this one another name")
-    manifest_path = path / MANIFEST if path.is_dir() else path
+    manifest_path = inside(path / MANIFEST, path) if path.is_dir() else path
     manifest = read_manifest(manifest_path) if manifest_path.is_file() else PackManifest(name)
     if manifest.id != name:
         raise UsageError(f"{manifest_path}: its 'id' is {manifest.id!r} and it is named {name!r}; make them the same")
@@ -167,20 +170,21 @@ def _folders(places: Places) -> list[Path]:
     return [folder for shelf in places.shelves if (folder := shelf / "packs").is_dir()]
 
 
-def _candidates(places: Places) -> Iterator[tuple[str, Path]]:
-    """Everything in folders of packs that may be one, by name; a folder that was named for it comes first."""
-    seen = set()
-    for name, folder in places.named.items():
-        if name != "packs" and _is_pack(folder):
-            seen.add(name)
-            yield name, folder
+def _candidates(places: Places) -> dict[str, Path]:
+    """Everything that may be a pack, by name; a folder that was named for it comes before those in folders of packs."""
+    found = {name: folder for name, folder in places.named.items() if name != "packs" and _is_pack(folder)}
     for folder in _folders(places):
-        for path in sorted(folder.iterdir()):
-            is_manifest = path.suffix == ".json" and path.is_file()
-            name = path.stem if is_manifest else path.name
-            if not name.startswith(".") and name not in seen and (is_manifest or path.is_dir()):
-                seen.add(name)
-                yield name, path
+        entries = [path for path in _entries(folder) if not path.name.startswith(".")]
+        manifests = {path.stem: path for path in entries if path.suffix == ".json" and path.is_file()}
+        found = {path.name: path for path in entries if path.is_dir()} | manifests | found
+    return found
+
+
+def _entries(folder: Path) -> list[Path]:
+    try:
+        return sorted(folder.iterdir())
+    except OSError as error:
+        raise UsageError(f"{folder} cannot be read ({error.strerror}); name a folder of packs that can be") from None
 
 
 def _is_pack(folder: Path) -> bool:

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from typing import NamedTuple
+
+import soundfile
 
 from pytest_audiobench.audio.clip import FileSource
+from pytest_audiobench.audio.decode import MOST_VALUES_OF_PARTS
 from pytest_audiobench.audio.location import Locator
-from pytest_audiobench.datasets.packs.headers import check_length, header_of
 from pytest_audiobench.datasets.packs.pack import CONDITIONS, Pack
 from pytest_audiobench.datasets.packs.sound_id import draw
-from pytest_audiobench.errors import AudiobenchError
+from pytest_audiobench.errors import AudioError
 
 
 @dataclass(frozen=True)
 class LabelLook:
-    """The clips of one label, their whole duration, and how many have which rate."""
+    """The clips of one label, their whole duration by their headers, and how many have which rate."""
 
     label: str
     clips: int
@@ -35,6 +38,11 @@ class PackLook:
         return sum((one.rates_hz for one in self.labels), Counter[int]())
 
 
+class _Header(NamedTuple):
+    duration_s: float
+    rate_hz: int
+
+
 def look(pack: Pack) -> PackLook:
     """Read every clip's header."""
     locator, labels, wrong = Locator(), [], []
@@ -42,18 +50,14 @@ def look(pack: Pack) -> PackLook:
         rates: Counter[int] = Counter()
         duration_s = 0.0
         for clip in clips:
-            if not isinstance(clip.source, FileSource):
-                continue
-            try:
-                header = header_of(clip.source, locator)
-                check_length(clip.source, header)
-            except AudiobenchError as error:
-                wrong.append(str(error))
-                continue
-            if not header.frames:
-                wrong.append(f"{clip.source}: no sound in it (zero frames); leave it out, or fetch it again")
-            rates[header.rate_hz] += 1
-            duration_s += header.duration_s
+            if isinstance(clip.source, FileSource):
+                try:
+                    header = _header(clip.source, locator)
+                except AudioError as error:
+                    wrong.append(str(error))
+                    continue
+                rates[header.rate_hz] += 1
+                duration_s += header.duration_s
         labels.append(LabelLook(label, len(clips), duration_s, rates))
     return PackLook(tuple(labels), tuple(wrong))
 
@@ -66,3 +70,22 @@ def probes(pack: Pack) -> dict[str, tuple[int, int, int]]:
         for condition, drawn in found.items()
         if drawn
     }
+
+
+def _header(source: FileSource, locator: Locator) -> _Header:
+    """Raises AudioError for a file that cannot be found, leaves its folder, is no audio, or is not of a fit length."""
+    path = locator.find(source).path
+    try:
+        with open(path, "rb") as file, soundfile.SoundFile(file.fileno(), closefd=False) as sound:
+            frames, rate_hz, channels = sound.frames, sound.samplerate, sound.channels
+    except (OSError, soundfile.SoundFileError) as error:
+        reason = str(error).rpartition(": ")[2].rstrip(".").lower()
+        raise AudioError(f"{source}: not audio that libsndfile can read ({reason}); replace it") from None
+    if not frames:
+        raise AudioError(f"{source}: no sound in it (zero frames); leave it out, or fetch it again")
+    if frames * max(2, channels) > MOST_VALUES_OF_PARTS:
+        raise AudioError(
+            f"{source}: its header promises {frames} frames of {channels} channels, more than all parts of a mixture "
+            "may have; cut it to what is heard"
+        )
+    return _Header(frames / rate_hz, rate_hz)

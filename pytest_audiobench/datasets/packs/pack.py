@@ -24,7 +24,7 @@ CONDITIONS: Mapping[str, int] = MappingProxyType({"solo": 1, "pair": 2, "triple"
 
 _COUNTS = MappingProxyType(dict.fromkeys(CONDITIONS, 20))
 _MOST_LABELS, _MOST_MIXTURES, _LONGEST_TEXT = 10_000, 10_000, 2_000
-_NAME = re.compile(r"\w[\w.-]*")
+NAME = re.compile(r"\w[\w.-]*")
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Pack:
 def packed(manifest: PackManifest, found: Mapping[str, tuple[Clip, ...]], where: str) -> Pack:
     """The pack of ``manifest`` with the clips that were ``found`` by label.
 
-    Raises UsageError for a label without a clip, and for a pack without labels.
+    Raises UsageError for a label without a clip, a clip of two labels, and a pack without labels.
     """
     labels = manifest.labels or tuple(found)
     if not labels:
@@ -79,6 +79,14 @@ def packed(manifest: PackManifest, found: Mapping[str, tuple[Clip, ...]], where:
                 f"the pack {manifest.id} ({where}) has no clip of its label {label!r}: add one, or take the label out "
                 f"of its labels ({nearest(label, found) if found else 'it has no clips at all'})"
             )
+    heard: dict[Clip, str] = {}
+    for label in labels:
+        for clip in found[label]:
+            if (other := heard.setdefault(clip, label)) != label:
+                raise UsageError(
+                    f"the pack {manifest.id} ({where}) has the clip {clip} under {other} and under {label}; a clip of "
+                    "a pack has one label, or it would be wrong to hear the other: leave it out"
+                )
     return Pack(manifest, {label: found[label][: manifest.clips_per_label] for label in labels}, where)
 
 
@@ -98,7 +106,7 @@ def read_manifest(path: Path) -> PackManifest:
         clip_resolver=given.one_of("clip_resolver", ("user-cache", "procedural")),
         cache_subdir=given.folder("cache_subdir"),
         expected_layout=given.text("expected_layout") or None,
-        mixture_counts=given.counts("mixture_counts") or _COUNTS,
+        mixture_counts=_COUNTS if (counts := given.counts("mixture_counts")) is None else counts,
         demo_fast_mixture_counts=given.counts("demo_fast_mixture_counts"),
         distractor_count=given.whole("distractor_count", least=0, default=2),
         clips_per_label=given.whole("clips_per_label", least=1, default=None),
@@ -120,7 +128,7 @@ class _Fields:
 
     def name(self, name: str) -> str:
         value = self.text(name)
-        if not _NAME.fullmatch(value):
+        if not NAME.fullmatch(value):
             raise self._wrong(name, f"is {value[:80]!r}", "name the pack with letters, digits, -, _ and .")
         return value
 

@@ -15,7 +15,6 @@ from pytest_audiobench.audio.clip import Clip
 from pytest_audiobench.datasets.dataset import Dataset, Places
 from pytest_audiobench.datasets.packs.draws import Drawn, Draws
 from pytest_audiobench.datasets.packs.finding import Labelled, find
-from pytest_audiobench.datasets.packs.headers import check_lengths
 from pytest_audiobench.datasets.packs.labels import nearest, spoken
 from pytest_audiobench.datasets.packs.pack import CONDITIONS, Pack
 from pytest_audiobench.datasets.packs.pins import pinned
@@ -51,6 +50,8 @@ def sound_id(
         raise UsageError(f"there is no condition {condition!r}; there are {', '.join(CONDITIONS)} and {CUSTOM}")
     if recipes is not None and condition != CUSTOM:
         raise UsageError(f"recipes are mixtures of their own: leave the condition {condition!r} or the recipes away")
+    if mixtures is not None and mixtures < 1:
+        raise UsageError(f"mixtures={mixtures} would ask nothing; ask for 1 or more")
     name = pack if isinstance(pack, str) else pack.name
     read = (
         partial(_custom, pack, recipes, seed)
@@ -110,7 +111,6 @@ def of_recipe(pack: Pack, recipe: Recipe, seed: int) -> Drawn:
 
 
 def _samples(condition: str, made: Sequence[tuple[Pack, Drawn, tuple[float, ...]]]) -> list[Sample]:
-    check_lengths(clip for pack, drawn, _ in made for clip in clips_of(pack, drawn))
     return [sample for pack, drawn, levels_db in made for sample in _probes(condition, pack, drawn, levels_db)]
 
 

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.gate.baseline.contents import MOST_BYTES, SCHEMA, Contents, Figure
@@ -21,6 +21,21 @@ _CONSTANT = re.compile(rb"[\[,:]\s*(-?Infinity|NaN)")
 _MARK = b"\xef\xbb\xbf"
 _LFS = b"version https://git-lfs"
 _KIND = SCHEMA.rpartition("/")[0]
+
+
+class FileKind(NamedTuple):
+    """What a file should be, for messages: ``made_by`` is the command that writes one, ``remedy`` what to do."""
+
+    what: str
+    made_by: str
+    remedy: str
+
+
+_FILE = FileKind(
+    "baseline",
+    "audiobench baseline update RUN",
+    "put it back from git, or write it anew with audiobench baseline update RUN",
+)
 
 
 def read_bounded(path: Path) -> bytes:
@@ -40,34 +55,41 @@ def decoded(content: bytes, name: str) -> Contents:
 
     Raises UsageError for whatever no ``audiobench baseline update`` of this version can have written.
     """
-    remedy = "put it back from git, or write it anew with audiobench baseline update RUN"
-    if not content.strip():
-        raise UsageError(f"{name} is empty: {remedy}")
-    if content.startswith(_LFS):
-        raise UsageError(f"{name} is a pointer of git-lfs and not the file: fetch it (git lfs pull)")
-    try:
-        value = json.loads(content.decode("utf-8-sig"), parse_constant=_no_constant, object_pairs_hook=_object)
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise UsageError(f"{name}, line {line} is not UTF-8, so this is no baseline: {remedy}") from None
-    except json.JSONDecodeError as error:
-        if not content.removeprefix(_MARK).lstrip().startswith(b"{"):
-            raise UsageError(f"{name} is no baseline: write one with audiobench baseline update RUN") from None
-        raise UsageError(f"{name}, line {error.lineno} is not JSON ({_why(content, error)}): {remedy}") from None
-    except _Constant as error:
-        found = _CONSTANT.search(content)
-        line = content.count(b"\n", 0, found.start(1) if found else 0) + 1
-        raise UsageError(f"{name}, line {line} holds {error}, which is no number: {remedy}") from None
-    except Wrong as error:
-        raise UsageError(f"{name}: {error}: {remedy}") from None
-    except (ValueError, RecursionError) as error:
-        why = "it is nested too deep" if isinstance(error, RecursionError) else "a number has too many digits"
-        raise UsageError(f"{name} cannot be read, since {why}: {remedy}") from None
+    value = strict_json(content, name, _FILE)
     _check_schema(value, name)
     try:
         return _contents(value, name)
     except Wrong as error:
-        raise UsageError(f"{name}: {error}: {remedy}") from None
+        raise UsageError(f"{name}: {error}: {_FILE.remedy}") from None
+
+
+def strict_json(content: bytes, name: str, kind: FileKind) -> Any:
+    """The JSON value that the file called ``name`` holds: no NaN, no name twice in an object, no endless nesting.
+
+    Raises UsageError, with the line where there is one, for anything else.
+    """
+    if not content.strip():
+        raise UsageError(f"{name} is empty: {kind.remedy}")
+    if content.startswith(_LFS):
+        raise UsageError(f"{name} is a pointer of git-lfs and not the file: fetch it (git lfs pull)")
+    try:
+        return json.loads(content.decode("utf-8-sig"), parse_constant=_no_constant, object_pairs_hook=_object)
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise UsageError(f"{name}, line {line} is not UTF-8, so this is no {kind.what}: {kind.remedy}") from None
+    except json.JSONDecodeError as error:
+        if not content.removeprefix(_MARK).lstrip().startswith(b"{"):
+            raise UsageError(f"{name} is no {kind.what}: write one with {kind.made_by}") from None
+        raise UsageError(f"{name}, line {error.lineno} is not JSON ({_why(content, error)}): {kind.remedy}") from None
+    except _Constant as error:
+        found = _CONSTANT.search(content)
+        line = content.count(b"\n", 0, found.start(1) if found else 0) + 1
+        raise UsageError(f"{name}, line {line} holds {error}, which is no number: {kind.remedy}") from None
+    except Wrong as error:
+        raise UsageError(f"{name}: {error}: {kind.remedy}") from None
+    except (ValueError, RecursionError) as error:
+        why = "it is nested too deep" if isinstance(error, RecursionError) else "a number has too many digits"
+        raise UsageError(f"{name} cannot be read, since {why}: {kind.remedy}") from None
 
 
 def _check_schema(value: object, name: str) -> None:

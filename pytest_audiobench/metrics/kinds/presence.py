@@ -13,22 +13,33 @@ from pytest_audiobench.metrics.metric import Clusters, Estimate, MetricKind, Sta
 from pytest_audiobench.metrics.presence import CLIFF, NAMES, cliff, criterion, d_prime, f1
 from pytest_audiobench.metrics.units import POINTS, SHARE
 from pytest_audiobench.stats.bootstrap import FEWEST_OF_LABEL, Ends, Resampling, Statistic, Sums
-from pytest_audiobench.stats.intervals import none
+from pytest_audiobench.stats.intervals import Floats, none
 
-_HIT, _MISS, _ALARM, _QUIET = (
-    np.array([one]) for one in ((1.0, 1.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0), (0.0, 0.0, 1.0, 1.0), (0.0, 0.0, 0.0, 1.0))
-)
-_BETTER = Ends(np.vstack([_MISS, _ALARM]), np.vstack([_HIT, _QUIET]))
-"""One more probe that is answered wrongly, or rightly."""
-_STRICTER = Ends(np.vstack([_HIT, _ALARM]), np.vstack([_MISS, _QUIET]))
-"""One more probe that is answered yes, or no."""
-_CLIFF_ENDS = Ends(
-    np.array([[1.0, 1.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0]]), np.array([[0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 1.0]])
-)
+
+def _better(own: Floats) -> Ends:
+    """One more average sample, all of whose probes are answered wrongly, or all rightly."""
+    _, present, _, absent = own
+    return Ends(np.array([[0.0, present, absent, absent]]), np.array([[present, present, 0.0, absent]]))
+
+
+def _stricter(own: Floats) -> Ends:
+    """One more average sample, all of whose probes are answered yes, or all no."""
+    _, present, _, absent = own
+    return Ends(np.array([[present, present, absent, absent]]), np.array([[0.0, present, 0.0, absent]]))
+
+
+def _steeper(own: Floats) -> Ends:
+    """One more average sample that is heard alone and not among four, or the other way round."""
+    _, solo, _, quad = own
+    return Ends(np.array([[solo, solo, 0.0, quad]]), np.array([[0.0, solo, quad, quad]]))
 
 
 def _summed(
-    metric: str, names: Sequence[str], value: Statistic, ends: Ends, needs: Sequence[tuple[int, str]]
+    metric: str,
+    names: Sequence[str],
+    value: Statistic,
+    ends: Callable[[Floats], Ends],
+    needs: Sequence[tuple[int, str]],
 ) -> Summed:
     """A function of sums that has an interval where enough samples or clusters have what ``needs`` names."""
 
@@ -45,7 +56,7 @@ def _summed(
         for place, what in needs:
             if not units[:, place].sum() > 0.0:
                 return f"there are no {what}"
-        return Sums(units, value, lambda own: ends, lacking)
+        return Sums(units, value, ends, lacking)
 
     return summed
 
@@ -113,7 +124,7 @@ KINDS = (
         "f1",
         "higher",
         SHARE,
-        _summed("f1", NAMES, f1, _BETTER, _BOTH[:1]),
+        _summed("f1", NAMES, f1, _better, _BOTH[:1]),
         "2 hits / (answers of yes + present probes), all probes pooled. NaN where no probe asks for a sound that is "
         "there.",
         _right,
@@ -122,7 +133,7 @@ KINDS = (
         "d_prime",
         "higher",
         "d′",
-        _summed("d_prime", NAMES, d_prime, _BETTER, _BOTH),
+        _summed("d_prime", NAMES, d_prime, _better, _BOTH),
         "Sensitivity, z(hit rate) - z(false alarm rate): 0 for who cannot tell a sound that is there from one that is "
         f"not, however readily yes is said. {_DETECTION}",
         _right,
@@ -131,7 +142,7 @@ KINDS = (
         "criterion",
         "higher",
         "z",
-        _summed("criterion", NAMES, criterion, _STRICTER, _BOTH),
+        _summed("criterion", NAMES, criterion, _stricter, _BOTH),
         "Bias, -(z(hit rate) + z(false alarm rate)) / 2: 0 for none, below 0 for a yes-sayer, above 0 for one who says "
         f"no too readily. Called better when higher, so that a baseline holds a model from becoming a yes-sayer. "
         f"{_DETECTION}",
@@ -142,7 +153,7 @@ KINDS = (
             "solo_quad_cliff",
             "higher",
             POINTS,
-            _summed("solo_quad_cliff", CLIFF, cliff, _CLIFF_ENDS, _SOLO_AND_QUAD),
+            _summed("solo_quad_cliff", CLIFF, cliff, _steeper, _SOLO_AND_QUAD),
             "Recall where four sounds are mixed (condition quad) less recall of one alone (solo), over all samples "
             "pooled. NaN where either was not asked.",
             lambda one: one["quad_hits"] - one["solo_hits"],

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from pytest_audiobench.models.baseline.features import RATE_HZ, VERSION, features
+from pytest_audiobench.models.baseline.features import RATE_HZ, VERSION, Array, features
 from pytest_audiobench.models.baseline.letters import UNKNOWN, chosen
 from pytest_audiobench.models.baseline.sphinx import Sphinx
 from pytest_audiobench.models.baseline.trained import Trained, listener_folder
@@ -52,13 +52,15 @@ class Listener:
     def ask(self, batch: Sequence[Ask]) -> list[Response]:
         """One response for each element. Raises FatalError for a transcript without pocketsphinx."""
         trained = self._trained or Trained.read()
-        return [self._answer(ask, trained) for ask in batch]
+        # A clip that is asked about several times, one sound after the other, is analysed once.
+        heard: dict[str, Array] = {}
+        return [self._answer(ask, trained, heard) for ask in batch]
 
     def close(self) -> None:
         self._trained = None
         self._sphinx.close()
 
-    def _answer(self, ask: Ask, trained: Trained) -> Response:
+    def _answer(self, ask: Ask, trained: Trained, heard: dict[str, Array]) -> Response:
         if len(ask.audio) > 1:
             return Response(error=f"{ask.request.sample_id} plays {len(ask.audio)} clips, and {self.spec} takes one")
         if not ask.audio:
@@ -67,18 +69,24 @@ class Listener:
             return Response.of(self._sphinx.transcript(ask.audio[0].samples))
         choices = ask.request.choices
         if len(choices) == 2 and choices[1] == SOMETHING_ELSE:
-            return _probed(choices, trained, ask.audio[0])
+            return _probed(choices, trained, _features_of(ask.audio[0], heard))
         head = trained.head_for(choices, _text_of(ask.request.messages))
         if head is None:
             return Response.of(UNKNOWN)
-        return chosen(choices, trained.choose(head, choices, features(ask.audio[0].samples)))
+        return chosen(choices, trained.choose(head, choices, _features_of(ask.audio[0], heard)))
 
 
-def _probed(choices: Sequence[str], trained: Trained, heard: Heard) -> Response:
+def _features_of(clip: Heard, heard: dict[str, Array]) -> Array:
+    if clip.pcm_digest not in heard:
+        heard[clip.pcm_digest] = features(clip.samples)
+    return heard[clip.pcm_digest]
+
+
+def _probed(choices: Sequence[str], trained: Trained, vector: Array) -> Response:
     """Whether the first of ``choices`` is heard, or something else; unknown for a sound that it was not trained on."""
     if not trained.knows(choices[0]):
         return Response.of(UNKNOWN)
-    return chosen(choices, 0 if trained.hears(choices[0], features(heard.samples)) else 1)
+    return chosen(choices, 0 if trained.hears(choices[0], vector) else 1)
 
 
 def _text_of(messages: Sequence[Message]) -> str:

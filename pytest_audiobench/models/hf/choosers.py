@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from string import ascii_uppercase
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.hf.engine import Engine, Setup
 from pytest_audiobench.models.hf.labels import label_map, tidy
 from pytest_audiobench.models.hf.transcribers import features_of, masked, side_by_side
-from pytest_audiobench.models.messages import SOMETHING_ELSE, Ask, Request, Response, Settings
+from pytest_audiobench.models.messages import SOMETHING_ELSE, Ask, Request, Response, Settings, choice_said
 from pytest_audiobench.models.model import Hearing
 
 TEMPLATE = "This is a sound of {}."
@@ -24,7 +23,10 @@ _FIRST_OPTION = re.compile(r"\n?\s*\(?A[).]\s")
 
 
 class LabelChooser(Engine):
-    """A classifier: the option whose label scores highest. ``labels=hap:happy|neu:neutral`` says what labels mean."""
+    """A classifier: the option whose label scores highest; to :data:`SOMETHING_ELSE` it gives what the others leave.
+
+    ``labels=hap:happy|neu:neutral`` says what labels mean.
+    """
 
     processor_class = "AutoFeatureExtractor"
 
@@ -55,14 +57,16 @@ class LabelChooser(Engine):
         return self.model(**inputs).logits.float().softmax(dim=-1)
 
     def _chosen(self, request: Request, scores: Any) -> Response:
-        positions = [self._label_at.get(tidy(choice)) for choice in request.choices]
-        for choice, position in zip(request.choices, positions, strict=True):
-            if position is None:
+        listed = [choice for choice in request.choices if choice != SOMETHING_ELSE]
+        for choice in listed:
+            if tidy(choice) not in self._label_at:
                 return Response(
                     error=f"the classifier has no label for the option {choice!r}; "
                     f"it has {_listed(self._label_at)}: say which is meant by labels=LABEL:OPTION|…"
                 )
-        return chosen(request.choices, [float(scores[position]) for position in positions])
+        own = {choice: float(scores[self._label_at[tidy(choice)]]) for choice in listed}
+        # Of shares that add up to one, the rest is something else's.
+        return chosen(request.choices, [own.get(choice, 1.0 - sum(own.values())) for choice in request.choices])
 
     def _meaning(self, label: str) -> str:
         return self._meant.get(tidy(label), tidy(label))
@@ -72,7 +76,8 @@ class ClapChooser(Engine):
     """CLAP without training: the option whose text lies nearest to the clip.
 
     Each option is put into the option ``template`` (:data:`TEMPLATE`). A yes/no question is asked as its own text
-    against :data:`SOMETHING_ELSE`. A text is encoded alone and once, so that no other can change it.
+    against :data:`SOMETHING_ELSE`, a probe for a sound as its label. A text is encoded alone and once, so that
+    no other can change it.
     """
 
     def __init__(self, setup: Setup) -> None:
@@ -114,9 +119,9 @@ def _pooled(features: Any) -> Any:
 
 
 def chosen(choices: Sequence[str], scores: Sequence[float]) -> Response:
-    """The letter of the option with the highest score (beyond Z its text), and that score."""
+    """The option with the highest score, as listeners without words say it, and that score."""
     best = max(range(len(scores)), key=scores.__getitem__)
-    answer = Response.of(ascii_uppercase[best] if best < len(ascii_uppercase) else choices[best])
+    answer = Response.of(choice_said(choices, best))
     return replace(answer, outputs=(replace(answer.outputs[0], score=scores[best]),))
 
 

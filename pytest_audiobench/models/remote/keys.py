@@ -85,7 +85,7 @@ def find_key(endpoint: Endpoint, variable: str | None, environ: Mapping[str, str
     file = _config_home(environ) / provider.file
     if not file.exists():
         raise UsageError(f"{endpoint.host} needs a key: set {name}, or write it to {file} (mode 600)")
-    return checked_key(_from_text(_read_private(file), file), str(file))
+    return checked_key(_from_text(read_private(file), file), str(file))
 
 
 def _below(host: str, domain: str) -> bool:
@@ -97,7 +97,8 @@ def _config_home(environ: Mapping[str, str]) -> Path:
     return Path(given) if given and Path(given).is_absolute() else Path.home() / ".config"
 
 
-def _read_private(file: Path) -> str:
+def read_private(file: Path) -> str:
+    """The text of a file that holds a secret. Raises UsageError where it cannot be read, or others can read it."""
     try:
         # Not to be stopped by a pipe; the mode is that of the file which is read, not of one that was there before.
         descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)

@@ -1,0 +1,127 @@
+"""One run file of the audiobench tool: told by what it holds, checked before anything is drawn from it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+from pytest_audiobench.errors import UsageError
+
+ROBUST, HALLUCINATION, SOUND = "ab/asr-robust", "ab/asr-hallucination", "ab/sound-id"
+SUITES: Mapping[str, str] = MappingProxyType(
+    {ROBUST: "asr_robust", HALLUCINATION: "asr_hallucination", SOUND: "sound_id"}
+)
+"""Its suites, and what ours are called."""
+
+MOST_BYTES = 64_000_000
+"""Its largest of 40 mixtures has 112,800."""
+
+Json: TypeAlias = Mapping[str, Any]
+
+_COMMON = {"suite": str, "revision": str, "model": str, "seed": int, "run_hash": str}
+_OF_SUITE: Mapping[str, Mapping[str, type]] = {
+    ROBUST: {"manifest_hash": str, "clip_count": int, "conditions": list, "per_condition_wer": dict,
+             "per_clip_hypotheses": list},
+    HALLUCINATION: {"manifest_hash": str, "clip_count": int, "conditions": list, "per_condition_metrics": dict,
+                    "per_clip_results": list},
+    SOUND: {"config": dict, "packs": list, "headline": dict, "pack_summaries": dict, "per_mixture": list},
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """A run file. ``content`` holds what :func:`artifact` checked, beside much that it did not."""
+
+    file: Path
+    suite: str
+    content: Json
+
+    @property
+    def model(self) -> str:
+        return str(self.content["model"])
+
+    @property
+    def answers(self) -> Sequence[Json]:
+        """What its hash calls hypotheses: clips with transcripts, or mixtures with probes."""
+        names = {ROBUST: "per_clip_hypotheses", HALLUCINATION: "per_clip_results", SOUND: "per_mixture"}
+        return list(self.content[names[self.suite]])
+
+    def probes(self) -> Iterator[tuple[Json, Json]]:
+        """Each probe of a sound run, behind its mixture."""
+        for mixture in self.answers:
+            for probe in mixture["probes"]:
+                yield mixture, probe
+
+
+def fits(content: Any) -> bool:
+    """Whether ``content`` is a run of one of its three suites."""
+    return isinstance(content, dict) and content.get("suite") in tuple(SUITES) and "run_hash" in content
+
+
+def artifact_at(path: Path) -> Artifact | None:
+    """The artifact in the file ``path``; None where it holds anything else. Raises UsageError for a broken one."""
+    try:
+        if not path.is_file() or path.stat().st_size > MOST_BYTES:
+            return None
+        content = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None
+    return artifact(path, content) if fits(content) else None
+
+
+def artifact(file: Path, content: Json) -> Artifact:
+    """The artifact that ``content`` is. Raises UsageError, naming the place, for what its suite does not write."""
+    suite = str(content["suite"])
+    try:
+        _check("the run", content, {**_COMMON, **_OF_SUITE[suite]})
+        found = Artifact(file, suite, content)
+        for number, one in enumerate(found.answers):
+            _CHECKS[suite](f"{number}", one)
+    except (TypeError, KeyError, AttributeError, ValueError) as error:
+        raise UsageError(f"{file} is no run of {suite}: {error}; it was edited, or another version wrote it") from None
+    return found
+
+
+def _check(place: str, told: Any, wanted: Mapping[str, type | tuple[type, ...]]) -> None:
+    if not isinstance(told, dict):
+        raise TypeError(f"{place} is no object")
+    for name, kind in wanted.items():
+        if not isinstance(told.get(name), kind) or (kind is int and isinstance(told.get(name), bool)):
+            raise TypeError(f"{place} has no proper {name!r}")
+
+
+def _texts(place: str, told: Any) -> None:
+    if not isinstance(told, dict) or not all(isinstance(one, str) for one in told.values()):
+        raise TypeError(f"{place} holds something other than texts")
+
+
+def _clip(number: str, one: Any) -> None:
+    place = f"per_clip_hypotheses[{number}]"
+    _check(place, one, {"clip_id": (str, int), "file": str, "reference": str, "hypotheses": dict})
+    _texts(f"{place}.hypotheses", one["hypotheses"])
+
+
+def _result(number: str, one: Any) -> None:
+    place = f"per_clip_results[{number}]"
+    _check(place, one, {"clip_id": (str, int), "reference": str, "metadata": dict, "result": dict})
+    _check(f"{place}.metadata", one["metadata"], {"domain": str})
+    _check(f"{place}.result", one["result"], {"transcript": str})
+
+
+def _mixture(number: str, one: Any) -> None:
+    place = f"per_mixture[{number}]"
+    texts = dict.fromkeys(("pack", "condition", "mixture_name"), str)
+    _check(place, one, {**texts, "components_present": list, "sources": list, "probes": list})
+    for at, probe in enumerate(one["probes"]):
+        own = f"{place}.probes[{at}]"
+        _check(own, probe, {"label": str, "prompt": str, "raw_answer": str, "expected": bool, "answered_yes": bool})
+        for which, asked in enumerate(probe.get("paraphrase_answers", [])):
+            told = {"prompt": str, "raw_answer": str, "answered_yes": bool}
+            _check(f"{own}.paraphrase_answers[{which}]", asked, told)
+
+
+_CHECKS: Mapping[str, Callable[[str, Any], None]] = {ROBUST: _clip, HALLUCINATION: _result, SOUND: _mixture}

@@ -1,0 +1,40 @@
+"""``audiobench leaderboard FOLDER|USER/NAME``."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from pytest_audiobench.cli._holding import place, put
+
+HELP = "rank the models of verified submissions, from a folder or a data set on a hub"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("source", metavar="FOLDER|USER/NAME", help="a folder of submissions, or a data set on the hub")
+    parser.add_argument(
+        "--signers", metavar="FILE", type=Path, required=True, help="whose submissions count: OpenSSH's allowed signers"
+    )
+    parser.add_argument("--suite", default="", help="only this suite (default: a table for each)")
+    parser.add_argument("--metric", metavar="NAME", default="", help="rank by it (default: each suite's first metric)")
+    parser.add_argument(
+        "--format", choices=("text", "markdown", "csv", "json"), default="text", help="how to print it (default text)"
+    )
+    parser.add_argument("--out", metavar="FILE", type=place, help="write it into this file")
+
+
+def run(args: argparse.Namespace) -> int:
+    """0 where there is a table."""
+    import time
+
+    from pytest_audiobench.runs.collector import patient
+    from pytest_audiobench.sharing.collecting import collect
+    from pytest_audiobench.sharing.leaderboard import leaderboard
+    from pytest_audiobench.sharing.leaderboard_texts import remarks, text
+    from pytest_audiobench.sharing.signers import read_signers
+
+    signers = read_signers(args.signers)
+    with patient():
+        made = leaderboard(collect(args.source, signers, time.sleep), args.suite, args.metric)
+    put(text(made, args.format), remarks(made) if args.format in ("csv", "json") else (), args.out)
+    return 0

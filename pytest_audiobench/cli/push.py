@@ -1,0 +1,74 @@
+"""``audiobench push RUN``."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from pytest_audiobench.cli._holding import names, place
+
+HELP = "share what a model did in a suite of a run: a signed file, written to a data set on a hub"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("source", metavar="RUN", help="a run's folder, or its name under --reports")
+    parser.add_argument("--suite", default="", help="which suite, where the run has several")
+    parser.add_argument("--model", metavar="ALIAS", default="", help="which model, where the run has several")
+    parser.add_argument(
+        "--repo",
+        metavar="USER/NAME",
+        default="",
+        help="the data set (default: audiobench-leaderboard-submissions of yours)",
+    )
+    parser.add_argument("--sign", metavar="KEY", type=Path, help="sign with this private SSH key")
+    parser.add_argument("--notes", metavar="TEXT", default="", help="what a reader should know")
+    parser.add_argument("--tags", metavar="NAME,…", default="", help="words to find it by")
+    parser.add_argument("--author", metavar="NAME", default=None, help="who made the model or the run, if not you")
+    parser.add_argument("--private", action="store_true", help="make the data set private, where it is new")
+    parser.add_argument("--overwrite", action="store_true", help="replace a submission of the same run")
+    parser.add_argument("--dry-run", action="store_true", help="ask no hub: say what would be written")
+    parser.add_argument("--output", metavar="FILE", type=place, help="write the submission into this file too")
+    parser.add_argument(
+        "--reports", metavar="FOLDER", type=Path, default=Path("reports"), help="where runs are (default reports)"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """0 where the hub has it now, or with --dry-run where it could be written; 1 where the hub refused it."""
+    import time
+
+    from pytest_audiobench.report.atomic import write_bytes
+    from pytest_audiobench.report.figures import printable
+    from pytest_audiobench.report.load import load
+    from pytest_audiobench.report.runtime import iso
+    from pytest_audiobench.runs.collector import patient
+    from pytest_audiobench.sharing.building import About, choose
+    from pytest_audiobench.sharing.hub import Hub
+    from pytest_audiobench.sharing.keys import load_key
+    from pytest_audiobench.sharing.preparing import prepared
+    from pytest_audiobench.sharing.pushing import DEFAULT_NAME, Where, path_of, patiently, push
+
+    found = load(args.source, args.reports)
+    suite, model = choose(found, args.suite, args.model)
+    key = None if args.sign is None else load_key(args.sign.expanduser())
+    hub = None if args.dry_run else Hub()
+    user = None if hub is None else patiently(hub.user, time.sleep)
+    about = About(iso(time.time()), user, args.author, args.notes, names(args.tags))
+    with patient():
+        submission, content, marks = prepared(found, suite, model, about, key)
+    repo = args.repo or f"{user or '<user>'}/{DEFAULT_NAME}"
+    where = Where(repo, path_of(suite, submission.payload["hashes"]["run_hash"]), args.private, args.overwrite)
+    if args.output is not None:
+        write_bytes(args.output, content)
+    print(printable(f"{suite} by {model}: {len(content)} bytes, payload_sha256 {submission.payload_sha256}"))
+    for mark in marks:
+        print(printable(f"marked in it: {mark}"))
+    if hub is None:
+        print(printable(f"would be written to {repo}: {where.path}"))
+    else:
+        new = push(content, where, hub, time.sleep)
+        told = "written to" if new else "just this is already at"
+        print(printable(f"{told} {hub.address}/datasets/{repo}: {where.path}"))
+    if args.output is not None:
+        print(printable(f"written to {args.output}"))
+    return 0

@@ -1,0 +1,66 @@
+"""``audiobench verify RUN|FILE|SUBMISSION``."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from pytest_audiobench.cli._holding import put
+
+HELP = "recompute a run's or a submission's hashes and numbers from its files and say which part fails"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("named", metavar="RUN|FILE", help="a run's folder or name, an artifact, or a submission")
+    parser.add_argument(
+        "--reports", metavar="FOLDER", type=Path, default=Path("reports"), help="where runs lie that are named alone"
+    )
+    parser.add_argument(
+        "--data",
+        metavar="NAME=FOLDER",
+        action="append",
+        default=[],
+        type=_named,
+        help="digest the audio of this name again, and rebuild its clips' keys; may be given several times",
+    )
+    parser.add_argument(
+        "--signers", metavar="FILE", type=Path, help="who may have signed a submission: OpenSSH's allowed signers"
+    )
+    parser.add_argument("--json", action="store_true", help="print every part as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    """0 where all that can be recomputed holds (a submission is signed by an allowed signer too), 1 where a part fails;
+    a mistake in what was named is 4.
+    """
+    from pytest_audiobench.runs.collector import patient
+    from pytest_audiobench.sharing.submission import is_submission
+    from pytest_audiobench.verifying.clips import Folders
+    from pytest_audiobench.verifying.texts import as_json, text
+    from pytest_audiobench.verifying.verify import verify
+
+    if is_submission(Path(args.named)):
+        return _submission(args)
+    with patient():
+        found = verify(args.named, args.reports, Folders(dict(args.data)))
+    put(as_json(found) if args.json else text(found), (), None)
+    return found.exit_status()
+
+
+def _submission(args: argparse.Namespace) -> int:
+    from pytest_audiobench.runs.collector import patient
+    from pytest_audiobench.sharing.checking import verify_submission
+    from pytest_audiobench.sharing.report_text import as_json, text
+    from pytest_audiobench.sharing.signers import read_signers
+
+    with patient():
+        found = verify_submission(Path(args.named), None if args.signers is None else read_signers(args.signers))
+    put(as_json(found) if args.json else text(found), (), None)
+    return 0 if found.holds else 1
+
+
+def _named(text: str) -> tuple[str, Path]:
+    name, equals, folder = text.partition("=")
+    if not name or not equals or not folder:
+        raise argparse.ArgumentTypeError(f"{text!r} is no NAME=FOLDER")
+    return name, Path(folder).expanduser()

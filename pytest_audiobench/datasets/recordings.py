@@ -1,0 +1,61 @@
+"""Any folder of recordings, and draws from it that hold on every machine."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from pytest_audiobench.audio.clip import Clip, FileSource
+from pytest_audiobench.datasets.dataset import Places
+from pytest_audiobench.datasets.paths import relative_path
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.identity import seed as seed_of
+
+Thing = TypeVar("Thing")
+
+ENDINGS = (".wav", ".flac", ".ogg", ".oga", ".opus", ".mp3", ".aiff", ".aif", ".au", ".caf", ".w64")
+
+MOST_FILES = 100_000
+
+
+def recordings(places: Places, name: str) -> tuple[Clip, ...]:
+    """All audio files of the folder ``name`` (``--ab-data name=FOLDER``) and its folders, in order of their paths.
+
+    Files are told by their names' endings; hidden ones, and folders behind symbolic links, are passed over. Nothing is
+    opened. Raises NotHere where there is no such folder, UsageError for one without audio or of over 100,000 files.
+    """
+    root = places.find(name, ".")
+    paths: list[str] = []
+    for folder, inner, files in os.walk(root.folder):
+        inner[:] = [one for one in inner if not one.startswith(".")]
+        within = Path(folder).relative_to(root.folder)
+        paths += [
+            (within / one).as_posix() for one in files if one.lower().endswith(ENDINGS) and not one.startswith(".")
+        ]
+        if len(paths) > MOST_FILES:
+            raise UsageError(f"{root.folder} holds over {MOST_FILES:,} audio files; point {name} to a smaller folder")
+    if not paths:
+        raise UsageError(
+            f"{root.folder} holds no audio file ({', '.join(ENDINGS)}); point {name} to a folder that does"
+        )
+    try:
+        return tuple(Clip(FileSource(root, relative_path(path))) for path in sorted(paths))
+    except ValueError as error:
+        raise UsageError(f"{root.folder} holds a file that cannot be used: {error}; rename it") from None
+
+
+def drawn(things: Sequence[Thing], count: int, *identity: str | int) -> list[Thing]:
+    """``count`` different ones of ``things`` that ``identity`` chooses by SHA-256, whatever came before.
+
+    There must be as many, and no more than 63 bits' worth of choices (8 of 200).
+    """
+    number = seed_of(*identity)
+    places: list[int] = []
+    for left in range(len(things), len(things) - count, -1):
+        number, place = divmod(number, left)
+        for earlier in sorted(places):
+            place += place >= earlier
+        places.append(place)
+    return [things[place] for place in places]

@@ -1,0 +1,110 @@
+"""Submissions of many: from a folder, or from a data set on a hub, bounded in number and size."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.sharing.checking import Report, verified
+from pytest_audiobench.sharing.hub import Hub, Listed
+from pytest_audiobench.sharing.pushing import FOLDER, patiently
+from pytest_audiobench.sharing.signers import Signers
+from pytest_audiobench.sharing.submission import MOST_BYTES, decoded
+
+MOST_FILES = 5_000
+MOST_BYTES_IN_ALL = 2 * 2**30
+_PATH = re.compile(rf"{FOLDER}/[A-Za-z0-9._-]+/[0-9a-f]{{64}}\.json")
+_REPO = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*/[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+class Refused(NamedTuple):
+    """A file that does not count, and why."""
+
+    name: str
+    why: str
+
+
+class Collected(NamedTuple):
+    """What ``source`` holds: submissions that are verified, and files that are refused."""
+
+    source: str
+    verified: Sequence[Report]
+    refused: Sequence[Refused]
+
+
+def collect(named: str, signers: Signers, sleep: Callable[[float], None]) -> Collected:
+    """The submissions in the folder ``named``, or in the data set USER/NAME of that name on the hub.
+
+    Raises UsageError where it is neither, or holds more than can be read.
+    """
+    folder = Path(named).expanduser()
+    if folder.is_dir():
+        return _of_files(named, folder, sorted(folder.rglob("*.json")), signers, [])
+    if not _REPO.fullmatch(named):
+        raise UsageError(f"there is no folder {named}: name a folder of submissions, or a data set as USER/NAME")
+    with tempfile.TemporaryDirectory(prefix="audiobench-") as temporary:
+        hub = Hub()
+        commit = patiently(lambda: hub.head(named), sleep).commit
+        listed = patiently(lambda: list(_bounded(named, hub.files(named, FOLDER, commit))), sleep)
+        wanted = [one for one in listed if _PATH.fullmatch(one.path) and one.size <= MOST_BYTES]
+        others = [Refused(one.path, _why(one)) for one in listed if one not in wanted]
+        into = Path(temporary)
+        if wanted:
+            patiently(lambda: hub.download(named, [one.path for one in wanted], commit, into), sleep)
+        return _of_files(f"{named} at {commit[:12]}", into, [into / one.path for one in wanted], signers, others)
+
+
+def _bounded(repo: str, files: Iterator[Listed]) -> Iterator[Listed]:
+    size = 0
+    for number, one in enumerate(files, 1):
+        size += one.size
+        if number > MOST_FILES or size > MOST_BYTES_IN_ALL:
+            raise UsageError(
+                f"{repo} holds more than {MOST_FILES} files or {MOST_BYTES_IN_ALL / 1e9:.0f} GB of submissions: fetch "
+                "those that are wanted into a folder, and name that"
+            )
+        yield one
+
+
+def _why(one: Listed) -> str:
+    if one.size > MOST_BYTES:
+        return f"it holds {one.size / 1e6:.0f} MB, more than a submission does"
+    return f"it does not lie at {FOLDER}/SUITE/RUN_HASH.json"
+
+
+def _of_files(
+    source: str, folder: Path, paths: Sequence[Path], signers: Signers, others: Sequence[Refused]
+) -> Collected:
+    if len(paths) > MOST_FILES:
+        raise UsageError(f"{source} holds {len(paths)} JSON files, and {MOST_FILES} are read: name a folder of fewer")
+    held, refused = [], list(others)
+    for path in paths:
+        name = str(path.relative_to(folder))
+        try:
+            report = verified(decoded(_read(path), name), name, signers)
+        except UsageError as error:
+            refused.append(Refused(name, _without(name, str(error))))
+            continue
+        if report.holds:
+            held.append(report)
+        else:
+            refused.append(Refused(name, report.failing))
+    return Collected(source, held, refused)
+
+
+def _without(name: str, message: str) -> str:
+    """A message about a file whose name stands before it already."""
+    about = message.removeprefix(f"{name}: ")
+    return f"it {about.removeprefix(f'{name} ')}" if about.startswith(f"{name} ") else about
+
+
+def _read(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise UsageError(f"it cannot be read ({error.strerror})") from None

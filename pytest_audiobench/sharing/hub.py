@@ -1,0 +1,259 @@
+"""A hub of data sets, by huggingface_hub: each call waits a bounded time, and each failure is one sentence.
+
+The library finds the token and the hub's address (``HF_ENDPOINT``) by its own means. The token is never printed,
+written or kept. What may pass (a reply of 429 or 5xx, a connection that was cut) is left to the caller to try again,
+since the library's own trying waits as long as a server asks it to.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import sha1
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pytest_audiobench.errors import FatalError, UsageError
+from pytest_audiobench.models.remote.network import hush
+from pytest_audiobench.report.figures import printable
+
+if TYPE_CHECKING:
+    from huggingface_hub import HfApi
+
+TIMEOUT_S = 60.0
+"""How long a connection may stand still."""
+MOST_WAIT_S = 120.0
+"""The longest pause that a hub may ask for before it is asked again."""
+
+_PASSING = (408, 425, 429, 500, 502, 503, 504)
+_CONFLICT = (409, 412)
+_LONGEST_SAID = 200
+_LOG_IN = "log in by hf auth login, or set HF_TOKEN"
+
+
+class Passing(Exception):
+    """A failure that another try may cure; ``wait_s`` is the pause that the hub asked for, None for none."""
+
+    def __init__(self, says: str, wait_s: float | None = None) -> None:
+        super().__init__(says)
+        self.wait_s = wait_s
+
+
+class Conflict(Passing):
+    """Somebody else committed since the head was looked at."""
+
+
+class Head(NamedTuple):
+    """The state of a repository: its commit, and whether only some can see it."""
+
+    commit: str
+    private: bool
+
+
+class Listed(NamedTuple):
+    """A file of a repository. ``blob`` is git's name of its content, or the SHA-256 of a large file."""
+
+    path: str
+    size: int
+    blob: str
+
+
+class Hub:
+    """Data sets on the hub that huggingface_hub is set up for."""
+
+    def __init__(self) -> None:
+        self._api = _api()
+
+    @property
+    def address(self) -> str:
+        """The hub's address."""
+        return str(self._api.endpoint)
+
+    def user(self) -> str:
+        """Whom the token belongs to. Raises FatalError without a token, or with one that the hub refuses."""
+        with self._judged("asking the hub whose token this is"):
+            return str(self._api.whoami()["name"])
+
+    def create(self, repo: str, private: bool) -> None:
+        """Make the data set ``repo`` unless it is there."""
+        with self._judged(f"making the data set {repo}"):
+            self._api.create_repo(repo, repo_type="dataset", private=private or None, exist_ok=True)
+
+    def head(self, repo: str) -> Head:
+        """The newest commit of ``repo``."""
+        with self._judged(f"looking at the data set {repo}"):
+            info = self._api.repo_info(repo, repo_type="dataset")
+            return Head(str(info.sha), bool(info.private))
+
+    def file(self, repo: str, path: str, commit: str) -> Listed | None:
+        """The file at ``path`` in ``commit``; None where there is none."""
+        with self._judged(f"looking for {path} in {repo}"):
+            found = self._api.get_paths_info(repo, [path], repo_type="dataset", revision=commit)
+            return next((_listed(one) for one in found if one.path == path), None)
+
+    def files(self, repo: str, folder: str, commit: str) -> Iterator[Listed]:
+        """The files below ``folder`` in ``commit``; none where there is no such folder."""
+        from huggingface_hub.errors import EntryNotFoundError
+
+        with self._judged(f"listing {folder} of {repo}"):
+            tree = self._api.list_repo_tree(repo, folder, recursive=True, repo_type="dataset", revision=commit)
+            try:
+                yield from (_listed(one) for one in tree if hasattr(one, "size"))
+            except EntryNotFoundError:
+                return
+
+    def commit(self, repo: str, path: str, content: bytes, parent: str, message: str) -> None:
+        """Add or replace one file in one commit upon ``parent``: whole or not at all.
+
+        Raises :class:`Conflict` where ``parent`` is no longer the newest.
+        """
+        from huggingface_hub import CommitOperationAdd
+
+        with self._judged(f"writing {path} to {repo}"):
+            self._api.create_commit(
+                repo,
+                [CommitOperationAdd(path_in_repo=path, path_or_fileobj=content)],
+                repo_type="dataset",
+                commit_message=message,
+                parent_commit=parent,
+            )
+
+    def download(self, repo: str, paths: list[str], commit: str, into: Path) -> None:
+        """Write the files ``paths`` of ``commit`` below ``into``."""
+        import glob
+
+        from huggingface_hub import snapshot_download
+
+        with self._judged(f"fetching {len(paths)} files of {repo}"):
+            exactly = [glob.escape(path) for path in paths]
+            snapshot_download(
+                repo,
+                repo_type="dataset",
+                revision=commit,
+                local_dir=into,
+                allow_patterns=exactly,
+                endpoint=self.address,
+                max_workers=4,
+            )
+            # Where the hub fails midway the library is content with what it has.
+            if missing := [path for path in paths if not (into / path).is_file()]:
+                raise Passing(f"{len(missing)} of {len(paths)} files of {repo} did not arrive")
+
+    @contextmanager
+    def _judged(self, doing: str) -> Iterator[None]:
+        """Whatever the library raises as one sentence without its traceback, which may hold what was sent."""
+        try:
+            yield
+        except (FatalError, Passing, GeneratorExit):
+            raise
+        except Exception as error:
+            raise _judged(error, doing, self.address) from None
+
+
+def blob_of(content: bytes) -> tuple[str, str]:
+    """What a hub calls a file that holds ``content``: git's name of it, and its SHA-256 where it is kept as large."""
+    from hashlib import sha256
+
+    return sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest(), sha256(content).hexdigest()
+
+
+def _api() -> HfApi:
+    try:
+        import huggingface_hub
+        from huggingface_hub import get_session, set_client_factory
+        from huggingface_hub.utils.tqdm import disable_progress_bars
+    except ImportError:
+        raise UsageError(
+            "a hub is asked by huggingface_hub (1 or later): pip install 'pytest-audiobench[push]'"
+        ) from None
+    hush("httpx", "httpx2", "httpcore")
+    # Its warnings repeat addresses, and what they tell of is told here in a sentence.
+    logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
+    disable_progress_bars()
+    own = get_session()
+    client, hooks = type(own), {**own.event_hooks, "response": [_raise_passing]}
+    # The library's own client waits without end, and would sleep for as long as a reply of 429 says.
+    set_client_factory(lambda: client(event_hooks=hooks, follow_redirects=True, timeout=TIMEOUT_S))
+    return huggingface_hub.HfApi(library_name="pytest-audiobench")
+
+
+def _raise_passing(response: Any) -> None:
+    if response.status_code in _PASSING:
+        wait_s = _asked_wait(response.headers)
+        if wait_s is not None and wait_s > MOST_WAIT_S:
+            raise FatalError(
+                f"the hub asks to be left alone for {wait_s:.0f} s (reply {response.status_code}): try later"
+            )
+        why = "has too many requests" if response.status_code == 429 else "cannot answer now"
+        raise Passing(f"the hub {why} (reply {response.status_code})", wait_s)
+
+
+def _asked_wait(headers: Any) -> float | None:
+    """The pause that a reply asks for, in seconds: Retry-After as seconds or as a date (RFC 9110)."""
+    from datetime import UTC, datetime
+    from email.utils import parsedate_to_datetime
+
+    told = str(headers.get("retry-after") or "").strip()
+    if told.isascii() and told.isdigit():
+        return float(told) if len(told) < 10 else math.inf
+    try:
+        until = parsedate_to_datetime(told)
+        return max(0.0, (until - datetime.now(UTC)).total_seconds())
+    except (TypeError, ValueError):
+        return None
+
+
+def _judged(error: Exception, doing: str, address: str) -> Exception:
+    """What ``error``, met while ``doing`` something, is to us."""
+    from huggingface_hub import errors
+
+    status = getattr(getattr(error, "response", None), "status_code", None)
+    if isinstance(error, errors.OfflineModeIsEnabled):
+        return UsageError("huggingface_hub is offline (HF_HUB_OFFLINE=1): unset it, or push with --dry-run")
+    if isinstance(error, errors.LocalTokenNotFoundError):
+        return UsageError(f"there is no token for {address}: {_LOG_IN}")
+    if isinstance(error, errors.HFValidationError):
+        return UsageError(f"{doing}: that is no name of a data set: write it as USER/NAME")
+    if status in _CONFLICT:
+        return Conflict(f"{doing}: somebody else writes there at the same time (reply {status})")
+    if status is not None:
+        return FatalError(f"{doing}: {_refusal(status)}{_said(error)}")
+    if _is_of_transport(error):
+        return Passing(f"{doing}: the connection to {address} failed ({type(error).__name__})")
+    return FatalError(
+        f"{doing}: {address} answered with what no hub answers ({type(error).__name__}): correct HF_ENDPOINT"
+    )
+
+
+def _refusal(status: int) -> str:
+    if status == 401:
+        return f"the hub does not know the token (reply 401): {_LOG_IN}"
+    if status == 403:
+        return "the token may not do this (reply 403): give it the right to write there, or name another --repo"
+    if status == 404:
+        return "there is no such data set, or the token may not see it (reply 404): correct --repo"
+    return f"the hub refused it (reply {status})"
+
+
+def _said(error: Exception) -> str:
+    """What the hub said to it, without the token, which a reply may repeat."""
+    from huggingface_hub import get_token
+
+    said = str(getattr(error, "server_message", None) or "")
+    if not said:
+        return ""
+    said = said.replace(get_token() or "\0", "[token]")
+    return f"; it says: {printable(said)[:_LONGEST_SAID]}"
+
+
+def _is_of_transport(error: Exception) -> bool:
+    """Whether the connection failed: httpx's errors by their library's name, since that differs between versions."""
+    names = {kind.__name__ for kind in type(error).__mro__}
+    return isinstance(error, OSError) or "TransportError" in names
+
+
+def _listed(one: Any) -> Listed:
+    large = getattr(one, "lfs", None)
+    return Listed(str(one.path), int(one.size), str(large.sha256 if large else one.blob_id))

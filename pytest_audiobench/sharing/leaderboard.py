@@ -1,0 +1,202 @@
+"""A table of what models did on the same data, from verified submissions.
+
+The numbers are computed anew from the samples' statistics in each submission; what it states itself was compared with
+them when it was verified. Models stand in one table where everything that was asked is the same: the evals' data,
+audio, prompts, settings and epochs, and the protocol by its signature.
+
+The rule of ranks: the best value opens the first group, and every model whose difference to it is not shown stands in
+that group too; the best of the rest opens the next group, and so on. A difference is shown where the paired test of
+"it is not worse" gives p <= alpha / (k (k - 1)), k being the models of the table: each of them may be held against
+each other, in either direction, so that any false difference in a table has at most the probability alpha.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from pytest_audiobench.comparing.lines import answered, estimate
+from pytest_audiobench.comparing.pooling import pooled
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.gate.lines import ALPHA
+from pytest_audiobench.gate.regression import Line, Terms, held_against
+from pytest_audiobench.identity import digest
+from pytest_audiobench.metrics.metric import Estimate, MetricKind
+from pytest_audiobench.metrics.registry import is_known, metric_kind
+from pytest_audiobench.runs.record import RegressionRecord
+from pytest_audiobench.runs.scoring import SHARES
+from pytest_audiobench.runs.sides import Side
+from pytest_audiobench.sharing.checking import Report
+from pytest_audiobench.sharing.collecting import Collected, Refused
+
+_ASKED = ("data", "audio", "prompts", "settings", "seeds")
+
+
+class Measured(NamedTuple):
+    """A submission as far as one table asks: the side that is compared, and its value on its own samples."""
+
+    report: Report
+    side: Side
+    kind: MetricKind
+    estimate: Estimate
+    answered: float | None
+
+
+@dataclass(frozen=True)
+class Row:
+    """A model. ``behind`` is the best held against it, None for the best itself; ``also`` are other signers of the
+    same answers, ``superseded`` its earlier submissions with other answers.
+    """
+
+    rank: int
+    own: Measured
+    behind: RegressionRecord | None
+    also: Sequence[str]
+    superseded: Sequence[Measured]
+
+
+@dataclass(frozen=True)
+class Table:
+    """The models of one task: ``suite`` on the data of ``task``, by one metric and one reading.
+
+    ``limit`` is that of limited runs, None for whole ones; ``comparisons`` among how many alpha is divided.
+    """
+
+    suite: str
+    task: str
+    kind: MetricKind
+    reading: str
+    signature: str
+    evals: Sequence[str]
+    limit: int | None
+    comparisons: int
+    rows: Sequence[Row]
+
+
+@dataclass(frozen=True)
+class Leaderboard:
+    """All tables of ``source``, of so many ``submissions``, and what is in none, by reason."""
+
+    source: str
+    submissions: int
+    tables: Sequence[Table]
+    refused: Sequence[Refused]
+    alpha: float = ALPHA
+
+
+def leaderboard(found: Collected, suite: str = "", metric: str = "") -> Leaderboard:
+    """The tables of ``suite`` (empty: of every suite) by ``metric`` (empty: each suite's first).
+
+    Raises UsageError where no submission is verified, of that suite, or measures that metric.
+    """
+    wanted = [one for one in found.verified if suite in ("", one.submission.payload["suite"])]
+    if not wanted:
+        suites = sorted({one.submission.payload["suite"] for one in found.verified})
+        why = "".join(f"\n  {one.name}: {one.why}" for one in found.refused[:10])
+        told = f"of {suite!r}; there are {', '.join(suites)}" if suites else "at all"
+        raise UsageError(f"{found.source} has no verified submission {told}{why}")
+    refused = list(found.refused)
+    tasks: dict[tuple[str, ...], list[Measured]] = {}
+    for report in wanted:
+        try:
+            own = _measured(report, metric)
+        except UsageError as error:
+            refused.append(Refused(report.name, str(error)))
+            continue
+        tasks.setdefault(_task(own), []).append(own)
+    if not tasks:
+        raise UsageError(f"no verified submission of {found.source} has that: {refused[-1].why}")
+    counted = sum(map(len, tasks.values()))
+    return Leaderboard(found.source, counted, [_table(key, tasks[key]) for key in sorted(tasks)], refused)
+
+
+def _measured(report: Report, metric: str) -> Measured:
+    """The suite by its headline's reading, or by the first that has ``metric``. Raises UsageError where none has."""
+    assert report.evidence is not None
+    headline = report.submission.payload["headline"]
+    name = metric or (headline["metric"] if headline else "")
+    sides = list(report.evidence.sides.values())
+    readings = [
+        one for side in sides for one in side.readings.items() if name in (*side.metrics.get(one[0], ()), *SHARES)
+    ]
+    first = (headline["reading"], headline["signature"]) if headline else None
+    if not is_known(name) or not readings:
+        raise UsageError(f"it does not measure {name or 'anything over all its samples'}")
+    reading, signature = first if first in readings else readings[0]
+    read = [side for side in sides if side.readings.get(reading) == signature]
+    kind = metric_kind(name)
+    if len(read) > 1 and not kind.poolable:
+        raise UsageError(f"{name} has no value over several evals: its scores depend on the set they were scored in")
+    side = pooled(read, reading) if len(read) > 1 else read[0]
+    own = replace(side, readings={reading: signature})
+    return Measured(report, own, kind, estimate(own, kind, reading, {}), answered(own, reading, {}))
+
+
+def _task(own: Measured) -> tuple[str, ...]:
+    """What must agree for two submissions to stand in one table."""
+    payload = own.report.submission.payload
+    asked = sorted(
+        [one["eval"], one["dataset"], *[one["hashes"].get(name, "") for name in _ASKED]] for one in payload["items"]
+    )
+    return payload["suite"], digest(asked), own.kind.name, own.side.headline, own.side.readings[own.side.headline]
+
+
+def _table(task: tuple[str, ...], found: Sequence[Measured]) -> Table:
+    suite, asked, _, reading, signature = task
+    models: dict[str, list[Measured]] = {}
+    for one in sorted(found, key=lambda one: (one.report.submission.payload["submitted_at"], one.report.name)):
+        models.setdefault(one.report.submission.payload["model"]["digest"], []).append(one)
+    newest = sorted((own[-1] for own in models.values()), key=_worth)
+    terms = Terms(ALPHA, max(1, len(newest) * (len(newest) - 1)))
+    ranks, behind = _ranked(newest, terms)
+    rows = [
+        _row(one, models[one.report.submission.payload["model"]["digest"]], ranks[at], behind[at])
+        for at, one in enumerate(newest)
+    ]
+    any_ = newest[0].report.submission.payload
+    evals = [one["eval"] for one in any_["items"]]
+    limit = any_["limit"] if any_["limited"] else None
+    return Table(suite, asked, newest[0].kind, reading, signature, evals, limit, terms.lines, rows)
+
+
+def _worth(one: Measured) -> tuple[bool, float, str]:
+    """What sorts the best first, and what has no value last."""
+    value = one.estimate.value
+    if math.isnan(value):
+        return True, 0.0, one.report.name
+    return False, -value if one.kind.direction == "higher" else value, one.report.name
+
+
+def _ranked(found: Sequence[Measured], terms: Terms) -> tuple[list[int], list[RegressionRecord | None]]:
+    """The rank of each of ``found``, which come best first, and the best held against each (module docstring)."""
+    ranks = [0] * len(found)
+    behind: list[RegressionRecord | None] = [None] * len(found)
+    rest, rank = list(range(len(found))), 1
+    while rest:
+        leader, worse = rest[0], []
+        for at in rest[1:]:
+            held = _held(found[leader], found[at], terms)
+            behind[at] = behind[at] or held
+            if held.status == "regressed":
+                worse.append(at)
+        tied = [at for at in rest if at not in worse]
+        for at in tied:
+            ranks[at] = rank
+        rest, rank = worse, rank + len(tied)
+    return ranks, behind
+
+
+def _held(best: Measured, other: Measured, terms: Terms) -> RegressionRecord:
+    line = Line(other.kind.name, (("protocol", other.side.headline),), "0")
+    return held_against(best.side, other.side, line, terms)
+
+
+def _row(own: Measured, all_: Sequence[Measured], rank: int, behind: RegressionRecord | None) -> Row:
+    def run(one: Measured) -> str:
+        return str(one.report.submission.payload["hashes"]["run_hash"])
+
+    same = [str(one.report.signer) for one in all_ if one is not own and run(one) == run(own)]
+    also = [signer for signer in dict.fromkeys(same) if signer != own.report.signer]
+    return Row(rank, own, behind, also, [one for one in all_ if run(one) != run(own)])

@@ -1,0 +1,73 @@
+"""A submission's file taken to a hub: written once, never half, and never over another without being told to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
+
+from pytest_audiobench.errors import FatalError, UsageError
+from pytest_audiobench.sharing.hub import Head, Hub, Passing, blob_of
+
+FOLDER = "submissions"
+DEFAULT_NAME = "audiobench-leaderboard-submissions"
+TRIES = 4
+
+_FIRST_WAIT_S = 1.0
+_Found = TypeVar("_Found")
+
+
+class Where(NamedTuple):
+    """Where a submission goes; ``overwrite`` lets it replace another of the same run."""
+
+    repo: str
+    path: str
+    private: bool = False
+    overwrite: bool = False
+
+
+def path_of(suite: str, run_hash: str) -> str:
+    """``submissions/<suite>/<run_hash>.json``, the suite's name with nothing in it that a path could misread."""
+    name = re.sub(r"[^A-Za-z0-9._-]", "_", suite.replace("/", "__")).lstrip(".") or "_"
+    return f"{FOLDER}/{name}/{run_hash}.json"
+
+
+def push(content: bytes, where: Where, hub: Hub, sleep: Callable[[float], None]) -> bool:
+    """Write ``content`` to the hub; False where just that is there already.
+
+    What passes is tried ``TRIES`` times in all, with pauses by ``sleep`` that double or are as long as the hub asks.
+    Before each try the hub is asked what is there, so a reply that was lost on its way makes no second commit.
+    Raises FatalError for what does not pass, and for another file at that place unless ``where.overwrite``.
+    """
+    patiently(lambda: hub.create(where.repo, where.private), sleep)
+    head = patiently(lambda: hub.head(where.repo), sleep)
+    if where.private and not head.private:
+        raise UsageError(
+            f"{where.repo} is there already, and everybody can see it: --private makes only a new data set private; "
+            "name another --repo, or make this one private on the hub"
+        )
+    return patiently(lambda: _written(content, where, hub), sleep)
+
+
+def patiently(call: Callable[[], _Found], sleep: Callable[[float], None]) -> _Found:
+    """What ``call`` returns, after as many tries as it takes, up to ``TRIES``. Raises FatalError after these."""
+    for number in range(TRIES):
+        try:
+            return call()
+        except Passing as error:
+            failed = error
+        if number < TRIES - 1:
+            sleep(_FIRST_WAIT_S * 2**number if failed.wait_s is None else failed.wait_s)
+    raise FatalError(f"{failed}, {TRIES} times in a row: try again later; what was begun counts for nothing")
+
+
+def _written(content: bytes, where: Where, hub: Hub) -> bool:
+    head: Head = hub.head(where.repo)
+    there = hub.file(where.repo, where.path, head.commit)
+    if there is not None and there.blob in blob_of(content):
+        return False
+    if there is not None and not where.overwrite:
+        raise FatalError(f"{where.repo} has a submission of this run already, at {where.path}: --overwrite replaces it")
+    run = where.path.rpartition("/")[2][:12]
+    hub.commit(where.repo, where.path, content, head.commit, f"Submit {where.path.split('/')[1]} run {run}")
+    return True

@@ -1,0 +1,178 @@
+"""Who may sign: a file of allowed signers in OpenSSH's format (ssh-keygen(1), ALLOWED SIGNERS).
+
+A line holds principals, options, the key's type and the key::
+
+    ada@example.org,ada@lab.example namespaces="pytest-audiobench",valid-before="20270101Z" ssh-ed25519 AAAA… her laptop
+
+The options ``namespaces``, ``valid-after`` and ``valid-before`` count. A line for an authority over certificates is
+passed over, since certificates are not read. Whoever is no longer trusted is taken out of the file.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.lines import bounded_lines
+from pytest_audiobench.sharing.sshsig import Signed, fingerprint
+
+_LONGEST_LINE = 64_000
+_MOST_LINES = 100_000
+_FORM = 'write a line as: NAME@DOMAIN namespaces="pytest-audiobench" ssh-ed25519 AAAA…'
+_KEY = re.compile(r"(?:ssh|ecdsa|sk)-[a-z0-9@.-]+")
+_OPTION = re.compile(r'(?P<name>[A-Za-z-]+)(?:=(?:"(?P<quoted>[^"]*)"|(?P<bare>[^",\s]*)))?(?P<end>,|$)')
+_TIMES = ((8, "%Y%m%d"), (12, "%Y%m%d%H%M"), (14, "%Y%m%d%H%M%S"))
+_KNOWN = ("namespaces", "valid-after", "valid-before", "cert-authority")
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """A line of the file. ``namespaces`` are patterns, None for any; times are in seconds since the epoch."""
+
+    principals: str
+    key: bytes
+    namespaces: str | None
+    valid_after: float | None
+    valid_before: float | None
+
+    def refuses(self, namespace: str, at: float) -> str | None:
+        """Why this line does not let its key sign for ``namespace`` at the time ``at``; None where it does."""
+        if self.namespaces is not None and not _matches(self.namespaces, namespace):
+            return f"its key signs for {self.namespaces} only, not for {namespace}"
+        if self.valid_after is not None and at < self.valid_after:
+            return f"its key was not yet valid: it is from {_shown(self.valid_after)} on"
+        if self.valid_before is not None and at > self.valid_before:
+            return f"its key had expired: it was valid until {_shown(self.valid_before)}"
+        return None
+
+
+@dataclass(frozen=True)
+class Signers:
+    """The allowed signers of one file."""
+
+    source: str
+    lines: Sequence[Allowed]
+
+    def who(self, signed: Signed, at: float) -> tuple[str | None, str]:
+        """The principals whom the key of ``signed`` belongs to, or None and why nobody may have signed with it.
+
+        ``at`` is the time for which the key must be valid, in seconds since the epoch.
+        """
+        own = [line for line in self.lines if line.key == signed.key]
+        if not own:
+            return None, f"the key {fingerprint(signed.key)} is not in {self.source}"
+        refusals = [(line, line.refuses(signed.namespace, at)) for line in own]
+        found = next((line for line, why in refusals if why is None), None)
+        if found is not None:
+            return found.principals, ""
+        line, why = refusals[0]
+        return None, f"{line.principals} may not have signed this: {why}"
+
+
+def read_signers(path: Path) -> Signers:
+    """The allowed signers in ``path``. Raises UsageError, with the line, for what is none."""
+    lines: list[Allowed] = []
+    for number, content in bounded_lines(path, _LONGEST_LINE):
+        if number > _MOST_LINES:
+            raise UsageError(f"{path} has more than {_MOST_LINES} lines: name a file of allowed signers")
+        try:
+            text = content.decode().strip()
+        except UnicodeDecodeError:
+            raise UsageError(f"{path}, line {number} is not UTF-8: name a file of allowed signers") from None
+        if text and not text.startswith("#"):
+            try:
+                lines += _line(text)
+            except ValueError as error:
+                raise UsageError(f"{path}, line {number}: {error}; {_FORM}") from None
+    if not lines:
+        raise UsageError(f"{path} allows nobody to sign; {_FORM}")
+    return Signers(str(path), lines)
+
+
+def _line(text: str) -> Iterator[Allowed]:
+    principals, rest = _first_word(text)
+    options, key = _first_word(rest)
+    if _KEY.fullmatch(options):
+        options, kind, key = "", options, key
+    else:
+        kind, key = _first_word(key)
+    if not _KEY.fullmatch(kind) or not key:
+        raise ValueError("it has no key behind its principals")
+    found = _options(options)
+    try:
+        blob = base64.b64decode(key.split()[0], validate=True)
+    except (binascii.Error, ValueError):
+        raise ValueError("its key is not base64") from None
+    if blob[4 : 4 + len(kind)].decode("ascii", "replace") != kind:
+        raise ValueError(f"its key is not of the type {kind}, or was cut")
+    if "cert-authority" not in found:
+        yield Allowed(
+            principals,
+            blob,
+            found.get("namespaces"),
+            _time(found["valid-after"]) if "valid-after" in found else None,
+            _time(found["valid-before"]) if "valid-before" in found else None,
+        )
+
+
+def _first_word(text: str) -> tuple[str, str]:
+    """The first word and the rest; spaces in double quotes belong to the word, and one wholly in quotes loses them."""
+    match = re.match(r'\s*((?:"[^"]*"|[^\s"])+)\s*', text)
+    if match is None:
+        return "", ""
+    word = match[1]
+    whole = len(word) > 1 and word[0] == word[-1] == '"' and word.count('"') == 2
+    return word[1:-1] if whole else word, text[match.end() :]
+
+
+def _options(text: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    at = 0
+    while at < len(text):
+        match = _OPTION.match(text, at)
+        name = match["name"].lower() if match else ""
+        if match is None or name not in _KNOWN:
+            raise ValueError(f"the option {text[at : at + 40]!r} is not one of {', '.join(_KNOWN)}")
+        if name in found:
+            raise ValueError(f"the option {name} is there twice")
+        value = match["quoted"] if match["quoted"] is not None else match["bare"] or ""
+        if name != "cert-authority" and not value:
+            raise ValueError(f"the option {name} has no value")
+        found[name] = value
+        at = match.end()
+    return found
+
+
+def _time(text: str) -> float:
+    """A time as OpenSSH writes it: YYYYMMDD, YYYYMMDDHHMM or YYYYMMDDHHMMSS, in this machine's zone, with Z in UTC."""
+    digits = text.removesuffix("Z")
+    form = next((form for length, form in _TIMES if length == len(digits)), None)
+    if form is None or not (digits.isascii() and digits.isdigit()):
+        raise ValueError(f"{text[:40]!r} is no time: write YYYYMMDD or YYYYMMDDHHMMSS, with a Z for UTC")
+    try:
+        found = datetime.strptime(digits, form)
+    except ValueError:
+        raise ValueError(f"there is no such time as {text}") from None
+    return (found.replace(tzinfo=UTC) if text.endswith("Z") else found.astimezone()).timestamp()
+
+
+def _matches(patterns: str, text: str) -> bool:
+    """Whether ``text`` matches a list of patterns with * and ?, of which one behind ! speaks against it."""
+    matched = False
+    for pattern in patterns.split(","):
+        if fnmatchcase(text, pattern.strip().removeprefix("!").replace("[", "[[]")):
+            if pattern.strip().startswith("!"):
+                return False
+            matched = True
+    return matched
+
+
+def _shown(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,95 @@
+"""What became of each part that was looked at, and of the whole."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, TypeAlias
+
+Status: TypeAlias = Literal["ok", "fails", "not_recomputed"]
+STATUSES: tuple[Status, ...] = ("ok", "fails", "not_recomputed")
+
+_DIGITS = 12
+_NAMED = 3
+
+
+class Check(NamedTuple):
+    """One part of what was checked; ``detail`` says why it fails or could not be recomputed."""
+
+    part: str
+    status: Status
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """The parts of one thing. ``what`` is its kind (eval, suite, run, artifact), ``model`` empty where it has none."""
+
+    what: str
+    name: str
+    model: str
+    checks: Sequence[Check]
+
+    @property
+    def called(self) -> str:
+        """``sakura[animal-single] by listener``, ``suite sakura by listener``."""
+        kind = "" if self.what == "eval" else f"{self.what} "
+        return f"{kind}{self.name}" + (f" by {self.model}" if self.model else "")
+
+
+@dataclass(frozen=True)
+class Verification:
+    """All that was checked of ``source``; ``notes`` say what no part covers."""
+
+    source: str
+    checked: Sequence[Checked]
+    notes: Sequence[str] = ()
+
+    def counts(self) -> dict[str, int]:
+        """How many parts there are of each status."""
+        found = Counter(check.status for _, check in self._each())
+        return {status: found[status] for status in STATUSES}
+
+    def failing(self) -> list[str]:
+        """What fails, by part and owner."""
+        return [f"{check.part} of {own.called}" for own, check in self._each() if check.status == "fails"]
+
+    def exit_status(self) -> int:
+        """1 where a part fails, else 0."""
+        return 1 if self.failing() else 0
+
+    def closing(self) -> str:
+        """The verdict in one line."""
+        counts = self.counts()
+        rest = f"{counts['ok']} parts ok, {counts['not_recomputed']} not recomputed"
+        failing = self.failing()
+        if not failing:
+            return f"nothing fails: {rest}"
+        more = f" and {len(failing) - _NAMED} more" if len(failing) > _NAMED else ""
+        return f"FAILS: {', '.join(failing[:_NAMED])}{more}; {rest}"
+
+    def _each(self) -> Iterator[tuple[Checked, Check]]:
+        for own in self.checked:
+            for check in own.checks:
+                yield own, check
+
+
+def ok(part: str) -> Check:
+    return Check(part, "ok")
+
+
+def fails(part: str, detail: str) -> Check:
+    return Check(part, "fails", detail)
+
+
+def unknown(part: str, detail: str) -> Check:
+    return Check(part, "not_recomputed", detail)
+
+
+def same(part: str, recorded: object, found: str, where: str = "run.json") -> Check:
+    """Whether the hash that is ``recorded`` is the one that was ``found``."""
+    if recorded == found:
+        return ok(part)
+    told = recorded[:_DIGITS] if isinstance(recorded, str) else repr(recorded)[:_DIGITS]
+    return fails(part, f"its hash is {found[:_DIGITS]}… and {where} says {told}…")

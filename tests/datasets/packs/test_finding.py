@@ -1,0 +1,255 @@
+"""Where packs lie and what they are: folders, indexes, tables, published manifests; each mistake in one sentence."""
+
+import json
+import os
+
+import pytest
+
+from pytest_audiobench import bundled, labelled, sakura
+from pytest_audiobench.datasets.dataset import Places
+from pytest_audiobench.datasets.packs.finding import find, listed
+from pytest_audiobench.datasets.packs.looking import look, probes
+from pytest_audiobench.datasets.packs.pack import Pack, read_manifest
+from pytest_audiobench.errors import NotHere, UsageError
+
+
+def test_the_bundled_pack_is_always_there(tmp_path):
+    pack = find("demo", Places(tmp_path))
+    assert {label: len(clips) for label, clips in pack.clips.items()} == dict.fromkeys(
+        ["alarm", "bell", "bird", "clock", "engine", "knocking", "rain", "siren", "telephone", "thunder"], 8
+    )
+    assert look(pack).wrong == ()
+
+
+def test_a_folder_of_folders_is_a_pack(places):
+    pack = find("home", places)
+    assert list(pack.clips) == ["cat", "dog_bark", "rain", "tap"]
+    assert [str(clip) for clip in pack.clips["dog_bark"]] == ["home:dog bark/0.wav", "home:dog bark/1.wav"]
+
+
+def test_a_manifest_says_which_labels_and_how_many_clips(places, manifest):
+    manifest(labels=["Rain", "cat"], clips_per_label=1, mixture_counts={"pair": 1}, distractor_count=5)
+    pack = find("home", places)
+    assert [(label, len(clips)) for label, clips in pack.clips.items()] == [("rain", 1), ("cat", 1)]
+    assert probes(pack) == {"pair": (1, 2, 0)}
+
+
+def test_an_index_names_clips_by_label(places, shelf, tone):
+    tone(shelf / "field" / "deep" / "a.wav")
+    (shelf / "field" / "clips.json").write_text(json.dumps({"Dog bark": ["deep/a.wav"]}))
+    assert [str(clip) for clip in find("field", places).clips["dog_bark"]] == ["field:deep/a.wav"]
+
+
+PUBLISHED = {
+    "id": "health",
+    "title": "Health (ESC-50 medical subset)",
+    "source": "ESC-50",
+    "license": "Various CC (per-clip)",
+    "license_tag": "non-clinical",
+    "scope_note": "Non-clinical respiratory and body sounds.",
+    "labels": ["coughing", "sneezing"],
+    "clip_resolver": "user-cache",
+    "cache_subdir": "esc50",
+    "expected_layout": "audio/<filename>.wav with ESC-50 meta/esc50.csv",
+    "mixture_counts": {"solo": 10, "pair": 10, "triple": 10, "quad": 10},
+    "demo_fast_mixture_counts": {"solo": 5},
+    "distractor_count": 2,
+}
+"""The fields and values of a manifest of github THENIROCK/audiobench, with fewer labels."""
+
+
+def test_a_published_manifest_finds_its_clips_in_the_published_cache(places, shelf, tmp_path, monkeypatch, tone):
+    (shelf / "health.json").write_text(json.dumps(PUBLISHED))
+    with pytest.raises(
+        NotHere, match=r"there is no folder .*esc50 .audio/<filename>.* by the variable AUDIOBENCH_CACHE"
+    ):
+        find("health", places)
+    tone(tmp_path / "cache" / "sound_id" / "esc50" / "audio" / "1.wav")
+    tone(tmp_path / "cache" / "sound_id" / "esc50" / "audio" / "2.wav")
+    table = tmp_path / "cache" / "sound_id" / "esc50" / "meta" / "esc50.csv"
+    table.parent.mkdir()
+    table.write_text("filename,fold,category\n1.wav,1,coughing\n2.wav,1,sneezing\n")
+    monkeypatch.setenv("AUDIOBENCH_CACHE", str(tmp_path / "cache"))
+    pack = find("health", places)
+    assert [str(clip) for clip in pack.clips["sneezing"]] == ["health:audio/2.wav"]
+    assert (pack.manifest.license_tag, pack.manifest.distractor_count) == ("non-clinical", 2)
+
+
+def test_a_manifest_beside_its_folder_is_that_folders(places, shelf):
+    (shelf / "home.json").write_text('{"id": "home", "labels": ["cat", "tap"]}')
+    assert list(find("home", places).clips) == ["cat", "tap"]
+
+
+def test_urbansound_folds_are_found(places, shelf, tone):
+    tone(shelf / "urban" / "audio" / "fold3" / "7-1.wav")
+    (shelf / "urban" / "metadata").mkdir()
+    (shelf / "urban" / "metadata" / "UrbanSound8K.csv").write_text(
+        "slice_file_name,fsID,fold,classID,class\n7-1.wav,7,3,3,dog_bark\n"
+    )
+    assert [str(clip) for clip in find("urban", places).clips["dog_bark"]] == ["urban:audio/fold3/7-1.wav"]
+
+
+def test_esc50_and_sakuras_animals_are_packs(shared):
+    places = Places(shared, {"esc50": shared / "esc50", "animals": shared / "sakura/data/Animal"})
+    esc50, animals = find("esc50", places), find("animals", places)
+    assert {label: len(clips) for label, clips in esc50.clips.items()} == {"car_horn": 1, "dog": 1, "thunderstorm": 3}
+    assert sum(map(len, animals.clips.values())) == 100
+    assert look(esc50).wrong == look(animals).wrong == ()
+
+
+def test_any_labelled_data_set_is_a_pack(shared, tmp_path):
+    animals = labelled(sakura("animal", "single"), by="label").read(Places(shared, {"sakura": shared / "sakura"}))
+    assert animals.id == "sakura-animal-single"
+    assert sum(map(len, animals.clips.values())) == 100
+    with pytest.raises(UsageError, match="has 1 clips and the colour ''; for a pack every sample needs"):
+        labelled(bundled("sounds"), by="colour").read(Places(tmp_path))
+
+
+def test_a_pack_that_is_not_here_says_how_to_point_to_it(places):
+    with pytest.raises(
+        NotHere, match=r"the pack hom is not on this machine .the nearest is home.; .*--ab-data hom=FOLDER"
+    ):
+        find("hom", places)
+
+
+@pytest.mark.parametrize("name", ["pack.json", "clips.json", "labels.csv"])
+def test_what_describes_a_pack_lies_in_it(places, shelf, tmp_path, name):
+    (tmp_path / "secret").write_text("filename,category\na.wav,cat\n")
+    (shelf / "home" / name).symlink_to(tmp_path / "secret")
+    with pytest.raises(UsageError, match=r"is a link that leads out of .*; put the file itself there"):
+        find("home", places)
+
+
+@pytest.mark.parametrize("name", ["../home", "/etc", "", ".hidden"])
+def test_a_name_that_could_lead_elsewhere_is_refused(places, name):
+    with pytest.raises(UsageError, match="is no name of a pack"):
+        find(name, places)
+
+
+def test_a_packed_pack_says_how_to_unpack_it(places, shelf):
+    (shelf / "field.tar.gz").write_bytes(b"x")
+    with pytest.raises(NotHere, match=r"is packed in .*; unpack it with audiobench packs --unpack"):
+        find("field", places)
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"labels": ["cat", "blender"]}, "the pack home .* has no clip of its label 'blender': add one, or take"),
+        ({"labels": "cat"}, "pack.json: its 'labels' is no list of texts; list what is heard"),
+        ({"labels": ["cat", "Cat"]}, "its 'labels' holds 'cat' twice; keep one"),
+        ({"labels": ["?"]}, "its 'labels' holds '.', which has no letter or digit; name the sound"),
+        ({"lables": ["cat"]}, "has a field 'lables' that packs do not have; the nearest is labels"),
+        ({"id": "hut"}, "its 'id' is 'hut' and it is named 'home'; make them the same"),
+        ({"id": "../x"}, "its 'id' is '../x'; name the pack with letters"),
+        ({"title": 3}, "its 'title' is no text of at most 2000 characters; write it as text"),
+        ({"clip_resolver": "web"}, "its 'clip_resolver' is 'web'; write user-cache or procedural"),
+        ({"cache_subdir": "../up"}, "its 'cache_subdir' cannot be used: the path '../up' leaves its folder"),
+        ({"mixture_counts": {"solos": 3}}, "its 'mixture_counts' counts 'solos'; the conditions are solo, pair"),
+        ({"mixture_counts": {"solo": -1}}, "its 'mixture_counts' gives -1 for solo; write 0 to 10000"),
+        ({"mixture_counts": [3]}, "its 'mixture_counts' is no object; write"),
+        ({"distractor_count": 1.5}, "its 'distractor_count' is 1.5; write a whole number from 0 to 10000"),
+        ({"clips_per_label": 0}, "its 'clips_per_label' is 0; write a whole number from 1"),
+        ({"clip_resolver": "procedural", "labels": ["vacuum"]}, "its labels vacuum are not among the sounds that come"),
+    ],
+)
+def test_a_mistake_in_a_manifest_is_one_sentence(places, manifest, fields, said):
+    manifest(**fields)
+    with pytest.raises(UsageError, match=said) as refused:
+        find("home", places)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("index", "said"),
+    [
+        ({"cat": ["../../secret.wav"]}, "its 'cat' cannot be used: the path .* leaves its folder"),
+        ({"cat": ["/etc/passwd"]}, "its 'cat' cannot be used: the path '/etc/passwd' leaves its folder"),
+        ({"cat": "a.wav"}, "its 'cat' is no list of paths"),
+        ({"dog bark": ["a.wav"], "Dog-Bark": ["b.wav"]}, "its key 'Dog-Bark' means the label 'dog_bark' as 'dog bark'"),
+        (
+            {"dog": ["a.wav"], "cat": ["a.wav"]},
+            "has the clip home:a.wav under cat and under dog; a clip of a pack has one label",
+        ),
+        (["a.wav"], "is no JSON object; write it as"),
+        ({}, "holds no sound: put clips into sub-folders"),
+    ],
+)
+def test_a_mistake_in_an_index_is_one_sentence(places, shelf, index, said):
+    (shelf / "home" / "clips.json").write_text(json.dumps(index))
+    with pytest.raises(UsageError, match=said):
+        find("home", places)
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ("filename,category\na.wav,\n", "line 2 has no category; say what is heard"),
+        ("filename,category\n../a.wav,dog\n", "line 2: the path '../a.wav' leaves its folder"),
+        ("filename,category\na.wav\n", "line 2 has 1 cells under a header of 2"),
+        ('filename,category\n"a.wav,dog\n', "is not CSV"),
+    ],
+)
+def test_a_mistake_in_a_table_is_one_sentence(places, shelf, table, said):
+    (shelf / "home" / "labels.csv").write_text(table)
+    with pytest.raises(UsageError, match=said):
+        find("home", places)
+
+
+def test_a_link_out_of_the_pack_is_refused(places, shelf, tmp_path, tone):
+    tone(tmp_path / "secret" / "a.wav")
+    (shelf / "home" / "secret").symlink_to(tmp_path / "secret")
+    with pytest.raises(UsageError, match=r"secret is a link that leads out of .*; put the file itself there"):
+        find("home", places)
+
+
+def test_a_name_that_is_no_text_is_refused(places, shelf, tone):
+    tone(shelf / "home" / "cat" / "a\nb.wav")
+    with pytest.raises(UsageError, match="control character"):
+        find("home", places)
+    cat = os.fsencode(shelf / "home" / "cat")
+    os.rename(cat + b"/a\nb.wav", cat + b"/a\xff.wav")
+    with pytest.raises(UsageError, match=r"the name 'cat/a.udcff.wav' is not plain text; rename the file"):
+        find("home", places)
+
+
+def test_looking_tells_of_every_clip_that_is_wrong(places, shelf, tmp_path, tone):
+    tone(tmp_path / "secret.wav")
+    (shelf / "home" / "clips.json").write_text(
+        json.dumps({"cat": ["away.wav", "empty.wav", "out.wav", "text.wav"], "dog": ["slow.wav"]})
+    )
+    (shelf / "home" / "empty.wav").touch()
+    (shelf / "home" / "text.wav").write_text("not a sound")
+    (shelf / "home" / "out.wav").symlink_to(tmp_path / "secret.wav")
+    tone(shelf / "home" / "slow.wav", rate_hz=8000)
+    seen = look(find("home", places))
+    assert [sentence.partition(": ")[2].split(";")[0] for sentence in seen.wrong] == [
+        f"no such file; looked for {shelf}/home/away.wav".split(";")[0],
+        "the file is empty (0 bytes)",
+        f"a symbolic link leads out of its data root {shelf}/home",
+        "not audio that libsndfile can read (format not recognised)",
+    ]
+    assert seen.rates_hz == {8000: 1}
+
+
+def test_all_packs_are_listed_with_what_is_wrong(places, shelf, manifest):
+    manifest("broken", labels=["cat"])
+    (shelf / "demo").mkdir()
+    found = {(one.name, one.where): one.pack for one in listed(places)}
+    assert isinstance(found["demo", "bundled"], Pack)
+    assert isinstance(found["home", str(shelf / "home")], Pack)
+    assert "has no clip of its label 'cat'" in str(found["broken", str(shelf / "broken")])
+    assert "a pack called demo comes with the package" in str(found["demo", str(shelf / "demo")])
+
+
+def test_a_data_folder_that_holds_the_pack_by_name_finds_it(shelf, tmp_path):
+    assert find("home", Places(tmp_path, shelves=[shelf])).id == "home"
+    assert find("home", Places(tmp_path, shelves=[tmp_path])).id == "home"
+    assert find("home", Places(tmp_path, {"home": shelf / "home"})).id == "home"
+
+
+def test_the_published_manifests_of_the_replaced_system_are_read(tmp_path):
+    (tmp_path / "health.json").write_text(json.dumps(PUBLISHED))
+    manifest = read_manifest(tmp_path / "health.json")
+    assert manifest.labels == ("coughing", "sneezing")
+    assert manifest.demo_fast_mixture_counts == {"solo": 5}

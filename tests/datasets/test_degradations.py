@@ -1,0 +1,247 @@
+"""The catalogue of conditions: names that can be selected, doses that are what they say, draws that hold."""
+
+import re
+
+import numpy as np
+import pytest
+import soundfile
+
+from pytest_audiobench.audio import noise
+from pytest_audiobench.audio.clip import ArraySource, Clip, CombinedSource
+from pytest_audiobench.audio.decode import decode
+from pytest_audiobench.audio.index import AudioIndex
+from pytest_audiobench.datasets.bundled import bundled, bundled_folder
+from pytest_audiobench.datasets.conditions import under
+from pytest_audiobench.datasets.dataset import Dataset, Places
+from pytest_audiobench.datasets.degradations import CONDITIONS, FIVE, SNRS_DB, conditions, ladder
+from pytest_audiobench.datasets.manifest import manifest
+from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.errors import NotHere, UsageError
+
+HERE = Places(here=bundled_folder())
+SPEECH = bundled("transcription").read(HERE)[:3]
+RATE_HZ = 16_000
+WITHOUT_FILES = ("white", "pink", "cafe", "babble")
+
+
+@pytest.fixture(scope="module")
+def places(tmp_path_factory):
+    """Folders of noise, room responses and voices."""
+    root = tmp_path_factory.mktemp("recordings")
+    random = np.random.default_rng(1)
+    for name in ("noise", "voices"):
+        (root / name).mkdir()
+        for place in range(9):
+            soundfile.write(root / name / f"{place}.wav", 0.1 * random.standard_normal(30_000), RATE_HZ)
+    (root / "rirs").mkdir()
+    for place in range(5):
+        echoes = random.standard_normal(4000) * np.exp(-np.arange(4000) / 800) * 0.1
+        echoes[20] = 0.9
+        soundfile.write(root / "rirs" / f"{place}.wav", echoes, RATE_HZ)
+    return Places(here=root, shelves=[root])
+
+
+def heard(clip, rate_hz=RATE_HZ):
+    return decode(clip, rate_hz, None).samples.astype(np.float64)
+
+
+def changed(condition, sample, places=HERE):
+    (one,) = under(Dataset("test", lambda places: [sample]), condition).read(places)
+    return one.clips[0]
+
+
+def snr_db(clean, noisy):
+    """Whatever the sum was scaled by: the noise is what is left of it beside the clean clip."""
+    scale = np.dot(noisy, clean) / np.dot(clean, clean)
+    return 20 * np.log10(noise.rms(clean * scale) / noise.rms(noisy - clean * scale))
+
+
+# Names and doses
+
+
+def test_every_name_can_be_selected_by_k():
+    for name, condition in CONDITIONS.items():
+        assert name == str(condition) == condition.name
+        assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9.]+)*(dB)?", name), name
+    assert len({(one.family, one.dose) for one in CONDITIONS.values() if one.dose is not None}) == sum(
+        one.dose is not None for one in CONDITIONS.values()
+    )
+
+
+def test_the_published_five_are_there_in_their_order():
+    assert [str(one) for one in FIVE] == ["clean", "cafe-10dB", "pink-5dB", "band-8k", "reverb"]
+
+
+@pytest.mark.parametrize("family", [*WITHOUT_FILES, "voices", "recorded"])
+def test_a_ladder_of_noise_goes_from_20_to_minus_20_db(family):
+    rungs = ladder(family)
+    assert [one.dose for one in rungs] == list(SNRS_DB)
+    assert [str(one) for one in rungs][:1] + [str(one) for one in rungs][-2:] == [
+        f"{family}-20dB",
+        f"{family}-m10dB",
+        f"{family}-m20dB",
+    ]
+    assert {(one.family, one.unit, one.harder) for one in rungs} == {(family, "dB SNR", "lower")}
+
+
+def test_a_ladder_may_have_doses_of_ones_own():
+    assert [(str(one), one.dose) for one in ladder("pink", 12.5, -3)] == [("pink-12.5dB", 12.5), ("pink-m3dB", -3.0)]
+    assert ladder("white", 0) == conditions("white-0dB")
+    assert [str(one) for one in ladder("speed", 0.95)] == ["speed-0.95"]
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: ladder("brown"), "no conditions are called 'brown'; there are white, pink"),
+        (lambda: ladder("clean"), "no conditions are called 'clean'"),
+        (lambda: ladder("codec", 3), "codecs have no dose"),
+        (lambda: conditions("clean", "white-1dB"), "no condition is called 'white-1dB'; there are clean"),
+    ],
+)
+def test_a_condition_that_is_not_there_is_refused_with_those_that_are(make, said):
+    with pytest.raises(UsageError, match=said):
+        make()
+
+
+def test_codecs_stand_alone():
+    assert all(one.dose is None and one.family == "codec" for one in ladder("codec"))
+    assert {"codec-opus", "codec-gsm", "codec-ima-adpcm"} <= {str(one) for one in ladder("codec")}
+
+
+# What is heard
+
+
+@pytest.mark.parametrize("family", [*WITHOUT_FILES, "voices", "recorded"])
+@pytest.mark.parametrize("dose", [20, 5, -10])
+def test_the_noise_is_at_the_ratio_named(places, family, dose):
+    for sample in SPEECH:
+        (condition,) = ladder(family, dose)
+        noisy = heard(changed(condition, sample, places))
+        clean = heard(sample.clips[0])
+        # What the noise shares with the clip by chance moves the estimate, the less the longer the clip.
+        assert snr_db(clean, noisy) == pytest.approx(dose, abs=0.5)
+
+
+@pytest.mark.parametrize("rate_hz", [8_000, 22_050, 48_000])
+@pytest.mark.parametrize("family", WITHOUT_FILES)
+def test_a_dose_means_the_same_for_a_recording_of_another_rate(family, rate_hz):
+    random = np.random.default_rng(3)
+    tone = 0.2 * np.sin(2 * np.pi * 700 * np.arange(2 * rate_hz) / rate_hz) + 1e-3 * random.standard_normal(2 * rate_hz)
+    sample = Sample("one", (Clip(ArraySource.of(tone, rate_hz)),), "")
+    (condition,) = ladder(family, 0)
+    noisy, clean = heard(changed(condition, sample)), heard(sample.clips[0])
+    assert snr_db(clean, noisy) == pytest.approx(0, abs=0.5)
+
+
+@pytest.mark.parametrize("family", [*WITHOUT_FILES, "voices", "recorded"])
+def test_the_rungs_of_a_ladder_differ_in_the_dose_alone(places, family):
+    sample = SPEECH[0]
+    clean = heard(sample.clips[0])
+    softer, louder = (heard(changed(one, sample, places)) - clean for one in ladder(family, 20, 10))
+    assert np.allclose(louder, softer * 10**0.5, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", [name for name in CONDITIONS if not name.startswith("speed")])
+def test_a_condition_keeps_the_length_and_what_16_bits_hold(places, name):
+    clip = changed(CONDITIONS[name], SPEECH[0], places)
+    samples = heard(clip)
+    assert len(samples) == len(heard(SPEECH[0].clips[0]))
+    assert np.abs(samples).max() <= 1
+    assert noise.rms(samples) > 0
+
+
+def test_speed_changes_the_length():
+    clean = len(heard(SPEECH[0].clips[0]))
+    assert len(heard(changed(CONDITIONS["speed-0.7"], SPEECH[0]))) == pytest.approx(clean / 0.7, abs=2)
+    assert len(heard(changed(CONDITIONS["speed-1.5"], SPEECH[0]))) == pytest.approx(clean / 1.5, abs=2)
+
+
+def test_gain_is_what_a_recording_of_16_bits_holds():
+    sample = Sample("one", (Clip(ArraySource.of(np.linspace(-0.5, 0.5, 3001), RATE_HZ)),), "")
+    loud = heard(changed(CONDITIONS["gain-20dB"], sample))
+    assert (loud.min(), loud.max()) == (-1, 32767 / 32768)
+    quiet = heard(changed(CONDITIONS["gain-m40dB"], sample)) * 32768
+    assert np.array_equal(quiet, np.rint(quiet))
+    assert quiet.max() == round(0.005 * 32768)
+
+
+def test_a_band_of_8_khz_holds_nothing_above_4():
+    sample = Sample("one", (Clip(ArraySource.of(np.random.default_rng(5).standard_normal(32_000) * 0.1, RATE_HZ)),), "")
+    power = np.abs(np.fft.rfft(heard(changed(CONDITIONS["band-8k"], sample)))) ** 2
+    assert power[len(power) // 2 + 200 :].sum() < 1e-4 * power.sum()
+
+
+# Draws
+
+
+def test_samples_have_noise_of_their_own():
+    sounds = [heard(changed(CONDITIONS["white-0dB"], Sample(id_, SPEECH[0].clips, ""))) for id_ in ("a", "b", "a")]
+    assert np.array_equal(sounds[0], sounds[2])
+    assert not np.allclose(sounds[0], sounds[1], atol=0.01)
+
+
+def test_clips_of_one_sample_have_noise_of_their_own():
+    twice = Sample("a", SPEECH[0].clips * 2, "")
+    (one,) = under(Dataset("test", lambda places: [twice]), CONDITIONS["white-0dB"]).read(HERE)
+    assert one.clips[0] == changed(CONDITIONS["white-0dB"], Sample("a", SPEECH[0].clips, ""))
+    assert one.clips[0] != one.clips[1]
+
+
+@pytest.mark.parametrize("name", ["recorded-0dB", "voices-0dB", "room"])
+def test_recordings_are_drawn_by_the_sample_and_not_by_where_they_lie(places, tmp_path, name):
+    folder = {"recorded-0dB": "noise", "voices-0dB": "voices", "room": "rirs"}[name]
+    for file in sorted((places.here / folder).iterdir(), reverse=True):
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    moved = Places(here=tmp_path, named={folder: tmp_path})
+    samples = [Sample(f"sample-{place}", SPEECH[0].clips, "") for place in range(40)]
+    first, second = ([changed(CONDITIONS[name], one, where) for one in samples] for where in (places, moved))
+    assert first == second
+    assert keys(first) == keys(second)
+    assert len({clip.source.clips[1] for clip in first if isinstance(clip.source, CombinedSource)}) > 4
+
+
+def keys(clips):
+    with AudioIndex(None) as index:
+        return [clip.key_from(facts.digest) for clip, facts in zip(clips, index.facts_of(clips), strict=True)]
+
+
+def test_babble_is_made_of_no_utterance_that_is_asked_about():
+    asked = {str(clip.source).rpartition("/")[2] for one in bundled("transcription").read(HERE) for clip in one.clips}
+    babble = changed(CONDITIONS["babble-0dB"], SPEECH[0]).source.clips[1]
+    voices = {str(clip.source).rpartition("/")[2] for clip in babble.source.clips}
+    assert len(voices) == 8
+    assert not voices & asked
+
+
+@pytest.mark.parametrize(("name", "folder"), [("recorded-10dB", "noise"), ("room", "rirs"), ("voices-10dB", "voices")])
+def test_recordings_that_are_not_here_are_told_by_name(tmp_path, name, folder):
+    with pytest.raises(NotHere, match=f"--ab-data {folder}=FOLDER"):
+        changed(CONDITIONS[name], SPEECH[0], Places(here=tmp_path))
+
+
+def test_too_few_voices_are_no_babble(tmp_path):
+    soundfile.write(tmp_path / "one.wav", np.full(100, 0.1), RATE_HZ)
+    with pytest.raises(UsageError, match="8 voices at once, and there are 1 files"):
+        changed(CONDITIONS["voices-0dB"], SPEECH[0], Places(here=tmp_path, named={"voices": tmp_path}))
+
+
+# Data sets
+
+
+@pytest.mark.parametrize("name", ["clean", "white-0dB", "babble-5dB", "codec-gsm", "speed-1.3", "gain-20dB", "reverb"])
+def test_nothing_is_decoded_before_it_is_played(tmp_path, name):
+    (tmp_path / "own.jsonl").write_text('{"id": "a", "audio": "not there.wav", "answer": "words"}\n')
+    dataset = under(manifest(tmp_path / "own.jsonl"), CONDITIONS[name])
+    (sample,) = dataset.read(Places(here=tmp_path))
+    assert (dataset.name, dataset.condition, sample.id) == (f"own+{name}", CONDITIONS[name], "a")
+
+
+def test_a_condition_looks_at_its_folder_once_for_all_samples(places, monkeypatch):
+    from pytest_audiobench.datasets import degradations
+
+    looked = []
+    listing = degradations.recordings
+    monkeypatch.setattr(degradations, "recordings", lambda *args: looked.append(args) or listing(*args))
+    under(bundled("transcription"), CONDITIONS["room"]).read(places)
+    assert len(looked) == 1

@@ -1,0 +1,177 @@
+"""A ladder of conditions through real runs: serial, over workers, from the store, and scored again."""
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pytest_audiobench.report.load import load
+
+SCHEMA = Path(__file__).parents[2] / "docs/run.schema.json"
+LADDER = """
+import pytest
+from pytest_audiobench import conditions, ladder, manifest, multiple_choice, under
+
+STEPS = [*conditions("clean"), *ladder("white", -10, -20, -25, -30), *conditions("gain-m30dB")]
+
+@pytest.mark.parametrize("condition", STEPS, ids=str)
+def test_tones(evaluate, condition):
+    evaluate(under(manifest("data/tones.jsonl"), condition), multiple_choice())
+"""
+
+
+class Ladder:
+    """A suite of its own with one run of the ladder over forty tones; what that printed in 80 columns is ``out``."""
+
+    def __init__(self, path):
+        self.path = path
+        lab = Path(__file__).parent / "lab.py"
+        spec = importlib.util.spec_from_file_location("lab", lab)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        module.make_tones(path / "data", 40)
+        (path / "conftest.py").write_text(lab.read_text())
+        (path / "pytest.ini").write_text("[pytest]\n")
+        (path / "test_tones.py").write_text(LADDER)
+        self.out = self.run("first")
+        self.record, self.folder = self.read("first")
+        (self.suite,) = self.record["suites"]
+
+    def run(self, name, *arguments, model="tone:one"):
+        quiet = ("-p", "no:cacheprovider", "-p", "no:hypothesispytest", "-p", "no:anyio")
+        return self.call("pytest", f"--ab-model=tone={model}", f"--ab-run={name}", *quiet, *arguments)
+
+    def read(self, name):
+        folder = self.path / "reports" / name
+        return json.loads((folder / "run.json").read_text()), folder
+
+    def audiobench(self, *arguments):
+        return self.call("pytest_audiobench.cli", *map(str, arguments))
+
+    def call(self, module, *arguments):
+        done = subprocess.run(
+            [sys.executable, "-m", module, *arguments],
+            cwd=self.path,
+            env={**os.environ, "COLUMNS": "80"},
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+
+@pytest.fixture(scope="module")
+def ladder(tmp_path_factory):
+    return Ladder(tmp_path_factory.mktemp("ladder"))
+
+
+def test_a_ladder_gives_a_curve_an_area_a_mean_and_differences(ladder):
+    (curve,), (summary,) = ladder.suite["curves"], ladder.suite["conditions"]
+    assert [point["dose"] for point in curve["points"]] == [-10, -20, -25, -30]
+    assert curve["clean"]["eval"] == "tones[clean]"
+    values = [point["value"] for point in curve["points"]]
+    assert values == sorted(values, reverse=True)
+    assert curve["slope"]["lower"] > 0.1
+    assert curve["area"]["lower"] < curve["area"]["value"] < curve["area"]["upper"]
+    assert summary["mean"]["value"] == pytest.approx(ladder.suite["metrics"][0]["value"])
+    held = {one["condition"]: one for one in summary["differences"]}
+    assert held["gain-m30dB"]["drop"] == 0.0
+    assert held["white-m30dB"]["p_holm"] < 0.001
+
+
+def test_workers_and_the_store_change_no_curve(ladder):
+    ladder.run("workers", "-n2", "--ab-store=other.sqlite")
+    ladder.run("known")
+    for name in ("workers", "known"):
+        (again,) = ladder.read(name)[0]["suites"]
+        assert (again["curves"], again["conditions"]) == (ladder.suite["curves"], ladder.suite["conditions"])
+
+
+def test_scoring_again_gives_the_same_curves_and_clusters_as_often_as_it_is_done(ladder):
+    ladder.audiobench("score", ladder.folder, "--out", ladder.path / "scored")
+    ladder.audiobench("score", ladder.path / "scored", "--out", ladder.path / "twice")
+    for name in ("scored", "twice"):
+        (suite,) = json.loads((ladder.path / name / "run.json").read_text())["suites"]
+        for what in ("curves", "conditions", "metrics"):
+            assert suite[what] == ladder.suite[what]
+
+
+def test_scoring_again_prints_the_curve(ladder):
+    out = ladder.audiobench("score", ladder.folder)
+    assert "tones: accuracy under white; drop from clean in points" in out
+    told = json.loads(ladder.audiobench("score", ladder.folder, "--format", "json"))
+    assert told[-1]["curves"] == ladder.suite["curves"]
+
+
+def test_a_record_with_conditions_fits_the_schema(ladder):
+    jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is not installed")
+    jsonschema.validate(ladder.record, json.loads(SCHEMA.read_text()))
+
+
+def test_an_utterance_is_one_cluster_over_all_its_conditions(ladder):
+    rows = [json.loads(line) for line in (ladder.folder / "scored_predictions.jsonl").read_text().splitlines()]
+    by_sample = {}
+    for row in rows:
+        by_sample.setdefault(row["sample_id"], set()).add(row["cluster"])
+    assert len(by_sample) == 40
+    assert all(len(clusters) == 1 for clusters in by_sample.values())
+    recordings = {cluster for own in by_sample.values() for cluster in own}
+    accuracy = next(one for one in ladder.suite["metrics"] if one["name"] == "accuracy" and not one["group"])
+    assert accuracy["n"] == 240
+    assert f"{len(recordings)} clusters" in accuracy["method"]
+    # Noise draws its seed from the sample, so equal tones became different clips: they are one recording all the same.
+    noisy = next(one for one in ladder.record["items"] if one["eval"] == "tones[white-m20dB]")
+    assert f"{len(recordings)} clusters" in noisy["metrics"][0]["method"]
+
+
+def test_the_terminal_tells_the_curve_in_80_columns(ladder):
+    pytest.LineMatcher(ladder.out.splitlines()).fnmatch_lines(
+        [
+            "tones: accuracy under white; drop from clean in points",
+            "  dB SNR *accuracy *answered * drop * interval * p",
+            "  clean  *100.0 % *100.0 % *",
+            "  -10  *100.0 % * +0.0 *",
+            "  -30  *",
+            "  slope: +*.* points per 10 dB SNR [[]+*.* to +*.*]",
+            "  area (mean from -10 to -30 dB SNR): *.* % [[]*.* to *.*]",
+            "tones: accuracy by condition; drop from clean in points",
+            "  gain-m30dB *",
+            "  mean of the 6 conditions measured, each weighing 1/6: *.* % [[]*.* to *.*]",
+        ]
+    )
+    assert max(map(len, ladder.out.splitlines())) <= 80
+
+
+def test_two_runs_are_held_against_each_other_by_slope_area_and_mean(ladder):
+    ladder.run("deaf", model="tone:one,deaf=yes")
+    rows = json.loads(ladder.audiobench("compare", "first", "deaf", "--format", "json"))["curves"]
+    later = {row["figure"]: row for row in rows if row["contender"] == "B"}
+    assert list(later) == ["white: slope per 10 dB SNR", "white: area from -30 to -10 dB SNR", "mean of 6 conditions"]
+    for row in later.values():
+        assert row["difference_lower"] <= row["difference"] <= row["difference_upper"] < 0.0
+    first = next(row for row in rows if row["contender"] == "A" and "slope" in row["figure"])
+    assert first["value"] == pytest.approx(ladder.suite["curves"][0]["slope"]["value"])
+    out = ladder.audiobench("compare", "first", "deaf")
+    assert "tones white: slope per 10 dB SNR of accuracy by letters" in out
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_a_run_gives_its_curves_as_frames_in_one_line(ladder):
+    pytest.importorskip("pandas", reason="pandas is not installed")
+    run = load(ladder.folder)
+    assert run.curves.set_index("condition")["dose"].to_dict() == {
+        "white-m10dB": -10.0,
+        "white-m20dB": -20.0,
+        "white-m25dB": -25.0,
+        "white-m30dB": -30.0,
+    }
+    assert run.curves["slope.value"].nunique() == 1
+    assert run.conditions.set_index("condition")["drop"]["gain-m30dB"] == 0.0
+    assert run.conditions["weight"].sum() == pytest.approx(1.0)
+    assert set(run.items["condition.family"]) == {"clean", "white", "gain"}

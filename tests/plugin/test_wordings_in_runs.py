@@ -1,0 +1,208 @@
+"""Wordings through a whole run: what is asked anew, what is on record, and that scoring again finds the same."""
+
+import json
+
+import pytest
+
+HEAR = """
+import numpy as np
+from pytest_audiobench.models.messages import Response
+from pytest_audiobench.models.model import Limits
+
+
+class Hears:
+    \"\"\"Says yes to "Do you hear" where the clip is loud, and follows its mood in other words.\"\"\"
+
+    listens, device, batching = True, "cpu", "opaque"
+    limits = Limits(max_batch=8, max_clip_s=30.0)
+
+    def __init__(self, target, options):
+        self.spec, self._options = f"hears:{target}", options
+
+    def fingerprint(self):
+        return {"hears": "1"}
+
+    def load(self):
+        pass
+
+    def close(self):
+        pass
+
+    def ask(self, batch):
+        return [self._answer(one) for one in batch]
+
+    def _answer(self, one):
+        text = one.request.messages[0].parts[-1]
+        with open(self._options["log"], "a") as file:
+            file.write(f"{one.request.sample_id}|{one.request.stage}|{text}\\n")
+        loud = float(np.sqrt(np.mean(one.audio[0].samples ** 2))) > 0.1
+        if text.startswith("Can you"):
+            return Response.of("I cannot tell.")
+        if text.startswith("Is there"):
+            return Response.of("Yes, there is." if one.request.sample_id.endswith(("0", "1")) == loud else "No.")
+        return Response.of("Yes." if loud else "No.")
+
+
+def pytest_audiobench_register(registration):
+    registration.model("hears", Hears)
+"""
+EVAL = """
+import numpy as np
+from pytest_audiobench import Dataset, Sample, presence
+from pytest_audiobench.audio.clip import ArraySource, Clip
+
+
+def read(places):
+    found = []
+    for number in range(24):
+        level = 0.5 if number % 2 else 0.01
+        wave = level * np.sin(np.arange(8000) * (0.1 + 0.01 * number))
+        metadata = {{"label": "alarm", "condition": "quad" if number % 3 else "solo", "mixture": f"m{{number // 2}}"}}
+        clip = Clip(ArraySource.of(wave.tolist(), 16_000))
+        found.append(Sample(f"s{{number}}", (clip,), "", reference="yes" if number % 2 else "no", metadata=metadata))
+    return found
+
+
+PROBES = Dataset("probes", read, cluster="mixture", groups=("condition",))
+
+
+def test_probes(evaluate):
+    result = evaluate(PROBES, presence({readings}){worded})
+    {body}
+"""
+
+
+@pytest.fixture
+def probes(suite):
+    (suite.path / "conftest.py").write_text(HEAR)
+
+    def run(worded="", *args, body="pass", readings=""):
+        suite.write(test_probes=EVAL.format(worded=worded, body=body, readings=readings))
+        log = suite.path / "asked.log"
+        log.unlink(missing_ok=True)
+        found = suite.run(*args, model=f"hears:one,log={log}")
+        return found, log.read_text().splitlines() if log.exists() else []
+
+    return run
+
+
+def values(item, reading, name):
+    return {
+        ",".join(f"{k}={v}" for k, v in one["group"].items()): one["value"]
+        for one in item["metrics"]
+        if (one["reading"], one["name"]) == (reading, name)
+    }
+
+
+def test_more_wordings_ask_only_the_new_ones(probes, suite):
+    run, asked = probes(".worded('yesno', 1)")
+    run.assert_outcomes(passed=1)
+    assert len(asked) == 24
+    assert all("Do you hear an alarm?" in line for line in asked)
+    run, asked = probes(".worded('yesno', 3)")
+    run.assert_outcomes(passed=1)
+    assert len(asked) == 48
+    assert {line.split("|")[1] for line in asked} == {"answer@2", "answer@3"}
+    assert suite.last()[0]["items"][0]["asking"]["known"] == 24
+
+
+def test_the_record_says_what_the_wordings_make_of_the_score(probes, suite):
+    body = """
+    assert result["wording_spread"] > 0.9
+    evaluate.require("wording_agreement >= 0.3", "wording_sd <= 90%", "wording_spread[condition=solo] >= 10%")
+"""
+    run, _ = probes(".worded('yesno', 3)", body=body)
+    run.assert_outcomes(passed=1)
+    (item,) = suite.last()[0]["items"]
+    each = [values(item, f"heard@{n}", "balanced_accuracy")[""] for n in (1, 2, 3)]
+    assert each[0] == 1.0
+    assert each[2] == 0.0
+    assert values(item, "heard", "wording_spread")[""] == pytest.approx(1.0)
+    assert set(values(item, "heard", "wording_spread")) == {"", "condition=solo", "condition=quad"}
+    spread = next(one for one in item["metrics"] if one["name"] == "wording_spread")
+    assert spread["lower"] is None
+    assert spread["method"].startswith("no interval: the range of several noisy values is too large in resamples")
+    assert (spread["unit"], spread["direction"]) == ("points", "lower")
+    assert values(item, "heard", "wording_sd")[""] == pytest.approx(
+        ((each[0] - sum(each) / 3) ** 2 + (each[1] - sum(each) / 3) ** 2 + (each[2] - sum(each) / 3) ** 2) ** 0.5
+        / 2**0.5
+    )
+    assert 1 / 3 <= values(item, "heard", "wording_agreement")[""] <= 2 / 3
+    assert "wording_agreement" not in {one["name"] for one in item["metrics"] if one["reading"] == "heard@1"}
+    assert item["options"]["wording_set"] == "yesno-v1"
+    assert len(item["options"]["wordings"]) == 3
+    # How a text went wrong is told of the wording that met it.
+    coverage = {one["name"]: one["coverage"] for one in item["readings"]}
+    assert coverage["heard@1"]["parsed"] == 24
+    assert coverage["heard@3"]["refused"] == 24
+    lines = [json.loads(line) for line in (suite.last()[1] / "scored_predictions.jsonl").read_text().splitlines()]
+    assert all(("refused" in one["failures"]) == (one["reading"] == "heard@3") for one in lines)
+
+
+def test_scoring_again_and_a_replay_find_the_same(probes, suite):
+    run, _ = probes(".worded('yesno', 3)", readings="'heard', 'ab-yesno'")
+    run.assert_outcomes(passed=1)
+    record, folder = suite.last()
+    from pytest_audiobench.rescoring.again import Wanted, score_again
+    from pytest_audiobench.rescoring.layouts import source_of
+
+    again = score_again(source_of(folder), Wanted())
+    (before,), (after,) = record["items"], again.items
+    assert after["metrics"] == before["metrics"]
+    assert {name: after["hashes"][name] for name in ("input_hash", "run_hash", "score_hash")} == {
+        name: before["hashes"][name] for name in ("input_hash", "run_hash", "score_hash")
+    }
+    assert not [one for one in after["warnings"] if "another" in one]
+    other = score_again(source_of(folder), Wanted(("ab-yesno@2",)))
+    assert [one["name"] for one in other.items[0]["readings"]] == ["ab-yesno@2"]
+    suite.run(model=f"replay:{folder}").assert_outcomes(passed=1)
+    replayed = suite.last()[0]["items"][0]
+    assert [one["value"] for one in replayed["metrics"]] == [one["value"] for one in before["metrics"]]
+
+
+def test_a_copy_of_a_set_is_the_same_set(probes, suite):
+    hashes = []
+    for name in ("a", "copy"):
+        (suite.path / f"{name}.yaml").write_text("version: v\nparaphrases: ['Do you hear a {label}?', 'A {label}?']\n")
+        run, asked = probes(f".worded('{name}.yaml')")
+        run.assert_outcomes(passed=1)
+        hashes.append(suite.last()[0]["items"][0]["hashes"])
+    assert asked == []
+    assert hashes[0] == hashes[1]
+
+
+def test_a_baseline_holds_the_vote_and_sees_another_wording(probes, suite):
+    run, _ = probes(".worded('yesno', 3)")
+    run.assert_outcomes(passed=1)
+    run, _ = probes(".worded('yesno', 3)", "--ab-baseline", "last")
+    run.assert_outcomes(passed=1)
+    assert [one["status"] for one in suite.last()[0]["items"][0]["regressions"]] == ["pass"]
+    (suite.path / "other.yaml").write_text(
+        "version: v\nparaphrases: ['Do you hear a {label}?', 'Is there a {label} in this audio?', 'A {label}?']\n"
+    )
+    run, _ = probes(".worded('other.yaml')", "--ab-baseline", "last")
+    run.assert_outcomes(failed=1)
+    run.stdout.fnmatch_lines(["*24*were asked with another prompt than in the baseline*"])
+
+
+def test_a_run_may_name_the_wordings_itself(probes, suite):
+    (suite.path / "mine.yaml").write_text("version: mine-2\nparaphrases: ['A {label}?', 'Any {label}?', '{label}?']\n")
+    run, asked = probes(".worded('yesno', 3)", "--ab-prompts", "mine.yaml:2")
+    run.assert_outcomes(passed=1)
+    assert {line.split("|")[2] for line in asked} == {"An alarm?", "Any alarm?"}
+    assert suite.last()[0]["items"][0]["options"] == {
+        "wordings": ["A {label}?", "Any {label}?"],
+        "wording_set": "mine-2",
+    }
+    run, asked = probes("", "--ab-prompts", "mine.yaml")
+    assert {line.split("|")[2] for line in asked} == {"Do you hear an alarm?"}  # asked in one wording, and in no other
+
+
+def test_a_wrong_set_is_one_sentence(probes):
+    run, asked = probes(".worded('yesno', 9)")
+    run.assert_outcomes(failed=1)
+    run.stdout.fnmatch_lines(["*the prompt set 'yesno-v1' has 5 wordings, and 9 are wanted: ask for 1 to 5*"])
+    assert asked == []
+    run, asked = probes("", "--ab-prompts", "nobody")
+    assert (run.ret, asked) == (4, [])
+    run.stderr.fnmatch_lines(["*no prompt set is called 'nobody'; there are yesno, or name a file that ends with*"])

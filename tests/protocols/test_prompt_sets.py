@@ -1,0 +1,89 @@
+"""A set of wordings is what it says, wherever it lies, and a mistake in its file is told in a sentence."""
+
+import json
+import shutil
+
+import pytest
+
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.protocols.prompt_sets import MOST, YESNO, PromptSet, prompt_set
+
+GOOD = 'version: mine-1\nparaphrases:\n  - Do you hear a {label}?\n  - "Is a {label} there?"\n'
+
+
+@pytest.fixture
+def written(tmp_path):
+    def write(text, name="prompts.yaml"):
+        path = tmp_path / name
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return write
+
+
+def test_the_bundled_set_has_its_published_digest():
+    assert YESNO.digest == "3ffb67d4260b208de8bb5f74a78258c61b6b8526aaddb7b683bc23d475a3edac"
+    assert prompt_set("yesno") is YESNO
+    assert (YESNO.version, YESNO.parser_version, len(YESNO.paraphrases)) == ("yesno-v1", "v1", 5)
+
+
+def test_a_file_is_read_in_yaml_and_in_json(written):
+    wanted = PromptSet("mine-1", ("Do you hear a {label}?", "Is a {label} there?"))
+    content = {"version": "mine-1", "parser_version": "v1", "paraphrases": list(wanted.paraphrases)}
+    assert prompt_set(written(GOOD)) == wanted
+    assert prompt_set(str(written(json.dumps(content), "prompts.json"))) == wanted
+
+
+def test_a_copy_elsewhere_is_the_same_set(written, tmp_path):
+    first = written(GOOD)
+    second = tmp_path / "copied.yml"
+    shutil.copy(first, second)
+    assert prompt_set(first) == prompt_set(second)
+    assert prompt_set(first).digest == prompt_set(second).digest
+    assert prompt_set(first).source != prompt_set(second).source
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("- a\n", "is no prompt set: write version: and paraphrases: at its top"),
+        ("paraphrases: [a]\n", "version must be a text of 1 to 4,000 characters"),
+        ("version: 2\nparaphrases: [a]\n", "version must be a text"),
+        ("version: ' '\nparaphrases: [a]\n", "version must be a text"),
+        ("version: v\n", f"paraphrases must be a list of 1 to {MOST} wordings"),
+        ("version: v\nparaphrases: []\n", "paraphrases must be a list"),
+        ("version: v\nparaphrases: a {label}\n", "paraphrases must be a list"),
+        ("version: v\nparaphrases: [a, 3]\n", r"paraphrases\[1\] must be a text"),
+        ("version: v\nparaphrases: [a, b, a]\n", r"paraphrases\[2\] repeats paraphrases\[0\]"),
+        ("version: v\nparser_version: 1\nparaphrases: [a]\n", "parser_version must be a text"),
+        ("version: v\nparaphrase: [a]\n", "a prompt set has no 'paraphrase'; it has version, "),
+        (f"version: v\nparaphrases: [{'x' * 4_001}]\n", r"paraphrases\[0\] must be a text of 1 to 4,000 characters"),
+        (f"version: v\nparaphrases: [{','.join(map(str, range(200)))}]\n", "a list of 1 to 100 wordings"),
+        ("version: [\n", "prompts.yaml"),
+    ],
+)
+def test_a_mistake_in_a_file_names_the_file_and_the_place(written, text, said):
+    path = written(text)
+    with pytest.raises(UsageError, match=said) as raised:
+        prompt_set(path)
+    assert str(path) in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_name_that_there_is_not_and_a_file_that_there_is_not(tmp_path):
+    with pytest.raises(UsageError, match=r"no prompt set is called 'yesn'; there are yesno, or name a file"):
+        prompt_set("yesn")
+    with pytest.raises(UsageError, match=r"nowhere\.yaml"):
+        prompt_set(tmp_path / "nowhere.yaml")
+
+
+@pytest.mark.parametrize("count", [0, -1, 6])
+def test_more_wordings_than_there_are_cannot_be_had(count):
+    with pytest.raises(UsageError, match=f"has 5 wordings, and {count} are wanted: ask for 1 to 5"):
+        YESNO.first(count)
+
+
+def test_the_first_wordings_are_a_set_of_their_own():
+    assert YESNO.first(2).paraphrases == YESNO.paraphrases[:2]
+    assert YESNO.first(2).version == "yesno-v1"
+    assert YESNO.first(5) == YESNO

@@ -1,0 +1,194 @@
+"""One question in several wordings: what is asked, what the vote is, and what is left as it was."""
+
+import inspect
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_audiobench import classification, multiple_choice, presence, transcription, verification
+from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.models.messages import Response
+from pytest_audiobench.protocols.catalogue import FAMILIES, family, function_of
+from pytest_audiobench.protocols.prompt_sets import YESNO, PromptSet
+from pytest_audiobench.protocols.protocol import Answer
+from pytest_audiobench.protocols.wordings import Voted, vote, worded_again
+from pytest_audiobench.protocols.written import options_of
+from pytest_audiobench.rescoring.families import protocol_of
+
+THREE = PromptSet("three", ("{question}\n{options}", "{question} {options_in_line}", "Listen. {question}\n{options}"))
+SAMPLE = Sample("a", (), "Which animal?", ("dog", "cat", "cow"), "dog", {"label": "dog"})
+
+
+def said(protocol, *texts):
+    return {stage.name: Response.of(text) for stage, text in zip(protocol.stages, texts, strict=True)}
+
+
+def read(protocol, name, *texts, sample=SAMPLE):
+    return protocol.available[name].parse(sample, said(protocol, *texts))
+
+
+def test_every_wording_is_asked_in_a_stage_of_its_own():
+    asked = multiple_choice().worded(THREE)
+    assert [stage.name for stage in asked.stages] == ["answer", "answer@2", "answer@3"]
+    texts = ["".join(stage.messages(SAMPLE, {})[0].parts) for stage in asked.stages]
+    assert texts[1] == "Which animal? (A) dog (B) cat (C) cow"
+    assert len(set(texts)) == 3
+
+
+def test_more_wordings_begin_with_the_same_stages():
+    three, five = (presence().worded("yesno", count) for count in (3, 5))
+    for short, long in zip(three.stages, five.stages, strict=False):
+        assert short.messages(SAMPLE, {}) == long.messages(SAMPLE, {})
+        assert (short.name, short.task, short.settings, short.choices(SAMPLE)) == (
+            long.name, long.task, long.settings, long.choices(SAMPLE)
+        )  # fmt: skip
+
+
+def test_one_wording_is_no_ensemble():
+    asked = presence().worded("yesno", 1)
+    assert [stage.name for stage in asked.stages] == ["answer"]
+    assert list(asked.available) == list(presence().available)
+    assert asked.options == {"wordings": [YESNO.paraphrases[0]], "wording_set": "yesno-v1"}
+
+
+def test_closed_answers_have_a_vote_beside_each_wording():
+    asked = multiple_choice().worded(THREE)
+    assert [reading.name for reading in asked.readings] == ["letters", "letters@1", "letters@2", "letters@3"]
+    assert asked.readings[0].signature.endswith("|vote:3|tie:unanswered")
+    assert asked.readings[2].signature.endswith("|wording:2/3")
+    assert read(asked, "letters", "A", "B", "B") == ("parsed", "B")
+    assert read(asked, "letters@1", "A", "B", "B") == ("parsed", "A")
+
+
+def test_free_answers_are_the_first_wordings():
+    asked = transcription().worded(PromptSet("two", ("Transcribe.", "Write what is said.")))
+    names = [reading.name for reading in asked.readings]
+    assert names == ["wer-basic", "wer-basic@2"]
+    sample = Sample("a", (), "", reference="hello there")
+    assert read(asked, "wer-basic", "hello there", "goodbye", sample=sample).value == "hello there"
+    assert read(asked, "wer-basic@2", "hello there", "goodbye", sample=sample).value == "goodbye"
+    assert "wording_agreement" not in asked.readings[0].metrics
+
+
+def test_a_published_rule_keeps_its_tie():
+    asked = presence("heard", "ab-yesno").worded("yesno", 2)
+    assert read(asked, "heard", "Yes", "No") == ("unparsed", None)
+    assert read(asked, "ab-yesno", "Yes", "No") == ("parsed", "no")
+    assert asked.available["ab-yesno"].signature.endswith("|tie:no")
+
+
+@pytest.mark.parametrize(
+    ("answers", "expected"),
+    [
+        (["A", "A", "B"], ("parsed", "A")),
+        (["A", "B", "C"], ("unparsed", None)),
+        (["A", "hm", "hm"], ("unparsed", None)),
+        (["A", "A", "hm"], ("parsed", "A")),
+        (["A", "I'm sorry, I cannot tell.", "I'm sorry, I cannot tell."], ("refused", None)),
+        (["", "", "A"], ("empty", None)),
+    ],
+)
+def test_no_answer_is_a_camp_of_its_own(answers, expected):
+    assert read(multiple_choice().worded(THREE), "letters", *answers) == expected
+
+
+def test_agreement_is_the_largest_camps_share():
+    asked = multiple_choice().worded(THREE)
+    reading = asked.readings[0]
+    for answers, share in ((["A", "A", "A"], 1.0), (["A", "A", "B"], 2 / 3), (["A", "B", "C"], 1 / 3)):
+        answer = reading.parse(SAMPLE, said(asked, *answers))
+        assert reading.score(SAMPLE, answer)["wordings_agreeing"] == pytest.approx(share)
+    assert "wording_agreement" in reading.metrics
+    assert "wording_agreement" not in asked.readings[1].metrics
+
+
+ANSWERS = st.lists(
+    st.sampled_from(
+        [Answer("parsed", "yes"), Answer("parsed", "no"), Answer("unparsed"), Answer("refused"), Answer("empty")]
+    ),
+    min_size=1,
+    max_size=9,
+)
+
+
+@given(ANSWERS, st.randoms(use_true_random=False))
+def test_a_vote_depends_on_no_order(answers, random):
+    other = list(answers)
+    random.shuffle(other)
+    assert (vote(answers).value, vote(answers).agreeing) == (vote(other).value, vote(other).agreeing)
+
+
+@given(ANSWERS)
+def test_a_vote_is_the_same_with_yes_and_no_exchanged(answers):
+    turned = {"yes": "no", "no": "yes", None: None}
+    other = [Answer(one.status, turned[one.value]) for one in answers]
+    assert vote(other).value == turned[vote(answers).value]
+
+
+@given(ANSWERS)
+def test_a_vote_by_another_hand(answers):
+    counts = Counter(one.value or "nothing" for one in answers).most_common()
+    level = len(counts) > 1 and counts[0][1] == counts[1][1]
+    expected = None if level or counts[0][0] == "nothing" else counts[0][0]
+    assert vote(answers).value == expected
+    assert vote(answers, "no").value == ("no" if level else expected)
+    assert vote(answers).agreeing == counts[0][1] / len(answers)
+    assert isinstance(vote(answers), Voted)
+
+
+@pytest.mark.parametrize("name", [name for name in FAMILIES if "prompt" in options_of(name)])
+def test_every_family_with_a_prompt_can_be_worded(name):
+    default = inspect.signature(function_of(name)).parameters["prompt"].default or "{question} {labels}"
+    asked = family(name).worded(PromptSet("two", (default, f"{default} Listen well.")))
+    assert len(asked.stages) == 2 * len(family(name).stages)
+    assert asked.readings[0].name == family(name).readings[0].name
+    again = worded_again(name, asked.options)
+    assert {one.name: one.signature for one in again.available.values()} == {
+        one.name: one.signature for one in asked.available.values()
+    }
+
+
+def test_what_it_was_called_with_is_kept_and_made_again():
+    asked = multiple_choice("mmau-string", system="Be brief.", max_new_tokens=7).worded(THREE, 2)
+    assert asked.options == {
+        "system": "Be brief.", "max_new_tokens": 7, "wordings": list(THREE.paraphrases[:2]), "wording_set": "three"
+    }  # fmt: skip
+    again = protocol_of("multiple_choice", asked.options)
+    assert [stage.name for stage in again.stages] == [stage.name for stage in asked.stages]
+    assert [stage.messages(SAMPLE, {}) for stage in again.stages] == [
+        stage.messages(SAMPLE, {}) for stage in asked.stages
+    ]
+    assert again.reading_as("mmau-string").readings[0].signature == asked.readings[0].signature
+
+
+def test_a_wording_that_a_family_cannot_ask_is_named(tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text("version: v\nparaphrases: ['Do you hear a {label}?', 'Is there a dog?']\n")
+    with pytest.raises(UsageError, match=r"mine\.yaml, paraphrases\[1\]: .*'Is there a dog\?' has no \{label\}; put"):
+        presence().worded(str(path))
+    with pytest.raises(UsageError, match=r"paraphrases\[0\]: the prompt .* has the unknown placeholder \{label\}"):
+        multiple_choice().worded("yesno")
+
+
+def test_a_question_of_the_samples_own_cannot_be_worded():
+    asked = verification().worded(PromptSet("two", ("One speaker?", "The same speaker?")))
+    sample = Sample("trial-1", (), "Do you hear one person?", reference="yes")
+    asked.stages[0].messages(sample, {})
+    with pytest.raises(UsageError, match=r"'trial-1' is asked in its own question's words, whatever the wording"):
+        asked.stages[1].messages(sample, {})
+
+
+def test_what_has_no_prompt_or_has_wordings_already_is_refused():
+    with pytest.raises(UsageError, match=r"judged has no prompt=…, so it cannot be asked in other words"):
+        family("judged").worded(THREE)
+    with pytest.raises(UsageError, match="is asked in several wordings already"):
+        presence().worded("yesno", 2).worded("yesno", 3)
+
+
+def test_readings_chosen_later_are_of_the_vote_or_of_one_wording():
+    asked = classification().worded(PromptSet("two", ("{question} {labels}", "{labels} {question}")))
+    assert [one.name for one in asked.reading_as("label@2").readings] == ["label@2"]
+    assert [one.name for one in asked.reading_as("label").readings] == ["label", "label@1", "label@2"]

@@ -1,0 +1,59 @@
+"""Curves and other conditions in the terminal's table and in Markdown."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pytest_audiobench.report.condition_texts import lines, markdown
+from pytest_audiobench.report.markdown import summary
+from pytest_audiobench.report.terminal import summary_lines
+
+
+def text(record: Any, width: int = 80) -> list[str]:
+    return [line for line, _ in lines(record, width)]
+
+
+def test_a_table_has_a_bar_where_there_is_room_and_only_signs_of_ascii(runs: Any) -> None:
+    _, record = runs.collected(*runs.ladder((22, 14, 5)))
+    wide, narrow = text(record), text(record, 60)
+    assert any("|##########  |" in line or "|###########" in line for line in wide)
+    assert not any("#" in line for line in narrow)
+    assert max(map(len, narrow)) <= 60 + len("  area (mean from 20 to 0 dB SNR): ")
+    assert all(line.isascii() for line in wide)
+
+
+def test_the_summary_of_a_job_has_a_table_for_each_family(runs: Any) -> None:
+    _, record = runs.collected(*runs.ladder((22, 14, 5)))
+    found = summary(record)
+    assert "**noisy, tones: accuracy under white**" in found
+    assert "| dB SNR | Value | Interval | n | Answered | drop from clean | Interval | p (Holm) |" in found
+    assert "- slope: \\+35.4 points per 10 dB SNR" in found
+
+
+def test_names_from_outside_reach_neither_the_terminal_nor_markdown_as_they_are(runs: Any) -> None:
+    hostile = "a|b<script>@all\x1b[31m"
+    _, record = runs.collected(*runs.ladder((22, 14, 5), family=hostile))
+    assert not any("\x1b" in line for line, _ in summary_lines(record, 80))
+    told = "\n".join(one for _, rows in markdown(record) for one in rows) + summary(record)
+    assert "<script>" not in told
+    assert "@all" not in told
+    assert "\x1b" not in told
+
+
+def test_a_reason_stands_where_there_is_no_interval(runs: Any) -> None:
+    _, record = runs.collected(*runs.ladder((6, 4, 1), n=8))
+    slope = next(line for line in text(record) if line.startswith("  slope"))
+    assert "8 samples, below the 10 at which it is known to hold" in slope
+
+
+def test_a_run_without_conditions_says_nothing_of_them(runs: Any) -> None:
+    _, record = runs.collected(runs.item(0, "a", [("(a) cat", "parsed", True)]))
+    assert text(record) == []
+    assert list(markdown(record)) == []
+
+
+def test_a_run_of_an_earlier_version_is_shown_without(runs: Any) -> None:
+    _, record = runs.collected(*runs.ladder((22, 14, 5)))
+    for suite in record["suites"]:
+        del suite["curves"], suite["conditions"]
+    assert text(record) == []

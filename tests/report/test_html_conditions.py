@@ -1,0 +1,95 @@
+"""What conditions do, as a browser shows it: curves with what was answered beneath, and the numbers as tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+PLACES = """(all) => all.map((one) => {
+  const box = one.getBoundingClientRect(), whole = one.ownerSVGElement.getBoundingClientRect();
+  return [(box.left + box.right) / 2 - whole.left, (box.top + box.bottom) / 2 - whole.top];
+})"""
+
+
+def drawings(page: Any) -> list[Any]:
+    """The score's drawing and that of what was answered, of the first curve."""
+    found = page.page.locator("#conditions .curve").first.locator("svg[role=img]")
+    found.nth(1).wait_for()
+    return [found.nth(number) for number in range(2)]
+
+
+def signs(drawing: Any) -> list[list[float]]:
+    places: list[list[float]] = drawing.locator("path[transform]:has(title), circle:has(title)").evaluate_all(PLACES)
+    return places
+
+
+def test_a_curve_is_drawn_from_easy_to_hard_with_its_interval_and_the_clean_line(runs: Any, opened: Any) -> None:
+    page = opened(runs.page(*runs.ladder((22, 14, 5))))
+    score, answered = drawings(page)
+    across = [x for x, _ in signs(score)]
+    down = [y for _, y in signs(score)]
+    assert len(across) == 3
+    assert across == sorted(across)
+    assert down == sorted(down)
+    assert score.locator("path.band").count() == 1
+    assert score.locator("[stroke-dasharray]").count() == 1
+    text = score.text_content() or ""
+    assert "dB SNR (harder to the right)" in text
+    assert "clean" in text
+    assert "0 dB SNR: 20.8 %" in text
+    assert score.get_attribute("aria-label") == "accuracy by white; the table below holds the numbers"
+    assert [x for x, _ in signs(answered)] == across
+    assert page.complaints == []
+
+
+def test_what_was_answered_falls_beneath_a_score_that_refusals_hold_up(runs: Any, opened: Any) -> None:
+    page = opened(runs.page(*runs.ladder((22, 14, 5))))
+    _, answered = drawings(page)
+    assert "answered, %" in (answered.text_content() or "")
+    down = [y for _, y in signs(answered)]
+    assert down == sorted(down)
+    assert down[0] < down[-1]
+
+
+def test_models_share_a_plot_and_each_has_its_line_its_figures_and_its_table(runs: Any, opened: Any) -> None:
+    items = [*runs.ladder((22, 14, 5), model="old"), *runs.ladder((23, 20, 15), model="new")]
+    page = opened(runs.page(*items))
+    score, _ = drawings(page)
+    assert page.page.locator("#conditions .curve").count() == 1
+    assert page.page.locator("#conditions .curve .legend li").all_inner_texts() == ["old", "new"]
+    assert len(signs(score)) == 6
+    assert score.locator("path.band").count() == 2
+    assert page.page.locator("#conditions .curve h3").all_inner_texts() == ["old", "new"]
+    page.page.locator("#conditions .curve details summary").click()
+    assert page.page.locator("#conditions .curve table").count() == 2
+
+
+def test_the_table_beneath_holds_every_number_of_the_picture(runs: Any, opened: Any) -> None:
+    page = opened(runs.page(*runs.ladder((22, 14, 5))))
+    page.page.locator("#conditions .curve details summary").click()
+    rows = page.page.locator("#conditions .curve tbody tr")
+    assert [row.locator("th").inner_text() for row in rows.all()] == ["clean", "20", "10", "0"]
+    last = [cell.inner_text() for cell in rows.last.locator("td").all()]
+    assert last[0] == "20.8 %"
+    assert last[2:5] == ["24", "62.5 %", "+75.0 points"]
+    assert last[6] == "<0.001"
+    facts = page.page.locator("#conditions .curve .over").inner_text()
+    assert "+35.4 points per 10 dB SNR" in facts
+    assert "least squares over 3 conditions" in facts
+    assert "area (mean from 20 to 0 dB SNR)" in facts
+    means = page.page.locator("#conditions > div:not(.curve)").inner_text()
+    assert "mean of the 4 conditions measured, each weighing 1/4" in means
+
+
+def test_names_from_outside_are_shown_and_never_run(runs: Any, opened: Any) -> None:
+    hostile = "<img src=x onerror=alert(1)>"
+    page = opened(runs.page(*runs.ladder((22, 14, 5), family=hostile, unit="</script><b>dB")))
+    drawings(page)
+    page.page.locator("#conditions .curve details summary").click()
+    assert page.page.locator("#conditions img, #conditions b").count() == 0
+    assert hostile in page.page.locator("#conditions figcaption").inner_text()
+    assert page.complaints == []
+
+
+def test_a_run_without_conditions_has_no_such_section(runs: Any, opened: Any) -> None:
+    page = opened(runs.page(runs.item(0, "a", [("(a) cat", "parsed", True)])))
+    assert not page.page.locator("#conditions").is_visible()
