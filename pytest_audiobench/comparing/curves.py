@@ -7,13 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from pytest_audiobench.comparing.lines import Planned
-from pytest_audiobench.errors import UsageError
 from pytest_audiobench.gate.pairing import paired
 from pytest_audiobench.metrics.metric import MetricKind
 from pytest_audiobench.metrics.units import span
+from pytest_audiobench.runs.condition_sums import Asked, Samples
 from pytest_audiobench.runs.curves import series, step, unconditioned
 from pytest_audiobench.runs.sides import Side, SideRow, statistics_of
 from pytest_audiobench.stats.combinations import Points, area_weights, contrast, slope_weights
@@ -135,19 +133,9 @@ def _held(
 
 def _points(rows: Sequence[Sequence[SideRow]], line: Planned) -> Points | None:
     """The samples of several lists of rows, a column for each; None where a sample lacks a statistic."""
-    assert line.kind.parts is not None
-    clusters: dict[tuple[str, int], str] = {}
-    columns: list[dict[tuple[str, int], tuple[float, float]]] = []
-    for own in rows:
-        columns.append(column := {})
-        for row in own:
-            found = statistics_of(row, line.reading, line.kind.name)
-            if found is not None:
-                try:
-                    column[row.identity] = line.kind.parts(found)
-                except (KeyError, ArithmeticError, ValueError, UsageError):
-                    return None
-                clusters.setdefault(row.identity, row.cluster or row.sample_id)
-    sums = np.array([[own.get(one, (0.0, 0.0)) for own in columns] for one in clusters], dtype=np.float64)
-    sums = sums.reshape(len(clusters), len(columns), 2)
-    return Points(sums[:, :, 0], sums[:, :, 1], list(clusters.values()))
+
+    def asked(row: SideRow) -> Asked:
+        return Asked(row.identity, statistics_of(row, line.reading, line.kind.name), row.cluster or row.sample_id)
+
+    sums = Samples([map(asked, own) for own in rows]).sums(line.kind)
+    return None if isinstance(sums, str) else sums.points(range(len(rows)))

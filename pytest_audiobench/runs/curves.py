@@ -8,17 +8,13 @@ that are ratios of sums have such figures; the others have their points, and the
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias, cast
 
-import numpy as np
-
-from pytest_audiobench.errors import UsageError
-from pytest_audiobench.metrics.drops import drop_of, moved
-from pytest_audiobench.metrics.metric import MetricKind, Statistics
 from pytest_audiobench.metrics.registry import is_known, metric_kind
 from pytest_audiobench.metrics.units import FRACTIONS, RANGES, span
+from pytest_audiobench.runs.condition_sums import Asked, Samples
 from pytest_audiobench.runs.curve_records import (
     ConditionsRecord,
     CurveRecord,
@@ -29,24 +25,13 @@ from pytest_audiobench.runs.curve_records import (
     SlopeRecord,
 )
 from pytest_audiobench.runs.scoring import SHARES, finite
-from pytest_audiobench.stats.combinations import Points, area_weights, contrast, mean_interval, slope_weights
-from pytest_audiobench.stats.drops import Question
+from pytest_audiobench.stats.combinations import area_weights, contrast, mean_interval, slope_weights
 from pytest_audiobench.stats.multiple import holm
 
 CLEAN = "clean"
 """The condition that others are held against, by its name."""
 
 Json: TypeAlias = Mapping[str, Any]
-Identity: TypeAlias = tuple[str, int]
-"""A sample's id and the epoch."""
-
-
-class Asked(NamedTuple):
-    """One sample as one reading scored it; ``statistics`` is None where it has no score."""
-
-    identity: Identity
-    statistics: Statistics | None
-    cluster: Hashable
 
 
 Rows: TypeAlias = Mapping[int, Sequence[Asked]]
@@ -69,8 +54,9 @@ def figures(items: Sequence[Json], rows: Mapping[tuple[str, str], Rows]) -> Figu
     for places in series(items):
         for (reading, signature), own in rows.items():
             having = [place for place in places if _coverage(items[place], reading, signature) is not None]
+            samples = Samples([own.get(place, ()) for place in having])
             for metric in _metrics([items[place] for place in having], reading, signature):
-                of = _Metric(items, having, metric, reading, signature, own)
+                of = _Metric(items, having, metric, reading, signature, samples)
                 if len(of.points) > 1:
                     found.curves.extend(of.curves())
                     found.conditions.append(of.summary())
@@ -128,21 +114,23 @@ class _Metric:
     """One metric by one reading over the conditions of one data set."""
 
     def __init__(
-        self, items: Sequence[Json], places: Sequence[int], metric: str, reading: str, signature: str, rows: Rows
+        self, items: Sequence[Json], places: Sequence[int], metric: str, reading: str, signature: str, samples: Samples
     ) -> None:
-        self._items, self._about = items, (metric, reading, signature)
+        self._about = (metric, reading, signature)
         self.points: list[PointRecord] = []
-        self._rows: dict[str, Sequence[Asked]] = {}
-        for place in places:
+        self._columns: dict[str, int] = {}
+        for column, place in enumerate(places):
             item = items[place]
             measured = [m for m in item["metrics"] if (m["name"], m["reading"], m["signature"]) == self._about]
             if one := next((m for m in measured if not m["group"]), None):
                 self.points.append(_point(item, one, _coverage(item, reading, signature) or {}))
-                self._rows[item["condition"]["name"]] = rows.get(place, ())
+                self._columns[item["condition"]["name"]] = column
                 self._unit, self._direction = one["unit"], one["direction"]
                 self._dataset = unconditioned(item["dataset"], item["condition"])
         self._told = {items[place]["condition"]["name"]: items[place]["condition"] for place in places}
-        self._parts = self._sums(metric)
+        # A metric that a conftest.py of the workers registered is not known to the process that puts a run together.
+        is_ratio = is_known(metric) and metric_kind(metric).parts is not None
+        self._sums = samples.sums(metric_kind(metric)) if is_ratio else f"{metric} is no ratio of sums over samples"
 
     def curves(self) -> Iterator[CurveRecord]:
         """A curve for each family with two doses or more in one unit."""
@@ -179,9 +167,9 @@ class _Metric:
         doses = [_dose(point) for point in points]
         per = step(doses)
         how = f"least squares over {len(points)} conditions, all alike"
-        if isinstance(self._parts, str):
-            return SlopeRecord(None, None, None, f"no slope: {self._parts}", per)
-        own, weights = self._over(points), [per * weight for weight in slope_weights(doses)]
+        if isinstance(self._sums, str):
+            return SlopeRecord(None, None, None, f"no slope: {self._sums}", per)
+        own, weights = self._sums.points(self._of(points)), [per * weight for weight in slope_weights(doses)]
         drop = contrast(own, weights, span(self._unit))
         method = f"{how}; {drop.method.replace('no test', 'no interval').replace('paired t', 't on paired samples')}"
         return SlopeRecord(finite(own.value(weights)), finite(drop.lower), finite(drop.upper), method, per)
@@ -204,16 +192,19 @@ class _Metric:
         )
 
     def _mean(self, points: Sequence[PointRecord], weights: Sequence[float], how: str) -> FigureRecord:
-        if isinstance(self._parts, str):
-            return FigureRecord(None, None, None, f"no mean: {self._parts}")
-        own = self._over(points)
+        if isinstance(self._sums, str):
+            return FigureRecord(None, None, None, f"no mean: {self._sums}")
+        own = self._sums.points(self._of(points))
         most = RANGES.get(self._unit, (0.0, math.inf))[1]
         found = mean_interval(own, weights, most, likely=1.0 if self._unit in FRACTIONS else None)
         method = f"{how} {len(points)} conditions; {found.method}"
         return FigureRecord(finite(own.value(weights)), finite(found.lower), finite(found.upper), method)
 
+    def _of(self, points: Sequence[PointRecord]) -> list[int]:
+        return [self._columns[point.condition] for point in points]
+
     def _differences(self) -> Iterator[DifferenceRecord]:
-        if isinstance(self._parts, str):
+        if isinstance(self._sums, str):
             return
         for point in self.points:
             reference = self._reference(point)
@@ -231,52 +222,21 @@ class _Metric:
         return min(own, key=lambda one: _dose(one) if told["harder"] == "higher" else -_dose(one)).condition
 
     def _difference(self, condition: str, reference: str) -> DifferenceRecord:
-        kind = metric_kind(self._about[0])
-        before = {row.identity: row for row in self._rows[reference] if row.statistics is not None}
-        pairs = [
-            (before[row.identity], row)
-            for row in self._rows[condition]
-            if row.statistics is not None and row.identity in before
-        ]
-        sides = [[one.statistics or {} for one in side] for side in zip(*pairs, strict=True)] or [[], []]
-        clusters = [row.cluster for _, row in pairs]
-        drop = drop_of(kind, sides[0], sides[1], clusters, Question(margin=0.0))
-        moves = [moved(kind, earlier, later) for earlier, later in zip(*sides, strict=True)]
+        assert not isinstance(self._sums, str)
+        found = self._sums.difference(self._columns[reference], self._columns[condition])
         return DifferenceRecord(
             condition=condition,
             reference=reference,
-            drop=finite(drop.value),
-            lower=finite(drop.lower),
-            upper=finite(drop.upper),
-            p=finite(drop.p),
+            drop=finite(found.drop.value),
+            lower=finite(found.drop.lower),
+            upper=finite(found.drop.upper),
+            p=finite(found.drop.p),
             p_holm=None,
-            pairs=len(pairs),
-            worse=moves.count(1),
-            better=moves.count(-1),
-            method=drop.method,
+            pairs=found.pairs,
+            worse=found.worse,
+            better=found.better,
+            method=found.drop.method,
         )
-
-    def _sums(self, metric: str) -> dict[str, dict[Identity, tuple[float, float]]] | str:
-        """Each sample's numerator and denominator by condition; or why there are none."""
-        kind = metric_kind(metric) if is_known(metric) else None
-        if kind is None or kind.parts is None:
-            return f"{metric} is no ratio of sums over samples"
-        try:
-            return {name: _parts_of(kind, rows) for name, rows in self._rows.items()}
-        except KeyError as error:
-            return f"a sample lacks the statistic {error}"
-        except (ArithmeticError, ValueError, UsageError) as error:
-            return str(error)
-
-    def _over(self, points: Sequence[PointRecord]) -> Points:
-        """The samples under the conditions of ``points``, in their order."""
-        assert not isinstance(self._parts, str)
-        by_condition = [self._parts[point.condition] for point in points]
-        clusters = {row.identity: row.cluster for point in points for row in self._rows[point.condition]}
-        scored = [one for one in clusters if any(one in own for own in by_condition)]
-        sums = np.array([[own.get(one, (0.0, 0.0)) for own in by_condition] for one in scored], dtype=np.float64)
-        sums = sums.reshape(len(scored), len(points), 2)
-        return Points(sums[:, :, 0], sums[:, :, 1], [clusters[one] for one in scored])
 
 
 def _point(item: Json, metric: Json, coverage: Json) -> PointRecord:
@@ -298,11 +258,6 @@ def _point(item: Json, metric: Json, coverage: Json) -> PointRecord:
 def _dose(point: PointRecord) -> float:
     assert point.dose is not None
     return float(point.dose)
-
-
-def _parts_of(kind: MetricKind, rows: Sequence[Asked]) -> dict[Identity, tuple[float, float]]:
-    assert kind.parts is not None
-    return {row.identity: kind.parts(row.statistics) for row in rows if row.statistics is not None}
 
 
 def _adjusted(differences: Sequence[DifferenceRecord]) -> list[DifferenceRecord]:

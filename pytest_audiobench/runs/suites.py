@@ -10,8 +10,9 @@ from pytest_audiobench.identity import digest
 from pytest_audiobench.metrics.metric import Statistics
 from pytest_audiobench.metrics.registry import is_known, metric_kind
 from pytest_audiobench.protocols.failures import FAILURES
+from pytest_audiobench.runs.condition_sums import Asked, Identity
 from pytest_audiobench.runs.curve_records import ConditionsRecord, CurveRecord
-from pytest_audiobench.runs.curves import Asked, Identity, figures, unconditioned
+from pytest_audiobench.runs.curves import figures, unconditioned
 from pytest_audiobench.runs.record import MetricRecord, ReadingRecord
 from pytest_audiobench.runs.scoring import SHARES, WITHOUT, recorded
 from pytest_audiobench.runs.wordings import spreads

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from pytest_audiobench.metrics.registry import metric_kind
-from pytest_audiobench.runs.curves import Asked, Figures, figures, series, step, unconditioned
+from pytest_audiobench.runs.condition_sums import Asked
+from pytest_audiobench.runs.curves import Figures, figures, series, step, unconditioned
 
 READING = ("letters", "letters|v:1")
 
