@@ -51,8 +51,8 @@ def transcription(
     ``lower-nopunct``, ``nota``, ``qwen2-audio``, ``salmonn-skip`` and ``ultraeval``; ``kimi-keep`` and
     ``salmonn-keep`` leave nothing out. Of clips in which nobody speaks ``non-speech`` counts words made up, of
     speech ``insertions`` words too many and answers that stop early; ``non-speech-thenirock`` and
-    ``insertions-thenirock`` are the published rules. ``language`` is the ISO 639 code of the speech, which several of them go by. Raises UsageError for an unknown
-    reading or no such code.
+    ``insertions-thenirock`` are the published rules. ``language`` is the ISO 639 code of the speech, which several of
+    them go by. Raises UsageError for an unknown reading or no such code.
     """
     if not re.fullmatch(r"[a-z]{2,3}", language):
         raise UsageError(f"{language!r} is no code of a language: write two or three small letters, as 'en' or 'yue'")
