@@ -8,7 +8,7 @@ import pytest
 from pytest_audiobench import presence, sound_id
 
 CONDITIONS = ("solo", "pair", "triple", "quad")
-PUBLISHED = ("core", "home", "cabin", "security", "health")
+PUBLISHED = ("core", "home")
 
 
 def probes():
@@ -23,7 +23,7 @@ def test_sound_id(evaluate, condition):
 
 @pytest.mark.parametrize("pack", PUBLISHED)
 def test_pack(evaluate, pack):
-    """The packs of recordings of the audiobench tool, where they are on this machine."""
+    """Packs of recordings under the names of the audiobench tool's two largest, where they are on this machine."""
     for condition in CONDITIONS:
         evaluate(sound_id(pack, condition), probes(), name=condition)
 

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from pytest_audiobench.protocols.overlapped_speech import overlapped_speech as overlapped_speech
     from pytest_audiobench.protocols.phonemes import phonemes as phonemes
     from pytest_audiobench.protocols.presence import presence as presence
+    from pytest_audiobench.protocols.prompt_sets import PromptSet as PromptSet
     from pytest_audiobench.protocols.prompt_sets import prompt_set as prompt_set
     from pytest_audiobench.protocols.slot_filling import slot_filling as slot_filling
     from pytest_audiobench.protocols.spoken_questions import spoken_questions as spoken_questions
@@ -62,6 +63,7 @@ _HOMES = {
     "Condition": "datasets.conditions",
     "Dataset": "datasets.dataset",
     "FIVE": "datasets.degradations",
+    "PromptSet": "protocols.prompt_sets",
     "Sample": "datasets.sample",
     "bioacoustic": "protocols.bioacoustic",
     "bioacoustic_captioning": "protocols.bioacoustic_captioning",

@@ -11,8 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
+from pytest_audiobench.artifacts.hashing import stable_digest
 from pytest_audiobench.artifacts.reading import HALLUCINATION, ROBUST, SOUND, SUITES, Artifact
-from pytest_audiobench.identity import digest_of_trusted
 from pytest_audiobench.report import parts
 from pytest_audiobench.report.run_files import Heading, collect
 from pytest_audiobench.report.sides import sides_of
@@ -88,16 +88,23 @@ def _named_sounds(run: Artifact) -> dict[str, str]:
     if run.suite != SOUND:
         return {}
     return {
-        mixture["mixture_name"]: digest_of_trusted([mixture["sources"], mixture.get("spec")])[:DIGITS]
+        mixture["mixture_name"]: stable_digest([mixture["sources"], mixture.get("spec")])[:DIGITS]
         for mixture in run.answers
     }
 
 
 def beside_ours(side: Side, ours: Side) -> Side:
-    """``side`` of an artifact as it can be held against a side of ours: what it does not know is no difference."""
+    """``side`` of an artifact as it can be held against a side of ours: what it does not know is no difference.
+
+    The reading that is our headline is its headline too, where its answers were read so.
+    """
     hashes = {"settings": ours.hashes["settings"]} if "settings" in ours.hashes else {}
-    rows = [row._replace(audio=None, prompt=None) for row in side.rows]
-    return replace(side, dataset=ours.dataset, hashes=hashes, rows=rows)
+    # A mixture's name is its place in a draw: of two tools' draws it names two mixtures.
+    tail = f" ({SOUND})" if side.suite == SUITES[SOUND] else ""
+    rows = [row._replace(sample_id=row.sample_id + tail, audio=None, prompt=None) for row in side.rows]
+    names = sorted(side.readings, key=lambda name: name != ours.headline)
+    readings = {name: side.readings[name] for name in names}
+    return replace(side, dataset=ours.dataset, hashes=hashes, rows=rows, readings=readings)
 
 
 def asked_otherwise(first: Artifact, other: Artifact) -> Iterator[tuple[str, str, object, object]]:

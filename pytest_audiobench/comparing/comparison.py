@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from pytest_audiobench.artifacts.hashing import run_hash
 from pytest_audiobench.comparing.alike import alike
 from pytest_audiobench.comparing.artifact_figures import figure_notes
 from pytest_audiobench.comparing.artifacts import asked_otherwise, caution
@@ -74,7 +75,7 @@ def compare(found: Sequence[Contender], chosen: Chosen, rules: Rules) -> Compari
     ]
     if refused := [pair for pair in differing if pair[1].component not in rules.allow]:
         raise UsageError(_refusal(first, refused))
-    limited = _limited(found)
+    limited = _limited(found).difference(*(evals for _, _, evals in _apart(found)))
     made = alike(found, limited, _by_eval([one for _, one in differing]))
     lines, notes = planned(made, chosen)
     only = [_only(first, others), *(_only(one, [first]) for one in others)]
@@ -97,7 +98,8 @@ def _otherwise(first: Contender, other: Contender) -> Iterator[Mismatch]:
     """Where two run files of the audiobench tool were asked otherwise, by that tool's own rule."""
     if first.artifact is not None and other.artifact is not None:
         for component, name, before, after in asked_otherwise(first.artifact, other.artifact):
-            yield Mismatch(first.artifact.suite, component, Difference(name, before, after))
+            for eval_ in (name for name in first.sides if name in other.sides):
+                yield Mismatch(eval_, component, Difference(name, before, after))
 
 
 def _of_artifacts(found: Sequence[Contender]) -> Iterator[str]:
@@ -105,16 +107,24 @@ def _of_artifacts(found: Sequence[Contender]) -> Iterator[str]:
     theirs = [one for one in found if one.artifact is not None]
     if theirs:
         yield caution([called(one) for one in theirs])
-    ours = [one for one in found if one.artifact is None]
     for one in theirs:
-        for other in ours:
-            common = [name for name in one.sides if name in other.sides]
-            apart = [name for name in common if _ids(one, name).isdisjoint(_ids(other, name))]
-            if apart:
-                yield (
-                    f"NOT PAIRED: {called(one)} and {called(other)} have no sample in common in {_count(apart)}; their "
-                    "numbers stand side by side, and no difference is claimed"
-                )
+        if one.artifact is not None and run_hash(one.artifact) not in (None, one.artifact.content["run_hash"]):
+            yield f"EDITED: the run_hash of {called(one)} is not that of its answers: audiobench verify {one.source}"
+    for one, other, evals in _apart(found):
+        yield (
+            f"NOT PAIRED: {called(one)} and {called(other)} have no sample in common in {_count(evals)}; their numbers "
+            "stand side by side, and no difference is claimed"
+        )
+
+
+def _apart(found: Sequence[Contender]) -> Iterator[tuple[Contender, Contender, list[str]]]:
+    """Each artifact and run of ours with the evals of which they have no sample in common."""
+    for one in found:
+        for other in found:
+            if one.artifact is not None and other.artifact is None:
+                common = [name for name in one.sides if name in other.sides]
+                if apart := [name for name in common if _ids(one, name).isdisjoint(_ids(other, name))]:
+                    yield one, other, apart
 
 
 def _ids(one: Contender, eval_: str) -> set[str]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from string import ascii_uppercase
 from typing import Literal, NamedTuple, TypeAlias
 
 from pytest_audiobench.audio.clip import Clip
@@ -14,6 +15,17 @@ Finish: TypeAlias = Literal["stop", "length", "refusal", "unknown"]
 
 SOMETHING_ELSE = "something else"
 """Offered beside the name of a sound, to listeners that choose among texts: that it is not heard."""
+
+
+def choice_said(choices: Sequence[str], position: int) -> str:
+    """What a listener that is no language model says for the choice at ``position``.
+
+    The letter of its place, beyond Z its text; of a sound and :data:`SOMETHING_ELSE` yes or no, since no options are
+    listed in such a question.
+    """
+    if SOMETHING_ELSE in choices:
+        return "no" if choices[position] == SOMETHING_ELSE else "yes"
+    return ascii_uppercase[position] if position < len(ascii_uppercase) else choices[position]
 
 
 class AudioSlot(NamedTuple):

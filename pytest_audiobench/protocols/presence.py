@@ -117,7 +117,6 @@ _READINGS = (
                 _example("Maybe.", "no", "siren"),
                 _example("I cannot tell.", "no", "siren"),
                 _example("不是。", "no", "siren"),
-                _example("A", "yes", "siren"),
             ),
         ),
     ),

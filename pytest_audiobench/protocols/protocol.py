@@ -59,7 +59,7 @@ class Stage:
     such as the language to translate into; whoever names one vouches that it does not hold the answer.
     ``wording`` counts the wordings of one question from 1; the stages of a further one are named by
     :func:`at_wording`. ``offers`` makes, of the sample as the stage sees it, what listeners that are no language
-    models choose among where the sample itself has no choices; such a listener answers with the letter of its place.
+    models choose among where the sample itself has no choices.
     """
 
     name: str

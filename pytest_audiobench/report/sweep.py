@@ -8,9 +8,10 @@ from typing import Any
 
 from pytest_audiobench.report.figures import PERCENT_UNITS, interval_text, unanswered_text, value_text
 from pytest_audiobench.runs.scoring import SHARES
+from pytest_audiobench.runs.wordings import of_wording
 
 MANY = 3
-"""Where an eval was read by more protocols than this, a table of their own shows them."""
+"""Where an eval was read by more protocols than this, or in several wordings, a table of their own shows them."""
 
 Json = Mapping[str, Any]
 
@@ -65,7 +66,8 @@ def sweeps(owner: Json) -> list[Sweep]:
 
 def is_many(owner: Json) -> bool:
     """Whether an item or a suite was read by so many rules that a table of their own shows them."""
-    return sum(not of_judge(reading["signature"]) for reading in owner["readings"]) > MANY
+    signatures = [reading["signature"] for reading in owner["readings"]]
+    return sum(not of_judge(one) for one in signatures) > MANY or any(map(of_wording, signatures))
 
 
 def of_judge(signature: str) -> bool:

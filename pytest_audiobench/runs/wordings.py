@@ -23,6 +23,11 @@ _HOW: dict[str, Callable[[Sequence[float]], float]] = {
 }
 
 
+def of_wording(signature: str) -> bool:
+    """Whether a reading is of one wording of several."""
+    return _WORDING.search(signature) is not None
+
+
 def spreads(metrics: Sequence[MetricRecord]) -> Iterator[MetricRecord]:
     """``wording_spread`` and ``wording_sd`` of each reading that was asked in several wordings, by each group.
 

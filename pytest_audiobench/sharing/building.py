@@ -13,6 +13,7 @@ from pytest_audiobench.gate.baseline.writing import encoded
 from pytest_audiobench.report.load import Run
 from pytest_audiobench.runs.suites import HASHES
 from pytest_audiobench.sharing.submission import SCHEMA, decimal, decimals
+from pytest_audiobench.sharing.top_finding import findings_of, top_of
 
 Json = Mapping[str, Any]
 
@@ -66,14 +67,24 @@ def payload_of(run: Run, suite: str, model: str, about: About) -> dict[str, Any]
     Raises UsageError for a run whose files were edited or cut, and for one whose evals lack hashes.
     """
     about.check()
-    record = run.record
     contents = contents_of(run, f"the run {run.folder.name}", texts=False)[model]
+    try:
+        return _payload(run, contents, suite, about)
+    except (KeyError, TypeError, AttributeError, StopIteration) as error:
+        raise UsageError(
+            f"the run {run.folder} cannot be read ({type(error).__name__}: {error}): its files were edited, or another "
+            "version wrote it; run again, which asks no model"
+        ) from error
+
+
+def _payload(run: Run, contents: Contents, suite: str, about: About) -> dict[str, Any]:
+    record, model = run.record, contents.alias
     own = next(one for one in record["suites"] if (one["name"], one["model"]) == (suite, model))
     if not all(own["hashes"].get(name) for name in HASHES):
         raise UsageError(f"{suite} of {run.folder} has no hashes, so nobody could verify it: run it again")
     items = [item for item in record["items"] if _is_of(item, suite, model)]
     evidence = _evidence(contents, own, {**record, "items": [one for one in record["items"] if one["suite"] == suite]})
-    metrics = list(_figures(own))
+    metrics, findings = list(_figures(own)), findings_of(items)
     return {
         "schema": SCHEMA,
         "suite": suite,
@@ -97,8 +108,8 @@ def payload_of(run: Run, suite: str, model: str, about: About) -> dict[str, Any]
         # What a run's conditions do, and what was found of it, as the run records them.
         "curves": decimals(own.get("curves", [])),
         "conditions": decimals(own.get("conditions", [])),
-        "findings": [{"eval": one["eval"], **decimals(one["findings"])} for one in items if one.get("findings")],
-        "top_finding": _top(items, evidence),
+        "findings": findings,
+        "top_finding": top_of(findings, evidence),
         "evidence": encoded(evidence).decode(),
         "runtime": decimals(record["runtime"]),
         **about._replace(tags=tuple(about.tags))._asdict(),
@@ -148,17 +159,3 @@ def _figures(owner: Json) -> Iterator[dict[str, Any]]:
                 **{name: one[name] for name in ("reading", "signature", "n", "unit", "direction")},
                 **{name: decimal(one[name]) for name in ("value", "lower", "upper")},
             }
-
-
-def _top(items: list[Json], evidence: Contents) -> dict[str, Any] | None:
-    """The first item's top finding, and the samples that it is about: those of its slice."""
-    for item in items:
-        found = item.get("findings") or {}
-        top = next((one for one in found.get("findings", ()) if one.get("id") == found.get("top_finding")), None)
-        if found.get("top_finding") and top is not None:
-            part = top.get("slice")
-            group = {str(name): str(value) for name, value in part.items()} if isinstance(part, Mapping) else {}
-            rows = evidence.sides[item["eval"]].rows
-            samples = sorted({row.sample_id for row in rows if row.is_in(group)})
-            return {"eval": item["eval"], "id": str(top["id"]), "finding": decimals(top), "samples": samples}
-    return None

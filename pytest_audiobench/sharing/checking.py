@@ -27,6 +27,7 @@ from pytest_audiobench.runs.suites import HASHES, pooled_hashes
 from pytest_audiobench.sharing.signers import Signers
 from pytest_audiobench.sharing.sshsig import NAMESPACE, NoSignature, Signed, holds, taken_apart
 from pytest_audiobench.sharing.submission import MOST_BYTES, Submission, decoded, number
+from pytest_audiobench.sharing.top_finding import wrong_of
 
 Json = Mapping[str, Any]
 
@@ -88,6 +89,8 @@ def verified(submission: Submission, name: str, signers: Signers | None) -> Repo
     except UsageError as error:
         return Report(name, submission, None, signer, [*checks, Check("evidence", False, str(error))])
     checks += (_same_evals(submission.payload, evidence), _numbers(submission.payload, evidence))
+    if checks[-2].holds:
+        checks += _finding(submission.payload, evidence)
     return Report(name, submission, evidence, signer, checks)
 
 
@@ -228,6 +231,14 @@ def _numbers(payload: Json, evidence: Contents) -> Check:
         return Check("numbers", False, "; ".join(wrong[:3]))
     rest = f"; not known here, so not recomputed: {', '.join(sorted(unknown)[:5])}" if unknown else ""
     return Check("numbers", True, f"{right} values are what the samples' statistics give{rest}")
+
+
+def _finding(payload: Json, evidence: Contents) -> list[Check]:
+    wrong = wrong_of(payload, evidence)
+    if wrong:
+        return [Check("top finding", False, "; ".join(wrong))]
+    top = payload["top_finding"]
+    return [] if top is None else [Check("top finding", True, f"{top['id']}: its rates are what its samples give")]
 
 
 def _value(figure: Json, sides: Sequence[Side]) -> float | None:

@@ -77,9 +77,10 @@ class Table:
 
 @dataclass(frozen=True)
 class Leaderboard:
-    """All tables of ``source``, and what is in none, by reason."""
+    """All tables of ``source``, of so many ``submissions``, and what is in none, by reason."""
 
     source: str
+    submissions: int
     tables: Sequence[Table]
     refused: Sequence[Refused]
     alpha: float = ALPHA
@@ -107,7 +108,8 @@ def leaderboard(found: Collected, suite: str = "", metric: str = "") -> Leaderbo
         tasks.setdefault(_task(own), []).append(own)
     if not tasks:
         raise UsageError(f"no verified submission of {found.source} has that: {refused[-1].why}")
-    return Leaderboard(found.source, [_table(key, tasks[key]) for key in sorted(tasks)], refused)
+    counted = sum(map(len, tasks.values()))
+    return Leaderboard(found.source, counted, [_table(key, tasks[key]) for key in sorted(tasks)], refused)
 
 
 def _measured(report: Report, metric: str) -> Measured:

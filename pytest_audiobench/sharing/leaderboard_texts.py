@@ -75,8 +75,7 @@ def _markdown(one: Leaderboard) -> Iterator[str]:
 
 
 def _counts(one: Leaderboard) -> str:
-    held = sum(1 + len(row.also) + len(row.superseded) for table in one.tables for row in table.rows)
-    return f"{counted(held, 'verified submission')}, {len(one.refused)} refused"
+    return f"{counted(one.submissions, 'verified submission')}, {len(one.refused)} refused"
 
 
 def _title(table: Table) -> str:

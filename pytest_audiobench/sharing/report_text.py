@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pytest_audiobench.comparing.cells import wrapped
@@ -10,8 +10,7 @@ from pytest_audiobench.report.figures import interval_text, value_text
 from pytest_audiobench.report.tabular import json_text
 from pytest_audiobench.sharing.checking import Report
 from pytest_audiobench.sharing.submission import number
-
-_NAMED = 8
+from pytest_audiobench.sharing.top_finding import told
 
 
 def text(report: Report) -> str:
@@ -41,7 +40,8 @@ def _lines(report: Report) -> Iterator[str]:
     yield f"{payload['suite']} by {model['alias']} ({model['spec']}): {payload['n']} samples{limited}{_value(payload)}"
     yield from (f"missing: {one}" for one in payload["missing"])
     yield from (f"{'✓' if check.holds else '✗'} {check.part}: {check.says}" for check in report.checks)
-    yield from _finding(payload["top_finding"])
+    if all(check.holds for check in report.checks if check.part not in ("payload", "signature")):
+        yield from told(payload)
     if payload["notes"]:
         yield f"notes: {payload['notes']}"
     yield "verified" if report.holds else "NOT VERIFIED"
@@ -55,16 +55,3 @@ def _value(payload: Mapping[str, Any]) -> str:
     interval = interval_text({**numbers, "unit": figure["unit"]})
     between = f" [{interval}]" if interval else ""
     return f", {figure['metric']} by {figure['reading']} {value_text(numbers['value'], figure['unit'])}{between}"
-
-
-def _finding(top: Mapping[str, Any] | None) -> Iterator[str]:
-    if top is None:
-        return
-    finding, samples = top["finding"], top["samples"]
-    yield f"top finding: {top['id']} in {top['eval']}: {finding.get('status', 'of no status')}"
-    yield f"its samples in the evidence ({len(samples)}): {_some(samples)}"
-
-
-def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more

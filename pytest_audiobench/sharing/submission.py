@@ -192,8 +192,12 @@ def _check_payload(value: object) -> None:
         raise Wrong("payload, items", "must name at least one eval")
     for one in head["items"]:
         _check_item(one)
-    for name in ("curves", "conditions", "findings"):
+    for name in ("curves", "conditions"):
         head.items(name)
+    for one in head.items("findings"):
+        found = ("eval", "findings", "top_finding", "validation_summary", "findings_methods")
+        own = Fields(one, "payload, a finding of an eval", found)
+        own.text("eval"), own.text_or_null("top_finding"), own.items("findings")
     _check_top(head["top_finding"])
     if not isinstance(head["runtime"], dict):
         raise Wrong(head.at("runtime"), "must be an object")

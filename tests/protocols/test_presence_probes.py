@@ -97,6 +97,7 @@ NEITHER = [
     "I cannot hear the audio.", "As an AI language model I cannot listen", "yesterday", "nothing", "I'm sorry.",
     "Is there a siren?", "Yes, but it is not a siren", "No, there is a siren", "I hear a dog.", "It is rain.",
     "I can't tell if there is a siren", "是不是", "不知道", "不确定", "Would a siren sound like this", "1", "0",
+    "A", "B", "y",
     "Unclear", "There may be a siren.", "Hard to say", "A question of a siren", "Sirens usually rise and fall in pitch",
     "A siren would have a rising pitch.", "A siren is a loud device.", "A siren has a rising pitch", "Sirens are loud",
 ]  # fmt: skip
@@ -142,13 +143,8 @@ def test_a_statement_is_read_about_the_sound_that_was_asked_for(text, label, val
     assert read(text, label).value == value
 
 
-def test_a_letter_is_a_listeners_choice_and_a_third_is_out_of_range():
-    assert [read(text) for text in ("A", "(B)", "C")] == [("parsed", "yes"), ("parsed", "no"), ("out_of_range", None)]
-
-
 def test_what_the_limit_of_tokens_cut_counts_only_where_it_says_it_already():
     assert read("Yes, I hear", finish="length") == ("parsed", "yes")
-    assert read("A", finish="length").status == "truncated"
     assert read("The recording begins with", finish="length").status == "truncated"
     assert read("Yes", finish="refusal").status == "refused"
 
@@ -157,7 +153,7 @@ def test_what_the_limit_of_tokens_cut_counts_only_where_it_says_it_already():
 def test_any_text_is_yes_or_no_or_nothing(text, label):
     found = read(text, label)
     assert (found.value in ("yes", "no")) == (found.status == "parsed")
-    assert found.status in ("parsed", "unparsed", "refused", "empty", "truncated", "out_of_range")
+    assert found.status in ("parsed", "unparsed", "refused", "empty", "truncated")
     assert found == read(text, label)
 
 

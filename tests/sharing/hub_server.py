@@ -217,6 +217,11 @@ def _handler(hub):
                 self.end_headers()
                 self.wfile.write(content[: len(content) // 2])
                 return self._cut()
+            asked = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range") or "")
+            if asked:
+                rest = content[int(asked[1]) :]
+                span = f"bytes {asked[1]}-{len(content) - 1}/{len(content)}"
+                return self._reply(206, rest, Content_Range=span, **head)
             return self._reply(200, content, **head)
 
     return Handler

@@ -1,15 +1,14 @@
-"""How the baselines put an answer: the option's letter, or that they cannot tell."""
+"""How the baselines put an answer, or that they cannot tell."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from string import ascii_uppercase
 
-from pytest_audiobench.models.messages import Response
+from pytest_audiobench.models.messages import Response, choice_said
 
 UNKNOWN = "I cannot tell."
 
 
 def chosen(choices: Sequence[str], position: int) -> Response:
-    """The letter of the option at ``position``; beyond Z its text."""
-    return Response.of(ascii_uppercase[position] if position < len(ascii_uppercase) else choices[position])
+    """The option at ``position``: its letter, beyond Z its text, yes or no to a probe for a sound."""
+    return Response.of(choice_said(choices, position))

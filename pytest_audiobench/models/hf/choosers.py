@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from string import ascii_uppercase
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.hf.engine import Engine, Setup
 from pytest_audiobench.models.hf.labels import label_map, tidy
 from pytest_audiobench.models.hf.transcribers import features_of, masked, side_by_side
-from pytest_audiobench.models.messages import SOMETHING_ELSE, Ask, Request, Response, Settings
+from pytest_audiobench.models.messages import SOMETHING_ELSE, Ask, Request, Response, Settings, choice_said
 from pytest_audiobench.models.model import Hearing
 
 TEMPLATE = "This is a sound of {}."
@@ -120,9 +119,9 @@ def _pooled(features: Any) -> Any:
 
 
 def chosen(choices: Sequence[str], scores: Sequence[float]) -> Response:
-    """The letter of the option with the highest score (beyond Z its text), and that score."""
+    """The option with the highest score, as listeners without words say it, and that score."""
     best = max(range(len(scores)), key=scores.__getitem__)
-    answer = Response.of(ascii_uppercase[best] if best < len(ascii_uppercase) else choices[best])
+    answer = Response.of(choice_said(choices, best))
     return replace(answer, outputs=(replace(answer.outputs[0], score=scores[best]),))
 
 

@@ -7,7 +7,7 @@ import re
 from pytest_audiobench.models.messages import SOMETHING_ELSE, Finish
 from pytest_audiobench.protocols.labels.agreeing import UNSURE
 from pytest_audiobench.protocols.labels.asserted import behind_reasoning
-from pytest_audiobench.protocols.labels.mentions import Labels, by_letter, labels_of, shown
+from pytest_audiobench.protocols.labels.mentions import Labels, labels_of, shown
 from pytest_audiobench.protocols.options import tidy_caseless
 from pytest_audiobench.protocols.protocol import Answer
 from pytest_audiobench.protocols.refusals import refuses
@@ -72,18 +72,13 @@ RULE = (
     "cat. Where these contradict one another the answer is unparsed. So is one in doubt (maybe, might, possibly, "
     'could be, "yes and no"), and a question is no statement. An answer that says that it cannot tell, or that it '
     "cannot hear at all, is refused. Yes and no are also known in Spanish, French, German, Italian, Portuguese, "
-    "Russian, Chinese, Japanese and Korean, at the opening. A capital letter alone is the choice of a listener that is "
-    "no language model and was offered the sound or something else: A is yes, B is no. Nothing is guessed from a sound "
-    "that the answer does not name."
+    "Russian, Chinese, Japanese and Korean, at the opening. Nothing is guessed from a sound that the answer does not "
+    "name, from a letter or from a number."
 )
 
 
 def read(text: str, label: str, finish: Finish = "stop") -> Answer:
-    """What the answer says of ``label``: "yes" or "no"; else why not: "empty", "refused", "truncated", "out_of_range"
-    (a letter beyond the two that were offered) or "unparsed".
-    """
-    if (choice := by_letter(text, ("yes", "no"))) is not None:
-        return Answer("truncated") if finish == "length" else _chosen(choice)
+    """What the answer says of ``label``: "yes" or "no"; else why not: "empty", "refused", "truncated" or "unparsed"."""
     if tidy_caseless(text) == SOMETHING_ELSE:
         return Answer("parsed", "no")
     body = behind_reasoning(shown(text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n\n{text[-_TAIL:]}"))
@@ -100,10 +95,6 @@ def read(text: str, label: str, finish: Finish = "stop") -> Answer:
     if finish == "length":
         return Answer("truncated")
     return Answer("refused" if refuses(body) else "unparsed")
-
-
-def _chosen(choice: str) -> Answer:
-    return Answer("parsed", choice) if choice else Answer("out_of_range")
 
 
 def _said(body: str, labels: Labels) -> set[str]:

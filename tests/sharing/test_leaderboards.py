@@ -1,0 +1,234 @@
+"""``audiobench leaderboard``: who stands in it, in which rank, and what is refused."""
+
+import csv
+import io
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.sharing import collecting
+from pytest_audiobench.sharing.collecting import collect
+from pytest_audiobench.sharing.signers import read_signers
+
+pytest.importorskip("cryptography")
+
+
+@pytest.fixture
+def board(lab, audiobench, keys):
+    """A folder of submissions, and what the leaderboard says of it."""
+    return Board(lab, audiobench, keys)
+
+
+class Board:
+    def __init__(self, lab, audiobench, keys):
+        self.lab, self.audiobench, self.keys = lab, audiobench, keys
+        Path("subs").mkdir()
+
+    def submit(self, name, says=lambda sample_id: True, evals=None, key="ada", file=None, **run):
+        """The submission of a run made for it, signed by ``key``."""
+        self.lab.run(name, evals, says, **run)
+        path = Path("subs") / f"{file or name}.json"
+        signing = ["--sign", self.keys / key] if key else []
+        assert self.audiobench("push", name, "--dry-run", "--output", path, *signing)[0] == 0
+        return path
+
+    def say(self, *arguments, source="subs"):
+        return self.audiobench("leaderboard", source, "--signers", self.keys / "signers", *arguments)
+
+    def rows(self, *arguments):
+        code, out, err = self.say("--format", "csv", *arguments)
+        assert code == 0, err
+        return list(csv.DictReader(io.StringIO(out)))
+
+
+def right(count):
+    """A model that knows the first ``count`` samples."""
+    return lambda sample_id: int(sample_id[1:]) < count
+
+
+def test_models_are_ranked_by_what_their_samples_give(board):
+    for name, count in (("poor", 10), ("good", 38), ("fair", 24)):
+        board.submit(name, right(count))
+    rows = board.rows()
+    assert [(row["model"], row["rank"], float(row["value"])) for row in rows] == [
+        ("good", "1", 0.95),
+        ("fair", "2", 0.6),
+        ("poor", "3", 0.25),
+    ]
+    assert [row["behind"] for row in rows] == ["", "0.35", "0.7"]
+    assert all(row["pairs"] == "40" for row in rows[1:])
+    assert {row["signed_by"] for row in rows} == {"ada@example.org"}
+
+
+def test_models_whose_difference_is_not_shown_share_a_rank(board):
+    for name, count in (("a", 38), ("b", 37), ("c", 10), ("d", 9)):
+        board.submit(name, right(count))
+    assert [(row["model"], row["rank"], row["shown"]) for row in board.rows()] == [
+        ("a", "1", ""),
+        ("b", "1", "False"),
+        ("c", "3", "True"),
+        ("d", "3", "True"),
+    ]
+    assert "who is not shown to be worse is in it too" in board.say()[1].replace("\n  ", " ")
+
+
+def test_other_data_are_another_table(board):
+    board.submit("whole", right(30))
+    board.submit("other", right(30), {"animals/all": board.lab.samples(40, question="Who barks?")})
+    board.submit("short", right(30), limit=20)
+    code, out, _ = board.say()
+    assert code == 0
+    assert out.count("animals: accuracy by letters") == 3
+    assert "LIMITED to 20 samples of each" in " ".join(out.split())
+    assert {row["rank"] for row in board.rows()} == {"1"}
+
+
+def test_only_allowed_signers_count(board):
+    board.submit("mine")
+    board.submit("strangers", right(20), key="bob")
+    board.submit("nobodys", right(30), key=None)
+    lying = board.submit("lying", right(35))
+    lying.write_text(lying.read_text().replace('"notes": ""', '"notes": "trust me"'))
+    shutil.copy("reports/mine/run.json", "subs/run.json")
+    Path("subs/old.json").write_text('{"suite": "ab/asr-robust", "revision": "0.1.0", "run_hash": "abc"}')
+    Path("subs/deep.json").write_text("[" * 100_000)
+    assert [row["model"] for row in board.rows()] == ["mine"]
+    told = json.loads(board.say("--format", "json")[1])
+    refused = {one["name"]: one["why"] for one in told["refused"]}
+    assert refused.keys() == {"strangers.json", "nobodys.json", "lying.json", "run.json", "old.json", "deep.json"}
+    assert "is not in" in refused["strangers.json"]
+    assert "it is not signed" in refused["nobodys.json"]
+    assert "it was changed after it was written" in refused["lying.json"]
+    assert refused["old.json"].startswith("it is of the earlier scheme, whose run_hash covers no audio")
+    assert "refused deep.json" in board.say()[1]
+
+
+def test_the_newest_of_a_model_counts_and_the_others_are_named(board, monkeypatch):
+    from pytest_audiobench.report import runtime
+
+    for second, (name, count) in enumerate((("first", 20), ("second", 30), ("same", 30))):
+        monkeypatch.setattr(runtime.time, "time", lambda second=second: 1_790_000_000.0 + second)
+        board.submit(name, right(count), model="m")
+    (row,) = board.rows()
+    assert (float(row["value"]), row["file"]) == (0.75, "same.json")
+    said = " ".join(board.say()[1].split())
+    assert "superseded other answers of the same model (50.0 %" in said
+    assert "first.json" in said
+    assert "3 verified submissions" in said
+
+
+def test_another_signer_with_the_same_answers_is_named(board, keys, tmp_path):
+    board.submit("mine", right(30), model="m")
+    board.submit("yours", right(30), model="m", key="bob")
+    both = tmp_path / "both"
+    both.write_text((keys / "signers").read_text() + f"bob@example.org {(keys / 'bob.pub').read_text()}")
+    code, out, _ = board.audiobench("leaderboard", "subs", "--signers", both, "--format", "csv")
+    assert code == 0
+    (row,) = csv.DictReader(io.StringIO(out))
+    assert {row["signed_by"], row["also_signed_by"]} == {"ada@example.org", "bob@example.org"}
+
+
+def test_several_evals_are_pooled_and_any_metric_ranks(board):
+    evals = {"animals/easy": board.lab.samples(20), "animals/hard": board.lab.samples(20, "h")}
+    board.submit("m", lambda name: name[0] == "s" and "maybe", evals)
+    board.submit("n", lambda name: name[0] == "s", evals)
+    rows = board.rows("--metric", "unparsed")
+    assert [(row["model"], row["rank"], row["value"]) for row in rows] == [("n", "1", "0.0"), ("m", "2", "0.5")]
+    assert {row["n"] for row in rows} == {"40"}
+
+
+def test_a_suite_can_be_chosen(board):
+    board.submit("cats")
+    board.submit("crows", evals={"birds/all": board.lab.samples(10)})
+    assert [row["model"] for row in board.rows("--suite", "birds")] == ["crows"]
+    code, _, err = board.say("--suite", "fish")
+    assert code == 4
+    assert "has no verified submission of 'fish'; there are animals, birds" in err
+
+
+def test_a_metric_that_none_measures_is_told(board):
+    board.submit("m")
+    code, _, err = board.say("--metric", "wer")
+    assert code == 4
+    assert "it does not measure wer" in err
+
+
+def test_a_folder_of_nothing_and_a_missing_one_are_told(board):
+    code, _, err = board.say()
+    assert code == 4
+    assert "subs has no verified submission at all" in err
+    code, _, err = board.say(source="nowhere")
+    assert code == 4
+    assert "there is no folder nowhere: name a folder of submissions, or a data set as USER/NAME" in err
+
+
+def test_names_from_outside_are_harmless(board):
+    board.submit("bad\x1b[31m<b>|x", right(30), file="bad")
+    text, markdown, table = (board.say("--format", form)[1] for form in ("text", "markdown", "csv"))
+    assert "\x1b" not in text + markdown + table
+    assert "<b>" not in markdown
+
+
+def test_all_formats_hold_the_same_rows(board):
+    board.submit("a", right(38))
+    board.submit("b", right(10))
+    text, markdown = board.say()[1], board.say("--format", "markdown")[1]
+    told = json.loads(board.say("--format", "json")[1])
+    (table,) = told["tables"]
+    assert [row["model"] for row in table["rows"]] == ["a", "b"]
+    assert table["comparisons"] == 2
+    for shown in (text, markdown):
+        assert "95.0 %" in shown
+        assert "70.0" in shown
+    assert all(len(line) <= 80 for line in text.splitlines())
+
+
+def test_a_data_set_on_a_hub_is_read(board, hub, keys):
+    pytest.importorskip("huggingface_hub")
+    for name, count in (("good", 38), ("poor", 10)):
+        board.lab.run(name, says=right(count))
+        assert board.audiobench("push", name, "--repo", "lab/results", "--sign", keys / "ada")[0] == 0
+    hub.put("lab/results", "submissions/animals/notes.json", b"{}")
+    hub.put("lab/results", f"submissions/animals/{'0' * 64}.json", next(iter(hub.files("lab/results").values())))
+    code, out, err = board.say("--format", "json", source="lab/results")
+    assert code == 0, err
+    told = json.loads(out)
+    assert [row["model"] for row in told["tables"][0]["rows"]] == ["good", "poor"]
+    refused = {one["name"]: one["why"] for one in told["refused"]}
+    assert "it does not lie at submissions/SUITE/RUN_HASH.json" in refused["submissions/animals/notes.json"]
+    assert "named by another run_hash" in refused[f"submissions/animals/{'0' * 64}.json"]
+
+
+def test_a_data_set_that_is_empty_or_not_there_is_told(board, hub):
+    pytest.importorskip("huggingface_hub")
+    hub.put("lab/empty", "README.md", b"nothing yet")
+    assert "has no verified submission at all" in board.say(source="lab/empty")[2]
+    code, _, err = board.say(source="lab/nothing")
+    assert code == 1
+    assert "there is no such data set, or the token may not see it" in err
+
+
+def test_a_download_that_is_cut_is_begun_again(board, hub, keys, monkeypatch):
+    pytest.importorskip("huggingface_hub")
+    board.lab.run("good", says=right(38))
+    board.audiobench("push", "good", "--repo", "lab/results", "--sign", keys / "ada")
+    hub.fault("GET .*resolve", "half")
+    hub.fault("HEAD .*resolve", 503)
+    code, _, err = board.say(source="lab/results")
+    assert code == 0, err
+
+
+def test_a_data_set_too_large_is_not_fetched(keys, hub, monkeypatch):
+    pytest.importorskip("huggingface_hub")
+    hub.put("lab/huge", f"submissions/a/{'0' * 64}.json", b"{}" * 100)
+    hub.put("lab/huge", f"submissions/a/{'1' * 64}.json", b"{}")
+    monkeypatch.setattr(collecting, "MOST_BYTES_IN_ALL", 50)
+    with pytest.raises(UsageError, match="lab/huge holds more than 5000 files or"):
+        collect("lab/huge", read_signers(keys / "signers"), lambda seconds: None)
+    monkeypatch.setattr(collecting, "MOST_BYTES_IN_ALL", 10**6)
+    monkeypatch.setattr(collecting, "MOST_BYTES", 100)
+    found = collect("lab/huge", read_signers(keys / "signers"), lambda seconds: None)
+    assert any("more than a submission does" in one.why for one in found.refused)

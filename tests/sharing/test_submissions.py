@@ -1,0 +1,294 @@
+"""A submission's file: what it holds, that its bytes are the same everywhere, and what is found when one is changed."""
+
+import copy
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_audiobench.cli import main
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.gate.baseline.reading import decoded as baseline
+from pytest_audiobench.sharing.checking import verified, verify_submission
+from pytest_audiobench.sharing.keys import load_key
+from pytest_audiobench.sharing.signers import read_signers
+from pytest_audiobench.sharing.submission import MOST_BYTES, Submission, decimal, decoded, number
+
+pytest.importorskip("cryptography")
+
+SCHEMA = Path(__file__).parents[2] / "docs" / "submission.schema.json"
+
+
+@pytest.fixture(scope="module")
+def once(tmp_path_factory, keys):
+    """A folder with a run of two evals, one answered half right, and its submission, signed by ada."""
+    runs = sys.modules["sharing_runs"]
+    lab = runs.Lab(tmp_path_factory.mktemp("once"))
+    evals = {"animals/easy": lab.samples(20), "animals/hard": lab.samples(20, "h")}
+    lab.run("main", evals, says=lambda name: name[0] == "s" or int(name[1:]) % 2 == 0)
+    files = ["--reports", lab.reports, "--output", lab.folder / "mine.json", "--sign", keys / "ada"]
+    assert main(["push", "main", "--dry-run", *map(str, files)]) == 0
+    return lab.folder
+
+
+@pytest.fixture
+def made(once, tmp_path, monkeypatch):
+    """A copy of that folder, to work in; its submission is mine.json."""
+    shutil.copytree(once, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    return Path("mine.json")
+
+
+@pytest.fixture
+def signers(keys):
+    return read_signers(keys / "signers")
+
+
+@pytest.fixture
+def signed_again(made, keys):
+    """Signs a changed payload anew, as a signer who lies would."""
+
+    def sign(change, key="ada"):
+        payload = copy.deepcopy(decoded(made.read_bytes(), "mine.json").payload)
+        change(payload)
+        return decoded(Submission.of(payload, load_key(keys / key)).encoded(), "mine.json")
+
+    return sign
+
+
+def test_a_signed_submission_is_verified(made, audiobench, keys):
+    code, out, _ = audiobench("verify", made, "--signers", keys / "signers")
+    assert code == 0
+    assert "animals by main (scripted:main): 40 samples, accuracy by letters 75.0 %" in out
+    assert "✓ signature: by ada@example.org, ssh-ed25519" in out
+    assert "✓ evidence: 40 rows of 40 samples" in out
+    assert out.endswith("verified\n")
+    told = json.loads(audiobench("verify", made, "--signers", keys / "signers", "--json")[1])
+    assert (told["status"], told["signer"]) == ("ok", "ada@example.org")
+    assert "evidence" not in told["claimed"]
+
+
+def test_ssh_keygen_verifies_it_over_bytes_that_any_writer_makes(made, keys):
+    rfc8785 = pytest.importorskip("rfc8785")
+    whole = json.loads(made.read_bytes())
+    Path("sig").write_text(whole["signature"])
+    check = ["ssh-keygen", "-Y", "verify", "-f", keys / "signers", "-I", "ada@example.org", "-n", "pytest-audiobench"]
+    done = subprocess.run(
+        [*map(str, check), "-s", "sig"], input=rfc8785.dumps(whole["payload"]), capture_output=True, check=False
+    )
+    assert b"Good" in done.stdout
+
+
+def test_its_members_are_documented(made):
+    jsonschema = pytest.importorskip("jsonschema")
+    jsonschema.validate(json.loads(made.read_bytes()), json.loads(SCHEMA.read_text()))
+
+
+def test_its_evidence_is_a_baseline_without_texts(made, audiobench):
+    evidence = json.loads(made.read_bytes())["payload"]["evidence"]
+    found = baseline(evidence.encode(), "evidence")
+    assert {name: len(side.rows) for name, side in found.sides.items()} == {"animals/easy": 20, "animals/hard": 20}
+    assert all(row.text is None for side in found.sides.values() for row in side.rows)
+    Path("baseline.json").write_text(evidence)
+    assert audiobench("compare", "baseline.json", "reports/main")[0] == 0
+
+
+def test_writing_and_reading_give_the_same(made):
+    content = made.read_bytes()
+    assert decoded(content, "mine.json").encoded() == content
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_a_decimal_reads_back_as_the_same_float(value):
+    assert number(decimal(value)) == value
+
+
+def test_without_a_list_of_signers_nobody_is_trusted(made, audiobench):
+    code, out, _ = audiobench("verify", made)
+    assert code == 1
+    assert "nobody is trusted: name a list with --signers" in " ".join(out.split())
+    assert "NOT VERIFIED" in out
+
+
+def failing(submission, signers, name="mine.json"):
+    found = verified(submission, name, signers)
+    assert not found.holds
+    return found.failing
+
+
+def test_a_changed_payload_is_told(made, signers):
+    text = made.read_text()
+    changed = decoded(text.replace('"scripted:main"', '"scripted:best"').encode(), "mine.json")
+    says = failing(changed, signers)
+    assert "payload: its SHA-256 is" in says
+    assert "signature: it is none of this payload by the key SHA256:" in says
+    # Whoever changes it can make the digest fit, and not the signature.
+    anew = Submission(changed.payload, Submission.of(changed.payload, None).payload_sha256, changed.signature)
+    assert "signature: it is none of this payload" in failing(anew, signers)
+
+
+def test_an_unsigned_one_and_a_strangers_are_told(made, signers, signed_again):
+    whole = json.loads(made.read_bytes())
+    bare = decoded(json.dumps({**whole, "signature": None}).encode(), "mine.json")
+    assert "it is not signed" in failing(bare, signers)
+    assert "is not in" in failing(signed_again(lambda payload: None, "bob"), signers)
+    torn = decoded(json.dumps({**whole, "signature": "-----BEGIN"}).encode(), "mine.json")
+    assert "no signature that can be read" in failing(torn, signers)
+
+
+def test_a_signature_for_something_else_is_told(made, signers, keys):
+    from pytest_audiobench.sharing.sshsig import sign
+
+    found = decoded(made.read_bytes(), "mine.json")
+    other = Submission(found.payload, found.payload_sha256, sign(found.canonical, load_key(keys / "ada"), "git"))
+    assert "it was made for the namespace 'git', and 'pytest-audiobench' counts" in failing(other, signers)
+
+
+def test_a_key_counts_for_the_time_of_the_submission(made, keys, signed_again):
+    line = f'ada@example.org valid-after="20260101Z",valid-before="20261231Z" {(keys / "ada.pub").read_text()}'
+    Path("limited").write_text(line)
+    for when, why in (
+        ("2025-12-31T23:59:59Z", "not yet valid"),
+        ("2026-06-01T00:00:00Z", ""),
+        ("2027-01-01T00:00:00Z", "expired|of a time to come"),
+        ("2999-01-01T00:00:00Z", "of a time to come"),
+        ("2026-02-31T00:00:00Z", "no such time"),
+    ):
+        one = signed_again(lambda payload, when=when: payload.update(submitted_at=when))
+        found = verified(one, "mine.json", read_signers(Path("limited")))
+        assert found.holds == (not why), found.failing
+        assert not why or any(part in found.failing for part in why.split("|"))
+
+
+LIES = {
+    "a better value": (
+        lambda payload: payload["metrics"][0].update(value="0.99"),
+        "accuracy of animals is said to be 0.99, and its samples give 0.75",
+    ),
+    "a better headline": (
+        lambda payload: payload.update(headline={**payload["headline"], "value": "1.0"}),
+        "the headline is none of the metrics",
+    ),
+    "a better eval": (lambda payload: payload["items"][1]["metrics"][0].update(value="1.0"), "of animals/hard is said"),
+    "other audio": (
+        lambda payload: payload["items"][0]["hashes"].update(audio="0" * 64),
+        "input_hash of animals/easy",
+    ),
+    "another run": (lambda payload: payload["hashes"].update(run_hash="0" * 64), "run_hash of the suite"),
+    "another protocol": (
+        lambda payload: payload["items"][0]["readings"][0].update(signature="mcq:kind"),
+        "protocols of animals/easy",
+    ),
+    "another model": (lambda payload: payload["model"].update(digest="0" * 64), "the model or the hashes"),
+    "more answers": (
+        lambda payload: payload["items"][0]["readings"][0]["coverage"].update(parsed=21),
+        "animals/easy: the counts of letters",
+    ),
+    "an eval left out": (lambda payload: payload["items"].pop(), "the evals"),
+    "evidence that is none": (lambda payload: payload.update(evidence="[]"), "is no baseline"),
+    "answers made right": (
+        lambda payload: payload.update(evidence=payload["evidence"].replace("[[0]]", "[[1]]")),
+        "its samples give 1",
+    ),
+    "a finding from nowhere": (
+        lambda payload: payload.update(
+            top_finding={"eval": "animals/easy", "id": "x", "finding": {}, "samples": ["s000"]}
+        ),
+        "it is none of the findings",
+    ),
+}
+
+
+@pytest.mark.parametrize(("change", "says"), LIES.values(), ids=LIES)
+def test_what_does_not_fit_together_is_told_though_signed(change, says, signed_again, signers):
+    assert says in failing(signed_again(change), signers)
+
+
+def test_a_file_named_by_another_hash_is_told(made, signers):
+    found = decoded(made.read_bytes(), "x")
+    assert "named by another run_hash" in failing(found, signers, f"submissions/animals/{'0' * 64}.json")
+    own = found.payload["hashes"]["run_hash"]
+    assert verified(found, f"submissions/animals/{own}.json", signers).holds
+
+
+DAMAGE = {
+    "empty": (lambda text: "", "is empty"),
+    "no JSON": (lambda text: "submissions", "is no submission: write one with audiobench push"),
+    "cut": (lambda text: text[:-200], "it ends too early"),
+    "a name twice": (lambda text: text.replace('"suite":', '"suite": "a", "suite":', 1), "has 'suite' twice"),
+    "a float": (lambda text: text.replace('"n": 40', '"n": 40.0'), "n must be a whole number from 0, not 40.0"),
+    "an infinity": (lambda text: text.replace('"n": 40', '"n": Infinity'), "holds Infinity, which is no number"),
+    "an unknown member": (lambda text: text.replace('"notes":', '"note": "", "notes":', 1), "has the unknown 'note'"),
+    "a member less": (lambda text: text.replace('"tags": []', '"tag": []', 1), "has no 'tags'"),
+    "a value that is none": (lambda text: text.replace('"0.75"', '"three quarters"'), "must be a decimal as a text"),
+    "a later scheme": (lambda text: text.replace("submission/1", "submission/2"), "update pytest-audiobench"),
+    "half a character": (lambda text: text.replace('"notes": ""', '"notes": "\\ud800"'), "no canonical bytes"),
+    "deep": (lambda text: "[" * 100_000, "nested too deep"),
+    "a huge number": (lambda text: text.replace('"n": 40', f'"n": {"9" * 30}', 1), "must be a whole number"),
+    "a float in what was found": (lambda text: text.replace('"curves": []', '"curves": [0.5]'), "no canonical bytes"),
+    "the earlier scheme": (
+        lambda text: '{"schema": "audiobench.leaderboard.v1", "suite": "ab/asr-robust"}',
+        "is of the earlier scheme ('audiobench.leaderboard.v1'), whose run_hash covers no audio",
+    ),
+    "an earlier artifact": (
+        lambda text: '{"suite": "ab/asr-robust", "revision": "0.1.0", "run_hash": "abc"}',
+        "is of the earlier scheme, whose run_hash",
+    ),
+    "a run": (lambda text: '{"schema": "audiobench.run/1"}', "is no submission: it has the schema 'audiobench.run/1'"),
+}
+
+
+@pytest.mark.parametrize(("change", "says"), DAMAGE.values(), ids=DAMAGE)
+def test_what_is_no_submission_is_one_sentence(change, says, made):
+    with pytest.raises(UsageError) as error:
+        decoded(change(made.read_text()).encode(), "mine.json")
+    assert says in str(error.value)
+    assert str(error.value).startswith("mine.json")
+
+
+def test_a_file_too_large_is_not_read():
+    with pytest.raises(UsageError, match="holds more than 17 MB"):
+        decoded(b" " * (MOST_BYTES + 1), "mine.json")
+
+
+@given(data=st.data())
+def test_no_damage_gets_past_reading_and_verifying(data, submission_bytes, keys):
+    """Whatever byte is changed: a sentence, or a report in which something fails."""
+    at = data.draw(st.integers(0, len(submission_bytes) - 1))
+    changed = bytearray(submission_bytes)
+    changed[at] = data.draw(st.integers(0, 255))
+    try:
+        found = decoded(bytes(changed), "x")
+        # Beside white space all that is in the file is covered by the digest or the signature.
+        assert found == decoded(submission_bytes, "x") or verified(found, "x", read_signers(keys / "signers")).failing
+    except UsageError:
+        pass
+
+
+@pytest.fixture(scope="module")
+def submission_bytes(once):
+    return (once / "mine.json").read_bytes()
+
+
+def test_verifying_names_a_file_that_cannot_be_read(signers, tmp_path):
+    with pytest.raises(UsageError, match="cannot be read"):
+        verify_submission(tmp_path / "nothing.json", signers)
+
+
+def test_ten_thousand_samples_stay_small(lab, keys):
+    from pytest_audiobench.report.load import load
+    from pytest_audiobench.sharing.building import About, payload_of
+
+    small = lab.run("small", {"animals/all": lab.samples(100)})
+    large = lab.run("large", {"animals/all": lab.samples(200)})
+    sizes = [
+        len(Submission.of(payload_of(load(one), "animals", one.name, About("2026-11-21T19:06:00Z")), None).encoded())
+        for one in (small, large)
+    ]
+    assert (sizes[1] - sizes[0]) * 100 < 2_000_000
+    shutil.rmtree(lab.reports)
