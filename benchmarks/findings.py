@@ -3,10 +3,10 @@
     python benchmarks/findings.py                          # 2,000 runs of each kind, some seven minutes
     python benchmarks/findings.py --runs 300 --only power  # null, recordings, harder, power, coverage
 
-"Theirs" is the rule of audiobench's ASR hallucination suite (github THENIROCK/audiobench,
-src/audiobench/findings.py and statistics.py): clips split one by one at 0.3, both groups recentred to their common mean and resampled 2,000 times, two
-clips a side enough for the discovery and one for the holdout. Its resamples of equal counts are drawn from binomial
-distributions here, which is what resampling zeros and ones is; nothing else differs.
+"Theirs" is the rule of audiobench's ASR hallucination suite (github THENIROCK/audiobench, src/audiobench/findings.py
+and statistics.py): clips split one by one at 0.3, both groups recentred to their common mean and resampled 2,000
+times, two clips a side enough for the discovery and one for the holdout. Its resamples of equal counts are drawn from
+binomial distributions here, which is what resampling zeros and ones is; nothing else differs.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -18,10 +19,10 @@ import soundfile
 import soxr
 
 from pytest_audiobench.audio import combining, edits, synthesis
-from pytest_audiobench.audio.clip import ArraySource, Clip, CombinedSource, Samples, SynthesisSource
+from pytest_audiobench.audio.clip import ArraySource, Clip, CombinedSource, Edit, FileSource, Samples, SynthesisSource
 from pytest_audiobench.audio.heard import Heard
 from pytest_audiobench.audio.reading import SourceSound, read_bytes
-from pytest_audiobench.audio.sources import file_sound, made_sound
+from pytest_audiobench.audio.sources import file_excerpt, file_sound, made_sound
 from pytest_audiobench.errors import AudioError
 
 MOST_VALUES = 1 << 29
@@ -61,8 +62,10 @@ def decode_bytes(name: str, data: bytes, rate_hz: int, max_s: float | None, most
 def _played(clip: Clip, rate_hz: int, window_s: float | None, most_values: int) -> _Played:
     """The clip's source, and what is played of it at ``rate_hz``: maybe an array of which others hold a part."""
     reach_s = edits.reach_s(clip.edits, math.inf if window_s is None else window_s)
-    sound = _source_sound(clip, rate_hz, reach_s, most_values)
-    return _Played(sound, _resampled(str(clip), sound, _edited(clip, sound), rate_hz))
+    excerpt = _excerpt(clip, reach_s, most_values)
+    sound = excerpt or _source_sound(clip, rate_hz, reach_s, most_values)
+    left = clip.edits[1:] if excerpt else clip.edits
+    return _Played(sound, _resampled(str(clip), sound, _edited(clip, sound, left), rate_hz))
 
 
 class _Played(NamedTuple):
@@ -116,6 +119,15 @@ def _source_sound(clip: Clip, rate_hz: int, reach_s: float | None, most_values: 
     return file_sound(source, reach_s, most_values)
 
 
+def _excerpt(clip: Clip, reach_s: float | None, most_values: int) -> SourceSound | None:
+    """What a first trim keeps of a file, where that can be read alone: a recording may be hours long."""
+    span_s = edits.excerpt_s(clip.edits)
+    if span_s is None or reach_s is None or not isinstance(clip.source, FileSource):
+        return None
+    start_s, end_s = span_s
+    return file_excerpt(clip.source, start_s, min(end_s, reach_s), most_values)
+
+
 def _rendered(clip: Clip, source: SynthesisSource, rate_hz: int) -> SourceSound:
     try:
         samples = synthesis.render(source, rate_hz)
@@ -139,10 +151,10 @@ def _combined(source: CombinedSource, most_values: int) -> SourceSound:
     return SourceSound(samples, source.rate_hz, len(samples))
 
 
-def _edited(clip: Clip, sound: SourceSound) -> Samples:
+def _edited(clip: Clip, sound: SourceSound, left: Sequence[Edit]) -> Samples:
     samples = sound.samples
     _check(str(clip.source), samples)
-    for edit in clip.edits:
+    for edit in left:
         try:
             with np.errstate(over="ignore", invalid="ignore"):  # judged below, by name
                 samples = edits.apply(edit, samples, sound.rate_hz)

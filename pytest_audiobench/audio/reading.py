@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import reduce
 from io import BytesIO
 from math import ceil
@@ -53,6 +55,32 @@ def read_file(source: FileSource, path: str, reach_s: float | None, most_values:
     Raises AudioError, before anything is read, when more than ``most_values`` would have to be: frames times channels,
     of which there are two at least, counted at 16 kHz where the rate is lower.
     """
+    with _file(source, path) as (sound, file):
+        return _read(str(source), sound, file, reach_s, most_values)
+
+
+def read_excerpt(source: FileSource, path: str, start_s: float, end_s: float, most_values: int) -> SourceSound | None:
+    """Only [start_s, end_s) of the file at ``path``, to the nearest frame, as it is when all of the file is read.
+
+    None where the format cannot be entered in the middle without a difference, or where what was asked for is not
+    there: then the file must be read from its beginning. Raises AudioError as :func:`read_file` does.
+    """
+    with _file(source, path) as (sound, file):
+        if sound.subtype not in _ENTERED.get(sound.format, ()):
+            return None
+        _check_header(str(source), file, sound)
+        start, end = (min(sound.frames, round(place_s * sound.samplerate)) for place_s in (start_s, end_s))
+        _check_amount(str(source), end - start, sound.channels, sound.samplerate, most_values)
+        try:
+            sound.seek(start)
+        except soundfile.SoundFileError:
+            return None
+        samples = _mono(str(source), sound, end - start)
+        return SourceSound(samples, sound.samplerate, sound.frames) if 0 < len(samples) == end - start else None
+
+
+@contextmanager
+def _file(source: FileSource, path: str) -> Iterator[tuple[soundfile.SoundFile, BinaryIO]]:
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
     except OSError as error:
@@ -60,7 +88,7 @@ def read_file(source: FileSource, path: str, reach_s: float | None, most_values:
     try:
         # By descriptor: a name ending in .raw would be taken for headerless samples.
         with _opened(str(source), descriptor) as sound, open(path, "rb") as file:
-            return _read(str(source), sound, file, reach_s, most_values)
+            yield sound, file
     finally:
         os.close(descriptor)
 
@@ -166,3 +194,9 @@ _COUNTED_RATE_HZ = 16_000
 """Sound at a lower rate grows when it is brought to a listener's."""
 _BLOCK_VALUES = 1 << 20
 _PROMISES = {"WAV": short_wav_data, "WAVEX": short_wav_data, "MP3": short_mp3_data}
+_INTEGERS = ("PCM_S8", "PCM_U8", "PCM_16", "PCM_24", "PCM_32")
+_ENTERED = dict.fromkeys(("WAV", "WAVEX", "RF64", "W64", "AIFF", "AU", "CAF"), (*_INTEGERS, "FLOAT", "DOUBLE")) | {
+    "FLAC": _INTEGERS,
+    "OGG": ("VORBIS",),
+}
+"""Opus makes its noise of what it decoded before, and MP3 borrows bits from it: they differ when entered."""

@@ -13,13 +13,13 @@ from pytest_audiobench.audio.clip import ArraySource, CombinedSource, FileSource
 from pytest_audiobench.audio.file_memory import FileKey
 from pytest_audiobench.audio.location import Located, Locator
 from pytest_audiobench.audio.memory import SoundMemory
-from pytest_audiobench.audio.reading import Recording, SourceSound, read_file
+from pytest_audiobench.audio.reading import Recording, SourceSound, read_excerpt, read_file
 
 SETTLE_S = 10.0
 """A file that changed less long ago could change again within one tick of its clock."""
 
-_FILES: SoundMemory[Recording] = SoundMemory(256 << 20)
-_MADE: SoundMemory[SourceSound] = SoundMemory(64 << 20)
+_FILES: SoundMemory[Recording] = SoundMemory(128 << 20)
+_MADE: SoundMemory[SourceSound] = SoundMemory(32 << 20)
 
 
 def file_sound(source: FileSource, reach_s: float | None, most_values: int) -> SourceSound:
@@ -35,6 +35,11 @@ def file_sound(source: FileSource, reach_s: float | None, most_values: int) -> S
     key = _settled(located)
     recording = read() if key is None else _FILES.get(key, read, lambda held: held.serves(reach_s))
     return recording.sound(str(source), reach_s, most_values)
+
+
+def file_excerpt(source: FileSource, start_s: float, end_s: float, most_values: int) -> SourceSound | None:
+    """Only [start_s, end_s) of a file; None where it must be read from its beginning. Raises AudioError."""
+    return read_excerpt(source, Locator().find(source).path, start_s, end_s, most_values)
 
 
 def made_sound(source: SynthesisSource | CombinedSource, rate_hz: int, make: Callable[[], SourceSound]) -> SourceSound:

@@ -126,8 +126,7 @@ class Hub:
 
         from huggingface_hub import snapshot_download
 
-        # The library itself goes on where a connection was cut, and only then gives up.
-        with self._judged(f"fetching {len(paths)} files of {repo}", tried=True):
+        with self._judged(f"fetching {len(paths)} files of {repo}"):
             exactly = [glob.escape(path) for path in paths]
             snapshot_download(
                 repo,
@@ -143,18 +142,14 @@ class Hub:
                 raise Passing(f"{len(missing)} of {len(paths)} files of {repo} did not arrive")
 
     @contextmanager
-    def _judged(self, doing: str, tried: bool = False) -> Iterator[None]:
-        """Whatever the library raises as one sentence without its traceback, which may hold what was sent.
-
-        ``tried``: the library tried again after what may pass, so that it is not for the caller to do.
-        """
+    def _judged(self, doing: str) -> Iterator[None]:
+        """Whatever the library raises as one sentence without its traceback, which may hold what was sent."""
         try:
             yield
         except (FatalError, Passing, GeneratorExit):
             raise
         except Exception as error:
-            found = _judged(error, doing, self.address)
-            raise (FatalError(f"{found}: try again later") if tried and isinstance(found, Passing) else found) from None
+            raise _judged(error, doing, self.address) from None
 
 
 def blob_of(content: bytes) -> tuple[str, str]:

@@ -77,7 +77,7 @@ def test_the_table_beneath_holds_every_number_of_the_picture(runs: Any, opened: 
     assert "least squares over 3 conditions" in facts
     assert "area (mean from 20 to 0 dB SNR)" in facts
     means = page.page.locator("#conditions > div:not(.curve)").inner_text()
-    assert "mean of all 4 conditions, each weighing 1/4" in means
+    assert "mean of the 4 conditions measured, each weighing 1/4" in means
 
 
 def test_names_from_outside_are_shown_and_never_run(runs: Any, opened: Any) -> None:

@@ -28,6 +28,7 @@ from pytest_audiobench.audio.edits.shapes import silence as silence
 from pytest_audiobench.audio.edits.shapes import sixteen_bits as sixteen_bits
 from pytest_audiobench.audio.edits.shapes import speed as speed
 from pytest_audiobench.audio.edits.shapes import trim as trim
+from pytest_audiobench.audio.parameters import number
 from pytest_audiobench.errors import UsageError
 
 
@@ -58,6 +59,13 @@ def reach_s(edits: tuple[Edit, ...], window_s: float) -> float | None:
     for edit in reversed(edits):
         reach = kind_of(edit).reach_s(reach, edit.parameters)
     return None if math.isinf(reach) else reach
+
+
+def excerpt_s(edits: tuple[Edit, ...]) -> tuple[float, float] | None:
+    """Where the part of the source begins and ends that the first edit keeps, where that is a trim."""
+    if not edits or kind_of(edits[0]).name != "trim":
+        return None
+    return number(edits[0].parameters, "start_s"), number(edits[0].parameters, "end_s")
 
 
 _KINDS = {(kind.name, kind.version): kind for kind in (*shapes.KINDS, *noises.KINDS, *channels.KINDS)}

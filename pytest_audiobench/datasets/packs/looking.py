@@ -85,7 +85,7 @@ def _header(source: FileSource, locator: Locator) -> _Header:
         raise AudioError(f"{source}: no sound in it (zero frames); leave it out, or fetch it again")
     if frames * max(2, channels) > MOST_VALUES_OF_PARTS:
         raise AudioError(
-            f"{source}: its header promises {frames} frames of {channels} channels, more than all parts of a "
-            "mixture may have; cut it to what is heard"
+            f"{source}: its header promises {frames} frames of {channels} channels, more than all parts of a mixture "
+            "may have; cut it to what is heard"
         )
     return _Header(frames / rate_hz, rate_hz)
