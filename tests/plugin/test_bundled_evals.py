@@ -43,7 +43,7 @@ def test_the_benchmark_has_these_evals():
         "test_mmar.py": 1,
         "test_mmau.py": 1,
         "test_sakura.py": 8,
-        "test_sound_id.py": 10,
+        "test_sound_id.py": 7,
     }
 
 
