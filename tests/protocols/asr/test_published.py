@@ -130,7 +130,7 @@ def test_every_reading_takes_any_text_and_finds_nothing_wrong_with_the_reference
             # How many words more an answer has than its reference is the one figure that can be negative.
             assert found is None or all(count >= 0 for name, count in found.items() if name != "delta")
         itself = reading.score(sample, Answer("parsed", text))
-        # CMI-Bench treats answers otherwise, AU-Harness makes a word of an empty reference; insertions say nothing of it.
+        # CMI-Bench treats answers otherwise, and AU-Harness makes a word of an empty reference.
         assert itself is None or reading.name == "cmi-bench" or itself.get("correct", 1.0) == 1.0
 
 
