@@ -280,7 +280,23 @@ def test_verifying_names_a_file_that_cannot_be_read(signers, tmp_path):
         verify_submission(tmp_path / "nothing.json", signers)
 
 
-def test_ten_thousand_samples_stay_small(lab, keys):
+def test_of_a_large_suite_only_the_first_reading_is_evidence(lab, audiobench, keys, signers, monkeypatch):
+    from pytest_audiobench.sharing import preparing
+
+    lab.run("main", says=lambda name: int(name[1:]) < 30, protocols=("all",))
+    push = ["push", "main", "--dry-run", "--sign", keys / "ada", "--output"]
+    assert audiobench(*push, "whole.json")[0] == 0
+    monkeypatch.setattr(preparing, "LARGE", 10_000)
+    assert audiobench(*push, "small.json")[0] == 0
+    whole, small = (verify_submission(Path(f"{name}.json"), signers) for name in ("whole", "small"))
+    assert whole.holds
+    assert small.holds, small.failing
+    assert len(next(iter(whole.evidence.sides.values())).readings) > 1
+    assert len(next(iter(small.evidence.sides.values())).readings) == 1
+    assert "others are not recomputed" in next(one.says for one in small.checks if one.part == "numbers")
+
+
+def test_ten_thousand_samples_stay_small(lab):
     from pytest_audiobench.report.load import load
     from pytest_audiobench.sharing.building import About, payload_of
 
