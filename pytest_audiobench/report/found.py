@@ -100,20 +100,27 @@ def _found(item: Json, findings: Json) -> Found:
         metric=findings["findings"][0]["metric"],
         by=methods["by"],
         summary=", ".join(f"{count} {status}" for status, count in counts.items() if count),
-        rule=_rule(methods),
+        rule=_rule(methods, counts),
         rows=[_row(one, methods["by"]) for one in findings["findings"]],
         phrases=[_phrase(one) for one in findings.get("phrases", ())[:_SHOWN_PHRASES]],
     )
 
 
-def _rule(methods: Json) -> str:
+def _rule(methods: Json, counts: Mapping[str, int]) -> str:
     aside, split = methods["holdout_fraction"], methods["split"]
-    return (
+    few = (
+        f"untested: fewer than {methods['fewest_clusters']} recordings of a {methods['by']}, or of all others, on "
+        "either side of the split"
+    )
+    if not methods["tested"]:
+        return few
+    told = (
         f"validated: a higher rate than all others together on {100 * (1 - aside):.0f} % of the clips (q at most "
         f"{methods['discovery_alpha']:g}), seen again on the {100 * aside:.0f} % kept aside (p at most "
         f"{methods['holdout_alpha']:.3g}, split by seed {split['seed']}); the probability of any false one among "
         f"{methods['tested']} tested is at most {methods['alpha']:g}. candidate: not seen again clearly enough"
     )
+    return f"{told}. {few}" if counts["untested"] else told
 
 
 def _row(one: Json, by: str) -> Row:

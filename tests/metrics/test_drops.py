@@ -22,10 +22,10 @@ from pytest_audiobench.stats.drops import Question
 
 NO_DROP = Question(0.0)
 NOT_COMPARED = {kind.name for kind in asking.KINDS} | {
-    *("beans_map", "empty_references", "components_understood", "wording_spread", "wording_sd")
+    *("beans_map", "empty_references", "components_understood", "wording_spread", "wording_sd", "token_delta")
 }
 """What is no number of samples; what the order of rows decides; what only the references do; a count, whose share is
-recall; what the wordings of one question differ by."""
+recall; what the wordings of one question differ by; a difference of which neither way is better."""
 
 
 def answers(*correct):

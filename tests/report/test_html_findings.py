@@ -54,6 +54,7 @@ FINDINGS = {
     "findings_methods": {
         "by": "domain",
         "alpha": 0.05,
+        "fewest_clusters": 5,
         "discovery_alpha": 0.1,
         "holdout_alpha": 0.0625,
         "holdout_fraction": 0.4,
