@@ -68,6 +68,14 @@ def test_an_archive_is_unpacked_where_it_is_then_found(home, tmp_path, capsys):
     assert main(["packs", "field", "--data", "packs=packs"]) == 0
     assert main(["packs", "--unpack", "field.zip"]) == 4
     assert "--unpack ARCHIVE and --to FOLDER go together" in said(capsys)
+    assert main(["packs", "field", "--unpack", "field.zip", "--to", "packs"]) == 4
+    assert "field cannot be shown while --unpack unpacks" in said(capsys)
+
+
+@pytest.mark.parametrize("size", ["nan", "inf", "-1", "0"])
+def test_a_size_that_is_none_is_refused_by_name(home, capsys, size):
+    assert main(["packs", "--unpack", "field.zip", "--to", "packs", "--most-gb", size]) == 4
+    assert f"--most-gb {float(size):g} is no size" in said(capsys)
 
 
 def test_a_preview_writes_what_an_eval_would_play(home, capsys):

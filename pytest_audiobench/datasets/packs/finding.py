@@ -112,13 +112,15 @@ def read_pack(name: str, path: Path, places: Places) -> Pack:
     if manifest.clip_resolver == "procedural":
         return packed(manifest, _procedural(manifest, manifest_path, places), str(path))
     folder = path if path.is_dir() else path.parent
-    held = _cached(manifest, folder) or (folder if path.is_dir() else None)
+    # In the folder of the pack "dog" a sub-folder "dog" is a label's.
+    beside = manifest.cache_subdir or (name if path.is_file() else None)
+    held = (_cached(beside, folder) if beside else None) or (folder if path.is_dir() else None)
     if held is None:
         layout = f" ({manifest.expected_layout})" if manifest.expected_layout else ""
-        where = folder / (manifest.cache_subdir or name)
+        where = f"{folder}/{beside}{layout}"
         raise NotHere(
-            f"the clips of the pack {name} are not on this machine: there is no folder {where}{layout}; put them "
-            f"there, or name the folder that holds sound_id/{manifest.cache_subdir or name} by the variable {CACHE}"
+            f"the clips of the pack {name} are not on this machine: there is no folder {where}; put them there, or "
+            f"name the folder that holds sound_id/{beside} by the variable {CACHE}"
         )
     return packed(manifest, clips_in(DataRoot(name, held.resolve())), str(held))
 
@@ -154,13 +156,12 @@ def _procedural(manifest: PackManifest, path: Path, places: Places) -> Found:
     return found
 
 
-def _cached(manifest: PackManifest, folder: Path) -> Path | None:
+def _cached(subdir: str, folder: Path) -> Path | None:
     """The folder of a published manifest's clips: the user's cache where it is named, else beside the manifest."""
-    if manifest.cache_subdir is None:
-        return folder / manifest.id if (folder / manifest.id).is_dir() else None
     cache = os.environ.get(CACHE)
-    places = [Path(cache).expanduser() / "sound_id"] if cache else []
-    return next((at / manifest.cache_subdir for at in [*places, folder] if (at / manifest.cache_subdir).is_dir()), None)
+    if cache and (held := Path(cache).expanduser() / "sound_id" / subdir).is_dir():
+        return held
+    return inside(folder / subdir, folder) if (folder / subdir).is_dir() else None
 
 
 def _folders(places: Places) -> list[Path]:
