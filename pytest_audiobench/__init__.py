@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from pytest_audiobench.protocols.transcription import transcription as transcription
     from pytest_audiobench.protocols.translation import translation as translation
     from pytest_audiobench.protocols.understanding import understanding as understanding
+    from pytest_audiobench.protocols.unspoken import unspoken as unspoken
     from pytest_audiobench.protocols.verification import verification as verification
     from pytest_audiobench.report.load import load as load
     from pytest_audiobench.studies.determinism import determinism as determinism
@@ -105,6 +106,7 @@ _HOMES = {
     "translation": "protocols.translation",
     "under": "datasets.conditions",
     "understanding": "protocols.understanding",
+    "unspoken": "protocols.unspoken",
     "verification": "protocols.verification",
 }
 

@@ -29,6 +29,7 @@ FAMILIES: Mapping[str, str] = MappingProxyType(
         "transcription": "The words of speech",
         "translation": "The words of speech, in another language",
         "understanding": "What a spoken request wants: intent and entities",
+        "unspoken": "The words made up where nobody speaks",
         "verification": "Whether it is one and the same speaker",
     }
 )

@@ -16,7 +16,6 @@ from pytest_audiobench.protocols.asr import (
     insertions,
     jiwer_chains,
     multilingual,
-    non_speech,
     nota,
     whisper,
 )
@@ -49,10 +48,9 @@ def transcription(
     ``cer-basic``, the default of languages that write no spaces between words. Published ones, with their defects:
     ``whisper-en``, ``whisper-basic``, ``audiobench``, ``au-harness``, ``cmi-bench``, ``gigaspeech``, ``kimi``,
     ``lower-nopunct``, ``nota``, ``qwen2-audio``, ``salmonn-skip`` and ``ultraeval``; ``kimi-keep`` and
-    ``salmonn-keep`` leave nothing out. Of clips in which nobody speaks ``non-speech`` counts words made up, of
-    speech ``insertions`` words too many and answers that stop early; ``non-speech-thenirock`` and
-    ``insertions-thenirock`` are the published rules. ``language`` is the ISO 639 code of the speech, which several of
-    them go by. Raises UsageError for an unknown reading or no such code.
+    ``salmonn-keep`` leave nothing out. ``insertions`` counts words too many and answers that stop early,
+    ``insertions-thenirock`` by a published rule. ``language`` is the ISO 639 code of the speech, which several of them
+    go by. Raises UsageError for an unknown reading or no such code.
     """
     if not re.fullmatch(r"[a-z]{2,3}", language):
         raise UsageError(f"{language!r} is no code of a language: write two or three small letters, as 'en' or 'yue'")
@@ -76,7 +74,6 @@ def _readings(language: str) -> Mapping[str, Reading]:
         *multilingual.readings(language),
         nota.reading(),
         *jiwer_chains.readings(),
-        *non_speech.readings(language in WITHOUT_SPACES),
         *insertions.readings(language in WITHOUT_SPACES),
     )
     return MappingProxyType({reading.name: reading for reading in found})

@@ -12,7 +12,7 @@ from pytest_audiobench.identity import digest
 from pytest_audiobench.protocols.asr.basic import basic_text
 from pytest_audiobench.protocols.asr.nothing_said import what_is_said
 from pytest_audiobench.protocols.protocol import Protocol
-from pytest_audiobench.protocols.transcription import transcription
+from pytest_audiobench.protocols.unspoken import unspoken
 from pytest_audiobench.runs.record import FindingsRecord
 from pytest_audiobench.runs.scoring import Scored, finite
 from pytest_audiobench.stats import findings as stats
@@ -36,11 +36,11 @@ def findings(
 
     ``by`` is the metadata field that names a sample's domain. ``seed`` is that of the split into discovery and holdout,
     which depends on it and on the clusters' names only; another seed is another split of the same answers. The
-    protocol is transcription's, read by ``non-speech``, unless given. Nothing is required: thresholds may be. Where the
+    protocol is ``unspoken()`` unless given. Nothing is required: thresholds may be. Where the
     readings that the run was asked for count no made-up words, the record has no findings and says why. Raises
     UsageError for a sample without the field, and for a cluster that lies in two domains.
     """
-    result = evaluate(dataset, transcription("non-speech") if protocol is None else protocol)
+    result = evaluate(dataset, unspoken() if protocol is None else protocol)
     rows = [row for row in result.rows_for(METRIC) if row.scores is not None]
     if not rows:
         result.record.warnings.append(f"no findings: no answer was read by a protocol that has {METRIC}")

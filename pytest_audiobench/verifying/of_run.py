@@ -50,7 +50,7 @@ def verify_run(run: str | Path, reports: Path, folders: Folders) -> Verification
     assert record is not None
     try:
         return _Run(loaded.folder, record, folders).verified()
-    except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
+    except (KeyError, TypeError, AttributeError, IndexError, ValueError, RecursionError) as error:
         raise UsageError(
             f"the run {loaded.folder} cannot be verified ({type(error).__name__}: {error}): its record was edited, or "
             "another version wrote it"

@@ -49,17 +49,17 @@ def pytest_audiobench_register(registration):
     registration.model("phantom", Phantom)
 '''
 EVAL = """
-from pytest_audiobench import findings, non_speech, non_speech_recordings, transcription
+from pytest_audiobench import findings, non_speech
 
 def test_made_up(evaluate):
-    findings(evaluate, non_speech("hum", "white", "pink", lengths_s=(0.5, 1), clips=7), seed=SEED)
+    findings(evaluate, non_speech("hum", "white", "pink", lengths_s=(0.5, 1), clips=7), PROTOCOL, seed=SEED)
 """
 
 
 @pytest.fixture
 def phantom(suite):
     (suite.path / "conftest.py").write_text(MODEL)
-    suite.write(test_made_up=EVAL.replace("SEED", "0"))
+    suite.write(test_made_up=EVAL.replace("SEED", "0").replace("PROTOCOL", "None"))
     return suite
 
 
@@ -120,7 +120,7 @@ def test_a_reviewer_can_draw_the_split_and_the_rates_again_from_the_runs_files(p
 
 
 def test_findings_are_the_same_on_workers_and_another_seed_is_another_split(phantom):
-    phantom.write(test_other=EVAL.replace("SEED", "1").replace("made_up", "other"))
+    phantom.write(test_other=EVAL.replace("SEED", "1").replace("made_up", "other").replace("PROTOCOL", "None"))
     asked(phantom)
     alone = phantom.last()[0]["items"]
     asked(phantom, "-n2", "--ab-store=fresh")
@@ -140,13 +140,16 @@ def test_epochs_of_a_clip_are_one_cluster_and_each_counts_among_phrases(phantom)
 
 
 def test_the_published_rule_finds_what_it_counts(phantom):
-    _, item, _ = asked(phantom, "--ab-protocol=non-speech-thenirock")
+    _, item, _ = asked(phantom, "--ab-protocol=non-speech-thenirock", "--ab-protocol=wer-basic")
     assert {one["discovery"]["domain_rate"] for one in item["findings"]["findings"]} == {1.0}
     assert item["findings"]["top_finding"] is None
 
 
 def test_without_a_reading_of_made_up_words_there_are_no_findings_and_a_reason(phantom):
-    result, item, _ = asked(phantom, "--ab-protocol=wer-basic")
+    speech = "from pytest_audiobench import findings, non_speech, transcription\n"
+    eval_ = EVAL.replace("SEED", "0").replace("PROTOCOL", "transcription()")
+    phantom.write(test_made_up=speech + eval_)
+    result, item, _ = asked(phantom)
     assert item["findings"] is None
     result.stdout.fnmatch_lines(["*no findings: no answer was read by a protocol that has hallucination_rate*"])
 

@@ -10,6 +10,7 @@ from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.asr.nothing_said import what_is_said
 from pytest_audiobench.protocols.failures import failures
 from pytest_audiobench.protocols.transcription import transcription
+from pytest_audiobench.protocols.unspoken import unspoken
 
 SILENT = Sample("hum/1", (), "")
 
@@ -80,7 +81,7 @@ def test_brackets_of_any_kind_never_break_it(text):
 
 
 def scored(name, text, reference="", language="en"):
-    reading = transcription(language=language).available[name]
+    reading = unspoken(language=language).available[name]
     sample = Sample("a", (), "", reference=reference)
     answer = reading.parse(sample, {"answer": Response.of(text)})
     return answer.status, reading.score(sample, answer)
@@ -117,7 +118,7 @@ def test_the_published_rule_by_its_own_chain_of_jiwers():
 
 
 def test_a_reading_of_silence_refuses_speech_and_the_other_way_round():
-    asked = transcription("non-speech")
+    asked = unspoken("non-speech")
     spoken = Sample("s", (), "", reference="open the door")
     with pytest.raises(UsageError, match="somebody speaks in 's'"):
         asked.fitting([spoken])
@@ -131,3 +132,9 @@ def test_silence_about_silence_is_no_failure_and_runaway_answers_are():
     assert failures(Sample("s", (), "", reference="hi"), Response.of(""), "words") == ("empty",)
     assert failures(SILENT, Response.of("one two three four five six"), "words") == ("runaway",)
     assert "loop" in failures(SILENT, Response.of("thank you " * 20), "words")
+
+
+def test_silence_is_asked_about_as_speech_is_so_that_nobody_is_told():
+    silent, spoken = unspoken().answering, transcription().answering
+    assert silent.messages(SILENT, {}) == spoken.messages(SILENT, {})
+    assert (silent.name, silent.task, silent.settings) == (spoken.name, spoken.task, spoken.settings)
