@@ -18,6 +18,7 @@ from pytest_audiobench.verifying.checks import Check, Checked, Verification, fai
 from pytest_audiobench.verifying.choices import offered
 from pytest_audiobench.verifying.clips import PART as CLIPS
 from pytest_audiobench.verifying.clips import Folders, check_clips
+from pytest_audiobench.verifying.findings import check_findings
 from pytest_audiobench.verifying.hashes import (
     built_checks,
     line_checks,
@@ -34,7 +35,7 @@ Json: TypeAlias = Mapping[str, Any]
 _RESTS = ("lines", "data", "audio", "answers")
 """What scores are drawn from."""
 _NOT_COVERED = (
-    "no part covers times, speed, runtime, warnings, verdicts of thresholds and baselines, findings, report.html; a "
+    "no part covers times, speed, runtime, warnings, verdicts of thresholds and baselines, report.html; a "
     "run whose every hash was made anew holds too: a signature says who made it"
 )
 
@@ -150,6 +151,11 @@ class _Run:
         try:
             for key, checks in check_scores(self._folder, self._record, wanted).items():
                 self._checks[key] += checks
+            sound = {
+                key: item for key, item in wanted.items() if all(one.status != "fails" for one in self._checks[key])
+            }
+            for key, check in check_findings(self._folder, sound, Numbers.of(self._record)):
+                self._checks[key].append(check)
         except FatalError as error:
             self._files.append(fails("line files", str(error)))
         except OSError as error:
