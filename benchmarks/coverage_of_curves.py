@@ -100,6 +100,22 @@ def _slope(points: Points) -> Interval:
     return Interval(found.lower, found.upper, found.method)
 
 
+def _two_runs(harder: float) -> Callable[[np.random.Generator, int], tuple[Interval, float]]:
+    """The difference of two runs' slopes over the same utterances; ``harder`` moves the second's hardest rate."""
+    weights = [10.0 * one for one in slope_weights(DOSES)]
+    gone = (_truth(0.02, 0.6 + harder, 6.0) - _truth(0.02, 0.6, 6.0)) @ np.array(weights)
+
+    def draw(rng: np.random.Generator, n: int) -> tuple[Interval, float]:
+        length, rates = rng.integers(3, 26, n), _rates(rng, n, 0.0, 1.0, 6.0)
+        sides = [rng.binomial(length[:, None], 0.02 + (hard - 0.02) * rates) for hard in (0.6, 0.6 + harder)]
+        tops = np.concatenate(sides, axis=1).astype(float)
+        wholes = np.repeat(length[:, None], tops.shape[1], axis=1).astype(float)
+        found = contrast(Points(tops, wholes), [-one for one in weights] + weights)
+        return Interval(found.lower, found.upper, found.method), float(gone)
+
+    return draw
+
+
 def _naive(weights: list[float]) -> Callable[[Points], Interval]:
     def interval(points: Points) -> Interval:
         totals = points.wholes.sum(axis=0)
@@ -124,6 +140,9 @@ def _forms(most: float) -> Iterator[tuple[str, list[float], Callable[[Points], I
 
 def scenarios() -> Iterator[Scenario]:
     sizes = (10, 20, 40, 100, 400)
+    for harder in (0.0, 0.2):
+        what = f"word errors, the second run {100 * harder:g} points worse at most"
+        yield Scenario("difference of slopes", what, sizes, _two_runs(harder))
     for what, most, draw, own in (
         ("word errors, 2 to 60 %", math.inf, _words(0.02, 0.6, 6.0), sizes),
         ("word errors, 0.5 to 10 %", math.inf, _words(0.005, 0.1, 6.0), sizes),

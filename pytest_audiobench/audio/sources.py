@@ -18,8 +18,8 @@ from pytest_audiobench.audio.reading import Recording, SourceSound, read_excerpt
 SETTLE_S = 10.0
 """A file that changed less long ago could change again within one tick of its clock."""
 
-_FILES: SoundMemory[Recording] = SoundMemory(256 << 20)
-_MADE: SoundMemory[SourceSound] = SoundMemory(64 << 20)
+_FILES: SoundMemory[Recording] = SoundMemory(128 << 20)
+_MADE: SoundMemory[SourceSound] = SoundMemory(32 << 20)
 
 
 def file_sound(source: FileSource, reach_s: float | None, most_values: int) -> SourceSound:

@@ -11,7 +11,12 @@ HELP = "hold runs or baselines against the first of them, sample by sample"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("sides", metavar="RUN|FILE", nargs="+", help="runs' folders, their run.json, or baselines")
+    parser.add_argument(
+        "sides",
+        metavar="RUN|FILE",
+        nargs="+",
+        help="runs' folders, their run.json, baselines, or run files of audiobench 0.1",
+    )
     parser.add_argument(
         "--reports", metavar="FOLDER", type=Path, default=Path("reports"), help="where runs lie that are named alone"
     )

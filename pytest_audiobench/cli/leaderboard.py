@@ -35,6 +35,6 @@ def run(args: argparse.Namespace) -> int:
 
     signers = read_signers(args.signers)
     with patient():
-        made = leaderboard(collect(args.source, signers, time.sleep), args.suite, args.metric)
+        made = leaderboard(collect(args.source, signers, time.sleep, args.suite), args.metric)
     put(text(made, args.format), remarks(made) if args.format in ("csv", "json") else (), args.out)
     return 0

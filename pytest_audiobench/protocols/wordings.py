@@ -25,7 +25,6 @@ WORDINGS, WORDING_SET = "wordings", "wording_set"
 """The options under which a record keeps the wordings and the version of their set."""
 TIES: Mapping[str, str] = MappingProxyType({"ab-yesno": "no"})
 """Readings whose published rule decides a tie; by every other a tie is no answer."""
-_DIGITS = 8
 
 
 class Voted(Answer):
@@ -50,8 +49,8 @@ def worded(protocol: Protocol, prompts: str | PromptSet, ensemble: int | None = 
     chosen = chosen if ensemble is None else chosen.first(ensemble)
     if protocol.name not in FAMILIES or "prompt" not in options_of(protocol.name):
         raise UsageError(f"{protocol.name} has no prompt=…, so it cannot be asked in other words")
-    if any(stage.wording > 1 for stage in protocol.stages):
-        raise UsageError(f"{protocol.name} is asked in several wordings already: name one set, with all of them")
+    if WORDINGS in protocol.options:
+        raise UsageError(f"{protocol.name} is asked in the wordings of a set already: name one set, with all of them")
     each = [_asked(protocol, text, number, chosen) for number, text in enumerate(chosen.paraphrases, 1)]
     kept: dict[str, Option] = {**protocol.options, WORDINGS: list(chosen.paraphrases), WORDING_SET: chosen.version}
     kept.pop("prompt", None)
@@ -167,7 +166,6 @@ def _single(one: Protocol, name: str, number: int, count: int) -> Reading:
 def _vote(name: str, each: Sequence[Protocol]) -> Reading:
     parts = [one.available[name] for one in each]
     base, tied = parts[0], TIES.get(name)
-
     pairs = list(enumerate(zip(each, parts, strict=True), 1))
 
     def parse(sample: Sample, earlier: Earlier) -> Answer:

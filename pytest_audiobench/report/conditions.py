@@ -137,7 +137,8 @@ def _summary(suite: Json, one: Json) -> Summary:
     alone = [point for point in one["points"] if point["condition"] not in on_curves]
     count = len(one["weights"])
     is_plain = len(set(one["weights"].values())) == 1
-    name = f"mean of the {count} conditions measured, {f'each weighing 1/{count}' if is_plain else 'by the weights in run.json'}"
+    weights = f"each weighing 1/{count}" if is_plain else "by the weights in run.json"
+    name = f"mean of the {count} conditions measured, {weights}"
     return Summary(
         suite=suite["name"],
         model=suite["model"],

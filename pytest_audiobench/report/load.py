@@ -196,6 +196,7 @@ def _item_row(item: Mapping[str, Any]) -> dict[str, Any]:
         "options",
         "findings",
         "condition",
+        "stages",
     )
     coverage = item["readings"][0]["coverage"] if item["readings"] else {}
     return {

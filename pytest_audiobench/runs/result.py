@@ -139,13 +139,10 @@ class Result:
         """Every sample and epoch as the headline protocol read it."""
         return self._rows[self._readings[0].name]
 
-    def reading_of(self, metric: str) -> Reading | None:
-        """The first protocol that yields ``metric``; None where none does."""
-        return next((one for one in self._readings if metric in one.metrics), None)
-
-    def rows_by(self, reading: Reading) -> Sequence[Scored]:
-        """Every sample and epoch as ``reading``, one of this result's, read it."""
-        return self._rows[reading.name]
+    def rows_for(self, metric: str) -> Sequence[Scored]:
+        """Every sample and epoch as the first protocol that yields ``metric`` read it; nothing where none does."""
+        reading = next((one.name for one in self._readings if metric in one.metrics), None)
+        return () if reading is None else self._rows[reading]
 
     def samples(self) -> Iterator[dict[str, Any]]:
         """One row per sample and epoch, as the headline protocol read it: id, question, answer, value, scores."""

@@ -16,7 +16,8 @@ from pytest_audiobench.sharing.signers import Signers
 from pytest_audiobench.sharing.submission import MOST_BYTES, decoded
 
 MOST_FILES = 5_000
-MOST_BYTES_IN_ALL = 2 * 2**30
+MOST_BYTES_IN_ALL = 512 * 2**20
+"""Read back, the statistics of samples take about 20 times as much memory."""
 _PATH = re.compile(rf"{FOLDER}/[A-Za-z0-9._-]+/[0-9a-f]{{64}}\.json")
 _REPO = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*/[A-Za-z0-9][A-Za-z0-9._-]*")
 
@@ -29,21 +30,27 @@ class Refused(NamedTuple):
 
 
 class Collected(NamedTuple):
-    """What ``source`` holds: submissions that are verified, and files that are refused."""
+    """What ``source`` holds: submissions that are verified, files that are refused, and the names of all suites."""
 
     source: str
+    suites: Sequence[str]
     verified: Sequence[Report]
     refused: Sequence[Refused]
 
 
-def collect(named: str, signers: Signers, sleep: Callable[[float], None]) -> Collected:
+def collect(named: str, signers: Signers, sleep: Callable[[float], None], suite: str = "") -> Collected:
     """The submissions in the folder ``named``, or in the data set USER/NAME of that name on the hub.
+
+    Those of other suites than ``suite`` (empty: of none) are passed over.
 
     Raises UsageError where it is neither, or holds more than can be read.
     """
     folder = Path(named).expanduser()
     if folder.is_dir():
-        return _of_files(named, folder, sorted(folder.rglob("*.json")), signers, [])
+        paths = sorted(folder.rglob("*.json"))
+        for _ in _bounded(named, (Listed(str(path), path.stat().st_size, "") for path in paths if path.is_file())):
+            pass
+        return _of_files(_Asked(named, folder, signers, suite), paths, [])
     if not _REPO.fullmatch(named):
         raise UsageError(f"there is no folder {named}: name a folder of submissions, or a data set as USER/NAME")
     with tempfile.TemporaryDirectory(prefix="audiobench-") as temporary:
@@ -55,16 +62,17 @@ def collect(named: str, signers: Signers, sleep: Callable[[float], None]) -> Col
         into = Path(temporary)
         if wanted:
             patiently(lambda: hub.download(named, [one.path for one in wanted], commit, into), sleep)
-        return _of_files(f"{named} at {commit[:12]}", into, [into / one.path for one in wanted], signers, others)
+        asked = _Asked(f"{named} at {commit[:12]}", into, signers, suite)
+        return _of_files(asked, [into / one.path for one in wanted], others)
 
 
-def _bounded(repo: str, files: Iterator[Listed]) -> Iterator[Listed]:
+def _bounded(named: str, files: Iterator[Listed]) -> Iterator[Listed]:
     size = 0
     for number, one in enumerate(files, 1):
         size += one.size
         if number > MOST_FILES or size > MOST_BYTES_IN_ALL:
             raise UsageError(
-                f"{repo} holds more than {MOST_FILES} files or {MOST_BYTES_IN_ALL / 1e9:.0f} GB of submissions: fetch "
+                f"{named} holds more than {MOST_FILES} files or {MOST_BYTES_IN_ALL / 1e6:.0f} MB of submissions: put "
                 "those that are wanted into a folder, and name that"
             )
         yield one
@@ -76,16 +84,26 @@ def _why(one: Listed) -> str:
     return f"it does not lie at {FOLDER}/SUITE/RUN_HASH.json"
 
 
-def _of_files(
-    source: str, folder: Path, paths: Sequence[Path], signers: Signers, others: Sequence[Refused]
-) -> Collected:
-    if len(paths) > MOST_FILES:
-        raise UsageError(f"{source} holds {len(paths)} JSON files, and {MOST_FILES} are read: name a folder of fewer")
-    held, refused = [], list(others)
+class _Asked(NamedTuple):
+    """Where the files come from, the folder that they are in, and which of them count."""
+
+    source: str
+    folder: Path
+    signers: Signers
+    suite: str
+
+
+def _of_files(asked: _Asked, paths: Sequence[Path], others: Sequence[Refused]) -> Collected:
+    held, refused, suites = [], list(others), set()
     for path in paths:
-        name = str(path.relative_to(folder))
+        name = str(path.relative_to(asked.folder))
         try:
-            report = verified(decoded(_read(path), name), name, signers)
+            submission = decoded(_read(path), name)
+            own = submission.payload["suite"]
+            suites.add(own)
+            if asked.suite not in ("", own):
+                continue
+            report = verified(submission, name, asked.signers)
         except UsageError as error:
             refused.append(Refused(name, _without(name, str(error))))
             continue
@@ -93,7 +111,7 @@ def _of_files(
             held.append(report)
         else:
             refused.append(Refused(name, report.failing))
-    return Collected(source, held, refused)
+    return Collected(asked.source, sorted(suites), held, refused)
 
 
 def _without(name: str, message: str) -> str:

@@ -86,20 +86,18 @@ class Leaderboard:
     alpha: float = ALPHA
 
 
-def leaderboard(found: Collected, suite: str = "", metric: str = "") -> Leaderboard:
-    """The tables of ``suite`` (empty: of every suite) by ``metric`` (empty: each suite's first).
+def leaderboard(found: Collected, metric: str = "") -> Leaderboard:
+    """A table for each task, by ``metric`` (empty: each suite's first).
 
-    Raises UsageError where no submission is verified, of that suite, or measures that metric.
+    Raises UsageError where no submission is verified, and where none measures that metric.
     """
-    wanted = [one for one in found.verified if suite in ("", one.submission.payload["suite"])]
-    if not wanted:
-        suites = sorted({one.submission.payload["suite"] for one in found.verified})
+    if not found.verified:
         why = "".join(f"\n  {one.name}: {one.why}" for one in found.refused[:10])
-        told = f"of {suite!r}; there are {', '.join(suites)}" if suites else "at all"
-        raise UsageError(f"{found.source} has no verified submission {told}{why}")
+        suites = f"; it has submissions of {', '.join(found.suites)}" if found.suites else ""
+        raise UsageError(f"{found.source} has no verified submission of what was asked for{suites}{why}")
     refused = list(found.refused)
     tasks: dict[tuple[str, ...], list[Measured]] = {}
-    for report in wanted:
+    for report in found.verified:
         try:
             own = _measured(report, metric)
         except UsageError as error:

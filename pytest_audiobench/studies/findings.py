@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.identity import digest
+from pytest_audiobench.protocols.asr.basic import basic_text
+from pytest_audiobench.protocols.asr.nothing_said import what_is_said
 from pytest_audiobench.protocols.protocol import Protocol
 from pytest_audiobench.protocols.unspoken import unspoken
-from pytest_audiobench.runs.found import METRIC, STATISTIC, Seen, found_of
 from pytest_audiobench.runs.record import FindingsRecord
-from pytest_audiobench.runs.scoring import Scored
-from pytest_audiobench.stats.findings import STATUSES
+from pytest_audiobench.runs.scoring import Scored, finite
+from pytest_audiobench.stats import findings as stats
+from pytest_audiobench.stats.intervals import CONFIDENCE
 
 if TYPE_CHECKING:
     from pytest_audiobench.plugin.evaluator import Evaluator
+
+METRIC, STATISTIC = "hallucination_rate", "hallucinated"
+MOST_PHRASES, LONGEST_PHRASE = 10, 160
+MOST_NAMES = 50
+"""Clips or clusters that a record names; of more it has the digest, and the files of the run have the names."""
+_LOOKED_AT = 2_000
+"""Characters of an answer that a phrase is drawn from."""
 
 
 def findings(
@@ -29,19 +41,150 @@ def findings(
     UsageError for a sample without the field, and for a cluster that lies in two domains.
     """
     result = evaluate(dataset, unspoken() if protocol is None else protocol)
-    reading = result.reading_of(METRIC)
-    rows = [] if reading is None else [_seen(row, by) for row in result.rows_by(reading) if row.scores is not None]
-    if reading is None or not rows:
+    rows = [row for row in result.rows_for(METRIC) if row.scores is not None]
+    if not rows:
         result.record.warnings.append(f"no findings: no answer was read by a protocol that has {METRIC}")
-        return FindingsRecord((), None, dict.fromkeys(STATUSES, 0), {})
-    result.record.findings = found_of(rows, by, str(seed), reading.signature)
+        return FindingsRecord((), None, dict.fromkeys(stats.STATUSES, 0), {})
+    result.record.findings = found_of(rows, by, seed)
     return result.record.findings
 
 
-def _seen(row: Scored, by: str) -> Seen:
+def found_of(rows: Sequence[Scored], by: str, seed: int) -> FindingsRecord:
+    """The record of what ``rows`` show, one for each sample and epoch that was scored."""
+    clips: dict[str, set[str]] = {}
+    for row in rows:
+        clips.setdefault(str(row.cluster), set()).add(row.answered.sample_id)
+    units = _units(rows, by)
+    weighed = stats.weigh(units, str(seed))
+    records: list[dict[str, Any]] = [
+        {
+            "rank": rank,
+            "id": f"{METRIC.replace('_', '-')}:{one.part}",
+            "title": f"{one.part}: uplift of {METRIC}",
+            "detector": f"{by}_uplift",
+            "metric": METRIC,
+            "slice": {by: one.part},
+            "status": one.status,
+            "validation_notes": one.why,
+            **_estimated(one.discovery, f"{seed}/{one.part}/discovery"),
+            "p_value": one.p,
+            "adjusted_p_value": one.q,
+            "discovery": _side(one.discovery, clips, one.p),
+            "holdout": {
+                **_side(one.holdout, clips, one.p_holdout),
+                **_estimated(one.holdout, f"{seed}/{one.part}/holdout"),
+            },
+        }
+        for rank, one in enumerate(weighed, start=1)
+    ]
+    counts = Counter(one.status for one in weighed)
+    top = next((one["id"] for one in records if one["status"] in ("validated", "candidate")), None)
+    tested = sum(one.status != "untested" for one in weighed)
+    return FindingsRecord(
+        records,
+        top,
+        {status: counts[status] for status in stats.STATUSES},
+        {**_methods(by, seed, tested, units), "clusters_are": _named_by(clips)},
+        _phrases(rows, by),
+    )
+
+
+def _units(rows: Sequence[Scored], by: str) -> list[stats.Unit]:
+    """Each cluster with its failures; a clip that was asked about in several epochs counts in each."""
+    counts: dict[str, list[Any]] = {}
+    for row in rows:
+        domain, cluster = _domain(row, by), str(row.cluster)
+        unit = counts.setdefault(cluster, [domain, 0, 0])
+        if unit[0] != domain:
+            raise UsageError(
+                f"the cluster {cluster!r} lies in two domains, {unit[0]!r} and {domain!r}: what is of one recording "
+                f"belongs in one {by}"
+            )
+        assert row.scores is not None
+        unit[1] += round(row.scores[STATISTIC])
+        unit[2] += 1
+    return [stats.Unit(cluster, *unit) for cluster, unit in sorted(counts.items())]
+
+
+def _domain(row: Scored, by: str) -> str:
     sample = row.answered.taken.sample
     if sample.metadata.get(by) is None:
         raise UsageError(f"sample {sample.id!r} has no {by!r} in its metadata: add it, or give findings another by=")
-    assert row.scores is not None
-    said = row.answer.value if row.answer is not None else None
-    return Seen(sample.id, str(row.cluster), str(sample.metadata[by]), bool(row.scores[STATISTIC]), said or "")
+    return str(sample.metadata[by])
+
+
+def _named_by(clips: Mapping[str, set[str]]) -> str:
+    """What the clusters are called by: the samples' ids where each is its own, else the lines' ``cluster``."""
+    return "sample_id" if all(names == {cluster} for cluster, names in clips.items()) else "cluster"
+
+
+def _estimated(side: stats.Side, seed: str) -> dict[str, float | None]:
+    interval = stats.uplift_interval(side.own, side.others, seed)
+    return {"effect_size": finite(side.uplift), "ci_lower": interval.lower, "ci_upper": interval.upper}
+
+
+def _side(side: stats.Side, clips: Mapping[str, set[str]], p: float | None) -> dict[str, Any]:
+    own, others = (sorted(name for one in units for name in clips[one.cluster]) for units in (side.own, side.others))
+    rates = tuple(finite(rate) for rate in side.rates)
+    return {
+        "clip_count_domain": len(own),
+        "clip_count_other": len(others),
+        "cluster_count_domain": len(side.own),
+        "cluster_count_other": len(side.others),
+        "domain_rate": rates[0],
+        "other_rate": rates[1],
+        "p_value": p,
+        "testable": not side.lacking,
+        "clips": own if len(own) <= MOST_NAMES else None,
+        "clips_digest": digest(own),
+        "other_clips_digest": digest(others),
+    }
+
+
+def _methods(by: str, seed: int, tested: int, units: Sequence[stats.Unit]) -> dict[str, Any]:
+    aside = sorted(stats.holdout_of(units, str(seed)))
+    return {
+        "by": by,
+        "uplift": f"{METRIC} of a {by} less that of all others together",
+        "test": "permutation of clusters, one-sided, mid-p",
+        "interval": f"Bayesian bootstrap of clusters and one more, {100 * CONFIDENCE:g} %",
+        "bootstrap_resamples": stats.RESAMPLES,
+        "permutations": stats.PERMUTATIONS,
+        "confidence": CONFIDENCE,
+        "multiple_testing": "benjamini-hochberg",
+        "tested": tested,
+        "alpha": stats.ALPHA,
+        "discovery_alpha": stats.DISCOVERY,
+        "holdout_alpha": stats.holdout_level(tested),
+        "holdout_fraction": stats.HOLDOUT,
+        "fewest_clusters": stats.FEWEST,
+        "split": {
+            "seed": str(seed),
+            "salt": stats.SALT,
+            "rule": f"of each {by} the first {stats.HOLDOUT:g} of its clusters by SHA-256 of [salt, 1, seed, cluster]",
+            "clusters": len(units),
+            "holdout_count": len(aside),
+            "holdout": aside if len(aside) <= MOST_NAMES else None,
+            "holdout_digest": digest(aside),
+        },
+    }
+
+
+def _phrases(rows: Sequence[Scored], by: str) -> list[dict[str, Any]]:
+    """The answers made up most often, without case, punctuation and markers, each with the domains it was given in."""
+    said: dict[str, Counter[str]] = {}
+    for row in rows:
+        if row.answer is None or row.scores is None or not row.scores[STATISTIC]:
+            continue
+        text = (row.answer.value or "")[:_LOOKED_AT]
+        words = what_is_said(text).words or basic_text(text) or text.strip()
+        said.setdefault(words[:LONGEST_PHRASE], Counter())[_domain(row, by)] += 1
+    ordered = sorted(said.items(), key=lambda one: (-one[1].total(), one[0]))
+    return [
+        {
+            "phrase": phrase,
+            "count": domains.total(),
+            "domains": dict(sorted(domains.items())),
+        }
+        for phrase, domains in ordered[:MOST_PHRASES]
+    ]

@@ -1,61 +1,65 @@
-"""Findings drawn again from a run's lines: the split, the tests, the intervals, and what was made up."""
+"""The findings of an eval drawn again from its answers: the split, the tests and the phrases."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
+from pytest_audiobench.comparing.differences import first_difference, shown
 from pytest_audiobench.errors import AudiobenchError
-from pytest_audiobench.report.samples import Joined, joined
-from pytest_audiobench.runs.found import STATISTIC, Seen, found_of
+from pytest_audiobench.rescoring import own_run
+from pytest_audiobench.rescoring.families import protocol_of
+from pytest_audiobench.rescoring.kept import answered_of
+from pytest_audiobench.runs.answers import Answered
+from pytest_audiobench.runs.scoring import Scored
+from pytest_audiobench.runs.sheet import scored_rows
+from pytest_audiobench.studies.findings import METRIC, found_of
 from pytest_audiobench.verifying.checks import Check, fails, ok, unknown
 from pytest_audiobench.verifying.scores import Key, Numbers
-
-Json: TypeAlias = Mapping[str, Any]
 
 PART = "findings"
 
 
-def check_findings(folder: Path, items: Mapping[Key, Json], numbers: Numbers) -> Iterator[tuple[Key, Check]]:
-    """Whether the findings of each of ``items`` that has some are those that its lines give; the lines must hold."""
-    wanted = {key: item for key, item in items.items() if (item.get("findings") or {}).get("findings")}
-    if not wanted:
-        return
+def check_findings(file: Path, key: Key, item: Mapping[str, Any], numbers: Numbers) -> Check | None:
+    """Whether the findings of an item are those of its answers in ``file``; None for an item that has none."""
+    recorded = item.get("findings")
+    if not isinstance(recorded, Mapping) or not recorded.get("findings"):
+        return None
     try:
-        seen: dict[Key, list[Seen]] = {key: [] for key in wanted}
-        named = {key: _reading(item) for key, item in wanted.items()}
-        for one in joined(folder):
-            key = one.predictions[0]["eval"], one.predictions[0]["model"]
-            if key in seen:
-                seen[key] += _seen(one, wanted[key]["findings"]["findings_methods"], named[key])
-        for key, item in wanted.items():
-            yield key, _held(item["findings"], seen[key], numbers)
-    except (AudiobenchError, KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
-        told = f"they cannot be drawn again ({type(error).__name__}: {error})"
-        yield from ((key, unknown(PART, told)) for key in wanted)
+        methods = recorded["findings_methods"]
+        by, seed = methods["by"], methods["split"]["seed"]
+        again = json.loads(json.dumps(asdict(found_of(_rows(file, key, item), by, int(seed)))))
+    except (AudiobenchError, KeyError, TypeError, ValueError, StopIteration) as error:
+        return unknown(PART, f"they cannot be drawn again here ({type(error).__name__}: {error})")
+    if not numbers.differ(dict(recorded), again):
+        return ok(PART)
+    found = first_difference(dict(recorded), again, PART)
+    if found is None:
+        return ok(PART)
+    told = shown(found.before, found.after), shown(found.after, found.before)
+    return fails(PART, f"{found.path} is {told[0]} in run.json and {told[1]} recomputed{numbers.but}")
 
 
-def _reading(item: Json) -> str:
-    signature = item["findings"]["findings_methods"]["protocol"]
-    return str(next(one["name"] for one in item["readings"] if one["signature"] == signature))
+def _rows(file: Path, key: Key, item: Mapping[str, Any]) -> list[Scored]:
+    answered = [answered_of(row) for row in own_run.read(file, {key})]
+    protocol = protocol_of(item["protocol"], item.get("options", {}))
+    names = [one["name"] for one in item["readings"] if one["name"] in protocol.available]
+    reading = next(name for name in names if METRIC in protocol.available[name].metrics)
+    rows = scored_rows(protocol.reading_as(reading), answered, _clusters(answered, item["cluster"]))
+    return [row for row in rows[reading] if row.scores is not None]
 
 
-def _seen(one: Joined, methods: Json, reading: str) -> Iterator[Seen]:
-    first = one.predictions[0]
-    scored = next(row for row in one.scored if row["reading"] == reading)
-    if scored["scores"] is None:
-        return
-    value = next(row for row in one.processed if row["reading"] == reading)["value"]
-    cluster = first["sample_id"] if methods["clusters_are"] == "sample_id" else scored["cluster"]
-    domain = str(first["metadata"][methods["by"]])
-    yield Seen(first["sample_id"], cluster, domain, bool(scored["scores"][STATISTIC]), value or "")
+def _clusters(answered: Sequence[Answered], field: str | None) -> list[str]:
+    """Each row's cluster as the eval had it: where none holds two samples, the samples themselves."""
+    found = [_cluster(one, field) for one in answered]
+    first = [cluster for cluster, one in zip(found, answered, strict=True) if one.epoch == 0]
+    return found if len(set(first)) < len(first) else [one.sample_id for one in answered]
 
 
-def _held(recorded: Json, seen: list[Seen], numbers: Numbers) -> Check:
-    methods = recorded["findings_methods"]
-    again = json.loads(json.dumps(asdict(found_of(seen, methods["by"], methods["split"]["seed"], methods["protocol"]))))
-    odd = next((name for name in again if numbers.differ(recorded.get(name), again[name])), None)
-    return ok(PART) if odd is None else fails(PART, f"their {odd} are others drawn again than in run.json{numbers.but}")
+def _cluster(one: Answered, field: str | None) -> str:
+    if field is not None:
+        return str(one.taken.sample.metadata.get(field, one.sample_id))
+    return one.taken.recording or one.sample_id

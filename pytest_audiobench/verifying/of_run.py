@@ -50,7 +50,7 @@ def verify_run(run: str | Path, reports: Path, folders: Folders) -> Verification
     assert record is not None
     try:
         return _Run(loaded.folder, record, folders).verified()
-    except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
+    except (KeyError, TypeError, AttributeError, IndexError, ValueError, RecursionError) as error:
         raise UsageError(
             f"the run {loaded.folder} cannot be verified ({type(error).__name__}: {error}): its record was edited, or "
             "another version wrote it"
@@ -142,24 +142,26 @@ class _Run:
             key: next((one.part for one in own if one.status == "fails" and one.part in _RESTS), None)
             for key, own in self._checks.items()
         }
-        wanted = {
-            key: self._items[key] for key, part in rests.items() if part is None and self._files[0].status == "ok"
-        }
+        readable = self._files[0].status == "ok"
+        wanted = {key: self._items[key] for key, part in rests.items() if part != "lines" and readable}
         for key, part in rests.items():
-            if key not in wanted:
+            if part is not None or not readable:
                 self._checks[key].append(unknown("scores", f"they rest on the {part or 'lines'}, which fail"))
+        numbers = Numbers.of(self._record)
         try:
             for key, checks in check_scores(self._folder, self._record, wanted).items():
-                self._checks[key] += checks
-            sound = {
-                key: item for key, item in wanted.items() if all(one.status != "fails" for one in self._checks[key])
-            }
-            for key, check in check_findings(self._folder, sound, Numbers.of(self._record)):
-                self._checks[key].append(check)
+                part = rests[key]
+                self._checks[key] = (
+                    self._checks[key] + checks if part is None else _hinted(self._checks[key], part, checks)
+                )
         except FatalError as error:
             self._files.append(fails("line files", str(error)))
         except OSError as error:
             self._files.append(fails("line files", f"{error.filename} cannot be read ({error.strerror})"))
+        for key, item in wanted.items():
+            if rests[key] is None:
+                found = check_findings(self._folder / LINE_FILES["predictions"], key, item, numbers)
+                self._checks[key] += [] if found is None else [found]
 
     def _suites(self, numbers: Numbers) -> Iterator[Checked]:
         """Each suite's hashes and pooled numbers, from its items' hashes and scored lines."""
@@ -255,6 +257,16 @@ def _with_requests(checks: list[Check], lines: ItemLines) -> Iterator[Check]:
         yield unknown("requests", "what they are made of fails, or an earlier version did not keep it")
     else:
         yield ok("requests")
+
+
+def _hinted(own: list[Check], part: str, scores: list[Check]) -> list[Check]:
+    """The checks of an eval whose ``part`` fails, with the first line that is scored otherwise for it: a hash says that
+    something was changed, and not where.
+    """
+    told = next((one.detail for one in scores if one.status == "fails" and one.part in ("processed", "scored")), None)
+    if told is None:
+        return own
+    return [one._replace(detail=f"{one.detail}; {told}") if one.part == part else one for one in own]
 
 
 def _counts(recorded: Json, found: Json, sound: bool, numbers: Numbers) -> Iterator[Check]:

@@ -101,7 +101,7 @@ def test_a_missing_or_empty_part_is_named(tmp_path: Path) -> None:
 
 
 def test_an_unknown_rule_names_the_known_ones() -> None:
-    with pytest.raises(UsageError, match="no rule is named 'duet' in version 1; there are alone version 1, babble version 1"):
+    with pytest.raises(UsageError, match="no rule is named 'duet' in version 1; there are alone version 1, babble"):
         decode(Clip(CombinedSource("duet", 1, 16_000, (LONG,))), 16_000, None)
 
 

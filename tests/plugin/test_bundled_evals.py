@@ -35,6 +35,7 @@ def test_the_benchmark_has_these_evals():
     evals = collected("evals")
     assert len(evals) == len(set(evals))
     assert Counter(name.partition("::")[0] for name in evals) == {
+        "test_asr_hallucination.py": 3,
         "test_asr_robust.py": 47,
         "test_bundled.py": 7,
         "test_determinism.py": 1,
@@ -42,6 +43,7 @@ def test_the_benchmark_has_these_evals():
         "test_mmar.py": 1,
         "test_mmau.py": 1,
         "test_sakura.py": 8,
+        "test_sound_id.py": 7,
     }
 
 

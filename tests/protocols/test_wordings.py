@@ -12,9 +12,9 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.catalogue import FAMILIES, family, function_of
-from pytest_audiobench.protocols.prompt_sets import YESNO, PromptSet
+from pytest_audiobench.protocols.prompt_sets import YESNO, PromptSet, chosen_set
 from pytest_audiobench.protocols.protocol import Answer
-from pytest_audiobench.protocols.wordings import Voted, vote, worded_again
+from pytest_audiobench.protocols.wordings import Voted, reworded, vote, worded_again
 from pytest_audiobench.protocols.written import options_of
 from pytest_audiobench.rescoring.families import protocol_of
 
@@ -173,6 +173,26 @@ def test_a_wording_that_a_family_cannot_ask_is_named(tmp_path):
         multiple_choice().worded("yesno")
 
 
+def test_a_run_puts_another_set_in_the_place_of_a_set_and_of_nothing_else():
+    plain = presence("ab-yesno", max_new_tokens=9)
+    asked = reworded(plain.worded("yesno", 3), PromptSet("mine", ("A {label}?", "Any {label}?")))
+    assert [reading.name for reading in asked.readings] == ["ab-yesno", "ab-yesno@1", "ab-yesno@2"]
+    assert asked.stages[1].messages(SAMPLE, {})[0].parts == ("Any dog?",)
+    assert asked.options["max_new_tokens"] == 9
+    assert reworded(plain, YESNO) is plain
+
+
+def test_a_set_is_chosen_by_its_name_or_file_and_how_many_of_it(tmp_path):
+    (tmp_path / "mine.yaml").write_text("version: v\nparaphrases: ['A {label}?', 'Any {label}?']\n")
+    assert chosen_set("yesno:2", tmp_path) == YESNO.first(2)
+    assert chosen_set("yesno", tmp_path) is YESNO
+    assert chosen_set("mine.yaml:1", tmp_path).paraphrases == ("A {label}?",)
+    assert len(chosen_set("mine.yaml", tmp_path).paraphrases) == 2
+    for wrong in ("yesno:0", "yesno:6", "yesno:x", "nobody:2", "other.yaml"):
+        with pytest.raises(UsageError):
+            chosen_set(wrong, tmp_path)
+
+
 def test_a_question_of_the_samples_own_cannot_be_worded():
     asked = verification().worded(PromptSet("two", ("One speaker?", "The same speaker?")))
     sample = Sample("trial-1", (), "Do you hear one person?", reference="yes")
@@ -184,8 +204,9 @@ def test_a_question_of_the_samples_own_cannot_be_worded():
 def test_what_has_no_prompt_or_has_wordings_already_is_refused():
     with pytest.raises(UsageError, match=r"judged has no prompt=…, so it cannot be asked in other words"):
         family("judged").worded(THREE)
-    with pytest.raises(UsageError, match="is asked in several wordings already"):
-        presence().worded("yesno", 2).worded("yesno", 3)
+    for count in (1, 2):
+        with pytest.raises(UsageError, match="is asked in the wordings of a set already: name one set"):
+            presence().worded("yesno", count).worded("yesno", 3)
 
 
 def test_readings_chosen_later_are_of_the_vote_or_of_one_wording():

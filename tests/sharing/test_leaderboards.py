@@ -146,7 +146,7 @@ def test_a_suite_can_be_chosen(board):
     assert [row["model"] for row in board.rows("--suite", "birds")] == ["crows"]
     code, _, err = board.say("--suite", "fish")
     assert code == 4
-    assert "has no verified submission of 'fish'; there are animals, birds" in err
+    assert "has no verified submission of what was asked for; it has submissions of animals, birds" in err
 
 
 def test_a_metric_that_none_measures_is_told(board):
@@ -159,7 +159,7 @@ def test_a_metric_that_none_measures_is_told(board):
 def test_a_folder_of_nothing_and_a_missing_one_are_told(board):
     code, _, err = board.say()
     assert code == 4
-    assert "subs has no verified submission at all" in err
+    assert "subs has no verified submission of what was asked for" in err
     code, _, err = board.say(source="nowhere")
     assert code == 4
     assert "there is no folder nowhere: name a folder of submissions, or a data set as USER/NAME" in err
@@ -205,7 +205,7 @@ def test_a_data_set_on_a_hub_is_read(board, hub, keys):
 def test_a_data_set_that_is_empty_or_not_there_is_told(board, hub):
     pytest.importorskip("huggingface_hub")
     hub.put("lab/empty", "README.md", b"nothing yet")
-    assert "has no verified submission at all" in board.say(source="lab/empty")[2]
+    assert "has no verified submission of what was asked for" in board.say(source="lab/empty")[2]
     code, _, err = board.say(source="lab/nothing")
     assert code == 1
     assert "there is no such data set, or the token may not see it" in err

@@ -45,7 +45,7 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_audiobench import bundled, judged, multiple_choice, transcription
+from pytest_audiobench import bundled, findings, judged, multiple_choice, non_speech, transcription
 from pytest_audiobench.audio import synthesis
 from pytest_audiobench.audio.clip import Clip
 from pytest_audiobench.audio.combining import with_noise
@@ -77,6 +77,10 @@ def test_tones(evaluate):
         replace(one, clips=(Clip(synthesis.tone(300 + 10 * at, 0.5)),)) for at, one in enumerate(tones.read(places))
     ]
     evaluate(replace(tones, name="tones", read=read), multiple_choice())
+
+
+def test_phantoms(evaluate):
+    findings(evaluate, non_speech(lengths_s=(0.5,), clips=2), transcription("non-speech"))
 
 
 def test_own_rule(evaluate):

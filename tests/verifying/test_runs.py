@@ -181,6 +181,14 @@ def _tokens(record):
     item(record, "all/digits")["stages"][0]["settings"]["max_new_tokens"] = 7
 
 
+def _finding(record):
+    item(record, "all/phantoms")["findings"]["findings"][0]["discovery"]["clip_count_domain"] += 1
+
+
+def _phrase(record):
+    item(record, "all/phantoms")["findings"]["phrases"].append({"phrase": "hello", "count": 3, "domains": {"hum": 3}})
+
+
 def _count(record):
     item(record, "all/digits")["readings"][0]["coverage"]["parsed"] += 1
 
@@ -193,6 +201,8 @@ RECORDS = {
     "a count": (_count, ("all/digits", "good", "readings")),
     "a judge's fingerprint": (_judge, ("all/judged", "good", "verdicts")),
     "a suite's metric": (_suite_metric, ("suite all", "good", "metrics")),
+    "a finding": (_finding, ("all/phantoms", "good", "findings")),
+    "a phantom phrase": (_phrase, ("all/phantoms", "good", "findings")),
     "a setting": (_tokens, ("all/digits", "good", "settings")),
 }  # fmt: skip
 
@@ -213,7 +223,7 @@ def test_a_changed_fingerprint_names_the_model_of_each_of_its_evals(run, verify)
     code, odd, _ = verify(run)
     assert code == 1
     assert {key[1:] for key in odd["fails"]} == {(alias, "model")}
-    assert len(odd["fails"]) == 6
+    assert len(odd["fails"]) == 7
 
 
 def test_hashes_of_suites_and_of_the_run_are_checked(run, verify):

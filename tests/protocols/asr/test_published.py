@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.models.messages import Response
-from pytest_audiobench.protocols.asr import au_harness, audiobench, cmi_bench, multilingual, nota
+from pytest_audiobench.protocols.asr import au_harness, audiobench, cmi_bench, gigaspeech, multilingual, nota
 from pytest_audiobench.protocols.protocol import Answer
 from pytest_audiobench.protocols.transcription import transcription
 
@@ -91,6 +91,11 @@ def test_ultraeval_reads_every_language_as_english_first():
 
 def test_nota_drops_words_of_punctuation():
     assert nota.words("It's 10%, OK - yes") == "it is 10 ok yes"
+
+
+def test_gigaspeech_leaves_fillers_and_tags_out_and_keeps_punctuation_that_was_written():
+    assert gigaspeech.scored_words("uh, UM well-known <unk> E-commerce") == "UH, WELL KNOWN E COMMERCE"
+    assert gigaspeech.scored_words("<SIL>") == gigaspeech.scored_words("Hm <COMMA> ah <PERIOD>") == ""
 
 
 def test_lower_nopunct_joins_what_a_hyphen_separates():

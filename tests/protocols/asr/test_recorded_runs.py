@@ -30,4 +30,6 @@ def test_lower_nopunct_gives_the_recorded_rate_of_every_condition():
             ]
             assert 100 * metric_kind("wer").estimate(counts, None).value == pytest.approx(rate, abs=1e-9)
             compared += 1
+        rates = run["per_condition_wer"].values()
+        assert sum(rates) / len(rates) == pytest.approx(run["weighted_mean_wer"], abs=1e-9)
     assert compared >= 20
