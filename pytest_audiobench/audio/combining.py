@@ -138,14 +138,14 @@ def _mixture(clips: Sequence[Samples], rate_hz: int, parameters: Parameters, see
     shared = dict(parameters)
     frames = (min if shared.get("length") == "shortest" else max)(len(clip) for clip in clips)
     total, wave = np.zeros(frames), np.empty(frames)
-    levels_db = shared.get("levels_db", "").split(" ")
+    levels_db = _levels_db(shared.get("levels_db", ""), len(clips))
     for place, (clip, level_db) in enumerate(zip(clips, levels_db, strict=True), start=1):
         held = min(len(clip), frames)
         wave[:held], wave[held:] = clip[:held], 0.0
         power = float(np.dot(wave, wave)) / frames
         if not power:
             raise ValueError(_silent(place, len(clips)))
-        wave *= noise.amplitude(float(level_db)) / np.sqrt(power)
+        wave *= noise.amplitude(level_db) / np.sqrt(power)
         total += wave
     peak = max(float(np.max(total)), -float(np.min(total)))
     if not peak:
@@ -155,6 +155,13 @@ def _mixture(clips: Sequence[Samples], rate_hz: int, parameters: Parameters, see
 
 
 _MIXTURE_PEAK = 0.95
+
+
+def _levels_db(text: str, clips: int) -> list[float]:
+    levels_db = [number((("levels_db", level),), "levels_db") for level in text.split(" ")]
+    if len(levels_db) != clips:
+        raise UsageError(f"a mixture of {clips} clips has {len(levels_db)} levels; make mixtures by their function")
+    return levels_db
 
 
 def _noise(clips: Sequence[Samples], rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:

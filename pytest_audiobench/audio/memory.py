@@ -58,6 +58,12 @@ class SoundMemory(Generic[Sound]):
                 with self._lock:
                     self._turns.pop(key, None)
 
+    def holds(self, key: Hashable, serves: Callable[[Sound], bool]) -> bool:
+        """Whether what is held under ``key`` would be given without being made."""
+        with self._lock:
+            held = self._held.get(key)
+            return held is not None and serves(held)
+
     def _recall(self, key: Hashable, serves: Callable[[Sound], bool]) -> Sound | None:
         held = self._held.get(key)
         if held is None or not serves(held):

@@ -28,7 +28,10 @@ class SourceSound(NamedTuple):
 
 
 class Recording(NamedTuple):
-    """What was read of a file: mono samples from its beginning, and its header's rate, frames and channels."""
+    """What was read of a file: mono samples, and its header's rate, frames and channels.
+
+    The samples are from its beginning, but for those of :func:`read_excerpt`, which are that excerpt's.
+    """
 
     samples: Samples
     rate_hz: int
@@ -59,7 +62,7 @@ def read_file(source: FileSource, path: str, reach_s: float | None, most_values:
         return _read(str(source), sound, file, reach_s, most_values)
 
 
-def read_excerpt(source: FileSource, path: str, start_s: float, end_s: float, most_values: int) -> SourceSound | None:
+def read_excerpt(source: FileSource, path: str, start_s: float, end_s: float, most_values: int) -> Recording | None:
     """Only [start_s, end_s) of the file at ``path``, to the nearest frame, as it is when all of the file is read.
 
     None where the format cannot be entered in the middle without a difference, or where what was asked for is not
@@ -76,7 +79,9 @@ def read_excerpt(source: FileSource, path: str, start_s: float, end_s: float, mo
         except soundfile.SoundFileError:
             return None
         samples = _mono(str(source), sound, end - start)
-        return SourceSound(samples, sound.samplerate, sound.frames) if 0 < len(samples) == end - start else None
+        if not 0 < len(samples) == end - start:
+            return None
+        return Recording(samples, sound.samplerate, sound.frames, sound.channels, is_whole=False)
 
 
 @contextmanager

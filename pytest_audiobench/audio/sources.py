@@ -38,8 +38,27 @@ def file_sound(source: FileSource, reach_s: float | None, most_values: int) -> S
 
 
 def file_excerpt(source: FileSource, start_s: float, end_s: float, most_values: int) -> SourceSound | None:
-    """Only [start_s, end_s) of a file; None where it must be read from its beginning. Raises AudioError."""
-    return read_excerpt(source, Locator().find(source).path, start_s, end_s, most_values)
+    """Only [start_s, end_s) of a file; None where it must be read from its beginning, or was. Raises AudioError."""
+    located = Locator().find(source)
+
+    def read() -> Recording:
+        recording = read_excerpt(source, located.path, start_s, end_s, most_values)
+        if recording is None:
+            raise _NoExcerpt
+        return recording
+
+    key = _settled(located)
+    if key is not None and _FILES.holds(key, lambda held: held.serves(end_s)):
+        return None
+    try:
+        excerpt = read() if key is None else _FILES.get((key, start_s, end_s), read, lambda held: True)
+    except _NoExcerpt:
+        return None
+    return SourceSound(excerpt.samples, excerpt.rate_hz, excerpt.promised)
+
+
+class _NoExcerpt(Exception):
+    """The file cannot be entered in the middle."""
 
 
 def made_sound(source: SynthesisSource | CombinedSource, rate_hz: int, make: Callable[[], SourceSound]) -> SourceSound:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from pytest_audiobench.protocols.protocol import of_first_wording
 from pytest_audiobench.report.samples import Joined, joined
+from pytest_audiobench.runs.record import ConditionRecord
 from pytest_audiobench.runs.sides import Side, SideRow, audio_digest, measured, prompt_digest, truth_digest
 
 
@@ -30,6 +32,7 @@ def sides_of(folder: Path, record: Mapping[str, Any], source: str, texts: bool =
 
 
 def _side(item: Mapping[str, Any], model: Mapping[str, Any], rows: list[SideRow], source: str) -> Side:
+    condition = ConditionRecord.read(item.get("condition"))
     return Side(
         source=source,
         eval=item["eval"],
@@ -46,7 +49,7 @@ def _side(item: Mapping[str, Any], model: Mapping[str, Any], rows: list[SideRow]
         hashes=item["hashes"],
         rows=rows,
         noise=model.get("noise"),
-        condition=item.get("condition"),
+        condition=None if condition is None else asdict(condition),
     )
 
 

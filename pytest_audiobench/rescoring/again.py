@@ -25,12 +25,12 @@ from pytest_audiobench.rescoring.families import parse_family, protocol_of
 from pytest_audiobench.rescoring.kept import Kept, answered_of
 from pytest_audiobench.rescoring.layouts import Source
 from pytest_audiobench.rescoring.recorded import RecordedRow
-from pytest_audiobench.rescoring.run_record import condition_of, items_of
+from pytest_audiobench.rescoring.run_record import items_of
 from pytest_audiobench.rescoring.valid import valid
 from pytest_audiobench.runs.collector import patient
 from pytest_audiobench.runs.hashes import ABSENT, ASKED, scored_hashes
 from pytest_audiobench.runs.judging import put_to_judges
-from pytest_audiobench.runs.record import ItemRecord
+from pytest_audiobench.runs.record import ConditionRecord, ItemRecord
 from pytest_audiobench.runs.sheet import scored_rows, sheet_of
 from pytest_audiobench.runs.suites import Pool
 
@@ -268,7 +268,7 @@ class _Item:
             return new
         names = ("index", "nodeid", "suite", "limited", "part", "control", "stages")
         kept = {name: old[name] for name in names if name in old}
-        kept["condition"] = condition_of(old)
+        kept["condition"] = ConditionRecord.read(old.get("condition"))
         return replace(new, **kept, asking=dict(old["asking"]), warnings=list(old["warnings"]))
 
 

@@ -34,8 +34,6 @@ _LATER: Kinds = {
 }
 """Fields that runs of earlier versions may lack."""
 
-_CONDITION: Kinds = {**dict.fromkeys(("name", "family", "unit", "harder"), str), "dose": (int, float, type(None))}
-
 
 def run_of(file: Path) -> Json | None:
     """The record of the run whose predictions ``file`` holds; None where it lies alone.
@@ -60,12 +58,6 @@ def items_of(run: Json | None) -> dict[tuple[str, str], Json]:
     return {(item["eval"], item["model"]): item for item in run["items"]} if run else {}
 
 
-def condition_of(item: Json) -> ConditionRecord | None:
-    """What was done to an item's clips; None for nothing."""
-    told = item.get("condition")
-    return None if told is None else ConditionRecord(**{name: told[name] for name in _CONDITION})
-
-
 def _check(path: Path, record: Json) -> None:
     """Raises UsageError, with the place, for a record that lacks what scoring again reads of it."""
     _check_types(path, "the record", record, {"items": list, "models": list, "limit": (int, type(None))})
@@ -79,8 +71,10 @@ def _check(path: Path, record: Json) -> None:
         _check_types(path, place, item, {name: kind for name, kind in _LATER.items() if name in item})
         if not all(isinstance(text, str) for text in (*item.get("groups", ()), *item["warnings"])):
             raise UsageError(f"{path}: groups and warnings of {place} must be texts: it was edited")
-        if item.get("condition") is not None:
-            _check_types(path, f"the condition of {place}", item["condition"], _CONDITION)
+        try:
+            ConditionRecord.read(item.get("condition"))
+        except (KeyError, TypeError) as error:
+            raise UsageError(f"{path}: the condition of {place} is none ({error}): it was edited") from None
         for reading in item["readings"]:
             _check_types(path, f"a reading of {place}", reading, _NAMES)
         for metric in item["metrics"]:

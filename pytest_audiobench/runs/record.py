@@ -6,6 +6,7 @@ paths of this machine, no times inside what is hashed.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypeAlias
@@ -115,6 +116,22 @@ class ConditionRecord:
     dose: float | None
     unit: str
     harder: Literal["", "higher", "lower"]
+
+    @classmethod
+    def read(cls, told: Mapping[str, Any] | None) -> ConditionRecord | None:
+        """What a run.json says, which anyone may have edited. Raises KeyError or TypeError where it is no condition."""
+        if told is None:
+            return None
+        texts = [told[name] for name in ("name", "family", "unit", "harder")]
+        dose = told["dose"]
+        is_number = type(dose) in (int, float) and math.isfinite(dose)
+        if {type(text) for text in texts} != {str} or not (dose is None or is_number):
+            raise TypeError(
+                "a condition has texts for name, family, unit and harder, and a number or null for its dose"
+            )
+        if told["harder"] not in ("", "higher", "lower"):
+            raise TypeError("a condition's harder is higher, lower or empty")
+        return cls(told["name"], told["family"], dose, told["unit"], told["harder"])
 
 
 @dataclass(frozen=True)

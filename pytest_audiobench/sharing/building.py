@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -18,6 +18,7 @@ from pytest_audiobench.sharing.top_finding import findings_of, top_of
 Json = Mapping[str, Any]
 
 ALL = ("all",)
+"""Every reading's statistics are evidence."""
 _LONGEST = {"notes": 4_000, "tags": 50, "author": 200}
 _MOST_TAGS = 20
 
@@ -61,15 +62,16 @@ def choose(run: Run, suite: str, model: str) -> tuple[str, str]:
     raise UsageError(f"{told}: it measured {listed}; choose by --suite and --model")
 
 
-def payload_of(run: Run, suite: str, model: str, about: About) -> dict[str, Any]:
+def payload_of(run: Run, suite: str, model: str, about: About, evident: Sequence[str] = ALL) -> dict[str, Any]:
     """The payload of what ``model`` did in ``suite``, as :func:`choose` named them.
 
-    Raises UsageError for a run whose files were edited or cut, and for one whose evals lack hashes.
+    ``evident`` names the readings whose statistics are evidence, beside each eval's first. Raises UsageError for a run
+    whose files were edited or cut, and for one whose evals lack hashes.
     """
     about.check()
     contents = contents_of(run, f"the run {run.folder.name}", texts=False)[model]
     try:
-        return _payload(run, contents, suite, about)
+        return _payload(run, _evidence(contents, run.record, suite, evident), suite, about)
     except (KeyError, TypeError, AttributeError, StopIteration) as error:
         raise UsageError(
             f"the run {run.folder} cannot be read ({type(error).__name__}: {error}): its files were edited, or another "
@@ -77,13 +79,12 @@ def payload_of(run: Run, suite: str, model: str, about: About) -> dict[str, Any]
         ) from error
 
 
-def _payload(run: Run, contents: Contents, suite: str, about: About) -> dict[str, Any]:
-    record, model = run.record, contents.alias
+def _payload(run: Run, evidence: Contents, suite: str, about: About) -> dict[str, Any]:
+    record, model = run.record, evidence.alias
     own = next(one for one in record["suites"] if (one["name"], one["model"]) == (suite, model))
     if not all(own["hashes"].get(name) for name in HASHES):
         raise UsageError(f"{suite} of {run.folder} has no hashes, so nobody could verify it: run it again")
     items = [item for item in record["items"] if _is_of(item, suite, model)]
-    evidence = _evidence(contents, own, {**record, "items": [one for one in record["items"] if one["suite"] == suite]})
     metrics, findings = list(_figures(own)), findings_of(items)
     return {
         "schema": SCHEMA,
@@ -123,17 +124,19 @@ def _is_of(item: Json, suite: str, model: str) -> bool:
     return bool(measured) and (item["suite"], item["model"]) == (suite, model)
 
 
-def _evidence(contents: Contents, suite: Json, record: Json) -> Contents:
-    """The suite's part of a baseline, with every reading and no texts."""
-    names = [name for name, side in contents.sides.items() if side.suite == suite["name"]]
+def _evidence(contents: Contents, record: Json, suite: str, readings: Sequence[str]) -> Contents:
+    """The suite's part of a baseline, without texts."""
+    own = next(one for one in record["suites"] if (one["name"], one["model"]) == (suite, contents.alias))
+    names = [name for name, side in contents.sides.items() if side.suite == suite]
+    items = [one for one in record["items"] if one["suite"] == suite]
     part = replace(
         contents,
-        hashes=suite["hashes"],
+        hashes=own["hashes"],
         sides={name: contents.sides[name] for name in names},
         figures={name: contents.figures[name] for name in names},
-        missing=lacks(record, contents.alias),
+        missing=lacks({**record, "items": items}, contents.alias),
     )
-    return part.reduced(ALL, texts=False)
+    return part.reduced(readings, texts=False)
 
 
 def _item(item: Json) -> dict[str, Any]:

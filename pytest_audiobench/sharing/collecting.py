@@ -18,6 +18,8 @@ from pytest_audiobench.sharing.submission import MOST_BYTES, decoded
 MOST_FILES = 5_000
 MOST_BYTES_IN_ALL = 512 * 2**20
 """Read back, the statistics of samples take about 20 times as much memory."""
+_LONGEST = 600
+"""Characters of a reason: a file that is refused may hold names of any length."""
 _PATH = re.compile(rf"{FOLDER}/[A-Za-z0-9._-]+/[0-9a-f]{{64}}\.json")
 _REPO = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*/[A-Za-z0-9][A-Za-z0-9._-]*")
 
@@ -58,7 +60,8 @@ def collect(named: str, signers: Signers, sleep: Callable[[float], None], suite:
         commit = patiently(lambda: hub.head(named), sleep).commit
         listed = patiently(lambda: list(_bounded(named, hub.files(named, FOLDER, commit))), sleep)
         wanted = [one for one in listed if _PATH.fullmatch(one.path) and one.size <= MOST_BYTES]
-        others = [Refused(one.path, _why(one)) for one in listed if one not in wanted]
+        taken = {one.path for one in wanted}
+        others = [Refused(one.path, _why(one)) for one in listed if one.path not in taken]
         into = Path(temporary)
         if wanted:
             patiently(lambda: hub.download(named, [one.path for one in wanted], commit, into), sleep)
@@ -105,12 +108,12 @@ def _of_files(asked: _Asked, paths: Sequence[Path], others: Sequence[Refused]) -
                 continue
             report = verified(submission, name, asked.signers)
         except UsageError as error:
-            refused.append(Refused(name, _without(name, str(error))))
+            refused.append(Refused(name, _without(name, str(error))[:_LONGEST]))
             continue
         if report.holds:
             held.append(report)
         else:
-            refused.append(Refused(name, report.failing))
+            refused.append(Refused(name, report.failing[:_LONGEST]))
     return Collected(asked.source, sorted(suites), held, refused)
 
 

@@ -28,7 +28,7 @@ from pytest_audiobench.metrics.registry import is_known, metric_kind
 from pytest_audiobench.runs.record import RegressionRecord
 from pytest_audiobench.runs.scoring import SHARES
 from pytest_audiobench.runs.sides import Side
-from pytest_audiobench.sharing.checking import Report
+from pytest_audiobench.sharing.checking import Report, sides_read
 from pytest_audiobench.sharing.collecting import Collected, Refused
 
 _ASKED = ("data", "audio", "prompts", "settings", "seeds")
@@ -123,7 +123,9 @@ def _measured(report: Report, metric: str) -> Measured:
     if not is_known(name) or not readings:
         raise UsageError(f"it does not measure {name or 'anything over all its samples'}")
     reading, signature = first if first in readings else readings[0]
-    read = [side for side in sides if side.readings.get(reading) == signature]
+    read = sides_read(report.submission.payload["items"], report.evidence, reading, signature)
+    if not read:
+        raise UsageError(f"its evidence lacks the statistics of {reading}, which is not the first reading of each eval")
     kind = metric_kind(name)
     if len(read) > 1 and not kind.poolable:
         raise UsageError(f"{name} has no value over several evals: its scores depend on the set they were scored in")

@@ -74,7 +74,8 @@ def _wrong_rates(top: Json, side: Side) -> Iterator[str]:
         if not known.issuperset(clips):
             yield f"the {half} names samples that the evidence has not"
             continue
-        rows = [row for row in side.rows if row.sample_id in set(clips)]
+        named = set(clips)
+        rows = [row for row in side.rows if row.sample_id in named]
         found = [one for row in rows if (one := statistics_of(row, reading, metric)) is not None]
         try:
             value = value_of(metric_kind(metric), found)

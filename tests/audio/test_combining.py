@@ -105,5 +105,21 @@ def test_an_unknown_rule_names_the_known_ones() -> None:
         decode(Clip(CombinedSource("duet", 1, 16_000, (LONG,))), 16_000, None)
 
 
+@pytest.mark.parametrize("levels_db", ["", "0 loud", "0 nan", "0", "0 0 0"])
+def test_a_mixture_made_by_hand_with_bad_levels_is_a_mistake(levels_db: str) -> None:
+    mixture = CombinedSource("mixture", 1, 16_000, (LONG, SHORT), (("levels_db", levels_db),))
+    with pytest.raises(UsageError, match="levels"):
+        decode(Clip(mixture), 16_000, None)
+
+
 def test_a_combination_of_many_names_the_first() -> None:
     assert str(combining.babble([LONG] * 9)).endswith("a (2.00 s), 4 more)")
+
+
+def test_a_clip_at_another_rate_is_what_is_heard_at_that_rate_and_edits_follow_there() -> None:
+    slow = Clip(ArraySource.of(0.1 * np.random.default_rng(1).standard_normal(8_000), 8_000))
+    resampled = combining.at_rate(slow)
+    assert np.array_equal(decode(resampled, 16_000, None).samples, decode(slow, 16_000, None).samples)
+    hiss = decode(resampled.edited(edits.white_noise(0, "a")), 16_000, None).samples
+    spectrum = np.abs(np.fft.rfft(hiss)) ** 2
+    assert spectrum[len(spectrum) // 2 :].sum() > 0.1 * spectrum.sum()

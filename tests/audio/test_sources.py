@@ -40,13 +40,20 @@ def clip_of(file: Path) -> Clip:
 @pytest.fixture
 def reads(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """The paths that are really read, with an empty memory for which no file is too young."""
-    read, read_file = [], sources.read_file
+    read, read_file, read_excerpt = [], sources.read_file, sources.read_excerpt
 
     def counted(source: FileSource, path: str, reach_s: float | None, most_values: int) -> Recording:
         read.append(Path(path).name)
         return read_file(source, path, reach_s, most_values)
 
+    def entered(source: FileSource, path: str, start_s: float, end_s: float, most_values: int) -> Recording | None:
+        found = read_excerpt(source, path, start_s, end_s, most_values)
+        if found is not None:
+            read.append(f"{Path(path).name} from {start_s}")
+        return found
+
     monkeypatch.setattr(sources, "read_file", counted)
+    monkeypatch.setattr(sources, "read_excerpt", entered)
     monkeypatch.setattr(sources, "SETTLE_S", -1.0)
     monkeypatch.setattr(sources, "_FILES", SoundMemory(1 << 24))
     monkeypatch.setattr(sources, "_MADE", SoundMemory(1 << 24))
@@ -64,6 +71,21 @@ def test_a_ladder_of_ten_conditions_reads_each_source_once(tmp_path: Path, reads
         for condition in [clips, *conditions]:
             list(pool.map(lambda clip: decode(clip, RATE_HZ, 30.0), condition))
     assert sorted(reads) == sorted(file.name for file in files)
+
+
+@pytest.mark.parametrize("name", ["a.flac", "a.mp3"])
+def test_excerpts_of_one_recording_are_read_once_each_or_all_from_one_reading(
+    tmp_path: Path, reads: list[str], name: str
+) -> None:
+    """A FLAC is entered where an excerpt begins; an MP3 cannot be, and is read from its beginning."""
+    soundfile.write(tmp_path / name, hiss(10 * RATE_HZ), RATE_HZ)
+    excerpts = [edits.trim(start_s, start_s + 2) for start_s in (6.0, 1.0, 3.0)]
+    heard: list[str] = []
+    for ladder in ([], *([edit] for edit in LADDER)):
+        for excerpt in excerpts:
+            heard.append(decode(clip_of(tmp_path / name).edited(excerpt, *ladder), RATE_HZ, None).pcm_digest)
+    assert reads == ([name] if name == "a.mp3" else [f"{name} from {start_s}" for start_s in (6.0, 1.0, 3.0)])
+    assert len(set(heard)) == len(heard)
 
 
 def test_what_is_remembered_is_what_would_be_read(tmp_path: Path, reads: list[str]) -> None:

@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -53,7 +54,12 @@ class Ladder:
         return self.call("pytest_audiobench.cli", *map(str, arguments))
 
     def call(self, module, *arguments):
-        done = subprocess.run(
+        done = self.process(module, *arguments)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def process(self, module, *arguments):
+        return subprocess.run(
             [sys.executable, "-m", module, *arguments],
             cwd=self.path,
             env={**os.environ, "COLUMNS": "80"},
@@ -62,8 +68,6 @@ class Ladder:
             timeout=300,
             check=False,
         )
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
 
 
 @pytest.fixture(scope="module")
@@ -175,3 +179,18 @@ def test_a_run_gives_its_curves_as_frames_in_one_line(ladder):
     assert run.conditions.set_index("condition")["drop"]["gain-m30dB"] == 0.0
     assert run.conditions["weight"].sum() == pytest.approx(1.0)
     assert set(run.items["condition.family"]) == {"clean", "white", "gain"}
+
+
+@pytest.mark.parametrize("change", [{"dose": "ten"}, {"dose": float("nan")}, {"harder": "so"}, {"family": None}])
+def test_an_edited_condition_is_named_in_one_sentence(ladder, tmp_path, change):
+    record = json.loads(json.dumps(ladder.record))
+    record["items"][1]["condition"].update(change)
+    edited = tmp_path / "edited"
+    shutil.copytree(ladder.folder, edited)
+    (edited / "run.json").write_text(json.dumps(record))
+    for arguments in (("score", edited), ("compare", ladder.folder, edited)):
+        done = ladder.process("pytest_audiobench.cli", *map(str, arguments))
+        assert done.returncode == 4
+        assert "condition" in done.stderr
+        assert "edited" in done.stderr
+        assert "Traceback" not in done.stderr

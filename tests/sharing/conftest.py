@@ -1,6 +1,7 @@
 """Finished runs of scripted models, two people's keys, a list of who may sign, and a hub on loopback."""
 
 import importlib.util
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -27,6 +28,8 @@ hub_server = load(HERE / "hub_server.py", "sharing_hub_server")
 @pytest.fixture(scope="session")
 def keys(tmp_path_factory):
     """The folder of ada's and bob's private keys, each with its public half beside it, and of ``signers``: ada."""
+    if shutil.which("ssh-keygen") is None:
+        pytest.skip("there is no ssh-keygen to make keys with")
     folder = tmp_path_factory.mktemp("keys")
     for name in ("ada", "bob"):
         command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", name, "-f", str(folder / name)]

@@ -209,6 +209,55 @@ def test_what_does_not_fit_together_is_told_though_signed(change, says, signed_a
     assert says in failing(signed_again(change), signers)
 
 
+@pytest.fixture
+def found(made, audiobench, keys):
+    """A submission of the run with a finding on record, as studies/findings.py writes one; a function changes it."""
+
+    def submit(change=lambda finding: None):
+        path = Path("reports/main/run.json")
+        record = json.loads(path.read_text())
+        halves = {"discovery": ["h000", "h001", "h002", "h004"], "holdout": ["h003", "h005"]}
+        finding = {"id": "rate:odd", "metric": "accuracy", "slice": {"hop": "single"}, "status": "validated"}
+        finding |= {half: {"clips": clips, "other_rate": 0.5} for half, clips in halves.items()}
+        finding["discovery"]["domain_rate"], finding["holdout"]["domain_rate"] = 0.75, 0.0
+        change(finding)
+        methods = {"split": {"seed": "7", "rule": "by SHA-256"}}
+        found = {"findings": [finding], "top_finding": "rate:odd", "validation_summary": {"validated": 1}}
+        record["items"][1]["findings"] = {**found, "findings_methods": methods, "phrases": [{"phrase": "thank you"}]}
+        path.write_text(json.dumps(record))
+        return audiobench("push", "main", "--dry-run", "--output", "found.json", "--sign", keys / "ada")
+
+    return submit
+
+
+def test_the_top_finding_names_its_evidence(found, audiobench, keys):
+    assert found()[0] == 0
+    code, out, _ = audiobench("verify", "found.json", "--signers", keys / "signers")
+    said = " ".join(out.split())
+    assert code == 0
+    assert "top finding: rate:odd in animals/hard, validated" in said
+    assert "discovery: 0.75 against 0.5 of the others" in said
+    assert "h000, h001, h002, h004" in said
+    assert "split by seed 7" in said
+    assert "eval animals/hard, the lines of the 6 samples of hop single" in said
+    # What a model made up are texts, which stay in the run.
+    assert "thank you" not in Path("found.json").read_text()
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda one: one["holdout"].update(domain_rate=1.0), "accuracy of the holdout is said to be 1.0"),
+        (lambda one: one["discovery"].update(clips=["h000", "nobody"]), "names samples that the evidence has not"),
+        (lambda one: one.update(discovery=[1, 2]), "cannot be read"),
+    ],
+)
+def test_a_finding_that_its_samples_do_not_show_is_not_shared(change, says, found):
+    code, _, err = found(change)
+    assert code == 4
+    assert says in err
+
+
 def test_a_file_named_by_another_hash_is_told(made, signers):
     found = decoded(made.read_bytes(), "x")
     assert "named by another run_hash" in failing(found, signers, f"submissions/animals/{'0' * 64}.json")
@@ -280,7 +329,23 @@ def test_verifying_names_a_file_that_cannot_be_read(signers, tmp_path):
         verify_submission(tmp_path / "nothing.json", signers)
 
 
-def test_ten_thousand_samples_stay_small(lab, keys):
+def test_of_a_large_suite_only_the_first_reading_is_evidence(lab, audiobench, keys, signers, monkeypatch):
+    from pytest_audiobench.sharing import preparing
+
+    lab.run("main", says=lambda name: int(name[1:]) < 30, protocols=("all",))
+    push = ["push", "main", "--dry-run", "--sign", keys / "ada", "--output"]
+    assert audiobench(*push, "whole.json")[0] == 0
+    monkeypatch.setattr(preparing, "LARGE", 10_000)
+    assert audiobench(*push, "small.json")[0] == 0
+    whole, small = (verify_submission(Path(f"{name}.json"), signers) for name in ("whole", "small"))
+    assert whole.holds
+    assert small.holds, small.failing
+    assert len(next(iter(whole.evidence.sides.values())).readings) > 1
+    assert len(next(iter(small.evidence.sides.values())).readings) == 1
+    assert "others are not recomputed" in next(one.says for one in small.checks if one.part == "numbers")
+
+
+def test_ten_thousand_samples_stay_small(lab):
     from pytest_audiobench.report.load import load
     from pytest_audiobench.sharing.building import About, payload_of
 

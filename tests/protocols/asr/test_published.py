@@ -127,10 +127,11 @@ def test_every_reading_takes_any_text_and_finds_nothing_wrong_with_the_reference
             answer = reading.parse(sample, {"answer": Response.of(said)})
             assert answer.value in (None, said)
             found = reading.score(sample, answer)
-            assert found is None or all(count >= 0 for count in found.values())
+            # How many words more an answer has than its reference is the one figure that can be negative.
+            assert found is None or all(count >= 0 for name, count in found.items() if name != "delta")
         itself = reading.score(sample, Answer("parsed", text))
         # CMI-Bench treats answers otherwise, and AU-Harness makes a word of an empty reference.
-        assert itself is None or reading.name == "cmi-bench" or itself["correct"] == 1.0
+        assert itself is None or reading.name == "cmi-bench" or itself.get("correct", 1.0) == 1.0
 
 
 def test_ultraeval_takes_a_japanese_answer_that_mecab_refuses_as_a_whole():
