@@ -100,6 +100,12 @@ def test_who_always_says_yes_has_no_sensitivity_and_a_bias():
     assert value("criterion", [(present, False) for present, _ in probes]) > 2.0
 
 
+def test_with_unequal_numbers_the_correction_leaves_constant_answers_a_little():
+    probes = [(True, True)] * 80 + [(False, True)] * 40
+    assert value("d_prime", probes) == pytest.approx(0.25, abs=0.01)
+    assert value("d_prime", [(present, False) for present, _ in probes]) == pytest.approx(-0.25, abs=0.01)
+
+
 def mixtures(count, miss=0):
     probes, clusters = [], []
     for number in range(count):

@@ -134,8 +134,9 @@ KINDS = (
         "higher",
         "d′",
         _summed("d_prime", NAMES, d_prime, _better, _BOTH),
-        "Sensitivity, z(hit rate) - z(false alarm rate): 0 for who cannot tell a sound that is there from one that is "
-        f"not, however readily yes is said. {_DETECTION}",
+        "Sensitivity, z(hit rate) - z(false alarm rate): near 0 for who cannot tell a sound that is there from one "
+        "that is not, however readily yes is said (0 with as many distractors as present probes; else the correction "
+        f"leaves a few tenths to constant answers). {_DETECTION}",
         _right,
     ),
     summed_kind(
