@@ -30,7 +30,7 @@ _MANY = 60
 """Figures of evals beyond which each shows its first metric alone: what is asserted on must still be found."""
 
 _LONG = 22
-"""A metric's name beyond which it stands above its numbers in a narrow table, or one would take the columns from all."""
+"""A metric's name beyond which it stands above its numbers in a narrow table: one would take the columns from all."""
 
 _HELD = "\N{NO-BREAK SPACE}"
 """Stands for the spaces within a cell while a row is broken between its cells."""
