@@ -4,8 +4,8 @@ A present probe asks for a sound that is there, a distractor for one that is not
 samples or resamples; every function gives r values. Sensitivity and bias are those of signal detection theory for a
 yes/no task (Stanislaw and Todorov 1999), of corrected rates, so that rates of 0 and 1 have finite values: of N probes
 a rate r becomes (r + 1/N) / (1 + 2/N). With as many distractors as present probes that is the log-linear correction
-(0.5 added to the counts and 1 to the probes, Hautus 1995). With other numbers that one pulls the two rates unequally: who
-says nothing would have a d′ of 0.27 over 20 present probes and 40 distractors, and one of -0.26 over 80 and 40.
+(0.5 added to the counts and 1 to the probes, Hautus 1995). With other numbers that one pulls the two rates unequally:
+who says nothing would have a d′ of 0.27 over 20 present probes and 40 distractors, and one of -0.26 over 80 and 40.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def f1(sums: Floats) -> Floats:
 
 
 def d_prime(sums: Floats) -> Floats:
-    """z(hit rate) - z(false alarm rate), corrected: 0 where the two are equal; NaN without present probes or without distractors."""
+    """z(hit rate) - z(false alarm rate), corrected; NaN without present probes or without distractors."""
     hits, alarms = _deviates(sums)
     return hits - alarms
 

@@ -88,9 +88,9 @@ def _score(sample: Sample, answer: Answer) -> Mapping[str, float]:
 
 _COUNTED = (
     "An answer that is neither yes nor no counts as wrong: where the sound is there it is a miss, where it is not it "
-    "is no false alarm, and no right answer either. So a model that says nothing has recall 0, false alarms 0, d′ 0 "
-    "and balanced accuracy 0, and one that always says yes has recall 1, false alarms 1, d′ 0 and balanced accuracy "
-    "0.5."
+    "is no false alarm, and no right answer either. So a model that says nothing has recall 0, false alarms 0 and "
+    "balanced accuracy 0, one that always says yes has recall 1, false alarms 1 and balanced accuracy 0.5, and both "
+    "have a d′ of 0."
 )
 
 

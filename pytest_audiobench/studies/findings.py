@@ -84,7 +84,7 @@ def found_of(rows: Sequence[Scored], by: str, seed: int) -> FindingsRecord:
         records,
         top,
         {status: counts[status] for status in stats.STATUSES},
-        _methods(by, seed, tested, units),
+        {**_methods(by, seed, tested, units), "clusters_are": _named_by(clips)},
         _phrases(rows, by),
     )
 
@@ -111,6 +111,11 @@ def _domain(row: Scored, by: str) -> str:
     if sample.metadata.get(by) is None:
         raise UsageError(f"sample {sample.id!r} has no {by!r} in its metadata: add it, or give findings another by=")
     return str(sample.metadata[by])
+
+
+def _named_by(clips: Mapping[str, set[str]]) -> str:
+    """What the clusters are called by: the samples' ids where each is its own, else the lines' ``cluster``."""
+    return "sample_id" if all(names == {cluster} for cluster, names in clips.items()) else "cluster"
 
 
 def _estimated(side: stats.Side, seed: str) -> dict[str, float | None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
@@ -29,6 +30,7 @@ from pytest_audiobench.verifying.hashes import (
 )
 from pytest_audiobench.verifying.lines import ItemLines, Requests
 from pytest_audiobench.verifying.scores import Key, Numbers, check_scores
+from pytest_audiobench.verifying.suites import conditions, counts, pooled_metrics
 
 Json: TypeAlias = Mapping[str, Any]
 
@@ -64,8 +66,10 @@ class _Run:
         for item in record["items"]:
             _check_item(item)
         measured = [item for item in record["items"] if item["readings"]]
-        self._items: dict[Key, Json] = {(item["eval"], item["model"]): item for item in measured}
-        self._twice = len(measured) - len(self._items)
+        names = Counter((item["eval"], item["model"]) for item in measured)
+        # The lines of two evals of one name cannot be told apart.
+        self._twice = {name for name, count in names.items() if count > 1}
+        self._items: dict[Key, Json] = {key: item for item in measured if (key := _key(item)) not in self._twice}
         self._checks: dict[Key, list[Check]] = {key: [] for key in self._items}
         self._corrected: dict[Key, dict[str, str]] = {}
         self._files: list[Check] = []
@@ -92,6 +96,8 @@ class _Run:
             for of_sample, rows in groupby(read_lines(path), lambda row: tuple(row[name] for name in names)):
                 own = list(rows)
                 at += len(own)
+                if of_sample[:2] in self._twice:
+                    continue
                 if of_sample[:2] not in found:
                     raise ValueError(f"{of_sample[0]!r} by {of_sample[1]!r} is no measured eval of run.json")
                 found[of_sample[0], of_sample[1]].add(own)
@@ -172,6 +178,9 @@ class _Run:
         sound = self._pooled(pools, items)
         recorded = {(suite["name"], suite["model"]): suite for suite in self._record["suites"]}
         for key in dict.fromkeys([*pools, *recorded]):
+            if any(item["suite"] == key[0] and _key(item) in self._twice for item in self._record["items"]):
+                yield Checked("suite", key[0], key[1], [unknown("all parts", "two of its evals have one name")])
+                continue
             if key not in pools or key not in recorded:
                 where = "run.json lacks it" if key in pools else "run.json holds no item of it"
                 yield Checked("suite", key[0], key[1], [fails("suite", where)])
@@ -180,9 +189,9 @@ class _Run:
             checks = list(self._pooled_hashes(recorded[key]["hashes"], own))
             if sound is None:
                 found = json.loads(json.dumps(pools[key].record().to_json()))
-                checks += _counts(recorded[key], found, self._holding(own, "lines", "readings"), numbers)
-                checks += _conditions(recorded[key], found, self._holding(own, "lines", "metrics"), numbers)
-                checks += _pooled_metrics(recorded[key], found, numbers)
+                checks += counts(recorded[key], found, self._holding(own, "lines", "readings"), numbers)
+                checks += conditions(recorded[key], found, self._holding(own, "lines", "metrics"), numbers)
+                checks += pooled_metrics(recorded[key], found, numbers)
             else:
                 checks.append(unknown("metrics", sound))
             yield Checked("suite", key[0], key[1], checks)
@@ -221,10 +230,8 @@ class _Run:
 
     def _whole(self) -> Checked:
         checks = [*self._files, *self._pooled_hashes(self._record.get("hashes"))]
-        if self._twice:
-            checks.append(
-                unknown("items", f"{self._twice} evals have the name of another: only one of each was checked")
-            )
+        for eval_, model in sorted(self._twice):
+            checks.append(unknown("items", f"{eval_} by {model} is there twice, and neither was checked"))
         return Checked("run", str(self._record.get("run")), "", checks)
 
 
@@ -232,6 +239,10 @@ _KEYED = ("settings", "model")
 _ASKED = ("data", "audio", "prompts", "verdicts")
 """What shows in the key of a request: where it fails, the key tells the sample."""
 _OUTCOMES = ("passed", "failed", "skipped", "lost")
+
+
+def _key(item: Json) -> Key:
+    return item["eval"], item["model"]
 
 
 def _check_item(item: Json) -> None:
@@ -267,32 +278,3 @@ def _hinted(own: list[Check], part: str, scores: list[Check]) -> list[Check]:
     if told is None:
         return own
     return [one._replace(detail=f"{one.detail}; {told}") if one.part == part else one for one in own]
-
-
-def _counts(recorded: Json, found: Json, sound: bool, numbers: Numbers) -> Iterator[Check]:
-    if not sound:
-        yield unknown("counts", "they rest on an eval's counts, which fail")
-        return
-    odd = [name for name in ("n", "evals", "limited", "readings") if numbers.differ(recorded.get(name), found[name])]
-    yield fails("counts", f"{', '.join(odd)} are not those of the suite's evals") if odd else ok("counts")
-
-
-def _conditions(recorded: Json, found: Json, sound: bool, numbers: Numbers) -> Iterator[Check]:
-    """What a suite says of its conditions, where it has any."""
-    for name in ("curves", "conditions"):
-        if name in recorded and (recorded[name] or found[name]):
-            if not sound:
-                yield unknown(name, "they rest on an eval's metrics, which fail")
-            elif numbers.differ(recorded[name], found[name]):
-                yield fails(name, f"they are others recomputed than in run.json{numbers.but}")
-            else:
-                yield ok(name)
-
-
-def _pooled_metrics(recorded: Json, found: Json, numbers: Numbers) -> Iterator[Check]:
-    own = [one for one in recorded["metrics"] if one["reading"] is not None]
-    known = {one["name"] for one in found["metrics"]}
-    told = numbers.metrics([one for one in own if one["name"] in known], found["metrics"])
-    yield fails("metrics", told) if told else ok("metrics")
-    if left := sorted({one["name"] for one in own} - known):
-        yield unknown("further metrics", f"{', '.join(left)}: they are registered by a test, or not pooled")

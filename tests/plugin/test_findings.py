@@ -3,6 +3,7 @@
 import hashlib
 import json
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -169,6 +170,21 @@ def test_findings_stand_in_the_summary_of_a_ci_job_and_in_a_frame(phantom, monke
     assert list(frame["top"]) == [True, False, False]
     assert frame["holdout.effect_size"][0] == 1.0
     assert load(folder).items["top_finding"][0] == "hallucination-rate:hum"
+
+
+def test_verifying_a_run_draws_its_findings_again(phantom):
+    asked(phantom, "--ab-epochs=2")
+    path = phantom.last()[1] / "run.json"
+    command = (sys.executable, "-m", "pytest_audiobench.cli", "verify", str(path.parent))
+    done = phantom.pytester.run(*command)
+    assert done.ret == 0
+    assert "findings" in done.stdout.str()
+    record = json.loads(path.read_text())
+    record["items"][0]["findings"]["findings"][1]["status"] = "validated"
+    path.write_text(json.dumps(record))
+    done = phantom.pytester.run(*command)
+    assert done.ret == 1
+    done.stdout.fnmatch_lines(["FAILS: findings of made_up by one;*"])
 
 
 WRONG = """

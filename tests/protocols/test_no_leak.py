@@ -44,6 +44,7 @@ PROTOCOLS = {
     **{f"{name} {options}": family(name, **options) for name, options in (*OPTIONS, *named_prompts())},
     **{f"{name} as a system": family(name, system="Be brief.") for name in FAMILIES if name != "judged"},
     **{f"{name} judged": judged(family(name), *READINGS) for name in FAMILIES if name != "judged"},
+    "presence in three wordings": family("presence").worded("yesno", 3),
     "every judge": judged(multiple_choice(), *READINGS),
     "every judge of free answers": judged(None, *READINGS),
 }

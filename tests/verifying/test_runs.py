@@ -289,6 +289,14 @@ def test_a_run_of_other_versions_is_held_to_nine_digits_and_says_so(run, verify)
     assert "numpy 1.0 there" in odd["fails"]["all/digits", "good", "metrics"]
 
 
+def test_two_evals_of_one_name_are_not_told_apart_and_not_called_wrong(run, verify):
+    edited(run, "run.json", lambda record: record["items"].append(item(record, "all/digits")))
+    code, odd, _ = verify(run)
+    assert code == 1
+    assert set(odd["fails"]) == {("run made", "", name) for name in ("input_hash", "run_hash", "score_hash")}
+    assert "twice" in odd["not_recomputed"]["run made", "", "items"]
+
+
 def test_the_table_names_what_fails_in_eighty_columns(run, capsys):
     edited(run, "run.json", _metric("value", 0.125))
     assert main(["verify", str(run / "run.json")]) == 1

@@ -90,10 +90,10 @@ def _right(one: Statistics) -> float:
 
 _PROBES = "A probe that is not answered is no yes: a miss where the sound is there, no false alarm where it is not."
 _DETECTION = (
-    "Of N probes a rate r counts as (r + 1/N) / (1 + 2/N): the log-linear correction (Hautus 1995; Stanislaw and Todorov "
-    "1999) where present probes and distractors are as many, and the same pull on both rates where they are not. So "
-    "there is a largest value that N probes can show, and near it the interval is one of the corrected value: a true "
-    "one beyond it lies outside. NaN without present probes or without distractors."
+    "Of N probes a rate r counts as (r + 1/N) / (1 + 2/N): the log-linear correction (Hautus 1995; Stanislaw and "
+    "Todorov 1999) where present probes and distractors are as many, and the same pull on both rates where they are "
+    "not. So there is a largest value that N probes can show, and near it the interval is one of the corrected value: "
+    "a true one beyond it lies outside. NaN without present probes or without distractors."
 )
 
 KINDS = (
