@@ -52,8 +52,10 @@ def _deviates(sums: Floats) -> tuple[Floats, Floats]:
     per_probe = _over(np.ones_like(present), present + absent)
     found = []
     for top, whole in ((hits, present), (alarms, absent)):
-        rates = (_over(top, whole) + per_probe) / (1.0 + 2.0 * per_probe)
-        found.append(np.where(both, [_z(rate) for rate in rates.tolist()], np.nan))
+        # By the rarer answer, so that rates as far from 0 as from 1 are opposite to the last bit.
+        rare = (_over(np.minimum(top, whole - top), whole) + per_probe) / (1.0 + 2.0 * per_probe)
+        deviates = np.array([_z(rate) for rate in rare.tolist()])
+        found.append(np.where(both, np.where(2.0 * top > whole, -deviates, deviates), np.nan))
     return found[0], found[1]
 
 

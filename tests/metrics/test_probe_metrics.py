@@ -108,6 +108,8 @@ def test_who_cannot_tell_has_no_sensitivity_however_many_probes_there_are_of_eit
         probes = [(True, said)] * present + [(False, said)] * absent
         assert value("d_prime", probes) == 0.0
         assert (value("criterion", probes) < 0.0) is said
+    right = [(True, True)] * present + [(False, False)] * absent
+    assert value("criterion", right) == 0.0
 
 
 @given(st.integers(1, 40), st.data())

@@ -52,6 +52,12 @@ def test_an_article_is_put_right_in_either_direction_and_nowhere_else():
     assert question(template_of("Is {label} there, a lot? {{x}}"), "alarm") == "Is alarm there, a lot? {x}"
 
 
+@pytest.mark.parametrize("wrong", ["{foo}", "{label!r}", "{label:>9}"])
+def test_a_placeholder_that_there_is_not_is_named_as_it_was_written(wrong):
+    with pytest.raises(UsageError, match=re.escape(f"has the unknown placeholder {wrong}; known is {{label}}")):
+        presence(prompt=f"Is a {{label}} there? {wrong}")
+
+
 def test_listeners_that_are_no_language_models_are_offered_the_sound_and_something_else():
     (stage,) = presence().stages
     assert stage.choices(SIREN) == ("siren", "something else")
