@@ -68,8 +68,7 @@ def find(name: str, places: Places) -> Pack:
     Raises NotHere, which says what packs there are and how to point to another, and UsageError for a name that is none
     and for what is wrong with the pack.
     """
-    if not NAME.fullmatch(name):
-        raise UsageError(f"{name[:80]!r} is no name of a pack; use letters, digits, -, _ and .")
+    _check_name(name)
     if name in BUNDLED:
         return BUNDLED[name](places)
     if name in places.named:
@@ -90,6 +89,20 @@ def find(name: str, places: Places) -> Pack:
     )
 
 
+def check_own_name(name: str, where: Path) -> None:
+    """Raise UsageError where no pack of a user can be called ``name``, as the one at ``where`` is."""
+    _check_name(name)
+    if name in BUNDLED:
+        raise UsageError(f"{where}: a pack called {name} comes with the package; give this one another name")
+
+
+def _check_name(name: str) -> None:
+    if not NAME.fullmatch(name):
+        raise UsageError(
+            f"{name[:80]!r} is no name of a pack; use letters, digits, -, _ and ., with a letter or digit first"
+        )
+
+
 def listed(places: Places) -> Iterator[Listed]:
     """All packs of this machine, each once, and what is wrong with those that cannot be used."""
     for name, make in BUNDLED.items():
@@ -103,8 +116,7 @@ def listed(places: Places) -> Iterator[Listed]:
 
 def read_pack(name: str, path: Path, places: Places) -> Pack:
     """The pack at ``path``: a folder, or a manifest whose clips lie elsewhere. Raises UsageError and NotHere."""
-    if name in BUNDLED:
-        raise UsageError(f"{path}: a pack called {name} comes with the package; give this one another name")
+    check_own_name(name, path)
     manifest_path = inside(path / MANIFEST, path) if path.is_dir() else path
     manifest = read_manifest(manifest_path) if manifest_path.is_file() else PackManifest(name)
     if manifest.id != name:
