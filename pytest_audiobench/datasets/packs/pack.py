@@ -23,7 +23,8 @@ CONDITIONS: Mapping[str, int] = MappingProxyType({"solo": 1, "pair": 2, "triple"
 """How many sources a mixture of each condition has."""
 
 _COUNTS = MappingProxyType(dict.fromkeys(CONDITIONS, 20))
-_MOST_LABELS, _MOST_MIXTURES, _LONGEST_TEXT = 10_000, 10_000, 2_000
+MOST_MIXTURES = 10_000
+_MOST_LABELS, _LONGEST_TEXT = 10_000, 2_000
 NAME = re.compile(r"\w[\w.-]*")
 
 
@@ -170,8 +171,8 @@ class _Fields:
         for condition, count in value.items():
             if condition not in CONDITIONS:
                 raise self._wrong(name, f"counts {condition[:80]!r}", f"the conditions are {', '.join(CONDITIONS)}")
-            if type(count) is not int or not 0 <= count <= _MOST_MIXTURES:
-                raise self._wrong(name, f"gives {count!r} for {condition}", f"write 0 to {_MOST_MIXTURES}")
+            if type(count) is not int or not 0 <= count <= MOST_MIXTURES:
+                raise self._wrong(name, f"gives {count!r} for {condition}", f"write 0 to {MOST_MIXTURES}")
         return MappingProxyType(dict(value))
 
     def whole(self, name: str, least: int, default: Any) -> Any:

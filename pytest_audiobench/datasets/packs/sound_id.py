@@ -16,7 +16,7 @@ from pytest_audiobench.datasets.dataset import Dataset, Places
 from pytest_audiobench.datasets.packs.draws import Drawn, Draws
 from pytest_audiobench.datasets.packs.finding import Labelled, find
 from pytest_audiobench.datasets.packs.labels import nearest, spoken
-from pytest_audiobench.datasets.packs.pack import CONDITIONS, Pack
+from pytest_audiobench.datasets.packs.pack import CONDITIONS, MOST_MIXTURES, Pack
 from pytest_audiobench.datasets.packs.pins import pinned
 from pytest_audiobench.datasets.packs.recipes import Recipe, asked_for, read_recipes
 from pytest_audiobench.datasets.sample import Sample
@@ -50,8 +50,8 @@ def sound_id(
         raise UsageError(f"there is no condition {condition!r}; there are {', '.join(CONDITIONS)} and {CUSTOM}")
     if recipes is not None and condition != CUSTOM:
         raise UsageError(f"recipes are mixtures of their own: leave the condition {condition!r} or the recipes away")
-    if mixtures is not None and mixtures < 1:
-        raise UsageError(f"mixtures={mixtures} would ask nothing; ask for 1 or more")
+    if mixtures is not None and not (type(mixtures) is int and 1 <= mixtures <= MOST_MIXTURES):
+        raise UsageError(f"mixtures={mixtures!r} cannot be drawn; ask for a whole number from 1 to {MOST_MIXTURES:,}")
     name = pack if isinstance(pack, str) else pack.name
     read = (
         partial(_custom, pack, recipes, seed)

@@ -111,3 +111,9 @@ def test_sakuras_animals_are_mixed_and_heard(shared):
     samples = sound_id(labelled(sakura("animal", "single"), by="label"), "triple", mixtures=2).read(places)
     assert [sample.reference for sample in samples] == ["yes", "yes", "yes", "no", "no"] * 2
     assert decode(samples[0].clips[0], 16_000, None).duration_s == pytest.approx(5.0, abs=0.01)
+
+
+@pytest.mark.parametrize("mixtures", [0, -1, 2.5, True, 10**9])
+def test_a_number_of_mixtures_that_cannot_be_drawn_is_refused_at_once(mixtures):
+    with pytest.raises(UsageError, match="cannot be drawn; ask for a whole number from 1 to 10,000"):
+        sound_id("demo", "pair", mixtures=mixtures)
