@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 from types import MappingProxyType
-from typing import Literal, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from pytest_audiobench.audio import codecs, edits
 from pytest_audiobench.audio.clip import Clip, Edit
 from pytest_audiobench.audio.combining import at_rate, babble, in_room, with_noise
 from pytest_audiobench.datasets.bundled import bundled
-from pytest_audiobench.datasets.conditions import Change, Condition
+from pytest_audiobench.datasets.conditions import Change, Condition, Harder, finite_dose
 from pytest_audiobench.datasets.dataset import Places
 from pytest_audiobench.datasets.recordings import drawn, recordings
 from pytest_audiobench.errors import UsageError
@@ -38,7 +38,7 @@ class _Ladder(NamedTuple):
     at: Callable[[float], Prepare]
     doses: tuple[float, ...]
     unit: str
-    harder: Literal["", "higher", "lower"]
+    harder: Harder
 
 
 def ladder(family: str, *doses: float) -> tuple[Condition, ...]:
@@ -46,7 +46,8 @@ def ladder(family: str, *doses: float) -> tuple[Condition, ...]:
 
     ``white``, ``pink``, ``cafe``, ``babble``, ``voices`` and ``recorded`` are noises (dB SNR), ``clipping`` is in dB
     below the clip's peak, ``speed`` a factor, ``gain`` in dB. ``codec`` has no doses: it is one condition a codec.
-    Raises UsageError for any other family, and for doses where there are none.
+    Raises UsageError for any other family, for doses where there are none, and for one that is no finite number or is
+    given twice.
     """
     if family == "codec":
         if doses:
@@ -54,7 +55,12 @@ def ladder(family: str, *doses: float) -> tuple[Condition, ...]:
         return tuple(one for one in _ALONE if one.family == "codec")
     if family not in _LADDERS:
         raise UsageError(f"no conditions are called {family!r}; there are {', '.join((*_LADDERS, 'codec'))}")
-    return tuple(_rung(family, dose) for dose in doses or _LADDERS[family].doses)
+    rungs = {
+        dose: _rung(family, dose) for dose in (finite_dose(family, one) for one in doses or _LADDERS[family].doses)
+    }
+    if len({rung.name for rung in rungs.values()}) < len(doses):
+        raise UsageError(f"ladder({family!r}, …) has a dose twice, to the six digits of a name; give each once")
+    return tuple(rungs.values())
 
 
 def conditions(*names: str) -> tuple[Condition, ...]:
@@ -67,7 +73,7 @@ def conditions(*names: str) -> tuple[Condition, ...]:
 
 def _rung(family: str, dose: float) -> Condition:
     its = _LADDERS[family]
-    return Condition(_name(family, dose), family, its.at(dose), float(dose), its.unit, its.harder)
+    return Condition(_name(family, dose), family, its.at(dose), dose, its.unit, its.harder)
 
 
 def _name(family: str, dose: float) -> str:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
+from pytest_audiobench.datasets.conditions import Harder
 from pytest_audiobench.metrics.metric import Direction
-
-Harder: TypeAlias = Literal["", "higher", "lower"]
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias, cast
 
+from pytest_audiobench.datasets.conditions import Harder
 from pytest_audiobench.metrics.registry import is_known, metric_kind
 from pytest_audiobench.metrics.units import FRACTIONS, RANGES, span
 from pytest_audiobench.runs.condition_sums import Asked, Samples
@@ -20,7 +21,6 @@ from pytest_audiobench.runs.curve_records import (
     CurveRecord,
     DifferenceRecord,
     FigureRecord,
-    Harder,
     PointRecord,
     SlopeRecord,
 )

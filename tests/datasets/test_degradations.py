@@ -11,7 +11,7 @@ from pytest_audiobench.audio.clip import ArraySource, Clip, CombinedSource
 from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.audio.index import AudioIndex
 from pytest_audiobench.datasets.bundled import bundled, bundled_folder
-from pytest_audiobench.datasets.conditions import under
+from pytest_audiobench.datasets.conditions import Condition, under
 from pytest_audiobench.datasets.dataset import Dataset, Places
 from pytest_audiobench.datasets.degradations import CONDITIONS, FIVE, SNRS_DB, conditions, ladder
 from pytest_audiobench.datasets.manifest import manifest
@@ -245,3 +245,35 @@ def test_a_condition_looks_at_its_folder_once_for_all_samples(places, monkeypatc
     monkeypatch.setattr(degradations, "recordings", lambda *args: looked.append(args) or listing(*args))
     under(bundled("transcription"), CONDITIONS["room"]).read(places)
     assert len(looked) == 1
+
+
+@pytest.mark.parametrize("dose", [float("nan"), float("inf"), "5", None, 10**400])
+def test_a_dose_that_is_no_finite_number_is_a_mistake(dose):
+    with pytest.raises(UsageError, match="is not a finite number; give one"):
+        ladder("white", dose)
+
+
+def test_a_dose_given_twice_is_a_mistake():
+    for doses in ((5, 5.0), (1.23456789, 1.23456788)):
+        with pytest.raises(UsageError, match="has a dose twice"):
+            ladder("white", *doses)
+
+
+def test_a_dose_of_any_kind_of_number_is_a_float():
+    assert [type(Condition("x", "f", None, dose=one).dose) for one in (1, np.float32(1), np.int64(1))] == [float] * 3
+
+
+@pytest.mark.parametrize(
+    ("about", "wrong"),
+    [
+        ({"name": ""}, "the name '' of a condition"),
+        ({"name": "sur\udc80"}, "the name"),
+        ({"family": "\x1b[31m"}, "the family"),
+        ({"unit": "dB\n"}, "the unit"),
+        ({"dose": float("nan")}, "the dose nan of x is not a finite number"),
+        ({"harder": "up"}, "harder='up' of the condition x"),
+    ],
+)
+def test_a_condition_that_no_record_could_hold_is_refused_where_it_is_made(about, wrong):
+    with pytest.raises(UsageError, match=re.escape(wrong)):
+        Condition(**{"name": "x", "family": "f", "prepare": None, **about})
