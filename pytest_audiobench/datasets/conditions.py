@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeAlias, get_args
+from typing import TypeAlias, get_args
 
 from pytest_audiobench.audio.clip import Clip
 from pytest_audiobench.datasets.dataset import Dataset, Places
+from pytest_audiobench.datasets.doses import Harder, dose_of
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 
 Change: TypeAlias = Callable[[Clip, str], Clip]
 """A clip changed, given what its random choices are drawn from; by clips' own means, so that nothing is decoded."""
-
-Harder: TypeAlias = Literal["", "higher", "lower"]
 
 
 @dataclass(frozen=True)
@@ -45,21 +43,10 @@ class Condition:
         if self.harder not in get_args(Harder):
             raise UsageError(f"harder={self.harder!r} of the condition {self.name} is not 'higher', 'lower' or ''")
         if self.dose is not None:
-            object.__setattr__(self, "dose", finite_dose(self.name, self.dose))
+            object.__setattr__(self, "dose", dose_of(self.name, self.dose))
 
     def __str__(self) -> str:
         return self.name
-
-
-def finite_dose(name: str, dose: float) -> float:
-    """``dose`` as a float, whatever kind of number it is. Raises UsageError for what is no finite number."""
-    try:
-        number = float(dose) + 0.0
-    except (TypeError, ValueError, OverflowError):
-        number = math.nan
-    if isinstance(dose, str | bytes) or not math.isfinite(number):
-        raise UsageError(f"the dose {dose!r} of {name} is not a finite number; give one")
-    return number
 
 
 def under(dataset: Dataset, condition: Condition) -> Dataset:

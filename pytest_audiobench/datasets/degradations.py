@@ -18,8 +18,9 @@ from pytest_audiobench.audio import codecs, edits
 from pytest_audiobench.audio.clip import Clip, Edit
 from pytest_audiobench.audio.combining import at_rate, babble, in_room, with_noise
 from pytest_audiobench.datasets.bundled import bundled
-from pytest_audiobench.datasets.conditions import Change, Condition, Harder, finite_dose
+from pytest_audiobench.datasets.conditions import Change, Condition
 from pytest_audiobench.datasets.dataset import Places
+from pytest_audiobench.datasets.doses import Harder, dose_of
 from pytest_audiobench.datasets.recordings import drawn, recordings
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.identity import seed as seed_of
@@ -55,9 +56,7 @@ def ladder(family: str, *doses: float) -> tuple[Condition, ...]:
         return tuple(one for one in _ALONE if one.family == "codec")
     if family not in _LADDERS:
         raise UsageError(f"no conditions are called {family!r}; there are {', '.join((*_LADDERS, 'codec'))}")
-    rungs = {
-        dose: _rung(family, dose) for dose in (finite_dose(family, one) for one in doses or _LADDERS[family].doses)
-    }
+    rungs = {dose: _rung(family, dose) for dose in (dose_of(family, one) for one in doses or _LADDERS[family].doses)}
     if len({rung.name for rung in rungs.values()}) < len(doses):
         raise UsageError(f"ladder({family!r}, …) has a dose twice, to the six digits of a name; give each once")
     return tuple(rungs.values())
