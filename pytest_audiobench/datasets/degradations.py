@@ -1,7 +1,8 @@
 """A catalogue of conditions: what goes wrong with speech between a mouth and a model, in steps that are known.
 
-All but ``clean``, ``speed`` and ``gain`` are defined at 16 kHz, which a clip of another rate is brought to first: noise
-of the same ratio would otherwise be weaker in a recording of 48 kHz, of which a model then hears a third.
+All but ``clean`` and ``speed`` are defined at 16 kHz, which a clip of another rate is brought to first: noise of the
+same ratio would otherwise be weaker in a recording of 48 kHz, of which a model then hears a third, and what was clipped
+at full scale would pass it again when it is resampled.
 
 Random choices (which noise, where it begins, which room) are drawn by SHA-256 from the *family* and the sample's id.
 The rungs of one ladder thus differ in the dose and in nothing else: the same noise, only louder.
@@ -127,7 +128,7 @@ def _at_speed(factor: float) -> Prepare:
 
 
 def _at_gain(db: float) -> Prepare:
-    return lambda places: lambda clip, id_: clip.edited(edits.gain(db), edits.sixteen_bits())
+    return lambda places: lambda clip, id_: at_rate(clip).edited(edits.gain(db), edits.sixteen_bits())
 
 
 def _clipped(db: float) -> Prepare:

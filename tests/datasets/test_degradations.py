@@ -157,6 +157,15 @@ def test_speed_changes_the_length():
     assert len(heard(changed(CONDITIONS["speed-1.5"], SPEECH[0]))) == pytest.approx(clean / 1.5, abs=2)
 
 
+def test_no_gain_passes_full_scale_whatever_the_rate_of_the_file():
+    random = np.random.default_rng(3)
+    clip = Clip(ArraySource.of(0.3 * random.standard_normal(44_100), 44_100, "hiss"))
+    sample = Sample(id="s", clips=(clip,), question="", reference="", metadata={})
+    loud = heard(changed(CONDITIONS["gain-20dB"], sample))
+    assert np.max(loud) == 32767 / 32768
+    assert np.min(loud) == -1
+
+
 def test_gain_is_what_a_recording_of_16_bits_holds():
     sample = Sample("one", (Clip(ArraySource.of(np.linspace(-0.5, 0.5, 3001), RATE_HZ)),), "")
     loud = heard(changed(CONDITIONS["gain-20dB"], sample))
