@@ -94,16 +94,21 @@ def _noise(family: str, edit: Callable[[float, int], Edit]) -> Callable[[float],
 
 
 def _beneath(family: str, load: Callable[[Places], tuple[Clip, ...]], voices: int) -> Callable[[float], Prepare]:
-    """Recordings beneath, a new draw for each sample: one of them, or as many ``voices`` at once."""
+    """Recordings beneath, never the clip itself, a new draw for each sample: one, or as many ``voices`` at once."""
 
     def prepare(snr_db: float, places: Places) -> Change:
         heard = load(places)
-        if len(heard) < voices:
-            raise UsageError(f"{family} is made of {voices} voices at once, and there are {len(heard)} files; add more")
+        sources = {one.source for one in heard}
 
         def change(clip: Clip, id_: str) -> Clip:
             seed = _seed(family, id_)
-            chosen = drawn(heard, voices, "recording", family, id_)
+            others = [one for one in heard if one.source != clip.source] if clip.source in sources else heard
+            if len(others) < voices:
+                raise UsageError(
+                    f"{family} beneath {id_!r} needs {voices} recordings beside its own, and there are {len(others)}; "
+                    "add more"
+                )
+            chosen = drawn(others, voices, "recording", family, id_)
             return with_noise(clip, chosen[0] if voices == 1 else babble(chosen, seed), snr_db, seed)
 
         return change

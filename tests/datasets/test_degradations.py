@@ -231,7 +231,7 @@ def test_recordings_that_are_not_here_are_told_by_name(tmp_path, name, folder):
 
 def test_too_few_voices_are_no_babble(tmp_path):
     soundfile.write(tmp_path / "one.wav", np.full(100, 0.1), RATE_HZ)
-    with pytest.raises(UsageError, match="8 voices at once, and there are 1 files"):
+    with pytest.raises(UsageError, match="needs 8 recordings beside its own, and there are 1; add more"):
         changed(CONDITIONS["voices-0dB"], SPEECH[0], Places(here=tmp_path, named={"voices": tmp_path}))
 
 
@@ -286,3 +286,11 @@ def test_a_dose_of_any_kind_of_number_is_a_float():
 def test_a_condition_that_no_record_could_hold_is_refused_where_it_is_made(about, wrong):
     with pytest.raises(UsageError, match=re.escape(wrong)):
         Condition(**{"name": "x", "family": "f", "prepare": None, **about})
+
+
+def test_a_clip_never_lies_beneath_itself():
+    asked = bundled("language").read(HERE)
+    beneath = [one.clips[0].source.clips for one in under(bundled("language"), ladder("babble", 0)[0]).read(HERE)]
+    for sample, (clip, voices) in zip(asked, beneath, strict=True):
+        assert clip == sample.clips[0]
+        assert clip not in voices.source.clips
