@@ -28,8 +28,9 @@ from pytest_audiobench.metrics.registry import is_known, metric_kind
 from pytest_audiobench.runs.record import RegressionRecord
 from pytest_audiobench.runs.scoring import SHARES
 from pytest_audiobench.runs.sides import Side
-from pytest_audiobench.sharing.checking import Report, sides_read
+from pytest_audiobench.sharing.checking import Report
 from pytest_audiobench.sharing.collecting import Collected, Refused
+from pytest_audiobench.sharing.evidence import sides_read
 
 _ASKED = ("data", "audio", "prompts", "settings", "seeds")
 
