@@ -7,15 +7,20 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from pytest_audiobench.comparing.lines import estimate
+from pytest_audiobench.comparing.pooling import pooled
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.gate.baseline.contents import Contents
 from pytest_audiobench.metrics.estimates import value_of
 from pytest_audiobench.metrics.kinds.asking import not_of_samples
 from pytest_audiobench.metrics.registry import is_known, metric_kind
+from pytest_audiobench.report.runtime import runtime
 from pytest_audiobench.runs.sides import Side, statistics_of
 from pytest_audiobench.sharing.submission import number
 
 Json = Mapping[str, Any]
+
+_OTHERWISE = "the headline's interval or n is another than stated"
 
 
 def same_evals(payload: Json, evidence: Contents) -> tuple[bool, str]:
@@ -83,7 +88,7 @@ def _counted(reading: Json, side: Side) -> bool:
 
 
 def same_numbers(payload: Json, evidence: Contents) -> tuple[bool, str]:
-    """Whether each value is what the samples' statistics give; intervals are made anew wherever they are needed."""
+    """Whether each value, and the headline's interval, is what the samples' statistics give; and what to say."""
     wrong, right, unknown = [], 0, set()
     owners = [(payload["suite"], payload["metrics"], payload["items"])]
     owners += [(item["eval"], item["metrics"], [item]) for item in payload["items"]]
@@ -95,14 +100,58 @@ def same_numbers(payload: Json, evidence: Contents) -> tuple[bool, str]:
             elif (found := _value(one, read)) is None or not _equal(number(one["value"]), found):
                 told = "no number" if found is None or math.isnan(found) else f"{found:.6g}"
                 wrong.append(f"{one['metric']} of {owner} is said to be {one['value']}, and its samples give {told}")
+            elif (one["unit"], one["direction"]) != _way(one["metric"]):
+                wrong.append(f"{one['metric']} of {owner} is said to be in another unit or direction than it is")
             else:
                 right += 1
-    if payload["headline"] is not None and payload["headline"] not in payload["metrics"]:
-        wrong.append("the headline is none of the metrics")
+    if payload["headline"] != next(iter(payload["metrics"]), None):
+        wrong.append("the headline is not the first of the metrics")
     if wrong:
         return False, "; ".join(wrong[:3])
-    rest = f"; {len(unknown)} others are not recomputed: {', '.join(sorted(unknown)[:5])}" if unknown else ""
-    return True, f"{right} values are what the samples' statistics give{rest}"
+    interval = _headline(payload, evidence)
+    if interval.startswith(_OTHERWISE) and not (made_by := other_versions(payload)):
+        return False, interval
+    elif interval.startswith(_OTHERWISE):
+        interval = f"the headline's interval is as stated, by other versions: {made_by}"
+    rest = [f"{len(unknown)} others are not recomputed: {', '.join(sorted(unknown)[:5])}"] if unknown else []
+    return True, "; ".join([f"{right} values are what the samples' statistics give", *filter(None, [interval]), *rest])
+
+
+def other_versions(payload: Json) -> str:
+    """By which other versions a run was made, whose draws and intervals may be others; empty for these here."""
+    here = runtime()["packages"]
+    there = payload["runtime"].get("packages")
+    there = there if isinstance(there, dict) else {}
+    odd = [name for name in ("pytest-audiobench", "numpy") if there.get(name) != here.get(name)]
+    return ", ".join(f"{name} {there.get(name, 'unknown')} there, {here.get(name, 'none')} here" for name in odd)
+
+
+def _headline(payload: Json, evidence: Contents) -> str:
+    """What is to be said of the interval and the n of the headline; empty where they cannot be made anew."""
+    figure = payload["headline"]
+    read = figure and sides_read(payload["items"], evidence, figure["reading"], figure["signature"])
+    if not read or not is_known(figure["metric"]) or _is_of_no_samples(figure["metric"]):
+        return ""
+    side = pooled(read, figure["reading"]) if len(read) > 1 else read[0]
+    try:
+        found = estimate(side, metric_kind(figure["metric"]), figure["reading"], {})
+    except (UsageError, ArithmeticError, LookupError, TypeError, ValueError):
+        return f"{_OTHERWISE}: its samples give none"
+    told = [number(figure[name]) for name in ("lower", "upper")]
+    if figure["n"] != found.n or not all(map(_same_bound, told, (found.lower, found.upper))):
+        return f"{_OTHERWISE}: its samples give {found.lower} to {found.upper} over n = {found.n}"
+    return "the headline's interval too"
+
+
+def _same_bound(told: float | None, found: float | None) -> bool:
+    if told is None or found is None:
+        return told is found
+    return math.isclose(told, found, rel_tol=1e-9, abs_tol=1e-12)
+
+
+def _way(metric: str) -> tuple[str, str]:
+    kind = metric_kind(metric)
+    return kind.unit, kind.direction
 
 
 def sides_read(items: Sequence[Json], evidence: Contents, reading: str, signature: str) -> list[Side] | None:
