@@ -26,6 +26,12 @@ _RIGHT = (3, 4, 5, 6)
 _REGRESSIONS = ("verdict", "line", "before", "now", "drop", "interval", "flips", "n")
 _RIGHT_OF_REGRESSIONS = range(2, 8)
 
+_MANY = 60
+"""Figures of evals beyond which each shows its first metric alone: what is asserted on must still be found."""
+
+_LONG = 22
+"""A metric's name beyond which it stands above its numbers in a narrow table: one would take the columns from all."""
+
 _HELD = "\N{NO-BREAK SPACE}"
 """Stands for the spaces within a cell while a row is broken between its cells."""
 
@@ -58,11 +64,16 @@ def _numbers(run: Mapping[str, Any], width: int) -> list[Line]:
     several = len(view.aliases(run)) > 1
     # What a control measured is in the differences that were recorded against it; the page shows it in full.
     measured = [one for one in view.evals(run) if (one.blocks or one.verdict != "skipped") and one.verdict != "control"]
-    evals = [_without_model(entry, several) for one in measured for entry in _entries(one)]
+    entries = [entry for one in measured for entry in _entries(one)]
+    if is_long := len(entries) > _MANY:
+        entries = [entry for one in measured for entry in _entries(_led(one))]
+    evals = [_without_model(entry, several) for entry in entries]
     suites = [_without_model(entry, several) for suite in view.suites(run) for entry in _suite(suite)]
     if not evals:
         return []
     lines = _table(_without_model(_Entry(_HEAD, "bold"), several), evals, suites, width)
+    if is_long:
+        lines.append(("of so many evals only the first metric; the others: report.html and run.json", "light"))
     for name, sweep, marks in beneath.side_tables(run):
         lines += [("", ""), (sweep_text.title(name, sweep), "bold")]
         lines += [(text, "") for text in sweep_text.table(sweep, marks)]
@@ -178,6 +189,10 @@ def _agreement(item: Mapping[str, Any]) -> list[str]:
     ]
 
 
+def _led(one: view.Eval) -> view.Eval:
+    return replace(one, blocks=tuple(map(view.leading, one.blocks)))
+
+
 def _entries(one: view.Eval) -> Iterator[_Entry]:
     tail, style = one.verdict, _STYLES[one.tone]
     name, model = one.name, one.model
@@ -234,8 +249,12 @@ def _stacked(entry: _Entry, width: int) -> Iterator[_Entry]:
     name = " · ".join(filter(None, entry.cells[:2]))
     if name and name != _HEAD[0]:
         yield _Entry((_cut_in_the_middle(name, width), *("",) * (len(_HEAD) - 1)), entry.style)
-    if any(entry.cells[2:]) or not name:
-        yield _Entry((" ", "", *entry.cells[2:]), entry.style)
+    metric, *numbers = entry.cells[2:]
+    if len(metric) > _LONG and any(numbers):
+        yield _Entry((f"   {metric}", *("",) * (len(_HEAD) - 1)), entry.style)
+        metric = ""
+    if metric or any(numbers) or not name:
+        yield _Entry((" ", "", metric, *numbers), entry.style)
 
 
 def _lines(row: Sequence[str], widths: Sequence[int], width: int, right: Sequence[int] = _RIGHT) -> list[str]:

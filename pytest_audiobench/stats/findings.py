@@ -16,13 +16,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from pytest_audiobench.identity import seed as seed_of
+from pytest_audiobench.stats.bootstrap import CELLS
 from pytest_audiobench.stats.intervals import CONFIDENCE, Floats, Interval, none
 from pytest_audiobench.stats.multiple import benjamini_hochberg
 
@@ -167,10 +168,13 @@ def uplift_p(own: Sequence[Unit], others: Sequence[Unit]) -> float:
     if len(values) == 2:
         return _hypergeometric(sum(value(one) == values[1] for one in own), len(own), counts[1], sum(counts))
     generator = np.random.default_rng(seed_of("uplift", 1, len(own), *map(str, values), *counts))
-    dealt = generator.multivariate_hypergeometric(counts, len(own), size=PERMUTATIONS)
     # The sums of integers beyond 2^53 would not be exact as floats.
-    sums, seen = dealt @ np.array(values, dtype=np.int64), sum(map(value, own))
-    return float((sums > seen).sum() + ((sums == seen).sum() + 1) / 2.0) / (PERMUTATIONS + 1)
+    weights, seen = np.array(values, dtype=np.int64), sum(map(value, own))
+    beyond = equal = 0
+    for portion in _portions(PERMUTATIONS, len(values)):
+        sums = generator.multivariate_hypergeometric(counts, len(own), size=portion) @ weights
+        beyond, equal = beyond + int((sums > seen).sum()), equal + int((sums == seen).sum())
+    return (beyond + (equal + 1) / 2.0) / (PERMUTATIONS + 1)
 
 
 def uplift_interval(own: Sequence[Unit], others: Sequence[Unit], seed: str, confidence: float = CONFIDENCE) -> Interval:
@@ -193,10 +197,22 @@ def uplift_interval(own: Sequence[Unit], others: Sequence[Unit], seed: str, conf
 def _reaching(units: Sequence[Unit], generator: np.random.Generator) -> tuple[Floats, Floats]:
     """The rate over resamples with one more cluster without a failure, and with one of nothing else."""
     hits, clips = (np.array([getattr(one, name) for one in units], dtype=np.float64) for name in ("hits", "clips"))
-    weights = generator.standard_exponential((RESAMPLES, len(units) + 1))
-    further = weights[:, -1] * float(clips @ clips) / float(clips.sum())
-    tops, wholes = weights[:, :-1] @ hits, weights[:, :-1] @ clips + further
-    return tops / wholes, (tops + further) / wholes
+    size = float(clips @ clips) / float(clips.sum())
+    found = []
+    for portion in _portions(RESAMPLES, len(units)):
+        weights = generator.standard_exponential((portion, len(units) + 1))
+        further = weights[:, -1] * size
+        tops, wholes = weights[:, :-1] @ hits, weights[:, :-1] @ clips + further
+        found.append((tops / wholes, (tops + further) / wholes))
+    least, most = (np.concatenate(ends) for ends in zip(*found, strict=True))
+    return least, most
+
+
+def _portions(draws: int, width: int) -> Iterator[int]:
+    """``draws`` in portions of at most ``CELLS`` numbers, which bounds the memory."""
+    at_once = max(1, CELLS // (width + 1))
+    for start in range(0, draws, at_once):
+        yield min(at_once, draws - start)
 
 
 def _judged(discovery: Side, holdout: Side, q: float, p: float, level: float) -> tuple[Status, str]:

@@ -45,7 +45,7 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_audiobench import bundled, findings, judged, multiple_choice, non_speech, transcription
+from pytest_audiobench import bundled, findings, judged, multiple_choice, non_speech, transcription, unspoken
 from pytest_audiobench.audio import synthesis
 from pytest_audiobench.audio.clip import Clip
 from pytest_audiobench.audio.combining import with_noise
@@ -80,7 +80,7 @@ def test_tones(evaluate):
 
 
 def test_phantoms(evaluate):
-    findings(evaluate, non_speech(lengths_s=(0.5,), clips=2), transcription("non-speech"))
+    findings(evaluate, non_speech(lengths_s=(0.5,), clips=2), unspoken("non-speech"))
 
 
 def test_own_rule(evaluate):
