@@ -2,6 +2,7 @@
 
 import copy
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -132,6 +133,21 @@ def failing(submission, signers, name="mine.json"):
     found = verified(submission, name, signers)
     assert not found.holds
     return found.failing
+
+
+def test_a_run_has_no_signature_to_be_held_against_signers(made, audiobench, keys):
+    for named in ("main", "reports/main", "reports/main/run.json"):
+        code, _, err = audiobench("verify", named, "--signers", keys / "signers")
+        assert code == 4
+        assert "is no submission, so it has no signature" in err
+    code, _, err = audiobench("verify", made, "--signers", keys / "signers", "--data", "a=.")
+    assert (code, "--data is for a run" in err) == (4, True)
+
+
+def test_a_pipe_is_neither_waited_for_nor_emptied(made, audiobench, keys):
+    os.mkfifo("pipe")
+    code, _, err = audiobench("verify", "pipe", "--signers", keys / "signers")
+    assert (code, "is no regular file" in err) == (4, True)
 
 
 def test_a_changed_payload_is_told(made, signers):
