@@ -23,7 +23,7 @@ def relative_path(written: str) -> str:
     if CONTROL.search(written):
         raise ValueError(f"the path {written!r} holds a control character")
     if _HALF.search(written):
-        raise ValueError(f"the path {written!r} is not UTF-8")
+        raise ValueError(f"the path {written!r} is not UTF-8; rename the file")
     if "\\" in written:
         raise ValueError(f"the path {written!r} holds a backslash; write it with forward slashes")
     path = PurePosixPath(written)
