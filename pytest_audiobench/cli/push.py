@@ -37,6 +37,7 @@ def run(args: argparse.Namespace) -> int:
     """0 where the hub has it now, or with --dry-run where it could be written; 1 where the hub refused it."""
     import time
 
+    from pytest_audiobench.errors import UsageError
     from pytest_audiobench.report.atomic import write_bytes
     from pytest_audiobench.report.figures import printable
     from pytest_audiobench.report.load import load
@@ -46,8 +47,10 @@ def run(args: argparse.Namespace) -> int:
     from pytest_audiobench.sharing.hub import Hub
     from pytest_audiobench.sharing.keys import load_key
     from pytest_audiobench.sharing.preparing import prepared
-    from pytest_audiobench.sharing.pushing import DEFAULT_NAME, Where, path_of, patiently, push
+    from pytest_audiobench.sharing.pushing import DEFAULT_NAME, Where, is_repo, path_of, patiently, push
 
+    if args.repo and not is_repo(args.repo):
+        raise UsageError(f"--repo {args.repo} is no name of a data set: write it as USER/NAME")
     found = load(args.source, args.reports)
     suite, model = choose(found, args.suite, args.model)
     key = None if args.sign is None else load_key(args.sign.expanduser())

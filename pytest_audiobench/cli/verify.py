@@ -33,14 +33,23 @@ def run(args: argparse.Namespace) -> int:
     """0 where all that can be recomputed holds (a submission is signed by an allowed signer too), 1 where a part fails;
     a mistake in what was named is 4.
     """
+    from pytest_audiobench.errors import UsageError
     from pytest_audiobench.runs.collector import patient
     from pytest_audiobench.sharing.submission import is_submission
     from pytest_audiobench.verifying.clips import Folders
     from pytest_audiobench.verifying.texts import as_json, text
     from pytest_audiobench.verifying.verify import verify
 
-    if is_submission(Path(args.named)):
+    path = Path(args.named)
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise UsageError(f"{path} is no regular file: write what it holds into one, and name that")
+    if is_submission(path):
         return _submission(args)
+    if args.signers is not None:
+        raise UsageError(
+            f"{path} is no submission, so it has no signature that --signers could be held against: audiobench push "
+            "--dry-run --output FILE --sign KEY writes one of a run"
+        )
     with patient():
         found = verify(args.named, args.reports, Folders(dict(args.data)))
     put(as_json(found) if args.json else text(found), (), None)
@@ -48,11 +57,14 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _submission(args: argparse.Namespace) -> int:
+    from pytest_audiobench.errors import UsageError
     from pytest_audiobench.runs.collector import patient
     from pytest_audiobench.sharing.checking import verify_submission
     from pytest_audiobench.sharing.report_text import as_json, text
     from pytest_audiobench.sharing.signers import read_signers
 
+    if args.data:
+        raise UsageError(f"{args.named} is a submission, which holds no audio: --data is for a run")
     with patient():
         found = verify_submission(Path(args.named), None if args.signers is None else read_signers(args.signers))
     put(as_json(found) if args.json else text(found), (), None)

@@ -12,8 +12,8 @@ from pytest_audiobench.gate.baseline.contents import Contents
 from pytest_audiobench.gate.baseline.writing import encoded
 from pytest_audiobench.report.load import Run
 from pytest_audiobench.runs.suites import HASHES
+from pytest_audiobench.sharing.findings import findings_of, top_of
 from pytest_audiobench.sharing.submission import SCHEMA, decimal, decimals
-from pytest_audiobench.sharing.top_finding import findings_of, top_of
 
 Json = Mapping[str, Any]
 

@@ -7,8 +7,6 @@ the suite again and compares the run_hash.
 from __future__ import annotations
 
 import hashlib
-import math
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -19,16 +17,13 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.gate.baseline.contents import Contents
 from pytest_audiobench.gate.baseline.reading import decoded as baseline
 from pytest_audiobench.identity import digest
-from pytest_audiobench.metrics.estimates import value_of
-from pytest_audiobench.metrics.kinds.asking import not_of_samples
-from pytest_audiobench.metrics.registry import is_known, metric_kind
 from pytest_audiobench.runs.hashes import ASKED
-from pytest_audiobench.runs.sides import Side, statistics_of
 from pytest_audiobench.runs.suites import HASHES, pooled_hashes
+from pytest_audiobench.sharing.evidence import same_evals, same_numbers
+from pytest_audiobench.sharing.findings import same_findings
 from pytest_audiobench.sharing.signers import Signers
 from pytest_audiobench.sharing.sshsig import NAMESPACE, NoSignature, Signed, holds, taken_apart
-from pytest_audiobench.sharing.submission import MOST_BYTES, Submission, decoded, number
-from pytest_audiobench.sharing.top_finding import wrong_of
+from pytest_audiobench.sharing.submission import MOST_BYTES, Submission, decoded
 
 Json = Mapping[str, Any]
 
@@ -89,9 +84,10 @@ def verified(submission: Submission, name: str, signers: Signers | None) -> Repo
         evidence = baseline(submission.payload["evidence"].encode(), f"the evidence of {name}")
     except UsageError as error:
         return Report(name, submission, None, signer, [*checks, Check("evidence", False, str(error))])
-    checks += (_same_evals(submission.payload, evidence), _numbers(submission.payload, evidence))
-    if checks[-2].holds:
-        checks += _finding(submission.payload, evidence)
+    checks.append(Check("evidence", *same_evals(submission.payload, evidence)))
+    checks.append(Check("numbers", *same_numbers(submission.payload, evidence)))
+    if checks[-2].holds and (found := same_findings(submission.payload, evidence)) is not None:
+        checks.append(Check("findings", *found))
     return Report(name, submission, evidence, signer, checks)
 
 
@@ -159,6 +155,7 @@ def _wrong_hashes(item: Json) -> Iterator[str]:
     hashes = item["hashes"]
     scored = ("run_hash", "protocols", *(["verdicts"] if "verdicts" in hashes else []))
     parts: dict[str, Any] = {
+        "seeds": {"epochs": item["epochs"]},
         "input_hash": {"dataset": item["dataset"], **{name: hashes.get(name) for name in ASKED}},
         "run_hash": {name: hashes.get(name) for name in ("input_hash", "answers")},
         "protocols": [[one["name"].partition("@")[0], one["signature"]] for one in item["readings"]],
@@ -174,106 +171,3 @@ def _path(payload: Json, name: str) -> Check:
     if named_by_hash and stem != payload["hashes"].get("run_hash"):
         return Check("name", False, "the file is named by another run_hash than it holds")
     return Check("name", True, "run_hash " + str(payload["hashes"].get("run_hash")))
-
-
-def _same_evals(payload: Json, evidence: Contents) -> Check:
-    """Whether the evidence is of the same model, evals, hashes, and counts of answers as the payload says."""
-    items = {item["eval"]: item for item in payload["items"]}
-    model = {name: getattr(evidence, name) for name in ("alias", "spec", "digest", "fingerprint")}
-    wrong = [] if model == payload["model"] and evidence.hashes == payload["hashes"] else ["the model or the hashes"]
-    if items.keys() != evidence.sides.keys() or len(items) != len(payload["items"]):
-        wrong.append("the evals")
-    else:
-        for name, item in items.items():
-            side = evidence.sides[name]
-            same = (side.dataset, side.hashes, side.limited) == (item["dataset"], item["hashes"], item["limited"])
-            same = same and side.suite == payload["suite"] and side.hashes.get("model") == payload["model"]["digest"]
-            same = same and side.headline == (item["readings"] or [{"name": ""}])[0]["name"]
-            wrong += [] if same else [f"{name}: its data set, hashes, model, suite or first reading"]
-            wrong += [f"{name}: the counts of {one['name']}" for one in item["readings"] if not _counted(one, side)]
-    if wrong:
-        return Check("evidence", False, f"it is of something else than the payload: {', '.join(wrong[:5])}")
-    rows = sum(len(side.rows) for side in evidence.sides.values())
-    return Check(
-        "evidence", True, f"{rows} rows of {payload['n']} samples, of the model and evals that the payload names"
-    )
-
-
-def _counted(reading: Json, side: Side) -> bool:
-    name, signature, told = reading["name"], reading["signature"], reading["coverage"]
-    if name not in side.readings:
-        # Of a large suite only the first reading is evidence.
-        return True
-    if side.readings[name] != signature:
-        return False
-    found = Counter(row.statuses[name] for row in side.rows)
-    found["n"], found["errors"] = len(side.rows), found.pop("error", 0)
-    found["skipped"] = sum(row.scores[name] is None and row.statuses[name] != "error" for row in side.rows)
-    return all(found[what] == told.get(what, 0) for what in {*found, *told})
-
-
-def _numbers(payload: Json, evidence: Contents) -> Check:
-    """Whether each value is what the samples' statistics give; intervals are made anew wherever they are needed."""
-    wrong, right, unknown = [], 0, set()
-    owners = [(payload["suite"], payload["metrics"], payload["items"])]
-    owners += [(item["eval"], item["metrics"], [item]) for item in payload["items"]]
-    for owner, metrics, items in owners:
-        for one in metrics:
-            read = sides_read(items, evidence, one["reading"], one["signature"])
-            if read is None or not is_known(one["metric"]) or _is_of_no_samples(one["metric"]):
-                unknown.add(f"{one['metric']} by {one['reading']}")
-            elif (found := _value(one, read)) is None or not _equal(number(one["value"]), found):
-                told = "no number" if found is None or math.isnan(found) else f"{found:.6g}"
-                wrong.append(f"{one['metric']} of {owner} is said to be {one['value']}, and its samples give {told}")
-            else:
-                right += 1
-    if payload["headline"] is not None and payload["headline"] not in payload["metrics"]:
-        wrong.append("the headline is none of the metrics")
-    if wrong:
-        return Check("numbers", False, "; ".join(wrong[:3]))
-    rest = f"; {len(unknown)} others are not recomputed: {', '.join(sorted(unknown)[:5])}" if unknown else ""
-    return Check("numbers", True, f"{right} values are what the samples' statistics give{rest}")
-
-
-def sides_read(items: Sequence[Json], evidence: Contents, reading: str, signature: str) -> list[Side] | None:
-    """The evals of a payload's ``items`` that were read so; None where the evidence lacks the statistics of one.
-
-    Of a large suite only each eval's first reading is evidence.
-    """
-    told = [
-        item["eval"]
-        for item in items
-        if any((one["name"], one["signature"]) == (reading, signature) for one in item["readings"])
-    ]
-    sides = [evidence.sides[name] for name in told if name in evidence.sides]
-    if len(sides) < len(told) or not all(side.readings.get(reading) == signature for side in sides):
-        return None
-    return sides
-
-
-def _is_of_no_samples(metric: str) -> bool:
-    return metric_kind(metric).estimate is not_of_samples
-
-
-def _finding(payload: Json, evidence: Contents) -> list[Check]:
-    wrong = wrong_of(payload, evidence)
-    if wrong:
-        return [Check("top finding", False, "; ".join(wrong))]
-    top = payload["top_finding"]
-    return [] if top is None else [Check("top finding", True, f"{top['id']}: its rates are what its samples give")]
-
-
-def _value(figure: Json, sides: Sequence[Side]) -> float | None:
-    """The metric over the samples of the sides; None where their statistics are none of it."""
-    reading, kind = figure["reading"], metric_kind(figure["metric"])
-    found = [statistics_of(row, reading, kind.name) for side in sides for row in side.rows]
-    try:
-        return value_of(kind, [one for one in found if one is not None])
-    except (UsageError, ArithmeticError, LookupError, TypeError, ValueError):
-        return None
-
-
-def _equal(told: float | None, found: float) -> bool:
-    if told is None:
-        return math.isnan(found)
-    return math.isclose(told, found, rel_tol=1e-9, abs_tol=1e-12)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.sharing.checking import Report, verified
 from pytest_audiobench.sharing.hub import Hub, Listed
-from pytest_audiobench.sharing.pushing import FOLDER, patiently
+from pytest_audiobench.sharing.pushing import FOLDER, LONGEST_SUITE, is_repo, patiently
 from pytest_audiobench.sharing.signers import Signers
 from pytest_audiobench.sharing.submission import MOST_BYTES, decoded
 
@@ -20,8 +20,7 @@ MOST_BYTES_IN_ALL = 512 * 2**20
 """Read back, the statistics of samples take about 20 times as much memory."""
 _LONGEST = 600
 """Characters of a reason: a file that is refused may hold names of any length."""
-_PATH = re.compile(rf"{FOLDER}/[A-Za-z0-9._-]+/[0-9a-f]{{64}}\.json")
-_REPO = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*/[A-Za-z0-9][A-Za-z0-9._-]*")
+_PATH = re.compile(rf"{FOLDER}/[A-Za-z0-9_-][A-Za-z0-9._-]{{0,{LONGEST_SUITE - 1}}}/[0-9a-f]{{64}}\.json")
 
 
 class Refused(NamedTuple):
@@ -49,11 +48,14 @@ def collect(named: str, signers: Signers, sleep: Callable[[float], None], suite:
     """
     folder = Path(named).expanduser()
     if folder.is_dir():
-        paths = sorted(folder.rglob("*.json"))
-        for _ in _bounded(named, (Listed(str(path), path.stat().st_size, "") for path in paths if path.is_file())):
+        found = sorted(folder.rglob("*.json"))
+        # A pipe would be waited for without end.
+        paths = [path for path in found if path.is_file()]
+        odd = [Refused(str(path.relative_to(folder)), "it is no file") for path in found if not path.is_file()]
+        for _ in _bounded(named, (Listed(str(path), path.stat().st_size, "") for path in paths)):
             pass
-        return _of_files(_Asked(named, folder, signers, suite), paths, [])
-    if not _REPO.fullmatch(named):
+        return _of_files(_Asked(named, folder, signers, suite), paths, odd)
+    if not is_repo(named):
         raise UsageError(f"there is no folder {named}: name a folder of submissions, or a data set as USER/NAME")
     with tempfile.TemporaryDirectory(prefix="audiobench-") as temporary:
         hub = Hub()

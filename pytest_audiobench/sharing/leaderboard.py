@@ -8,6 +8,9 @@ The rule of ranks: the best value opens the first group, and every model whose d
 that group too; the best of the rest opens the next group, and so on. A difference is shown where the paired test of
 "it is not worse" gives p <= alpha / (k (k - 1)), k being the models of the table: each of them may be held against
 each other, in either direction, so that any false difference in a table has at most the probability alpha.
+
+A model that has no value, or of which more than ``MOST_UNASKED`` of the samples could not be asked, has no rank: it
+could lead by what it was spared, and nobody could be held against it.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from typing import NamedTuple
 from pytest_audiobench.comparing.lines import answered, estimate
 from pytest_audiobench.comparing.pooling import pooled
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.gate.lines import ALPHA
+from pytest_audiobench.gate.lines import ALPHA, MOST_UNMATCHED
 from pytest_audiobench.gate.regression import Line, Terms, held_against
 from pytest_audiobench.identity import digest
 from pytest_audiobench.metrics.metric import Estimate, MetricKind
@@ -28,8 +31,12 @@ from pytest_audiobench.metrics.registry import is_known, metric_kind
 from pytest_audiobench.runs.record import RegressionRecord
 from pytest_audiobench.runs.scoring import SHARES
 from pytest_audiobench.runs.sides import Side
-from pytest_audiobench.sharing.checking import Report, sides_read
+from pytest_audiobench.sharing.checking import Report
 from pytest_audiobench.sharing.collecting import Collected, Refused
+from pytest_audiobench.sharing.evidence import sides_read
+
+MOST_UNASKED = MOST_UNMATCHED / 2
+"""Of two models that are ranked no more samples are in no pair than a paired test allows."""
 
 _ASKED = ("data", "audio", "prompts", "settings", "seeds")
 
@@ -46,13 +53,15 @@ class Measured(NamedTuple):
 
 @dataclass(frozen=True)
 class Row:
-    """A model. ``behind`` is the best held against it, None for the best itself; ``also`` are other signers of the
-    same answers, ``superseded`` its earlier submissions with other answers.
+    """A model. ``rank`` is None where it has none, and ``unranked`` says why; ``behind`` is the best held against it,
+    None for the best itself; ``also`` are other signers of the same answers, ``superseded`` its earlier submissions
+    with other answers.
     """
 
-    rank: int
+    rank: int | None
     own: Measured
     behind: RegressionRecord | None
+    unranked: str
     also: Sequence[str]
     superseded: Sequence[Measured]
 
@@ -129,7 +138,8 @@ def _measured(report: Report, metric: str) -> Measured:
     kind = metric_kind(name)
     if len(read) > 1 and not kind.poolable:
         raise UsageError(f"{name} has no value over several evals: its scores depend on the set they were scored in")
-    side = pooled(read, reading) if len(read) > 1 else read[0]
+    # In the order of their names: that of a run is its own, and none of the task.
+    side = pooled(sorted(read, key=lambda one: one.eval), reading) if len(read) > 1 else read[0]
     own = replace(side, readings={reading: signature})
     return Measured(report, own, kind, estimate(own, kind, reading, {}), answered(own, reading, {}))
 
@@ -149,16 +159,30 @@ def _table(task: tuple[str, ...], found: Sequence[Measured]) -> Table:
     for one in sorted(found, key=lambda one: (one.report.submission.payload["submitted_at"], one.report.name)):
         models.setdefault(one.report.submission.payload["model"]["digest"], []).append(one)
     newest = sorted((own[-1] for own in models.values()), key=_worth)
-    terms = Terms(ALPHA, max(1, len(newest) * (len(newest) - 1)))
-    ranks, behind = _ranked(newest, terms)
+    fit = [one for one in newest if not _unranked(one)]
+    terms = Terms(ALPHA, max(1, len(fit) * (len(fit) - 1)))
+    newest = [*fit, *(one for one in newest if _unranked(one))]
+    placed = [*zip(*_ranked(fit, terms), strict=True), *[(None, None)] * (len(newest) - len(fit))]
     rows = [
-        _row(one, models[one.report.submission.payload["model"]["digest"]], ranks[at], behind[at])
-        for at, one in enumerate(newest)
+        _row(one, models[one.report.submission.payload["model"]["digest"]], *place)
+        for one, place in zip(newest, placed, strict=True)
     ]
     any_ = newest[0].report.submission.payload
     evals = [one["eval"] for one in any_["items"]]
     limit = any_["limit"] if any_["limited"] else None
     return Table(suite, asked, newest[0].kind, reading, signature, evals, limit, terms.lines, rows)
+
+
+def _unranked(one: Measured) -> str:
+    """Why a model has no rank; empty where it has one."""
+    rows, reading = one.side.rows, one.side.headline
+    failed = sum(row.statuses[reading] == "error" for row in rows)
+    if failed > MOST_UNASKED * len(rows):
+        return (
+            f"{failed} of {len(rows)} samples could not be asked, more than {100.0 * MOST_UNASKED:g} %: run it again, "
+            "which asks only these"
+        )
+    return "it has no value" if math.isnan(one.estimate.value) else ""
 
 
 def _worth(one: Measured) -> tuple[bool, float, str]:
@@ -193,10 +217,18 @@ def _held(best: Measured, other: Measured, terms: Terms) -> RegressionRecord:
     return held_against(best.side, other.side, line, terms)
 
 
-def _row(own: Measured, all_: Sequence[Measured], rank: int, behind: RegressionRecord | None) -> Row:
-    def run(one: Measured) -> str:
-        return str(one.report.submission.payload["hashes"]["run_hash"])
+def _row(own: Measured, all_: Sequence[Measured], rank: int | None, behind: RegressionRecord | None) -> Row:
+    # Equal hashes are a signer's word; that the samples' statistics are equal too is seen.
+    seen = _answers(own)
+    same: list[Measured] = []
+    other: list[Measured] = []
+    for one in all_:
+        (same if _answers(one) == seen else other).append(one)
+    also = dict.fromkeys(str(one.report.signer) for one in same)
+    return Row(rank, own, behind, _unranked(own), [signer for signer in also if signer != own.report.signer], other)
 
-    same = [str(one.report.signer) for one in all_ if one is not own and run(one) == run(own)]
-    also = [signer for signer in dict.fromkeys(same) if signer != own.report.signer]
-    return Row(rank, own, behind, also, [one for one in all_ if run(one) != run(own)])
+
+def _answers(one: Measured) -> tuple[str, list[object]]:
+    reading = one.side.headline
+    rows: list[object] = [(row.identity, row.statuses[reading], row.scores[reading]) for row in one.side.rows]
+    return str(one.report.submission.payload["hashes"]["run_hash"]), rows

@@ -37,7 +37,7 @@ def rule(one: Leaderboard) -> str:
     """The rule of ranks, in words."""
     return (
         "rank: the best value opens a group, and who is not shown to be worse is in it too; the best of the rest opens "
-        f"the next; shown: p <= {one.alpha:g} / (k (k - 1)) of a paired test on the samples, k models in the table; "
+        f"the next; shown: p <= {one.alpha:g} / (k (k - 1)) of a paired test on the samples, k models with a rank; "
         "behind: by how much worse than the best, of shares in points, with its 95 % interval"
     )
 
@@ -89,7 +89,12 @@ def _title(table: Table) -> str:
 def _cells(row: Row) -> tuple[str, ...]:
     own, unit = row.own, row.own.kind.unit
     share = "" if own.answered is None else f"{100.0 * own.answered:.1f} %"
-    cells = (_name(own), str(row.rank), value(own.estimate, unit), interval(own.estimate, unit))
+    cells = (
+        _name(own),
+        "–" if row.rank is None else str(row.rank),
+        value(own.estimate, unit),
+        interval(own.estimate, unit),
+    )
     if row.behind is None:
         return (*cells, str(own.estimate.n), share, "", "", "")
     behind, between, _ = drop(row.behind)
@@ -111,12 +116,16 @@ def _about(table: Table) -> Iterator[str]:
             f"run_hash {payload['hashes']['run_hash'][:_DIGITS]}{also}"
         )
         yield from (f"{_name(row.own)} lacks: {one}" for one in payload["missing"])
+        if row.unranked:
+            yield f"{_name(row.own)} has no rank: {row.unranked}"
         if row.behind is not None and row.behind.status == "not_comparable":
             yield f"{_name(row.own)} is not held against the best: {row.behind.detail}"
         for one in row.superseded:
             earlier = one.report.submission.payload
             told = f"{value(one.estimate, one.kind.unit)}, {earlier['submitted_at']}, by {one.report.signer}"
-            yield f"{_name(row.own)}: superseded other answers of the same model ({told}, {one.report.name})"
+            hash_, own = earlier["hashes"]["run_hash"], payload["hashes"]["run_hash"]
+            what = "other answers of the same model" if hash_ != own else "the same run with other statistics"
+            yield f"{_name(row.own)}: superseded {what} ({told}, {one.report.name})"
 
 
 def _refused(one: Leaderboard) -> Iterator[str]:
@@ -161,6 +170,7 @@ def _flat(table: Table) -> Iterator[dict[str, Any]]:
             "metric": table.kind.name,
             "protocol": table.reading,
             "rank": row.rank,
+            "unranked": row.unranked,
             "model": payload["model"]["alias"],
             "spec": payload["model"]["spec"],
             "model_digest": payload["model"]["digest"],

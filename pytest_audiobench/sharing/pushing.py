@@ -12,8 +12,11 @@ from pytest_audiobench.sharing.hub import Head, Hub, Passing, blob_of
 FOLDER = "submissions"
 DEFAULT_NAME = "audiobench-leaderboard-submissions"
 TRIES = 4
+LONGEST_SUITE = 100
+"""Characters of a suite's folder: a longer name could not be written where the data set is fetched to."""
 
 _FIRST_WAIT_S = 1.0
+_REPO = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*/[A-Za-z0-9][A-Za-z0-9._-]*")
 _Found = TypeVar("_Found")
 
 
@@ -28,8 +31,13 @@ class Where(NamedTuple):
 
 def path_of(suite: str, run_hash: str) -> str:
     """``submissions/<suite>/<run_hash>.json``, the suite's name with nothing in it that a path could misread."""
-    name = re.sub(r"[^A-Za-z0-9._-]", "_", suite.replace("/", "__")).lstrip(".") or "_"
+    name = re.sub(r"[^A-Za-z0-9._-]", "_", suite.replace("/", "__")).lstrip(".")[:LONGEST_SUITE] or "_"
     return f"{FOLDER}/{name}/{run_hash}.json"
+
+
+def is_repo(name: str) -> bool:
+    """Whether ``name`` is one of a data set: USER/NAME."""
+    return _REPO.fullmatch(name) is not None
 
 
 def push(content: bytes, where: Where, hub: Hub, sleep: Callable[[float], None]) -> bool:

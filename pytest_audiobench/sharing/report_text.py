@@ -9,8 +9,8 @@ from pytest_audiobench.comparing.cells import wrapped
 from pytest_audiobench.report.figures import interval_text, value_text
 from pytest_audiobench.report.tabular import json_text
 from pytest_audiobench.sharing.checking import Report
+from pytest_audiobench.sharing.findings import told
 from pytest_audiobench.sharing.submission import number
-from pytest_audiobench.sharing.top_finding import told
 
 
 def text(report: Report) -> str:

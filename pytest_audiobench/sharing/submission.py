@@ -115,6 +115,9 @@ def decoded(content: bytes, name: str) -> Submission:
 def is_submission(path: Path) -> bool:
     """Whether ``path`` is a file that says near its beginning that it is a submission, of this scheme or an earlier."""
     try:
+        # A pipe would be emptied by looking, or be waited for without end.
+        if not path.is_file():
+            return False
         with path.open("rb") as file:
             return _SAYS_SO.search(file.read(_BEGINNING)) is not None
     except (OSError, ValueError):

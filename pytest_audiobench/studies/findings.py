@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.errors import UsageError
@@ -29,6 +30,15 @@ _LOOKED_AT = 2_000
 """Characters of an answer that a phrase is drawn from."""
 
 
+class Heard(NamedTuple):
+    """What is tested of a sample in one epoch: in which ``part`` (domain) it lies, and whether the model failed."""
+
+    sample_id: str
+    cluster: str
+    part: str
+    failed: bool
+
+
 def findings(
     evaluate: Evaluator, dataset: Dataset, protocol: Protocol | None = None, *, by: str = "domain", seed: int = 0
 ) -> FindingsRecord:
@@ -51,10 +61,19 @@ def findings(
 
 def found_of(rows: Sequence[Scored], by: str, seed: int) -> FindingsRecord:
     """The record of what ``rows`` show, one for each sample and epoch that was scored."""
+    found = tested([_heard(row, by) for row in rows], by, seed)
+    return replace(found, phrases=_phrases(rows, by))
+
+
+def tested(heard: Sequence[Heard], by: str, seed: int) -> FindingsRecord:
+    """The record of what was ``heard``, without phrases, which only answers tell.
+
+    Raises UsageError for a cluster that lies in two domains.
+    """
     clips: dict[str, set[str]] = {}
-    for row in rows:
-        clips.setdefault(str(row.cluster), set()).add(row.answered.sample_id)
-    units = _units(rows, by)
+    for one in heard:
+        clips.setdefault(one.cluster, set()).add(one.sample_id)
+    units = _units(heard, by)
     weighed = stats.weigh(units, str(seed))
     records: list[dict[str, Any]] = [
         {
@@ -79,29 +98,31 @@ def found_of(rows: Sequence[Scored], by: str, seed: int) -> FindingsRecord:
     ]
     counts = Counter(one.status for one in weighed)
     top = next((one["id"] for one in records if one["status"] in ("validated", "candidate")), None)
-    tested = sum(one.status != "untested" for one in weighed)
+    count = sum(one.status != "untested" for one in weighed)
     return FindingsRecord(
         records,
         top,
         {status: counts[status] for status in stats.STATUSES},
-        {**_methods(by, seed, tested, units), "clusters_are": _named_by(clips)},
-        _phrases(rows, by),
+        {**_methods(by, seed, count, units), "clusters_are": _named_by(clips)},
     )
 
 
-def _units(rows: Sequence[Scored], by: str) -> list[stats.Unit]:
+def _heard(row: Scored, by: str) -> Heard:
+    assert row.scores is not None
+    return Heard(row.answered.sample_id, str(row.cluster), _domain(row, by), bool(round(row.scores[STATISTIC])))
+
+
+def _units(heard: Sequence[Heard], by: str) -> list[stats.Unit]:
     """Each cluster with its failures; a clip that was asked about in several epochs counts in each."""
     counts: dict[str, list[Any]] = {}
-    for row in rows:
-        domain, cluster = _domain(row, by), str(row.cluster)
-        unit = counts.setdefault(cluster, [domain, 0, 0])
-        if unit[0] != domain:
+    for one in heard:
+        unit = counts.setdefault(one.cluster, [one.part, 0, 0])
+        if unit[0] != one.part:
             raise UsageError(
-                f"the cluster {cluster!r} lies in two domains, {unit[0]!r} and {domain!r}: what is of one recording "
-                f"belongs in one {by}"
+                f"the cluster {one.cluster!r} lies in two domains, {unit[0]!r} and {one.part!r}: what is of one "
+                f"recording belongs in one {by}"
             )
-        assert row.scores is not None
-        unit[1] += round(row.scores[STATISTIC])
+        unit[1] += one.failed
         unit[2] += 1
     return [stats.Unit(cluster, *unit) for cluster, unit in sorted(counts.items())]
 
@@ -146,7 +167,7 @@ def _methods(by: str, seed: int, tested: int, units: Sequence[stats.Unit]) -> di
     return {
         "by": by,
         "uplift": f"{METRIC} of a {by} less that of all others together",
-        "test": "permutation of clusters, one-sided, mid-p",
+        "test": "permutation of clusters, one-sided, mid-p; studentized and no less than resampled for several clips",
         "interval": f"Bayesian bootstrap of clusters and one more, {100 * CONFIDENCE:g} %",
         "bootstrap_resamples": stats.RESAMPLES,
         "permutations": stats.PERMUTATIONS,

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -11,7 +12,9 @@ import pytest
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.sharing import collecting
 from pytest_audiobench.sharing.collecting import collect
+from pytest_audiobench.sharing.keys import load_key
 from pytest_audiobench.sharing.signers import read_signers
+from pytest_audiobench.sharing.submission import Submission, decoded
 
 pytest.importorskip("cryptography")
 
@@ -129,6 +132,73 @@ def test_another_signer_with_the_same_answers_is_named(board, keys, tmp_path):
     assert code == 0
     (row,) = csv.DictReader(io.StringIO(out))
     assert {row["signed_by"], row["also_signed_by"]} == {"ada@example.org", "bob@example.org"}
+
+
+def test_who_signed_other_statistics_of_a_run_is_not_said_to_agree(board, keys, tmp_path):
+    mine = board.submit("mine", right(30), model="m")
+    honest = decoded(mine.read_bytes(), "mine").payload
+    forged = decoded(board.submit("forged", model="m").read_bytes(), "forged").payload
+    evidence = json.loads(forged["evidence"])
+    own = json.loads(honest["evidence"])
+    evidence["hashes"], evidence["evals"][0]["hashes"] = own["hashes"], own["evals"][0]["hashes"]
+    payload = {**forged, "hashes": honest["hashes"], "evidence": json.dumps(evidence)}
+    payload["items"] = [{**payload["items"][0], "hashes": honest["items"][0]["hashes"]}]
+    Path("subs/forged.json").write_bytes(Submission.of(payload, load_key(keys / "bob")).encoded())
+    both = tmp_path / "both"
+    both.write_text((keys / "signers").read_text() + f"bob@example.org {(keys / 'bob.pub').read_text()}")
+    code, out, err = board.audiobench("leaderboard", "subs", "--signers", both)
+    assert code == 0, err
+    said = " ".join(out.split())
+    assert "0 refused" in said
+    assert "same answers by" not in said
+    assert "superseded the same run with other statistics" in said
+
+
+def test_who_was_spared_samples_has_no_rank_and_takes_none(board):
+    board.submit("good", right(38))
+    board.submit("poor", right(10))
+    board.submit("spared", lambda sample_id: True if int(sample_id[1:]) < 20 else None)
+    board.submit("dead", lambda sample_id: None)
+    board.submit("almost", lambda sample_id: None if sample_id == "s000" else int(sample_id[1:]) < 37)
+    assert [(row["model"], row["rank"]) for row in board.rows()] == [
+        ("good", "1"),
+        ("almost", "1"),
+        ("poor", "3"),
+        ("spared", ""),
+        ("dead", ""),
+    ]
+    said = " ".join(board.say()[1].split())
+    assert "spared has no rank: 20 of 40 samples could not be asked, more than 2.5 %" in said
+
+
+def test_the_order_of_a_runs_evals_is_none_of_the_task(board):
+    evals = {"animals/easy": board.lab.samples(20), "animals/hard": board.lab.samples(20, "h")}
+    board.submit("one", lambda sample_id: True, evals)
+    board.submit("other", lambda sample_id: sample_id[0] == "s", dict(reversed(evals.items())))
+    assert [(row["model"], row["rank"], row["pairs"]) for row in board.rows()] == [
+        ("one", "1", ""),
+        ("other", "2", "40"),
+    ]
+
+
+def test_what_is_no_file_in_a_folder_is_passed_over(board):
+    board.submit("mine")
+    os.mkfifo("subs/pipe.json")
+    Path("subs/folder.json").mkdir()
+    Path("subs/nowhere.json").symlink_to("nothing")
+    told = json.loads(board.say("--format", "json")[1])
+    assert [one["name"] for one in told["refused"]] == ["folder.json", "nowhere.json", "pipe.json"]
+    assert {one["why"] for one in told["refused"]} == {"it is no file"}
+
+
+def test_a_folder_on_a_hub_that_nobody_could_write_does_not_stop_the_others(board, hub, keys):
+    pytest.importorskip("huggingface_hub")
+    board.lab.run("good", says=right(38))
+    board.audiobench("push", "good", "--repo", "lab/results", "--sign", keys / "ada")
+    hub.put("lab/results", f"submissions/{'x' * 300}/{'0' * 64}.json", b"{}")
+    code, out, err = board.say(source="lab/results")
+    assert code == 0, err
+    assert "it does not lie at submissions/SUITE/RUN_HASH.json" in " ".join(out.split())
 
 
 def test_several_evals_are_pooled_and_any_metric_ranks(board):

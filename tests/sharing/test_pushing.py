@@ -267,10 +267,26 @@ def test_of_several_suites_and_models_one_is_chosen(lab, audiobench):
 
 
 @pytest.mark.parametrize(
-    ("suite", "folder"), [("ab/sound-id", "ab__sound-id"), ("../../etc", "__..__etc"), ("a b\n", "a_b_"), ("...", "_")]
+    ("suite", "folder"),
+    [
+        ("ab/sound-id", "ab__sound-id"),
+        ("../../etc", "__..__etc"),
+        ("a b\n", "a_b_"),
+        ("...", "_"),
+        ("x" * 300, "x" * 100),
+    ],
 )
 def test_a_suites_name_cannot_leave_its_folder(suite, folder):
     assert path_of(suite, "f" * 64) == f"submissions/{folder}/{'f' * 64}.json"
+
+
+@pytest.mark.parametrize("repo", ["bare", "a/../b", "a/b/c", "/b", "a b/c"])
+def test_a_name_that_no_data_set_has_is_told_before_anything_else(repo, pushed, hub):
+    for dry in ([], ["--dry-run"]):
+        code, _, err = pushed("--repo", repo, *dry)
+        assert code == 4
+        assert "is no name of a data set: write it as USER/NAME" in err
+    assert hub.asked == []
 
 
 def test_texts_that_nobody_would_read_are_refused(pushed):

@@ -2,9 +2,11 @@
 
 import copy
 import json
+import os
 import shutil
 import subprocess
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -14,10 +16,15 @@ from hypothesis import strategies as st
 from pytest_audiobench.cli import main
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.gate.baseline.reading import decoded as baseline
+from pytest_audiobench.protocols.unspoken import unspoken
+from pytest_audiobench.report.runtime import runtime
 from pytest_audiobench.sharing.checking import verified, verify_submission
 from pytest_audiobench.sharing.keys import load_key
+from pytest_audiobench.sharing.report_text import text
 from pytest_audiobench.sharing.signers import read_signers
 from pytest_audiobench.sharing.submission import MOST_BYTES, Submission, decimal, decoded, number
+from pytest_audiobench.studies.findings import found_of
+from pytest_audiobench.verifying.findings import _rows
 
 pytest.importorskip("cryptography")
 
@@ -49,12 +56,19 @@ def signers(keys):
     return read_signers(keys / "signers")
 
 
+def payload_in(path):
+    """A copy of the payload in ``path``, to change; made by the versions that are here, which a scripted run is not."""
+    payload = copy.deepcopy(decoded(path.read_bytes(), "x").payload)
+    payload["runtime"]["packages"] = runtime()["packages"]
+    return payload
+
+
 @pytest.fixture
 def signed_again(made, keys):
     """Signs a changed payload anew, as a signer who lies would."""
 
     def sign(change, key="ada"):
-        payload = copy.deepcopy(decoded(made.read_bytes(), "mine.json").payload)
+        payload = payload_in(made)
         change(payload)
         return decoded(Submission.of(payload, load_key(keys / key)).encoded(), "mine.json")
 
@@ -121,6 +135,21 @@ def failing(submission, signers, name="mine.json"):
     return found.failing
 
 
+def test_a_run_has_no_signature_to_be_held_against_signers(made, audiobench, keys):
+    for named in ("main", "reports/main", "reports/main/run.json"):
+        code, _, err = audiobench("verify", named, "--signers", keys / "signers")
+        assert code == 4
+        assert "is no submission, so it has no signature" in err
+    code, _, err = audiobench("verify", made, "--signers", keys / "signers", "--data", "a=.")
+    assert (code, "--data is for a run" in err) == (4, True)
+
+
+def test_a_pipe_is_neither_waited_for_nor_emptied(made, audiobench, keys):
+    os.mkfifo("pipe")
+    code, _, err = audiobench("verify", "pipe", "--signers", keys / "signers")
+    assert (code, "is no regular file" in err) == (4, True)
+
+
 def test_a_changed_payload_is_told(made, signers):
     text = made.read_text()
     changed = decoded(text.replace('"scripted:main"', '"scripted:best"').encode(), "mine.json")
@@ -172,7 +201,7 @@ LIES = {
     ),
     "a better headline": (
         lambda payload: payload.update(headline={**payload["headline"], "value": "1.0"}),
-        "the headline is none of the metrics",
+        "the headline is not the first of the metrics",
     ),
     "a better eval": (lambda payload: payload["items"][1]["metrics"][0].update(value="1.0"), "of animals/hard is said"),
     "other audio": (
@@ -195,11 +224,30 @@ LIES = {
         lambda payload: payload.update(evidence=payload["evidence"].replace("[[0]]", "[[1]]")),
         "its samples give 1",
     ),
+    "more samples": (lambda payload: payload.update(n=4000), "n or limited, which are not those of its evals"),
+    "more samples of an eval": (lambda payload: payload["items"][0].update(n=200), "animals/easy: 200 samples"),
+    "more epochs": (lambda payload: payload.update(epochs=5), "limit, epochs or what is missing"),
+    "more epochs of an eval": (lambda payload: payload["items"][0].update(epochs=5), "seeds of animals/easy"),
+    "what it lacks": (lambda payload: payload.update(missing=["all"]), "limit, epochs or what is missing"),
+    "a limit": (lambda payload: payload.update(limited=True, limit=20), "n or limited"),
+    "counts of the suite": (
+        lambda payload: payload["readings"][0]["coverage"].update(parsed=39),
+        "the suite's counts of answers",
+    ),
+    "a narrow interval": (
+        lambda payload: [one.update(lower="0.74") for one in (payload["metrics"][0], payload["headline"])],
+        "the headline's interval or n is another than stated",
+    ),
+    "another unit": (lambda payload: payload["metrics"][1].update(unit="dB"), "in another unit or direction"),
+    "another headline": (
+        lambda payload: payload.update(headline=payload["metrics"][1]),
+        "the headline is not the first of the metrics",
+    ),
     "a finding from nowhere": (
         lambda payload: payload.update(
             top_finding={"eval": "animals/easy", "id": "x", "finding": {}, "samples": ["s000"]}
         ),
-        "it is none of the findings",
+        "it is not the first that stands",
     ),
 }
 
@@ -209,53 +257,89 @@ def test_what_does_not_fit_together_is_told_though_signed(change, says, signed_a
     assert says in failing(signed_again(change), signers)
 
 
-@pytest.fixture
-def found(made, audiobench, keys):
-    """A submission of the run with a finding on record, as studies/findings.py writes one; a function changes it."""
-
-    def submit(change=lambda finding: None):
-        path = Path("reports/main/run.json")
-        record = json.loads(path.read_text())
-        halves = {"discovery": ["h000", "h001", "h002", "h004"], "holdout": ["h003", "h005"]}
-        finding = {"id": "rate:odd", "metric": "accuracy", "slice": {"hop": "single"}, "status": "validated"}
-        finding |= {half: {"clips": clips, "other_rate": 0.5} for half, clips in halves.items()}
-        finding["discovery"]["domain_rate"], finding["holdout"]["domain_rate"] = 0.75, 0.0
-        change(finding)
-        methods = {"split": {"seed": "7", "rule": "by SHA-256"}}
-        found = {"findings": [finding], "top_finding": "rate:odd", "validation_summary": {"validated": 1}}
-        record["items"][1]["findings"] = {**found, "findings_methods": methods, "phrases": [{"phrase": "thank you"}]}
-        path.write_text(json.dumps(record))
-        return audiobench("push", "main", "--dry-run", "--output", "found.json", "--sign", keys / "ada")
-
-    return submit
+@pytest.fixture(scope="module")
+def found_once(tmp_path_factory, keys):
+    """A folder with the submission of a run that made words up in every sample of one group, its findings on record."""
+    runs = sys.modules["sharing_runs"]
+    lab = runs.Lab(tmp_path_factory.mktemp("found"))
+    silent = lab.samples(40, question="", choices=(), reference="")
+    folder = lab.run(
+        "main", {"phantoms/all": silent}, lambda name: "" if int(name[1:]) % 2 else "hello", protocol=unspoken()
+    )
+    record = json.loads((folder / "run.json").read_text())
+    item = record["items"][0]
+    key = item["eval"], item["model"]
+    item["findings"] = asdict(found_of(_rows(folder / "predictions.jsonl", key, item), "hop", 0))
+    (folder / "run.json").write_text(json.dumps(record))
+    files = ["--reports", lab.reports, "--output", lab.folder / "found.json", "--sign", keys / "ada"]
+    assert main(["push", "main", "--dry-run", *map(str, files)]) == 0
+    return lab.folder / "found.json"
 
 
-def test_the_top_finding_names_its_evidence(found, audiobench, keys):
-    assert found()[0] == 0
-    code, out, _ = audiobench("verify", "found.json", "--signers", keys / "signers")
+def test_the_top_finding_names_its_evidence(found_once, audiobench, keys):
+    code, out, _ = audiobench("verify", found_once, "--signers", keys / "signers")
     said = " ".join(out.split())
     assert code == 0
-    assert "top finding: rate:odd in animals/hard, validated" in said
-    assert "discovery: 0.75 against 0.5 of the others" in said
-    assert "h000, h001, h002, h004" in said
-    assert "split by seed 7" in said
-    assert "eval animals/hard, the lines of the 6 samples of hop single" in said
+    assert "✓ findings: 2 are what their samples give, split and tested anew" in said
+    assert "top finding: hallucination-rate:single in phantoms/all, validated: effect 1" in said
+    assert "holdout: 1 against 0 of the others" in said
+    assert "split by seed 0" in said
+    assert "eval phantoms/all, the lines of the 20 samples of hop single" in said
     # What a model made up are texts, which stay in the run.
-    assert "thank you" not in Path("found.json").read_text()
+    assert "hello" not in found_once.read_text()
+
+
+def of_top(change):
+    """Changes the top finding, where it stands for itself and among the others."""
+
+    def changed(payload):
+        for one in (payload["top_finding"]["finding"], payload["findings"][0]["findings"][0]):
+            change(one)
+
+    return changed
 
 
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (lambda one: one["holdout"].update(domain_rate=1.0), "accuracy of the holdout is said to be 1.0"),
-        (lambda one: one["discovery"].update(clips=["h000", "nobody"]), "names samples that the evidence has not"),
-        (lambda one: one.update(discovery=[1, 2]), "cannot be read"),
+        (of_top(lambda one: one["holdout"].update(domain_rate="0.5")), "findings[0].holdout.domain_rate of phantoms"),
+        (of_top(lambda one: one["holdout"].update(other_rate="0.5")), "holdout.other_rate"),
+        (of_top(lambda one: one["discovery"].update(p_value="1e-09")), "discovery.p_value"),
+        (of_top(lambda one: one.update(effect_size="0.9")), "effect_size"),
+        (of_top(lambda one: one.update(status="candidate")), "status"),
+        (of_top(lambda one: one.update(metric="another")), "metric"),
+        (of_top(lambda one: one["discovery"].update(clips=["s000", "nobody"])), "of other samples than those"),
+        (lambda one: one["findings"][0]["findings_methods"]["split"].update(seed="1"), "findings[0]"),
+        (lambda one: one["findings"][0]["findings"].pop(), "findings of phantoms/all"),
+        (lambda one: one["findings"].append(one["findings"][0]), "an eval has findings twice"),
+        (of_top(lambda one: one.pop("slice")), "not as a run records them"),
+        (of_top(lambda one: one.update(slice=["single"])), "not as a run records them"),
+        (of_top(lambda one: one.update(holdout=[1])), "not as a run records them"),
+        (lambda one: one["findings"][0].update(findings_methods=[]), "not as a run records them"),
+        (lambda one: one["findings"][0].update(findings_methods={"split": "x"}), "not as a run records them"),
+        (lambda one: one["findings"][0]["findings_methods"].update(split={"seed": "x"}), "not as a run records them"),
     ],
 )
-def test_a_finding_that_its_samples_do_not_show_is_not_shared(change, says, found):
-    code, _, err = found(change)
-    assert code == 4
-    assert says in err
+def test_a_finding_that_its_samples_do_not_show_is_told_though_signed(change, says, found_once, signers, keys):
+    payload = payload_in(found_once)
+    change(payload)
+    changed = decoded(Submission.of(payload, load_key(keys / "ada")).encoded(), "x")
+    found = verified(changed, "x", signers)
+    assert not found.holds
+    assert says in found.failing
+    assert text(found).endswith("NOT VERIFIED\n")
+
+
+def test_what_another_version_drew_is_not_called_wrong(found_once, signers, keys):
+    payload = payload_in(found_once)
+    of_top(lambda one: one.update(ci_lower="0.123"))(payload)
+    payload["metrics"][0]["lower"] = payload["headline"]["lower"] = "0.001"
+    payload["runtime"]["packages"] = {**payload["runtime"]["packages"], "numpy": "1.0"}
+    found = verified(Submission.of(payload, load_key(keys / "ada")), "x", signers)
+    assert found.holds
+    said = " ".join(text(found).split())
+    assert "findings[0].ci_lower of phantoms/all is another made anew, and other versions made it: numpy 1.0" in said
+    assert "the headline's interval is as stated, by other versions: numpy 1.0 there" in said
 
 
 def test_a_file_named_by_another_hash_is_told(made, signers):

@@ -1,0 +1,190 @@
+"""What a payload says of its evals, held to its evidence: the counts, and every value computed anew."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from pytest_audiobench.comparing.lines import estimate
+from pytest_audiobench.comparing.pooling import pooled
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.gate.baseline.contents import Contents
+from pytest_audiobench.metrics.estimates import value_of
+from pytest_audiobench.metrics.kinds.asking import not_of_samples
+from pytest_audiobench.metrics.registry import is_known, metric_kind
+from pytest_audiobench.report.runtime import runtime
+from pytest_audiobench.runs.sides import Side, statistics_of
+from pytest_audiobench.sharing.submission import number
+
+Json = Mapping[str, Any]
+
+_OTHERWISE = "the headline's interval or n is another than stated"
+
+
+def same_evals(payload: Json, evidence: Contents) -> tuple[bool, str]:
+    """Whether the evidence is of the same model, evals, hashes, and counts of answers as the payload says; and what to
+    say.
+    """
+    items = {item["eval"]: item for item in payload["items"]}
+    wrong = list(_wrong_heads(payload, evidence))
+    if items.keys() != evidence.sides.keys() or len(items) != len(payload["items"]):
+        wrong.append("the evals")
+    else:
+        for name, item in items.items():
+            wrong += _wrong_item(payload, item, evidence.sides[name])
+    if wrong:
+        return False, f"it is of something else than the payload: {', '.join(wrong[:5])}"
+    rows = sum(len(side.rows) for side in evidence.sides.values())
+    return True, f"{rows} rows of {payload['n']} samples, of the model and evals that the payload names"
+
+
+def _wrong_heads(payload: Json, evidence: Contents) -> Iterator[str]:
+    """What of the whole suite is another in the evidence, or not what the evals come to."""
+    items = payload["items"]
+    model = {name: getattr(evidence, name) for name in ("alias", "spec", "digest", "fingerprint")}
+    if model != payload["model"] or evidence.hashes != payload["hashes"]:
+        yield "the model or the hashes"
+    told = (payload["limit"], payload["epochs"], payload["missing"])
+    if told != (evidence.limit, evidence.epochs, list(evidence.missing)):
+        yield "limit, epochs or what is missing"
+    if payload["limited"] != any(item["limited"] for item in items) or payload["n"] != sum(one["n"] for one in items):
+        yield "n or limited, which are not those of its evals"
+    summed: dict[tuple[str, str], Counter[str]] = {}
+    for reading in (one for item in items for one in item["readings"]):
+        own = summed.setdefault((reading["name"], reading["signature"]), Counter())
+        own.update(reading["coverage"])
+    told_of = {(one["name"], one["signature"]): Counter(one["coverage"]) for one in payload["readings"]}
+    if told_of != summed or len(told_of) != len(payload["readings"]):
+        yield "the suite's counts of answers, which are not those of its evals"
+
+
+def _wrong_item(payload: Json, item: Json, side: Side) -> Iterator[str]:
+    name = item["eval"]
+    own = (side.dataset, side.protocol, side.hashes, side.limited, side.epochs)
+    same = own == tuple(item[what] for what in ("dataset", "protocol", "hashes", "limited", "epochs"))
+    same = same and side.suite == payload["suite"] and side.hashes.get("model") == payload["model"]["digest"]
+    same = same and side.headline == (item["readings"] or [{"name": ""}])[0]["name"]
+    if not same:
+        yield f"{name}: its data set, hashes, model, suite, epochs or first reading"
+    samples = {row.sample_id for row in side.rows}
+    if (item["n"], item["n"] * item["epochs"]) != (len(samples), len(side.rows)):
+        yield f"{name}: {item['n']} samples"
+    yield from (f"{name}: the counts of {one['name']}" for one in item["readings"] if not _counted(one, side))
+
+
+def _counted(reading: Json, side: Side) -> bool:
+    name, signature, told = reading["name"], reading["signature"], reading["coverage"]
+    if name not in side.readings:
+        # Of a large suite only the first reading is evidence.
+        return True
+    if side.readings[name] != signature:
+        return False
+    found = Counter(row.statuses[name] for row in side.rows)
+    found["n"], found["errors"] = len(side.rows), found.pop("error", 0)
+    found["skipped"] = sum(row.scores[name] is None and row.statuses[name] != "error" for row in side.rows)
+    return all(found[what] == told.get(what, 0) for what in {*found, *told})
+
+
+def same_numbers(payload: Json, evidence: Contents) -> tuple[bool, str]:
+    """Whether each value, and the headline's interval, is what the samples' statistics give; and what to say."""
+    wrong, right, unknown = [], 0, set()
+    owners = [(payload["suite"], payload["metrics"], payload["items"])]
+    owners += [(item["eval"], item["metrics"], [item]) for item in payload["items"]]
+    for owner, metrics, items in owners:
+        for one in metrics:
+            read = sides_read(items, evidence, one["reading"], one["signature"])
+            if read is None or not is_known(one["metric"]) or _is_of_no_samples(one["metric"]):
+                unknown.add(f"{one['metric']} by {one['reading']}")
+            elif (found := _value(one, read)) is None or not _equal(number(one["value"]), found):
+                told = "no number" if found is None or math.isnan(found) else f"{found:.6g}"
+                wrong.append(f"{one['metric']} of {owner} is said to be {one['value']}, and its samples give {told}")
+            elif (one["unit"], one["direction"]) != _way(one["metric"]):
+                wrong.append(f"{one['metric']} of {owner} is said to be in another unit or direction than it is")
+            else:
+                right += 1
+    if payload["headline"] != next(iter(payload["metrics"]), None):
+        wrong.append("the headline is not the first of the metrics")
+    if wrong:
+        return False, "; ".join(wrong[:3])
+    interval = _headline(payload, evidence)
+    if interval.startswith(_OTHERWISE) and not (made_by := other_versions(payload)):
+        return False, interval
+    elif interval.startswith(_OTHERWISE):
+        interval = f"the headline's interval is as stated, by other versions: {made_by}"
+    rest = [f"{len(unknown)} others are not recomputed: {', '.join(sorted(unknown)[:5])}"] if unknown else []
+    return True, "; ".join([f"{right} values are what the samples' statistics give", *filter(None, [interval]), *rest])
+
+
+def other_versions(payload: Json) -> str:
+    """By which other versions a run was made, whose draws and intervals may be others; empty for these here."""
+    here = runtime()["packages"]
+    there = payload["runtime"].get("packages")
+    there = there if isinstance(there, dict) else {}
+    odd = [name for name in ("pytest-audiobench", "numpy") if there.get(name) != here.get(name)]
+    return ", ".join(f"{name} {there.get(name, 'unknown')} there, {here.get(name, 'none')} here" for name in odd)
+
+
+def _headline(payload: Json, evidence: Contents) -> str:
+    """What is to be said of the interval and the n of the headline; empty where they cannot be made anew."""
+    figure = payload["headline"]
+    read = figure and sides_read(payload["items"], evidence, figure["reading"], figure["signature"])
+    if not read or not is_known(figure["metric"]) or _is_of_no_samples(figure["metric"]):
+        return ""
+    side = pooled(read, figure["reading"]) if len(read) > 1 else read[0]
+    try:
+        found = estimate(side, metric_kind(figure["metric"]), figure["reading"], {})
+    except (UsageError, ArithmeticError, LookupError, TypeError, ValueError):
+        return f"{_OTHERWISE}: its samples give none"
+    told = [number(figure[name]) for name in ("lower", "upper")]
+    if figure["n"] != found.n or not all(map(_same_bound, told, (found.lower, found.upper))):
+        return f"{_OTHERWISE}: its samples give {found.lower} to {found.upper} over n = {found.n}"
+    return "the headline's interval too"
+
+
+def _same_bound(told: float | None, found: float | None) -> bool:
+    if told is None or found is None:
+        return told is found
+    return math.isclose(told, found, rel_tol=1e-9, abs_tol=1e-12)
+
+
+def _way(metric: str) -> tuple[str, str]:
+    kind = metric_kind(metric)
+    return kind.unit, kind.direction
+
+
+def sides_read(items: Sequence[Json], evidence: Contents, reading: str, signature: str) -> list[Side] | None:
+    """The evals of a payload's ``items`` that were read so; None where the evidence lacks the statistics of one.
+
+    Of a large suite only each eval's first reading is evidence.
+    """
+    told = [
+        item["eval"]
+        for item in items
+        if any((one["name"], one["signature"]) == (reading, signature) for one in item["readings"])
+    ]
+    sides = [evidence.sides[name] for name in told if name in evidence.sides]
+    if len(sides) < len(told) or not all(side.readings.get(reading) == signature for side in sides):
+        return None
+    return sides
+
+
+def _is_of_no_samples(metric: str) -> bool:
+    return metric_kind(metric).estimate is not_of_samples
+
+
+def _value(figure: Json, sides: Sequence[Side]) -> float | None:
+    """The metric over the samples of the sides; None where their statistics are none of it."""
+    reading, kind = figure["reading"], metric_kind(figure["metric"])
+    found = [statistics_of(row, reading, kind.name) for side in sides for row in side.rows]
+    try:
+        return value_of(kind, [one for one in found if one is not None])
+    except (UsageError, ArithmeticError, LookupError, TypeError, ValueError):
+        return None
+
+
+def _equal(told: float | None, found: float) -> bool:
+    if told is None:
+        return math.isnan(found)
+    return math.isclose(told, found, rel_tol=1e-9, abs_tol=1e-12)

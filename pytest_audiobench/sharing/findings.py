@@ -1,0 +1,169 @@
+"""What was found in a suite, held to the samples' statistics; and the first finding, with the way to its evidence."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.gate.baseline.contents import Contents
+from pytest_audiobench.runs.sides import Side, statistics_of
+from pytest_audiobench.sharing.evidence import other_versions
+from pytest_audiobench.sharing.submission import decimals
+from pytest_audiobench.studies.findings import METRIC, STATISTIC, Heard, tested
+
+Json = Mapping[str, Any]
+
+_HALVES = ("discovery", "holdout")
+_CUT = re.compile(r"[0-9a-f]{16}")
+_NOTHING = object()
+
+
+def findings_of(items: Sequence[Json]) -> list[dict[str, Any]]:
+    """What was found of each item. The phrases that a model made up are texts, and stay in the run."""
+    return [
+        {"eval": item["eval"], **decimals({name: one for name, one in item["findings"].items() if name != "phrases"})}
+        for item in items
+        if item.get("findings")
+    ]
+
+
+def top_of(findings: Sequence[Json], evidence: Contents) -> dict[str, Any] | None:
+    """The top finding of the first item that has one, and the ids of the samples that it is about."""
+    for one in findings:
+        top = next((own for own in one["findings"] if own.get("id") == one["top_finding"]), None)
+        if one["top_finding"] and top is not None:
+            samples = _samples(top, evidence.sides[one["eval"]])
+            return {"eval": one["eval"], "id": str(top["id"]), "finding": top, "samples": samples}
+    return None
+
+
+def same_findings(payload: Json, evidence: Contents) -> tuple[bool, str] | None:
+    """Whether all that was found follows from the samples' statistics, and what to say; None where nothing was found.
+
+    The split, the tests and the intervals are made anew, as ``studies/findings.py`` makes them.
+    """
+    try:
+        expected = top_of(payload["findings"], evidence)
+        if payload["top_finding"] != expected:
+            return False, "it is not the first that stands, or is of other samples than those of its part"
+        # What cannot be told in words is none of a run's findings either.
+        list(told(payload))
+        return _checked(payload, evidence)
+    except (KeyError, TypeError, AttributeError, ValueError, StopIteration):
+        return False, "the findings are not as a run records them"
+
+
+def _checked(payload: Json, evidence: Contents) -> tuple[bool, str] | None:
+    evals = [one["eval"] for one in payload["findings"]]
+    if len(set(evals)) < len(evals):
+        return False, "an eval has findings twice"
+    whole = [one for one in payload["findings"] if one["findings"] or one["top_finding"]]
+    if not whole:
+        return None
+    unknown = []
+    for one in whole:
+        side, by, seed = evidence.sides[one["eval"]], one["findings_methods"]["by"], one["findings_methods"]["split"]
+        heard = _heard(side, str(by))
+        if isinstance(heard, str):
+            unknown.append(f"those of {one['eval']} are as the signer states them: {heard}")
+            continue
+        try:
+            again = asdict(tested(heard, str(by), int(seed["seed"])))
+        except UsageError as error:
+            return False, str(error)
+        del again["phrases"]
+        own = {name: value for name, value in one.items() if name != "eval"}
+        if (place := _difference(own, decimals(again), "")) is not None:
+            if not (made_by := other_versions(payload)):
+                return False, f"{place[1:]} of {one['eval']} is another than its samples give"
+            unknown.append(f"{place[1:]} of {one['eval']} is another made anew, and other versions made it: {made_by}")
+    count = sum(len(one["findings"]) for one in whole)
+    right = [] if len(unknown) == len(whole) else [f"{count} are what their samples give, split and tested anew"]
+    return True, "; ".join([*right, *unknown])
+
+
+def _heard(side: Side, by: str) -> list[Heard] | str:
+    """What was tested of an eval, of its samples' statistics; or why these do not tell it."""
+    reading = next((name for name, own in side.metrics.items() if METRIC in own), None)
+    if reading is None:
+        return f"the evidence lacks the statistics of {METRIC}"
+    if not all(by in row.groups for row in side.rows):
+        return f"the evidence does not name the {by} of each sample"
+    first = [row.cluster or row.sample_id for row in side.rows if row.epoch == 0]
+    # As an eval has it: where no cluster holds two samples, these are named by the samples.
+    alone = len(set(first)) == len(first)
+    if not alone and any(_CUT.fullmatch(name) for name in first):
+        return "the evidence names the clusters by the beginnings of clips' keys only"
+    return [
+        Heard(
+            row.sample_id,
+            row.sample_id if alone else row.cluster or row.sample_id,
+            row.groups[by],
+            bool(round(scores[STATISTIC])),
+        )
+        for row in side.rows
+        if (scores := statistics_of(row, reading, METRIC)) is not None
+    ]
+
+
+def _difference(recorded: Any, found: Any, place: str) -> str | None:
+    """Where two records differ; decimals may in their last digits, since libraries sum in other orders."""
+    if isinstance(recorded, dict) and isinstance(found, dict):
+        names = {**found, **recorded}
+        each = ((recorded.get(name, _NOTHING), found.get(name, _NOTHING), f"{place}.{name}") for name in names)
+    elif isinstance(recorded, list) and isinstance(found, list) and len(recorded) == len(found):
+        each = ((one, other, f"{place}[{at}]") for at, (one, other) in enumerate(zip(recorded, found, strict=True)))
+    else:
+        return None if _alike(recorded, found) else place
+    return next((odd for one in each if (odd := _difference(*one)) is not None), None)
+
+
+def _alike(recorded: object, found: object) -> bool:
+    if type(recorded) is not type(found) or recorded == found or not isinstance(recorded, str):
+        return type(recorded) is type(found) and recorded == found
+    try:
+        return math.isclose(float(recorded), float(str(found)), rel_tol=1e-9, abs_tol=1e-12)
+    except ValueError:
+        return False
+
+
+def _samples(finding: Json, side: Side) -> list[str]:
+    """The samples of the part that the finding is about: those it names, else those of its group."""
+    named = [finding[half].get("clips") for half in _HALVES]
+    if None not in named:
+        return sorted({str(name) for own in named for name in own})
+    part = {str(name): str(value) for name, value in finding["slice"].items()}
+    return sorted({row.sample_id for row in side.rows if row.is_in(part)})
+
+
+def told(payload: Json) -> Iterator[str]:
+    """The top finding of a payload that holds and the way to its evidence, a line each; nothing where there is none."""
+    top = payload["top_finding"]
+    if top is None:
+        return
+    finding, samples = top["finding"], top["samples"]
+    effect = _number(finding.get("effect_size"))
+    yield f"top finding: {top['id']} in {top['eval']}, {finding.get('status')}: effect {effect}"
+    for half in _HALVES:
+        own = finding.get(half, {})
+        clips = own.get("clips")
+        named = "" if clips is None else f": {', '.join(map(str, clips))}"
+        rates = f"{_number(own.get('domain_rate'))} against {_number(own.get('other_rate'))} of the others"
+        yield f"{half}: {rates}, p {_number(own.get('p_value'))}, {own.get('clip_count_domain')} samples{named}"
+    methods = (one["findings_methods"] for one in payload["findings"] if one["eval"] == top["eval"])
+    if split := next(methods).get("split"):
+        yield f"split by seed {split.get('seed')}: {split.get('rule')}"
+    part = ", ".join(f"{name} {value}" for name, value in finding["slice"].items())
+    yield f"evidence: payload.evidence, eval {top['eval']}, the lines of the {len(samples)} samples of {part}"
+
+
+def _number(value: object) -> str:
+    """A decimal as people read it; what is none, as it is."""
+    try:
+        return f"{float(str(value)):.4g}"
+    except ValueError:
+        return str(value)
