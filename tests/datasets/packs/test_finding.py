@@ -223,7 +223,10 @@ def test_a_name_that_is_no_text_is_refused(places, shelf, tone):
         find("home", places)
     cat = os.fsencode(shelf / "home" / "cat")
     os.rename(cat + b"/a\nb.wav", cat + b"/a\xff.wav")
-    with pytest.raises(UsageError, match=r"the name 'cat/a.udcff.wav' is not plain text; rename the file"):
+    with pytest.raises(UsageError, match=r"the path 'cat/a.udcff.wav' is not UTF-8"):
+        find("home", places)
+    os.rename(cat + b"/a\xff.wav", shelf / "home" / "cat" / "a\u202e.wav")
+    with pytest.raises(UsageError, match=r"the name 'cat/a.u202e.wav' is not plain text; rename the file"):
         find("home", places)
 
 
