@@ -155,6 +155,9 @@ def _edited(clip: Clip, sound: SourceSound, left: Sequence[Edit]) -> Samples:
     samples = sound.samples
     _check(str(clip.source), samples)
     for edit in left:
+        lasts_s = edits.length_s((edit,), len(samples) / sound.rate_hz)
+        if 2 * lasts_s * sound.rate_hz > max(MOST_VALUES, 2 * len(samples) + 2):
+            raise AudioError(f"{clip}: {edit.name} would make {lasts_s:g} s of it, more than may be held; give it less")
         try:
             with np.errstate(over="ignore", invalid="ignore"):  # judged below, by name
                 samples = edits.apply(edit, samples, sound.rate_hz)

@@ -9,7 +9,7 @@ from typing import Any
 from pytest_audiobench.report import beneath, condition_texts, found_texts, sweep_text, view
 from pytest_audiobench.report.changes import Change, baseline_text, changes
 from pytest_audiobench.report.escapes import escaped as escaped
-from pytest_audiobench.report.figures import called
+from pytest_audiobench.report.figures import called, counted
 from pytest_audiobench.report.overall import PASS, Overall, overall, regression_lines
 from pytest_audiobench.report.tabular import bar
 from pytest_audiobench.report.unmet import Unmet, unmet
@@ -63,8 +63,12 @@ def _lines(run: Mapping[str, Any]) -> Iterator[str]:
         yield ""
     for name, sweep, marks in beneath.side_tables(run)[:_MOST_TABLES]:
         yield from (f"**{escaped(sweep_text.title(name, sweep))}**", "", *sweep_text.markdown(sweep, marks), "")
-    for name, rows in [*condition_texts.markdown(run), *found_texts.markdown(run)][:_MOST_TABLES]:
+    tables = [*condition_texts.markdown(run), *found_texts.markdown(run)]
+    for name, rows in tables[:_MOST_TABLES]:
         yield from (f"**{escaped(name)}**", "", *rows[:_MOST_ROWS], "")
+    if len(tables) > _MOST_TABLES:
+        yield f"{counted(len(tables) - _MOST_TABLES, 'more table')} of conditions and findings: run.json."
+        yield ""
     yield from _bullets(run)
 
 

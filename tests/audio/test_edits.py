@@ -167,3 +167,9 @@ def test_lengths_and_reaches_agree(chain: tuple[Edit, ...], window_s: float) -> 
     else:
         of_an_endless_source = edits.length_s(chain, 1e9)
         assert edits.length_s(chain, reach_s) >= min(window_s, of_an_endless_source) * (1 - 1e-9) - 1e-6
+
+
+@pytest.mark.parametrize("chain", [[edits.pad(1e9, 0)], [edits.speed(0.1)] * 9])
+def test_an_edit_that_would_fill_the_memory_is_refused_before_it_is_made(chain: list[Edit]) -> None:
+    with pytest.raises(AudioError, match=r"would make .* s of it, more than may be held; give it less"):
+        heard(*chain)

@@ -68,3 +68,10 @@ def test_prompts_of_one_data_set_have_a_table_each_that_says_whose_it_is(runs: A
         for about in ("under white; drop from clean in points", "over its conditions")
     ]
     assert [name for name, _ in markdown(record)] == [head.partition(";")[0] for head in heads]
+
+
+def test_a_summary_says_how_many_tables_it_leaves_out(runs: Any) -> None:
+    _, record = runs.collected(*runs.ladder((22, 14, 5)))
+    (suite,) = record["suites"]
+    record["suites"] = [{**suite, "name": f"suite {number}"} for number in range(12)]
+    assert "4 more tables of conditions and findings: run.json." in summary(record)

@@ -225,6 +225,9 @@ def test_a_name_that_is_no_text_is_refused(places, shelf, tone):
     os.rename(cat + b"/a\nb.wav", cat + b"/a\xff.wav")
     with pytest.raises(UsageError, match=r"the path 'cat/a.*udcff.wav' is not UTF-8; rename the file"):
         find("home", places)
+    os.rename(cat + b"/a\xff.wav", shelf / "home" / "cat" / "a\u202e.wav")
+    with pytest.raises(UsageError, match=r"the name 'cat/a.u202e.wav' is not plain text; rename the file"):
+        find("home", places)
 
 
 def test_looking_tells_of_every_clip_that_is_wrong(places, shelf, tmp_path, tone):
