@@ -311,6 +311,10 @@ def of_top(change):
         (of_top(lambda one: one["discovery"].update(clips=["s000", "nobody"])), "of other samples than those"),
         (lambda one: one["findings"][0]["findings_methods"]["split"].update(seed="1"), "findings[0]"),
         (lambda one: one["findings"][0]["findings"].pop(), "findings of phantoms/all"),
+        (
+            lambda one: (one["findings"][0].update(findings=[], top_finding=None), one.update(top_finding=None)),
+            "findings of",
+        ),
         (lambda one: one["findings"].append(one["findings"][0]), "an eval has findings twice"),
         (of_top(lambda one: one.pop("slice")), "not as a run records them"),
         (of_top(lambda one: one.update(slice=["single"])), "not as a run records them"),
