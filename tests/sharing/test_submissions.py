@@ -388,6 +388,24 @@ def test_what_is_no_submission_is_one_sentence(change, says, made):
     assert str(error.value).startswith("mine.json")
 
 
+def test_nesting_that_json_reads_and_no_function_follows_is_told(made, monkeypatch):
+    deep = []
+    for _ in range(sys.getrecursionlimit()):
+        deep = [deep]
+    value = json.loads(made.read_text())
+    value["payload"]["curves"] = deep
+    monkeypatch.setattr("pytest_audiobench.sharing.submission.strict_json", lambda *arguments: value)
+    with pytest.raises(UsageError, match="is nested too deep"):
+        decoded(b"{}", "mine.json")
+
+
+def test_a_submission_is_told_from_a_baseline(made, audiobench):
+    code, _, err = audiobench("compare", made, "main")
+    assert (code, "is a submission, which holds a baseline as text" in err) == (4, True)
+    Path("evidence.json").write_text(json.loads(made.read_text())["payload"]["evidence"])
+    assert audiobench("compare", "evidence.json", "main")[0] == 0
+
+
 def test_a_file_too_large_is_not_read():
     with pytest.raises(UsageError, match="holds more than 17 MB"):
         decoded(b" " * (MOST_BYTES + 1), "mine.json")
