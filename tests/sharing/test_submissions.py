@@ -140,6 +140,7 @@ def test_a_run_has_no_signature_to_be_held_against_signers(made, audiobench, key
         code, _, err = audiobench("verify", named, "--signers", keys / "signers")
         assert code == 4
         assert "is no submission, so it has no signature" in err
+    assert "there is no run 'nothing'" in audiobench("verify", "nothing", "--signers", keys / "signers")[2]
     code, _, err = audiobench("verify", made, "--signers", keys / "signers", "--data", "a=.")
     assert (code, "--data is for a run" in err) == (4, True)
 
