@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 HELP = "list packs of sounds: where they lie, their labels, clips and licence, and what is wrong with them"
 
-_MOST_WRONG = 20
+_MOST_WRONG, _MOST_GB = 20, 1_000_000
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,13 +29,18 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """0; 1 when the pack that was asked for has something wrong. Raises UsageError and NotHere for one that is none."""
-    from pytest_audiobench.datasets.packs.archives import unpack
-    from pytest_audiobench.datasets.packs.finding import find
+    from pytest_audiobench.datasets.packs.archives import stem, unpack
+    from pytest_audiobench.datasets.packs.finding import check_own_name, find
     from pytest_audiobench.errors import UsageError
 
     if (args.unpack is None) != (args.to is None):
         raise UsageError("--unpack ARCHIVE and --to FOLDER go together: give both")
+    if args.unpack is not None and args.pack is not None:
+        raise UsageError(f"{args.pack} cannot be shown while --unpack unpacks: show it afterwards")
+    if not 0.0 < args.most_gb <= _MOST_GB:
+        raise UsageError(f"--most-gb {args.most_gb:g} is no size; give gigabytes above 0 and up to {_MOST_GB:,}")
     if args.unpack is not None:
+        check_own_name(stem(args.unpack), args.unpack)
         print(f"unpacked into {unpack(args.unpack, args.to, int(args.most_gb * 1e9))}")
         print(f"use it with --ab-data packs={args.to}")
         return 0

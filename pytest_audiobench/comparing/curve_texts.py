@@ -8,6 +8,7 @@ from typing import Any
 from pytest_audiobench.comparing.cells import amount, between, layout, named, wrapped
 from pytest_audiobench.comparing.contenders import Contender
 from pytest_audiobench.comparing.curves import CurveLine
+from pytest_audiobench.report.conditions import owned
 from pytest_audiobench.report.escapes import escaped
 from pytest_audiobench.report.tabular import bar
 from pytest_audiobench.runs.scoring import finite
@@ -22,6 +23,7 @@ def curve_rows(contenders: Sequence[Contender], lines: Sequence[CurveLine]) -> l
         {
             "suite": line.suite,
             "dataset": line.dataset,
+            "series": line.series,
             "figure": line.figure,
             "metric": line.kind.name,
             "protocol": line.reading,
@@ -71,7 +73,7 @@ def curve_markdown(contenders: Sequence[Contender], lines: Sequence[CurveLine]) 
 
 
 def _name(line: CurveLine) -> str:
-    owner = line.suite if line.dataset == line.suite else f"{line.suite}, {line.dataset}"
+    owner = owned(line.suite, line.dataset, line.series)
     return f"{owner} {line.figure} of {named(line.kind.name, line.kind.unit)} by {line.reading}"
 
 

@@ -31,6 +31,7 @@ class CurveLine:
 
     suite: str
     dataset: str
+    series: str
     figure: str
     kind: MetricKind
     reading: str
@@ -58,7 +59,7 @@ def curve_lines(lines: Sequence[Planned]) -> list[CurveLine]:
 
 def _of_metric(lines: Sequence[Planned]) -> Iterator[CurveLine]:
     items = [_item(line) for line in lines]
-    for places in series(items):
+    for name, places in series(items):
         if len(places) < 2:
             continue
         own, told = [lines[place] for place in places], [items[place] for place in places]
@@ -69,6 +70,7 @@ def _of_metric(lines: Sequence[Planned]) -> Iterator[CurveLine]:
             yield CurveLine(
                 suite=own[0].suite,
                 dataset=unconditioned(told[0]["dataset"], told[0]["condition"]),
+                series=name,
                 figure=figure.name,
                 kind=own[0].kind,
                 reading=own[0].reading,

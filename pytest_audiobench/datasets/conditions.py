@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeAlias
+from typing import TypeAlias, get_args
 
 from pytest_audiobench.audio.clip import Clip
 from pytest_audiobench.datasets.dataset import Dataset, Places
+from pytest_audiobench.datasets.doses import Harder, dose_of
 from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.errors import UsageError
 
 Change: TypeAlias = Callable[[Clip, str], Clip]
 """A clip changed, given what its random choices are drawn from; by clips' own means, so that nothing is decoded."""
@@ -22,6 +24,9 @@ class Condition:
     without a dose stands alone. ``harder`` says which way the dose makes the task harder, where it does so one way.
     ``prepare`` is called once whenever samples are read, with the places where further audio (recorded noise, room
     responses) may lie, and gives what is then done to each clip. It raises NotHere where that audio is absent.
+
+    Raises UsageError for a name, a family or a unit that is no printable text, for a name or a family that is empty,
+    and for a dose that is no finite number.
     """
 
     name: str
@@ -29,7 +34,16 @@ class Condition:
     prepare: Callable[[Places], Change] = field(compare=False, repr=False)
     dose: float | None = None
     unit: str = ""
-    harder: Literal["", "higher", "lower"] = ""
+    harder: Harder = ""
+
+    def __post_init__(self) -> None:
+        for what, text in (("name", self.name), ("family", self.family), ("unit", self.unit)):
+            if not isinstance(text, str) or not text.isprintable() or not (text or what == "unit"):
+                raise UsageError(f"the {what} {text!r} of a condition is no printable text; give it one")
+        if self.harder not in get_args(Harder):
+            raise UsageError(f"harder={self.harder!r} of the condition {self.name} is not 'higher', 'lower' or ''")
+        if self.dose is not None:
+            object.__setattr__(self, "dose", dose_of(self.name, self.dose))
 
     def __str__(self) -> str:
         return self.name

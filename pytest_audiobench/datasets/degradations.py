@@ -1,7 +1,8 @@
 """A catalogue of conditions: what goes wrong with speech between a mouth and a model, in steps that are known.
 
-All but ``clean``, ``speed`` and ``gain`` are defined at 16 kHz, which a clip of another rate is brought to first: noise
-of the same ratio would otherwise be weaker in a recording of 48 kHz, of which a model then hears a third.
+All but ``clean`` and ``speed`` are defined at 16 kHz, which a clip of another rate is brought to first: noise of the
+same ratio would otherwise be weaker in a recording of 48 kHz, of which a model then hears a third, and what was clipped
+at full scale would pass it again when it is resampled.
 
 Random choices (which noise, where it begins, which room) are drawn by SHA-256 from the *family* and the sample's id.
 The rungs of one ladder thus differ in the dose and in nothing else: the same noise, only louder.
@@ -12,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 from types import MappingProxyType
-from typing import Literal, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from pytest_audiobench.audio import codecs, edits
 from pytest_audiobench.audio.clip import Clip, Edit
@@ -20,6 +21,7 @@ from pytest_audiobench.audio.combining import at_rate, babble, in_room, with_noi
 from pytest_audiobench.datasets.bundled import bundled
 from pytest_audiobench.datasets.conditions import Change, Condition
 from pytest_audiobench.datasets.dataset import Places
+from pytest_audiobench.datasets.doses import Harder, dose_of
 from pytest_audiobench.datasets.recordings import drawn, recordings
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.identity import seed as seed_of
@@ -38,7 +40,7 @@ class _Ladder(NamedTuple):
     at: Callable[[float], Prepare]
     doses: tuple[float, ...]
     unit: str
-    harder: Literal["", "higher", "lower"]
+    harder: Harder
 
 
 def ladder(family: str, *doses: float) -> tuple[Condition, ...]:
@@ -46,7 +48,8 @@ def ladder(family: str, *doses: float) -> tuple[Condition, ...]:
 
     ``white``, ``pink``, ``cafe``, ``babble``, ``voices`` and ``recorded`` are noises (dB SNR), ``clipping`` is in dB
     below the clip's peak, ``speed`` a factor, ``gain`` in dB. ``codec`` has no doses: it is one condition a codec.
-    Raises UsageError for any other family, and for doses where there are none.
+    Raises UsageError for any other family, for doses where there are none, and for one that is no finite number or is
+    given twice.
     """
     if family == "codec":
         if doses:
@@ -54,7 +57,10 @@ def ladder(family: str, *doses: float) -> tuple[Condition, ...]:
         return tuple(one for one in _ALONE if one.family == "codec")
     if family not in _LADDERS:
         raise UsageError(f"no conditions are called {family!r}; there are {', '.join((*_LADDERS, 'codec'))}")
-    return tuple(_rung(family, dose) for dose in doses or _LADDERS[family].doses)
+    rungs = {dose: _rung(family, dose) for dose in (dose_of(family, one) for one in doses or _LADDERS[family].doses)}
+    if len({rung.name for rung in rungs.values()}) < len(doses):
+        raise UsageError(f"ladder({family!r}, …) has a dose twice, to the six digits of a name; give each once")
+    return tuple(rungs.values())
 
 
 def conditions(*names: str) -> tuple[Condition, ...]:
@@ -67,7 +73,7 @@ def conditions(*names: str) -> tuple[Condition, ...]:
 
 def _rung(family: str, dose: float) -> Condition:
     its = _LADDERS[family]
-    return Condition(_name(family, dose), family, its.at(dose), float(dose), its.unit, its.harder)
+    return Condition(_name(family, dose), family, its.at(dose), dose, its.unit, its.harder)
 
 
 def _name(family: str, dose: float) -> str:
@@ -88,16 +94,21 @@ def _noise(family: str, edit: Callable[[float, int], Edit]) -> Callable[[float],
 
 
 def _beneath(family: str, load: Callable[[Places], tuple[Clip, ...]], voices: int) -> Callable[[float], Prepare]:
-    """Recordings beneath, a new draw for each sample: one of them, or as many ``voices`` at once."""
+    """Recordings beneath, never the clip itself, a new draw for each sample: one, or as many ``voices`` at once."""
 
     def prepare(snr_db: float, places: Places) -> Change:
         heard = load(places)
-        if len(heard) < voices:
-            raise UsageError(f"{family} is made of {voices} voices at once, and there are {len(heard)} files; add more")
+        sources = {one.source for one in heard}
 
         def change(clip: Clip, id_: str) -> Clip:
             seed = _seed(family, id_)
-            chosen = drawn(heard, voices, "recording", family, id_)
+            others = [one for one in heard if one.source != clip.source] if clip.source in sources else heard
+            if len(others) < voices:
+                raise UsageError(
+                    f"{family} beneath {id_!r} needs {voices} recordings beside its own, and there are {len(others)}; "
+                    "add more"
+                )
+            chosen = drawn(others, voices, "recording", family, id_)
             return with_noise(clip, chosen[0] if voices == 1 else babble(chosen, seed), snr_db, seed)
 
         return change
@@ -122,7 +133,7 @@ def _at_speed(factor: float) -> Prepare:
 
 
 def _at_gain(db: float) -> Prepare:
-    return lambda places: lambda clip, id_: clip.edited(edits.gain(db), edits.sixteen_bits())
+    return lambda places: lambda clip, id_: at_rate(clip).edited(edits.gain(db), edits.sixteen_bits())
 
 
 def _clipped(db: float) -> Prepare:

@@ -45,15 +45,25 @@ def _read(split: str, places: Places) -> list[Sample]:
             reference=entry.text("words"),
             metadata={"speaker": transcripts.parts[-3], "chapter": transcripts.parts[-2]},
         )
-        for transcripts in sorted((root.folder / inside).glob("*/*/*.trans.txt"))
+        for transcripts in _transcripts(root.folder / inside)
         for utterance, entry in _utterances(transcripts)
     ]
     if not samples:
         raise UsageError(
-            f"{root.folder / inside} holds no <speaker>/<chapter>/*.trans.txt, which is not the published layout; "
+            f"{root.folder / inside} holds no <speaker>/<chapter>, which is not the published layout; "
             "unpack LibriSpeech's archive again"
         )
     return samples
+
+
+def _transcripts(split: Path) -> Iterator[Path]:
+    for chapter in sorted(path for path in split.glob("*/*") if path.is_dir()):
+        transcripts = chapter / f"{chapter.parent.name}-{chapter.name}.trans.txt"
+        if not transcripts.is_file():
+            raise UsageError(
+                f"there is no {transcripts}, and its chapter must not be left out; unpack the archive again"
+            )
+        yield transcripts
 
 
 def _utterances(transcripts: Path) -> Iterator[tuple[str, Entry]]:

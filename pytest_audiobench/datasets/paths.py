@@ -7,7 +7,8 @@ from pathlib import PurePosixPath, PureWindowsPath
 
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
-_PLAIN = re.compile(r"[\w-](?:[^/\\:\x00-\x1f\x7f-\x9f\u2028\u2029]|/(?=[\w-]))*")
+_HALF = re.compile(r"[\ud800-\udfff]")
+_PLAIN = re.compile(r"[\w-](?:[^/\\:\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]|/(?=[\w-]))*")
 """Paths that need no closer look: every part begins with a letter, digit, underscore or hyphen."""
 
 
@@ -21,6 +22,8 @@ def relative_path(written: str) -> str:
         return written
     if CONTROL.search(written):
         raise ValueError(f"the path {written!r} holds a control character")
+    if _HALF.search(written):
+        raise ValueError(f"the path {written!r} is not UTF-8")
     if "\\" in written:
         raise ValueError(f"the path {written!r} holds a backslash; write it with forward slashes")
     path = PurePosixPath(written)

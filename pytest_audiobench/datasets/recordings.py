@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import NoReturn, TypeVar
 
 from pytest_audiobench.audio.clip import Clip, FileSource
 from pytest_audiobench.datasets.dataset import Places
@@ -24,11 +24,12 @@ def recordings(places: Places, name: str) -> tuple[Clip, ...]:
     """All audio files of the folder ``name`` (``--ab-data name=FOLDER``) and its folders, in order of their paths.
 
     Files are told by their names' endings; hidden ones, and folders behind symbolic links, are passed over. Nothing is
-    opened. Raises NotHere where there is no such folder, UsageError for one without audio or of over 100,000 files.
+    opened. Raises NotHere where there is no such folder, UsageError for one without audio or of over 100,000 files, and
+    where a folder cannot be listed: other draws would be made of what is left.
     """
     root = places.find(name, ".")
     paths: list[str] = []
-    for folder, inner, files in os.walk(root.folder):
+    for folder, inner, files in os.walk(root.folder, onerror=_refuse):
         inner[:] = [one for one in inner if not one.startswith(".")]
         within = Path(folder).relative_to(root.folder)
         paths += [
@@ -46,16 +47,26 @@ def recordings(places: Places, name: str) -> tuple[Clip, ...]:
         raise UsageError(f"{root.folder} holds a file that cannot be used: {error}; rename it") from None
 
 
-def drawn(things: Sequence[Thing], count: int, *identity: str | int) -> list[Thing]:
-    """``count`` different ones of ``things`` that ``identity`` chooses by SHA-256, whatever came before.
+def _refuse(error: OSError) -> NoReturn:
+    raise UsageError(f"{error.filename} cannot be listed ({error.strerror}); correct its permissions") from None
 
-    There must be as many, and no more than 63 bits' worth of choices (8 of 200).
+
+def drawn(things: Sequence[Thing], count: int, *identity: str | int) -> list[Thing]:
+    """``count`` different ones of ``things``, of which there must be as many, that ``identity`` chooses by SHA-256,
+    whatever came before.
     """
-    number = seed_of(*identity)
+    number, choices = seed_of(*identity), 1
     places: list[int] = []
     for left in range(len(things), len(things) - count, -1):
+        # A number of 63 bits is used up by 6 of 1,000 things; where little of it is left, it favours some.
+        choices *= left
+        if choices > _MOST_CHOICES:
+            number, choices = seed_of(*identity, "from", len(places)), left
         number, place = divmod(number, left)
         for earlier in sorted(places):
             place += place >= earlier
         places.append(place)
     return [things[place] for place in places]
+
+
+_MOST_CHOICES = 1 << 48

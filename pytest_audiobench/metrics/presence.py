@@ -2,8 +2,10 @@
 
 A present probe asks for a sound that is there, a distractor for one that is not. ``sums`` has the shape (r, 4) of r
 samples or resamples; every function gives r values. Sensitivity and bias are those of signal detection theory for a
-yes/no task (Stanislaw and Todorov 1999), with the log-linear correction: 0.5 is added to hits and false alarms and 1 to
-either number of probes (Hautus 1995), so that rates of 0 and 1 have finite values.
+yes/no task (Stanislaw and Todorov 1999), of corrected rates, so that rates of 0 and 1 have finite values: of N probes
+a rate r becomes (r + 1/N) / (1 + 2/N). With as many distractors as present probes that is the log-linear correction
+(0.5 added to the counts and 1 to the probes, Hautus 1995). With other numbers that one pulls the two rates unequally:
+who says nothing would have a d′ of 0.27 over 20 present probes and 40 distractors, and one of -0.26 over 80 and 40.
 """
 
 from __future__ import annotations
@@ -26,13 +28,13 @@ def f1(sums: Floats) -> Floats:
 
 
 def d_prime(sums: Floats) -> Floats:
-    """z(hit rate) - z(false alarm rate), log-linear; NaN without present probes or without distractors."""
+    """z(hit rate) - z(false alarm rate), corrected; NaN without present probes or without distractors."""
     hits, alarms = _deviates(sums)
     return hits - alarms
 
 
 def criterion(sums: Floats) -> Floats:
-    """-(z(hit rate) + z(false alarm rate)) / 2, log-linear: below 0 for who says yes too readily; NaN as above."""
+    """-(z(hit rate) + z(false alarm rate)) / 2, corrected: below 0 for who says yes too readily; NaN as above."""
     hits, alarms = _deviates(sums)
     found: Floats = -0.5 * (hits + alarms)
     return found + 0.0  # no minus zero, which prints as a bias
@@ -47,10 +49,13 @@ def cliff(sums: Floats) -> Floats:
 def _deviates(sums: Floats) -> tuple[Floats, Floats]:
     hits, present, alarms, absent = sums.T
     both = (present > 0.0) & (absent > 0.0)
+    per_probe = _over(np.ones_like(present), present + absent)
     found = []
     for top, whole in ((hits, present), (alarms, absent)):
-        rates = (top + 0.5) / (whole + 1.0)
-        found.append(np.where(both, [_z(rate) for rate in rates.tolist()], np.nan))
+        # By the rarer answer, so that rates as far from 0 as from 1 are opposite to the last bit.
+        rare = (_over(np.minimum(top, whole - top), whole) + per_probe) / (1.0 + 2.0 * per_probe)
+        deviates = np.array([_z(rate) for rate in rare.tolist()])
+        found.append(np.where(both, np.where(2.0 * top > whole, -deviates, deviates), np.nan))
     return found[0], found[1]
 
 

@@ -90,7 +90,7 @@ _COUNTED = (
     "An answer that is neither yes nor no counts as wrong: where the sound is there it is a miss, where it is not it "
     "is no false alarm, and no right answer either. So a model that says nothing has recall 0, false alarms 0 and "
     "balanced accuracy 0, one that always says yes has recall 1, false alarms 1 and balanced accuracy 0.5, and both "
-    "have a d′ near 0."
+    "have a d′ of 0."
 )
 
 

@@ -20,10 +20,9 @@ def parsed(template: str, known: Sequence[str]) -> list[tuple[str, str]]:
     for _, name, specification, conversion in pieces:
         if name is not None and (name not in known or specification or conversion):
             *others, last = (f"{{{one}}}" for one in known)
-            raise UsageError(
-                f"the prompt {template!r} has the unknown placeholder {{{name}}}; "
-                f"known are {', '.join(others)} and {last}"
-            )
+            are = f"known are {', '.join(others)} and {last}" if others else f"known is {last}"
+            written = name + (f"!{conversion}" if conversion else "") + (f":{specification}" if specification else "")
+            raise UsageError(f"the prompt {template!r} has the unknown placeholder {{{written}}}; {are}")
     return [(literal, name or "") for literal, name, _, _ in pieces]
 
 

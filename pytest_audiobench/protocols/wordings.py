@@ -129,8 +129,9 @@ def _rendering(
         messages = stage.render(sample, _own(protocol, earlier, number))
         if opening and messages == first.render(sample, {}):
             raise UsageError(
-                f"sample {sample.id!r} is asked in its own question's words, whatever the wording: "
-                f"leave its question out, or ask {protocol.name} in one wording"
+                f"sample {sample.id!r} is asked in the same words by wording 1 and by wording {number}: make them "
+                "differ in more than a or an; where the sample's own question takes the wordings' place, leave that "
+                f"out, or ask {protocol.name} in one wording"
             )
         return messages
 

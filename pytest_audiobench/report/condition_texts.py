@@ -29,7 +29,7 @@ def lines(record: Json, width: int) -> Iterator[tuple[str, bool]]:
         yield printable(conditions.title(one, several) + dropped), True
         if one.rows:
             yield from ((text, False) for text in _table(one, width))
-        yield from ((f"  {_told(line)}", False) for line in one.lines)
+        yield from ((f"  {printable(_told(line))}", False) for line in one.lines)
 
 
 def markdown(record: Json) -> Iterator[tuple[str, list[str]]]:
@@ -59,9 +59,13 @@ def _leading(record: Json) -> Iterator[Curve | Summary]:
     summaries = [one for one in conditions.summaries(record) if one.leading]
     curves = [one for one in conditions.curves(record) if one.leading]
     for summary in summaries:
-        own = (summary.suite, summary.model, summary.dataset)
-        yield from (curve for curve in curves if (curve.suite, curve.model, curve.dataset) == own)
+        own = _whose(summary)
+        yield from (curve for curve in curves if _whose(curve) == own)
         yield summary
+
+
+def _whose(one: Curve | Summary) -> tuple[str, ...]:
+    return one.suite, one.model, one.dataset, one.series
 
 
 def _first(one: Curve | Summary) -> str:

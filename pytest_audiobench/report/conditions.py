@@ -55,6 +55,7 @@ class Curve:
     suite: str
     model: str
     dataset: str
+    series: str
     family: str
     metric: str
     reading: str
@@ -75,6 +76,7 @@ class Summary:
     suite: str
     model: str
     dataset: str
+    series: str
     metric: str
     reading: str
     unit: str
@@ -98,9 +100,14 @@ def summaries(record: Json) -> list[Summary]:
 
 def title(one: Curve | Summary, several: bool) -> str:
     """``asr_robust, digits: wer under white``; the model is named where there are ``several``."""
-    owner = one.suite if one.dataset == one.suite else f"{one.suite}, {one.dataset}"
+    owner = owned(one.suite, one.dataset, one.series)
     under = f"under {one.family}" if isinstance(one, Curve) else "by condition" if one.rows else "over its conditions"
     return f"{owner}{f', {one.model}' if several else ''}: {one.metric} {under}"
+
+
+def owned(suite: str, dataset: str, series: str) -> str:
+    """``asr_robust, digits, test_digits[a]``: what a figure is of, each name once."""
+    return ", ".join(dict.fromkeys(filter(None, (suite, dataset, series))))
 
 
 def _curve(suite: Json, curve: Json) -> Curve:
@@ -110,6 +117,7 @@ def _curve(suite: Json, curve: Json) -> Curve:
         suite=suite["name"],
         model=suite["model"],
         dataset=curve["dataset"],
+        series=curve["series"],
         family=curve["family"],
         metric=curve["metric"],
         reading=curve["reading"],
@@ -143,6 +151,7 @@ def _summary(suite: Json, one: Json) -> Summary:
         suite=suite["name"],
         model=suite["model"],
         dataset=one["dataset"],
+        series=one["series"],
         metric=one["metric"],
         reading=one["reading"],
         unit=unit_text(one["unit"]),
@@ -155,21 +164,17 @@ def _summary(suite: Json, one: Json) -> Summary:
 
 def _leads(suite: Json, one: Json) -> bool:
     """Whether this is the first metric of the first reading over its data set's conditions."""
-    first = next(own for own in suite["conditions"] if own["dataset"] == one["dataset"])
+    own = (one["dataset"], one["series"])
+    first = next(other for other in suite["conditions"] if (other["dataset"], other["series"]) == own)
     return _about(first) == _about(one)
 
 
 def _about(one: Json) -> tuple[str, ...]:
-    return one["dataset"], one["metric"], one["reading"], one["signature"]
+    return one["dataset"], one["series"], one["metric"], one["reading"], one["signature"]
 
 
 def _beside(suite: Json, curve: Json) -> Json:
-    names = {point["condition"] for point in curve["points"]}
-    return next(
-        one
-        for one in suite["conditions"]
-        if _about(one) == _about(curve) and names <= {point["condition"] for point in one["points"]}
-    )
+    return next(one for one in suite["conditions"] if _about(one) == _about(curve))
 
 
 def _differences(summary: Json) -> dict[str, Json]:

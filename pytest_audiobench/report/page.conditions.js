@@ -12,8 +12,8 @@
     return [...found.values()];
   }
 
-  const ofCurve = (own) => together(own, ["suite", "dataset", "family", "metric", "reading", "unit", "dose_unit"]);
-  const ofSummary = (own) => together(own, ["suite", "dataset", "metric", "reading", "unit"]);
+  const ofCurve = (own) => together(own, ["suite", "dataset", "series", "family", "metric", "reading", "unit", "dose_unit"]);
+  const ofSummary = (own) => together(own, ["suite", "dataset", "series", "metric", "reading", "unit"]);
   const heldTo = (rows) => {
     const names = new Set(rows.map((row) => row.against).filter(Boolean));
     return names.size === 1 ? `Drop from ${visible([...names][0])}` : "Drop";
@@ -24,11 +24,12 @@
     const [x, y] = ["x", "y"].map((name) => drawing.scale(name).apply);
     const first = drawing.querySelector("g");
     for (const { marks, color } of lines) {
-      const known = marks.filter((mark) => mark.low !== null && mark.high !== null);
-      if (known.length < 2) continue;
       const at = (mark, edge) => `${x(mark.x).toFixed(2)},${y(mark[edge]).toFixed(2)}`;
-      const outline = [...known.map((mark) => at(mark, "high")), ...known.map((mark) => at(mark, "low")).reverse()];
-      drawing.insertBefore(svg("path", { d: `M${outline.join("L")}Z`, fill: color, "fill-opacity": 0.14, class: "band" }), first);
+      const runs = marks.reduce((found, mark) => (mark.low === null || mark.high === null ? [...found, []] : [...found.slice(0, -1), [...found.at(-1), mark]]), [[]]);
+      for (const run of runs.filter((one) => one.length > 1)) {
+        const outline = [...run.map((mark) => at(mark, "high")), ...run.map((mark) => at(mark, "low")).reverse()];
+        drawing.insertBefore(svg("path", { d: `M${outline.join("L")}Z`, fill: color, "fill-opacity": 0.14, class: "band" }), first);
+      }
     }
   }
 
@@ -115,8 +116,8 @@
 
   const byModel = (own, make) => own.map((one) => [models.length > 1 ? el("h3", {}, visible(one.model)) : null, make(one)]);
 
-  function conditionOwner({ suite, dataset, reading }) {
-    const where = dataset && dataset !== suite ? `${visible(suite)}, ${visible(dataset)}` : visible(suite);
+  function conditionOwner({ suite, dataset, series, reading }) {
+    const where = [...new Set([suite, dataset, series])].filter(Boolean).map(visible).join(", ");
     return el("span", { class: "soft" }, ` · ${where}`, protocols.size > 1 ? ` by ${visible(reading)}` : "");
   }
 
@@ -153,7 +154,7 @@
       ofCurve(CURVES.filter((one) => one.leading === isLeading)).map(curveBox),
       ofSummary(SUMMARIES.filter((one) => one.leading === isLeading)).map(summaryBox)];
     byId("conditions").append(...boxes(true).flat());
-    const others = [...new Set(SUMMARIES.filter((one) => !one.leading).map((one) => one.metric))];
+    const others = [...new Set(SUMMARIES.filter((one) => !one.leading).map((one) => (protocols.size > 1 ? `${one.metric} by ${one.reading}` : one.metric)))];
     if (others.length) {
       const rest = el("details", {}, el("summary", {}, "Other metrics: ", visible(others.join(", "))));
       whenOpen(rest, () => boxes(false));

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
+from pytest_audiobench.datasets.doses import Harder
 from pytest_audiobench.metrics.metric import Direction
-
-Harder: TypeAlias = Literal["", "higher", "lower"]
 
 
 @dataclass(frozen=True)
@@ -48,10 +46,12 @@ class CurveRecord:
     """A metric over the doses of one family of conditions, easiest dose first where it is known which way is harder.
 
     ``area`` is the trapezoid's over the range of doses divided by the range: the metric's mean value over it, in its
-    own unit. ``clean`` is the condition of that name, which is at no dose.
+    own unit. ``clean`` is the condition of that name, which is at no dose. ``series`` tells its evals from others of
+    the data set under the same conditions: it is their names without the condition, empty where there are no others.
     """
 
     dataset: str
+    series: str
     family: str
     metric: str
     reading: str
@@ -89,9 +89,13 @@ class DifferenceRecord:
 
 @dataclass(frozen=True)
 class ConditionsRecord:
-    """A metric over all conditions of one data set: its mean by ``weights``, which add up to 1, and the differences."""
+    """A metric over all conditions of one data set: its mean by ``weights``, which add up to 1, and the differences.
+
+    ``series`` is as in :class:`CurveRecord`.
+    """
 
     dataset: str
+    series: str
     metric: str
     reading: str
     signature: str

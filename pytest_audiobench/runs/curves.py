@@ -8,10 +8,12 @@ that are ratios of sums have such figures; the others have their points, and the
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias, cast
 
+from pytest_audiobench.datasets.doses import Harder
 from pytest_audiobench.metrics.registry import is_known, metric_kind
 from pytest_audiobench.metrics.units import FRACTIONS, RANGES, span
 from pytest_audiobench.runs.condition_sums import Asked, Samples
@@ -20,7 +22,6 @@ from pytest_audiobench.runs.curve_records import (
     CurveRecord,
     DifferenceRecord,
     FigureRecord,
-    Harder,
     PointRecord,
     SlopeRecord,
 )
@@ -43,6 +44,16 @@ class Figures(NamedTuple):
     conditions: list[ConditionsRecord]
 
 
+class Series(NamedTuple):
+    """The places of evals that are one data set under several conditions.
+
+    ``name`` tells them from another series of the data set; it is empty where there is no other.
+    """
+
+    name: str
+    places: list[int]
+
+
 def unconditioned(dataset: str, condition: Json | None) -> str:
     """The name of the data set that a condition was put upon."""
     return dataset if condition is None else dataset.removesuffix(f"+{condition['name']}")
@@ -51,12 +62,12 @@ def unconditioned(dataset: str, condition: Json | None) -> str:
 def figures(items: Sequence[Json], rows: Mapping[tuple[str, str], Rows]) -> Figures:
     """The curves and the summaries of one suite's ``items`` by one model; ``rows`` are by reading and signature."""
     found = Figures([], [])
-    for places in series(items):
+    for name, places in series(items):
         for (reading, signature), own in rows.items():
             having = [place for place in places if _coverage(items[place], reading, signature) is not None]
             samples = Samples([own.get(place, ()) for place in having])
             for metric in _metrics([items[place] for place in having], reading, signature):
-                of = _Metric(items, having, metric, reading, signature, samples)
+                of = _Metric(items, Series(name, having), metric, reading, signature, samples)
                 if len(of.points) > 1:
                     found.curves.extend(of.curves())
                     found.conditions.append(of.summary())
@@ -65,12 +76,13 @@ def figures(items: Sequence[Json], rows: Mapping[tuple[str, str], Rows]) -> Figu
 
 def step(doses: Sequence[float]) -> float:
     """The power of ten that a slope over ``doses`` is given per: 10 for 20 to -20 dB, 0.1 for shares of a half."""
-    return float(10.0 ** math.floor(math.log10(max(doses) - min(doses))))
+    # 0.5 less 0.4 is a little below 0.1 in floats.
+    width = float(f"{max(doses) - min(doses):.12g}")
+    return float(10.0 ** math.floor(math.log10(width)))
 
 
-def series(items: Sequence[Json]) -> list[list[int]]:
-    """The places of items that are one data set under several conditions; of an item ``eval``, ``dataset`` and
-    ``condition`` are looked at.
+def series(items: Sequence[Json]) -> list[Series]:
+    """The items that belong together; of each ``eval``, ``dataset`` and ``condition`` are looked at.
 
     Where a condition occurs twice, evals are told apart by what is left of their names without it.
     """
@@ -78,19 +90,32 @@ def series(items: Sequence[Json]) -> list[list[int]]:
     for place, item in enumerate(items):
         if item.get("condition"):
             found.setdefault(unconditioned(item["dataset"], item["condition"]), []).append(place)
-    told_apart: list[list[int]] = []
+    told_apart: list[Series] = []
     for places in found.values():
         names = [items[place]["condition"]["name"] for place in places]
         if len(set(names)) == len(names):
-            told_apart.append(places)
+            told_apart.append(Series("", places))
             continue
         apart: dict[str, list[int]] = {}
         for place, name in zip(places, names, strict=True):
-            apart.setdefault(items[place]["eval"].replace(name, "", 1), []).append(place)
-        told_apart.extend(apart.values())
+            apart.setdefault(_without(items[place]["eval"], name), []).append(place)
+        told_apart.extend(Series(*one) for one in apart.items())
     return [
-        places for places in told_apart if len({items[place]["condition"]["name"] for place in places}) == len(places)
+        one for one in told_apart if len({items[place]["condition"]["name"] for place in one.places}) == len(one.places)
     ]
+
+
+def _without(eval_: str, condition: str) -> str:
+    """``clean_speech[a]`` for ``clean_speech[clean-a]``: the last place is that among the parameters."""
+    found = [*re.finditer(rf"(?<![^\W_]){re.escape(condition)}(?![^\W_])", eval_)]
+    if not found:
+        return eval_
+    left, right = eval_[: found[-1].start()], eval_[found[-1].end() :]
+    if right[:1] in ("-", "_"):
+        right = right[1:]
+    elif left[-1:] in ("-", "_"):
+        left = left[:-1]
+    return f"{left}{right}".removesuffix("[]")
 
 
 def _coverage(item: Json, reading: str, signature: str) -> Json | None:
@@ -114,9 +139,10 @@ class _Metric:
     """One metric by one reading over the conditions of one data set."""
 
     def __init__(
-        self, items: Sequence[Json], places: Sequence[int], metric: str, reading: str, signature: str, samples: Samples
+        self, items: Sequence[Json], own: Series, metric: str, reading: str, signature: str, samples: Samples
     ) -> None:
         self._about = (metric, reading, signature)
+        self._series, places = own
         self.points: list[PointRecord] = []
         self._columns: dict[str, int] = {}
         for column, place in enumerate(places):
@@ -149,6 +175,7 @@ class _Metric:
         ordered = sorted(points, key=lambda point: point.dose or 0.0, reverse=harder == "lower")
         return CurveRecord(
             dataset=self._dataset,
+            series=self._series,
             family=family,
             metric=metric,
             reading=reading,
@@ -180,6 +207,7 @@ class _Metric:
         weights = [1.0 / len(self.points)] * len(self.points)
         return ConditionsRecord(
             dataset=self._dataset,
+            series=self._series,
             metric=metric,
             reading=reading,
             signature=signature,

@@ -6,10 +6,11 @@ paths of this machine, no times inside what is hashed.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
+
+from pytest_audiobench.datasets.doses import Harder, is_dose
 
 SCHEMA = "audiobench.run/1"
 
@@ -115,7 +116,7 @@ class ConditionRecord:
     family: str
     dose: float | None
     unit: str
-    harder: Literal["", "higher", "lower"]
+    harder: Harder
 
     @classmethod
     def read(cls, told: Mapping[str, Any] | None) -> ConditionRecord | None:
@@ -124,12 +125,11 @@ class ConditionRecord:
             return None
         texts = [told[name] for name in ("name", "family", "unit", "harder")]
         dose = told["dose"]
-        is_number = type(dose) in (int, float) and math.isfinite(dose)
-        if {type(text) for text in texts} != {str} or not (dose is None or is_number):
+        if {type(text) for text in texts} != {str} or not (dose is None or is_dose(dose)):
             raise TypeError(
                 "a condition has texts for name, family, unit and harder, and a number or null for its dose"
             )
-        if told["harder"] not in ("", "higher", "lower"):
+        if told["harder"] not in get_args(Harder):
             raise TypeError("a condition's harder is higher, lower or empty")
         return cls(told["name"], told["family"], dose, told["unit"], told["harder"])
 

@@ -167,7 +167,7 @@ def _methods(by: str, seed: int, tested: int, units: Sequence[stats.Unit]) -> di
     return {
         "by": by,
         "uplift": f"{METRIC} of a {by} less that of all others together",
-        "test": "permutation of clusters, one-sided, mid-p",
+        "test": "permutation of clusters, one-sided, mid-p; studentized and no less than resampled for several clips",
         "interval": f"Bayesian bootstrap of clusters and one more, {100 * CONFIDENCE:g} %",
         "bootstrap_resamples": stats.RESAMPLES,
         "permutations": stats.PERMUTATIONS,

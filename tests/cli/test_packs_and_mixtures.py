@@ -68,6 +68,14 @@ def test_an_archive_is_unpacked_where_it_is_then_found(home, tmp_path, capsys):
     assert main(["packs", "field", "--data", "packs=packs"]) == 0
     assert main(["packs", "--unpack", "field.zip"]) == 4
     assert "--unpack ARCHIVE and --to FOLDER go together" in said(capsys)
+    assert main(["packs", "field", "--unpack", "field.zip", "--to", "packs"]) == 4
+    assert "field cannot be shown while --unpack unpacks" in said(capsys)
+
+
+@pytest.mark.parametrize("size", ["nan", "inf", "-1", "0"])
+def test_a_size_that_is_none_is_refused_by_name(home, capsys, size):
+    assert main(["packs", "--unpack", "field.zip", "--to", "packs", "--most-gb", size]) == 4
+    assert f"--most-gb {float(size):g} is no size" in said(capsys)
 
 
 def test_a_preview_writes_what_an_eval_would_play(home, capsys):
@@ -111,3 +119,18 @@ def test_what_cannot_be_mixed_is_told_in_one_sentence(home, capsys, arguments, w
     shown = said(capsys)
     assert words in shown
     assert shown.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", ["a b", "demo"])
+def test_an_archive_that_would_be_a_pack_that_cannot_be_used_is_not_unpacked(home, tmp_path, capsys, name):
+    with zipfile.ZipFile(tmp_path / f"{name}.zip", "w") as archive:
+        archive.write(home / "hum" / "1.wav", "field/hum/1.wav")
+    assert main(["packs", "--unpack", f"{name}.zip", "--to", "packs"]) == 4
+    assert not (tmp_path / "packs" / name).exists()
+    assert name in said(capsys)
+
+
+def test_a_folder_whose_name_no_pack_can_have_is_listed_with_the_reason(home, capsys):
+    home.rename(home.with_name("my home"))
+    assert main(["packs", "--data", "packs=packs"]) == 0
+    assert "skipped: 'my home' is no name of a pack" in said(capsys)

@@ -11,7 +11,7 @@ from pytest_audiobench.audio.clip import ArraySource, Clip, CombinedSource
 from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.audio.index import AudioIndex
 from pytest_audiobench.datasets.bundled import bundled, bundled_folder
-from pytest_audiobench.datasets.conditions import under
+from pytest_audiobench.datasets.conditions import Condition, under
 from pytest_audiobench.datasets.dataset import Dataset, Places
 from pytest_audiobench.datasets.degradations import CONDITIONS, FIVE, SNRS_DB, conditions, ladder
 from pytest_audiobench.datasets.manifest import manifest
@@ -157,6 +157,15 @@ def test_speed_changes_the_length():
     assert len(heard(changed(CONDITIONS["speed-1.5"], SPEECH[0]))) == pytest.approx(clean / 1.5, abs=2)
 
 
+def test_no_gain_passes_full_scale_whatever_the_rate_of_the_file():
+    random = np.random.default_rng(3)
+    clip = Clip(ArraySource.of(0.3 * random.standard_normal(44_100), 44_100, "hiss"))
+    sample = Sample(id="s", clips=(clip,), question="", reference="", metadata={})
+    loud = heard(changed(CONDITIONS["gain-20dB"], sample))
+    assert np.max(loud) == 32767 / 32768
+    assert np.min(loud) == -1
+
+
 def test_gain_is_what_a_recording_of_16_bits_holds():
     sample = Sample("one", (Clip(ArraySource.of(np.linspace(-0.5, 0.5, 3001), RATE_HZ)),), "")
     loud = heard(changed(CONDITIONS["gain-20dB"], sample))
@@ -222,7 +231,7 @@ def test_recordings_that_are_not_here_are_told_by_name(tmp_path, name, folder):
 
 def test_too_few_voices_are_no_babble(tmp_path):
     soundfile.write(tmp_path / "one.wav", np.full(100, 0.1), RATE_HZ)
-    with pytest.raises(UsageError, match="8 voices at once, and there are 1 files"):
+    with pytest.raises(UsageError, match="needs 8 recordings beside its own, and there are 1; add more"):
         changed(CONDITIONS["voices-0dB"], SPEECH[0], Places(here=tmp_path, named={"voices": tmp_path}))
 
 
@@ -245,3 +254,43 @@ def test_a_condition_looks_at_its_folder_once_for_all_samples(places, monkeypatc
     monkeypatch.setattr(degradations, "recordings", lambda *args: looked.append(args) or listing(*args))
     under(bundled("transcription"), CONDITIONS["room"]).read(places)
     assert len(looked) == 1
+
+
+@pytest.mark.parametrize("dose", [float("nan"), float("inf"), "5", None, 10**400, 1e200, 1e-200])
+def test_a_dose_that_is_no_finite_number_is_a_mistake(dose):
+    with pytest.raises(UsageError, match="is no number that a curve can be drawn over"):
+        ladder("white", dose)
+
+
+def test_a_dose_given_twice_is_a_mistake():
+    for doses in ((5, 5.0), (1.23456789, 1.23456788)):
+        with pytest.raises(UsageError, match="has a dose twice"):
+            ladder("white", *doses)
+
+
+def test_a_dose_of_any_kind_of_number_is_a_float():
+    assert [type(Condition("x", "f", None, dose=one).dose) for one in (1, np.float32(1), np.int64(1))] == [float] * 3
+
+
+@pytest.mark.parametrize(
+    ("about", "wrong"),
+    [
+        ({"name": ""}, "the name '' of a condition"),
+        ({"name": "sur\udc80"}, "the name"),
+        ({"family": "\x1b[31m"}, "the family"),
+        ({"unit": "dB\n"}, "the unit"),
+        ({"dose": float("nan")}, "the dose nan of x is no number"),
+        ({"harder": "up"}, "harder='up' of the condition x"),
+    ],
+)
+def test_a_condition_that_no_record_could_hold_is_refused_where_it_is_made(about, wrong):
+    with pytest.raises(UsageError, match=re.escape(wrong)):
+        Condition(**{"name": "x", "family": "f", "prepare": None, **about})
+
+
+def test_a_clip_never_lies_beneath_itself():
+    asked = bundled("language").read(HERE)
+    beneath = [one.clips[0].source.clips for one in under(bundled("language"), ladder("babble", 0)[0]).read(HERE)]
+    for sample, (clip, voices) in zip(asked, beneath, strict=True):
+        assert clip == sample.clips[0]
+        assert clip not in voices.source.clips

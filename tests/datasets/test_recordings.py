@@ -1,5 +1,6 @@
 """A folder of recordings is listed alike on every machine, and drawn from by identities alone."""
 
+import os
 from collections import Counter
 
 import numpy as np
@@ -36,7 +37,7 @@ def test_the_order_is_not_the_file_systems(tmp_path, monkeypatch):
     expected = listed(places)
     walk = module.os.walk
 
-    def backwards(folder):
+    def backwards(folder, onerror):
         for inside, inner, files in walk(folder):
             inner.sort(reverse=True)
             yield inside, inner, sorted(files, reverse=True)
@@ -83,3 +84,32 @@ def test_everything_is_drawn_about_equally_often():
     counts = Counter(one for place in range(4000) for one in drawn(range(20), 2, "test", place))
     assert set(counts) == set(range(20))
     assert all(300 < count < 500 for count in counts.values())
+
+
+def test_each_of_many_things_is_drawn_at_each_place_about_equally_often():
+    draws = [drawn(range(1000), 8, "test", place) for place in range(2000)]
+    for place in range(8):
+        counts = Counter(draw[place] for draw in draws)
+        assert len(counts) > 800
+        assert max(counts.values()) < 14
+
+
+def test_a_name_that_is_not_utf_8_is_refused(tmp_path):
+    places = folder_of(tmp_path, "a.wav")
+    (tmp_path / "a.wav").rename(os.fsdecode(os.fsencode(tmp_path) + b"/\xff.wav"))
+    with pytest.raises(UsageError, match=r"holds a file that cannot be used: the path '\\udcff.wav' is not UTF-8"):
+        recordings(places, "noise")
+
+
+def test_a_folder_that_cannot_be_listed_is_not_passed_over(tmp_path, monkeypatch):
+    places = folder_of(tmp_path, "a.wav", "closed/b.wav")
+    scandir = os.scandir
+
+    def closed(path):
+        if os.fspath(path).endswith("closed"):
+            raise PermissionError(13, "Permission denied", os.fspath(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", closed)
+    with pytest.raises(UsageError, match=r"closed cannot be listed \(Permission denied\)"):
+        recordings(places, "noise")

@@ -72,7 +72,14 @@ def test_librispeech_is_found_around_the_folder_that_its_archive_makes(tmp_path)
 
 def test_a_librispeech_without_transcripts_is_refused(tmp_path):
     (tmp_path / "test-clean" / "1089").mkdir(parents=True)
-    with pytest.raises(UsageError, match=r"test-clean holds no <speaker>/<chapter>/\*\.trans\.txt"):
+    with pytest.raises(UsageError, match=r"test-clean holds no <speaker>/<chapter>, which is not"):
+        read(librispeech("test-clean"), tmp_path)
+
+
+def test_a_chapter_of_librispeech_without_its_transcripts_is_not_left_out(tmp_path):
+    make_librispeech(tmp_path)
+    (tmp_path / "test-clean" / "61" / "70968" / "61-70968.trans.txt").unlink()
+    with pytest.raises(UsageError, match=r"61-70968\.trans\.txt, and its chapter must not be left out"):
         read(librispeech("test-clean"), tmp_path)
 
 

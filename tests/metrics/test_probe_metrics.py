@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -68,7 +69,8 @@ def test_sensitivity_and_bias_are_those_of_scipys_normal_distribution(probes):
         assert math.isnan(value("d_prime", probes))
         assert math.isnan(value("criterion", probes))
         return
-    hits, alarms = (float(normal.ppf((sum(own) + 0.5) / (len(own) + 1))) for own in (yes[True], yes[False]))
+    rates = [(np.mean(own) + 1 / len(probes)) / (1 + 2 / len(probes)) for own in (yes[True], yes[False])]
+    hits, alarms = (float(normal.ppf(rate)) for rate in rates)
     assert value("d_prime", probes) == pytest.approx(hits - alarms, abs=1e-12)
     assert value("criterion", probes) == pytest.approx(-(hits + alarms) / 2, abs=1e-12)
 
@@ -100,10 +102,23 @@ def test_who_always_says_yes_has_no_sensitivity_and_a_bias():
     assert value("criterion", [(present, False) for present, _ in probes]) > 2.0
 
 
-def test_with_unequal_numbers_the_correction_leaves_constant_answers_a_little():
-    probes = [(True, True)] * 80 + [(False, True)] * 40
-    assert value("d_prime", probes) == pytest.approx(0.25, abs=0.01)
-    assert value("d_prime", [(present, False) for present, _ in probes]) == pytest.approx(-0.25, abs=0.01)
+@pytest.mark.parametrize(("present", "absent"), [(20, 40), (40, 40), (60, 40), (80, 40), (1, 200)])
+def test_who_cannot_tell_has_no_sensitivity_however_many_probes_there_are_of_either_kind(present, absent):
+    for said in (True, False):
+        probes = [(True, said)] * present + [(False, said)] * absent
+        assert value("d_prime", probes) == 0.0
+        assert (value("criterion", probes) < 0.0) is said
+    right = [(True, True)] * present + [(False, False)] * absent
+    assert value("criterion", right) == 0.0
+
+
+@given(st.integers(1, 40), st.data())
+def test_with_as_many_of_either_kind_the_correction_is_the_log_linear_one(count, data):
+    hits, alarms = (data.draw(st.integers(0, count)) for _ in range(2))
+    probes = [(True, n < hits) for n in range(count)] + [(False, n < alarms) for n in range(count)]
+    z = NormalDist().inv_cdf
+    wanted = z((hits + 0.5) / (count + 1)) - z((alarms + 0.5) / (count + 1))
+    assert value("d_prime", probes) == pytest.approx(wanted, abs=1e-9)
 
 
 def mixtures(count, miss=0):

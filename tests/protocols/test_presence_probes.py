@@ -52,6 +52,12 @@ def test_an_article_is_put_right_in_either_direction_and_nowhere_else():
     assert question(template_of("Is {label} there, a lot? {{x}}"), "alarm") == "Is alarm there, a lot? {x}"
 
 
+@pytest.mark.parametrize("wrong", ["{foo}", "{label!r}", "{label:>9}"])
+def test_a_placeholder_that_there_is_not_is_named_as_it_was_written(wrong):
+    with pytest.raises(UsageError, match=re.escape(f"has the unknown placeholder {wrong}; known is {{label}}")):
+        presence(prompt=f"Is a {{label}} there? {wrong}")
+
+
 def test_listeners_that_are_no_language_models_are_offered_the_sound_and_something_else():
     (stage,) = presence().stages
     assert stage.choices(SIREN) == ("siren", "something else")
@@ -81,6 +87,13 @@ YES = [
     "<think>It may be an alarm.</think>Yes",
     "是", "是的。", "有", "听到了", "はい", "네", "sí", "Sì.", "Oui, bien sûr.",
     "Ja.", "Да", "Sim", "Yes</s>",
+    "Ja, ich höre eine Sirene.", "Si, certo.", "<s>Yes</s>", "Yes<|im_end|>", "[/INST] Yes", "Assistant: Yes",
+    "<think>no</think><answer>Yes</answer>", "<answer>There is a siren</answer>", "\\boxed{yes}", "(A) Yes", "✅ Yes",
+    "Siren: yes", '{"siren": true}', '{"dog": "no", "siren": "yes"}', "| siren | yes |", "Siren detected: yes",
+    "Q: Do you hear a siren?\nA: Yes", "yes yes yes", "Definitely yes.", "Oh yes.", "Uh, yes, I hear it.", "Yes (90%)",
+    "Listen to the audio. Is a siren present? Answer yes or no.\nYes", "Conclusion: yes", "theres a siren",
+    "Yes, I can hear a siren in the background, possibly from an ambulance.",
+    "The answer to the question is yes.", "A dog barks. A wail rises. In short: yes.", "Yes, and I hear no dog.",
 ]  # fmt: skip
 NO = [
     "No", "no.", "NO!", "No, I don't hear a siren.", "No, it is an alarm", "Nope", "False", "Absent.", "No siren.",
@@ -90,6 +103,11 @@ NO = [
     "I don't think there is a siren.", "not a siren but an alarm", "It is a bell, not a siren", "Siren: no",
     "The siren is absent", "不是。", "没有", "没有听到", "いいえ", "아니요", "Non.", "Nein!", "Нет", "Não",
     "The answer is no.", "Hear a siren? No", "No, there is rain but no siren", "something else", "Without any siren",
+    "I fail to hear a siren.", "I am unable to detect a siren.", "The siren is missing.", "i dont hear a siren",
+    "i cant hear a siren", "Siren not detected", "Siren present: No", '{"siren": false}', "dog: yes, siren: no",
+    "<answer>No</answer>", "$\\boxed{\\text{No}}$", "B) No", "The clip starts with rain. Therefore, no.",
+    "Thus the answer is: **No**", "Definitely not.", "Question: Is there a siren? Answer: No", "No (confidence: 80%)",
+    "Listen to the audio. Is a siren present? Answer yes or no. No.", "Human: Is there a siren?\nAI: No",
 ]  # fmt: skip
 NEITHER = [
     "Maybe.", "Perhaps", "I cannot tell.", "I'm not sure.", "It might be a siren.", "It could be a siren", "possibly",
@@ -100,6 +118,14 @@ NEITHER = [
     "A", "B", "y",
     "Unclear", "There may be a siren.", "Hard to say", "A question of a siren", "Sirens usually rise and fall in pitch",
     "A siren would have a rising pitch.", "A siren is a loud device.", "A siren has a rising pitch", "Sirens are loud",
+    "It's not that there is no siren.", "It is not true that there is no siren.", "I wouldn't say there's no siren.",
+    "The siren is not the only sound.", "I hear nothing except a siren.", "No sound other than the siren is present.",
+    "There's no mistaking the siren.", "I can't miss the siren", "There is no lack of sirens", "Siren: ❌",
+    "Initially I thought there was a siren.", "Initially I thought there was a siren, but there isn't.",
+    "We need to decide: siren is present or not.", "I hear a sound similar to a siren", "yes/no",
+    "It sounds like a siren but it is actually a kettle.", "It's a kettle that sounds like a siren",
+    'A man says "no, no, there is no siren" while rain falls.', 'I hear a man saying "yes, a siren"',
+    "I cannot confirm that there is a siren", "<think>I hear a siren", "As a result no dog can be heard",
 ]  # fmt: skip
 
 
@@ -146,6 +172,14 @@ def test_a_statement_is_read_about_the_sound_that_was_asked_for(text, label, val
 def test_what_the_limit_of_tokens_cut_counts_only_where_it_says_it_already():
     assert read("Yes, I hear", finish="length") == ("parsed", "yes")
     assert read("The recording begins with", finish="length").status == "truncated"
+    assert read("<think>I hear a siren", finish="length").status == "truncated"
+
+
+def test_what_was_cut_off_could_have_denied_the_last_words():
+    assert read("The clip seems to hold a siren", finish="length").status == "truncated"
+    assert read("There is rain. There is a siren", finish="length").status == "truncated"
+    assert read("There is a siren in the background, with", finish="length") == ("parsed", "yes")
+    assert read("There is a siren. It is followed by", finish="length") == ("parsed", "yes")
     assert read("Yes", finish="refusal").status == "refused"
 
 

@@ -169,7 +169,7 @@ def test_a_wording_that_a_family_cannot_ask_is_named(tmp_path):
     path.write_text("version: v\nparaphrases: ['Do you hear a {label}?', 'Is there a dog?']\n")
     with pytest.raises(UsageError, match=r"mine\.yaml, paraphrases\[1\]: .*'Is there a dog\?' has no \{label\}; put"):
         presence().worded(str(path))
-    with pytest.raises(UsageError, match=r"paraphrases\[0\]: the prompt .* has the unknown placeholder \{label\}"):
+    with pytest.raises(UsageError, match=r"paraphrases\[0\]: the prompt .* has the unknown placeholder \{label\};"):
         multiple_choice().worded("yesno")
 
 
@@ -197,7 +197,7 @@ def test_a_question_of_the_samples_own_cannot_be_worded():
     asked = verification().worded(PromptSet("two", ("One speaker?", "The same speaker?")))
     sample = Sample("trial-1", (), "Do you hear one person?", reference="yes")
     asked.stages[0].messages(sample, {})
-    with pytest.raises(UsageError, match=r"'trial-1' is asked in its own question's words, whatever the wording"):
+    with pytest.raises(UsageError, match=r"'trial-1' is asked in the same words by wording 1 and by wording 2"):
         asked.stages[1].messages(sample, {})
 
 

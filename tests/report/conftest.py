@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, TypeAlias
 
@@ -396,6 +396,15 @@ class Runs:
             own = {"eval": f"noisy[{one.name}]", "suite": "noisy", "dataset": f"tones+{one.name}", **changes}
             items.append(Made(index=number, answers=answers, condition=one, **own))
         return items
+
+    def prompts(self, *right: Sequence[int]) -> list[Made]:
+        """Ladders of one data set, each asked about in words of its own: ``noisy[clean-a]``, ``noisy[clean-b]``, …"""
+        ladders = [self.ladder(own) for own in right]
+        return [
+            replace(one, index=len(own) * number + one.index, eval=f"{one.eval.removesuffix(']')}-{'abc'[number]}]")
+            for number, own in enumerate(ladders)
+            for one in own
+        ]
 
     heading = staticmethod(heading)
     regression = staticmethod(regression)

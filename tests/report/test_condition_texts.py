@@ -32,7 +32,7 @@ def test_the_summary_of_a_job_has_a_table_for_each_family(runs: Any) -> None:
 
 def test_names_from_outside_reach_neither_the_terminal_nor_markdown_as_they_are(runs: Any) -> None:
     hostile = "a|b<script>@all\x1b[31m"
-    _, record = runs.collected(*runs.ladder((22, 14, 5), family=hostile))
+    _, record = runs.collected(*runs.ladder((22, 14, 5), family=hostile, unit=hostile))
     assert not any("\x1b" in line for line, _ in summary_lines(record, 80))
     told = "\n".join(one for _, rows in markdown(record) for one in rows) + summary(record)
     assert "<script>" not in told
@@ -57,3 +57,14 @@ def test_a_run_of_an_earlier_version_is_shown_without(runs: Any) -> None:
     for suite in record["suites"]:
         del suite["curves"], suite["conditions"]
     assert text(record) == []
+
+
+def test_prompts_of_one_data_set_have_a_table_each_that_says_whose_it_is(runs: Any) -> None:
+    _, record = runs.collected(*runs.prompts((22, 14, 5), (20, 12, 3)))
+    heads = [line for line, is_head in lines(record, 80) if is_head]
+    assert heads == [
+        f"noisy, tones, noisy[{name}]: accuracy {about}"
+        for name in "ab"
+        for about in ("under white; drop from clean in points", "over its conditions")
+    ]
+    assert [name for name, _ in markdown(record)] == [head.partition(";")[0] for head in heads]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from pytest_audiobench.report import html
+
 PLACES = """(all) => all.map((one) => {
   const box = one.getBoundingClientRect(), whole = one.ownerSVGElement.getBoundingClientRect();
   return [(box.left + box.right) / 2 - whole.left, (box.top + box.bottom) / 2 - whole.top];
@@ -67,6 +69,7 @@ def test_the_table_beneath_holds_every_number_of_the_picture(runs: Any, opened: 
     page = opened(runs.page(*runs.ladder((22, 14, 5))))
     page.page.locator("#conditions .curve details summary").click()
     rows = page.page.locator("#conditions .curve tbody tr")
+    rows.first.wait_for()
     assert [row.locator("th").inner_text() for row in rows.all()] == ["clean", "20", "10", "0"]
     last = [cell.inner_text() for cell in rows.last.locator("td").all()]
     assert last[0] == "20.8 %"
@@ -93,3 +96,19 @@ def test_names_from_outside_are_shown_and_never_run(runs: Any, opened: Any) -> N
 def test_a_run_without_conditions_has_no_such_section(runs: Any, opened: Any) -> None:
     page = opened(runs.page(runs.item(0, "a", [("(a) cat", "parsed", True)])))
     assert not page.page.locator("#conditions").is_visible()
+
+
+def test_no_band_is_drawn_over_a_dose_without_an_interval(runs: Any, opened: Any) -> None:
+    folder, record = runs.collected(*runs.ladder((22, 20, 14, 10, 5)))
+    record["suites"][0]["curves"][0]["points"][2].update(lower=None, upper=None)
+    page = opened(html.write_page(folder, record))
+    score, _ = drawings(page)
+    assert score.locator("path.band").count() == 2
+
+
+def test_prompts_of_one_data_set_have_a_plot_each_that_says_whose_it_is(runs: Any, opened: Any) -> None:
+    page = opened(runs.page(*runs.prompts((22, 14, 5), (20, 12, 3))))
+    drawings(page)
+    titles = page.page.locator("#conditions .curve figcaption").all_inner_texts()
+    assert titles == [f"accuracy under white · noisy, tones, noisy[{name}]" for name in "ab"]
+    assert page.page.locator("#conditions .legend").count() == 0

@@ -121,8 +121,40 @@ def test_data_sets_have_curves_of_their_own_and_so_have_prompts_of_one_data_set(
         ["tones[a-white-0]", "tones[a-white-1]"],
         ["tones[b-white-0]", "tones[b-white-1]"],
     ]
+    assert [curve.series for curve in curves] == ["tones[a]", "tones[b]"]
     # What cannot be told apart is not joined.
     assert series([*ladder(18, 12), *ladder(18, 12)]) == []
+
+
+def test_a_condition_is_known_by_its_parameter_also_where_the_test_is_named_like_it() -> None:
+    """The name of a test may be made of that of a condition: clean_speech[clean-a]."""
+    clean = item(condition("clean", family="clean"), 20)
+    prompts = [
+        {**one, "eval": f"clean_speech[{one['condition']['name']}-{p}]"}
+        for p in "ab"
+        for one in [clean, *ladder(18, 12)]
+    ]
+    both = found(*prompts)
+    assert [curve.series for curve in both.curves] == ["clean_speech[a]", "clean_speech[b]"]
+    assert all(curve.clean is not None for curve in both.curves)
+    assert [len(summary.points) for summary in both.conditions] == [3, 3]
+
+
+@pytest.mark.parametrize(
+    ("eval_", "left"),
+    [
+        ("f/speech[clean]", "f/speech"),
+        ("speech[a-clean-b]", "speech[a-b]"),
+        ("speech[clean-clean]", "speech[clean]"),
+        ("cleaner[clean-a]", "cleaner[a]"),
+        ("clean_a", "a"),
+        ("f/a_clean", "f/a"),
+        ("speech[0]", "speech[0]"),
+    ],
+)
+def test_what_is_left_of_a_name_without_its_condition(eval_: str, left: str) -> None:
+    twice = [{**item(condition("clean"), 20), "eval": eval_}, {**item(condition("clean"), 20), "eval": "other[clean]"}]
+    assert series(twice)[0].name == left
 
 
 def test_samples_whose_asking_failed_are_in_no_pair_and_in_the_others_all_the_same() -> None:
@@ -141,6 +173,7 @@ def test_samples_whose_asking_failed_are_in_no_pair_and_in_the_others_all_the_sa
 
 
 def test_a_slope_is_given_per_a_power_of_ten_of_the_dose() -> None:
+    assert step([0.4, 0.5]) == 0.1
     assert [step(doses) for doses in ([20.0, -20.0], [5.0, 0.0], [0.1, 0.9], [0.0, 3000.0])] == [10.0, 1.0, 0.1, 1000.0]
 
 

@@ -37,7 +37,11 @@ def speed(factor: float) -> Edit:
 
 
 def sixteen_bits() -> Edit:
-    """As a 16-bit recording holds it: rounded to 1/32768, and clipped at full scale; so do all models hear the same."""
+    """As a 16-bit recording holds it: rounded to 1/32768, and clipped at full scale.
+
+    So do all models at the clip's rate hear the same, behind a server or in the process; a change of rate that follows
+    may pass full scale again.
+    """
     return Edit("sixteen_bits", 1)
 
 

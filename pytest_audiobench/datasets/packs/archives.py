@@ -68,6 +68,8 @@ def unpack(archive: Path, into: Path, most_bytes: int = MOST_BYTES) -> Path:
         _top(work / "all").rename(target)
     except FileNotFoundError:
         raise UsageError(f"there is no archive {archive}; correct the path") from None
+    except FileExistsError:
+        raise UsageError(f"{archive} has two members of one name; pack it anew") from None
     except (OSError, *_BROKEN) as error:
         raise UsageError(f"{archive} cannot be unpacked ({error}); fetch it again") from None
     finally:
@@ -93,7 +95,7 @@ def _write(archive: Path, members: Iterator[tuple[str, IO[bytes] | None]], folde
         try:
             path = folder / relative_path(written.rstrip("/") if content is None else written)
         except ValueError as error:
-            raise UsageError(f"{archive} has a member that would leave its folder: {error}; do not trust it") from None
+            raise UsageError(f"{archive} has a member that cannot be unpacked: {error}; do not trust it") from None
         if content is None:
             path.mkdir(parents=True, exist_ok=True)
             continue

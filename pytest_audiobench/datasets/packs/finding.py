@@ -68,8 +68,7 @@ def find(name: str, places: Places) -> Pack:
     Raises NotHere, which says what packs there are and how to point to another, and UsageError for a name that is none
     and for what is wrong with the pack.
     """
-    if not NAME.fullmatch(name):
-        raise UsageError(f"{name[:80]!r} is no name of a pack; use letters, digits, -, _ and .")
+    _check_name(name)
     if name in BUNDLED:
         return BUNDLED[name](places)
     if name in places.named:
@@ -90,6 +89,20 @@ def find(name: str, places: Places) -> Pack:
     )
 
 
+def check_own_name(name: str, where: Path) -> None:
+    """Raise UsageError where no pack of a user can be called ``name``, as the one at ``where`` is."""
+    _check_name(name)
+    if name in BUNDLED:
+        raise UsageError(f"{where}: a pack called {name} comes with the package; give this one another name")
+
+
+def _check_name(name: str) -> None:
+    if not NAME.fullmatch(name):
+        raise UsageError(
+            f"{name[:80]!r} is no name of a pack; use letters, digits, -, _ and ., with a letter or digit first"
+        )
+
+
 def listed(places: Places) -> Iterator[Listed]:
     """All packs of this machine, each once, and what is wrong with those that cannot be used."""
     for name, make in BUNDLED.items():
@@ -103,8 +116,7 @@ def listed(places: Places) -> Iterator[Listed]:
 
 def read_pack(name: str, path: Path, places: Places) -> Pack:
     """The pack at ``path``: a folder, or a manifest whose clips lie elsewhere. Raises UsageError and NotHere."""
-    if name in BUNDLED:
-        raise UsageError(f"{path}: a pack called {name} comes with the package; give this one another name")
+    check_own_name(name, path)
     manifest_path = inside(path / MANIFEST, path) if path.is_dir() else path
     manifest = read_manifest(manifest_path) if manifest_path.is_file() else PackManifest(name)
     if manifest.id != name:
@@ -112,13 +124,15 @@ def read_pack(name: str, path: Path, places: Places) -> Pack:
     if manifest.clip_resolver == "procedural":
         return packed(manifest, _procedural(manifest, manifest_path, places), str(path))
     folder = path if path.is_dir() else path.parent
-    held = _cached(manifest, folder) or (folder if path.is_dir() else None)
+    # In the folder of the pack "dog" a sub-folder "dog" is a label's.
+    beside = manifest.cache_subdir or (name if path.is_file() else None)
+    held = (_cached(beside, folder) if beside else None) or (folder if path.is_dir() else None)
     if held is None:
         layout = f" ({manifest.expected_layout})" if manifest.expected_layout else ""
-        where = folder / (manifest.cache_subdir or name)
+        where = f"{folder}/{beside}{layout}"
         raise NotHere(
-            f"the clips of the pack {name} are not on this machine: there is no folder {where}{layout}; put them "
-            f"there, or name the folder that holds sound_id/{manifest.cache_subdir or name} by the variable {CACHE}"
+            f"the clips of the pack {name} are not on this machine: there is no folder {where}; put them there, or "
+            f"name the folder that holds sound_id/{beside} by the variable {CACHE}"
         )
     return packed(manifest, clips_in(DataRoot(name, held.resolve())), str(held))
 
@@ -154,13 +168,12 @@ def _procedural(manifest: PackManifest, path: Path, places: Places) -> Found:
     return found
 
 
-def _cached(manifest: PackManifest, folder: Path) -> Path | None:
+def _cached(subdir: str, folder: Path) -> Path | None:
     """The folder of a published manifest's clips: the user's cache where it is named, else beside the manifest."""
-    if manifest.cache_subdir is None:
-        return folder / manifest.id if (folder / manifest.id).is_dir() else None
     cache = os.environ.get(CACHE)
-    places = [Path(cache).expanduser() / "sound_id"] if cache else []
-    return next((at / manifest.cache_subdir for at in [*places, folder] if (at / manifest.cache_subdir).is_dir()), None)
+    if cache and (held := Path(cache).expanduser() / "sound_id" / subdir).is_dir():
+        return held
+    return inside(folder / subdir, folder) if (folder / subdir).is_dir() else None
 
 
 def _folders(places: Places) -> list[Path]:

@@ -156,9 +156,10 @@ def _slugs(where: str, written: Sequence[str]) -> tuple[str, ...]:
 
 
 def _levels(where: str, levels: Sequence[float]) -> tuple[float, ...]:
-    if loud := [level for level in levels if abs(level) > _LOUDEST_DB]:
-        raise UsageError(f"{where} has a level of {loud[0]:g} dB; write one from -{_LOUDEST_DB:g} to {_LOUDEST_DB:g}")
-    return tuple(round(level - levels[0], 6) for level in levels)
+    against_first = tuple(round(level - levels[0], 6) for level in levels)
+    if loud := [level for level in (*levels, *against_first) if abs(level) > _LOUDEST_DB]:
+        raise UsageError(f"{where} has a level of {loud[0]:g} dB; keep within {_LOUDEST_DB:g} dB of its first sound's")
+    return against_first
 
 
 def _by_label(where: str, name: str, written: Mapping[str, Any], labels: Sequence[str]) -> Mapping[str, Any]:

@@ -90,8 +90,10 @@ def _right(one: Statistics) -> float:
 
 _PROBES = "A probe that is not answered is no yes: a miss where the sound is there, no false alarm where it is not."
 _DETECTION = (
-    "Hit and false alarm rates with 0.5 added to the counts and 1 to the probes (Hautus 1995; Stanislaw and Todorov "
-    "1999). NaN without present probes or without distractors."
+    "Of N probes a rate r counts as (r + 1/N) / (1 + 2/N): the log-linear correction (Hautus 1995; Stanislaw and "
+    "Todorov 1999) where present probes and distractors are as many, and the same pull on both rates where they are "
+    "not. So there is a largest value that N probes can show, and near it the interval is one of the corrected value: "
+    "a true one beyond it lies outside. NaN without present probes or without distractors."
 )
 
 KINDS = (
@@ -134,9 +136,8 @@ KINDS = (
         "higher",
         "d′",
         _summed("d_prime", NAMES, d_prime, _better, _BOTH),
-        "Sensitivity, z(hit rate) - z(false alarm rate): near 0 for who cannot tell a sound that is there from one "
-        "that is not, however readily yes is said (0 with as many distractors as present probes; else the correction "
-        f"leaves a few tenths to constant answers). {_DETECTION}",
+        "Sensitivity, z(hit rate) - z(false alarm rate): 0 for who cannot tell a sound that is there from one that is "
+        f"not, however readily yes is said. {_DETECTION}",
         _right,
     ),
     summed_kind(

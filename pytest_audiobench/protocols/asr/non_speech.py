@@ -31,12 +31,16 @@ def _ours(tokens: Callable[[str], Sequence[str]], unit: str) -> Reading:
         about=About(
             "Of a clip in which nobody speaks: an answer is silent where it holds no word once markers are taken away "
             "(special tokens such as `<|nospeech|>`, whatever stands in `[…]` or `<…>`, notes and other signs, "
-            'brackets or asterisks around words for sounds, and a bare "Silence."); declined where it is a plain '
-            "statement that nobody speaks (English: each of its words is one that such statements are made of, one "
-            "sentence denies speech or calls the audio silent, and nothing is quoted); and a hallucinated transcript "
-            "where it holds any other word. Words are wer-basic's; those of silent and declined answers count as no "
-            "insertions. What phantom phrases a model has (“Thank you for watching”) is found, not assumed: no phrase "
-            "is treated in a way of its own.",
+            "brackets, notes or asterisks around words for sounds, and a bare “Silence.”, “Nothing.”, “None.”, "
+            "“Blank.” or the like); declined where it is a plain statement that nobody speaks or of what sound the "
+            "recording is instead (English: each of its words is one that such statements are made of, one sentence "
+            "denies speech or hearing, calls the audio silent or says what sound it contains, and nothing is quoted); "
+            "and a hallucinated transcript where it holds any other word. Words are wer-basic's; those of silent and "
+            "declined answers count as no insertions. What is ambiguous: sounds named without brackets and without "
+            "the audio (“Music.”, “A low hum.”), descriptions in other words (“The audio features a harp.”) and "
+            "statements in other languages count as words, “There are no words.” as a statement, and `[Thank you]` as "
+            "a marker (a list of quoted texts does not). What phantom phrases a model has (“Thank you for watching”) "
+            "is found, not assumed: no phrase is treated in a way of its own.",
             "ours",
             (
                 Example("Thank you for watching!"),
@@ -44,6 +48,10 @@ def _ours(tokens: Callable[[str], Sequence[str]], unit: str) -> Reading:
                 Example("<|nospeech|>"),
                 Example("♪ (soft music) ♪"),
                 Example("There is no speech in this audio."),
+                Example("I'm sorry, I can't hear anything."),
+                Example("The audio contains a low hum."),
+                Example("A low hum."),
+                Example("I have no words."),
                 Example('There is no speech. He says "hello".'),
             ),
         ),

@@ -14,7 +14,7 @@ _SHORT = 300
 _CONFLICT = ""
 
 _ELEMENT = re.compile(r"<(?:conclu\w{0,10}|final\w{0,10}|answer)[^<>]{0,20}>(.{0,500}?)(?:</|\Z)", re.I | re.S)
-_TAG = re.compile(r"</?[A-Za-z][^<>\n]{0,60}>")
+TAG = re.compile(r"</?[A-Za-z][^<>\n]{0,60}>")
 _REASONING = re.compile(r"</(?:think|reasoning)>", re.I)
 _STATEMENT = re.compile(
     r"""\b(?:answer|label|class|category|classification|choice|conclusion|prediction|emotion|gender|accent|language
@@ -56,12 +56,11 @@ def read(text: str, choices: tuple[str, ...], labels: Labels, finish: Finish = "
     body = behind_reasoning(body)
     if not re.search(r"\w", body) and labels.named(body) is None:
         return Answer("empty")
-    elements = [element for element in _ELEMENT.findall(body) if element.strip()]
-    body = elements[-1] if elements else body
+    body = in_element(body)
     if (choice := by_letter(body, choices)) is not None and labels.named(body) is None:
         return Answer("parsed", labels.label(choice)) if choice else Answer("out_of_range")
     # The letter in "<C> B </Conclusion>" is anyone's guess; the words between tags are not.
-    body = _TAG.sub("\n", body)
+    body = TAG.sub("\n", body)
     if (whole := labels.named(body)) is not None:
         cut = finish == "length" and labels.continues(body)
         return Answer("truncated") if cut else Answer("parsed", whole)
@@ -79,6 +78,12 @@ def behind_reasoning(body: str) -> str:
     """What stands behind a closing tag of reasoning, or all of it where nothing does."""
     behind = _REASONING.split(body)[-1]
     return behind if re.search(r"\w", behind) else body
+
+
+def in_element(body: str) -> str:
+    """What the last ``<answer>`` or ``<conclusion>`` element holds, or all of ``body`` where there is none."""
+    elements = [element for element in _ELEMENT.findall(body) if element.strip()]
+    return elements[-1] if elements else body
 
 
 def _declines(body: str, finish: Finish) -> bool:

@@ -80,6 +80,20 @@ def test_a_manifest_beside_its_folder_is_that_folders(places, shelf):
     assert list(find("home", places).clips) == ["cat", "tap"]
 
 
+def test_a_label_may_be_called_as_its_pack_is(places, shelf, tone):
+    tone(shelf / "siren" / "siren" / "1.wav")
+    tone(shelf / "siren" / "bell" / "1.wav")
+    assert list(find("siren", places).clips) == ["bell", "siren"]
+
+
+def test_a_folder_of_clips_that_is_a_link_out_of_the_pack_is_refused(places, shelf, manifest, tmp_path, tone):
+    tone(tmp_path / "elsewhere" / "cat" / "1.wav")
+    manifest(cache_subdir="clips")
+    (shelf / "home" / "clips").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(UsageError, match="home/clips is a link that leads out of"):
+        find("home", places)
+
+
 def test_urbansound_folds_are_found(places, shelf, tone):
     tone(shelf / "urban" / "audio" / "fold3" / "7-1.wav")
     (shelf / "urban" / "metadata").mkdir()

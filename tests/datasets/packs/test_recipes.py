@@ -67,7 +67,8 @@ def test_lines_and_files_are_asked_for_together(tmp_path):
         ("siren+", "has no label, or an empty one"),
         ("siren+Siren", "has the label 'siren' twice; a mixture holds each sound once"),
         ("siren+rain@loud", "'rain@loud' is no label with a level in dB; write siren.rain@-6"),
-        ("siren@-61", "has a level of -61 dB; write one from -60 to 60"),
+        ("siren@-61", "has a level of -61 dB; keep within 60 dB of its first sound's"),
+        ("siren@-60+rain@60", "has a level of 120 dB; keep within 60 dB of its first sound's"),
         ("+".join(f"l{i}" for i in range(17)), "has 17 labels; a mixture has at most 16"),
     ],
 )

@@ -24,6 +24,13 @@ NOTHING = [
         "Silence.",
         "<|startoftranscript|><|nospeech|>",
         "No speech.",
+        "(no speech detected)",
+        "(dramatic music)",
+        "(speaking in foreign language)",
+        "♪ Music ♪",
+        "「音楽」",
+        "{silence}",
+        "Transcription: [silence]",
     ),
 ]
 DECLINED = [
@@ -36,6 +43,13 @@ DECLINED = [
     "Nobody is speaking.",
     "There isn't any speech in the recording; it's just static.",
     "[noise] There are no spoken words to transcribe.",
+    "I'm sorry, I can't hear anything",
+    "I don't hear anything.",
+    "As an AI language model, I cannot hear audio.",
+    "There is only silence.",
+    "The audio is white noise.",
+    "The audio contains a low hum",
+    "The audio contains no speech, only a continuous hum.",
 ]
 WORDS = [
     "Thank you for watching!",
@@ -51,6 +65,19 @@ WORDS = [
     "No one is talking to me, said the king.",
     "The audio contains only a promise to my mother.",
     "字幕由Amara.org社区提供",
+    "I can't speak.",
+    "Don't speak.",
+    "I have no words.",
+    "I am not talking to you.",
+    "Nobody spoke to me.",
+    "No one can hear me speak.",
+    "No, I spoke to someone.",
+    "I couldn't find the words.",
+    "Without a word",
+    "(no)",
+    "(audio in)",
+    '["thank you", "bye"]',
+    "A low hum.",
 ]
 
 
