@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"{path} is no regular file: write what it holds into one, and name that")
     if is_submission(path):
         return _submission(args)
-    if args.signers is not None:
+    if args.signers is not None and (path.exists() or (args.reports / path).exists()):
         raise UsageError(
             f"{path} is no submission, so it has no signature that --signers could be held against: audiobench push "
             "--dry-run --output FILE --sign KEY writes one of a run"

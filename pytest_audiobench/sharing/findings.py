@@ -61,7 +61,7 @@ def _checked(payload: Json, evidence: Contents) -> tuple[bool, str] | None:
     evals = [one["eval"] for one in payload["findings"]]
     if len(set(evals)) < len(evals):
         return False, "an eval has findings twice"
-    whole = [one for one in payload["findings"] if one["findings"] or one["top_finding"]]
+    whole = [one for one in payload["findings"] if one["findings"] or one["findings_methods"] or one["top_finding"]]
     if not whole:
         return None
     unknown = []

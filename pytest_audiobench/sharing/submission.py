@@ -106,6 +106,9 @@ def decoded(content: bytes, name: str) -> Submission:
         return Submission(head["payload"], head.text("payload_sha256"), signature)
     except Wrong as error:
         raise UsageError(f"{name}: {error}") from None
+    except RecursionError:
+        # From Python 3.12 on JSON is read to a greater depth than functions may call each other.
+        raise UsageError(f"{name} is nested too deep for a submission: {_FILE.remedy}") from None
     except (TypeError, ValueError) as error:
         raise UsageError(
             f"{name}: its payload has no canonical bytes ({str(error)[:200]}), so nobody signed it"

@@ -22,11 +22,13 @@ from pytest_audiobench.verifying.scores import Key, Numbers
 
 PART = "findings"
 
+_TELL = ("findings", "findings_methods")
+
 
 def check_findings(file: Path, key: Key, item: Mapping[str, Any], numbers: Numbers) -> Check | None:
     """Whether the findings of an item are those of its answers in ``file``; None for an item that has none."""
     recorded = item.get("findings")
-    if not isinstance(recorded, Mapping) or not recorded.get("findings"):
+    if not isinstance(recorded, Mapping) or not any(recorded.get(one) for one in _TELL):
         return None
     try:
         methods = recorded["findings_methods"]

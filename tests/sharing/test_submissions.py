@@ -140,6 +140,7 @@ def test_a_run_has_no_signature_to_be_held_against_signers(made, audiobench, key
         code, _, err = audiobench("verify", named, "--signers", keys / "signers")
         assert code == 4
         assert "is no submission, so it has no signature" in err
+    assert "there is no run 'nothing'" in audiobench("verify", "nothing", "--signers", keys / "signers")[2]
     code, _, err = audiobench("verify", made, "--signers", keys / "signers", "--data", "a=.")
     assert (code, "--data is for a run" in err) == (4, True)
 
@@ -311,6 +312,10 @@ def of_top(change):
         (of_top(lambda one: one["discovery"].update(clips=["s000", "nobody"])), "of other samples than those"),
         (lambda one: one["findings"][0]["findings_methods"]["split"].update(seed="1"), "findings[0]"),
         (lambda one: one["findings"][0]["findings"].pop(), "findings of phantoms/all"),
+        (
+            lambda one: (one["findings"][0].update(findings=[], top_finding=None), one.update(top_finding=None)),
+            "findings of",
+        ),
         (lambda one: one["findings"].append(one["findings"][0]), "an eval has findings twice"),
         (of_top(lambda one: one.pop("slice")), "not as a run records them"),
         (of_top(lambda one: one.update(slice=["single"])), "not as a run records them"),
@@ -382,6 +387,24 @@ def test_what_is_no_submission_is_one_sentence(change, says, made):
         decoded(change(made.read_text()).encode(), "mine.json")
     assert says in str(error.value)
     assert str(error.value).startswith("mine.json")
+
+
+def test_nesting_that_json_reads_and_no_function_follows_is_told(made, monkeypatch):
+    deep = []
+    for _ in range(sys.getrecursionlimit()):
+        deep = [deep]
+    value = json.loads(made.read_text())
+    value["payload"]["curves"] = deep
+    monkeypatch.setattr("pytest_audiobench.sharing.submission.strict_json", lambda *arguments: value)
+    with pytest.raises(UsageError, match="is nested too deep"):
+        decoded(b"{}", "mine.json")
+
+
+def test_a_submission_is_told_from_a_baseline(made, audiobench):
+    code, _, err = audiobench("compare", made, "main")
+    assert (code, "is a submission, which holds a baseline as text" in err) == (4, True)
+    Path("evidence.json").write_text(json.loads(made.read_text())["payload"]["evidence"])
+    assert audiobench("compare", "evidence.json", "main")[0] == 0
 
 
 def test_a_file_too_large_is_not_read():

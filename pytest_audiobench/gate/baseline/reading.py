@@ -101,6 +101,11 @@ def _check_schema(value: object, name: str) -> None:
             f"{name} is a run's record, not a baseline: give the run's whole folder, or write a baseline of it "
             "(audiobench baseline update FOLDER)"
         )
+    if isinstance(schema, str) and schema.startswith("audiobench.submission/"):
+        raise UsageError(
+            f"{name} is a submission, which holds a baseline as text: write its payload.evidence into a file, and name "
+            "that"
+        )
     if isinstance(schema, str) and schema.startswith(f"{_KIND}/"):
         raise UsageError(
             f"{name} has the schema {shown(schema)} and this version reads {SCHEMA!r}: update pytest-audiobench, or "
