@@ -41,8 +41,8 @@ def findings(
     UsageError for a sample without the field, and for a cluster that lies in two domains.
     """
     result = evaluate(dataset, unspoken() if protocol is None else protocol)
-    rows = [row for row in result.rows_for(METRIC) if row.scores is not None]
-    if not rows:
+    rows = result.rows_for(METRIC)
+    if all(row.scores is None for row in rows):
         result.record.warnings.append(f"no findings: no answer was read by a protocol that has {METRIC}")
         return FindingsRecord((), None, dict.fromkeys(stats.STATUSES, 0), {})
     result.record.findings = found_of(rows, by, seed)
@@ -50,10 +50,16 @@ def findings(
 
 
 def found_of(rows: Sequence[Scored], by: str, seed: int) -> FindingsRecord:
-    """The record of what ``rows`` show, one for each sample and epoch that was scored."""
+    """The record of what ``rows`` show, one for each sample and epoch.
+
+    A row whose asking failed has its place in the split, which depends on no answer, and counts nowhere else.
+    """
     clips: dict[str, set[str]] = {}
+    scored: dict[str, set[str]] = {}
     for row in rows:
         clips.setdefault(str(row.cluster), set()).add(row.answered.sample_id)
+        if row.scores is not None:
+            scored.setdefault(str(row.cluster), set()).add(row.answered.sample_id)
     units = _units(rows, by)
     weighed = stats.weigh(units, str(seed))
     records: list[dict[str, Any]] = [
@@ -69,9 +75,9 @@ def found_of(rows: Sequence[Scored], by: str, seed: int) -> FindingsRecord:
             **_estimated(one.discovery, f"{seed}/{one.part}/discovery"),
             "p_value": one.p,
             "adjusted_p_value": one.q,
-            "discovery": _side(one.discovery, clips, one.p),
+            "discovery": _side(one.discovery, scored, one.p),
             "holdout": {
-                **_side(one.holdout, clips, one.p_holdout),
+                **_side(one.holdout, scored, one.p_holdout),
                 **_estimated(one.holdout, f"{seed}/{one.part}/holdout"),
             },
         }
@@ -90,7 +96,7 @@ def found_of(rows: Sequence[Scored], by: str, seed: int) -> FindingsRecord:
 
 
 def _units(rows: Sequence[Scored], by: str) -> list[stats.Unit]:
-    """Each cluster with its failures; a clip that was asked about in several epochs counts in each."""
+    """Each cluster with its failures; a clip counts in each epoch in which its asking did not fail."""
     counts: dict[str, list[Any]] = {}
     for row in rows:
         domain, cluster = _domain(row, by), str(row.cluster)
@@ -100,9 +106,9 @@ def _units(rows: Sequence[Scored], by: str) -> list[stats.Unit]:
                 f"the cluster {cluster!r} lies in two domains, {unit[0]!r} and {domain!r}: what is of one recording "
                 f"belongs in one {by}"
             )
-        assert row.scores is not None
-        unit[1] += round(row.scores[STATISTIC])
-        unit[2] += 1
+        if row.scores is not None:
+            unit[1] += round(row.scores[STATISTIC])
+            unit[2] += 1
     return [stats.Unit(cluster, *unit) for cluster, unit in sorted(counts.items())]
 
 
