@@ -95,7 +95,7 @@ def test_an_absent_folder_is_a_skip_and_an_empty_one_a_mistake(tmp_path):
 
 def test_a_recording_beside_the_domains_folders_is_not_left_out_silently(tmp_path):
     recordings(tmp_path, "street/a.wav", "stray.wav")
-    with pytest.raises(UsageError, match="holds 'stray.wav' itself"):
+    with pytest.raises(UsageError, match=r"holds 'stray\.wav' itself"):
         non_speech_recordings().read(placed(tmp_path))
 
 
