@@ -153,9 +153,7 @@ def _harder_nulls(runs: int) -> None:
             + [Unit(f"d1/{n}", "d1", int(g.binomial(10, rate)), 10) for n in range(60)]
         )
 
-    print(
-        "\nother nulls at 180 clips (720 in 72 recordings): any false validated, any false candidate or better, in %"
-    )
+    print("\nother nulls at 180 clips (720 in 72 recordings): any false validated, any false candidate or better, in %")
     middle = (0.5, 0.9, 0.1)
     for name, draw, nulls in (
         ("a domain in the middle of others (0.9, 0.1)", lambda g: drawn(g, middle, SIZES[180]), {"d0"}),
