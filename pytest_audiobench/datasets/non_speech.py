@@ -75,7 +75,7 @@ def non_speech_recordings(name: str = "non-speech", lengths_s: Sequence[float] =
     of one recording, which is the cluster; a file right in a domain's folder is one of its own. With ``lengths_s`` each
     file is played from its start to each of these lengths instead of whole; a shorter one ends where it ends. Metadata:
     domain, recording, and duration_s where it is cut. Where the folder is absent an eval is skipped with the reason; an
-    empty one is a UsageError.
+    empty one, and a recording in no domain's folder, is a UsageError.
     """
     lengths = tuple(sorted(set(map(float, lengths_s))))
     if not all(0.1 <= length <= 600.0 for length in lengths):
@@ -111,7 +111,7 @@ def _recorded(name: str, lengths: Sequence[float], places: Places) -> Sequence[S
 
 
 def _files(root: DataRoot) -> Iterator[PurePosixPath]:
-    """The recordings below a domain's folder, as paths within the root, in the order of their names.
+    """The recordings, all of them below a domain's folder, as paths within the root, in the order of their names.
 
     Links are left to the reading of audio, which refuses those that lead out; a linked folder is not entered.
     """
@@ -119,10 +119,15 @@ def _files(root: DataRoot) -> Iterator[PurePosixPath]:
     for folder, below, files in os.walk(root.folder):
         below[:] = sorted(one for one in below if not one.startswith("."))
         inside = Path(folder).relative_to(root.folder)
-        if inside.parts:
-            found += [(inside / file).as_posix() for file in files if _is_recording(file)]
+        found += [(inside / file).as_posix() for file in files if _is_recording(file)]
         if len(found) > _MOST_FILES:
             raise UsageError(f"{root.folder} has more than {_MOST_FILES:,} recordings: name a smaller folder")
+    loose = sorted(path for path in found if "/" not in path)
+    if loose:
+        raise UsageError(
+            f"{root.folder} holds {loose[0]!r} itself, which is of no domain then: put recordings into a folder for "
+            "each domain, such as street/ and machines/"
+        )
     for path in sorted(found):
         try:
             yield PurePosixPath(relative_path(path))

@@ -13,7 +13,7 @@ from pytest_audiobench.gate.baseline.contents import Contents
 from pytest_audiobench.runs.sides import Side, statistics_of
 from pytest_audiobench.sharing.evidence import other_versions
 from pytest_audiobench.sharing.submission import decimals
-from pytest_audiobench.studies.findings import METRIC, STATISTIC, Heard, tested
+from pytest_audiobench.studies.findings import METRIC, STATISTIC, Trial, tested
 
 Json = Mapping[str, Any]
 
@@ -67,12 +67,12 @@ def _checked(payload: Json, evidence: Contents) -> tuple[bool, str] | None:
     unknown = []
     for one in whole:
         side, by, seed = evidence.sides[one["eval"]], one["findings_methods"]["by"], one["findings_methods"]["split"]
-        heard = _heard(side, str(by))
-        if isinstance(heard, str):
-            unknown.append(f"those of {one['eval']} are as the signer states them: {heard}")
+        trials = _trials(side, str(by))
+        if isinstance(trials, str):
+            unknown.append(f"those of {one['eval']} are as the signer states them: {trials}")
             continue
         try:
-            again = asdict(tested(heard, str(by), int(seed["seed"])))
+            again = asdict(tested(trials, str(by), int(seed["seed"])))
         except UsageError as error:
             return False, str(error)
         del again["phrases"]
@@ -86,7 +86,7 @@ def _checked(payload: Json, evidence: Contents) -> tuple[bool, str] | None:
     return True, "; ".join([*right, *unknown])
 
 
-def _heard(side: Side, by: str) -> list[Heard] | str:
+def _trials(side: Side, by: str) -> list[Trial] | str:
     """What was tested of an eval, of its samples' statistics; or why these do not tell it."""
     reading = next((name for name, own in side.metrics.items() if METRIC in own), None)
     if reading is None:
@@ -99,14 +99,13 @@ def _heard(side: Side, by: str) -> list[Heard] | str:
     if not alone and any(_CUT.fullmatch(name) for name in first):
         return "the evidence names the clusters by the beginnings of clips' keys only"
     return [
-        Heard(
+        Trial(
             row.sample_id,
             row.sample_id if alone else row.cluster or row.sample_id,
             row.groups[by],
-            bool(round(scores[STATISTIC])),
+            None if (scores := statistics_of(row, reading, METRIC)) is None else bool(round(scores[STATISTIC])),
         )
         for row in side.rows
-        if (scores := statistics_of(row, reading, METRIC)) is not None
     ]
 
 

@@ -112,9 +112,12 @@ def holdout_of(units: Sequence[Unit], seed: str) -> frozenset[str]:
 
 
 def sides_of(units: Sequence[Unit], seed: str) -> Mapping[str, tuple[Side, Side]]:
-    """Discovery and holdout of each part, by its name, in the order of the names."""
+    """Discovery and holdout of each part, by its name, in the order of the names.
+
+    Clusters without clips (no asking succeeded) are split with the others, so that they move none, and left out then.
+    """
     aside = holdout_of(units, seed)
-    halves = [[one for one in units if (one.cluster in aside) is kept] for kept in (False, True)]
+    halves = [[one for one in units if one.clips and (one.cluster in aside) is kept] for kept in (False, True)]
     found = {}
     for part in sorted({one.part for one in units}):
         first, second = (

@@ -30,13 +30,17 @@ _LOOKED_AT = 2_000
 """Characters of an answer that a phrase is drawn from."""
 
 
-class Heard(NamedTuple):
-    """What is tested of a sample in one epoch: in which ``part`` (domain) it lies, and whether the model failed."""
+class Trial(NamedTuple):
+    """What is tested of a sample in one epoch: in which ``part`` (domain) it lies, and whether the model failed.
+
+    ``failed`` is None where its asking did: it then has its place in the split, which depends on no answer, and counts
+    nowhere else.
+    """
 
     sample_id: str
     cluster: str
     part: str
-    failed: bool
+    failed: bool | None
 
 
 def findings(
@@ -51,8 +55,8 @@ def findings(
     UsageError for a sample without the field, and for a cluster that lies in two domains.
     """
     result = evaluate(dataset, unspoken() if protocol is None else protocol)
-    rows = [row for row in result.rows_for(METRIC) if row.scores is not None]
-    if not rows:
+    rows = result.rows_for(METRIC)
+    if all(row.scores is None for row in rows):
         result.record.warnings.append(f"no findings: no answer was read by a protocol that has {METRIC}")
         return FindingsRecord((), None, dict.fromkeys(stats.STATUSES, 0), {})
     result.record.findings = found_of(rows, by, seed)
@@ -60,20 +64,23 @@ def findings(
 
 
 def found_of(rows: Sequence[Scored], by: str, seed: int) -> FindingsRecord:
-    """The record of what ``rows`` show, one for each sample and epoch that was scored."""
-    found = tested([_heard(row, by) for row in rows], by, seed)
+    """The record of what ``rows`` show, one for each sample and epoch."""
+    found = tested([_trial(row, by) for row in rows], by, seed)
     return replace(found, phrases=_phrases(rows, by))
 
 
-def tested(heard: Sequence[Heard], by: str, seed: int) -> FindingsRecord:
-    """The record of what was ``heard``, without phrases, which only answers tell.
+def tested(trials: Sequence[Trial], by: str, seed: int) -> FindingsRecord:
+    """The record of what ``trials`` show, without phrases, which only answers tell.
 
     Raises UsageError for a cluster that lies in two domains.
     """
     clips: dict[str, set[str]] = {}
-    for one in heard:
+    scored: dict[str, set[str]] = {}
+    for one in trials:
         clips.setdefault(one.cluster, set()).add(one.sample_id)
-    units = _units(heard, by)
+        if one.failed is not None:
+            scored.setdefault(one.cluster, set()).add(one.sample_id)
+    units = _units(trials, by)
     weighed = stats.weigh(units, str(seed))
     records: list[dict[str, Any]] = [
         {
@@ -88,9 +95,9 @@ def tested(heard: Sequence[Heard], by: str, seed: int) -> FindingsRecord:
             **_estimated(one.discovery, f"{seed}/{one.part}/discovery"),
             "p_value": one.p,
             "adjusted_p_value": one.q,
-            "discovery": _side(one.discovery, clips, one.p),
+            "discovery": _side(one.discovery, scored, one.p),
             "holdout": {
-                **_side(one.holdout, clips, one.p_holdout),
+                **_side(one.holdout, scored, one.p_holdout),
                 **_estimated(one.holdout, f"{seed}/{one.part}/holdout"),
             },
         }
@@ -107,23 +114,24 @@ def tested(heard: Sequence[Heard], by: str, seed: int) -> FindingsRecord:
     )
 
 
-def _heard(row: Scored, by: str) -> Heard:
-    assert row.scores is not None
-    return Heard(row.answered.sample_id, str(row.cluster), _domain(row, by), bool(round(row.scores[STATISTIC])))
+def _trial(row: Scored, by: str) -> Trial:
+    failed = None if row.scores is None else bool(round(row.scores[STATISTIC]))
+    return Trial(row.answered.sample_id, str(row.cluster), _domain(row, by), failed)
 
 
-def _units(heard: Sequence[Heard], by: str) -> list[stats.Unit]:
-    """Each cluster with its failures; a clip that was asked about in several epochs counts in each."""
+def _units(trials: Sequence[Trial], by: str) -> list[stats.Unit]:
+    """Each cluster with its failures; a clip counts in each epoch in which its asking did not fail."""
     counts: dict[str, list[Any]] = {}
-    for one in heard:
+    for one in trials:
         unit = counts.setdefault(one.cluster, [one.part, 0, 0])
         if unit[0] != one.part:
             raise UsageError(
                 f"the cluster {one.cluster!r} lies in two domains, {unit[0]!r} and {one.part!r}: what is of one "
                 f"recording belongs in one {by}"
             )
-        unit[1] += one.failed
-        unit[2] += 1
+        if one.failed is not None:
+            unit[1] += one.failed
+            unit[2] += 1
     return [stats.Unit(cluster, *unit) for cluster, unit in sorted(counts.items())]
 
 

@@ -51,7 +51,7 @@ def _rows(file: Path, key: Key, item: Mapping[str, Any]) -> list[Scored]:
     names = [one["name"] for one in item["readings"] if one["name"] in protocol.available]
     reading = next(name for name in names if METRIC in protocol.available[name].metrics)
     rows = scored_rows(protocol.reading_as(reading), answered, _clusters(answered, item["cluster"]))
-    return [row for row in rows[reading] if row.scores is not None]
+    return list(rows[reading])
 
 
 def _clusters(answered: Sequence[Answered], field: str | None) -> list[str]:

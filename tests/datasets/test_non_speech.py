@@ -67,9 +67,7 @@ def recordings(folder, *paths):
 
 
 def test_a_folder_is_a_domain_and_a_folder_in_it_is_a_recording(tmp_path):
-    recordings(
-        tmp_path, "street/a.wav", "street/tape/1.flac", "street/tape/2.ogg", "lift/b.mp3", "notes.wav", "street/.x.wav"
-    )
+    recordings(tmp_path, "street/a.wav", "street/tape/1.flac", "street/tape/2.ogg", "lift/b.mp3", "street/.x.wav")
     (tmp_path / "street" / "readme.txt").write_text("no sound")
     samples = non_speech_recordings().read(placed(tmp_path))
     found = {one.id: (one.metadata["domain"], one.metadata["recording"]) for one in samples}
@@ -92,6 +90,12 @@ def test_an_absent_folder_is_a_skip_and_an_empty_one_a_mistake(tmp_path):
     with pytest.raises(NotHere, match="--ab-data non-speech=FOLDER"):
         non_speech_recordings().read(NOWHERE)
     with pytest.raises(UsageError, match="no recordings in sub-folders"):
+        non_speech_recordings().read(placed(tmp_path))
+
+
+def test_a_recording_beside_the_domains_folders_is_not_left_out_silently(tmp_path):
+    recordings(tmp_path, "street/a.wav", "stray.wav")
+    with pytest.raises(UsageError, match=r"holds 'stray\.wav' itself"):
         non_speech_recordings().read(placed(tmp_path))
 
 

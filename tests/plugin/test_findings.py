@@ -187,6 +187,23 @@ def test_verifying_a_run_draws_its_findings_again(phantom):
     done.stdout.fnmatch_lines(["FAILS: findings of made_up by one;*"])
 
 
+def test_a_domain_whose_asking_failed_is_untested_and_not_left_out(phantom):
+    model = MODEL.replace(
+        "[Response.of(self._said(audio[0])) for _, audio in batch]", "[self._or_error(a) for _, a in batch]"
+    )
+    failing = "    def _or_error(self, audio):\n        said = self._said(audio[0])\n"
+    failing += "        return Response(error='broken pipe') if 'Thank' in said else Response.of(said)\n\n"
+    (phantom.path / "conftest.py").write_text(model.replace("    def _said", failing + "    def _said"))
+    phantom.run(model="phantom:one")
+    record, folder = phantom.last()
+    found = record["items"][0]["findings"]
+    assert {one["slice"]["domain"]: one["status"] for one in found["findings"]}["hum"] == "untested"
+    assert len(found["findings"]) == 3
+    assert found["findings_methods"]["split"]["clusters"] == 42
+    command = (sys.executable, "-m", "pytest_audiobench.cli", "verify", str(folder))
+    assert "FAILS: findings" not in phantom.pytester.run(*command).stdout.str()
+
+
 WRONG = """
 from dataclasses import replace
 from pytest_audiobench import Dataset, findings, non_speech

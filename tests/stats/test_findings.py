@@ -209,3 +209,13 @@ def test_that_holds_where_the_recordings_of_one_domain_are_all_or_nothing_and_th
         ]
         false += any(one.status == "validated" for one in weigh(units, str(run)))
     assert false / runs <= findings.ALPHA
+
+
+def test_a_failed_asking_moves_no_other_cluster_and_a_domain_without_answers_is_told():
+    units = singles("a", 10, 20) + singles("b", 5, 20)
+    failed = [unit._replace(hits=0, clips=0) if unit.part == "a" and unit.cluster < "a/2" else unit for unit in units]
+    assert holdout_of(units, "0") == holdout_of(failed, "0")
+    none = [unit._replace(hits=0, clips=0) if unit.part == "a" else unit for unit in units] + singles("c", 5, 20)
+    found = {one.part: one for one in weigh(none, "0")}
+    assert found["a"].status == "untested"
+    assert "the discovery has 0 of it" in found["a"].why
