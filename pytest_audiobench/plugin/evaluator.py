@@ -28,8 +28,8 @@ from pytest_audiobench.report.junit import properties
 from pytest_audiobench.report.parts import Lines, write_part
 from pytest_audiobench.runs.ask import Asker
 from pytest_audiobench.runs.evaluate import Evaluation, Item, evaluate, judges_of
-from pytest_audiobench.runs.findings import keep_hearing, keep_noise
 from pytest_audiobench.runs.handle import Handle
+from pytest_audiobench.runs.known import keep_hearing, keep_noise
 from pytest_audiobench.runs.record import ItemRecord, MetricRecord, Outcome
 from pytest_audiobench.runs.repetition import Condition
 from pytest_audiobench.runs.result import Result, as_metric

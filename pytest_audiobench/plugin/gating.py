@@ -28,8 +28,8 @@ from pytest_audiobench.plugin.options import Options
 from pytest_audiobench.protocols.failures import FAILURES
 from pytest_audiobench.protocols.protocol import Protocol
 from pytest_audiobench.runs.evaluate import Evaluation
-from pytest_audiobench.runs.findings import known_noise
 from pytest_audiobench.runs.handle import Handle
+from pytest_audiobench.runs.known import known_noise
 from pytest_audiobench.runs.record import RegressionRecord
 from pytest_audiobench.runs.scoring import WITHOUT
 from pytest_audiobench.runs.sides import Side, side_ahead, side_of

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Any, Literal
 
 from pytest_audiobench.plugin.place import RunPlace
-from pytest_audiobench.runs.findings import known_hearing, known_noise
 from pytest_audiobench.runs.handle import Handle
+from pytest_audiobench.runs.known import known_hearing, known_noise
 from pytest_audiobench.runs.store import Store
 
 

@@ -62,7 +62,7 @@ class Side:
     ``hashes`` are an item's (``runs/hashes.py``).
 
     ``model`` is the alias, ``spec`` what it stood for. ``cluster`` says which metadata field names the clusters (None:
-    the clip). ``noise`` is the model's noise floor where it has been measured (``runs/findings.py``). ``source`` says
+    the clip). ``noise`` is the model's noise floor where it has been measured (``runs/known.py``). ``source`` says
     for people where the side comes from. ``condition`` is the item's, as run.json holds it; None for none, and where
     the source does not know it (a baseline's file).
     """
