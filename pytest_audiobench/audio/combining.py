@@ -21,6 +21,7 @@ from pytest_audiobench.audio.clip import Clip, CombinedSource, Samples
 from pytest_audiobench.audio.noise import Wave
 from pytest_audiobench.audio.parameters import Parameters, decimal, number
 from pytest_audiobench.audio.reading import HIGHEST_RATE_HZ, LOWEST_RATE_HZ
+from pytest_audiobench.audio.registry import registered
 from pytest_audiobench.audio.spectra import convolved
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.identity import seed as seed_of
@@ -114,11 +115,7 @@ def babble(clips: Sequence[Clip], seed: int | str = 0, rate_hz: int = RATE_HZ) -
 
 def rule_of(source: CombinedSource) -> Rule:
     """The registered rule of ``source``. Raises UsageError, which names what is known."""
-    rule = _RULES.get((source.rule, source.version))
-    if rule is None:
-        known = ", ".join(f"{name} version {version}" for name, version in sorted(_RULES))
-        raise UsageError(f"no rule is named {source.rule!r} in version {source.version}; there are {known}")
-    return rule
+    return registered("rule", _RULES, source.rule, source.version)
 
 
 def _combined(rule: str, clips: Sequence[Clip], rate_hz: int, parameters: Parameters, seed: str | None = None) -> Clip:

@@ -49,41 +49,35 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Curve:
-    """A metric over the doses of a family; ``leading`` where it is the first metric of the headline reading."""
+class _Figures:
+    """Whose figures these are, of which metric by which reading, and whether it is the suite's leading one."""
 
     suite: str
     model: str
     dataset: str
     series: str
-    family: str
     metric: str
     reading: str
     unit: str
-    dose_unit: str
-    harder: str
     direction: str
     leading: bool
     rows: tuple[Row, ...]
-    clean: Row | None
     lines: tuple[Line, ...]
 
 
 @dataclass(frozen=True)
-class Summary:
-    """A metric over all conditions of a data set: those on no curve, and the mean of all."""
+class Curve(_Figures):
+    """A metric over the doses of a family; ``leading`` where it is the first metric of the headline reading."""
 
-    suite: str
-    model: str
-    dataset: str
-    series: str
-    metric: str
-    reading: str
-    unit: str
-    direction: str
-    leading: bool
-    rows: tuple[Row, ...]
-    lines: tuple[Line, ...]
+    family: str
+    dose_unit: str
+    harder: str
+    clean: Row | None
+
+
+@dataclass(frozen=True)
+class Summary(_Figures):
+    """A metric over all conditions of a data set: those on no curve, and the mean of all."""
 
 
 def curves(record: Json) -> list[Curve]:
@@ -114,18 +108,10 @@ def _curve(suite: Json, curve: Json) -> Curve:
     summary = _beside(suite, curve)
     held = _differences(summary)
     return Curve(
-        suite=suite["name"],
-        model=suite["model"],
-        dataset=curve["dataset"],
-        series=curve["series"],
+        **_owner(suite, curve),
         family=curve["family"],
-        metric=curve["metric"],
-        reading=curve["reading"],
-        unit=unit_text(curve["unit"]),
         dose_unit=curve["dose_unit"],
         harder=curve["harder"],
-        direction=curve["direction"],
-        leading=_leads(suite, curve),
         rows=tuple(_row(f"{one['dose']:g}", one, curve["unit"], held) for one in curve["points"]),
         clean=None
         if curve["clean"] is None
@@ -148,18 +134,17 @@ def _summary(suite: Json, one: Json) -> Summary:
     weights = f"each weighing 1/{count}" if is_plain else "by the weights in run.json"
     name = f"mean of the {count} conditions measured, {weights}"
     return Summary(
-        suite=suite["name"],
-        model=suite["model"],
-        dataset=one["dataset"],
-        series=one["series"],
-        metric=one["metric"],
-        reading=one["reading"],
-        unit=unit_text(one["unit"]),
-        direction=one["direction"],
-        leading=_leads(suite, one),
+        **_owner(suite, one),
         rows=tuple(_row(point["condition"], point, one["unit"], held) for point in alone),
         lines=(_line(name, one["mean"], one["unit"]),),
     )
+
+
+def _owner(suite: Json, one: Json) -> dict[str, Any]:
+    """What a curve and a summary take alike from their suite and their own record."""
+    shared = {name: one[name] for name in ("dataset", "series", "metric", "reading", "direction")}
+    owner = {"suite": suite["name"], "model": suite["model"]}
+    return {**owner, **shared, "unit": unit_text(one["unit"]), "leading": _leads(suite, one)}
 
 
 def _leads(suite: Json, one: Json) -> bool:

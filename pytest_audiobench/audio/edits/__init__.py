@@ -29,16 +29,12 @@ from pytest_audiobench.audio.edits.shapes import sixteen_bits as sixteen_bits
 from pytest_audiobench.audio.edits.shapes import speed as speed
 from pytest_audiobench.audio.edits.shapes import trim as trim
 from pytest_audiobench.audio.parameters import number
-from pytest_audiobench.errors import UsageError
+from pytest_audiobench.audio.registry import registered
 
 
 def kind_of(edit: Edit) -> EditKind:
     """The registered kind of ``edit``. Raises UsageError, which names what is known."""
-    kind = _KINDS.get((edit.name, edit.version))
-    if kind is None:
-        known = ", ".join(f"{name} version {version}" for name, version in sorted(_KINDS))
-        raise UsageError(f"no edit is named {edit.name!r} in version {edit.version}; there are {known}")
-    return kind
+    return registered("edit", _KINDS, edit.name, edit.version)
 
 
 def apply(edit: Edit, samples: Samples, rate_hz: int) -> Samples:

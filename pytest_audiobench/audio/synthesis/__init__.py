@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from pytest_audiobench.audio.clip import Samples, SynthesisSource
 from pytest_audiobench.audio.parameters import number
+from pytest_audiobench.audio.registry import registered
 from pytest_audiobench.audio.synthesis import happenings, plain, scenes
 from pytest_audiobench.audio.synthesis.happenings import events as events
 from pytest_audiobench.audio.synthesis.plain import chirp as chirp
@@ -22,7 +23,6 @@ from pytest_audiobench.audio.synthesis.scenes import hum as hum
 from pytest_audiobench.audio.synthesis.scenes import music_bed as music_bed
 from pytest_audiobench.audio.synthesis.scenes import room_tone as room_tone
 from pytest_audiobench.audio.synthesis.scenes import silence_floor as silence_floor
-from pytest_audiobench.errors import UsageError
 
 
 def duration_s(source: SynthesisSource) -> float:
@@ -35,10 +35,7 @@ def render(source: SynthesisSource, rate_hz: int) -> Samples:
 
     Raises UsageError for an unknown recipe, ValueError for a frequency that the rate cannot carry.
     """
-    recipe = _RECIPES.get((source.recipe, source.version))
-    if recipe is None:
-        known = ", ".join(f"{name} version {version}" for name, version in sorted(_RECIPES))
-        raise UsageError(f"no recipe is named {source.recipe!r} in version {source.version}; there are {known}")
+    recipe = registered("recipe", _RECIPES, source.recipe, source.version)
     return recipe(round(duration_s(source) * rate_hz), rate_hz, source.parameters)
 
 
