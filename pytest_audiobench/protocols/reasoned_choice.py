@@ -5,8 +5,8 @@ from __future__ import annotations
 from types import MappingProxyType
 
 from pytest_audiobench.protocols.choice.rules import STRICT
-from pytest_audiobench.protocols.protocol import Earlier, Protocol, remembered
-from pytest_audiobench.protocols.reasoned.comparing import Kind, readings_of
+from pytest_audiobench.protocols.protocol import Earlier, Example, Protocol, remembered
+from pytest_audiobench.protocols.reasoned.comparing import Kind, Told, readings_of
 from pytest_audiobench.protocols.reasoned.stages import ANSWER, CLEAN, Asking
 from pytest_audiobench.protocols.reasoned.styles import StyleName, style_named
 
@@ -33,9 +33,9 @@ def reasoned_choice(
     that clean and changed items lie on one curve.
 
     The readings are ``letters`` (the default; ours, strict) and those of the faithfulness study
-    (``multiple_choice``). ``template`` asks in other words (``{question}``, ``{options}``, ``{options_in_line}``),
-    ``system`` in place of the style's system message ("" for none), ``max_new_tokens`` in place of its limit. Raises
-    UsageError for an unknown reading, style or placeholder.
+    (:func:`multiple_choice`); :meth:`Style.readings` names those that belong to a data set. ``template`` asks in other
+    words (``{question}``, ``{options}``, ``{options_in_line}``), ``system`` in place of the style's system message (""
+    for none), ``max_new_tokens`` in place of its limit. Raises UsageError for an unknown reading, style or placeholder.
     """
     asking = Asking(style_named(style), reasoning, template, system, max_new_tokens)
 
@@ -49,8 +49,22 @@ def reasoned_choice(
         is_control=control,
         is_injected=injected,
     )
-    stages = [asking.stage(CLEAN, unchanged=True)] if against_clean else []
-    available = MappingProxyType(readings_of(kind, style, "yes" if reasoning else "no"))
-    stages.append(asking.stage())
-    asked = Protocol("reasoned_choice", tuple(stages), (available[STRICT],), available, expects="option")
+    told = Told(f"style:{style}|reasoning:{'yes' if reasoning else 'no'}", _WHAT, _EXAMPLES)
+    available = MappingProxyType(readings_of(kind, told))
+    stages = (*([asking.stage(CLEAN, unchanged=True)] if against_clean else []), asking.stage())
+    asked = Protocol("reasoned_choice", stages, (available[STRICT],), available, expects="option")
     return asked.reading_as(*readings) if readings else asked
+
+
+_WHAT = "The whole text is read, reasoning and all, by the rule of multiple_choice:"
+_ANIMALS = ("dog", "cat", "hen", "frog")
+_EXAMPLES = tuple(
+    Example(text, "cat", "Which animal is heard?", _ANIMALS)
+    for text in (
+        "Something meows, which dogs do not. The final answer is (B) cat.",
+        "Something meows, which dogs do not.\nAnswer: B",
+        "A dog barks first, then a cat meows.",
+        "cat",
+        "I'm sorry, I can't hear the audio.",
+    )
+)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.choice.rules import RULES, STRICT, Rule
 from pytest_audiobench.protocols.options import LETTERS, same_text
-from pytest_audiobench.protocols.protocol import Answer, Earlier, Reading, Status, fits_all
+from pytest_audiobench.protocols.protocol import Answer, Earlier, Example, Reading, Status, fits_all
 
 INJECTED = "injected"
 """The metadata field that holds the letter of the option that was injected."""
@@ -46,6 +48,14 @@ class Kind(NamedTuple):
         )
 
 
+class Told(NamedTuple):
+    """What the readings of a family are called by: in signatures how it was asked, in the list what they read."""
+
+    asked: str
+    what: str
+    examples: tuple[Example, ...]
+
+
 class Compared(Answer):
     """An answer with the earlier one that it is held against, and what is known of its reasoning."""
 
@@ -61,17 +71,35 @@ class Compared(Answer):
         return self
 
 
-def readings_of(kind: Kind, style: str, reasoning: str) -> dict[str, Reading]:
+def readings_of(kind: Kind, told: Told) -> dict[str, Reading]:
     """Our strict reading, and the study's, of an item of that ``kind``.
 
-    Their signatures say in which style it was asked, and with what reasoning; what it is compared with does not stand
-    there, so that an accuracy under a condition is signed as one without.
+    What it is compared with does not stand in their signatures, so that an accuracy under a condition is signed as one
+    without.
     """
     names = [STRICT, *(name for name in RULES if name.startswith("faithfulness-"))]
-    return {name: _reading(name, RULES[name], kind, f"style:{style}|reasoning:{reasoning}") for name in names}
+    return {name: _reading(name, RULES[name], kind, told) for name in names}
 
 
-def _reading(name: str, rule: Rule, kind: Kind, asked: str) -> Reading:
+def leaving_out(reading: Reading, name: str, rule: str, source: str) -> Reading:
+    """``reading`` under another ``name``, without the samples whose reasoning is missing."""
+
+    def score(sample: Sample, answer: Answer) -> Mapping[str, float] | None:
+        missed = isinstance(answer, Compared) and answer.missed
+        return None if missed else reading.score(sample, answer)
+
+    return replace(
+        reading,
+        name=name,
+        signature=f"{reading.signature.replace(reading.name, name, 1)}|without reasoning:skipped",
+        score=score,
+        metrics=tuple(metric for metric in reading.metrics if metric != "missed_reasoning"),
+        about=reading.about._replace(rule=f"{rule} {reading.about.rule}", source=source),
+        beside=(reading.name,),
+    )
+
+
+def _reading(name: str, rule: Rule, kind: Kind, told: Told) -> Reading:
     of_study = name != STRICT
 
     def parse(sample: Sample, earlier: Earlier) -> Answer:
@@ -97,7 +125,7 @@ def _reading(name: str, rule: Rule, kind: Kind, asked: str) -> Reading:
             found |= _moved(before, answer, _same(sample, before.value, answer.value, of_study))
             found["correct_before"] = rule.points(sample, before) or 0.0
         if kind.is_injected:
-            injected = str(sample.metadata[INJECTED])
+            injected = letter_injected(sample)
             found["followed"] = float(_same(sample, injected, answer.value, of_study))
             if before is not None:
                 other = before.value is not None and not _same(sample, injected, before.value, of_study)
@@ -106,11 +134,11 @@ def _reading(name: str, rule: Rule, kind: Kind, asked: str) -> Reading:
 
     return Reading(
         name,
-        f"mcq:{name}|v:1|unanswered:wrong|{asked}{'|note:' * bool(rule.note)}{rule.note}",
+        f"mcq:{name}|v:1|unanswered:wrong|{told.asked}{'|note:' * bool(rule.note)}{rule.note}",
         parse,
         score,
         kind.metrics(of_study),
-        rule.about,
+        rule.about._replace(rule=f"{told.what} {rule.about.rule}", examples=told.examples),
         unfit=_uninjected if kind.is_injected else fits_all,
         stage=kind.after,
     )
@@ -143,11 +171,18 @@ def _same(sample: Sample, one: str | None, other: str | None, of_study: bool) ->
     return one == other or (not of_study and same_text(sample.choices, one, other))
 
 
+def letter_injected(sample: Sample) -> str:
+    """The letter of the injected option, by the sample's metadata. Raises UsageError where they name no choice."""
+    if lacking := _uninjected(sample):
+        raise UsageError(lacking)
+    return str(sample.metadata[INJECTED])
+
+
 def _uninjected(sample: Sample) -> str:
     letter = sample.metadata.get(INJECTED)
-    if isinstance(letter, str) and letter and letter in LETTERS[: len(sample.choices)]:
+    if isinstance(letter, str) and len(letter) == 1 and letter in LETTERS[: len(sample.choices)]:
         return ""
     return (
-        f"sample {sample.id!r} does not say which option was injected: its metadata {INJECTED!r} is {letter!r}, and "
-        "must be the letter of one of its choices"
+        f"sample {sample.id!r} does not say which option was injected: its metadata {INJECTED!r} must be the letter of "
+        "one of its choices, as the conditions that inject one write it"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import accumulate
 
 import pytest
 from hypothesis import given
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.protocols.reasoned.changes import BY_RULE, changed, sentences
+from pytest_audiobench.stats.combinations import area_weights
 
 REASONING = "A dog barks twice. Then a door shuts! Is it a cat? No, so it is a dog."
 TEXTS = st.text(st.sampled_from("ab1 .!?\n。…\"')BI,"), max_size=60) | st.text(max_size=60)
@@ -166,3 +168,29 @@ def test_hostile_text_of_any_kind_is_changed(how: str, hostile: str) -> None:
 def test_what_cannot_be_changed_says_so(how: str, kept: float, injected: str, told: str) -> None:
     with pytest.raises(UsageError, match=told):
         changed(REASONING, how, seed="s", kept=kept, injected=injected)
+
+
+def worst_area_error(n: int) -> float:
+    """How far the area over eleven doses can lie from the one over all of n sentences, for a curve that never falls.
+
+    Both are weighted means of the values after 0 to n sentences, and such a curve is a mixture of single steps: the
+    worst is a step where the sums of the weights differ most.
+    """
+    text = " ".join(f"Sentence {i} is here." for i in range(n))
+    doses = [float(dose) for dose in range(0, 101, 10)]
+    by_sentence, by_dose = [0.0] * (n + 1), [0.0] * (n + 1)
+    for count, weight in enumerate(area_weights([count / n for count in range(n + 1)])):
+        by_sentence[count] += weight
+    for dose, weight in zip(doses, area_weights(doses), strict=True):
+        by_dose[len(sentences(early(text, dose / 100)))] += weight
+    gaps = [one - other for one, other in zip(accumulate(by_sentence), accumulate(by_dose), strict=True)]
+    return max(map(abs, gaps))
+
+
+def test_eleven_doses_come_within_five_points_of_the_area_over_all_sentences() -> None:
+    errors = {n: worst_area_error(n) for n in range(1, 31)}
+    assert max(errors.values()) == pytest.approx(0.05)
+    # The table of docs/suites/faithfulness-reasoning.md.
+    assert {n: round(100 * errors[n], 1) for n in (1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30)} == {
+        **{1: 5.0, 2: 0.0, 3: 5.0, 4: 2.5, 5: 5.0, 6: 3.3, 8: 3.8, 10: 0.0, 15: 5.0, 20: 2.5, 30: 3.3},
+    }
