@@ -88,6 +88,9 @@ EVERYWHERE = {
     "rule noise from its beginning": (combining.with_noise(SPEECH, OTHER, 5, None), RATE_HZ),
     "rule room": (combining.in_room(SPEECH, OTHER), RATE_HZ),
     "rule babble": (combining.babble([SPEECH, OTHER, THIRD], "a"), RATE_HZ),
+    "rule preceded": (combining.preceded(SPEECH, OTHER, 0.1, -3), RATE_HZ),
+    "rule overlaid": (combining.overlaid(SPEECH, OTHER), RATE_HZ),
+    "rule overlaid loud": (combining.overlaid(SPEECH.edited(edits.gain(12)), THIRD, 6), RATE_HZ),
     "rule noise of a babble": (
         combining.with_noise(SPEECH.edited(edits.gain(-6)), combining.babble([OTHER, THIRD], 1), 0, 2),
         RATE_HZ,
