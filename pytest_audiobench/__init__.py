@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pytest_audiobench.datasets.bundled import bundled as bundled
     from pytest_audiobench.datasets.common_voice import common_voice as common_voice
     from pytest_audiobench.datasets.conditions import Condition as Condition
+    from pytest_audiobench.datasets.conditions import clipwise as clipwise
     from pytest_audiobench.datasets.conditions import under as under
     from pytest_audiobench.datasets.dataset import Dataset as Dataset
     from pytest_audiobench.datasets.degradations import CONDITIONS as CONDITIONS
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
     from pytest_audiobench.datasets.non_speech import non_speech_recordings as non_speech_recordings
     from pytest_audiobench.datasets.packs.finding import labelled as labelled
     from pytest_audiobench.datasets.packs.sound_id import sound_id as sound_id
+    from pytest_audiobench.datasets.reasoning_conditions import change_of as change_of
+    from pytest_audiobench.datasets.reasoning_conditions import early as early
+    from pytest_audiobench.datasets.reasoning_conditions import reasoning_changes as reasoning_changes
     from pytest_audiobench.datasets.sakura import sakura as sakura
     from pytest_audiobench.datasets.sample import Sample as Sample
     from pytest_audiobench.protocols.bioacoustic import bioacoustic as bioacoustic
@@ -71,10 +75,13 @@ _HOMES = {
     "bioacoustic_detection": "protocols.bioacoustic_detection",
     "bundled": "datasets.bundled",
     "captioning": "protocols.captioning",
+    "change_of": "datasets.reasoning_conditions",
     "classification": "protocols.classification",
+    "clipwise": "datasets.conditions",
     "common_voice": "datasets.common_voice",
     "conditions": "datasets.degradations",
     "determinism": "studies.determinism",
+    "early": "datasets.reasoning_conditions",
     "embedded": "protocols.embedded",
     "findings": "studies.findings",
     "fleurs": "datasets.fleurs",
@@ -96,6 +103,7 @@ _HOMES = {
     "phonemes": "protocols.phonemes",
     "presence": "protocols.presence",
     "prompt_set": "protocols.prompt_sets",
+    "reasoning_changes": "datasets.reasoning_conditions",
     "sakura": "datasets.sakura",
     "slot_filling": "protocols.slot_filling",
     "sound_id": "datasets.packs.sound_id",
