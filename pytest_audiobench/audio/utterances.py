@@ -16,8 +16,9 @@ from pathlib import Path
 import numpy as np
 
 from pytest_audiobench.audio.espeak import RATE_HZ, Pcm, Voice, spoken
-from pytest_audiobench.audio.plain_wav import plain_wav
+from pytest_audiobench.audio.plain_wav import PlainWav, plain_wav
 from pytest_audiobench.audio.wav import wav_bytes
+from pytest_audiobench.errors import FatalError
 from pytest_audiobench.identity import digest
 
 
@@ -39,23 +40,37 @@ def frames_of(who: Voice, texts: Sequence[str]) -> list[int]:
     """
     folder = _folder()
     paths = {text: _path(folder, who, text) for text in texts}
-    if not all(path.exists() for path in paths.values()):
+    frames = {text: _frames(path) for text, path in paths.items()}
+    if None in frames.values():
         with _alone(folder):
-            _speak(who, {text: path for text, path in paths.items() if not path.exists()})
-    return [(paths[text].stat().st_size - _HEADER_BYTES) // 2 for text in texts]
-
-
-_HEADER_BYTES = 44
+            _speak(who, {text: path for text, path in paths.items() if _frames(path) is None})
+        frames = {text: _frames(path) for text, path in paths.items()}
+    if None in frames.values():
+        raise FatalError(f"what espeak-ng says cannot be kept in {folder}; make room there, or delete it")
+    return [frames[text] or 0 for text in texts]
 
 
 def pcm_of(who: Voice, text: str) -> Pcm:
     """What ``who`` says, shape (frames,) at 22.05 kHz. Raises as :func:`frames_of` does."""
-    path = _path(_folder(), who, text)
-    wav = plain_wav(path.read_bytes()) if path.exists() else None
-    if wav is None or wav.rate_hz != RATE_HZ:
+    wav = _read(_path(_folder(), who, text))
+    if wav is None:
         return spoken(who, [text])[0]
     pcm: Pcm = np.rint(wav.samples(wav.frames) * np.float32(32768)).astype(np.int16)
     return pcm
+
+
+def _read(path: Path) -> PlainWav | None:
+    """What is kept at ``path``, unless something happened to it."""
+    try:
+        wav = plain_wav(path.read_bytes())
+    except OSError:
+        return None
+    return wav if wav is not None and wav.rate_hz == RATE_HZ else None
+
+
+def _frames(path: Path) -> int | None:
+    wav = _read(path)
+    return None if wav is None else wav.frames
 
 
 @cache
@@ -74,6 +89,7 @@ def _path(folder: Path, who: Voice, text: str) -> Path:
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
     """No other process speaks into ``folder``; where files cannot be locked, some texts are spoken twice."""
+    folder.mkdir(parents=True, exist_ok=True)
     with open(folder / ".lock", "wb") as file:
         with suppress(OSError):
             fcntl.flock(file, fcntl.LOCK_EX)
