@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pytest_audiobench.datasets.bundled import bundled as bundled
     from pytest_audiobench.datasets.common_voice import common_voice as common_voice
     from pytest_audiobench.datasets.conditions import Condition as Condition
+    from pytest_audiobench.datasets.conditions import clipwise as clipwise
     from pytest_audiobench.datasets.conditions import under as under
     from pytest_audiobench.datasets.dataset import Dataset as Dataset
     from pytest_audiobench.datasets.degradations import CONDITIONS as CONDITIONS
@@ -72,6 +73,7 @@ _HOMES = {
     "bundled": "datasets.bundled",
     "captioning": "protocols.captioning",
     "classification": "protocols.classification",
+    "clipwise": "datasets.conditions",
     "common_voice": "datasets.common_voice",
     "conditions": "datasets.degradations",
     "determinism": "studies.determinism",

@@ -12,8 +12,11 @@ from pytest_audiobench.datasets.doses import Harder, dose_of
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 
-Change: TypeAlias = Callable[[Clip, str], Clip]
-"""A clip changed, given what its random choices are drawn from; by clips' own means, so that nothing is decoded."""
+Change: TypeAlias = Callable[[Sequence[Sample]], Sequence[Sample]]
+"""A slice's samples changed, ids, questions and choices kept; by clips' own means, so that nothing is decoded."""
+
+ClipChange: TypeAlias = Callable[[Clip, str], Clip]
+"""A clip changed, given what its random choices are drawn from."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +26,8 @@ class Condition:
     Conditions of one ``family`` that have a ``dose`` (in ``unit``, such as "dB SNR") are the points of a curve; one
     without a dose stands alone. ``harder`` says which way the dose makes the task harder, where it does so one way.
     ``prepare`` is called once whenever samples are read, with the places where further audio (recorded noise, room
-    responses) may lie, and gives what is then done to each clip. It raises NotHere where that audio is absent.
+    responses) may lie, and gives what is then done to the samples; :func:`clipwise` makes it of what is done to each
+    clip. It raises NotHere where that audio is absent.
 
     Raises UsageError for a name, a family or a unit that is no printable text, for a name or a family that is empty,
     and for a dose that is no finite number.
@@ -50,23 +54,33 @@ class Condition:
 
 
 def under(dataset: Dataset, condition: Condition) -> Dataset:
-    """``dataset`` with every clip changed by ``condition``; samples keep their ids, so that conditions are paired.
-
-    A sample's first clip draws from the sample's id, each further one from its place as well.
-    """
+    """``dataset`` with its samples changed by ``condition``; they keep their ids, so that conditions are paired."""
 
     def read(places: Places) -> Sequence[Sample]:
         samples = dataset.read(places)
-        change = condition.prepare(places)
+        changed = condition.prepare(places)(samples)
         return [
-            replace(one, clips=_changed(change, one), recording=one.recording or next(iter(one.clips), None))
-            for one in samples
+            replace(one, recordings=before.clips if before.recordings is None else before.recordings)
+            for before, one in zip(samples, changed, strict=True)
         ]
 
     return replace(dataset, name=f"{dataset.name}+{condition.name}", read=read, condition=condition)
 
 
-def _changed(change: Change, sample: Sample) -> tuple[Clip, ...]:
+def clipwise(prepare: Callable[[Places], ClipChange]) -> Callable[[Places], Change]:
+    """What a condition prepares where it changes clip by clip.
+
+    A sample's first clip draws from the sample's id, each further one from its place as well.
+    """
+
+    def prepared(places: Places) -> Change:
+        change = prepare(places)
+        return lambda samples: [replace(one, clips=_changed(change, one)) for one in samples]
+
+    return prepared
+
+
+def _changed(change: ClipChange, sample: Sample) -> tuple[Clip, ...]:
     return tuple(
         change(clip, f"{sample.id}#{place}" if place else sample.id) for place, clip in enumerate(sample.clips)
     )

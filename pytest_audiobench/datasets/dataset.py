@@ -61,6 +61,11 @@ class Dataset:
     note: str = ""
     condition: Condition | None = None
 
+    @property
+    def unconditioned(self) -> str:
+        """The name of the data set that the condition was put upon."""
+        return self.name if self.condition is None else self.name.removesuffix(f"+{self.condition.name}")
+
 
 def folders(entries: Sequence[str], base: Path, option: str) -> tuple[dict[str, Path], list[Path]]:
     """The folders that ``[NAME=]FOLDER`` entries of ``option`` name: those of one data set, and shelves of many.

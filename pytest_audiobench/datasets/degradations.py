@@ -19,14 +19,14 @@ from pytest_audiobench.audio import codecs, edits
 from pytest_audiobench.audio.clip import Clip, Edit
 from pytest_audiobench.audio.combining import at_rate, babble, in_room, with_noise
 from pytest_audiobench.datasets.bundled import bundled
-from pytest_audiobench.datasets.conditions import Change, Condition
+from pytest_audiobench.datasets.conditions import ClipChange, Condition, clipwise
 from pytest_audiobench.datasets.dataset import Places
 from pytest_audiobench.datasets.doses import Harder, dose_of
 from pytest_audiobench.datasets.recordings import drawn, recordings
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.identity import seed as seed_of
 
-Prepare: TypeAlias = Callable[[Places], Change]
+Prepare: TypeAlias = Callable[[Places], ClipChange]
 
 VOICES = 8
 """How many talk at once in babble."""
@@ -73,7 +73,7 @@ def conditions(*names: str) -> tuple[Condition, ...]:
 
 def _rung(family: str, dose: float) -> Condition:
     its = _LADDERS[family]
-    return Condition(_name(family, dose), family, its.at(dose), dose, its.unit, its.harder)
+    return Condition(_name(family, dose), family, clipwise(its.at(dose)), dose, its.unit, its.harder)
 
 
 def _name(family: str, dose: float) -> str:
@@ -96,7 +96,7 @@ def _noise(family: str, edit: Callable[[float, int], Edit]) -> Callable[[float],
 def _beneath(family: str, load: Callable[[Places], tuple[Clip, ...]], voices: int) -> Callable[[float], Prepare]:
     """Recordings beneath, never the clip itself, a new draw for each sample: one, or as many ``voices`` at once."""
 
-    def prepare(snr_db: float, places: Places) -> Change:
+    def prepare(snr_db: float, places: Places) -> ClipChange:
         heard = load(places)
         sources = {one.source for one in heard}
 
@@ -123,7 +123,7 @@ def _bundled_voices(places: Places) -> tuple[Clip, ...]:
     )
 
 
-def _roomy(places: Places) -> Change:
+def _roomy(places: Places) -> ClipChange:
     responses = recordings(places, "rirs")
     return lambda clip, id_: in_room(clip, drawn(responses, 1, "recording", "room", id_)[0])
 
@@ -141,7 +141,9 @@ def _clipped(db: float) -> Prepare:
 
 
 def _coded(name: str) -> Condition:
-    return Condition(f"codec-{name.replace('_', '-')}", "codec", _edited("codec", lambda seed: edits.codec(name)))
+    return Condition(
+        f"codec-{name.replace('_', '-')}", "codec", clipwise(_edited("codec", lambda seed: edits.codec(name)))
+    )
 
 
 def _seed(family: str, id_: str) -> int:
@@ -161,10 +163,10 @@ _LADDERS: Mapping[str, _Ladder] = {
 }
 
 _ALONE = (
-    Condition("clean", "clean", lambda places: lambda clip, id_: clip),
-    Condition("band-8k", "band", _edited("band", lambda seed: edits.band_limit(3400))),
-    Condition("reverb", "reverb", _edited("reverb", edits.reverb)),
-    Condition("room", "room", _roomy),
+    Condition("clean", "clean", lambda places: lambda samples: samples),
+    Condition("band-8k", "band", clipwise(_edited("band", lambda seed: edits.band_limit(3400)))),
+    Condition("reverb", "reverb", clipwise(_edited("reverb", edits.reverb))),
+    Condition("room", "room", clipwise(_roomy)),
     *(_coded(name) for name in codecs.NAMES),
 )
 

@@ -16,9 +16,9 @@ class Sample:
     """A sample of a data set. ``reference`` is one option's text for a choice question, else the true text.
 
     ``references`` are all texts that are true, the first of them ``reference``, where there are several: captions of
-    one clip, the labels of a clip, the talkers of a mixture, accepted answers. ``recording`` is the first clip as it
-    was before a condition changed it (``datasets/conditions.py``), None where none did: samples of one recording belong
-    together, whatever they were put under.
+    one clip, the labels of a clip, the talkers of a mixture, accepted answers. ``recordings`` are the clips as they
+    were before a condition changed them (``datasets/conditions.py``), None where none did: samples of one recording
+    belong together, whatever they were put under.
     """
 
     id: str
@@ -28,7 +28,7 @@ class Sample:
     reference: str = ""
     metadata: Mapping[str, Field] = field(default_factory=dict)
     references: tuple[str, ...] = ()
-    recording: Clip | None = None
+    recordings: tuple[Clip, ...] | None = None
 
     @property
     def truths(self) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pytest_audiobench.protocols.prompt_sets import PromptSet
 
 Status: TypeAlias = Literal["parsed", "unparsed", "refused", "empty", "out_of_range", "truncated"]
-Role: TypeAlias = Literal["subject", "judge", "extractor"]
+Role: TypeAlias = Literal["subject", "judge", "extractor", "rewriter"]
 Earlier: TypeAlias = Mapping[str, Response]
 """The responses of a sample's earlier stages, by stage name."""
 
@@ -59,7 +59,8 @@ class Stage:
     such as the language to translate into; whoever names one vouches that it does not hold the answer.
     ``wording`` counts the wordings of one question from 1; the stages of a further one are named by
     :func:`at_wording`. ``offers`` makes, of the sample as the stage sees it, what listeners that are no language
-    models choose among where the sample itself has no choices.
+    models choose among where the sample itself has no choices. A stage that is ``unchanged`` is played the clips as
+    they were before a condition changed them: its request is that of the same data set without the condition.
     """
 
     name: str
@@ -71,6 +72,7 @@ class Stage:
     judge: str = ""
     wording: int = 1
     offers: Callable[[Sample], tuple[str, ...]] | None = None
+    unchanged: bool = False
 
     def choices(self, sample: Sample) -> tuple[str, ...]:
         """What a listener that is no language model chooses among; nothing for a judge and an extractor."""

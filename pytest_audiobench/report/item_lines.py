@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from pytest_audiobench.gate.pairing import Pairs
 from pytest_audiobench.metrics.drops import moved
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.models.messages import Output, Response
+from pytest_audiobench.protocols.protocol import Protocol
 from pytest_audiobench.report.parts import Lines
 from pytest_audiobench.runs.answers import Answered
 from pytest_audiobench.runs.evaluate import Evaluation
@@ -20,6 +21,7 @@ from pytest_audiobench.runs.record import ItemRecord
 from pytest_audiobench.runs.requests import messages_payload
 from pytest_audiobench.runs.scoring import Scored
 from pytest_audiobench.runs.sides import cluster_of
+from pytest_audiobench.runs.slices import Taken
 
 Row = dict[str, Any]
 CHANGES = {1: "worse", -1: "better", 0: "same"}
@@ -36,6 +38,7 @@ def lines_of(evaluation: Evaluation) -> Lines:
     writer = ItemLines(
         head={"eval": record.eval, "model": record.model, "dataset": record.dataset},
         stages={stage.name: stage.role for stage in evaluation.protocol.stages},
+        unchanged=unchanged_stages(evaluation.protocol),
         groups=evaluation.slice.groups,
         cluster=evaluation.slice.dataset.cluster,
     )
@@ -66,10 +69,13 @@ def compared_lines(record: ItemRecord, pairs: Pairs | None) -> Iterator[Row]:
 
 @dataclass(frozen=True)
 class ItemLines:
-    """What all rows of one item share: its names, its stages' roles, the metadata fields of its groups and clusters."""
+    """What all rows of one item share: its names, its stages' roles and which of them are played the clips as they were
+    before a condition, the metadata fields of its groups and clusters.
+    """
 
     head: Mapping[str, str]
     stages: Mapping[str, str]
+    unchanged: Collection[str]
     groups: Sequence[str]
     cluster: str | None
 
@@ -105,10 +111,16 @@ class ItemLines:
                     "outputs": [_output(output) for output in response.outputs] if response else [],
                     "usage": dict(response.usage) if response else {},
                     "error": response.error if response else one.error,
-                    "audio": _audio(one, response),
-                    **recipes,
+                    **self._played(one, stage, response, recipes),
                 }
-                recipes = {}
+                recipes = {} if stage not in self.unchanged else recipes
+
+    def _played(self, one: Answered, stage: str, response: Response | None, recipes: Row) -> Row:
+        if stage not in self.unchanged:
+            return {"audio": _audio(one.taken, response), **recipes}
+        before = one.taken.unchanged or one.taken
+        own = {} if one.epoch else _recipes(before.sample)
+        return {"unchanged": True, "audio": _audio(before, response), **own}
 
     def _processed(self, rows: Mapping[str, Sequence[Scored]]) -> Iterator[Row]:
         for readings in zip(*rows.values(), strict=True):
@@ -140,6 +152,11 @@ class ItemLines:
                 }
 
 
+def unchanged_stages(protocol: Protocol) -> frozenset[str]:
+    """The stages that are played the clips as they were before a condition."""
+    return frozenset(stage.name for stage in protocol.stages if stage.unchanged)
+
+
 def _recipes(sample: Sample) -> Row:
     """How the clips are made that are more than a file; nothing where none is."""
     found = [recipe_of(clip) for clip in sample.clips]
@@ -153,13 +170,13 @@ def _recording(one: Answered) -> Row:
     return {} if taken.recording in (None, own) else {"recording": taken.recording}
 
 
-def _audio(one: Answered, response: Response | None) -> list[Row]:
-    clips = one.taken.sample.clips
-    keys = one.taken.clip_keys or (None,) * len(clips)
+def _audio(taken: Taken, response: Response | None) -> list[Row]:
+    clips = taken.sample.clips
+    keys = taken.clip_keys or (None,) * len(clips)
     cut = (response and response.truncated_s) or (0.0,) * len(clips)
     return [
         {"source": str(clip), "key": key, "duration_s": length, "truncated_s": lost}
-        for clip, key, length, lost in zip(clips, keys, one.taken.durations_s, cut, strict=True)
+        for clip, key, length, lost in zip(clips, keys, taken.durations_s, cut, strict=True)
     ]
 
 

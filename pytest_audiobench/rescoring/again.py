@@ -18,7 +18,7 @@ from pytest_audiobench.errors import CannotDo, UsageError
 from pytest_audiobench.identity import digest
 from pytest_audiobench.protocols.protocol import ALL, Option, Protocol
 from pytest_audiobench.report import parts
-from pytest_audiobench.report.item_lines import ItemLines
+from pytest_audiobench.report.item_lines import ItemLines, unchanged_stages
 from pytest_audiobench.report.parts import Lines
 from pytest_audiobench.report.sweep import of_judge
 from pytest_audiobench.rescoring.families import parse_family, protocol_of
@@ -182,6 +182,7 @@ class _Item:
         self._lines = ItemLines(
             head={"eval": first.eval, "model": first.model, "dataset": first.dataset},
             stages=first.stored.get("stages") or {stage.name: stage.role for stage in protocol.stages},
+            unchanged=unchanged_stages(protocol),
             groups=first.groups or (),
             cluster=first.cluster,
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -14,7 +15,7 @@ from pytest_audiobench.protocols.protocol import Answer, Reading
 from pytest_audiobench.rescoring.recorded import RecordedRow
 from pytest_audiobench.runs.answers import Answered
 from pytest_audiobench.runs.evaluate import errors_named
-from pytest_audiobench.runs.hashes import ABSENT, answer_payload, sample_payload
+from pytest_audiobench.runs.hashes import ABSENT, answer_payload, audio_payload, sample_payload
 from pytest_audiobench.runs.scoring import Scored
 from pytest_audiobench.runs.slices import Taken
 
@@ -27,8 +28,16 @@ def answered_of(row: RecordedRow) -> Answered:
     """A recorded row as a run holds an answer."""
     lengths = row.durations_s or (None,) * len(row.sample.clips)
     recording = row.recording or (row.clip_keys[0] if row.clip_keys else None)
-    taken = Taken(row.sample, 0, row.clip_keys, lengths, None, recording)
+    unchanged = None
+    if row.unchanged is not None:
+        before = replace(row.sample, clips=row.unchanged.clips)
+        unchanged = Taken(before, 0, row.unchanged.keys, row.unchanged.durations_s, None, recording)
+    taken = Taken(row.sample, 0, row.clip_keys, lengths, None, recording, unchanged)
     return Answered(taken, row.epoch, row.responses, row.stored.get("keys", {}), row.messages, row.error, row.verdicts)
+
+
+def _heard(row: RecordedRow) -> Sequence[object] | None:
+    return row.clip_keys if row.unchanged is None else audio_payload(row.clip_keys, row.unchanged.keys)
 
 
 class Kept:
@@ -81,7 +90,7 @@ class Kept:
             self._count(row)
         asked = [row for row in chunk if row.epoch == 0]
         self.data.extend([sample_payload(row.sample) for row in asked])
-        self._audio.extend([row.clip_keys for row in asked])
+        self._audio.extend([_heard(row) for row in asked])
         self._heard = self._heard or any(row.clip_keys is not None for row in asked)
         self.answers.extend([answer_payload(one) for one in answered])
         self._failed += [one for one in answered if one.error is not None][: 20 - len(self._failed)]

@@ -7,11 +7,12 @@ from itertools import groupby, zip_longest
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from pytest_audiobench.audio.clip import Clip
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import AudioSlot, Message, Response
 from pytest_audiobench.models.replay.recorded import records, response_of
-from pytest_audiobench.rescoring.recorded import RecordedRow, clip_named
+from pytest_audiobench.rescoring.recorded import Played, RecordedRow, clip_named
 from pytest_audiobench.rescoring.run_record import items_of, run_of
 
 LAYOUT = "a run's predictions.jsonl"
@@ -49,20 +50,20 @@ def read(file: Path, only: Collection[tuple[str, str]] | None = None) -> Iterato
         wanted = ((line, row) for line, row in wanted if (row.get("eval"), row.get("model")) in only)
     for (eval_, model, sample_id, epoch), lines in groupby(wanted, lambda one: _key(file, *one)):
         stages = list(lines)
-        line, first = stages[0]
+        line, first = next((one for one in stages if not one[1].get("unchanged")), stages[0])
+        before = next((row for _, row in stages if row.get("unchanged")), None)
         item = items.get((eval_, model))
         try:
             roles = {row["stage"]: row.get("role", "subject") for _, row in stages}
             if len(roles) < len(stages):
                 raise UsageError(f"{file}, line {line}: {sample_id!r} has two rows of one stage: rows of two runs")
-            _check_clips(first["audio"])
+            _check_clips([*first["audio"], *(before["audio"] if before else ())])
             if not all({type(row["error"]), type(row["key"])} <= _TEXT_OR_NONE for _, row in stages):
                 raise TypeError("error and key must be texts or null")
             if type(first["dataset"]) is not str:
                 raise TypeError("dataset must be a text")
             if type(first.get("recording")) not in _TEXT_OR_NONE:
                 raise TypeError("recording must be a text or null")
-            keys = tuple([clip["key"] for clip in first["audio"]])
             own = [row for _, row in stages if "role" not in row]
             yield RecordedRow(
                 sample=_sample(sample_id, first),
@@ -76,9 +77,10 @@ def read(file: Path, only: Collection[tuple[str, str]] | None = None) -> Iterato
                 family=str(item["protocol"]) if item else "",
                 groups=tuple(item.get("groups", ())) if item else (),
                 cluster=item.get("cluster") if item else None,
-                clip_keys=None if None in keys else keys,
+                clip_keys=_keys(first),
                 recording=first.get("recording"),
-                durations_s=tuple([clip["duration_s"] for clip in first["audio"]]),
+                unchanged=None if before is None else Played(_clips(before), _keys(before), _lengths(before)),
+                durations_s=_lengths(first),
                 note="" if item else _BARE,
                 verdicts={row["stage"]: _verdict(row) for _, row in stages if "role" in row},
                 messages={row["stage"]: _messages(row["prompt"]) for _, row in stages if row.get("prompt") is not None},
@@ -123,17 +125,30 @@ def _check_clips(clips: Sequence[Json]) -> None:
             raise TypeError("a clip's duration_s must be a number of seconds or null")
 
 
+def _clips(row: Json) -> tuple[Clip, ...]:
+    recipes = row.get("recipes", ())
+    if recipes and len(recipes) != len(row["audio"]):
+        raise TypeError("recipes must be one for each clip")
+    return tuple([clip_named(clip["source"], one) for clip, one in zip_longest(row["audio"], recipes)])
+
+
+def _keys(row: Json) -> tuple[str, ...] | None:
+    keys = tuple([clip["key"] for clip in row["audio"]])
+    return None if None in keys else keys
+
+
+def _lengths(row: Json) -> tuple[float | None, ...]:
+    return tuple([clip["duration_s"] for clip in row["audio"]])
+
+
 def _sample(sample_id: str, row: Json) -> Sample:
     metadata = row.get("metadata", {})
     texts = (row["question"], row["reference"], *row["choices"], *row.get("references", ()))
     if not _TEXT.issuperset(map(type, texts)) or not _FIELDS.issuperset(map(type, metadata.values())):
         raise TypeError("texts and metadata must be texts, numbers, booleans or null")
-    recipes = row.get("recipes", ())
-    if recipes and len(recipes) != len(row["audio"]):
-        raise TypeError("recipes must be one for each clip")
     return Sample(
         id=sample_id,
-        clips=tuple([clip_named(clip["source"], one) for clip, one in zip_longest(row["audio"], recipes)]),
+        clips=_clips(row),
         question=row["question"],
         choices=tuple(row["choices"]),
         reference=row["reference"],

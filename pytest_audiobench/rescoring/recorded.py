@@ -5,12 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pytest_audiobench.audio.clip import Clip, DataRoot
 from pytest_audiobench.audio.recipe import AsWritten, Recipe
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.models.messages import Message, Response
+
+
+class Played(NamedTuple):
+    """Clips with their keys, where these are known, and lengths."""
+
+    clips: tuple[Clip, ...]
+    keys: tuple[str, ...] | None
+    durations_s: tuple[float | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +31,8 @@ class RecordedRow:
     the file itself says of how the answer was read and scored. ``note`` is what a reader of the numbers must know of
     the layout, the same for all its rows. ``verdicts`` are what judges said of the answer, by stage; ``messages`` is
     what each stage was asked, where the layout keeps it. ``recording`` is the key of the recording that a condition
-    changed, where the layout knows of one; ``options`` are those that the family was called with.
+    changed, where the layout knows of one, ``unchanged`` what a stage was played that was asked about the clips as they
+    were before; ``options`` are those that the family was called with.
     """
 
     sample: Sample
@@ -43,6 +52,7 @@ class RecordedRow:
     verdicts: Mapping[str, Response] = field(default_factory=dict)
     messages: Mapping[str, tuple[Message, ...]] = field(default_factory=dict)
     recording: str | None = None
+    unchanged: Played | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
 
 

@@ -96,7 +96,7 @@ class _AskSet:
     """A slice in some epochs, and what has been said of it so far."""
 
     def __init__(self, slice_: Slice, epochs: Sequence[int]) -> None:
-        self._dataset, self._epochs = slice_.dataset.name, epochs
+        self._dataset, self._epochs = slice_.dataset, epochs
         self._asked = [(epoch, taken) for epoch in epochs for taken in slice_.taken]
         self._responses: list[dict[str, Response]] = [{} for _ in self._asked]
         self._verdicts: list[dict[str, Response]] = [{} for _ in self._asked]
@@ -106,18 +106,23 @@ class _AskSet:
 
     def ask(self, stage: Stage, asker: Asker, arrange: Arrange | None = None, epoch: int | None = None) -> None:
         """Ask one stage of all samples that have not failed; in ``epoch`` instead of their own, if it is given."""
+        dataset = self._dataset.unconditioned if stage.unchanged else self._dataset.name
         requesters = {
-            own: Requester(asker.handle, stage, self._dataset, own if epoch is None else epoch) for own in self._epochs
+            own: Requester(asker.handle, stage, dataset, own if epoch is None else epoch) for own in self._epochs
         }
-        open_ = [i for i, error in enumerate(self._errors) if error is None]
+        asked = [(own, _as_played(taken, stage)) for own, taken in self._asked]
+        open_ = [i for i, error in enumerate(self._errors) if error is None or self._is_unplayed(i, stage)]
+        for i in open_:
+            self._errors[i] = self._errors[i] or asked[i][1].error
+        open_ = [i for i in open_ if asked[i][1].error is None]
         # A stage sees what the subject said: no verdict, which might quote the reference.
-        made = [requesters[self._asked[i][0]].request(self._asked[i][1], self._responses[i]) for i in open_]
+        made = [requesters[asked[i][0]].request(asked[i][1], self._responses[i]) for i in open_]
         for i, request in zip(open_, made, strict=True):
             self._keys[i][stage.name], self._messages[i][stage.name] = request.key, request.messages
         # Samples come in hash order, so a repeated request belongs to the first window that holds it.
         first: dict[str, tuple[Request, Taken]] = {}
         for i, request in zip(open_, made, strict=True):
-            first.setdefault(request.key, (request, self._asked[i][1]))
+            first.setdefault(request.key, (request, asked[i][1]))
         unique = list(first.values())
         planned = _planned(unique)
         cut = arrange(planned) if arrange else None
@@ -127,9 +132,14 @@ class _AskSet:
             if stage.role != "subject":
                 self._verdicts[i][stage.name] = response
             elif response.error is not None:
-                self._errors[i] = response.error
+                self._errors[i] = self._errors[i] or response.error
             else:
                 self._responses[i][stage.name] = response
+
+    def _is_unplayed(self, i: int, stage: Stage) -> bool:
+        """Whether only the changed clips cannot be played: an unchanged stage then has the batches of any condition."""
+        own = self._asked[i][1].error
+        return stage.unchanged and own is not None and self._errors[i] == own
 
     def answered(self) -> list[Answered]:
         each = zip(self._asked, self._responses, self._keys, self._messages, self._errors, self._verdicts, strict=True)
@@ -137,6 +147,10 @@ class _AskSet:
             Answered(taken, epoch, responses, keys, messages, error, verdicts or _NONE)
             for (epoch, taken), responses, keys, messages, error, verdicts in each
         ]
+
+
+def _as_played(taken: Taken, stage: Stage) -> Taken:
+    return taken.unchanged if stage.unchanged and taken.unchanged is not None else taken
 
 
 def _planned(unique: Sequence[tuple[Request, Taken]]) -> list[Planned]:

@@ -16,7 +16,7 @@ from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.protocol import Protocol, Reading, Stage
 from pytest_audiobench.runs.answers import Answered
 from pytest_audiobench.runs.requests import messages_payload, settings_payload
-from pytest_audiobench.runs.slices import Slice
+from pytest_audiobench.runs.slices import Slice, Taken
 
 ABSENT = "absent"
 """Stands for the audio's hash where the audio of a replay is not on this machine, and for what nobody recorded."""
@@ -39,7 +39,7 @@ def item_hashes(
     openings = [stage.name for stage in protocol.openings]
     asked = {
         "data": digest_of_trusted([sample_payload(one.sample) for one in slice_.taken]),
-        "audio": _audio(slice_),
+        "audio": _audio(slice_, any(stage.unchanged for stage in protocol.stages)),
         "prompts": digest_of_trusted(
             [[one.sample_id, *(_asked(one, stage) for stage in openings)] for one in answered if one.epoch == 0]
         ),
@@ -125,10 +125,22 @@ def _metadata(metadata: Mapping[str, Field]) -> list[list[str]]:
     return sorted([name, str(value)] for name, value in metadata.items())
 
 
-def _audio(slice_: Slice) -> str:
+def _audio(slice_: Slice, with_unchanged: bool) -> str:
     if all(one.clip_keys is None for one in slice_.taken):
         return ABSENT
-    return digest_of_trusted([one.clip_keys for one in slice_.taken])
+    if not with_unchanged:
+        return digest_of_trusted([one.clip_keys for one in slice_.taken])
+    before = [one.unchanged or one for one in slice_.taken]
+    return digest_of_trusted([audio_payload(*keys) for keys in zip(_keys(slice_.taken), _keys(before), strict=True)])
+
+
+def _keys(taken: Sequence[Taken]) -> list[tuple[str, ...] | None]:
+    return [one.clip_keys for one in taken]
+
+
+def audio_payload(keys: Sequence[object] | None, unchanged: Sequence[object] | None) -> list[Sequence[object] | None]:
+    """What the audio's hash covers of a sample that is also played as it was before a condition changed it."""
+    return [keys, unchanged]
 
 
 def answer_payload(one: Answered) -> list[object]:

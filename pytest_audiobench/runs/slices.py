@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from pytest_audiobench.audio.clip import Clip
@@ -25,6 +25,7 @@ class Taken(NamedTuple):
 
     ``durations_s`` are the clips' lengths by their headers, None where unknown. ``recording`` is the key of the clip
     that its cluster is known by where nothing else names one: the first, as it was before any condition changed it.
+    ``unchanged`` is the sample with all clips as they were then; None where no condition changed any.
     """
 
     sample: Sample
@@ -33,6 +34,7 @@ class Taken(NamedTuple):
     durations_s: tuple[float | None, ...]
     error: str | None
     recording: str | None = None
+    unchanged: Taken | None = None
 
     @property
     def duration_s(self) -> float | None:
@@ -96,12 +98,20 @@ def take(
 
 
 def _clips(sample: Sample) -> tuple[Clip, ...]:
-    """What a sample plays, and behind it the recording that it was made of."""
-    return sample.clips if sample.recording is None else (*sample.clips, sample.recording)
+    """What a sample plays, and behind it the recordings that it was made of."""
+    return (*sample.clips, *(sample.recordings or ()))
 
 
 def _identified(sample: Sample, window: int, found_of: Sequence[ClipFacts | Exception], handle: Handle) -> Taken:
-    facts = found_of[: len(sample.clips)]
+    own = _played(sample, window, found_of[: len(sample.clips)], handle)
+    if sample.recordings is None or sample.recordings == sample.clips:
+        return own
+    before = replace(sample, clips=sample.recordings, recordings=None)
+    unchanged = _played(before, window, found_of[len(sample.clips) :], handle)
+    return own._replace(recording=unchanged.recording or own.recording, unchanged=unchanged)
+
+
+def _played(sample: Sample, window: int, facts: Sequence[ClipFacts | Exception], handle: Handle) -> Taken:
     wrong = [message(fact) for fact in facts if isinstance(fact, Exception)]
     if wrong:
         return Taken(sample, window, None, (None,) * len(facts), wrong[0] if handle.listens else None)
@@ -111,11 +121,7 @@ def _identified(sample: Sample, window: int, found_of: Sequence[ClipFacts | Exce
         error = f"{handle.spec} takes {least}{limits.max_clips} clip(s) at once, and the sample has {len(facts)}"
     found = [fact for fact in facts if isinstance(fact, ClipFacts)]
     keys = tuple(clip.key_from(fact.digest) for clip, fact in zip(sample.clips, found, strict=True))
-    unchanged = next(iter(found_of[len(facts) :]), None)
-    recording = keys[0] if keys else None
-    if sample.recording is not None and isinstance(unchanged, ClipFacts):
-        recording = sample.recording.key_from(unchanged.digest)
-    return Taken(sample, window, keys, tuple(fact.duration_s for fact in found), error, recording)
+    return Taken(sample, window, keys, tuple(fact.duration_s for fact in found), error, keys[0] if keys else None)
 
 
 def _few_valued(samples: Sequence[Sample]) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 from pytest_audiobench.audio.recipe import Recipe
 from pytest_audiobench.identity import ListDigest, digest_of_trusted
 from pytest_audiobench.protocols.protocol import opening_stages
-from pytest_audiobench.runs.hashes import ABSENT
+from pytest_audiobench.runs.hashes import ABSENT, audio_payload
 from pytest_audiobench.runs.requests import request_context, request_key
 
 Row: TypeAlias = Mapping[str, Any]
@@ -22,24 +22,30 @@ _ABOUT = ("dataset", "question", "choices", "reference", "references", "metadata
 
 class Requests:
     """Recomputes requests' keys. ``stages`` are an item's by name, ``digests`` those of models by alias; ``choices``
-    tells what a row's stage lets a listener choose among.
+    tells what a row's stage lets a listener choose among. ``unconditioned`` is the data set's name without a condition.
     """
 
     def __init__(
-        self, stages: Mapping[str, Json], digests: Mapping[str, str], choices: Callable[[Row], Sequence[str]]
+        self,
+        stages: Mapping[str, Json],
+        digests: Mapping[str, str],
+        choices: Callable[[Row], Sequence[str]],
+        unconditioned: str = "",
     ) -> None:
         self._stages, self._digests, self._choices = stages, digests, choices
+        self._unconditioned = unconditioned
         self._contexts: dict[tuple[str, int], bytes] = {}
 
     def knows(self, stage: str) -> bool:
         return stage in self._stages and self._stages[stage]["judge"] in self._digests
 
-    def fits(self, row: Row, clip_keys: Sequence[str] | None) -> bool:
+    def fits(self, row: Row, clip_keys: Sequence[str | None] | None) -> bool:
         """Whether a row's key is that of its prompt, clips, choices, settings and model."""
         stage = self._stages[row["stage"]]
         of_subject = stage["role"] == "subject"
         played = of_subject or any(type(part) is int for _, parts in row["prompt"] for part in parts)
-        stand_in = [row["dataset"], row["sample_id"], row["stage"]]
+        dataset = self._unconditioned if row.get("unchanged") else row["dataset"]
+        stand_in = [dataset, row["sample_id"], row["stage"]]
         clips: list[object] = [] if clip_keys is None and played else [list(clip_keys or ()) if played else []]
         choices = self._choices(row) if of_subject else []
         # Repetitions of one question are judged as the first is where a study asks them at once.
@@ -79,7 +85,7 @@ class ItemLines:
         self._dataset, self._requests = dataset, requests
         self._data, self._audio, self._prompts, self._answers = (ListDigest() for _ in range(4))
         self._heard = False
-        self._first: dict[str, tuple[str, list[str | None]]] = {}
+        self._first: dict[str, tuple[str, list[str | None], list[str | None]]] = {}
         self._ids: list[set[str]] = []
         self._stages: tuple[tuple[str, str], ...] = ()
         self.verdicts: dict[str, list[object]] = {}
@@ -110,29 +116,32 @@ class ItemLines:
 
         Raises KeyError, TypeError, ValueError or AttributeError for what is no row of a run.
         """
-        first = rows[0]
+        first = next((row for row in rows if not row.get("unchanged")), rows[0])
+        before = next((row for row in rows if row.get("unchanged")), None)
         sample_id, epoch = first["sample_id"], first["epoch"]
         self._count(sample_id, epoch, rows)
-        keys = [clip["key"] for clip in first["audio"]]
-        known = None if None in keys else keys
+        keys, known = _keys(first), _known(first)
         if epoch == 0:
             self._data.extend([_sample(first)])
-            self._audio.extend([known])
+            self._audio.extend([known if before is None else audio_payload(known, _known(before))])
             self._heard = self._heard or known is not None
             asked = opening_stages(row["stage"] for row in rows if "role" not in row)
             self._prompts.extend([[sample_id, *(row["prompt"] for row in rows if row["stage"] in asked)]])
-            self._take_clips(first)
-            self._first[sample_id] = (digest_of_trusted([first[name] for name in _ABOUT]), keys)
-        about, heard = self._first.get(sample_id, ("", keys))
+            for played in (first, before):
+                if played is not None:
+                    self._take_clips(played)
+            unchanged = keys if before is None else _keys(before)
+            self._first[sample_id] = (digest_of_trusted([first[name] for name in _ABOUT]), keys, unchanged)
+        about, *heard = self._first.get(sample_id, ("", keys, keys))
         for row in rows:
             where = f"{sample_id!r} (epoch {epoch}, stage {row['stage']})"
             if digest_of_trusted([row[name] for name in _ABOUT]) != about or row["dataset"] != self._dataset:
                 self._note("data", f"{where} holds another question or truth than its first row")
-            if [clip["key"] for clip in row["audio"]] != heard:
+            if _keys(row) != heard[bool(row.get("unchanged"))]:
                 self._note("audio", f"{where} holds another clip than its first row")
             if row["key"] is not None and row["prompt"] is not None and self._requests.knows(row["stage"]):
                 self.requests += 1
-                if not self._requests.fits(row, known):
+                if not self._requests.fits(row, _known(row)):
                     self._note("requests", f"the key of {where} is not that of what was asked")
         self._answers.extend([_answer(sample_id, epoch, rows)])
         for row in rows:
@@ -172,6 +181,15 @@ class ItemLines:
 
     def _note(self, part: str, detail: str) -> None:
         self.trouble.setdefault(part, detail)
+
+
+def _keys(row: Row) -> list[str | None]:
+    return [clip["key"] for clip in row["audio"]]
+
+
+def _known(row: Row) -> list[str | None] | None:
+    keys = _keys(row)
+    return None if None in keys else keys
 
 
 def _sample(row: Row) -> list[object]:

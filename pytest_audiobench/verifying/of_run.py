@@ -14,6 +14,7 @@ from pytest_audiobench.report.lines import read_lines
 from pytest_audiobench.report.load import load
 from pytest_audiobench.report.run_files import LINE_FILES
 from pytest_audiobench.rescoring.run_record import run_of
+from pytest_audiobench.runs.curves import unconditioned
 from pytest_audiobench.runs.suites import HASHES, Pool, pooled_hashes
 from pytest_audiobench.verifying.checks import Check, Checked, Verification, fails, ok, unknown
 from pytest_audiobench.verifying.choices import offered
@@ -120,7 +121,8 @@ class _Run:
         sound = all(check.status == "ok" for check, _ in record_checks(item, self._digests, 0) if check.part in _KEYED)
         judges = {one["judge"]: self._digests[one["judge"]] for one in stages.values() if one["judge"] in self._digests}
         own = self._digests.get(item["model"], "")
-        return Requests(stages if sound and own else {}, {**judges, "": own}, offered(item))
+        plain = unconditioned(item["dataset"], item.get("condition"))
+        return Requests(stages if sound and own else {}, {**judges, "": own}, offered(item), plain)
 
     def _of_item(self, key: Key, item: Json, lines: ItemLines) -> Iterator[Check]:
         lines.check(item.get("n"), item.get("epochs"))

@@ -50,12 +50,12 @@ from pytest_audiobench.audio import synthesis
 from pytest_audiobench.audio.clip import Clip
 from pytest_audiobench.audio.combining import with_noise
 from pytest_audiobench.audio.edits import white_noise
-from pytest_audiobench.datasets.conditions import Condition, under
+from pytest_audiobench.datasets.conditions import Condition, clipwise, under
 
 NOISE = lambda places: lambda clip, own: clip.edited(white_noise(0, seed=own))
-NOISY = Condition("white-0dB", "white", NOISE, 0.0, "dB")
+NOISY = Condition("white-0dB", "white", clipwise(NOISE), 0.0, "dB")
 HUM = Clip(synthesis.tone(120, 1.0))
-MIXED = Condition("hum", "hum", lambda places: lambda clip, own: with_noise(clip, HUM, 5, seed=own))
+MIXED = Condition("hum", "hum", clipwise(lambda places: lambda clip, own: with_noise(clip, HUM, 5, seed=own)))
 
 
 def test_digits(evaluate):
