@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from pytest_audiobench.datasets.degradations import ladder as ladder
     from pytest_audiobench.datasets.fleurs import fleurs as fleurs
     from pytest_audiobench.datasets.gigaspeech import gigaspeech as gigaspeech
+    from pytest_audiobench.datasets.interventions import controls as controls
+    from pytest_audiobench.datasets.interventions import masks as masks
+    from pytest_audiobench.datasets.interventions import noises as noises
     from pytest_audiobench.datasets.librispeech import librispeech as librispeech
     from pytest_audiobench.datasets.manifest import manifest as manifest
     from pytest_audiobench.datasets.mmar import mmar as mmar
@@ -84,6 +87,7 @@ _HOMES = {
     "common_voice": "datasets.common_voice",
     "conditioned_choice": "protocols.conditioned_choice",
     "conditions": "datasets.degradations",
+    "controls": "datasets.interventions",
     "determinism": "studies.determinism",
     "early": "datasets.reasoning_conditions",
     "embedded": "protocols.embedded",
@@ -98,11 +102,13 @@ _HOMES = {
     "listening": "studies.listening",
     "load": "report.load",
     "manifest": "datasets.manifest",
+    "masks": "datasets.interventions",
     "mmar": "datasets.mmar",
     "mmau": "datasets.mmau",
     "multiple_choice": "protocols.multiple_choice",
     "non_speech": "datasets.non_speech",
     "non_speech_recordings": "datasets.non_speech",
+    "noises": "datasets.interventions",
     "overlapped_speech": "protocols.overlapped_speech",
     "phonemes": "protocols.phonemes",
     "presence": "protocols.presence",
