@@ -13,16 +13,16 @@ from pytest_audiobench.protocols.choice.rules import STRICT
 from pytest_audiobench.protocols.multiple_choice import option_lines
 from pytest_audiobench.protocols.options import LETTERS
 from pytest_audiobench.protocols.protocol import Earlier, Example, Protocol, Reading, Stage, remembered
+from pytest_audiobench.protocols.reasoned import rewriting
 from pytest_audiobench.protocols.reasoned.changes import changed
 from pytest_audiobench.protocols.reasoned.comparing import (
     INJECTED,
     Kind,
     Told,
+    choice_readings,
     leaving_out,
     letter_injected,
-    choice_readings,
 )
-from pytest_audiobench.protocols.reasoned.rewriting import PROMPTS, rewriter, rewritten, signature
 from pytest_audiobench.protocols.reasoned.stages import ANSWER, CHANGED, CONDITIONED, MOST_REASONING, Asking
 from pytest_audiobench.protocols.reasoned.styles import StyleName, style_named
 
@@ -80,7 +80,7 @@ def conditioned_choice(
         is_injected=change == "inject",
     )
     how = [f"style:{style}", "reasoning:put back", f"prompt:{asking.forced_digest(forced_template)}"]
-    how += [signature(change)] if change in PROMPTS else []
+    how += [rewriting.signature(change)] if change in rewriting.PROMPTS else []
     available = MappingProxyType(_readings(kind, "|".join(how)))
     asked = Protocol("conditioned_choice", tuple(stages), (available[STRICT],), available, expects="option")
     return asked.reading_as(*readings) if readings else asked
@@ -99,10 +99,10 @@ def _changing(asking: Asking, change: Change, template: str | None) -> list[Stag
         return changed(said, change, seed=sample.id)
 
     def by_another(sample: Sample, earlier: Earlier) -> str:
-        return rewritten(earlier.get(change, _NOTHING))
+        return rewriting.rewritten(earlier.get(change, _NOTHING))
 
-    if change in PROMPTS:
-        return [rewriter(change, asking.reasoning_of), asking.forced(CHANGED, by_another, template)]
+    if change in rewriting.PROMPTS:
+        return [rewriting.rewriter(change, asking.reasoning_of), asking.forced(CHANGED, by_another, template)]
     return [asking.forced(CHANGED, by_rule, template, _FIELDS.get(change, ()))]
 
 

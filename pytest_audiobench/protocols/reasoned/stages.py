@@ -22,6 +22,8 @@ MOST_REASONING = 16_000
 
 _NOTHING = Response()
 _DIGITS = 8
+_LOOKED_AT = 100_000
+"""Characters of an answer that reasoning is looked for in: where it begins is known long before."""
 
 ReasoningOf: TypeAlias = Callable[[Sample, Earlier], str]
 """What is put back, of the sample as a stage may see it and of what was said before."""
@@ -73,8 +75,8 @@ class Asking:
         return self.whole_reasoning(earlier)[:MOST_REASONING]
 
     def whole_reasoning(self, earlier: Earlier) -> str:
-        """The reasoning of the model's answer, whatever its length."""
-        return self.style.split(earlier.get(ANSWER, _NOTHING).text).reasoning
+        """The reasoning of the model's answer, whatever its length; of a runaway's first 100,000 characters."""
+        return self.style.split(earlier.get(ANSWER, _NOTHING).text[:_LOOKED_AT]).reasoning
 
     def _messages(self, sample: Sample, text: str) -> tuple[Message, ...]:
         slots = tuple(AudioSlot(number) for number in range(len(sample.clips)))
