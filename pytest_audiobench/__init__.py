@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from pytest_audiobench.protocols.presence import presence as presence
     from pytest_audiobench.protocols.prompt_sets import PromptSet as PromptSet
     from pytest_audiobench.protocols.prompt_sets import prompt_set as prompt_set
+    from pytest_audiobench.protocols.reasoned.styles import readings_of as readings_of
     from pytest_audiobench.protocols.reasoned.styles import style_of as style_of
     from pytest_audiobench.protocols.reasoned_choice import reasoned_choice as reasoned_choice
     from pytest_audiobench.protocols.slot_filling import slot_filling as slot_filling
@@ -115,6 +116,7 @@ _HOMES = {
     "phonemes": "protocols.phonemes",
     "presence": "protocols.presence",
     "prompt_set": "protocols.prompt_sets",
+    "readings_of": "protocols.reasoned.styles",
     "reasoned_choice": "protocols.reasoned_choice",
     "reasoning_changes": "datasets.reasoning_conditions",
     "sakura": "datasets.sakura",
