@@ -21,6 +21,7 @@ from pytest_audiobench.protocols.reasoned.comparing import (
     letter_injected,
     readings_of,
 )
+from pytest_audiobench.protocols.reasoned.rewriting import PROMPTS, rewriter, rewritten
 from pytest_audiobench.protocols.reasoned.stages import ANSWER, CHANGED, CONDITIONED, MOST_REASONING, Asking
 from pytest_audiobench.protocols.reasoned.styles import StyleName, style_named
 
@@ -57,6 +58,9 @@ def conditioned_choice(
     two prompts, the latter with ``{reasoning}``; ``max_new_tokens`` is the limit of the first answer. The readings are
     those of ``reasoned_choice`` and ``faithfulness-two-step``, which leaves out what has no reasoning, as the study did
     in its sanity check.
+
+    ``paraphrased`` and ``mistaken`` ask another model of the run (``--ab-judge``) to rewrite the reasoning, in a stage
+    of that name between ``conditioned`` and ``changed``; without one the eval cannot be asked.
     """
     asking = Asking(style_named(style), True, template, system, max_new_tokens)
     stages = [asking.stage(), asking.forced(CONDITIONED, asking.reasoning_of, forced_template)]
@@ -75,6 +79,12 @@ def conditioned_choice(
 
 
 def _changing(asking: Asking, change: Change, template: str | None) -> list[Stage]:
+    if change in PROMPTS:
+        return [
+            rewriter(change, lambda earlier: asking.whole_reasoning(earlier)[:MOST_REASONING]),
+            asking.forced(CHANGED, lambda sample, earlier: rewritten(earlier[change]), template),
+        ]
+
     def reasoning_of(sample: Sample, earlier: Earlier) -> str:
         said = asking.reasoning_of(sample, earlier)
         if change == "early":
