@@ -16,11 +16,11 @@ from pytest_audiobench.datasets.conditions import under
 from pytest_audiobench.datasets.dataset import Dataset, Places
 from pytest_audiobench.datasets.injections import injections
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.datasets.voices import Line, Speech, of_bundled_digits
+from pytest_audiobench.datasets.voices import Line, Speech, bundled_digits
 from pytest_audiobench.errors import UsageError
 
 HERE = Places(Path())
-DIGITS = {one.name: one for one in injections(voices=of_bundled_digits())}
+DIGITS = {one.name: one for one in injections(voices=bundled_digits())}
 ASKED: list[Line] = []
 
 
