@@ -16,7 +16,7 @@ from pytest_audiobench.audio.clip import ArraySource, Clip, FileSource
 from pytest_audiobench.datasets.bundled import bundled
 from pytest_audiobench.datasets.dataset import Places
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.datasets.voices import Line, espeak, first_of, bundled_digits, ready_speech
+from pytest_audiobench.datasets.voices import Line, bundled_digits, espeak, first_of, ready_speech
 from pytest_audiobench.errors import NotHere, UsageError
 
 TONE = Clip(ArraySource.of(np.ones(160), 16_000))
