@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     from pytest_audiobench.datasets.reasoning_conditions import reasoning_changes as reasoning_changes
     from pytest_audiobench.datasets.sakura import sakura as sakura
     from pytest_audiobench.datasets.sample import Sample as Sample
+    from pytest_audiobench.datasets.voices import bundled_digits as bundled_digits
+    from pytest_audiobench.datasets.voices import espeak as espeak
+    from pytest_audiobench.datasets.voices import ready_speech as ready_speech
     from pytest_audiobench.protocols.bioacoustic import bioacoustic as bioacoustic
     from pytest_audiobench.protocols.bioacoustic_captioning import bioacoustic_captioning as bioacoustic_captioning
     from pytest_audiobench.protocols.bioacoustic_detection import bioacoustic_detection as bioacoustic_detection
@@ -82,6 +85,7 @@ _HOMES = {
     "bioacoustic_captioning": "protocols.bioacoustic_captioning",
     "bioacoustic_detection": "protocols.bioacoustic_detection",
     "bundled": "datasets.bundled",
+    "bundled_digits": "datasets.voices",
     "captioning": "protocols.captioning",
     "change_of": "datasets.reasoning_conditions",
     "classification": "protocols.classification",
@@ -93,9 +97,11 @@ _HOMES = {
     "determinism": "studies.determinism",
     "early": "datasets.reasoning_conditions",
     "embedded": "protocols.embedded",
+    "espeak": "datasets.voices",
     "findings": "studies.findings",
     "fleurs": "datasets.fleurs",
     "gigaspeech": "datasets.gigaspeech",
+    "injections": "datasets.injections",
     "judged": "protocols.judged",
     "injections": "datasets.injections",
     "keyphrases": "protocols.keyphrases",
@@ -117,6 +123,7 @@ _HOMES = {
     "presence": "protocols.presence",
     "prompt_set": "protocols.prompt_sets",
     "readings_of": "protocols.reasoned.styles",
+    "ready_speech": "datasets.voices",
     "reasoned_choice": "protocols.reasoned_choice",
     "reasoning_changes": "datasets.reasoning_conditions",
     "sakura": "datasets.sakura",
