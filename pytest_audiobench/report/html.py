@@ -18,6 +18,7 @@ from pytest_audiobench.report import conditions, view
 from pytest_audiobench.report.atomic import write_chunks
 from pytest_audiobench.report.changes import changes
 from pytest_audiobench.report.found import found
+from pytest_audiobench.report.grid import Grid, Sheet, grids
 from pytest_audiobench.report.label_tables import LabelCounts, LabelTable
 from pytest_audiobench.report.overall import overall
 from pytest_audiobench.report.page_frame import PLOT, encoded, page_frame
@@ -39,6 +40,9 @@ _OF_SIDES = ("metric", "leading", "compared", "sentence")
 _OF_SUITE = ("name", "model", "evals")
 _MOST_CURVES = 120
 """Curves on the page, of which each is some kilobytes; the leading metrics' come first."""
+_MOST_CELLS = 30_000
+"""Cells of the grids of conditions, of which each is some hundred bytes; the leading metrics' come first."""
+_OF_CELL = ("value", "interval", "n", "answered", "fewer", "drop", "drop_interval", "p", "against", "at")
 _ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
@@ -123,6 +127,7 @@ def _content(record: Mapping[str, Any]) -> dict[str, Any]:
             }
             for suite in view.suites(record)
         ],
+        "grids": _grids(grids(record)),
         "conditions": _conditions(record),
         "findings": [asdict(one) for one in found(record)],
         "changes": None if changed is None else asdict(changed),
@@ -164,6 +169,27 @@ def _conditions(record: Mapping[str, Any]) -> dict[str, Any]:
         "summaries": [asdict(one) for one in summaries[:_MOST_CURVES]],
         "more": max(0, len(curves) - _MOST_CURVES),
     }
+
+
+def _grids(found: Sequence[Grid]) -> list[dict[str, Any]]:
+    """As page.grid.js takes them apart; sheets beyond what a page may hold are counted."""
+    left, drawn = _MOST_CELLS, []
+    for grid in found:
+        kept = []
+        for sheet in grid.sheets:
+            left -= len(grid.rows) * len(grid.columns)
+            if left >= 0:
+                kept.append(_sheet(sheet))
+        if kept:
+            about = {"suite": grid.suite, "rows": [list(row) for row in grid.rows], "columns": grid.columns}
+            drawn.append({**about, "sheets": kept, "more": len(grid.sheets) - len(kept)})
+    return drawn
+
+
+def _sheet(sheet: Sheet) -> dict[str, Any]:
+    cells = [[cell and [getattr(cell, name) for name in _OF_CELL] for cell in row] for row in sheet.cells]
+    about = {name: getattr(sheet, name) for name in ("model", "metric", "reading", "unit", "low", "high")}
+    return {**about, "cells": cells}
 
 
 def _has_plots(content: Mapping[str, Any]) -> bool:

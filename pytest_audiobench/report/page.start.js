@@ -8,6 +8,7 @@
   drawChanges();
   drawVerdicts();
   drawScores();
+  drawGrids();
   drawConditions();
   drawFindings();
   drawSuites();
