@@ -157,10 +157,21 @@ def _owner(suite: Json, one: Json) -> dict[str, Any]:
 
 
 def _leads(suite: Json, one: Json) -> bool:
-    """Whether this is the first metric of the first reading over its data set's conditions."""
-    own = (one["dataset"], one["series"])
-    first = next(other for other in suite["conditions"] if (other["dataset"], other["series"]) == own)
+    """Whether this is the first metric of the first reading over its conditions.
+
+    A protocol that asks under conditions of its own (with the reasoning changed) has a leading metric beside another's.
+    """
+    own = _conditions_of(_beside(suite, one))
+    first = next(
+        other
+        for other in suite["conditions"]
+        if (other["dataset"], other["series"]) == (one["dataset"], one["series"]) and own & _conditions_of(other)
+    )
     return _about(first) == _about(one)
+
+
+def _conditions_of(summary: Json) -> set[str]:
+    return {point["condition"] for point in summary["points"]}
 
 
 def _about(one: Json) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from pytest_audiobench.protocols.failures import FAILURES
 from pytest_audiobench.report import conditions, view
 from pytest_audiobench.report.atomic import write_chunks
 from pytest_audiobench.report.changes import changes
+from pytest_audiobench.report.flipped import Flip, Flipped, FlippedSamples
 from pytest_audiobench.report.found import found
 from pytest_audiobench.report.grid import Grid, Sheet, grids
 from pytest_audiobench.report.label_tables import LabelCounts, LabelTable
@@ -58,12 +59,17 @@ def write_page(folder: Path, record: Mapping[str, Any], budget_bytes: int = BUDG
     content = _encode(drawn)
     left = budget_bytes - sum(map(len, frame)) - bytes_on_page(content)
     kept_back = budget_bytes // 10
-    counts = LabelCounts(record["items"])
+    counts, flips = LabelCounts(record["items"]), FlippedSamples(record["items"])
     path = folder / PAGE
     with patient():
-        shown = page_samples(counts.watch(joined(folder)), record["items"], max(left - kept_back, budget_bytes // 4))
+        samples = flips.watch(counts.watch(joined(folder)))
+        shown = page_samples(samples, record["items"], max(left - kept_back, budget_bytes // 4))
         tables = _within(kept_back, counts.tables())
-        write_chunks(path, _page(frame, content, tables, shown, page_sounds(folder / FOLDER)))
+        flipped = flips.found()
+        listed = [(flip.eval, flip.model, flip.sample_id) for one in flipped for flip in one.flips]
+        sounds = page_sounds(folder / FOLDER, first=listed)
+        beside = {"labels": f"[{','.join(tables)}]", "flipped": _encode([_flipped(one, sounds) for one in flipped])}
+        write_chunks(path, _page(frame, content, beside, shown, sounds))
     return path
 
 
@@ -85,10 +91,12 @@ def _within(budget_bytes: int, tables: Sequence[LabelTable]) -> list[str]:
 
 
 def _page(
-    frame: tuple[bytes, bytes], content: str, tables: Sequence[str], shown: PageSamples, sounds: PageSounds
+    frame: tuple[bytes, bytes], content: str, beside: Mapping[str, str], shown: PageSamples, sounds: PageSounds
 ) -> Iterator[bytes]:
+    """The page in pieces; ``beside`` are further members of its data, as JSON, that the samples had to be read for."""
     yield frame[0]
-    rest = f',"labels":[{",".join(tables)}],"samples":{_encode(shown.index(sounds))}}}'
+    further = "".join(f',"{name}":{text}' for name, text in beside.items())
+    rest = f'{further},"samples":{_encode(shown.index(sounds))}}}'
     yield encoded(escaped_json(content[:-1] + rest))
     # What is not needed at once lies in elements of its own, so that it is not parsed at once.
     for attributes, text in (*shown.elements(), *sounds.elements()):
@@ -181,9 +189,17 @@ def _grids(found: Sequence[Grid]) -> list[dict[str, Any]]:
             if left >= 0:
                 kept.append(_sheet(sheet))
         if kept:
-            about = {"suite": grid.suite, "rows": [list(row) for row in grid.rows], "columns": grid.columns}
+            about = {"suites": grid.suites, "rows": [list(row) for row in grid.rows], "columns": grid.columns}
             drawn.append({**about, "sheets": kept, "more": len(grid.sheets) - len(kept)})
     return drawn
+
+
+def _flipped(one: Flipped, sounds: PageSounds) -> dict[str, Any]:
+    def heard(flip: Flip) -> list[list[Any]]:
+        return [list(sound) for sound in sounds.of.get((flip.eval, flip.model, flip.sample_id), ())]
+
+    about = {name: getattr(one, name) for name in ("of", "model", "family", "condition", "dose", "count", "n")}
+    return {**about, "flips": [{**flip._asdict(), "sounds": heard(flip)} for flip in one.flips]}
 
 
 def _sheet(sheet: Sheet) -> dict[str, Any]:

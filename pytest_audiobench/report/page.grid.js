@@ -104,9 +104,11 @@
       grid.more ? el("p", { class: "small soft" }, `${count(grid.more)} more metrics are in run.json.`) : null);
   }
 
+  const shortList = (names) => `${names.slice(0, 3).join(", ")}${names.length > 3 ? ` and ${names.length - 3} more` : ""}`;
+
   function drawGrids() {
     if (!data.grids.length) return;
     byId("grid").hidden = false;
     byId("grid").append(el("p", { class: "soft" }, "A row for each condition, doses from easy to hard, a column for each data set; the stronger the shade the more. An exclamation mark: clearly fewer samples were answered than under the clean condition."));
-    for (const grid of data.grids) byId("grid").append(...[data.grids.length > 1 ? el("h3", {}, visible(grid.suite)) : null, gridBox(grid)].filter(Boolean));
+    for (const grid of data.grids) byId("grid").append(...[data.grids.length > 1 ? el("h3", {}, visible(shortList(grid.suites))) : null, gridBox(grid)].filter(Boolean));
   }

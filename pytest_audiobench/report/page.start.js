@@ -10,6 +10,7 @@
   drawScores();
   drawGrids();
   drawConditions();
+  drawFlipped();
   drawFindings();
   drawSuites();
   drawGroups("groups", data.evals, true);

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 
-STYLES = ("page.css", "page.numbers.css", "page.grid.css", "page.samples.css")
+STYLES = ("page.css", "page.numbers.css", "page.conditions.css", "page.samples.css")
 SCRIPTS = (
     "page.elements.js",
     "page.plots.js",
@@ -26,6 +26,7 @@ SCRIPTS = (
     "page.filters.js",
     "page.audio.js",
     "page.card.js",
+    "page.flipped.js",
     "page.samples.js",
     "page.start.js",
 )

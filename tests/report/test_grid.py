@@ -91,3 +91,21 @@ def test_a_run_without_conditions_or_of_an_earlier_version_has_no_grid(runs: Any
     for suite in record["suites"]:
         suite.pop("conditions")
     assert grids(record) == []
+
+
+def test_suites_that_share_conditions_are_columns_of_one_grid_and_others_have_their_own(runs: Any) -> None:
+    tracks = asked(runs)
+    for one in tracks:
+        one.suite = f"faithfulness_{one.dataset.partition('+')[0]}"
+    other = [
+        replace(one, suite="codecs", index=one.index + 90, eval=f"codecs[{one.condition.name}]")
+        for one in runs.ladder((20, 10), family="opus")
+    ]
+    for number, one in enumerate([*tracks, *other]):
+        one.index = number
+    _, record = runs.collected(*tracks, *other)
+    first, second = sorted(grids(record), key=lambda grid: -len(grid.columns))
+    assert sorted(first.suites) == ["faithfulness_animal", "faithfulness_emotion"]
+    assert sorted(first.columns) == ["animal", "emotion"]
+    assert all(cell is not None for row in first.sheets[0].cells for cell in row)
+    assert (second.suites, second.columns) == (("codecs",), ("tones",))
