@@ -154,9 +154,7 @@ def test_what_precedes_a_clip_has_its_level_and_leaves_the_clip_as_it_is(
 
 
 @given(clip=waves(), by=waves(), level_db=st.floats(-40, 40))
-def test_what_lies_over_a_clip_has_its_level_while_it_lasts(
-    clip: np.ndarray, by: np.ndarray, level_db: float
-) -> None:
+def test_what_lies_over_a_clip_has_its_level_while_it_lasts(clip: np.ndarray, by: np.ndarray, level_db: float) -> None:
     found = heard(combining.overlaid(clip_of(clip), clip_of(by), level_db))
     assert len(found) == max(len(clip), len(by))
     total = np.zeros(len(found))
