@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from pytest_audiobench.protocols.bioacoustic_detection import bioacoustic_detection as bioacoustic_detection
     from pytest_audiobench.protocols.captioning import captioning as captioning
     from pytest_audiobench.protocols.classification import classification as classification
+    from pytest_audiobench.protocols.conditioned_choice import conditioned_choice as conditioned_choice
     from pytest_audiobench.protocols.embedded import embedded as embedded
     from pytest_audiobench.protocols.judged import judged as judged
     from pytest_audiobench.protocols.keyphrases import keyphrases as keyphrases
@@ -52,6 +53,8 @@ if TYPE_CHECKING:
     from pytest_audiobench.protocols.presence import presence as presence
     from pytest_audiobench.protocols.prompt_sets import PromptSet as PromptSet
     from pytest_audiobench.protocols.prompt_sets import prompt_set as prompt_set
+    from pytest_audiobench.protocols.reasoned.styles import style_of as style_of
+    from pytest_audiobench.protocols.reasoned_choice import reasoned_choice as reasoned_choice
     from pytest_audiobench.protocols.slot_filling import slot_filling as slot_filling
     from pytest_audiobench.protocols.spoken_questions import spoken_questions as spoken_questions
     from pytest_audiobench.protocols.story import story as story
@@ -82,6 +85,7 @@ _HOMES = {
     "classification": "protocols.classification",
     "clipwise": "datasets.conditions",
     "common_voice": "datasets.common_voice",
+    "conditioned_choice": "protocols.conditioned_choice",
     "conditions": "datasets.degradations",
     "controls": "datasets.interventions",
     "determinism": "studies.determinism",
@@ -109,12 +113,14 @@ _HOMES = {
     "phonemes": "protocols.phonemes",
     "presence": "protocols.presence",
     "prompt_set": "protocols.prompt_sets",
+    "reasoned_choice": "protocols.reasoned_choice",
     "reasoning_changes": "datasets.reasoning_conditions",
     "sakura": "datasets.sakura",
     "slot_filling": "protocols.slot_filling",
     "sound_id": "datasets.packs.sound_id",
     "spoken_questions": "protocols.spoken_questions",
     "story": "protocols.story",
+    "style_of": "protocols.reasoned.styles",
     "tagging": "protocols.tagging",
     "transcription": "protocols.transcription",
     "translation": "protocols.translation",
