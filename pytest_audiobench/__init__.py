@@ -30,8 +30,11 @@ if TYPE_CHECKING:
     from pytest_audiobench.datasets.non_speech import non_speech_recordings as non_speech_recordings
     from pytest_audiobench.datasets.packs.finding import labelled as labelled
     from pytest_audiobench.datasets.packs.sound_id import sound_id as sound_id
+    from pytest_audiobench.datasets.renderings import rendered as rendered
+    from pytest_audiobench.datasets.renderings import renderings as renderings
     from pytest_audiobench.datasets.sakura import sakura as sakura
     from pytest_audiobench.datasets.sample import Sample as Sample
+    from pytest_audiobench.datasets.study import faithfulness as faithfulness
     from pytest_audiobench.protocols.bioacoustic import bioacoustic as bioacoustic
     from pytest_audiobench.protocols.bioacoustic_captioning import bioacoustic_captioning as bioacoustic_captioning
     from pytest_audiobench.protocols.bioacoustic_detection import bioacoustic_detection as bioacoustic_detection
@@ -78,6 +81,7 @@ _HOMES = {
     "conditions": "datasets.degradations",
     "determinism": "studies.determinism",
     "embedded": "protocols.embedded",
+    "faithfulness": "datasets.study",
     "findings": "studies.findings",
     "fleurs": "datasets.fleurs",
     "gigaspeech": "datasets.gigaspeech",
@@ -98,6 +102,8 @@ _HOMES = {
     "phonemes": "protocols.phonemes",
     "presence": "protocols.presence",
     "prompt_set": "protocols.prompt_sets",
+    "rendered": "datasets.renderings",
+    "renderings": "datasets.renderings",
     "sakura": "datasets.sakura",
     "slot_filling": "protocols.slot_filling",
     "sound_id": "datasets.packs.sound_id",
