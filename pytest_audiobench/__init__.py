@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from pytest_audiobench.datasets.degradations import ladder as ladder
     from pytest_audiobench.datasets.fleurs import fleurs as fleurs
     from pytest_audiobench.datasets.gigaspeech import gigaspeech as gigaspeech
+    from pytest_audiobench.datasets.interventions import controls as controls
+    from pytest_audiobench.datasets.interventions import masks as masks
+    from pytest_audiobench.datasets.interventions import noises as noises
     from pytest_audiobench.datasets.librispeech import librispeech as librispeech
     from pytest_audiobench.datasets.manifest import manifest as manifest
     from pytest_audiobench.datasets.mmar import mmar as mmar
@@ -30,6 +33,9 @@ if TYPE_CHECKING:
     from pytest_audiobench.datasets.non_speech import non_speech_recordings as non_speech_recordings
     from pytest_audiobench.datasets.packs.finding import labelled as labelled
     from pytest_audiobench.datasets.packs.sound_id import sound_id as sound_id
+    from pytest_audiobench.datasets.reasoning_conditions import change_of as change_of
+    from pytest_audiobench.datasets.reasoning_conditions import early as early
+    from pytest_audiobench.datasets.reasoning_conditions import reasoning_changes as reasoning_changes
     from pytest_audiobench.datasets.renderings import rendered as rendered
     from pytest_audiobench.datasets.renderings import renderings as renderings
     from pytest_audiobench.datasets.sakura import sakura as sakura
@@ -40,6 +46,7 @@ if TYPE_CHECKING:
     from pytest_audiobench.protocols.bioacoustic_detection import bioacoustic_detection as bioacoustic_detection
     from pytest_audiobench.protocols.captioning import captioning as captioning
     from pytest_audiobench.protocols.classification import classification as classification
+    from pytest_audiobench.protocols.conditioned_choice import conditioned_choice as conditioned_choice
     from pytest_audiobench.protocols.embedded import embedded as embedded
     from pytest_audiobench.protocols.judged import judged as judged
     from pytest_audiobench.protocols.keyphrases import keyphrases as keyphrases
@@ -49,6 +56,8 @@ if TYPE_CHECKING:
     from pytest_audiobench.protocols.presence import presence as presence
     from pytest_audiobench.protocols.prompt_sets import PromptSet as PromptSet
     from pytest_audiobench.protocols.prompt_sets import prompt_set as prompt_set
+    from pytest_audiobench.protocols.reasoned.styles import style_of as style_of
+    from pytest_audiobench.protocols.reasoned_choice import reasoned_choice as reasoned_choice
     from pytest_audiobench.protocols.slot_filling import slot_filling as slot_filling
     from pytest_audiobench.protocols.spoken_questions import spoken_questions as spoken_questions
     from pytest_audiobench.protocols.story import story as story
@@ -75,11 +84,15 @@ _HOMES = {
     "bioacoustic_detection": "protocols.bioacoustic_detection",
     "bundled": "datasets.bundled",
     "captioning": "protocols.captioning",
+    "change_of": "datasets.reasoning_conditions",
     "classification": "protocols.classification",
     "clipwise": "datasets.conditions",
     "common_voice": "datasets.common_voice",
+    "conditioned_choice": "protocols.conditioned_choice",
     "conditions": "datasets.degradations",
+    "controls": "datasets.interventions",
     "determinism": "studies.determinism",
+    "early": "datasets.reasoning_conditions",
     "embedded": "protocols.embedded",
     "faithfulness": "datasets.study",
     "findings": "studies.findings",
@@ -93,22 +106,27 @@ _HOMES = {
     "listening": "studies.listening",
     "load": "report.load",
     "manifest": "datasets.manifest",
+    "masks": "datasets.interventions",
     "mmar": "datasets.mmar",
     "mmau": "datasets.mmau",
     "multiple_choice": "protocols.multiple_choice",
     "non_speech": "datasets.non_speech",
     "non_speech_recordings": "datasets.non_speech",
+    "noises": "datasets.interventions",
     "overlapped_speech": "protocols.overlapped_speech",
     "phonemes": "protocols.phonemes",
     "presence": "protocols.presence",
     "prompt_set": "protocols.prompt_sets",
     "rendered": "datasets.renderings",
     "renderings": "datasets.renderings",
+    "reasoned_choice": "protocols.reasoned_choice",
+    "reasoning_changes": "datasets.reasoning_conditions",
     "sakura": "datasets.sakura",
     "slot_filling": "protocols.slot_filling",
     "sound_id": "datasets.packs.sound_id",
     "spoken_questions": "protocols.spoken_questions",
     "story": "protocols.story",
+    "style_of": "protocols.reasoned.styles",
     "tagging": "protocols.tagging",
     "transcription": "protocols.transcription",
     "translation": "protocols.translation",

@@ -30,6 +30,8 @@ RATE_HZ = 16_000
 MOST_CLIPS = 100
 """All clips of a combination are in memory together."""
 
+LONGEST_GAP_S = 60.0
+
 Combine: TypeAlias = Callable[[Sequence[Samples], int, Parameters, str | None], Samples]
 
 
@@ -113,6 +115,29 @@ def babble(clips: Sequence[Clip], seed: int | str = 0, rate_hz: int = RATE_HZ) -
     return _combined("babble", clips, rate_hz, (), str(seed))
 
 
+def preceded(clip: Clip, by: Clip, gap_s: float = 0.25, level_db: float = 0.0, rate_hz: int = RATE_HZ) -> Clip:
+    """``by``, then ``gap_s`` of digital silence, then ``clip``.
+
+    ``by`` is brought to the RMS of ``clip`` and ``level_db`` decibels above it, each taken over its own frames. A peak
+    that 16 bits cannot hold makes all of it softer. Not defined where one is silent. Raises UsageError for a gap below
+    0 or above :data:`LONGEST_GAP_S`.
+    """
+    if gap_s > LONGEST_GAP_S:
+        raise UsageError(f"gap_s={gap_s:g} is beyond {LONGEST_GAP_S:g}, the longest pause between clips; give less")
+    gap = ("gap_s", decimal("gap_s", gap_s, least=0.0))
+    return _combined("preceded", (clip, by), rate_hz, (gap, ("level_db", decimal("level_db", level_db))))
+
+
+def overlaid(clip: Clip, by: Clip, level_db: float = 0.0, rate_hz: int = RATE_HZ) -> Clip:
+    """``clip`` and ``by`` from the beginning of both, as long as the longer of them; neither is repeated.
+
+    ``by`` is brought to the RMS of ``clip`` and ``level_db`` decibels above it, each taken over its own frames: the
+    ratio holds while both sound, however short the one is (:func:`mixture` counts the silence after it). A sum that 16
+    bits cannot hold is made softer as a whole. Not defined where one is silent.
+    """
+    return _combined("overlaid", (clip, by), rate_hz, (("level_db", decimal("level_db", level_db)),))
+
+
 def rule_of(source: CombinedSource) -> Rule:
     """The registered rule of ``source``. Raises UsageError, which names what is known."""
     return registered("rule", _RULES, source.rule, source.version)
@@ -190,6 +215,28 @@ def _babble(clips: Sequence[Samples], rate_hz: int, parameters: Parameters, seed
 _BABBLE_RMS = 0.05
 
 
+def _preceded(clips: Sequence[Samples], rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
+    clip, by = clips
+    gap = np.zeros(round(number(parameters, "gap_s") * rate_hz))
+    return noise.within_full_scale(np.concatenate([_levelled(by, clip, parameters), gap, clip]))
+
+
+def _overlaid(clips: Sequence[Samples], rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
+    clip, by = clips
+    total = np.zeros(max(len(clip), len(by)))
+    total[: len(clip)] = clip
+    total[: len(by)] += _levelled(by, clip, parameters)
+    return noise.within_full_scale(total)
+
+
+def _levelled(by: Samples, clip: Samples, parameters: Parameters) -> Wave:
+    """``by`` at its level above ``clip``."""
+    levels = noise.rms(clip), noise.rms(by)
+    if not all(levels):
+        raise ValueError(_silent(1 + levels.index(0.0), len(levels)))
+    return by.astype(np.float64) * (levels[0] / levels[1] * noise.amplitude(number(parameters, "level_db")))
+
+
 def _loop(samples: Samples, start: int, frames: int) -> Wave:
     """``frames`` of ``samples`` as an endless loop from frame ``start`` on."""
     return np.resize(np.roll(samples, -(start % len(samples))), frames).astype(np.float64)
@@ -212,6 +259,10 @@ def _mixture_s(lengths_s: Sequence[float], parameters: Parameters) -> float:
     return min(lengths_s) if dict(parameters).get("length") == "shortest" else max(lengths_s)
 
 
+def _one_after_the_other_s(lengths_s: Sequence[float], parameters: Parameters) -> float:
+    return sum(lengths_s) + number(parameters, "gap_s")
+
+
 _RULES = {
     (rule.name, rule.version): rule
     for rule in (
@@ -220,5 +271,7 @@ _RULES = {
         Rule("noise", 1, _noise, _first),
         Rule("room", 1, _room, _first),
         Rule("babble", 1, _babble, _longest),
+        Rule("preceded", 1, _preceded, _one_after_the_other_s),
+        Rule("overlaid", 1, _overlaid, _longest),
     )
 }

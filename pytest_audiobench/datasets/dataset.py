@@ -23,13 +23,15 @@ class Places:
     ``named`` are folders given for one data set (``--ab-data sakura=/data/SAKURA``), ``shelves`` are
     folders that hold data sets by name (``--ab-data /data``), in order; ``here`` is the folder of the
     test file, from which a manifest's relative path is read. ``mixes`` are the mixtures of sounds that the run asks
-    for, in a line or by a file (``--ab-mix``).
+    for, in a line or by a file (``--ab-mix``). ``kept`` is a folder in which what is made for the data may be kept from
+    run to run: that of the answer store.
     """
 
     here: Path
     named: Mapping[str, Path] = field(default_factory=dict)
     shelves: Sequence[Path] = ()
     mixes: Sequence[str] = ()
+    kept: Path | None = None
 
     def find(self, name: str, *landmarks: str) -> DataRoot:
         """The folder of data set ``name``: the first that holds any of ``landmarks``.

@@ -18,7 +18,6 @@ metadata  an object of texts, numbers, booleans, null   every further column, as
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 
 from pytest_audiobench.audio.clip import DataRoot
@@ -38,8 +37,10 @@ def manifest(
     cluster: str | None = None,
     groups: tuple[str, ...] | None = None,
     question: str | None = None,
+    data: str | None = None,
 ) -> Dataset:
-    """The data set that the manifest at ``path`` lists; a relative path is read from the test file's folder.
+    """The data set that the manifest at ``path`` lists; a relative path is read from the test file's folder, or with
+    ``data`` from the folder of that name (``--ab-data NAME=FOLDER``), without which an eval is skipped.
 
     ``name`` is the manifest's file name without its suffix unless given; ``question`` is asked where a row has none,
     and where neither has one the protocol asks in words of its own, or refuses the sample; ``cluster`` and ``groups``
@@ -49,13 +50,15 @@ def manifest(
     file = Path(path)
     called = name or file.stem
     named = None if groups is None else tuple(groups)
-    return Dataset(called, partial(_read, file, called, cluster, named or (), question), cluster, named)
+
+    def read(places: Places) -> list[Sample]:
+        folder = places.here if data is None else places.find(data, str(file)).folder
+        return _read((folder / file.expanduser()).resolve(), called, cluster, named or (), question)
+
+    return Dataset(called, read, cluster, named)
 
 
-def _read(
-    path: Path, name: str, cluster: str | None, groups: tuple[str, ...], question: str | None, places: Places
-) -> list[Sample]:
-    file = (places.here / path.expanduser()).resolve()
+def _read(file: Path, name: str, cluster: str | None, groups: tuple[str, ...], question: str | None) -> list[Sample]:
     root = DataRoot(name, file.parent)
     samples: list[Sample] = []
     lines: dict[str, int] = {}

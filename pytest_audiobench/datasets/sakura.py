@@ -25,18 +25,20 @@ Hop: TypeAlias = Literal["single", "multi"]
 _OPTION = re.compile(r"\s*\(([a-z])\)\s*")
 
 
-def sakura(track: Track, hop: Hop) -> Dataset:
-    """One track of SAKURA at one hop, from its own layout: ``data/<Track>/metadata.json`` (or .csv) and ``audio/``.
+def sakura(track: Track, hop: Hop | None = None) -> Dataset:
+    """One track of SAKURA at one hop, or at both, from its own layout: ``data/<Track>/metadata.json`` (or .csv) and
+    ``audio/``.
 
     Metadata: track, hop, label (what the clip is of), recording (its file: the cluster).
     Raises UsageError for a track or hop that SAKURA does not have.
     """
-    for what, value, known in (("track", track, get_args(Track)), ("hop", hop, get_args(Hop))):
+    hops: tuple[Hop, ...] = get_args(Hop)
+    for what, value, known in (("track", track, get_args(Track)), ("hop", hop, (*hops, None))):
         if value not in known:
-            raise UsageError(f"SAKURA has no {what} {value!r}; it has {', '.join(known)}")
-    return Dataset(
-        f"sakura/{track}/{hop}", partial(_read, track, hop), cluster="recording", groups=("track", "hop", "label")
-    )
+            raise UsageError(f"SAKURA has no {what} {value!r}; it has {', '.join(filter(None, known))}")
+    asked = hops if hop is None else (hop,)
+    name = f"sakura/{track}" if hop is None else f"sakura/{track}/{hop}"
+    return Dataset(name, partial(_read, track, asked), cluster="recording", groups=("track", "hop", "label"))
 
 
 def split_options(instruction: str) -> tuple[str, tuple[str, ...]]:
@@ -54,10 +56,10 @@ def split_options(instruction: str) -> tuple[str, tuple[str, ...]]:
     return instruction[:start].strip(), options
 
 
-def _read(track: Track, hop: Hop, places: Places) -> list[Sample]:
+def _read(track: Track, hops: tuple[Hop, ...], places: Places) -> list[Sample]:
     folder = f"data/{track.capitalize()}"
     root = places.find("sakura", f"{folder}/metadata.json", f"{folder}/metadata.csv")
-    return [_sample(track, hop, root, path, entry) for path, entry in _entries(root, folder)]
+    return [_sample(track, hop, root, path, entry) for path, entry in _entries(root, folder) for hop in hops]
 
 
 def _entries(root: DataRoot, folder: str) -> Iterator[tuple[str, Entry]]:

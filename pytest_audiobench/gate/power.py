@@ -17,7 +17,7 @@ from pytest_audiobench.metrics.drops import drop_of, moved
 from pytest_audiobench.metrics.estimates import value_of
 from pytest_audiobench.metrics.metric import MetricKind, Statistics
 from pytest_audiobench.metrics.registry import metric_kind
-from pytest_audiobench.metrics.units import FRACTIONS, RANGES
+from pytest_audiobench.metrics.units import ERROR_RATES, RANGES
 from pytest_audiobench.runs.sides import Side
 from pytest_audiobench.stats.drops import Question
 from pytest_audiobench.stats.intervals import Floats, standard_error
@@ -214,7 +214,7 @@ def _spread(kind: MetricKind, samples: _Samples) -> _Spread | str:
     n, units = len(samples.own), len(set(samples.clusters)) if samples.clusters is not None else len(samples.own)
     if units < 2:
         return "1 cluster, 2 needed"
-    least, most = (0.0, 1.0) if kind.unit in FRACTIONS else RANGES.get(kind.unit, (0.0, math.inf))
+    least, most = (0.0, 1.0) if kind.unit in ERROR_RATES else RANGES.get(kind.unit, (0.0, math.inf))
     residuals = _residuals(kind, samples.own)
     design = 1.0
     if residuals is not None and samples.clusters is not None and (alone := standard_error(residuals)) > 0.0:

@@ -103,6 +103,11 @@ def parse_threshold(text: str) -> Threshold | Line:
             f"the threshold {text[:80]!r} has a percentage for its limit, and {kind.name} is in {kind.unit}, which is "
             "no fraction of one: write the number as it is reported"
         )
+    if kind.unit == POINTS and not -1.0 < parts.limit < 1.0:
+        raise UsageError(
+            f"the threshold {text[:80]!r} has a limit beyond 100 points, between which {kind.name} lies: points are "
+            f"fractions of one; write {parts.limit:g}% for {parts.limit:g} points"
+        )
     least, most = RANGES.get(kind.unit, (-math.inf, math.inf))
     if not least <= parts.limit <= most:
         percent = (
@@ -110,11 +115,6 @@ def parse_threshold(text: str) -> Threshold | Line:
         )
         raise UsageError(
             f"the threshold {text[:80]!r} has a limit outside {least:g} to {most:g}, where {kind.name} lies{percent}"
-        )
-    if kind.unit == POINTS and not -1.0 < parts.limit < 1.0:
-        raise UsageError(
-            f"the threshold {text[:80]!r} has a limit beyond 100 points, between which {kind.name} lies: points are "
-            f"fractions of one; write {parts.limit:g}% for {parts.limit:g} points"
         )
     return Threshold(*parts, text=text)
 

@@ -25,6 +25,7 @@ BLEU, CHRF, CHRF_WORDS = "BLEU", "chrF", "chrF++"
 RANGES: Mapping[str, tuple[float, float]] = MappingProxyType(
     {
         SHARE: (0.0, 1.0),
+        POINTS: (-1.0, 1.0),
         **dict.fromkeys((AGREEMENT, CORRELATION, COSINE), (-1.0, 1.0)),
         **dict.fromkeys((BLEU, CHRF, CHRF_WORDS), (0.0, 100.0)),
     }
@@ -37,7 +38,7 @@ def span(unit: str) -> float:
 
     An error rate has none: it can lose what answers no worse than empty ones lose, which is 1.
     """
-    if unit in FRACTIONS:
+    if unit in ERROR_RATES:
         return 1.0
     least, most = RANGES.get(unit, (-math.inf, math.inf))
     return most - least

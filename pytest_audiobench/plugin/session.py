@@ -218,7 +218,7 @@ class EvalSession:
         """Where data may lie, for a test file in the folder ``here``, and what is to be mixed of it."""
         named, shelves = folders(self.options.data, base(self.config, "data"), "--ab-data")
         mixes = written_from(base(self.config, "mix"), self.options.mixes)
-        return Places(here, named, [*shelves, self.config.rootpath / "data"], mixes)
+        return Places(here, named, [*shelves, self.config.rootpath / "data"], mixes, self.options.stores[0].parent)
 
     def close(self) -> None:
         for handle in self._made:

@@ -48,7 +48,9 @@ def worked(reading: Reading, stage: str) -> list[tuple[Example, Answer, Mapping[
             references=example.references,
             metadata=dict(example.metadata),
         )
-        answer = reading.parse(sample, {reading.judge or stage: Response.of(example.text, example.finish)})
+        said = {name: Response.of(text) for name, text in example.earlier.items()}
+        said[reading.judge or stage] = Response.of(example.text, example.finish)
+        answer = reading.parse(sample, said)
         found.append((example, sample, answer, reading.score(sample, answer)))
     further: Iterator[Mapping[str, float]] = iter(())
     if reading.together is not None:
@@ -116,7 +118,8 @@ def _examples(
         scored = "left out" if scores is None else _scored(metrics, scores)
         options = f"{_cell(' / '.join(example.choices))} | " if has_choices else ""
         cut = " (cut by the limit of tokens)" if example.finish == "length" else ""
-        yield f"| {_cell(example.text)}{cut} | {options}{_cell(' / '.join(truths))} | {read} | {scored} |"
+        texts = " → ".join(_cell(text) for text in (*example.earlier.values(), example.text))
+        yield f"| {texts}{cut} | {options}{_cell(' / '.join(truths))} | {read} | {scored} |"
 
 
 def _scored(metrics: Sequence[str], scores: Mapping[str, float]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from pytest_audiobench.datasets.sample import Sample
@@ -12,11 +12,12 @@ from pytest_audiobench.protocols.choice.rules import RULES, Rule
 from pytest_audiobench.protocols.free_text import answer_of, question_of
 from pytest_audiobench.protocols.options import LETTERS
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Reading, Stage, remembered
+from pytest_audiobench.protocols.reasoned.styles import STYLES
 from pytest_audiobench.protocols.templates import filled, parsed
 
-DEFAULT = "{question}\n{options}\nAnswer with the letter of the correct option."
-FAITHFULNESS_AF3 = "{question} Select one option from the provided choices.\n{options_in_line}."
-FAITHFULNESS_AF3_REASONING = f"{FAITHFULNESS_AF3} Please think and reason about the input audio before you respond."
+DEFAULT = STYLES["plain"].direct
+FAITHFULNESS_AF3 = STYLES["af3"].direct
+FAITHFULNESS_AF3_REASONING = STYLES["af3"].reasoned
 PROMPTS: Mapping[str, str] = MappingProxyType(
     {
         "default": DEFAULT,
@@ -49,12 +50,12 @@ def multiple_choice(
     or ``{options_in_line}`` are filled in, ``{{`` and ``}}`` are braces. ``system`` is a system message.
     Raises UsageError for an unknown reading or placeholder.
     """
-    template = _parsed(PROMPTS.get(prompt, prompt))
+    template = choice_template(PROMPTS.get(prompt, prompt))
     available = _readings("listed" if any(name.startswith("options") for _, name in template) else "unlisted")
 
     def render(sample: Sample, earlier: Earlier) -> tuple[Message, ...]:
         slots = tuple(AudioSlot(number) for number in range(len(sample.clips)))
-        user = Message("user", (*slots, _filled(template, sample)))
+        user = Message("user", (*slots, choice_text(template, sample)))
         return (user,) if system is None else (Message("system", (system,)), user)
 
     stage = Stage("answer", render, task="choice", settings=Settings(max_new_tokens=max_new_tokens))
@@ -67,22 +68,27 @@ def option_lines(choices: tuple[str, ...]) -> list[str]:
     return [f"({letter}) {choice}" for letter, choice in zip(LETTERS, choices, strict=False)]
 
 
-def _parsed(template: str) -> list[tuple[str, str]]:
-    pieces = parsed(template, _PLACEHOLDERS)
+def choice_template(template: str, *more: str) -> list[tuple[str, str]]:
+    """The pieces of a choice question's template; ``more`` names placeholders beside the question's and the options'.
+
+    Raises UsageError for a template without a question, and for an unknown placeholder.
+    """
+    pieces = parsed(template, (*_PLACEHOLDERS, *more))
     if not any(name == "question" for _, name in pieces):
         raise UsageError(f"the prompt {template!r} has no {{question}}; put it where the sample's question belongs")
     return pieces
 
 
-def _filled(template: list[tuple[str, str]], sample: Sample) -> str:
+def choice_text(template: Sequence[tuple[str, str]], sample: Sample, **more: str) -> str:
+    """The text that asks ``sample`` by a template's pieces. Raises UsageError unless it has 2 to 26 choices."""
     if not 2 <= len(sample.choices) <= len(LETTERS):
         raise UsageError(
             f"sample {sample.id!r} has {len(sample.choices)} choices; "
-            f"multiple_choice asks for one of 2 to {len(LETTERS)}: give it choices, or ask another way"
+            f"a choice question asks for one of 2 to {len(LETTERS)}: give it choices, or ask another way"
         )
     lines = option_lines(sample.choices)
     values = {"question": question_of(sample), "options": "\n".join(lines), "options_in_line": " ".join(lines)}
-    return filled(template, values)
+    return filled(template, {**values, **more})
 
 
 def _readings(options: str) -> Mapping[str, Reading]:

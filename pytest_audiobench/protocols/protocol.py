@@ -114,7 +114,10 @@ class _Shown(dict[str, Field]):
 
 
 class Example(NamedTuple):
-    """A sample and an answer to it. What a reading makes of them is computed where it is shown, never written down."""
+    """A sample and an answer to it. What a reading makes of them is computed where it is shown, never written down.
+
+    ``earlier`` are what was answered in the stages before, by stage.
+    """
 
     text: str
     reference: str = ""
@@ -123,6 +126,7 @@ class Example(NamedTuple):
     references: tuple[str, ...] = ()
     metadata: Mapping[str, str] = MappingProxyType({})
     finish: Finish = "stop"
+    earlier: Mapping[str, str] = MappingProxyType({})
 
 
 class About(NamedTuple):

@@ -26,11 +26,14 @@ from pytest_audiobench.runs.curve_records import (
     SlopeRecord,
 )
 from pytest_audiobench.runs.scoring import SHARES, finite
-from pytest_audiobench.stats.combinations import area_weights, contrast, mean_interval, slope_weights
-from pytest_audiobench.stats.multiple import holm
+from pytest_audiobench.stats.combinations import area_weights, contrast, mean_interval, slope_weights, trend_p
+from pytest_audiobench.stats.multiple import holm_of_known
 
 CLEAN = "clean"
 """The condition that others are held against, by its name."""
+
+TREND = "; p: trend test on each one's own slope (summary measures: Matthews et al. 1990, BMJ 300:230)"
+"""Begins what a slope's method says of its p."""
 
 Json: TypeAlias = Mapping[str, Any]
 
@@ -69,7 +72,7 @@ def figures(items: Sequence[Json], rows: Mapping[tuple[str, str], Rows]) -> Figu
             for metric in _metrics([items[place] for place in having], reading, signature):
                 of = _Metric(items, Series(name, having), metric, reading, signature, samples)
                 if len(of.points) > 1:
-                    found.curves.extend(of.curves())
+                    found.curves.extend(_held_together(list(of.curves())))
                     found.conditions.append(of.summary())
     return found
 
@@ -186,20 +189,30 @@ class _Metric:
             harder=cast(Harder, harder),
             points=ordered,
             clean=next((point for point in self.points if point.condition == CLEAN and point.dose is None), None),
-            slope=self._slope(ordered),
+            slope=self._slope(ordered, cast(Harder, harder)),
             area=self._mean(ordered, area_weights([_dose(point) for point in ordered]), "trapezoid rule over"),
         )
 
-    def _slope(self, points: Sequence[PointRecord]) -> SlopeRecord:
+    def _slope(self, points: Sequence[PointRecord], harder: Harder) -> SlopeRecord:
         doses = [_dose(point) for point in points]
         per = step(doses)
         how = f"least squares over {len(points)} conditions, all alike"
         if isinstance(self._sums, str):
             return SlopeRecord(None, None, None, f"no slope: {self._sums}", per)
         own, weights = self._sums.points(self._of(points)), [per * weight for weight in slope_weights(doses)]
-        drop = contrast(own, weights, span(self._unit))
+        most = span(self._unit)
+        drop = contrast(own, weights, most)
         method = f"{how}; {drop.method.replace('no test', 'no interval').replace('paired t', 't on paired samples')}"
-        return SlopeRecord(finite(own.value(weights)), finite(drop.lower), finite(drop.upper), method, per)
+        numbers = (finite(own.value(weights)), finite(drop.lower), finite(drop.upper))
+        p = finite(trend_p(own, weights, most, self._worse(harder)))
+        told = f"{TREND}, {'one-sided: worse where harder' if harder else 'two-sided'}" if p is not None else ""
+        return SlopeRecord(*numbers, f"{method}{told}", per, p)
+
+    def _worse(self, harder: Harder) -> int:
+        """The sign of a slope along which the metric becomes worse towards the harder dose; 0 where none is known."""
+        if not harder:
+            return 0
+        return 1 if (self._direction == "higher") == (harder == "lower") else -1
 
     def summary(self) -> ConditionsRecord:
         """The mean over all conditions, each weighing alike, and the differences."""
@@ -289,6 +302,12 @@ def _dose(point: PointRecord) -> float:
 
 
 def _adjusted(differences: Sequence[DifferenceRecord]) -> list[DifferenceRecord]:
-    """With p values adjusted by Holm's method; a difference that has no p counts as one that showed nothing."""
-    adjusted = holm([1.0 if one.p is None else one.p for one in differences]).tolist() if differences else []
-    return [one if one.p is None else replace(one, p_holm=p) for one, p in zip(differences, adjusted, strict=True)]
+    """With p values adjusted by Holm's method."""
+    adjusted = holm_of_known([one.p for one in differences])
+    return [replace(one, p_holm=p) for one, p in zip(differences, adjusted, strict=True)]
+
+
+def _held_together(curves: Sequence[CurveRecord]) -> list[CurveRecord]:
+    """With the p values of their slopes adjusted by Holm's method."""
+    adjusted = holm_of_known([one.slope.p for one in curves])
+    return [replace(one, slope=replace(one.slope, p_holm=p)) for one, p in zip(curves, adjusted, strict=True)]

@@ -163,6 +163,21 @@ def contrast(points: Points, weights: Sequence[float], span: float = 1.0) -> Dro
     return studentised(_summed(ratios, factors), moves, _TWO_SIDED, span * size / 2.0)
 
 
+def trend_p(points: Points, weights: Sequence[float], span: float = 1.0, worse: int = 0) -> float | None:
+    """The p value of "no trend": that of L, a slope, being 0 or on the better side; None where there is no test.
+
+    Each unit's own slope sums up what became of it over the doses, and Student's t is taken on these (the method of
+    summary measures: Matthews, Altman, Campbell and Royston 1990, "Analysis of serial measurements in medical
+    research", BMJ 300:230-235; here the linearised u_i, so that units of unequal size count as in L). ``worse`` is 1
+    or -1 where L above or below 0 is what the test looks for, 0 where it is either.
+    """
+    if worse:
+        return contrast(points, [worse * weight for weight in weights], span).p
+    sides = [contrast(points, [sign * weight for weight in weights], span).p for sign in (1.0, -1.0)]
+    known = [p for p in sides if p is not None]
+    return min(1.0, 2.0 * min(known)) if known else None
+
+
 def _summed(ratios: Floats, weights: Floats) -> float:
     """The weighted sum; nothing where that is all that floats leave of a difference of equals."""
     value = float(ratios @ weights)

@@ -47,6 +47,12 @@ def test_a_key_knows_all_that_can_be_heard() -> None:
         combining.in_room(LONG, SHORT),
         combining.babble([LONG, SHORT], 1),
         combining.babble([LONG, SHORT], 2),
+        combining.preceded(LONG, SHORT),
+        combining.preceded(SHORT, LONG),
+        combining.preceded(LONG, SHORT, 0.5),
+        combining.preceded(LONG, SHORT, level_db=-6),
+        combining.overlaid(LONG, SHORT),
+        combining.overlaid(LONG, SHORT, 6),
     ]
     assert len({key_of(clip) for clip in clips}) == len(clips)
     assert key_of(combining.mixture([LONG, SHORT], [0, -3])) == key_of(combining.mixture((LONG, SHORT), (0.0, -3.0)))
@@ -63,6 +69,10 @@ def test_a_key_knows_all_that_can_be_heard() -> None:
         (combining.in_room(SLOW, LONG), 1.0),
         (combining.babble([SHORT, SLOW]), 1.0),
         (combining.babble([SHORT, SLOW]).edited(edits.pad(0, 1)), 2.0),
+        (combining.preceded(SHORT, LONG), 2.75),
+        (combining.preceded(SLOW, SHORT, 0), 1.5),
+        (combining.overlaid(SHORT, LONG), 2.0),
+        (combining.overlaid(SLOW, SHORT), 1.0),
     ],
 )
 def test_what_the_index_says_of_a_length_is_what_is_played(clip: Clip, duration_s: float) -> None:

@@ -15,6 +15,7 @@ import platform
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +23,7 @@ import pytest
 import soundfile
 import soxr
 
-from pytest_audiobench.audio import codecs, combining, edits, synthesis
+from pytest_audiobench.audio import codecs, combining, edits, espeak, synthesis
 from pytest_audiobench.audio.clip import ArraySource, Clip, Edit
 from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.audio.wav import wav_bytes
@@ -76,6 +77,8 @@ EDITS = {
     "band_limit": edits.band_limit(3400),
     "reverb": edits.reverb("a"),
     "clipping": edits.clipping(9),
+    "mask": edits.mask(37.5, seed="a"),
+    "mask scattered": edits.mask(37.5, "scattered", "noise", "a"),
 }
 EVERYWHERE = {
     **{f"recipe {name} at {hz} Hz": (Clip(made), hz) for name, made in RECIPES.items() for hz in (16_000, 44_100)},
@@ -86,6 +89,9 @@ EVERYWHERE = {
     "rule noise from its beginning": (combining.with_noise(SPEECH, OTHER, 5, None), RATE_HZ),
     "rule room": (combining.in_room(SPEECH, OTHER), RATE_HZ),
     "rule babble": (combining.babble([SPEECH, OTHER, THIRD], "a"), RATE_HZ),
+    "rule preceded": (combining.preceded(SPEECH, OTHER, 0.1, -3), RATE_HZ),
+    "rule overlaid": (combining.overlaid(SPEECH, OTHER), RATE_HZ),
+    "rule overlaid loud": (combining.overlaid(SPEECH.edited(edits.gain(12)), THIRD, 6), RATE_HZ),
     "rule noise of a babble": (
         combining.with_noise(SPEECH.edited(edits.gain(-6)), combining.babble([OTHER, THIRD], 1), 0, 2),
         RATE_HZ,
@@ -102,6 +108,12 @@ BY_LIBSNDFILE = {
     f"edit codec {name}": (SLOW.edited(edits.codec(name)), 8_000) for name in codecs.NAMES if name not in UNROUNDED
 }
 TABLES = {"everywhere": EVERYWHERE, SOXR: BY_SOXR, LIBSNDFILE: BY_LIBSNDFILE}
+if find_spec("espeakng_loader"):
+    ESPEAK = f"espeak-ng {espeak.release()} {SOXR}"
+    TABLES[ESPEAK] = {
+        f"speech of {voice}": (Clip(synthesis.speech(["The answer is four."], voice)[0]), RATE_HZ)
+        for voice in ("en-us", "en-gb-scotland+f4", "de")
+    }
 
 
 def digest(clip: Clip, rate_hz: int) -> str:
@@ -125,7 +137,9 @@ def test_what_only_reckons_is_the_same_everywhere(name: str) -> None:
     assert digest(*EVERYWHERE[name]) == GOLDEN["everywhere"][name]
 
 
-@pytest.mark.parametrize(("library", "name"), [(SOXR, n) for n in BY_SOXR] + [(LIBSNDFILE, n) for n in BY_LIBSNDFILE])
+@pytest.mark.parametrize(
+    ("library", "name"), [(library, name) for library in TABLES if library != "everywhere" for name in TABLES[library]]
+)
 def test_what_a_library_made_is_the_same_under_its_release(library: str, name: str) -> None:
     if library not in GOLDEN:
         pytest.skip(f"golden.json has no digests for {library}; add them with python {Path(__file__).name}")

@@ -135,6 +135,34 @@ def test_babble_has_its_level_and_gives_every_voice_the_same(waves: list[np.ndar
     assert noise.rms(found) == pytest.approx(0.05, abs=1e-6) or np.max(np.abs(found)) > 0.999
 
 
+@given(clip=waves(), by=waves(), gap_s=st.floats(0, 0.5), level_db=st.floats(-40, 40))
+def test_what_precedes_a_clip_has_its_level_and_leaves_the_clip_as_it_is(
+    clip: np.ndarray, by: np.ndarray, gap_s: float, level_db: float
+) -> None:
+    found = heard(combining.preceded(clip_of(clip), clip_of(by), gap_s, level_db))
+    pause = round(16_000 * gap_s)
+    first, gap, second = np.split(found, [len(by), len(by) + pause])
+    assert (len(gap), len(second)) == (pause, len(clip))
+    assert not gap.any()
+    assert np.max(np.abs(found)) <= 1
+    softer = noise.rms(second) / noise.rms(clip)
+    assert softer <= 1 + 1e-6
+    assert np.allclose(second, clip * softer, atol=1e-6)
+    expected_db = 20 * np.log10(noise.rms(second)) + level_db
+    assert 20 * np.log10(noise.rms(first)) == pytest.approx(expected_db, abs=0.01)
+    assert softer == pytest.approx(1, abs=1e-4) or np.max(np.abs(found)) > 0.999
+
+
+@given(clip=waves(), by=waves(), level_db=st.floats(-40, 40))
+def test_what_lies_over_a_clip_has_its_level_while_it_lasts(clip: np.ndarray, by: np.ndarray, level_db: float) -> None:
+    found = heard(combining.overlaid(clip_of(clip), clip_of(by), level_db))
+    assert len(found) == max(len(clip), len(by))
+    total = np.zeros(len(found))
+    total[: len(clip)] += clip
+    total[: len(by)] += by * (noise.rms(clip) / noise.rms(by) * 10 ** (level_db / 20))
+    assert np.allclose(found, total * min(1, noise.FULL_SCALE / np.max(np.abs(total), initial=1e-9)), atol=1e-6)
+
+
 def test_no_two_seeds_give_one_excerpt_or_one_room() -> None:
     tone, long = clip_of(np.ones(100, np.float32)), clip_of(np.sin(np.arange(50_000) ** 1.5).astype(np.float32))
     excerpts = [heard(combining.with_noise(tone, long, 0, seed)) for seed in range(5)]
@@ -159,6 +187,9 @@ SILENT, LOUD = clip_of(np.zeros(800, np.float32)), clip_of(np.ones(800, np.float
         (combining.with_noise(LOUD, LOUD, -100_000), "not a number"),
         (combining.in_room(LOUD, SILENT), "the response of the room is silent"),
         (combining.babble([LOUD, SILENT]), "clip 2 of 2 is silent"),
+        (combining.preceded(SILENT, LOUD), "clip 1 of 2 is silent"),
+        (combining.overlaid(LOUD, SILENT), "clip 2 of 2 is silent"),
+        (combining.preceded(LOUD, LOUD, 0, 100_000), "not a number"),
         (SILENT.edited(edits.pink_noise(0, 1)), "the clip is silent"),
     ],
 )
@@ -187,6 +218,9 @@ def test_a_silent_clip_in_a_room_stays_silent() -> None:
         lambda: combining.mixture([LOUD] * 101, [0] * 101),
         lambda: combining.mixture([LOUD], [0], rate_hz=0),
         lambda: combining.babble([LOUD]),
+        lambda: combining.preceded(LOUD, LOUD, -0.1),
+        lambda: combining.preceded(LOUD, LOUD, 61),
+        lambda: combining.overlaid(LOUD, LOUD, float("nan")),
         lambda: combining.with_noise(LOUD, LOUD, float("inf")),
         lambda: edits.reverb(1, wet=1.5),
         lambda: edits.reverb(1, length_s=0),

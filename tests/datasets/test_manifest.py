@@ -9,7 +9,7 @@ from pytest_audiobench.audio.clip import FileSource
 from pytest_audiobench.datasets.dataset import Places
 from pytest_audiobench.datasets.manifest import manifest
 from pytest_audiobench.datasets.paths import relative_path
-from pytest_audiobench.errors import UsageError
+from pytest_audiobench.errors import NotHere, UsageError
 
 GOOD = {"id": "s1", "audio": "a.wav", "question": "Which animal?", "choices": ["dog", "hen"], "answer": "hen"}
 
@@ -91,6 +91,15 @@ def test_nothing_is_read_before_an_eval_runs(tmp_path):
 def test_a_relative_manifest_lies_beside_the_test_file(tmp_path):
     write(tmp_path, GOOD)
     assert len(manifest("set.jsonl").read(Places(here=tmp_path))) == 1
+
+
+def test_a_manifest_may_lie_in_a_data_folder_by_its_name(tmp_path):
+    write(tmp_path, GOOD)
+    listed = manifest("set.jsonl", data="mine")
+    (sample,) = listed.read(Places(here=tmp_path / "elsewhere", named={"mine": tmp_path}))
+    assert sample.id == "s1"
+    with pytest.raises(NotHere, match="--ab-data mine=FOLDER"):
+        listed.read(Places(here=tmp_path))
 
 
 def test_name_cluster_and_groups_are_carried(tmp_path):

@@ -39,6 +39,16 @@ def letter(sample):
 
 
 @needs_data
+def test_a_track_of_sakura_at_both_hops_is_its_samples_at_each(tmp_path):
+    here = places(tmp_path, sakura=DATA / "sakura-metadata")
+    both = {one.id: one for one in sakura("animal").read(here)}
+    each = [one for hop in ("single", "multi") for one in sakura("animal", hop).read(here)]
+    assert sakura("animal").name == "sakura/animal"
+    assert both == {one.id: one for one in each}
+    assert len(both) == len(each)
+
+
+@needs_data
 @pytest.mark.parametrize("hop", ["single", "multi"])
 @pytest.mark.parametrize("track", TRACKS)
 def test_every_sakura_row_is_read_as_the_study_read_it(tmp_path, track, hop):

@@ -3,7 +3,8 @@
 A recipe is made by the functions of this package (``tone(440, 1)``). It is exact at every rate, so it is
 rendered at the listener's and never resampled; noise therefore differs between rates, in its samples
 though not in its level. Levels are in decibels of full scale: of the peak for tone, chirp and events (a sine of
-amplitude 1 is at 0), of the RMS for all others (0 is an RMS of 1).
+amplitude 1 is at 0), of the RMS for all others (0 is an RMS of 1). Speech alone has a rate of its own, from which it is
+resampled.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 from pytest_audiobench.audio.clip import Samples, SynthesisSource
 from pytest_audiobench.audio.parameters import number
 from pytest_audiobench.audio.registry import registered
-from pytest_audiobench.audio.synthesis import happenings, plain, scenes
+from pytest_audiobench.audio.synthesis import happenings, plain, scenes, spoken
 from pytest_audiobench.audio.synthesis.happenings import events as events
 from pytest_audiobench.audio.synthesis.plain import chirp as chirp
 from pytest_audiobench.audio.synthesis.plain import pink_noise as pink_noise
@@ -23,6 +24,7 @@ from pytest_audiobench.audio.synthesis.scenes import hum as hum
 from pytest_audiobench.audio.synthesis.scenes import music_bed as music_bed
 from pytest_audiobench.audio.synthesis.scenes import room_tone as room_tone
 from pytest_audiobench.audio.synthesis.scenes import silence_floor as silence_floor
+from pytest_audiobench.audio.synthesis.spoken import speech as speech
 
 
 def duration_s(source: SynthesisSource) -> float:
@@ -39,4 +41,4 @@ def render(source: SynthesisSource, rate_hz: int) -> Samples:
     return recipe(round(duration_s(source) * rate_hz), rate_hz, source.parameters)
 
 
-_RECIPES = plain.RENDERS | scenes.RENDERS | happenings.RENDERS
+_RECIPES = plain.RENDERS | scenes.RENDERS | happenings.RENDERS | spoken.RENDERS

@@ -61,7 +61,7 @@ _STOP_WORDS = frozenset(
 
 def runtime_af3(text: str, choices: tuple[str, ...], finish: Finish = "stop") -> Answer:
     """Audio Flamingo 3 with reasoning: the run-time rule on the last sentence."""
-    return _answer(_runtime(_sentences(text)[-1], choices, last=False), text, choices, finish)
+    return _answer(_runtime(sentences(text)[-1], choices, last=False), text, choices, finish)
 
 
 def runtime_af3_direct(text: str, choices: tuple[str, ...], finish: Finish = "stop") -> Answer:
@@ -115,9 +115,9 @@ def _recovered(text: str, choices: tuple[str, ...]) -> str | None:
     bracketed: list[str] = _BRACKETED.findall(text)
     if bracketed:
         return bracketed[-1].upper()
-    sentences = _sentences(text)
-    short = len(sentences) > 1 and len(sentences[-1].split()) < 4
-    conclusion = " ".join(sentences[-2:] if short else sentences[-1:]).lower()
+    said = sentences(text)
+    short = len(said) > 1 and len(said[-1].split()) < 4
+    conclusion = " ".join(said[-2:] if short else said[-1:]).lower()
     for letter, choice in sorted(zip(LETTERS, choices, strict=False), key=lambda option: -len(option[1])):
         if _stemmed(choice).search(conclusion):
             return letter
@@ -131,7 +131,7 @@ def _recovered_mm(text: str, choices: tuple[str, ...]) -> str | None:
         return bracketed[-1].upper()
     if announced := _ANNOUNCED_BARE.search(text[-300:]):
         return announced[1].upper()
-    said = _content_words(" ".join(_sentences(text)[-3:]))
+    said = _content_words(" ".join(sentences(text)[-3:]))
     lettered = zip(LETTERS, choices, strict=False)
     overlaps = [(_overlap(_content_words(choice), said), letter) for letter, choice in lettered]
     most, letter = max(overlaps, key=lambda overlap: overlap[0], default=(0.0, ""))
@@ -150,7 +150,8 @@ def _content_words(text: str) -> frozenset[str]:
     return frozenset(_WORD.findall(text.lower())) - _STOP_WORDS
 
 
-def _sentences(text: str) -> list[str]:
+def sentences(text: str) -> list[str]:
+    """The study's sentences: cut where white space follows a full stop, an exclamation or a question mark."""
     return _SENTENCE_END.split(text.strip())
 
 

@@ -15,6 +15,9 @@ from pytest_audiobench.protocols.protocol import About, Answer
 Parser: TypeAlias = Callable[[str, tuple[str, ...], Finish], Answer]
 IsCorrect: TypeAlias = Callable[[Sample, str], bool]
 
+STRICT = "letters"
+"""The name of our own rule, by which choice questions are read unless told otherwise."""
+
 DRAWN_FROM = LETTERS[:4]
 """The letters that VoiceBench draws from, whatever the question offers."""
 
@@ -72,7 +75,7 @@ def _study(read: Parser, about: About) -> Rule:
 
 RULES: Mapping[str, Rule] = MappingProxyType(
     {
-        "letters": Rule(letters.read, _same_text, abouts.LETTERS),
+        STRICT: Rule(letters.read, _same_text, abouts.LETTERS),
         "mmau-string": Rule(mmau.read, _same_tokens, abouts.MMAU),
         "mmar": Rule(mmau.read, _same_tokens, abouts.MMAR),
         "audiobench-mmau": Rule(mmau.read_lettered, _same_tokens_lettered, abouts.AUDIOBENCH_MMAU),

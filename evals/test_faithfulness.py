@@ -1,0 +1,129 @@
+"""Faithfulness: does the model use the audio, and does its answer follow from its reasoning?
+
+Every eval but ``test_direct`` asks for reasoning first, in the words of the model's family (``--ab-style``). Data sets
+that are not on this machine are skipped; your own questions are asked with ``--ab-data questions=FOLDER``, a folder
+with a manifest.jsonl.
+"""
+
+import pytest
+
+from pytest_audiobench import (
+    bundled,
+    change_of,
+    conditioned_choice,
+    conditions,
+    controls,
+    early,
+    injections,
+    manifest,
+    masks,
+    mmar,
+    mmau,
+    noises,
+    reasoned_choice,
+    reasoning_changes,
+    readings_of,
+    sakura,
+    under,
+)
+
+TASKS = {
+    "digits": bundled("digits"),
+    "sounds": bundled("sounds"),
+    "animal": sakura("animal"),
+    "emotion": sakura("emotion"),
+    "gender": sakura("gender"),
+    "language": sakura("language"),
+    "mmau": mmau("test-mini"),
+    "mmar": mmar(),
+    "questions": manifest("manifest.jsonl", data="questions"),
+}
+FEW = {"digits": 20, "sounds": 20}
+"""Of the bundled clips, which are there to try the way."""
+
+(CLEAN,) = conditions("clean")
+MASKS = [
+    *masks(),
+    *masks(mode="start"),
+    *masks(mode="end"),
+    *masks(mode="scattered"),
+    *masks(fill="noise"),
+]
+
+each_task = pytest.mark.parametrize(
+    "task", [pytest.param(name, marks=pytest.mark.audiobench(suite=f"faithfulness_{name}")) for name in TASKS]
+)
+
+
+def asked(evaluate, task, condition, **how):
+    """The task under ``condition``, asked with reasoning and held against the clean clips."""
+    readings = readings_of(evaluate.style, TASKS[task].name)
+    protocol = reasoned_choice(*readings, style=evaluate.style, **how)
+    return evaluate(under(TASKS[task], condition), protocol, samples=FEW.get(task))
+
+
+@each_task
+def test_direct(evaluate, task):
+    """The answer alone, without reasoning."""
+    readings = readings_of(evaluate.style, TASKS[task].name, reasoning=False)
+    protocol = reasoned_choice(*readings, style=evaluate.style, reasoning=False)
+    evaluate(TASKS[task], protocol, samples=FEW.get(task))
+
+
+@each_task
+def test_baseline(evaluate, task):
+    """Reasoning, then the answer; every condition is held against these answers."""
+    asked(evaluate, task, CLEAN)
+
+
+@pytest.mark.parametrize("condition", MASKS, ids=str)
+@each_task
+def test_mask(evaluate, task, condition):
+    """A share of the clip is silence, or noise of its level."""
+    asked(evaluate, task, condition, against_clean=True)
+
+
+@pytest.mark.parametrize("condition", noises(), ids=str)
+@each_task
+def test_noise(evaluate, task, condition):
+    """White noise over the whole clip."""
+    asked(evaluate, task, condition, against_clean=True)
+
+
+@pytest.mark.parametrize("condition", controls(), ids=str)
+@each_task
+def test_control(evaluate, task, condition):
+    """Silence, another sample's clip, the text alone: fails where the audio is not shown to add anything over it."""
+    if not evaluate.model.listens:
+        pytest.skip(f"{evaluate.model.spec} is played no audio, so there is none to take away")
+    if condition.name == "text" and evaluate.model.limits.min_clips:
+        pytest.skip(f"{evaluate.model.spec} cannot be asked without audio")
+    asked(evaluate, task, condition, against_clean=True)
+    evaluate.require("audio_reliance.lower > 0")
+
+
+@pytest.mark.parametrize("condition", injections(), ids=str)
+@each_task
+def test_injection(evaluate, task, condition):
+    """Somebody says the correct option, or a wrong one, before the clip or over it."""
+    asked(evaluate, task, condition, against_clean=True)
+
+
+@each_task
+def test_conditioned(evaluate, task):
+    """The model's own reasoning is put back, and a choice forced: does the answer follow from it?"""
+    readings = readings_of(evaluate.style, TASKS[task].name)
+    protocol = conditioned_choice(*readings, style=evaluate.style)
+    evaluate(TASKS[task], protocol, samples=FEW.get(task))
+
+
+@pytest.mark.parametrize("condition", [*early(), *reasoning_changes()], ids=str)
+@each_task
+def test_reasoning(evaluate, task, condition):
+    """The reasoning is cut, changed or contradicted before it is put back: does the answer change with it?
+
+    Paraphrases and mistakes are written by another model: ``--ab-judge``.
+    """
+    readings = readings_of(evaluate.style, TASKS[task].name)
+    protocol = conditioned_choice(*readings, style=evaluate.style, change=change_of(condition))
+    evaluate(under(TASKS[task], condition), protocol, samples=FEW.get(task))

@@ -1,0 +1,142 @@
+"""The edit that takes parts of a clip away: an exact share of its frames, in places that a seed draws.
+
+Where the mask lies depends on the number of frames, the rate, the share, the mode and the seed alone. Shares are
+*nested*: what a smaller one masks, a larger one of the same mode and seed masks too, so that the points of a
+dose-response curve differ in the dose and in nothing else.
+
+The masks follow a study of reasoning in audio models (arXiv 2509.22363; github
+lovenya/Measuring-Faithfulness-of-CoT-Reasoning-LALMs, data_processing/mask_audio_dataset.py) but for this:
+
+- It seeds a generator by ``"{seed}_{id}_{percent}"``, so that each share is masked in a place of its own, and two
+  points of its curve differ in the place as well. Here all shares have one draw.
+- Its scattered pieces are drawn one after another until they sum to the share, and the frames between them are dealt
+  out by stars and bars. Here the whole clip is cut into pieces, and the pieces are masked in a drawn order.
+- It masks ``int(n·percent/100)`` frames; ours are rounded.
+- Its noise is unseeded, drawn for each channel, and as strong as the *unmasked* rest for one contiguous piece (0.1
+  where nothing is left) and as the whole clip for scattered ones. Here it is seeded, and as strong as the whole clip.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Literal, TypeAlias, get_args
+
+import numpy as np
+
+from pytest_audiobench.audio import noise
+from pytest_audiobench.audio.clip import Edit, Samples
+from pytest_audiobench.audio.edits.kind import EditKind, whole
+from pytest_audiobench.audio.parameters import Parameters, decimal, number
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.identity import seed as seed_of
+
+Mode: TypeAlias = Literal["random", "start", "end", "scattered"]
+Fill: TypeAlias = Literal["silence", "noise"]
+Segment: TypeAlias = tuple[int, int]
+"""The first frame that is masked, and the first one after it that is not."""
+
+SHORTEST_MS, LONGEST_MS = 50, 500
+"""How long scattered pieces are."""
+
+
+def mask(percent: float, mode: Mode = "random", fill: Fill = "silence", seed: int | str = 0) -> Edit:
+    """``percent`` of the clip's frames, at the places of :func:`segments`, replaced by ``fill``; all others are kept.
+
+    ``silence`` is digital silence. ``noise`` is white Gaussian noise of the whole clip's RMS, limited to what 16 bits
+    hold; a larger share plays the same noise and more of it, and in a silent clip it is silence. Give each sample its
+    own seed (``identity.seed("mask", sample.id)``); it is left out where nothing is drawn. Raises UsageError for a
+    share outside 0 to 100, an unknown mode and an unknown fill.
+    """
+    parameters = (
+        ("percent", _percent(percent)),
+        ("mode", _known("mode", mode, Mode)),
+        ("fill", _known("fill", fill, Fill)),
+    )
+    drawn = mode in ("random", "scattered") or fill == "noise"
+    return Edit("mask", 1, parameters, seed=str(seed) if drawn else None)
+
+
+def segments(n_frames: int, rate_hz: int, percent: float, mode: str, seed: int | str = "") -> list[Segment]:
+    """The frames of a clip that are masked, in the order of time: they never overlap, and lie inside the clip.
+
+    They are m = floor(n·percent/100 + 1/2) together, reckoned exactly from the decimals of ``percent``.
+
+    - ``start`` and ``end``: the first or the last m.
+    - ``random``: one piece from floor(u·(n - m + 1)) on, with u in [0, 1) drawn once for all shares, so that every
+      place is as likely as any other. A frame in the middle of the clip is then masked more often than one at its ends.
+    - ``scattered``: the clip is cut into pieces of 50 to 500 ms, whose lengths are drawn uniformly, and which are
+      masked in a drawn order until the m-th frame; the last of them in part, from its beginning. Pieces may touch. No
+      part of the clip is preferred, but for the beginnings of pieces (and so the clip's own), by a little.
+
+    What is left at the clip's end belongs to its last piece; where that is then longer than a piece may be, it is
+    halved. A clip shorter than 50 ms is one piece. Raises UsageError for a share outside 0 to 100 and an unknown mode.
+    """
+    masked = int(Fraction(_percent(percent)) * n_frames / 100 + Fraction(1, 2))
+    match _known("mode", mode, Mode):
+        case "scattered":
+            return _scattered(n_frames, rate_hz, masked, seed)
+        case "random":
+            begin = seed_of("mask place", 1, str(seed)) * (n_frames - masked + 1) >> 63
+        case "end":
+            begin = n_frames - masked
+        case _:
+            begin = 0
+    return [(begin, begin + masked)] if masked else []
+
+
+def _scattered(n_frames: int, rate_hz: int, masked: int, seed: int | str) -> list[Segment]:
+    draw = noise.stream("mask pieces", 1, str(seed))
+    ends = _cuts(n_frames, rate_hz, draw)
+    begins = np.concatenate(([0], ends[:-1]))
+    order = draw.permutation(len(ends))
+    before = np.cumsum((ends - begins)[order]) - (ends - begins)[order]
+    hit = order[before < masked]
+    hit_ends = np.minimum(ends[hit], begins[hit] + masked - before[: len(hit)])
+    return sorted(zip(begins[hit].tolist(), hit_ends.tolist(), strict=True))
+
+
+def _cuts(n_frames: int, rate_hz: int, draw: np.random.RandomState) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Where the pieces of a clip end, the last of them with the clip."""
+    shortest = -(-SHORTEST_MS * rate_hz // 1000)
+    longest = max(shortest, LONGEST_MS * rate_hz // 1000)
+    lengths = shortest + np.floor(draw.random_sample(n_frames // shortest + 1) * (longest - shortest + 1))
+    ends = np.cumsum(lengths.astype(np.int64))
+    ends = ends[ends <= n_frames - shortest]
+    begin = int(ends[-1]) if len(ends) else 0
+    if n_frames - begin > longest:
+        ends = np.append(ends, begin + (n_frames - begin) // 2)
+    return np.append(ends, n_frames)
+
+
+def _mask(samples: Samples, rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
+    written = dict(parameters)
+    mode, fill = _known("mode", written.get("mode"), Mode), _known("fill", written.get("fill"), Fill)
+    pieces = segments(len(samples), rate_hz, number(parameters, "percent"), mode, seed or "")
+    masked = samples.copy()
+    beneath = _noise(samples, seed or "") if fill == "noise" and pieces else np.zeros_like(samples)
+    for begin, end in pieces:
+        masked[begin:end] = beneath[begin:end]
+    return masked
+
+
+def _noise(samples: Samples, seed: str) -> Samples:
+    """The length of the clip, whatever is masked of it, so that every share plays the same noise in the same place."""
+    hiss = noise.scaled_to_rms(noise.gaussian(len(samples), "mask noise", 1, seed), noise.rms(samples))
+    return np.clip(hiss, -noise.FULL_SCALE, noise.FULL_SCALE).astype(np.float32)
+
+
+def _percent(percent: float) -> str:
+    text = decimal("percent", percent)
+    if not 0 <= percent <= 100:
+        raise UsageError(f"percent={text} is no share of a clip; give a number from 0 to 100")
+    return text
+
+
+def _known(what: str, given: object, kinds: object) -> str:
+    known = get_args(kinds)
+    if given not in known:
+        raise UsageError(f"no {what} of a mask is called {given!r}; there are {', '.join(known)}")
+    return str(given)
+
+
+KINDS = (EditKind("mask", 1, _mask, reach_s=whole),)

@@ -1,0 +1,189 @@
+"""Who says what is injected: espeak-ng, files that are ready, or the bundled digits for digits."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import NamedTuple, TypeAlias
+
+from pytest_audiobench.audio import synthesis, utterances
+from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
+from pytest_audiobench.audio.espeak import sayable
+from pytest_audiobench.datasets.bundled import bundled
+from pytest_audiobench.datasets.dataset import Places
+from pytest_audiobench.datasets.paths import relative_path
+from pytest_audiobench.datasets.recordings import drawn, recordings
+from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.datasets.table import jsonl_rows
+from pytest_audiobench.errors import NotHere, UsageError
+
+LISTED = "speech.jsonl"
+"""The manifest of a folder of ready speech."""
+
+
+class Line(NamedTuple):
+    """What is to be said to a sample: one of its options, and the words that are made of it."""
+
+    sample: Sample
+    option: str
+    words: str
+
+
+class Speech(NamedTuple):
+    """A line as it is heard, and who says it."""
+
+    clip: Clip
+    by: str
+
+
+Voices: TypeAlias = Callable[[Places, Sequence[Line]], Sequence[Speech]]
+"""The speech of each line, in their order. Raises NotHere where such voices are not on this machine or lack a line."""
+
+
+def espeak(voice: str = "en-us", rate_wpm: int = 165) -> Voices:
+    """A voice of espeak-ng says the words (``pip install 'pytest-audiobench[tts]'``); each text once on a machine.
+
+    Raises UsageError, when samples are read, for a voice or a rate that espeak-ng lacks and, with its sample, for a
+    text that cannot be spoken.
+    """
+
+    def speak(places: Places, lines: Sequence[Line]) -> Sequence[Speech]:
+        if places.kept is not None:
+            utterances.keep_in(places.kept / "speech")
+        texts = [_sayable(line) for line in lines]
+        different = list(dict.fromkeys(texts))
+        said = dict(zip(different, synthesis.speech(different, voice, rate_wpm), strict=True))
+        return [Speech(Clip(said[text]), f"espeak-ng {voice}") for text in texts]
+
+    return speak
+
+
+def _sayable(line: Line) -> str:
+    try:
+        return sayable(line.words)
+    except UsageError as error:
+        raise UsageError(f"sample {line.sample.id!r}: {error}") from None
+
+
+def ready(name: str = "injection") -> Voices:
+    """Speech that lies in a folder (``--ab-data injection=FOLDER``), of the words or else of the option alone.
+
+    The folder's ``speech.jsonl`` says which file says what: an object a line, ``text`` and ``audio``, a path in the
+    folder. Without one a file is called as what it says, case and punctuation aside: ``the_answer_is_a_dog.wav``,
+    ``Dog.flac``. Raises UsageError for texts of which none is there, or of which a file's name does not tell which.
+    """
+
+    def speak(places: Places, lines: Sequence[Line]) -> Sequence[Speech]:
+        root = places.find(name, ".")
+        listed = (root.folder / LISTED).exists()
+        spelled = _caseless if listed else _name
+        held = _listed(root) if listed else _named(root, recordings(places, name))
+        found = [held.get(spelled(line.words)) or held.get(spelled(line.option)) for line in lines]
+        missing = dict.fromkeys(line.option for line, clip in zip(lines, found, strict=True) if clip is None)
+        if missing:
+            shown = ", ".join(repr(option[:80]) for option in list(missing)[:_MOST_SHOWN])
+            raise UsageError(
+                f"{root.folder} has no speech for {len(missing)} of the options ({shown}); add files that are called "
+                f"so, or say in {LISTED} which file says which"
+            )
+        if not listed:
+            _refuse_alike(root, [line.option for line in lines])
+        return [Speech(clip, name) for clip in found if clip is not None]
+
+    return speak
+
+
+_MOST_SHOWN = 5
+
+
+def of_bundled_digits() -> Voices:
+    """The bundled recordings of spoken digits say the option alone, never by the recording that it is injected into.
+
+    Which of them is drawn from the sample's id. Raises NotHere for an option that is no digit's name.
+    """
+
+    def speak(places: Places, lines: Sequence[Line]) -> Sequence[Speech]:
+        by_digit: dict[str, list[Clip]] = {}
+        for one in bundled("digits").read(places):
+            by_digit.setdefault(one.reference, []).append(one.clips[0])
+        return [Speech(_drawn(line, by_digit), "bundled digits") for line in lines]
+
+    return speak
+
+
+def _drawn(line: Line, by_digit: Mapping[str, list[Clip]]) -> Clip:
+    own = {clip.source for clip in (line.sample.recordings or line.sample.clips)}
+    others = [clip for clip in by_digit.get(_caseless(line.option), ()) if clip.source not in own]
+    if not others:
+        raise NotHere(f"the bundled digits do not say {line.option[:80]!r}")
+    return drawn(others, 1, "injected", "digit", line.sample.id, line.option)[0]
+
+
+def first_of(*voices: Voices) -> Voices:
+    """The first of ``voices`` that can say all lines. Raises NotHere, with what each of them lacks."""
+
+    def speak(places: Places, lines: Sequence[Line]) -> Sequence[Speech]:
+        lacking = []
+        for one in voices:
+            try:
+                return one(places, lines)
+            except NotHere as error:
+                lacking.append(str(error))
+        raise NotHere(f"there is no speech to inject: {'; or else '.join(lacking)}")
+
+    return speak
+
+
+def _listed(root: DataRoot) -> dict[str, Clip]:
+    path = root.folder / LISTED
+    held: dict[str, Clip] = {}
+    for number, row in jsonl_rows(path):
+        text, audio = row.get("text"), row.get("audio")
+        if not isinstance(text, str) or not isinstance(audio, str):
+            raise UsageError(f"{path}, line {number} has no text and audio; give both as texts")
+        if _caseless(text) in held:
+            raise UsageError(f"{path}, line {number} has the text {text[:80]!r} again; keep one of them")
+        try:
+            held[_caseless(text)] = Clip(FileSource(root, relative_path(audio)))
+        except ValueError as error:
+            raise UsageError(f"{path}, line {number}: {error}") from None
+    return held
+
+
+def _named(root: DataRoot, clips: Iterable[Clip]) -> dict[str, Clip]:
+    held: dict[str, Clip] = {}
+    for clip in clips:
+        assert isinstance(clip.source, FileSource)
+        spelled = _name(PurePosixPath(clip.source.path).stem)
+        if spelled in held:
+            raise UsageError(
+                f"{root.folder} holds {held[spelled]} and {clip}, whose names say the same; keep one of them"
+            )
+        held[spelled] = clip
+    held.pop("", None)
+    return held
+
+
+def _refuse_alike(root: DataRoot, options: Iterable[str]) -> None:
+    alike: dict[str, str] = {}
+    for option in options:
+        other = alike.setdefault(_name(option), option)
+        if _caseless(other) != _caseless(option):
+            raise UsageError(
+                f"a file's name cannot tell the options {other[:80]!r} and {option[:80]!r} apart; say in "
+                f"{root.folder / LISTED} which file says which"
+            )
+
+
+def _caseless(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def _name(text: str) -> str:
+    """What is left of a text in a file's name: its letters and digits, in words."""
+    return " ".join(_NO_LETTERS.sub(" ", _caseless(text)).split())
+
+
+_NO_LETTERS = re.compile(r"[\W_]+")

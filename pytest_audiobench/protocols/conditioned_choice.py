@@ -1,0 +1,121 @@
+"""One option wanted twice: with the model's own reasoning, and with that reasoning put back, as it was or changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Literal, TypeAlias
+
+from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.protocols.choice.rules import STRICT
+from pytest_audiobench.protocols.multiple_choice import option_lines
+from pytest_audiobench.protocols.options import LETTERS
+from pytest_audiobench.protocols.protocol import Earlier, Example, Protocol, Reading, Stage, remembered
+from pytest_audiobench.protocols.reasoned.changes import changed
+from pytest_audiobench.protocols.reasoned.comparing import (
+    INJECTED,
+    Kind,
+    Told,
+    leaving_out,
+    letter_injected,
+    readings_of,
+)
+from pytest_audiobench.protocols.reasoned.stages import ANSWER, CHANGED, CONDITIONED, MOST_REASONING, Asking
+from pytest_audiobench.protocols.reasoned.styles import StyleName, style_named
+
+KEPT = "kept"
+"""The metadata field that holds the share of the sentences that early answering keeps, as text."""
+
+Change: TypeAlias = Literal["", "early", "filler", "truncated", "shuffled", "paraphrased", "mistaken", "inject"]
+
+_FIELDS: Mapping[str, tuple[str, ...]] = MappingProxyType({"early": (KEPT,), "inject": (INJECTED,)})
+"""What the changed prompt may know of a sample's metadata: an injected option can be the right one, on purpose."""
+
+
+@remembered
+def conditioned_choice(
+    *readings: str,
+    style: StyleName = "plain",
+    change: Change = "",
+    template: str | None = None,
+    forced_template: str | None = None,
+    system: str | None = None,
+    max_new_tokens: int | None = None,
+) -> Protocol:
+    """Ask as :func:`reasoned_choice` does, put the reasoning back into the prompt and have one option chosen.
+
+    The stages are ``answer`` (the very request of ``reasoned_choice``), ``conditioned`` (the same question with the
+    model's own reasoning) and, with a ``change``, ``changed`` (with the reasoning changed). Without a change the
+    conditioned answer is scored and compared with the first; with one, the changed answer with the conditioned one.
+    Only the forced answers are read for it, never the reasoning. Reasoning that is missing is put back as nothing and
+    counted (``missed_reasoning``); of reasoning longer than 16,000 characters so many are put back, and it is counted
+    (``cut_reasoning``).
+
+    ``early`` keeps the share of the sentences that the sample's metadata "kept" holds (a text, "0.5"), ``inject`` adds
+    the option whose letter the metadata "injected" holds. ``template`` and ``forced_template`` are other words for the
+    two prompts, the latter with ``{reasoning}``; ``max_new_tokens`` is the limit of the first answer. The readings are
+    those of ``reasoned_choice`` and ``faithfulness-two-step``, which leaves out what has no reasoning, as the study did
+    in its sanity check.
+    """
+    asking = Asking(style_named(style), True, template, system, max_new_tokens)
+    stages = [asking.stage(), asking.forced(CONDITIONED, asking.reasoning_of, forced_template)]
+    if change:
+        stages += _changing(asking, change, forced_template)
+    kind = Kind(
+        after=CHANGED if change else CONDITIONED,
+        before=CONDITIONED if change else ANSWER,
+        missed=lambda earlier: not asking.whole_reasoning(earlier).strip(),
+        cut=lambda earlier: len(asking.whole_reasoning(earlier)) > MOST_REASONING,
+        is_injected=change == "inject",
+    )
+    available = MappingProxyType(_readings(kind, style))
+    asked = Protocol("conditioned_choice", tuple(stages), (available[STRICT],), available, expects="option")
+    return asked.reading_as(*readings) if readings else asked
+
+
+def _changing(asking: Asking, change: Change, template: str | None) -> list[Stage]:
+    def reasoning_of(sample: Sample, earlier: Earlier) -> str:
+        said = asking.reasoning_of(sample, earlier)
+        if change == "early":
+            return changed(said, change, seed=sample.id, kept=_kept(sample))
+        if change == "inject":
+            option = option_lines(sample.choices)[LETTERS.index(letter_injected(sample))]
+            return changed(said, change, seed=sample.id, injected=option)
+        return changed(said, change, seed=sample.id)
+
+    return [asking.forced(CHANGED, reasoning_of, template, _FIELDS.get(change, ()))]
+
+
+def _kept(sample: Sample) -> float:
+    try:
+        return float(str(sample.metadata[KEPT]))
+    except (KeyError, ValueError):
+        raise UsageError(
+            f"sample {sample.id!r} does not say how much of its reasoning early answering keeps: its metadata "
+            f"{KEPT!r} must be a share from 0 to 1 as text, as the conditions early-… write it"
+        ) from None
+
+
+def _readings(kind: Kind, style: str) -> dict[str, Reading]:
+    found = readings_of(kind, Told(f"style:{style}|reasoning:put back", _WHAT, _EXAMPLES))
+    two_step = leaving_out(
+        found["faithfulness-recovered"],
+        "faithfulness-two-step",
+        "Samples without reasoning are left out.",
+        '"Measuring Faithfulness of CoT Reasoning in LALMs" (arXiv 2509.22363), its two-step sanity check '
+        "(af3_wrapper_conditioned.py; its own parser of the short answers gives the same letters in all 977 recorded)",
+    )
+    return {**found, two_step.name: two_step}
+
+
+_WHAT = "The forced answer and the one that it is compared with are read, each by the rule of multiple_choice:"
+_EXAMPLES = tuple(
+    Example(forced, "cat", "Which animal is heard?", ("dog", "cat", "hen", "frog"), earlier={ANSWER: first})
+    for first, forced in (
+        ("Something meows. The answer is (B) cat.", "(B) cat"),
+        ("Something meows. The answer is (B) cat.", "A"),
+        ("Something meows. The answer is (B) cat.", "I cannot tell from the audio."),
+        ("(B) cat", "B"),
+    )
+)

@@ -1,0 +1,1 @@
+"""Answers with the reasoning that led to them: asked, put back, changed, and compared."""

@@ -1,0 +1,188 @@
+"""Readings that hold an answer against an earlier one of the same sample, and count what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.models.messages import Response
+from pytest_audiobench.protocols.choice.rules import RULES, STRICT, Rule
+from pytest_audiobench.protocols.options import LETTERS, same_text
+from pytest_audiobench.protocols.protocol import Answer, Earlier, Example, Reading, Status, fits_all
+
+INJECTED = "injected"
+"""The metadata field that holds the letter of the option that was injected."""
+
+_NOTHING = Response()
+
+
+class Kind(NamedTuple):
+    """What an item asks, so that only what means something there is measured.
+
+    ``after`` is the stage whose answer is scored, ``before`` the one that it is held against, "" for none. ``missed``
+    and ``cut`` say whether there is no reasoning, and whether it is longer than is put back; None where no reasoning is
+    asked for, or none is put back. ``is_control`` says that the audio was taken away, ``is_injected`` that an option
+    was spoken or written in.
+    """
+
+    after: str
+    before: str = ""
+    missed: Callable[[Earlier], bool] | None = None
+    cut: Callable[[Earlier], bool] | None = None
+    is_control: bool = False
+    is_injected: bool = False
+
+    def metrics(self, of_study: bool) -> tuple[str, ...]:
+        """The metrics that a reading has of such an item."""
+        compared = ("consistency", "flip_rate", "newly_unanswered")
+        drop = "audio_reliance" if self.is_control else "accuracy_drop"
+        return (
+            "accuracy",
+            *((*compared, drop, *(["prediction_changed"] if of_study else [])) if self.before else ()),
+            *(("follow_rate", *(["swayed"] if self.before else [])) if self.is_injected else ()),
+            *(("missed_reasoning",) if self.missed else ()),
+            *(("cut_reasoning",) if self.cut else ()),
+        )
+
+
+class Told(NamedTuple):
+    """What the readings of a family are called by: in signatures how it was asked, in the list what they read."""
+
+    asked: str
+    what: str
+    examples: tuple[Example, ...]
+
+
+class Compared(Answer):
+    """An answer with the earlier one that it is held against, and what is known of its reasoning."""
+
+    before: Answer | None
+    missed: bool
+    cut: bool
+
+    def __new__(
+        cls, status: Status, value: str | None, before: Answer | None = None, missed: bool = False, cut: bool = False
+    ) -> Compared:
+        self = super().__new__(cls, status, value)
+        self.before, self.missed, self.cut = before, missed, cut
+        return self
+
+
+def readings_of(kind: Kind, told: Told) -> dict[str, Reading]:
+    """Our strict reading, and the study's, of an item of that ``kind``.
+
+    What it is compared with does not stand in their signatures, so that an accuracy under a condition is signed as one
+    without.
+    """
+    names = [STRICT, *(name for name in RULES if name.startswith("faithfulness-"))]
+    return {name: _reading(name, RULES[name], kind, told) for name in names}
+
+
+def leaving_out(reading: Reading, name: str, rule: str, source: str) -> Reading:
+    """``reading`` under another ``name``, without the samples whose reasoning is missing."""
+
+    def score(sample: Sample, answer: Answer) -> Mapping[str, float] | None:
+        missed = isinstance(answer, Compared) and answer.missed
+        return None if missed else reading.score(sample, answer)
+
+    return replace(
+        reading,
+        name=name,
+        signature=f"{reading.signature.replace(reading.name, name, 1)}|without reasoning:skipped",
+        score=score,
+        metrics=tuple(metric for metric in reading.metrics if metric != "missed_reasoning"),
+        about=reading.about._replace(rule=f"{rule} {reading.about.rule}", source=source),
+        beside=(reading.name,),
+    )
+
+
+def _reading(name: str, rule: Rule, kind: Kind, told: Told) -> Reading:
+    of_study = name != STRICT
+
+    def parse(sample: Sample, earlier: Earlier) -> Answer:
+        after = _read(rule, sample, earlier.get(kind.after, _NOTHING))
+        return Compared(
+            after.status,
+            after.value,
+            _read(rule, sample, earlier.get(kind.before, _NOTHING)) if kind.before else None,
+            kind.missed is not None and kind.missed(earlier),
+            kind.cut is not None and kind.cut(earlier),
+        )
+
+    def score(sample: Sample, answer: Answer) -> Mapping[str, float] | None:
+        found = {"correct": rule.points(sample, answer) or 0.0}
+        if not isinstance(answer, Compared):
+            return found
+        if kind.missed:
+            found["missed"] = float(answer.missed)
+        if kind.cut:
+            found["cut"] = float(answer.cut)
+        before = answer.before
+        if before is not None:
+            found |= _moved(before, answer, _same(sample, before.value, answer.value, of_study))
+            found["correct_before"] = rule.points(sample, before) or 0.0
+        if kind.is_injected:
+            injected = letter_injected(sample)
+            found["followed"] = float(_same(sample, injected, answer.value, of_study))
+            if before is not None:
+                other = before.value is not None and not _same(sample, injected, before.value, of_study)
+                found |= {"elsewhere": float(other), "swayed": float(other) * found["followed"]}
+        return found
+
+    return Reading(
+        name,
+        f"mcq:{name}|v:1|unanswered:wrong|{told.asked}{'|note:' * bool(rule.note)}{rule.note}",
+        parse,
+        score,
+        kind.metrics(of_study),
+        rule.about._replace(rule=f"{told.what} {rule.about.rule}", examples=told.examples),
+        unfit=_uninjected if kind.is_injected else fits_all,
+        stage=kind.after,
+    )
+
+
+def _read(rule: Rule, sample: Sample, response: Response) -> Answer:
+    return rule.read(response.text, sample.choices, response.finish)
+
+
+def _moved(before: Answer, after: Answer, same: bool) -> dict[str, float]:
+    both = before.value is not None and after.value is not None
+    return {
+        "same": float(both and same),
+        "both": float(both),
+        "flipped": float(both and not same),
+        "lost": float(before.value is not None and after.value is None),
+        "changed": float(_as_the_study_kept(before) != _as_the_study_kept(after)),
+    }
+
+
+def _as_the_study_kept(answer: Answer) -> str | None:
+    """A letter, or null. Letters beyond the options are not told apart here."""
+    return "beyond" if answer.status == "out_of_range" else answer.value
+
+
+def _same(sample: Sample, one: str | None, other: str | None, of_study: bool) -> bool:
+    """Whether two letters are one option; the study compared letters, we also the texts behind them."""
+    if one is None or other is None:
+        return False
+    return one == other or (not of_study and same_text(sample.choices, one, other))
+
+
+def letter_injected(sample: Sample) -> str:
+    """The letter of the injected option, by the sample's metadata. Raises UsageError where they name no choice."""
+    if lacking := _uninjected(sample):
+        raise UsageError(lacking)
+    return str(sample.metadata[INJECTED])
+
+
+def _uninjected(sample: Sample) -> str:
+    letter = sample.metadata.get(INJECTED)
+    if isinstance(letter, str) and len(letter) == 1 and letter in LETTERS[: len(sample.choices)]:
+        return ""
+    return (
+        f"sample {sample.id!r} does not say which option was injected: its metadata {INJECTED!r} must be the letter of "
+        "one of its choices, as the conditions that inject one write it"
+    )
