@@ -136,10 +136,11 @@ def ask(
     said="",
     clip=None,
     stage="answer",
+    dataset="zoo",
 ):
     clip = clip or Clip(FileSource(DataRoot("zoo", Path()), f"audio/{audio}"))
     message = Message("user", (AudioSlot(0), said or f"Listen. {question} Answer."))
-    request = Request("k", "zoo", "mine", stage, "choice", (message,), (clip,) * clips, choices, epoch=epoch)
+    request = Request("k", dataset, "mine", stage, "choice", (message,), (clip,) * clips, choices, epoch=epoch)
     (response,) = model.ask([Ask(request, ())])
     return response
 
@@ -259,6 +260,11 @@ def test_what_the_study_never_asked_is_said_once_and_what_it_lacks_of_a_sample_b
         return
     with pytest.raises(CannotDo, match=said):
         ask(whole, **changes)
+
+
+def test_a_data_set_that_the_study_never_asked_is_said_once(whole):
+    with pytest.raises(CannotDo, match="af3 holds no answers to farm/hens"):
+        ask(whole, "hen.wav", question="What does it lay?", dataset="farm/hens")
 
 
 def test_a_question_about_another_samples_clip_was_never_asked(tmp_path):

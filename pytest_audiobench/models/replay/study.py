@@ -9,6 +9,7 @@ The layout of github.com/lovenya/Measuring-Faithfulness-of-CoT-Reasoning-LALMs: 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,6 +29,7 @@ FIELDS = ("raw_model_outputs", "raw_conditioned_output")
 CRASH = "CRASH:"
 """How an answer begins that the study's run did not get."""
 
+_WORD = re.compile(r"\w+")
 _BY_REQUEST = "by request"
 _MOST_FILES = 10_000
 _NO_ANSWERS = ("predictions.jsonl", "processed.jsonl", "scored.jsonl")
@@ -116,6 +118,8 @@ class StudyAnswers:
             return
         if not request.clips:
             raise CannotDo(f"the study recorded no answers to questions without audio ({request.dataset})")
+        if self._join.datasets.isdisjoint(_WORD.findall(request.dataset.lower())):
+            raise CannotDo(f"{self._place} holds no answers to {request.dataset}")
         if self._join.is_of_another(request):
             raise CannotDo(f"the study recorded no answers about another sample's clip ({request.dataset})")
 
