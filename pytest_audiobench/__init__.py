@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pytest_audiobench.datasets.degradations import ladder as ladder
     from pytest_audiobench.datasets.fleurs import fleurs as fleurs
     from pytest_audiobench.datasets.gigaspeech import gigaspeech as gigaspeech
+    from pytest_audiobench.datasets.injections import injections as injections
     from pytest_audiobench.datasets.interventions import controls as controls
     from pytest_audiobench.datasets.interventions import masks as masks
     from pytest_audiobench.datasets.interventions import noises as noises
@@ -99,6 +100,7 @@ _HOMES = {
     "fleurs": "datasets.fleurs",
     "gigaspeech": "datasets.gigaspeech",
     "judged": "protocols.judged",
+    "injections": "datasets.injections",
     "keyphrases": "protocols.keyphrases",
     "labelled": "datasets.packs.finding",
     "ladder": "datasets.degradations",
