@@ -37,8 +37,11 @@ if TYPE_CHECKING:
     from pytest_audiobench.datasets.reasoning_conditions import change_of as change_of
     from pytest_audiobench.datasets.reasoning_conditions import early as early
     from pytest_audiobench.datasets.reasoning_conditions import reasoning_changes as reasoning_changes
+    from pytest_audiobench.datasets.renderings import rendered as rendered
+    from pytest_audiobench.datasets.renderings import renderings as renderings
     from pytest_audiobench.datasets.sakura import sakura as sakura
     from pytest_audiobench.datasets.sample import Sample as Sample
+    from pytest_audiobench.datasets.study import faithfulness as faithfulness
     from pytest_audiobench.datasets.voices import bundled_digits as bundled_digits
     from pytest_audiobench.datasets.voices import espeak as espeak
     from pytest_audiobench.datasets.voices import ready_speech as ready_speech
@@ -98,6 +101,7 @@ _HOMES = {
     "early": "datasets.reasoning_conditions",
     "embedded": "protocols.embedded",
     "espeak": "datasets.voices",
+    "faithfulness": "datasets.study",
     "findings": "studies.findings",
     "fleurs": "datasets.fleurs",
     "gigaspeech": "datasets.gigaspeech",
@@ -124,6 +128,8 @@ _HOMES = {
     "prompt_set": "protocols.prompt_sets",
     "readings_of": "protocols.reasoned.styles",
     "ready_speech": "datasets.voices",
+    "rendered": "datasets.renderings",
+    "renderings": "datasets.renderings",
     "reasoned_choice": "protocols.reasoned_choice",
     "reasoning_changes": "datasets.reasoning_conditions",
     "sakura": "datasets.sakura",
