@@ -107,7 +107,6 @@ _HOMES = {
     "gigaspeech": "datasets.gigaspeech",
     "injections": "datasets.injections",
     "judged": "protocols.judged",
-    "injections": "datasets.injections",
     "keyphrases": "protocols.keyphrases",
     "labelled": "datasets.packs.finding",
     "ladder": "datasets.degradations",
