@@ -66,8 +66,8 @@ class Stage:
 
     A "rewriter" is another model, whose text the subject's later stages are shown. Where its ``render`` gives no
     messages there is nothing to rewrite, and its text is ""; where that raises SampleError, the sample fails. The run
-    chooses who it is: ``judge`` is then its alias, and ``asked`` its digest, since what the subject is shown depends
-    on it.
+    chooses who it is: ``judge`` is then its alias, and ``asked`` its digest. What the subject is shown depends on both,
+    and on the prompt, whose ``version`` that is.
     """
 
     name: str
@@ -81,6 +81,7 @@ class Stage:
     offers: Callable[[Sample], tuple[str, ...]] | None = None
     unchanged: bool = False
     asked: str = ""
+    version: str = ""
 
     def choices(self, sample: Sample) -> tuple[str, ...]:
         """What a listener that is no language model chooses among; nothing for any but the subject."""

@@ -137,7 +137,10 @@ def _evaluated(bench: Bench, handle: Handle, item: Item, dataset: Dataset, proto
         control=item.control,
         agreement=sheet.agreement,
         condition=_condition(dataset),
-        stages=[StageRecord(one.name, one.role, one.task, settings_payload(one), one.judge) for one in protocol.stages],
+        stages=[
+            StageRecord(one.name, one.role, one.task, settings_payload(one), one.judge, one.version)
+            for one in protocol.stages
+        ],
     )
     # A replay or a guess is no model at work: how fast it is would only be misread.
     record.taken = speed.sums(answered, asker.time, handle.peak_memory_bytes) if handle.listens else {}

@@ -61,7 +61,10 @@ def settings_hash(protocol: Protocol) -> str:
     """The hash of how the subject is asked, beside what; and how, and of whom, what it is shown of rewriters."""
     return digest(
         [
-            [stage.name, stage.role, stage.task, settings_payload(stage), *([stage.asked] if stage.asked else [])]
+            [
+                *(stage.name, stage.role, stage.task, settings_payload(stage)),
+                *([stage.asked, stage.version] if stage.role == "rewriter" else []),
+            ]
             for stage in protocol.stages
             if stage.role not in WEIGHING
         ]

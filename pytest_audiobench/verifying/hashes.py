@@ -13,6 +13,8 @@ from pytest_audiobench.verifying.lines import ItemLines
 
 Json: TypeAlias = Mapping[str, Any]
 
+SUBJECT = "subject"
+
 
 def model_digests(record: Json) -> dict[str, str]:
     """The digests of a run's models and judges by alias, recomputed from what it says of them, where it says enough."""
@@ -68,10 +70,13 @@ def _settings(item: Json, digests: Mapping[str, str]) -> tuple[Check, str | None
     if stages is None:
         return unknown("settings", "run.json does not keep the stages: an earlier version wrote it"), None
     answering = [one for one in stages if one["role"] not in WEIGHING]
-    if not all(one["judge"] in digests for one in answering if one["judge"]):
+    if not all(one["role"] == SUBJECT or one["judge"] in digests for one in answering):
         return unknown("settings", "run.json does not say who rewrote what the model was shown"), None
     asked = [
-        [one["name"], one["role"], one["task"], one["settings"], *([digests[one["judge"]]] if one["judge"] else [])]
+        [
+            *(one["name"], one["role"], one["task"], one["settings"]),
+            *([] if one["role"] == SUBJECT else [digests[one["judge"]], one.get("version")]),
+        ]
         for one in answering
     ]
     return _of("settings", recorded, digest_of_trusted(asked))

@@ -15,14 +15,7 @@ from types import MappingProxyType
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import SampleError, UsageError
 from pytest_audiobench.models.messages import Message, Response, Settings
-from pytest_audiobench.protocols.judging.verdicts import (
-    LONGEST_ANSWER,
-    Prompt,
-    listed,
-    marked,
-    prompt_digest,
-    said,
-)
+from pytest_audiobench.protocols.judging.verdicts import LONGEST_ANSWER, Prompt, listed, marked, prompt_digest, said
 from pytest_audiobench.protocols.protocol import Earlier, Stage
 
 VERSION = 1
@@ -81,14 +74,10 @@ def rewriter(how: str, reasoning_of: Callable[[Earlier], str]) -> Stage:
             )
         return PROMPTS[how](sample, reasoning) if reasoning else ()
 
-    return Stage(how, render, settings=Settings(max_new_tokens=MAX_NEW_TOKENS), role="rewriter")
+    version = f"{VERSION}:{prompt_digest(PROMPTS[how])}"
+    return Stage(how, render, settings=Settings(max_new_tokens=MAX_NEW_TOKENS), role="rewriter", version=version)
 
 
 def rewritten(response: Response) -> str:
     """The reasoning in a rewriter's reply: without what it thought aloud up to ``</think>``, and without our marks."""
     return _MARK.sub("", said(response.text)).strip()
-
-
-def signature(how: str) -> str:
-    """What a reading's signature says of the rewriting that came before its answers."""
-    return f"rewrite:{how}|v:{VERSION}|prompt:{prompt_digest(PROMPTS[how])}"
