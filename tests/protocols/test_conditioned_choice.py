@@ -95,7 +95,7 @@ def test_what_another_model_wrote_takes_the_place_of_the_reasoning(change) -> No
     assert asked(protocol, "changed", **told) == (
         f"{QUESTION} {THINK}\n\nA cat is what meows.\n\nTherefore, the answer is:"
     )
-    assert f"|rewrite:{change}|v:1|prompt:" in protocol.readings[0].signature
+    assert protocol.readings[0].signature == conditioned_choice(style="af3").readings[0].signature
 
 
 def test_early_answering_with_all_sentences_is_the_conditioned_question() -> None:
