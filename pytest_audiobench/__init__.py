@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from pytest_audiobench.datasets.fleurs import fleurs as fleurs
     from pytest_audiobench.datasets.gigaspeech import gigaspeech as gigaspeech
     from pytest_audiobench.datasets.injections import injections as injections
+    from pytest_audiobench.datasets.interventions import controls as controls
+    from pytest_audiobench.datasets.interventions import masks as masks
+    from pytest_audiobench.datasets.interventions import noises as noises
     from pytest_audiobench.datasets.librispeech import librispeech as librispeech
     from pytest_audiobench.datasets.manifest import manifest as manifest
     from pytest_audiobench.datasets.mmar import mmar as mmar
@@ -34,8 +37,11 @@ if TYPE_CHECKING:
     from pytest_audiobench.datasets.reasoning_conditions import change_of as change_of
     from pytest_audiobench.datasets.reasoning_conditions import early as early
     from pytest_audiobench.datasets.reasoning_conditions import reasoning_changes as reasoning_changes
+    from pytest_audiobench.datasets.renderings import rendered as rendered
+    from pytest_audiobench.datasets.renderings import renderings as renderings
     from pytest_audiobench.datasets.sakura import sakura as sakura
     from pytest_audiobench.datasets.sample import Sample as Sample
+    from pytest_audiobench.datasets.study import faithfulness as faithfulness
     from pytest_audiobench.datasets.voices import bundled_digits as bundled_digits
     from pytest_audiobench.datasets.voices import espeak as espeak
     from pytest_audiobench.datasets.voices import ready_speech as ready_speech
@@ -54,6 +60,7 @@ if TYPE_CHECKING:
     from pytest_audiobench.protocols.presence import presence as presence
     from pytest_audiobench.protocols.prompt_sets import PromptSet as PromptSet
     from pytest_audiobench.protocols.prompt_sets import prompt_set as prompt_set
+    from pytest_audiobench.protocols.reasoned.styles import readings_of as readings_of
     from pytest_audiobench.protocols.reasoned.styles import style_of as style_of
     from pytest_audiobench.protocols.reasoned_choice import reasoned_choice as reasoned_choice
     from pytest_audiobench.protocols.slot_filling import slot_filling as slot_filling
@@ -89,15 +96,18 @@ _HOMES = {
     "common_voice": "datasets.common_voice",
     "conditioned_choice": "protocols.conditioned_choice",
     "conditions": "datasets.degradations",
+    "controls": "datasets.interventions",
     "determinism": "studies.determinism",
     "early": "datasets.reasoning_conditions",
     "embedded": "protocols.embedded",
     "espeak": "datasets.voices",
+    "faithfulness": "datasets.study",
     "findings": "studies.findings",
     "fleurs": "datasets.fleurs",
     "gigaspeech": "datasets.gigaspeech",
     "injections": "datasets.injections",
     "judged": "protocols.judged",
+    "injections": "datasets.injections",
     "keyphrases": "protocols.keyphrases",
     "labelled": "datasets.packs.finding",
     "ladder": "datasets.degradations",
@@ -105,16 +115,21 @@ _HOMES = {
     "listening": "studies.listening",
     "load": "report.load",
     "manifest": "datasets.manifest",
+    "masks": "datasets.interventions",
     "mmar": "datasets.mmar",
     "mmau": "datasets.mmau",
     "multiple_choice": "protocols.multiple_choice",
     "non_speech": "datasets.non_speech",
     "non_speech_recordings": "datasets.non_speech",
+    "noises": "datasets.interventions",
     "overlapped_speech": "protocols.overlapped_speech",
     "phonemes": "protocols.phonemes",
     "presence": "protocols.presence",
     "prompt_set": "protocols.prompt_sets",
+    "readings_of": "protocols.reasoned.styles",
     "ready_speech": "datasets.voices",
+    "rendered": "datasets.renderings",
+    "renderings": "datasets.renderings",
     "reasoned_choice": "protocols.reasoned_choice",
     "reasoning_changes": "datasets.reasoning_conditions",
     "sakura": "datasets.sakura",

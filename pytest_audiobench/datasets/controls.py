@@ -14,12 +14,12 @@ from pytest_audiobench.identity import seed
 
 def silenced(dataset: Dataset) -> Dataset:
     """Every clip as digital silence of its own length."""
-    return _changed(dataset, "silence", lambda samples: [_silent(one) for one in samples])
+    return _changed(dataset, "silence", silent)
 
 
 def unheard(dataset: Dataset) -> Dataset:
     """The text alone."""
-    return _changed(dataset, "text", lambda samples: [replace(one, clips=()) for one in samples])
+    return _changed(dataset, "text", without_clips)
 
 
 def swapped(dataset: Dataset) -> Dataset:
@@ -28,18 +28,25 @@ def swapped(dataset: Dataset) -> Dataset:
     The other sample is drawn whatever its answer is, so that what is right by chance stays right by chance.
     Raises UsageError, when it is read, for a sample that no other can lend its clips to.
     """
-    return _changed(dataset, "swapped", lambda samples: _cycled(dataset.name, samples))
+    return _changed(dataset, "swapped", lambda samples: lent(dataset.name, samples))
 
 
 def _changed(dataset: Dataset, how: str, change: Callable[[Sequence[Sample]], Sequence[Sample]]) -> Dataset:
     return replace(dataset, name=f"{dataset.name}+{how}", read=lambda places: change(dataset.read(places)), note="")
 
 
-def _silent(sample: Sample) -> Sample:
-    return replace(sample, clips=tuple(clip.edited(edits.silence()) for clip in sample.clips))
+def silent(samples: Sequence[Sample]) -> list[Sample]:
+    """As :func:`silenced` does it."""
+    return [replace(one, clips=tuple(clip.edited(edits.silence()) for clip in one.clips)) for one in samples]
 
 
-def _cycled(name: str, samples: Sequence[Sample]) -> list[Sample]:
+def without_clips(samples: Sequence[Sample]) -> list[Sample]:
+    """As :func:`unheard` does it."""
+    return [replace(one, clips=()) for one in samples]
+
+
+def lent(name: str, samples: Sequence[Sample]) -> list[Sample]:
+    """As :func:`swapped` does it: the cycle depends on ``name`` and the samples' ids."""
     lenders: dict[str, Sample] = {}
     by_number: dict[int, list[Sample]] = {}
     for sample in samples:

@@ -49,6 +49,10 @@ _VALUES = {
         "SET[:N]",
         "ask what is asked in several wordings in those of this prompt set, a name or a file, or in its first N",
     ),
+    "style": (
+        "plain|af3|qwen",
+        "the words in which models are asked to reason and then to choose (default: as the model's name says)",
+    ),
     "base-url": ("URL", "the server of openai: models, such as http://127.0.0.1:8000/v1"),
     "predict-url-file": ("FILE", "where http: models find their server's URL, once a batch system has written it"),
     "serve-command": (
@@ -107,6 +111,7 @@ class Options(NamedTuple):
     mixes: tuple[str, ...]
     protocols: tuple[str, ...]
     prompts: str
+    style: str
     stores: tuple[Path, ...]
     limit: int | None
     epochs: int
@@ -144,6 +149,7 @@ def read_options(config: pytest.Config) -> Options:
         mixes=_list(config, "mix"),
         protocols=_list(config, "protocol"),
         prompts=_value(config, "prompts"),
+        style=_value(config, "style"),
         stores=tuple(base(config, "store") / store for store in stores) or (root / ".audiobench" / "store.sqlite",),
         limit=_whole(config, "limit", least=1),
         epochs=_whole(config, "epochs", least=1) or 1,

@@ -14,6 +14,9 @@ from pytest_audiobench.report.tabular import bar
 _BAR = 12
 """Columns of the bar that draws a percentage, in signs that every terminal has."""
 
+_FEWER = "!"
+"""Stands where clearly fewer samples were answered than under the clean condition."""
+
 Json = Mapping[str, Any]
 
 
@@ -29,6 +32,8 @@ def lines(record: Json, width: int) -> Iterator[tuple[str, bool]]:
         yield printable(conditions.title(one, several) + dropped), True
         if one.rows:
             yield from ((text, False) for text in _table(one, width))
+            if told := conditions.fewer(one.rows):
+                yield f"  {_FEWER} {printable(told)}", False
         yield from ((f"  {printable(_told(line))}", False) for line in one.lines)
 
 
@@ -48,7 +53,8 @@ def markdown(record: Json) -> Iterator[tuple[str, list[str]]]:
         )
         rows = [bar(head), bar((":--", *("--:",) * (len(head) - 1)))] if one.rows else []
         for row in _shown(one):
-            cells = (row.label, row.value, row.interval, str(row.n), row.answered, row.drop, row.drop_interval, row.p)
+            answered = f"{row.answered}, answers fewer" if row.fewer else row.answered
+            cells = (row.label, row.value, row.interval, str(row.n), answered, row.drop, row.drop_interval, row.p)
             rows.append(bar(map(escaped, cells)))
         told = [f"- {escaped(_told(line))}" for line in one.lines]
         yield conditions.title(one, several), [*rows, "", *told] if rows else told
@@ -79,7 +85,8 @@ def _shown(one: Curve | Summary) -> Sequence[Row]:
 
 def _told(line: Line) -> str:
     interval = f" [{line.interval}]" if line.interval else f", {line.method}"
-    return f"{line.name}: {line.value}{interval}"
+    trend = f", trend p (Holm) {line.p}" if line.p else ""
+    return f"{line.name}: {line.value}{interval}{trend}"
 
 
 def _table(one: Curve | Summary, width: int) -> list[str]:
@@ -99,7 +106,8 @@ def _cells(row: Row, drawn: bool) -> tuple[str, ...]:
     filled = round(share * _BAR)
     drawing = f"|{'#' * filled}{' ' * (_BAR - filled)}|" if drawn and row.at is not None else ""
     points = row.drop.removesuffix(" points")
-    return row.label, row.value, row.answered, drawing, points, row.drop_interval, row.p
+    answered = f"{_FEWER} {row.answered}" if row.fewer else row.answered
+    return row.label, row.value, answered, drawing, points, row.drop_interval, row.p
 
 
 def _line(row: Sequence[str], widths: Sequence[int]) -> str:

@@ -8,15 +8,21 @@ from typing import Any, TypeAlias
 
 from pytest_audiobench.metrics.units import FRACTIONS, POINTS
 from pytest_audiobench.report.figures import difference_text, drawn, interval_text, unit_text, value_text
+from pytest_audiobench.runs.curves import CLEAN
 
 Json: TypeAlias = Mapping[str, Any]
+
+FEWER = 0.02
+"""Of all samples, so many fewer answered ones than under the clean condition are pointed out."""
 
 
 @dataclass(frozen=True)
 class Row:
     """One condition as texts, and where it is drawn; ``label`` is its dose on a curve, else its name.
 
-    ``drop`` says how much worse it is than ``against``; both are empty where it is held against nothing.
+    ``drop`` says how much worse it is than ``against``; both are empty where it is held against nothing. ``fewer`` is a
+    sentence where clearly fewer samples were answered than under the clean condition (or the family's easiest dose),
+    else empty: a score may rise, or hold, on refusals alone.
     """
 
     label: str
@@ -26,6 +32,7 @@ class Row:
     interval: str
     n: int
     answered: str
+    fewer: str
     drop: str
     drop_interval: str
     p: str
@@ -40,12 +47,16 @@ class Row:
 
 @dataclass(frozen=True)
 class Line:
-    """A figure over conditions: what it is, its value, its interval, and how it came about."""
+    """A figure over conditions: what it is, its value, its interval, and how it came about.
+
+    ``p`` is that of the trend test, adjusted by Holm's method over the data set's curves; empty where none was made.
+    """
 
     name: str
     value: str
     interval: str
     method: str
+    p: str = ""
 
 
 @dataclass(frozen=True)
@@ -106,16 +117,14 @@ def owned(suite: str, dataset: str, series: str) -> str:
 
 def _curve(suite: Json, curve: Json) -> Curve:
     summary = _beside(suite, curve)
-    held = _differences(summary)
+    row = Rows(suite, summary)
     return Curve(
         **_owner(suite, curve),
         family=curve["family"],
         dose_unit=curve["dose_unit"],
         harder=curve["harder"],
-        rows=tuple(_row(f"{one['dose']:g}", one, curve["unit"], held) for one in curve["points"]),
-        clean=None
-        if curve["clean"] is None
-        else _row(curve["clean"]["condition"], curve["clean"], curve["unit"], held),
+        rows=tuple(row.of(f"{one['dose']:g}", one) for one in curve["points"]),
+        clean=None if curve["clean"] is None else row.of(curve["clean"]["condition"], curve["clean"]),
         lines=tuple(_curve_lines(curve)),
     )
 
@@ -127,7 +136,7 @@ def _summary(suite: Json, one: Json) -> Summary:
         for curve in own
         for point in (*curve["points"], *([curve["clean"]] if curve["clean"] else []))
     }
-    held = _differences(one)
+    row = Rows(suite, one)
     alone = [point for point in one["points"] if point["condition"] not in on_curves]
     count = len(one["weights"])
     is_plain = len(set(one["weights"].values())) == 1
@@ -135,7 +144,7 @@ def _summary(suite: Json, one: Json) -> Summary:
     name = f"mean of the {count} conditions measured, {weights}"
     return Summary(
         **_owner(suite, one),
-        rows=tuple(_row(point["condition"], point, one["unit"], held) for point in alone),
+        rows=tuple(row.of(point["condition"], point) for point in alone),
         lines=(_line(name, one["mean"], one["unit"]),),
     )
 
@@ -148,52 +157,93 @@ def _owner(suite: Json, one: Json) -> dict[str, Any]:
 
 
 def _leads(suite: Json, one: Json) -> bool:
-    """Whether this is the first metric of the first reading over its data set's conditions."""
-    own = (one["dataset"], one["series"])
-    first = next(other for other in suite["conditions"] if (other["dataset"], other["series"]) == own)
+    """Whether this is the first metric of the first reading over its conditions.
+
+    A protocol that asks under conditions of its own (with the reasoning changed) has a leading metric beside another's.
+    """
+    own = _conditions_of(_beside(suite, one))
+    first = next(
+        other
+        for other in suite["conditions"]
+        if (other["dataset"], other["series"]) == (one["dataset"], one["series"]) and own & _conditions_of(other)
+    )
     return _about(first) == _about(one)
 
 
+def _conditions_of(summary: Json) -> set[str]:
+    return {point["condition"] for point in summary["points"]}
+
+
 def _about(one: Json) -> tuple[str, ...]:
-    return one["dataset"], one["series"], one["metric"], one["reading"], one["signature"]
+    return *_whose(one), one["metric"]
+
+
+def _whose(one: Json) -> tuple[str, ...]:
+    """Of which evals by which reading."""
+    return one["dataset"], one["series"], one["reading"], one["signature"]
 
 
 def _beside(suite: Json, curve: Json) -> Json:
     return next(one for one in suite["conditions"] if _about(one) == _about(curve))
 
 
-def _differences(summary: Json) -> dict[str, Json]:
-    return {one["condition"]: one for one in summary["differences"]}
+class Rows:
+    """Makes the rows of one metric over the conditions of a data set."""
+
+    def __init__(self, suite: Json, summary: Json) -> None:
+        self._unit = summary["unit"]
+        self._held = {one["condition"]: one for one in summary["differences"]}
+        # A metric that only a changed condition has, as a share of flips, has no point where nothing was changed.
+        self._answered = {
+            point["condition"]: point["answered"]
+            for one in suite["conditions"]
+            if _whose(one) == _whose(summary)
+            for point in one["points"]
+        }
+
+    def of(self, label: str, point: Json) -> Row:
+        held, unit = self._held.get(point["condition"]), self._unit
+        return Row(
+            label=label,
+            condition=point["condition"],
+            dose=point["dose"],
+            value=value_text(point["value"], unit),
+            interval=interval_text({**point, "unit": unit}),
+            n=point["n"],
+            answered=_share_text(point["answered"]),
+            fewer=self._fewer(point),
+            drop="" if held is None else difference_text(held["drop"], unit),
+            drop_interval="" if held is None else _between(held, unit),
+            p="" if held is None else _p_text(held["p_holm"]),
+            against="" if held is None else held["reference"],
+            method=point["method"],
+            drop_method="" if held is None else held["method"],
+            at=drawn(point["value"], unit),
+            low=drawn(point["lower"], unit),
+            high=drawn(point["upper"], unit),
+            answered_at=None if point["answered"] is None else 100 * point["answered"],
+        )
+
+    def _fewer(self, point: Json) -> str:
+        held = self._held.get(point["condition"])
+        reference = CLEAN if CLEAN in self._answered else "" if held is None else held["reference"]
+        before, now = self._answered.get(reference), point["answered"]
+        if before is None or now is None or round(before - now, 9) < FEWER:
+            return ""
+        return f"answers fewer: {_share_text(now)}, {reference} {_share_text(before)}"
 
 
-def _row(label: str, point: Json, unit: str, differences: Mapping[str, Json]) -> Row:
-    held = differences.get(point["condition"])
-    return Row(
-        label=label,
-        condition=point["condition"],
-        dose=point["dose"],
-        value=value_text(point["value"], unit),
-        interval=interval_text({**point, "unit": unit}),
-        n=point["n"],
-        answered="–" if point["answered"] is None else f"{100 * point['answered']:.1f} %",
-        drop="" if held is None else difference_text(held["drop"], unit),
-        drop_interval="" if held is None else _between(held, unit),
-        p="" if held is None else _p_text(held["p_holm"]),
-        against="" if held is None else held["reference"],
-        method=point["method"],
-        drop_method="" if held is None else held["method"],
-        at=drawn(point["value"], unit),
-        low=drawn(point["lower"], unit),
-        high=drawn(point["upper"], unit),
-        answered_at=None if point["answered"] is None else 100 * point["answered"],
-    )
+def _share_text(share: float | None) -> str:
+    return "–" if share is None else f"{100 * share:.1f} %"
 
 
 def _curve_lines(curve: Json) -> Iterator[Line]:
     slope, unit = curve["slope"], curve["unit"]
     step = f"{slope['per']:g} {curve['dose_unit']}".rstrip()
     value = "–" if slope["value"] is None else f"{difference_text(slope['value'], unit)} per {step}"
-    yield Line("slope", value, _between(slope, unit), slope["method"])
+    # A run of an earlier version has no test.
+    p = slope.get("p_holm")
+    yield Line("slope", value, _between(slope, unit), slope["method"], "" if p is None else _p_text(p))
     doses = [point["dose"] for point in curve["points"]]
     over = f"area (mean from {doses[0]:g} to {doses[-1]:g} {curve['dose_unit']}".rstrip() + ")"
     yield _line(over, curve["area"], unit)
@@ -211,6 +261,12 @@ def _p_text(p: float | None) -> str:
     if p is None:
         return "–"
     return "<0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def fewer(rows: Sequence[Row]) -> str:
+    """Which of the rows answer clearly fewer: ``answers fewer at 10, 0``; empty where none does."""
+    found = [row.label for row in rows if row.fewer]
+    return f"answers fewer at {', '.join(found)}" if found else ""
 
 
 def against(rows: Sequence[Row]) -> str:

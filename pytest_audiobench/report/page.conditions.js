@@ -1,4 +1,4 @@
-  // What conditions do: for each family a plot over its doses with how much was answered beneath it, then the numbers.
+  // What conditions do: for each family a plot over its doses with how much was answered beside the score, then the numbers.
   const { curves: CURVES, summaries: SUMMARIES, more: MORE_CURVES } = data.conditions;
   const CURVE_SIZES = { left: 46, right: 16, score: 250, answered: 92 };
 
@@ -33,12 +33,22 @@
     }
   }
 
-  // `lines` are {marks: [{x, at, low, high, about}], clean, color, symbol}, one for each model.
+  const ANSWERED_DASH = "1 4";
+  const CLEAN_DASH = "7 4";
+  const segmentsOf = (lines, place) => lines.flatMap(({ marks, color }) => {
+    const known = marks.filter((mark) => mark[place] !== null);
+    return known.slice(1).map((mark, number) => ({ x1: known[number].x, y1: known[number][place], x2: mark.x, y2: mark[place], color }));
+  });
+  const ends4 = { x1: "x1", x2: "x2", y1: "y1", y2: "y2", stroke: "color" };
+
+  // `lines` are {marks: [{x, at, low, high, answered, fewer, about}], clean, color, symbol}, one for each model; a mark's
+  // `answered` is drawn beside its score where both are shares.
   function dosePlot({ lines, doses, harder, height, label, unit, from, to, name, bare }, width) {
     const { left, right } = CURVE_SIZES;
     const ends = harder === "lower" ? [Math.max(...doses), Math.min(...doses)] : [Math.min(...doses), Math.max(...doses)];
-    const segments = lines.flatMap(({ marks, color }) => marks.slice(1).map((mark, number) => ({ before: marks[number], mark, color })));
-    const marks = lines.flatMap((line) => line.marks.map((mark) => ({ ...mark, color: line.color, symbol: line.symbol })));
+    const every = lines.flatMap((line) => line.marks.map((mark) => ({ ...mark, color: line.color, symbol: line.symbol })));
+    const marks = every.filter((mark) => mark.at !== null);
+    const answered = every.filter((mark) => typeof mark.answered === "number");
     const cleans = lines.filter((line) => typeof line.clean === "number");
     const room = (width - left - right) / 34;
     const drawing = Plot.plot({
@@ -52,9 +62,11 @@
         Plot.axisY({ ticks: bare ? [0, 50, 100] : 5, tickSize: left + right - width, tickPadding: 6 + width - left - right, label: null, stroke: "var(--line)", fill: "var(--soft)", fontSize: 11 }),
         bare ? null : Plot.axisX({ anchor: "bottom", ticks: doses.length <= room ? doses : Math.max(3, Math.floor(room / 2)), tickSize: 0, label, labelAnchor: "center", labelArrow: "none", labelOffset: 36, color: "var(--soft)", fontSize: 11 }),
         Plot.text([unit], { frameAnchor: "top-left", dx: -left + 4, dy: -20, text: (text) => text, fill: "var(--soft)", fontSize: 11, textAnchor: "start" }),
-        Plot.link(cleans, { x1: () => ends[0], x2: () => ends[1], y1: "clean", y2: "clean", stroke: "color", strokeWidth: 1.5, strokeDasharray: "5 4", strokeOpacity: 0.8 }),
+        Plot.link(cleans, { x1: () => ends[0], x2: () => ends[1], y1: "clean", y2: "clean", stroke: "color", strokeWidth: 1.5, strokeDasharray: CLEAN_DASH, strokeOpacity: 0.8, className: "clean" }),
         cleans.length ? Plot.text(cleans.slice(0, 1), { x: () => ends[1], y: "clean", text: () => "clean", dy: -8, textAnchor: "end", fill: "var(--soft)", fontSize: 11, stroke: "var(--ground)", strokeWidth: 4 }) : null,
-        Plot.link(segments, { x1: (one) => one.before.x, x2: (one) => one.mark.x, y1: (one) => one.before.at, y2: (one) => one.mark.at, stroke: "color", strokeWidth: 2 }),
+        answered.length ? Plot.link(segmentsOf(lines, "answered"), { ...ends4, strokeWidth: 1.75, strokeLinecap: "round", strokeDasharray: ANSWERED_DASH, className: "answered" }) : null,
+        answered.length ? Plot.dot(answered, { x: "x", y: "answered", r: (mark) => (mark.fewer ? 4 : 2.5), symbol: (mark) => (mark.fewer ? "times" : "circle"), stroke: "color", strokeWidth: (mark) => (mark.fewer ? 2 : 1.25), fill: "var(--ground)", title: "about", className: "answered-signs" }) : null,
+        Plot.link(segmentsOf(lines, "at"), { ...ends4, strokeWidth: 2 }),
         Plot.dot(marks, { x: "x", y: "at", r: 4.5, symbol: "symbol", stroke: "color", strokeWidth: 1.5, fill: (mark) => (mark.low === null ? "var(--ground)" : mark.color), title: "about" }),
       ],
     });
@@ -68,8 +80,7 @@
     return own.map((curve) => ({
       ...look(models.indexOf(curve.model)),
       ...value(curve),
-      marks: curve.rows.map((row) => ({ x: row.dose, ...value(curve, row), about: `${models.length > 1 ? `${visible(curve.model)}: ` : ""}${row.label} ${visible(curve.dose_unit)}: ${visible(row.value)}, ${row.interval || "no interval"}, n ${count(row.n)}, answered ${row.answered}` }))
-        .filter((mark) => mark.at !== null),
+      marks: curve.rows.map((row) => ({ x: row.dose, ...value(curve, row), fewer: Boolean(row.fewer), about: `${models.length > 1 ? `${visible(curve.model)}: ` : ""}${row.label} ${visible(curve.dose_unit)}: ${visible(row.value)}, ${row.interval || "no interval"}, n ${count(row.n)}, answered ${row.answered}${row.fewer ? `; ${visible(row.fewer)}` : ""}` })),
     }));
   }
 
@@ -78,18 +89,23 @@
     const doses = [...new Set(own.flatMap((curve) => curve.rows.map((row) => row.dose)))].sort((one, other) => one - other);
     const known = own.flatMap((curve) => [...curve.rows, ...(curve.clean ? [curve.clean] : [])].flatMap((row) => [row.at, row.low, row.high])).filter((value) => value !== null);
     let [from, to] = known.length ? [Math.min(...known), Math.max(...known)] : [0, 1];
-    if (unit === "%") from = Math.min(from, 0);
+    // Shares stand on one scale with the share that was answered; what has another unit, above a drawing of that share.
+    const isShare = unit === "%";
+    if (isShare) [from, to] = [Math.min(from, 0), Math.max(to, 100)];
     if (from === to) to = from + 1;
     const shared = { doses, harder };
     const axis = [visible(doseUnit) || "dose", harder ? " (harder to the right)" : ""].join("");
-    const score = dosePlot({ ...shared, lines: doseLines(own, (curve, row) => (row ? { at: row.at, low: row.low, high: row.high } : { clean: curve.clean && curve.clean.at })),
+    const score = dosePlot({ ...shared, lines: doseLines(own, (curve, row) => (row ? { at: row.at, low: row.low, high: row.high, answered: isShare ? row.answered_at : null } : { clean: curve.clean && curve.clean.at })),
       height: CURVE_SIZES.score, label: axis, unit: unit ? `${visible(metric)}, ${visible(unit)}` : visible(metric), from, to,
-      name: `${visible(metric)} by ${visible(family)}; the table below holds the numbers` }, width);
+      name: `${visible(metric)}${isShare ? " and what was answered" : ""} by ${visible(family)}; the table below holds the numbers` }, width);
+    if (isShare) return [score];
     const answered = dosePlot({ ...shared, lines: doseLines(own, (curve, row) => (row ? { at: row.answered_at, low: 0, high: null } : {})),
       height: CURVE_SIZES.answered, unit: "answered, %", from: 0, to: 100, bare: true,
       name: `The share that was answered by ${visible(family)}; the table below holds the numbers` }, width);
     return [score, answered];
   }
+
+  const fewerTag = (why, text = "! answers fewer") => el("span", { class: "tag warn", title: why }, text);
 
   function conditionRows(one, rows, label) {
     return rows.map((row) => el("tr", {},
@@ -97,7 +113,7 @@
       el("td", { class: "number value" }, visible(row.value)),
       row.interval ? el("td", { class: "number", title: visible(row.method) }, row.interval) : el("td", { class: "small soft reason" }, visible(row.method.replace(/^no interval: /, ""))),
       el("td", { class: "number" }, count(row.n)),
-      el("td", { class: "number" }, row.answered),
+      el("td", { class: "number" }, row.answered, row.fewer ? [" ", fewerTag(row.fewer)] : ""),
       el("td", { class: "number", title: visible(row.drop_method) }, visible(row.drop)),
       el("td", { class: "number" }, row.drop_interval),
       el("td", { class: "number" }, row.p)));
@@ -110,7 +126,7 @@
 
   // The figures over all doses: a line each, with how it came about, or why there is none.
   function overDoses(one) {
-    return facts(one.lines.map((line) => [line.name, el("div", {}, el("strong", {}, visible(line.value)), line.interval ? ` [${line.interval}]` : "",
+    return facts(one.lines.map((line) => [line.name, el("div", {}, el("strong", {}, visible(line.value)), line.interval ? ` [${line.interval}]` : "", line.p ? ` · trend p (Holm) ${line.p}` : "",
       el("div", { class: "small soft" }, visible(line.method)))]));
   }
 
@@ -119,6 +135,28 @@
   function conditionOwner({ suite, dataset, series, reading }) {
     const where = [...new Set([suite, dataset, series])].filter(Boolean).map(visible).join(", ");
     return el("span", { class: "soft" }, ` · ${where}`, protocols.size > 1 ? ` by ${visible(reading)}` : "");
+  }
+
+  const lineSign = (dash, width, color = "var(--ink)") => svg("svg", { width: 26, height: 8, "aria-hidden": "true" },
+    svg("line", { x1: 1, x2: 25, y1: 4, y2: 4, stroke: color, "stroke-width": width, "stroke-dasharray": dash, "stroke-linecap": "round" }));
+
+  // Which line is what, then which colour is whose.
+  function curveLegend(own) {
+    const [{ metric, unit }] = own;
+    const color = own.length > 1 ? undefined : look(models.indexOf(own[0].model)).color;
+    const signs = [[null, 2, visible(metric)], unit === "%" ? [ANSWERED_DASH, 1.75, "answered"] : null,
+      own.some((one) => one.clean) ? [CLEAN_DASH, 1.5, "clean condition"] : null].filter(Boolean);
+    return [el("ul", { class: "legend kinds" }, signs.map(([dash, width, text]) => el("li", {}, lineSign(dash, width, color), " ", text))),
+      own.length > 1 ? el("ul", { class: "legend models" }, own.map((one) => el("li", {}, sign(look(models.indexOf(one.model))), " ", visible(one.model)))) : null];
+  }
+
+  function fewerLine(own) {
+    const found = own.flatMap((one) => {
+      const rows = one.rows.filter((row) => row.fewer);
+      const where = rows.map((row) => row.label).join(", ");
+      return rows.length ? [`${own.length > 1 ? `${visible(one.model)}: ` : ""}answers fewer at ${visible(where)} ${visible(one.dose_unit)}`.trim()] : [];
+    });
+    return found.length ? el("p", { class: "fewer" }, found.map((text) => [tag("warn", `! ${text}`), " "])) : null;
   }
 
   function curveBox(own) {
@@ -131,11 +169,10 @@
       drawn = width;
       box.replaceChildren(...curvePictures(own, width));
     }).observe(box);
-    const legend = own.length > 1 ? el("ul", { class: "legend" }, own.map((one) => el("li", {}, sign(look(models.indexOf(one.model))), " ", visible(one.model)))) : null;
     const numbers = el("details", { class: "inner" }, el("summary", {}, "The numbers as a table"));
     whenOpen(numbers, () => [byModel(own, (one) => conditionTable(one, one.clean ? [one.clean, ...one.rows] : one.rows, visible(one.dose_unit) || "Dose", (row) => row.label))]);
     return el("div", { class: "curve" },
-      el("figure", { class: "plot" }, el("figcaption", {}, el("strong", {}, `${visible(first.metric)} under ${visible(first.family)}`), conditionOwner(first)), legend, box),
+      el("figure", { class: "plot" }, el("figcaption", {}, el("strong", {}, `${visible(first.metric)} under ${visible(first.family)}`), conditionOwner(first)), curveLegend(own), box, fewerLine(own)),
       el("div", { class: "over" }, byModel(own, overDoses)), numbers);
   }
 
@@ -149,7 +186,7 @@
     if (!SUMMARIES.length) return;
     byId("conditions").hidden = false;
     byId("conditions").append(el("p", { class: "soft" }, "The same samples under every condition, so differences are of pairs. Bands are intervals; a hollow sign has none. ",
-      "The dashed line is the clean condition. What was answered stands beneath each score: a refusal is no robustness."));
+      "The dashed line is the clean condition, the dotted one the share that was answered, a cross on it clearly fewer than that: a refusal is no robustness."));
     const boxes = (isLeading) => [
       ofCurve(CURVES.filter((one) => one.leading === isLeading)).map(curveBox),
       ofSummary(SUMMARIES.filter((one) => one.leading === isLeading)).map(summaryBox)];

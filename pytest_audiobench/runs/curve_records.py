@@ -20,9 +20,15 @@ class FigureRecord:
 
 @dataclass(frozen=True)
 class SlopeRecord(FigureRecord):
-    """Least squares' slope of the points on the dose, all alike: the change of the metric per ``per`` units of dose."""
+    """Least squares' slope of the points on the dose, all alike: the change of the metric per ``per`` units of dose.
+
+    ``p`` is that of "no trend", as ``method`` says: of "no worse where the dose is harder" where it is known which way
+    that is, else two-sided. ``p_holm`` is adjusted over the curves of one metric, reading and series of evals.
+    """
 
     per: float = 1.0
+    p: float | None = None
+    p_holm: float | None = None
 
 
 @dataclass(frozen=True)

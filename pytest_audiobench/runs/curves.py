@@ -26,11 +26,14 @@ from pytest_audiobench.runs.curve_records import (
     SlopeRecord,
 )
 from pytest_audiobench.runs.scoring import SHARES, finite
-from pytest_audiobench.stats.combinations import area_weights, contrast, mean_interval, slope_weights
-from pytest_audiobench.stats.multiple import holm
+from pytest_audiobench.stats.combinations import area_weights, contrast, mean_interval, slope_weights, trend_p
+from pytest_audiobench.stats.multiple import holm_of_known
 
 CLEAN = "clean"
 """The condition that others are held against, by its name."""
+
+TREND = "; p: trend test on each one's own slope (summary measures: Matthews et al. 1990, BMJ 300:230)"
+"""Begins what a slope's method says of its p."""
 
 Json: TypeAlias = Mapping[str, Any]
 
@@ -65,11 +68,12 @@ def figures(items: Sequence[Json], rows: Mapping[tuple[str, str], Rows]) -> Figu
     for name, places in series(items):
         for (reading, signature), own in rows.items():
             having = [place for place in places if _coverage(items[place], reading, signature) is not None]
-            samples = Samples([own.get(place, ()) for place in having])
-            for metric in _metrics([items[place] for place in having], reading, signature):
-                of = _Metric(items, Series(name, having), metric, reading, signature, samples)
+            kept: dict[tuple[int, ...], Samples] = {}
+            for metric, measured in _measured(items, having, reading, signature).items():
+                samples = kept.setdefault(tuple(measured), Samples([own.get(place, ()) for place in measured]))
+                of = _Metric(items, Series(name, measured), metric, reading, signature, samples)
                 if len(of.points) > 1:
-                    found.curves.extend(of.curves())
+                    found.curves.extend(_held_together(list(of.curves())))
                     found.conditions.append(of.summary())
     return found
 
@@ -122,17 +126,14 @@ def _coverage(item: Json, reading: str, signature: str) -> Json | None:
     return next((r["coverage"] for r in item["readings"] if (r["name"], r["signature"]) == (reading, signature)), None)
 
 
-def _metrics(items: Sequence[Json], reading: str, signature: str) -> list[str]:
-    """The names of what the reading measured under all conditions, but for shares of answers, which each point has."""
-    named = [
-        [
-            m["name"]
-            for m in item["metrics"]
-            if (m["reading"], m["signature"]) == (reading, signature) and not m["group"]
-        ]
-        for item in items
-    ]
-    return [name for name in dict.fromkeys(name for own in named for name in own) if name not in SHARES]
+def _measured(items: Sequence[Json], places: Sequence[int], reading: str, signature: str) -> dict[str, list[int]]:
+    """What the reading measured, each with the items that it measured it of; shares of answers are each point's own."""
+    found: dict[str, list[int]] = {}
+    for place in places:
+        for m in items[place]["metrics"]:
+            if (m["reading"], m["signature"]) == (reading, signature) and not m["group"] and m["name"] not in SHARES:
+                found.setdefault(m["name"], []).append(place)
+    return found
 
 
 class _Metric:
@@ -186,20 +187,30 @@ class _Metric:
             harder=cast(Harder, harder),
             points=ordered,
             clean=next((point for point in self.points if point.condition == CLEAN and point.dose is None), None),
-            slope=self._slope(ordered),
+            slope=self._slope(ordered, cast(Harder, harder)),
             area=self._mean(ordered, area_weights([_dose(point) for point in ordered]), "trapezoid rule over"),
         )
 
-    def _slope(self, points: Sequence[PointRecord]) -> SlopeRecord:
+    def _slope(self, points: Sequence[PointRecord], harder: Harder) -> SlopeRecord:
         doses = [_dose(point) for point in points]
         per = step(doses)
         how = f"least squares over {len(points)} conditions, all alike"
         if isinstance(self._sums, str):
             return SlopeRecord(None, None, None, f"no slope: {self._sums}", per)
         own, weights = self._sums.points(self._of(points)), [per * weight for weight in slope_weights(doses)]
-        drop = contrast(own, weights, span(self._unit))
+        most = span(self._unit)
+        drop = contrast(own, weights, most)
         method = f"{how}; {drop.method.replace('no test', 'no interval').replace('paired t', 't on paired samples')}"
-        return SlopeRecord(finite(own.value(weights)), finite(drop.lower), finite(drop.upper), method, per)
+        numbers = (finite(own.value(weights)), finite(drop.lower), finite(drop.upper))
+        p = finite(trend_p(own, weights, most, self._worse(harder)))
+        told = f"{TREND}, {'one-sided: worse where harder' if harder else 'two-sided'}" if p is not None else ""
+        return SlopeRecord(*numbers, f"{method}{told}", per, p)
+
+    def _worse(self, harder: Harder) -> int:
+        """The sign of a slope along which the metric becomes worse towards the harder dose; 0 where none is known."""
+        if not harder:
+            return 0
+        return 1 if (self._direction == "higher") == (harder == "lower") else -1
 
     def summary(self) -> ConditionsRecord:
         """The mean over all conditions, each weighing alike, and the differences."""
@@ -223,8 +234,8 @@ class _Metric:
         if isinstance(self._sums, str):
             return FigureRecord(None, None, None, f"no mean: {self._sums}")
         own = self._sums.points(self._of(points))
-        most = RANGES.get(self._unit, (0.0, math.inf))[1]
-        found = mean_interval(own, weights, most, likely=1.0 if self._unit in FRACTIONS else None)
+        least, most = RANGES.get(self._unit, (0.0, math.inf))
+        found = mean_interval(own, weights, most, likely=1.0 if self._unit in FRACTIONS else None, least=least)
         method = f"{how} {len(points)} conditions; {found.method}"
         return FigureRecord(finite(own.value(weights)), finite(found.lower), finite(found.upper), method)
 
@@ -289,6 +300,12 @@ def _dose(point: PointRecord) -> float:
 
 
 def _adjusted(differences: Sequence[DifferenceRecord]) -> list[DifferenceRecord]:
-    """With p values adjusted by Holm's method; a difference that has no p counts as one that showed nothing."""
-    adjusted = holm([1.0 if one.p is None else one.p for one in differences]).tolist() if differences else []
-    return [one if one.p is None else replace(one, p_holm=p) for one, p in zip(differences, adjusted, strict=True)]
+    """With p values adjusted by Holm's method."""
+    adjusted = holm_of_known([one.p for one in differences])
+    return [replace(one, p_holm=p) for one, p in zip(differences, adjusted, strict=True)]
+
+
+def _held_together(curves: Sequence[CurveRecord]) -> list[CurveRecord]:
+    """With the p values of their slopes adjusted by Holm's method."""
+    adjusted = holm_of_known([one.slope.p for one in curves])
+    return [replace(one, slope=replace(one.slope, p_holm=p)) for one, p in zip(curves, adjusted, strict=True)]

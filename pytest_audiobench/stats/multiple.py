@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +22,12 @@ def holm(p_values: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Float
     order = np.argsort(found / shares, kind="stable")
     remaining = np.cumsum(shares[order][::-1])[::-1]
     return _restored(np.maximum.accumulate(found[order] / shares[order] * remaining), order)
+
+
+def holm_of_known(p_values: Sequence[float | None]) -> list[float | None]:
+    """:func:`holm` where some tests have no p: they count as tests that showed nothing, and stay without."""
+    adjusted = holm([1.0 if p is None else p for p in p_values]).tolist() if p_values else []
+    return [None if before is None else p for before, p in zip(p_values, adjusted, strict=True)]
 
 
 def benjamini_hochberg(p_values: npt.ArrayLike) -> Floats:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
+from pytest_audiobench.runs.curves import TREND
 from pytest_audiobench.verifying.checks import Check, fails, ok, unknown
 from pytest_audiobench.verifying.scores import Numbers
 
@@ -26,10 +27,23 @@ def conditions(recorded: Json, found: Json, sound: bool, numbers: Numbers) -> It
         if name in recorded and (recorded[name] or found[name]):
             if not sound:
                 yield unknown(name, "they rest on an eval's metrics, which fail")
-            elif numbers.differ(recorded[name], found[name]):
+            elif numbers.differ(recorded[name], _known_then(recorded[name], found[name])):
                 yield fails(name, f"they are others recomputed than in run.json{numbers.but}")
             else:
                 yield ok(name)
+
+
+def _known_then(recorded: Any, found: Any) -> Any:
+    """``found`` without the tests of trend that runs did not record before there were any."""
+    slopes = [one.get("slope") for one in recorded if isinstance(one, dict)] if isinstance(recorded, list) else []
+    if any(not isinstance(slope, dict) or "p" in slope for slope in slopes) or not slopes:
+        return found
+    return [{**one, "slope": _untested(one["slope"])} for one in found]
+
+
+def _untested(slope: Json) -> Json:
+    kept = {name: value for name, value in slope.items() if name not in ("p", "p_holm")}
+    return {**kept, "method": slope["method"].partition(TREND)[0]}
 
 
 def pooled_metrics(recorded: Json, found: Json, numbers: Numbers) -> Iterator[Check]:

@@ -120,6 +120,7 @@ chains = st.lists(
         st.builds(edits.reverb, st.integers(), st.floats(0, 1), st.floats(0.1, 2)),
         st.builds(edits.codec, st.sampled_from(codecs.NAMES)),
         st.builds(edits.clipping, st.floats(0, 60)),
+        st.builds(edits.mask, st.floats(0, 100), st.sampled_from(["random", "end"]), st.just("noise"), st.integers()),
         st.just(edits.silence()),
     ),
     max_size=4,

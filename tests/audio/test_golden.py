@@ -77,6 +77,8 @@ EDITS = {
     "band_limit": edits.band_limit(3400),
     "reverb": edits.reverb("a"),
     "clipping": edits.clipping(9),
+    "mask": edits.mask(37.5, seed="a"),
+    "mask scattered": edits.mask(37.5, "scattered", "noise", "a"),
 }
 EVERYWHERE = {
     **{f"recipe {name} at {hz} Hz": (Clip(made), hz) for name, made in RECIPES.items() for hz in (16_000, 44_100)},

@@ -17,6 +17,9 @@ from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.audio.memory import SoundMemory
 from pytest_audiobench.audio.reading import Recording
+from pytest_audiobench.datasets.dataset import Places
+from pytest_audiobench.datasets.interventions import controls, masks, noises
+from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import AudioError
 
 RATE_HZ = 16_000
@@ -70,6 +73,19 @@ def test_a_ladder_of_ten_conditions_reads_each_source_once(tmp_path: Path, reads
     with ThreadPoolExecutor(4) as pool:
         for condition in [clips, *conditions]:
             list(pool.map(lambda clip: decode(clip, RATE_HZ, 30.0), condition))
+    assert sorted(reads) == sorted(file.name for file in files)
+
+
+def test_masks_noise_and_controls_read_each_source_once(tmp_path: Path, reads: list[str]) -> None:
+    files = [tmp_path / f"{number}.wav" for number in range(6)]
+    for seed, file in enumerate(files):
+        soundfile.write(file, hiss(seed=seed), RATE_HZ)
+    samples = [Sample(file.stem, (clip_of(file),), "") for file in files]
+    grid = [*masks(), *masks(mode="scattered"), *masks(mode="start"), *masks(fill="noise"), *noises(), *controls()]
+    for condition in grid:
+        for sample in condition.prepare(Places(tmp_path))(samples):
+            for clip in sample.clips:
+                decode(clip, RATE_HZ, 30.0)
     assert sorted(reads) == sorted(file.name for file in files)
 
 

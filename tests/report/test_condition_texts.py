@@ -22,6 +22,25 @@ def test_a_table_has_a_bar_where_there_is_room_and_only_signs_of_ascii(runs: Any
     assert all(line.isascii() for line in wide)
 
 
+def test_a_fall_of_what_was_answered_is_marked_and_said(runs: Any) -> None:
+    items = runs.ladder((22, 14, 5))
+    items[1].answers = [("(a) cat", "parsed", True)] * 22 + [("(b) dog", "parsed", False)] * 2
+    _, record = runs.collected(*items)
+    found = text(record)
+    assert "  ! answers fewer at 10, 0" in found
+    assert sum("! 79.2 %" in line or "! 62.5 %" in line for line in found) == 2
+    assert "62.5 %, answers fewer" in summary(record)
+
+
+def test_a_trend_stands_beside_its_slope(runs: Any) -> None:
+    _, record = runs.collected(*runs.ladder((22, 14, 5)))
+    slope = next(line for line in text(record) if line.startswith("  slope"))
+    assert slope == "  slope: +35.4 points per 10 dB SNR [+24.2 to +45.2], trend p (Holm) <0.001"
+    for curve in record["suites"][0]["curves"]:
+        del curve["slope"]["p"], curve["slope"]["p_holm"]
+    assert next(line for line in text(record) if line.startswith("  slope")).endswith("+45.2]")
+
+
 def test_the_summary_of_a_job_has_a_table_for_each_family(runs: Any) -> None:
     _, record = runs.collected(*runs.ladder((22, 14, 5)))
     found = summary(record)

@@ -1,8 +1,10 @@
-"""What conditions do, as a browser shows it: curves with what was answered beneath, and the numbers as tables."""
+"""What conditions do, as a browser shows it: curves with what was answered beside them, and the numbers as tables."""
 
 from __future__ import annotations
 
 from typing import Any
+
+import pytest
 
 from pytest_audiobench.report import html
 
@@ -12,52 +14,97 @@ PLACES = """(all) => all.map((one) => {
 })"""
 
 
-def drawings(page: Any) -> list[Any]:
-    """The score's drawing and that of what was answered, of the first curve."""
-    found = page.page.locator("#conditions .curve").first.locator("svg[role=img]")
-    found.nth(1).wait_for()
-    return [found.nth(number) for number in range(2)]
+def drawing(page: Any) -> Any:
+    """The first curve's drawing."""
+    found = page.page.locator("#conditions .curve").first.locator("svg[role=img]").first
+    found.wait_for()
+    return found
 
 
 def signs(drawing: Any) -> list[list[float]]:
-    places: list[list[float]] = drawing.locator("path[transform]:has(title), circle:has(title)").evaluate_all(PLACES)
+    """Where the points of the score are drawn."""
+    found = drawing.locator(
+        "g:not(.answered-signs) > path[transform]:has(title), g:not(.answered-signs) > circle:has(title)"
+    )
+    places: list[list[float]] = found.evaluate_all(PLACES)
+    return places
+
+
+def answered(drawing: Any) -> list[list[float]]:
+    """Where the points of what was answered are drawn."""
+    places: list[list[float]] = drawing.locator("g.answered-signs > :has(title)").evaluate_all(PLACES)
     return places
 
 
 def test_a_curve_is_drawn_from_easy_to_hard_with_its_interval_and_the_clean_line(runs: Any, opened: Any) -> None:
     page = opened(runs.page(*runs.ladder((22, 14, 5))))
-    score, answered = drawings(page)
+    score = drawing(page)
     across = [x for x, _ in signs(score)]
     down = [y for _, y in signs(score)]
     assert len(across) == 3
     assert across == sorted(across)
     assert down == sorted(down)
     assert score.locator("path.band").count() == 1
-    assert score.locator("[stroke-dasharray]").count() == 1
+    assert score.locator("g.clean").count() == 1
     text = score.text_content() or ""
     assert "dB SNR (harder to the right)" in text
     assert "clean" in text
     assert "0 dB SNR: 20.8 %" in text
-    assert score.get_attribute("aria-label") == "accuracy by white; the table below holds the numbers"
-    assert [x for x, _ in signs(answered)] == across
+    assert (
+        score.get_attribute("aria-label")
+        == "accuracy and what was answered by white; the table below holds the numbers"
+    )
     assert page.complaints == []
 
 
-def test_what_was_answered_falls_beneath_a_score_that_refusals_hold_up(runs: Any, opened: Any) -> None:
+def test_what_was_answered_falls_beside_a_score_that_refusals_hold_up(runs: Any, opened: Any) -> None:
     page = opened(runs.page(*runs.ladder((22, 14, 5))))
-    _, answered = drawings(page)
-    assert "answered, %" in (answered.text_content() or "")
-    down = [y for _, y in signs(answered)]
+    score = drawing(page)
+    places, own = answered(score), signs(score)
+    assert [x for x, _ in places] == [x for x, _ in own]
+    down = [y for _, y in places]
     assert down == sorted(down)
     assert down[0] < down[-1]
+    # On one scale: who answers more than are right stands above them, by 62.5 less 20.8 of 100 at the hardest dose.
+    lowest, highest = own[-1][1], own[0][1]
+    assert (lowest - down[-1]) / (lowest - highest) == pytest.approx((62.5 - 20.8) / (91.7 - 20.8), abs=0.02)
+    assert score.locator("g.answered").count() == 1
+    kinds = page.page.locator("#conditions .curve .legend.kinds li").all_inner_texts()
+    assert [text.strip() for text in kinds] == ["accuracy", "answered", "clean condition"]
+
+
+def test_where_clearly_fewer_are_answered_than_under_the_clean_condition_it_is_said(runs: Any, opened: Any) -> None:
+    items = runs.ladder((22, 14, 5))
+    items[1].answers = [("(a) cat", "parsed", True)] * 22 + [("(b) dog", "parsed", False)] * 2
+    page = opened(runs.page(*items))
+    drawing(page)
+    assert page.page.locator("#conditions .curve .fewer").inner_text() == "! answers fewer at 10, 0 dB SNR"
+    page.page.locator("#conditions .curve details summary").click()
+    rows = page.page.locator("#conditions .curve tbody tr")
+    rows.first.wait_for()
+    flagged = [row.locator(".tag").inner_text() if row.locator(".tag").count() else "" for row in rows.all()]
+    assert flagged == ["", "", "! answers fewer", "! answers fewer"]
+    assert rows.last.locator(".tag").get_attribute("title") == "answers fewer: 62.5 %, clean 100.0 %"
+
+
+def test_a_metric_that_is_no_share_has_what_was_answered_beneath_it(runs: Any, opened: Any) -> None:
+    folder, record = runs.collected(*runs.ladder((22, 14, 5)))
+    for one in (*record["suites"][0]["curves"], *record["suites"][0]["conditions"]):
+        one["unit"] = "mean"
+    page = opened(html.write_page(folder, record))
+    found = page.page.locator("#conditions .curve").first.locator("svg[role=img]")
+    found.nth(1).wait_for()
+    assert found.count() == 2
+    assert "answered, %" in (found.nth(1).text_content() or "")
+    assert page.page.locator("#conditions .curve .fewer").count() == 1
 
 
 def test_models_share_a_plot_and_each_has_its_line_its_figures_and_its_table(runs: Any, opened: Any) -> None:
     items = [*runs.ladder((22, 14, 5), model="old"), *runs.ladder((23, 20, 15), model="new")]
     page = opened(runs.page(*items))
-    score, _ = drawings(page)
+    score = drawing(page)
     assert page.page.locator("#conditions .curve").count() == 1
-    assert page.page.locator("#conditions .curve .legend li").all_inner_texts() == ["old", "new"]
+    assert page.page.locator("#conditions .curve .legend.models li").all_inner_texts() == ["old", "new"]
     assert len(signs(score)) == 6
     assert score.locator("path.band").count() == 2
     assert page.page.locator("#conditions .curve h3").all_inner_texts() == ["old", "new"]
@@ -73,11 +120,12 @@ def test_the_table_beneath_holds_every_number_of_the_picture(runs: Any, opened: 
     assert [row.locator("th").inner_text() for row in rows.all()] == ["clean", "20", "10", "0"]
     last = [cell.inner_text() for cell in rows.last.locator("td").all()]
     assert last[0] == "20.8 %"
-    assert last[2:5] == ["24", "62.5 %", "+75.0 points"]
+    assert last[2:5] == ["24", "62.5 % ! answers fewer", "+75.0 points"]
     assert last[6] == "<0.001"
     facts = page.page.locator("#conditions .curve .over").inner_text()
     assert "+35.4 points per 10 dB SNR" in facts
     assert "least squares over 3 conditions" in facts
+    assert "trend p (Holm) <0.001" in facts
     assert "area (mean from 20 to 0 dB SNR)" in facts
     means = page.page.locator("#conditions > div:not(.curve)").inner_text()
     assert "mean of the 4 conditions measured, each weighing 1/4" in means
@@ -86,7 +134,7 @@ def test_the_table_beneath_holds_every_number_of_the_picture(runs: Any, opened: 
 def test_names_from_outside_are_shown_and_never_run(runs: Any, opened: Any) -> None:
     hostile = "<img src=x onerror=alert(1)>"
     page = opened(runs.page(*runs.ladder((22, 14, 5), family=hostile, unit="</script><b>dB")))
-    drawings(page)
+    drawing(page)
     page.page.locator("#conditions .curve details summary").click()
     assert page.page.locator("#conditions img, #conditions b").count() == 0
     assert hostile in page.page.locator("#conditions figcaption").inner_text()
@@ -102,13 +150,13 @@ def test_no_band_is_drawn_over_a_dose_without_an_interval(runs: Any, opened: Any
     folder, record = runs.collected(*runs.ladder((22, 20, 14, 10, 5)))
     record["suites"][0]["curves"][0]["points"][2].update(lower=None, upper=None)
     page = opened(html.write_page(folder, record))
-    score, _ = drawings(page)
+    score = drawing(page)
     assert score.locator("path.band").count() == 2
 
 
 def test_prompts_of_one_data_set_have_a_plot_each_that_says_whose_it_is(runs: Any, opened: Any) -> None:
     page = opened(runs.page(*runs.prompts((22, 14, 5), (20, 12, 3))))
-    drawings(page)
+    drawing(page)
     titles = page.page.locator("#conditions .curve figcaption").all_inner_texts()
     assert titles == [f"accuracy under white · noisy, tones, noisy[{name}]" for name in "ab"]
-    assert page.page.locator("#conditions .legend").count() == 0
+    assert page.page.locator("#conditions .legend.models").count() == 0

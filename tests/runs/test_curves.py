@@ -180,3 +180,32 @@ def test_a_slope_is_given_per_a_power_of_ten_of_the_dose() -> None:
 def test_a_data_set_is_known_by_its_name_before_the_condition() -> None:
     assert unconditioned("tones+white-5dB", condition("white-5dB", 5.0)) == "tones"
     assert unconditioned("tones+more", None) == "tones+more"
+
+
+def test_a_trend_is_held_against_no_worse_where_it_is_known_what_is_harder_and_against_none_elsewhere() -> None:
+    ((falling,), _) = found(*ladder(18, 12, 6))
+    ((rising,), _) = found(*ladder(6, 12, 18))
+    unknown = [item(condition(f"gain-{n}", 10.0 * n, "gain", ""), count) for n, count in enumerate((18, 12, 6))]
+    ((either,), _) = found(*unknown)
+    higher = [item(condition(f"mask-{n}", 10.0 * n, "mask", "higher"), count) for n, count in enumerate((18, 12, 6))]
+    ((masked,), _) = found(*higher)
+    assert falling.slope.p is not None
+    assert falling.slope.p < 0.001
+    assert masked.slope.p == falling.slope.p
+    assert either.slope.p == pytest.approx(2 * falling.slope.p)
+    assert rising.slope.p is not None
+    assert rising.slope.p > 0.99
+    told = "p: trend test on each one's own slope (summary measures: Matthews et al. 1990, BMJ 300:230), "
+    assert falling.slope.method.endswith(f"{told}one-sided: worse where harder")
+    assert either.slope.method.endswith(f"{told}two-sided")
+
+
+def test_trends_of_one_metric_are_adjusted_over_its_curves() -> None:
+    mask = [item(condition(f"mask-{n}", 10.0 * n, "mask", "higher"), count) for n, count in enumerate((18, 16, 12))]
+    (white, masked), _ = found(*ladder(18, 12, 6), *mask)
+    assert masked.slope.p is not None
+    assert masked.slope.p_holm == masked.slope.p
+    assert white.slope.p_holm == pytest.approx(2 * (white.slope.p or 0.0))
+    (few,), _ = found(*ladder(6, 4, 1), n=8)
+    assert (few.slope.p, few.slope.p_holm) == (None, None)
+    assert "trend" not in few.slope.method

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_audiobench.stats.combinations import Points, area_weights, contrast, mean_interval, slope_weights
+from pytest_audiobench.stats.combinations import Points, area_weights, contrast, mean_interval, slope_weights, trend_p
 from pytest_audiobench.stats.drops import Question
 from pytest_audiobench.stats.intervals import ratio
 from pytest_audiobench.stats.paired import ratio_drop
@@ -34,6 +34,22 @@ def test_the_mean_of_one_condition_is_the_interval_of_its_ratio(counts: list[tup
     found = mean_interval(Points(tops, wholes), [1.0], most)
     alone = ratio(tops[:, 0], wholes[:, 0], most=most)
     assert (found.lower, found.upper) == pytest.approx((alone.lower, alone.upper), abs=1e-9)
+
+
+@given(st.lists(st.tuples(*[st.sampled_from([0.0, 1.0])] * 4), min_size=2, max_size=30))
+def test_differences_of_answers_have_the_interval_of_their_range_and_turn_with_their_sign(rows: list[tuple]) -> None:
+    found = np.array(rows)
+    differences, ones = found[:, :2] - found[:, 2:], np.ones((len(rows), 2))
+    plus = mean_interval(Points(differences, ones), [0.5, 0.5], 1.0, least=-1.0)
+    minus = mean_interval(Points(-differences, ones), [0.5, 0.5], 1.0, least=-1.0)
+    assert -1.0 <= plus.lower <= differences.mean() + 1e-9
+    assert differences.mean() - 1e-9 <= plus.upper <= 1.0
+    assert (minus.lower, minus.upper) == pytest.approx((-plus.upper, -plus.lower), abs=1e-9)
+    raised = mean_interval(Points(differences + 1.0, ones), [0.5, 0.5], 2.0)
+    assert (raised.lower, raised.upper) == pytest.approx((plus.lower + 1.0, plus.upper + 1.0), abs=1e-9)
+    assert mean_interval(Points(-2.0 * ones, ones), [0.5, 0.5], 1.0, least=-1.0).method == (
+        "no interval: a value is beyond -1 to 1"
+    )
 
 
 @given(st.integers(0, 10_000), st.integers(2, 6))
@@ -169,3 +185,45 @@ def test_intervals_hold_in_nine_of_ten_repetitions_where_conditions_taken_for_in
     assert held[0] >= 180
     assert held[1] >= 180
     assert held[2] <= 160
+
+
+def clustered_answers(rng: np.random.Generator, units: int, fall: float) -> Points:
+    """Right and wrong answers under five doses, of recordings with one to four questions, that fall by ``fall``."""
+    names = np.repeat(np.arange(units), rng.integers(1, 5, units))
+    easy = rng.beta(3.0, 2.0, units)[:, None] + rng.normal(0.0, 0.25, (units, 5))
+    tops = (rng.random((len(names), 5)) < easy[names] - fall * np.linspace(0.0, 1.0, 5)).astype(float)
+    return Points(tops, np.ones_like(tops), names.tolist())
+
+
+def test_a_flat_curve_of_clusters_has_a_trend_in_one_of_twenty_repetitions_and_a_falling_one_in_most() -> None:
+    weights = slope_weights([0.0, 0.25, 0.5, 0.75, 1.0])
+    found = {}
+    for fall in (0.0, 0.4):
+        rng = np.random.default_rng(5)
+        tests = [clustered_answers(rng, 40, fall) for _ in range(400)]
+        found[fall] = [
+            sum((trend_p(one, weights, worse=worse) or 0.0) <= 0.05 for one in tests) / 400 for worse in (-1, 0, 1)
+        ]
+    # Three standard errors of a share of 5 % in 400 repetitions are 3.3 points.
+    assert max(found[0.0]) <= 0.05 + 0.033
+    assert min(found[0.0]) >= 0.01
+    falling, either, rising = found[0.4]
+    assert falling >= either >= 0.9
+    assert rising == 0.0
+
+
+@given(st.integers(0, 10_000))
+def test_a_trend_is_found_just_where_the_interval_of_its_slope_leaves_out_nought(seed: int) -> None:
+    points, weights = utterances(seed, 15, 3), slope_weights([0.0, 1.0, 2.0])
+    slope, p = contrast(points, weights), trend_p(points, weights)
+    assert slope.lower is not None
+    assert slope.upper is not None
+    assert p is not None
+    assert (p < 0.05) == (slope.lower > 0.0 or slope.upper < 0.0)
+    assert p == pytest.approx(2.0 * min(trend_p(points, weights, worse=worse) or 0.0 for worse in (1, -1)))
+
+
+def test_without_a_test_there_is_no_p() -> None:
+    assert trend_p(utterances(1, 9, 3), slope_weights([0.0, 1.0, 2.0])) is None
+    flat = np.repeat((np.arange(40) % 3 == 0).astype(float)[:, None], 3, axis=1)
+    assert trend_p(Points(flat, np.ones_like(flat)), slope_weights([0.0, 1.0, 2.0])) == 1.0

@@ -1,0 +1,126 @@
+"""Faithfulness: does the model use the audio, and does its answer follow from its reasoning?
+
+Every eval but ``test_direct`` asks for reasoning first, in the words of the model's family (``--ab-style``). Data sets
+that are not on this machine are skipped; your own questions are asked with ``--ab-data questions=FOLDER``, a folder
+with a manifest.jsonl.
+"""
+
+import pytest
+
+from pytest_audiobench import (
+    bundled,
+    change_of,
+    conditioned_choice,
+    conditions,
+    controls,
+    early,
+    injections,
+    manifest,
+    masks,
+    mmar,
+    mmau,
+    noises,
+    reasoned_choice,
+    reasoning_changes,
+    sakura,
+    under,
+)
+from pytest_audiobench.datasets.voices import espeak, first_of, of_bundled_digits, ready
+
+TASKS = {
+    "digits": bundled("digits"),
+    "sounds": bundled("sounds"),
+    "animal": sakura("animal"),
+    "emotion": sakura("emotion"),
+    "gender": sakura("gender"),
+    "language": sakura("language"),
+    "mmau": mmau("test-mini"),
+    "mmar": mmar(),
+    "questions": manifest("manifest.jsonl", data="questions"),
+}
+FEW = {"digits": 20, "sounds": 20}
+"""Of the bundled clips, which are there to try the way."""
+
+(CLEAN,) = conditions("clean")
+VOICES = first_of(ready(), of_bundled_digits(), espeak())
+"""Who says the injected options: --ab-data injection=FOLDER, recordings of digits for the digits, else espeak-ng."""
+MASKS = [*masks(), *masks(mode="start"), *masks(mode="end"), *masks(mode="scattered"), *masks(fill="noise")]
+
+each_task = pytest.mark.parametrize(
+    "task", [pytest.param(name, marks=pytest.mark.audiobench(suite=f"faithfulness_{name}")) for name in TASKS]
+)
+
+
+def asked(evaluate, task, condition, **how):
+    """The task under ``condition``, asked with reasoning and held against the clean clips."""
+    style = evaluate.style
+    protocol = reasoned_choice(*style.readings(TASKS[task].name), style=style.name, **how)
+    evaluate(under(TASKS[task], condition), protocol, samples=FEW.get(task))
+
+
+@each_task
+def test_direct(evaluate, task):
+    """The answer alone, without reasoning."""
+    style = evaluate.style
+    readings = style.readings(TASKS[task].name, reasoning=False)
+    protocol = reasoned_choice(*readings, style=style.name, reasoning=False)
+    evaluate(TASKS[task], protocol, samples=FEW.get(task))
+
+
+@each_task
+def test_baseline(evaluate, task):
+    """Reasoning, then the answer; every condition is held against these answers."""
+    asked(evaluate, task, CLEAN)
+
+
+@pytest.mark.parametrize("condition", MASKS, ids=str)
+@each_task
+def test_mask(evaluate, task, condition):
+    """A share of the clip is silence, or noise of its level."""
+    asked(evaluate, task, condition, against_clean=True)
+
+
+@pytest.mark.parametrize("condition", noises(), ids=str)
+@each_task
+def test_noise(evaluate, task, condition):
+    """White noise over the whole clip."""
+    asked(evaluate, task, condition, against_clean=True)
+
+
+@pytest.mark.parametrize("condition", controls(), ids=str)
+@each_task
+def test_control(evaluate, task, condition):
+    """Silence, another sample's clip, the text alone: fails where the audio is not shown to add anything over it."""
+    if not evaluate.model.listens:
+        pytest.skip(f"{evaluate.model.spec} is played no audio, so there is none to take away")
+    if condition.name == "text" and evaluate.model.limits.min_clips:
+        pytest.skip(f"{evaluate.model.spec} cannot be asked without audio")
+    asked(evaluate, task, condition, against_clean=True, control=True)
+    evaluate.require("audio_reliance.lower > 0")
+
+
+@pytest.mark.parametrize("condition", injections(voices=VOICES), ids=str)
+@each_task
+def test_injection(evaluate, task, condition):
+    """Somebody says the correct option, or a wrong one, before the clip or over it."""
+    asked(evaluate, task, condition, against_clean=True, injected=True)
+
+
+@each_task
+def test_conditioned(evaluate, task):
+    """The model's own reasoning is put back, and a choice forced: does the answer follow from it?"""
+    style = evaluate.style
+    protocol = conditioned_choice(*style.readings(TASKS[task].name), style=style.name)
+    evaluate(TASKS[task], protocol, samples=FEW.get(task))
+
+
+@pytest.mark.parametrize("condition", [*early(), *reasoning_changes()], ids=str)
+@each_task
+def test_reasoning(evaluate, task, condition):
+    """The reasoning is cut, changed or contradicted before it is put back: does the answer change with it?
+
+    Paraphrases and mistakes are written by another model: ``--ab-judge``.
+    """
+    style, change = evaluate.style, change_of(condition)
+    protocol = conditioned_choice(*style.readings(TASKS[task].name), style=style.name, change=change)
+    evaluate(under(TASKS[task], condition), protocol, samples=FEW.get(task))
