@@ -131,7 +131,7 @@ def first_of(*voices: Voices) -> Voices:
                 return one(places, lines)
             except NotHere as error:
                 lacking.append(str(error))
-        raise NotHere(f"there is no speech to inject: {'; or else '.join(lacking)}")
+        raise NotHere(f"there is no speech to inject: {'; and '.join(lacking)}")
 
     return speak
 
