@@ -74,6 +74,8 @@ if TYPE_CHECKING:
     from pytest_audiobench.protocols.verification import verification as verification
     from pytest_audiobench.report.load import load as load
     from pytest_audiobench.studies.determinism import determinism as determinism
+    from pytest_audiobench.studies.faithfulness import require_audio as require_audio
+    from pytest_audiobench.studies.faithfulness import warn_of_sway as warn_of_sway
     from pytest_audiobench.studies.findings import findings as findings
     from pytest_audiobench.studies.listening import listening as listening
 
@@ -131,6 +133,7 @@ _HOMES = {
     "renderings": "datasets.renderings",
     "reasoned_choice": "protocols.reasoned_choice",
     "reasoning_changes": "datasets.reasoning_conditions",
+    "require_audio": "studies.faithfulness",
     "sakura": "datasets.sakura",
     "slot_filling": "protocols.slot_filling",
     "sound_id": "datasets.packs.sound_id",
@@ -144,6 +147,7 @@ _HOMES = {
     "understanding": "protocols.understanding",
     "unspoken": "protocols.unspoken",
     "verification": "protocols.verification",
+    "warn_of_sway": "studies.faithfulness",
 }
 
 __all__ = sorted(_HOMES)
