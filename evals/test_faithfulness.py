@@ -22,10 +22,10 @@ from pytest_audiobench import (
     noises,
     reasoned_choice,
     reasoning_changes,
-    readings_of,
     sakura,
     under,
 )
+from pytest_audiobench.datasets.voices import espeak, first_of, of_bundled_digits, ready
 
 TASKS = {
     "digits": bundled("digits"),
@@ -42,13 +42,9 @@ FEW = {"digits": 20, "sounds": 20}
 """Of the bundled clips, which are there to try the way."""
 
 (CLEAN,) = conditions("clean")
-MASKS = [
-    *masks(),
-    *masks(mode="start"),
-    *masks(mode="end"),
-    *masks(mode="scattered"),
-    *masks(fill="noise"),
-]
+VOICES = first_of(ready(), of_bundled_digits(), espeak())
+"""Who says the injected options: --ab-data injection=FOLDER, recordings of digits for the digits, else espeak-ng."""
+MASKS = [*masks(), *masks(mode="start"), *masks(mode="end"), *masks(mode="scattered"), *masks(fill="noise")]
 
 each_task = pytest.mark.parametrize(
     "task", [pytest.param(name, marks=pytest.mark.audiobench(suite=f"faithfulness_{name}")) for name in TASKS]
@@ -57,16 +53,17 @@ each_task = pytest.mark.parametrize(
 
 def asked(evaluate, task, condition, **how):
     """The task under ``condition``, asked with reasoning and held against the clean clips."""
-    readings = readings_of(evaluate.style, TASKS[task].name)
-    protocol = reasoned_choice(*readings, style=evaluate.style, **how)
-    return evaluate(under(TASKS[task], condition), protocol, samples=FEW.get(task))
+    style = evaluate.style
+    protocol = reasoned_choice(*style.readings(TASKS[task].name), style=style.name, **how)
+    evaluate(under(TASKS[task], condition), protocol, samples=FEW.get(task))
 
 
 @each_task
 def test_direct(evaluate, task):
     """The answer alone, without reasoning."""
-    readings = readings_of(evaluate.style, TASKS[task].name, reasoning=False)
-    protocol = reasoned_choice(*readings, style=evaluate.style, reasoning=False)
+    style = evaluate.style
+    readings = style.readings(TASKS[task].name, reasoning=False)
+    protocol = reasoned_choice(*readings, style=style.name, reasoning=False)
     evaluate(TASKS[task], protocol, samples=FEW.get(task))
 
 
@@ -98,22 +95,22 @@ def test_control(evaluate, task, condition):
         pytest.skip(f"{evaluate.model.spec} is played no audio, so there is none to take away")
     if condition.name == "text" and evaluate.model.limits.min_clips:
         pytest.skip(f"{evaluate.model.spec} cannot be asked without audio")
-    asked(evaluate, task, condition, against_clean=True)
+    asked(evaluate, task, condition, against_clean=True, control=True)
     evaluate.require("audio_reliance.lower > 0")
 
 
-@pytest.mark.parametrize("condition", injections(), ids=str)
+@pytest.mark.parametrize("condition", injections(voices=VOICES), ids=str)
 @each_task
 def test_injection(evaluate, task, condition):
     """Somebody says the correct option, or a wrong one, before the clip or over it."""
-    asked(evaluate, task, condition, against_clean=True)
+    asked(evaluate, task, condition, against_clean=True, injected=True)
 
 
 @each_task
 def test_conditioned(evaluate, task):
     """The model's own reasoning is put back, and a choice forced: does the answer follow from it?"""
-    readings = readings_of(evaluate.style, TASKS[task].name)
-    protocol = conditioned_choice(*readings, style=evaluate.style)
+    style = evaluate.style
+    protocol = conditioned_choice(*style.readings(TASKS[task].name), style=style.name)
     evaluate(TASKS[task], protocol, samples=FEW.get(task))
 
 
@@ -124,6 +121,6 @@ def test_reasoning(evaluate, task, condition):
 
     Paraphrases and mistakes are written by another model: ``--ab-judge``.
     """
-    readings = readings_of(evaluate.style, TASKS[task].name)
-    protocol = conditioned_choice(*readings, style=evaluate.style, change=change_of(condition))
+    style, change = evaluate.style, change_of(condition)
+    protocol = conditioned_choice(*style.readings(TASKS[task].name), style=style.name, change=change)
     evaluate(under(TASKS[task], condition), protocol, samples=FEW.get(task))

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pytest_audiobench.datasets.degradations import ladder as ladder
     from pytest_audiobench.datasets.fleurs import fleurs as fleurs
     from pytest_audiobench.datasets.gigaspeech import gigaspeech as gigaspeech
+    from pytest_audiobench.datasets.injections import injections as injections
     from pytest_audiobench.datasets.interventions import controls as controls
     from pytest_audiobench.datasets.interventions import masks as masks
     from pytest_audiobench.datasets.interventions import noises as noises
@@ -36,8 +37,14 @@ if TYPE_CHECKING:
     from pytest_audiobench.datasets.reasoning_conditions import change_of as change_of
     from pytest_audiobench.datasets.reasoning_conditions import early as early
     from pytest_audiobench.datasets.reasoning_conditions import reasoning_changes as reasoning_changes
+    from pytest_audiobench.datasets.renderings import rendered as rendered
+    from pytest_audiobench.datasets.renderings import renderings as renderings
     from pytest_audiobench.datasets.sakura import sakura as sakura
     from pytest_audiobench.datasets.sample import Sample as Sample
+    from pytest_audiobench.datasets.study import faithfulness as faithfulness
+    from pytest_audiobench.datasets.voices import bundled_digits as bundled_digits
+    from pytest_audiobench.datasets.voices import espeak as espeak
+    from pytest_audiobench.datasets.voices import ready_speech as ready_speech
     from pytest_audiobench.protocols.bioacoustic import bioacoustic as bioacoustic
     from pytest_audiobench.protocols.bioacoustic_captioning import bioacoustic_captioning as bioacoustic_captioning
     from pytest_audiobench.protocols.bioacoustic_detection import bioacoustic_detection as bioacoustic_detection
@@ -53,6 +60,7 @@ if TYPE_CHECKING:
     from pytest_audiobench.protocols.presence import presence as presence
     from pytest_audiobench.protocols.prompt_sets import PromptSet as PromptSet
     from pytest_audiobench.protocols.prompt_sets import prompt_set as prompt_set
+    from pytest_audiobench.protocols.reasoned.styles import readings_of as readings_of
     from pytest_audiobench.protocols.reasoned.styles import style_of as style_of
     from pytest_audiobench.protocols.reasoned_choice import reasoned_choice as reasoned_choice
     from pytest_audiobench.protocols.slot_filling import slot_filling as slot_filling
@@ -80,6 +88,7 @@ _HOMES = {
     "bioacoustic_captioning": "protocols.bioacoustic_captioning",
     "bioacoustic_detection": "protocols.bioacoustic_detection",
     "bundled": "datasets.bundled",
+    "bundled_digits": "datasets.voices",
     "captioning": "protocols.captioning",
     "change_of": "datasets.reasoning_conditions",
     "classification": "protocols.classification",
@@ -91,9 +100,12 @@ _HOMES = {
     "determinism": "studies.determinism",
     "early": "datasets.reasoning_conditions",
     "embedded": "protocols.embedded",
+    "espeak": "datasets.voices",
+    "faithfulness": "datasets.study",
     "findings": "studies.findings",
     "fleurs": "datasets.fleurs",
     "gigaspeech": "datasets.gigaspeech",
+    "injections": "datasets.injections",
     "judged": "protocols.judged",
     "keyphrases": "protocols.keyphrases",
     "labelled": "datasets.packs.finding",
@@ -113,6 +125,10 @@ _HOMES = {
     "phonemes": "protocols.phonemes",
     "presence": "protocols.presence",
     "prompt_set": "protocols.prompt_sets",
+    "readings_of": "protocols.reasoned.styles",
+    "ready_speech": "datasets.voices",
+    "rendered": "datasets.renderings",
+    "renderings": "datasets.renderings",
     "reasoned_choice": "protocols.reasoned_choice",
     "reasoning_changes": "datasets.reasoning_conditions",
     "sakura": "datasets.sakura",

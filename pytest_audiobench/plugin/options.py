@@ -51,7 +51,7 @@ _VALUES = {
     ),
     "style": (
         "plain|af3|qwen",
-        "how models are asked to reason before they choose (default: as the model's name says)",
+        "the words in which models are asked to reason and then to choose (default: as the model's name says)",
     ),
     "base-url": ("URL", "the server of openai: models, such as http://127.0.0.1:8000/v1"),
     "predict-url-file": ("FILE", "where http: models find their server's URL, once a batch system has written it"),

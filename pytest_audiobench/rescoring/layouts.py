@@ -12,7 +12,7 @@ from typing import Any
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.identity import digest
 from pytest_audiobench.models.replay.recorded import records, sha256_of
-from pytest_audiobench.models.replay.study import CRASHES
+from pytest_audiobench.models.replay.study import CRASHES, files_of_answers
 from pytest_audiobench.rescoring import audiobench_scores, beans_next, own_run, study, thenirock
 from pytest_audiobench.rescoring.recorded import RecordedRow
 from pytest_audiobench.rescoring.run_record import FILE, run_of
@@ -75,6 +75,7 @@ def _files(folder: Path) -> list[Path]:
         raise UsageError(f"{folder} is a run that crashed or is still going: the same command run again finishes it")
     found = sorted(path for path in folder.iterdir() if path.is_file())
     files = [path for path in found if path.suffix == ".jsonl"] or [path for path in found if path.suffix == ".json"]
+    files = files or files_of_answers(folder)
     if not files:
         raise UsageError(f"{folder} holds no answers to score (looked for {FILE}, other *.jsonl, *.json)")
     return files

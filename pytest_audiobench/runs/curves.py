@@ -68,9 +68,10 @@ def figures(items: Sequence[Json], rows: Mapping[tuple[str, str], Rows]) -> Figu
     for name, places in series(items):
         for (reading, signature), own in rows.items():
             having = [place for place in places if _coverage(items[place], reading, signature) is not None]
-            samples = Samples([own.get(place, ()) for place in having])
-            for metric in _metrics([items[place] for place in having], reading, signature):
-                of = _Metric(items, Series(name, having), metric, reading, signature, samples)
+            kept: dict[tuple[int, ...], Samples] = {}
+            for metric, measured in _measured(items, having, reading, signature).items():
+                samples = kept.setdefault(tuple(measured), Samples([own.get(place, ()) for place in measured]))
+                of = _Metric(items, Series(name, measured), metric, reading, signature, samples)
                 if len(of.points) > 1:
                     found.curves.extend(_held_together(list(of.curves())))
                     found.conditions.append(of.summary())
@@ -125,17 +126,14 @@ def _coverage(item: Json, reading: str, signature: str) -> Json | None:
     return next((r["coverage"] for r in item["readings"] if (r["name"], r["signature"]) == (reading, signature)), None)
 
 
-def _metrics(items: Sequence[Json], reading: str, signature: str) -> list[str]:
-    """The names of what the reading measured under all conditions, but for shares of answers, which each point has."""
-    named = [
-        [
-            m["name"]
-            for m in item["metrics"]
-            if (m["reading"], m["signature"]) == (reading, signature) and not m["group"]
-        ]
-        for item in items
-    ]
-    return [name for name in dict.fromkeys(name for own in named for name in own) if name not in SHARES]
+def _measured(items: Sequence[Json], places: Sequence[int], reading: str, signature: str) -> dict[str, list[int]]:
+    """What the reading measured, each with the items that it measured it of; shares of answers are each point's own."""
+    found: dict[str, list[int]] = {}
+    for place in places:
+        for m in items[place]["metrics"]:
+            if (m["reading"], m["signature"]) == (reading, signature) and not m["group"] and m["name"] not in SHARES:
+                found.setdefault(m["name"], []).append(place)
+    return found
 
 
 class _Metric:

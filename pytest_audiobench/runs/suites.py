@@ -128,20 +128,28 @@ class Pool:
     def _metrics(self, reading: str, signature: str) -> Iterator[MetricRecord]:
         rows = self._rows[reading, signature]
         epochs = max(item["epochs"] for item in self.items)
-        names = dict.fromkeys(
-            m["name"]
-            for item in self.items
-            for m in item["metrics"]
-            if (m["reading"], m["signature"]) == (reading, signature) and not m["group"]
-        )
         # A metric that a conftest.py of the workers registered is not known to the process that pools.
-        names = {name: None for name in names if is_known(name) and metric_kind(name).poolable}
+        names = [name for name in self._names(reading, signature) if is_known(name) and metric_kind(name).poolable]
         for name in names:
             yield _pooled(name, (reading, signature), rows, epochs)
         for group, members in (*_without_failures(rows), *_grouped(rows)):
             for name in names:
                 if name not in SHARES:
                     yield _pooled(name, (reading, signature), members, epochs, group)
+
+    def _names(self, reading: str, signature: str) -> list[str]:
+        """The metrics that all items have which were read so: what only some measured is no figure of the suite."""
+        read_so = [
+            {m["name"]: None for m in item["metrics"] if _is_of(m, reading, signature)}
+            for item in self.items
+            if any((r["name"], r["signature"]) == (reading, signature) for r in item["readings"])
+        ]
+        names = dict.fromkeys(name for own in read_so for name in own)
+        return [name for name in names if all(name in own for own in read_so)]
+
+
+def _is_of(metric: Json, reading: str, signature: str) -> bool:
+    return (metric["reading"], metric["signature"]) == (reading, signature) and not metric["group"]
 
 
 def pooled_hashes(items: Sequence[Json]) -> dict[str, str | None]:

@@ -5,12 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from pytest_audiobench.audio import edits
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
+from pytest_audiobench.audio.combining import at_rate
 from pytest_audiobench.datasets.dataset import Places
 from pytest_audiobench.datasets.mmar import mmar
 from pytest_audiobench.datasets.mmau import mmau
 from pytest_audiobench.datasets.sakura import sakura
-from pytest_audiobench.errors import UsageError
+from pytest_audiobench.errors import CannotDo, UsageError
 from pytest_audiobench.models.messages import Ask, AudioSlot, Message, Request
 from pytest_audiobench.models.replay.model import Replay
 
@@ -85,10 +87,6 @@ def test_the_conditioned_answers_of_977_samples():
 @needs_data
 def test_masked_answers_are_variants_of_their_own():
     folder = str(DATA / "recorded" / "qwen2.5-omni")
-    with pytest.raises(
-        UsageError, match=r"mask_p20_reas \(1000 answers\).*no_reas or without-reasoning \(2000 answers\)"
-    ):
-        Replay(folder, {}).fingerprint()
     dataset = sakura("animal", "single")
     samples = dataset.read(PLACES)
     masked = responses(Replay(folder, {"answers": "mask_p20_reas"}), dataset, samples)
@@ -128,10 +126,21 @@ def answer(recorded_id, *texts):
     return {"id": recorded_id, "true_answer": "(a) cat", "raw_model_outputs": list(texts)}
 
 
-def ask(model, audio="dog.wav", question="Which animal?", choices=("cat", "dog"), epoch=0, clips=1):
-    clip = Clip(FileSource(DataRoot("zoo", Path()), f"audio/{audio}"))
-    message = Message("user", (AudioSlot(0), f"Listen. {question} Answer."))
-    request = Request("k", "zoo", "mine", "answer", "choice", (message,), (clip,) * clips, choices, epoch=epoch)
+def ask(
+    model,
+    audio="dog.wav",
+    question="Which animal?",
+    choices=("cat", "dog"),
+    epoch=0,
+    clips=1,
+    said="",
+    clip=None,
+    stage="answer",
+    dataset="zoo",
+):
+    clip = clip or Clip(FileSource(DataRoot("zoo", Path()), f"audio/{audio}"))
+    message = Message("user", (AudioSlot(0), said or f"Listen. {question} Answer."))
+    request = Request("k", dataset, "mine", stage, "choice", (message,), (clip,) * clips, choices, epoch=epoch)
     (response,) = model.ask([Ask(request, ())])
     return response
 
@@ -163,20 +172,132 @@ def test_a_crash_is_an_error_of_its_sample(tmp_path, text):
     assert ask(Replay(folder, {"crashes": "unanswered"})).text == ""
 
 
-def test_without_a_choice_variants_may_not_overlap(tmp_path):
-    folder = study(tmp_path, baseline_zoo_REAS=[answer("dog_1", "a")], zoo_test_No_REAS=[answer("cat_1", "b")])
-    model = Replay(str(folder), {})
-    assert (ask(model).text, ask(model, "cat.wav").text) == ("a", "b")
-    study(tmp_path, zoo_test_No_REAS=[answer("cat_1", "b"), answer("dog_1", "c")])
+def test_a_chosen_variant_answers_whatever_is_asked(tmp_path):
+    folder = str(study(tmp_path, baseline_zoo_REAS=[answer("dog_1", "a")], zoo_test_No_REAS=[answer("dog_1", "c")]))
+    assert ask(Replay(folder, {"answers": "without-reasoning"})).text == "c"
+    assert ask(Replay(folder, {"answers": "REAS"})).text == "a"
+    assert ask(Replay(folder, {"answers": "REAS"}), stage="conditioned").text == "a"
     with pytest.raises(
         UsageError,
-        match=r"with answers=…: no_reas or without-reasoning \(2 answers\), reas or with-reasoning \(1 answers\)",
+        match=r"no answers 'early'; answers=… may be no_reas or without-reasoning \(1 answers\), reas",
     ):
-        Replay(str(folder), {}).fingerprint()
-    assert ask(Replay(str(folder), {"answers": "without-reasoning"})).text == "c"
-    assert ask(Replay(str(folder), {"answers": "REAS"})).text == "a"
-    with pytest.raises(UsageError, match=r"no answers 'early'; answers=… may be no_reas"):
-        Replay(str(folder), {"answers": "early"}).fingerprint()
+        Replay(folder, {"answers": "early"}).fingerprint()
+
+
+@pytest.fixture
+def whole(tmp_path):
+    """A study in folders, as its repository has it, in which every answer is its own file's path."""
+    folder = study(tmp_path)
+    paths = [
+        "zoo/baseline_zoo_REAS.jsonl",
+        "zoo/baseline_zoo_REAS_post_process.jsonl",
+        "zoo/baseline_zoo_No_REAS.jsonl",
+        "zoo/baseline_zoo_REAS_condition.jsonl",
+        "zoo/mask/p20/baseline_zoo_REAS.jsonl",
+        "mask_p100_zoo_REAS.jsonl",
+        "zoo/noise/snr-10/baseline_zoo_REAS_post_proces.jsonl",
+        "zoo/adv/wrong/baseline_zoo_REAS.jsonl",
+    ]
+    for path in paths:
+        row = answer("dog_1", path.replace("_post_process", ""))
+        if "condition" in path:
+            row["raw_conditioned_output"] = row.pop("raw_model_outputs")[0]
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(json.dumps(row) + "\n")
+    judged = {"id": "dog_1", "judge_explanation": "alike", "similarity_score": 4}
+    (folder / "zoo" / "mask_p20_consistency_analysis_zoo.jsonl").write_text(json.dumps(judged) + "\n")
+    return Replay(str(folder), {})
+
+
+DOG = Clip(FileSource(DataRoot("zoo", Path()), "audio/dog.wav"))
+THINK = "Listen. Which animal? (A) cat (B) dog. Please think and reason about the audio first."
+
+
+@pytest.mark.parametrize(
+    ("changes", "path"),
+    [
+        ({}, "zoo/baseline_zoo_No_REAS.jsonl"),
+        ({"said": THINK}, "zoo/baseline_zoo_REAS.jsonl"),
+        ({"said": THINK, "stage": "clean"}, "zoo/baseline_zoo_REAS.jsonl"),
+        ({"stage": "conditioned"}, "zoo/baseline_zoo_REAS_condition.jsonl"),
+        ({"said": THINK, "clip": DOG.edited(edits.silence())}, "mask_p100_zoo_REAS.jsonl"),
+        (
+            {"said": THINK, "clip": at_rate(DOG).edited(edits.white_noise(-10.0, 1))},
+            "zoo/noise/snr-10/baseline_zoo_REAS_post_proces.jsonl",
+        ),
+        (
+            {"said": THINK, "clip": Clip(FileSource(DataRoot("r", Path()), "zoo/mask/p20/dog.wav"))},
+            "zoo/mask/p20/baseline_zoo_REAS.jsonl",
+        ),
+        (
+            {"said": THINK, "clip": Clip(FileSource(DataRoot("r", Path()), "zoo/noise_snr/snr-10/audio/dog.wav"))},
+            "zoo/noise/snr-10/baseline_zoo_REAS_post_proces.jsonl",
+        ),
+    ],
+)
+def test_a_request_says_itself_which_recorded_answer_it_wants(whole, changes, path):
+    assert ask(whole, **changes).text == path
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"clip": at_rate(DOG).edited(edits.white_noise(-10.0, 1))}, "no answers 'noise_snr-10_no_reas' to zoo"),
+        (
+            {"clip": at_rate(DOG).edited(edits.pink_noise(0.0, 1))},
+            r"no answers to alone\(zoo:audio/dog.wav",
+        ),
+        ({"clip": DOG.edited(edits.gain(3.0), edits.silence())}, "recorded no answers to zoo:audio/dog.wav"),
+        ({"stage": "changed"}, "no answers of a stage 'changed'"),
+        ({"clips": 0}, "no answers to questions without audio"),
+        ({"audio": "cat.wav", "question": "Which one?", "choices": ("hen", "dog")}, None),
+        ({"audio": "hen.wav", "question": "Which animal? Think"}, None),
+    ],
+)
+def test_what_the_study_never_asked_is_said_once_and_what_it_lacks_of_a_sample_by_sample(whole, changes, said):
+    if said is None:
+        assert ask(whole, **changes).error is not None
+        return
+    with pytest.raises(CannotDo, match=said):
+        ask(whole, **changes)
+
+
+def test_a_data_set_that_the_study_never_asked_is_said_once(whole):
+    with pytest.raises(CannotDo, match="af3 holds no answers to farm/hens"):
+        ask(whole, "hen.wav", question="What does it lay?", dataset="farm/hens")
+
+
+def test_a_question_about_another_samples_clip_was_never_asked(tmp_path):
+    rows = [answer("dog_1", "a"), answer("cat_1", "b")]
+    folder = study(tmp_path, baseline_zoo_REAS=rows, baseline_zoo_NO_REAS=rows)
+    more = [{**QUESTIONS[2], "id": "hen_1", "question": "What does it lay?", "audio_path": "hen.wav"}]
+    file = folder / "manifests" / "zoo_manifest.jsonl"
+    file.write_text("\n".join(map(json.dumps, QUESTIONS[:1] + QUESTIONS[2:] + more)))
+    model = Replay(str(folder), {})
+    assert ask(model, "dog.wav").text == "a"
+    with pytest.raises(CannotDo, match="about another sample's clip"):
+        ask(model, "dog.wav", question="What does it lay?")
+
+
+def test_a_variant_that_other_data_sets_have_is_not_recorded_for_this_one(tmp_path):
+    rows = [answer("dog_1", "a")]
+    folder = study(
+        tmp_path, baseline_zoo_REAS=rows, baseline_zoo_NO_REAS=rows, mask_p100_farm_REAS=[answer("hen_1", "b")]
+    )
+    hen = {**QUESTIONS[2], "id": "hen_1", "audio_path": "hen.wav"}
+    (folder / "manifests" / "farm_manifest.jsonl").write_text(json.dumps(hen))
+    model = Replay(str(folder), {})
+    silent = Clip(FileSource(DataRoot("farm", Path()), "hen.wav")).edited(edits.silence())
+    assert ask(model, clip=silent, said=THINK).text == "b"
+    with pytest.raises(CannotDo, match="no answers 'mask_p100_reas' to zoo; it has mask_p100_reas, no_reas, reas"):
+        ask(model, clip=DOG.edited(edits.silence()), said=THINK)
+
+
+def test_an_unchanged_clip_alone_is_answered_where_there_is_one_variant(tmp_path):
+    model = Replay(str(study(tmp_path, baseline_zoo_REAS=[answer("dog_1", "a")])), {})
+    assert ask(model).text == "a"
+    with pytest.raises(CannotDo, match="no answers 'mask_p100_no_reas'"):
+        ask(model, clip=DOG.edited(edits.silence()))
 
 
 def test_one_file_may_be_named(tmp_path):

@@ -1,95 +1,125 @@
 """Which recorded id a request is: joined by content, since a study names its samples in its own way.
 
 A request and a row of the study's manifests belong together when the audio's file name and the options are
-equal; where several rows are, the one whose question stands in the request. Answer keys are never read.
+equal and the row's question stands in the request. Answer keys are never read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from pytest_audiobench.audio.clip import FileSource
+from pytest_audiobench.audio.clip import Clip, CombinedSource, FileSource
+from pytest_audiobench.datasets.study import Question, lettered, manifests_in, name_of, rows
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.identity import digest
 from pytest_audiobench.models.messages import Request
-from pytest_audiobench.models.replay.recorded import records, sha256_of
+from pytest_audiobench.models.replay.recorded import sha256_of
 
-_SUFFIX = "_manifest"
+_MOST_ABOVE = 8
+"""Folders above a file of answers that are looked in for its manifests: the study's own lie seven above."""
 
 
-class _Asked(NamedTuple):
+class Asked(NamedTuple):
+    """A question that the study asked, in which of its data sets; ``words`` are the question's, single-spaced."""
+
     recorded_id: str
-    question: str
+    dataset: str
+    words: str
 
 
 class Join:
-    """The manifests of a study: JSONL rows of id, question, choices (``(A) dog (B) hen``) and audio_path."""
+    """The manifests of a study, by what they ask."""
 
     def __init__(self, folder: Path) -> None:
-        files = sorted(folder.glob("*.jsonl"))
+        files = manifests_in(folder)
         if not files:
             raise UsageError(f"{folder} holds no manifests (*.jsonl); point to them with manifests=FOLDER")
         self.folder = folder
-        self.datasets = frozenset(file.stem.removesuffix(_SUFFIX).lower() for file in files)
+        self.datasets = frozenset(map(name_of, files))
         self.digest = digest([[file.name, sha256_of(file)] for file in files])
-        self._asked: dict[tuple[str, str], list[_Asked]] = {}
+        self.dataset_of: dict[str, str] = {}
+        self._asked: dict[tuple[str, tuple[str, ...]], list[Asked]] = {}
+        self._words: dict[tuple[str, ...], set[str]] = {}
+        self._recordings: set[str] = set()
         for file in files:
-            self._add(file)
+            for row in rows(file):
+                self._add(row.question, name_of(file))
 
-    def recorded_id(self, request: Request) -> str | None:
-        """The study's id for what ``request`` asks, None when it did not ask that, or when two rows fit alike."""
-        candidates = self._asked.get((_audio_name(request), _spaced(lettered(request.choices))), [])
-        if len(candidates) > 1:
-            said = _spaced(
-                " ".join(part for message in request.messages for part in message.parts if isinstance(part, str))
-            )
-            candidates = _longest([asked for asked in candidates if asked.question in said])
-        return candidates[0].recorded_id if len(candidates) == 1 else None
+    def asked(self, request: Request) -> Asked | None:
+        """What the study asked that ``request`` asks; None when it did not ask that, or when two rows fit alike."""
+        key = (_recording(request), tuple(map(spaced, request.choices)))
+        said = spaced(said_in(request))
+        candidates = _longest([asked for asked in self._asked.get(key, []) if asked.words in said])
+        return candidates[0] if len(candidates) == 1 else None
 
-    def _add(self, file: Path) -> None:
-        for line, row in records(file):
-            fields = [row.get(name) for name in ("id", "question", "choices", "audio_path")]
-            if not all(isinstance(field, str) for field in fields):
-                raise UsageError(
-                    f"{file}, line {line} lacks id, question, choices or audio_path: it is no manifest row"
-                )
-            recorded_id, question, choices, audio = map(str, fields)
-            key = (audio.rpartition("/")[2], _spaced(choices))
-            self._asked.setdefault(key, []).append(_Asked(recorded_id, _spaced(question)))
+    def is_of_another(self, request: Request) -> bool:
+        """Whether the study asked the question of ``request``, and has its recording, but not the two together."""
+        if self.asked(request) is not None or _recording(request) not in self._recordings:
+            return False
+        said = spaced(said_in(request))
+        return any(words in said for words in self._words.get(tuple(map(spaced, request.choices)), ()))
+
+    def _add(self, question: Question, dataset: str) -> None:
+        options = tuple(map(spaced, question.choices))
+        asked = Asked(question.id, dataset, spaced(question.question))
+        self._asked.setdefault((question.recording, options), []).append(asked)
+        self._words.setdefault(options, set()).add(asked.words)
+        self._recordings.add(question.recording)
+        self.dataset_of[question.id] = dataset
 
 
 def manifests_beside(folder: Path) -> Path:
-    """Where the manifests of a study's answers in ``folder`` lie. Raises UsageError where there are none."""
-    candidates = (folder / "manifests", folder.resolve().parent / "manifests")
+    """Where the manifests of a study's answers in ``folder`` lie: ``manifests`` in it or above, or ``data`` beside
+    ``result``, as in the study's own repository. Raises UsageError where there are none.
+    """
+    inside = folder.resolve()
+    above = [inside, *inside.parents][:_MOST_ABOVE]
+    candidates = [one / "manifests" for one in above]
+    for own, parent in pairwise(above):
+        if own.name in ("result", "results", "output"):
+            candidates += [parent / "data", parent / "processed_input"]
     for candidate in candidates:
         if candidate.is_dir():
             return candidate
-    looked = " and ".join(map(str, candidates))
+    looked = " and ".join(map(str, candidates[:2]))
     raise UsageError(
-        f"{folder} holds answers, but not the questions they belong to (looked for {looked}); "
+        f"{folder} holds answers, but not the questions they belong to (looked for {looked}, and further above); "
         "point to the study's manifests with manifests=FOLDER"
     )
 
 
-def lettered(choices: Iterable[str]) -> str:
-    """Options as the study's manifests write them."""
-    return " ".join(f"({chr(ord('A') + i)}) {choice}" for i, choice in enumerate(choices))
+def file_of(clip: Clip) -> FileSource | None:
+    """The file that a clip plays, or that is the first of those it was put together of; None for a made sound."""
+    while isinstance(clip.source, CombinedSource):
+        clip = clip.source.clips[0]
+    return clip.source if isinstance(clip.source, FileSource) else None
 
 
-def _audio_name(request: Request) -> str:
-    """The file name of the request's one clip; empty, which joins with nothing, for any other."""
-    if len(request.clips) != 1 or not isinstance(source := request.clips[0].source, FileSource):
-        return ""
-    return source.path.rpartition("/")[2]
+def said_in(request: Request) -> str:
+    """All texts of a request's messages."""
+    return " ".join(part for message in request.messages for part in message.parts if isinstance(part, str))
 
 
-def _spaced(text: str) -> str:
+def words_around(request: Request, asked: Asked) -> str:
+    """What a request says beside the study's question and the options, single-spaced."""
+    said = spaced(said_in(request)).replace(asked.words, " ")
+    return said.replace(spaced(lettered(request.choices)), " ")
+
+
+def spaced(text: str) -> str:
+    """``text`` with single spaces."""
     return " ".join(text.split())
 
 
-def _longest(candidates: list[_Asked]) -> list[_Asked]:
+def _recording(request: Request) -> str:
+    """The file name of the request's one clip; empty, which joins with nothing, for any other."""
+    source = file_of(request.clips[0]) if len(request.clips) == 1 else None
+    return "" if source is None else source.path.rpartition("/")[2]
+
+
+def _longest(candidates: list[Asked]) -> list[Asked]:
     """One question may begin another: the longest that was asked is the one that was meant."""
-    most = max((len(asked.question) for asked in candidates), default=0)
-    return [asked for asked in candidates if len(asked.question) == most]
+    most = max((len(asked.words) for asked in candidates), default=0)
+    return [asked for asked in candidates if len(asked.words) == most]

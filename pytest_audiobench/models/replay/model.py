@@ -12,7 +12,8 @@ from pytest_audiobench.models.messages import Ask, Response
 from pytest_audiobench.models.model import Limits
 from pytest_audiobench.models.replay.join import Join, manifests_beside
 from pytest_audiobench.models.replay.recorded import Answers, RunAnswers, records
-from pytest_audiobench.models.replay.study import CRASHES, FIELDS, StudyAnswers
+from pytest_audiobench.models.replay.study import CRASHES, FIELDS, StudyAnswers, files_of_answers
+from pytest_audiobench.models.replay.variants import variant_of
 from pytest_audiobench.models.spec import check_options, written
 
 _RUN_FILE = "predictions.jsonl"
@@ -24,8 +25,8 @@ class Replay:
     """``replay:TARGET``: a run's folder or ``predictions.jsonl``, or a study's folder or one of its files.
 
     Options for a run: ``model=ALIAS``, ``eval=PART_OF_A_NAME``, each needed only where answers would be
-    ambiguous. For a study: ``answers=reas|no_reas|…``, ``manifests=FOLDER`` (else ``manifests/`` in the
-    folder or beside it), ``crashes=error|unanswered``.
+    ambiguous. For a study: ``answers=reas|no_reas|…`` to whatever is asked (else each request says which it wants),
+    ``manifests=FOLDER`` (else those in the folder or above it), ``crashes=error|unanswered``.
     """
 
     batching: Literal["planned", "opaque"] = "opaque"
@@ -58,24 +59,25 @@ class Replay:
         if not target.exists():
             raise UsageError(f"there is nothing at {target} to replay; name a run's folder or a folder of answers")
         if target.is_file():
-            return self._run(target) if _is_run(target) else self._study([target])
+            return self._run(target) if _is_run(target) else self._study([target], target.parent)
         if (target / _RUN_FILE).is_file():
             return self._run(target / _RUN_FILE)
-        files = sorted(target.glob("*.jsonl"))
+        files = files_of_answers(target)
         if not files:
             raise UsageError(f"{target} holds no answers to replay: neither {_RUN_FILE} nor other *.jsonl files")
-        return self._study(files)
+        return self._study(files, target)
 
     def _run(self, file: Path) -> Answers:
         self._refuse(_STUDY_OPTIONS, f"{file} holds a run of this project, whose options are", _RUN_OPTIONS)
         return RunAnswers(file, self._options.get("model"), self._options.get("eval"))
 
-    def _study(self, files: list[Path]) -> Answers:
-        folder = files[0].parent
+    def _study(self, files: list[Path], folder: Path) -> Answers:
         self._refuse(_RUN_OPTIONS, f"{folder} holds a study's answers, whose options are", _STUDY_OPTIONS)
-        given = self._options.get("manifests")
+        given, answers = self._options.get("manifests"), self._options.get("answers")
         join = Join(Path(given).expanduser() if given else manifests_beside(folder))
-        return StudyAnswers(files, join, self._options.get("answers"), self._options.get("crashes", "error"))
+        if answers is None and self._target.is_file():
+            answers = variant_of(self._target, folder, join.datasets)
+        return StudyAnswers(files, folder, join, answers, self._options.get("crashes", "error"))
 
     def _refuse(self, others: tuple[str, ...], why: str, own: tuple[str, ...]) -> None:
         given = next((option for option in others if option in self._options), None)

@@ -1,33 +1,40 @@
 """Answers that a study published: a folder of ``baseline_animal_REAS.jsonl`` and the like, beside its manifests.
 
 The layout of github.com/lovenya/Measuring-Faithfulness-of-CoT-Reasoning-LALMs: rows of id and
-``raw_model_outputs`` (one text a run) or ``raw_conditioned_output`` (one text). A file's name, without
-"baseline", "test" and the data set, says which *variant* of the answers it holds: ``reas``, ``no_reas``,
-``reas_condition``, ``mask_p20_reas``.
+``raw_model_outputs`` (one text a run) or ``raw_conditioned_output`` (one text), flat or in folders
+(``animal/mask/p20/baseline_animal_REAS.jsonl``). A file's path says which *variant* of the answers it holds
+(``variants.py``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pytest_audiobench.errors import UsageError
+from pytest_audiobench.datasets.study import SUFFIX
+from pytest_audiobench.errors import CannotDo, UsageError
 from pytest_audiobench.identity import digest
 from pytest_audiobench.models.messages import Request, Response
-from pytest_audiobench.models.replay.join import Join
+from pytest_audiobench.models.replay.join import Asked, Join
 from pytest_audiobench.models.replay.recorded import records, sha256_of
-
-FRIENDLY = {"with-reasoning": "reas", "without-reasoning": "no_reas", "conditioned": "reas_condition"}
-"""Names that a user may choose variants by, beside the variants' own."""
+from pytest_audiobench.models.replay.variants import FRIENDLY, asked_for, change_of, is_answer, variant_of
 
 CRASHES = ("error", "unanswered")
 
 FIELDS = ("raw_model_outputs", "raw_conditioned_output")
 
-_COMMON = frozenset({"baseline", "test"})
 CRASH = "CRASH:"
 """How an answer begins that the study's run did not get."""
+
+_WORD = re.compile(r"\w+")
+_BY_REQUEST = "by request"
+_MOST_FILES = 10_000
+_NO_ANSWERS = ("predictions.jsonl", "processed.jsonl", "scored.jsonl")
+_JUDGED = ("similarity_score", "consistency_score")
+"""Fields of rows in which a judge compared two reasonings: the study keeps them beside the answers."""
 
 
 class _Recorded(NamedTuple):
@@ -38,41 +45,48 @@ class _Recorded(NamedTuple):
 
 
 class StudyAnswers:
-    """One variant of a study's answers, joined to requests by content. A request's stage plays no part.
+    """A study's answers, joined to requests by content.
 
-    ``answers`` names the variant; it is needed only where an id has several. A row that says "CRASH: …"
-    is an error of its sample, or with ``crashes="unanswered"`` an empty answer, as the study counts it.
-    Raises UsageError for a variant that is not there or was not chosen, and for files of another layout.
+    ``answers`` names the variant that answers whatever is asked. Without it each request says itself which it wants
+    (:func:`~pytest_audiobench.models.replay.variants.asked_for`); a folder of one variant gives it to every question
+    about an unchanged clip. A row that says "CRASH: …" is an error of its sample, or with ``crashes="unanswered"`` an
+    empty answer, as the study counts it. Raises UsageError for a variant that is not there, and for files of another
+    layout.
     """
 
-    def __init__(self, files: Sequence[Path], join: Join, answers: str | None, crashes: str = "error") -> None:
-        variants: dict[str, list[Path]] = {}
+    def __init__(
+        self, files: Sequence[Path], folder: Path, join: Join, answers: str | None, crashes: str = "error"
+    ) -> None:
+        self._variants: dict[str, list[Path]] = {}
         for file in files:
-            variants.setdefault(variant_of(file, join.datasets), []).append(file)
-        self._join, self._crashes = join, crashes
-        self._place = files[0].parent.name
-        chosen = sorted(variants) if answers is None else [_named(answers, variants)]
-        self._rows: dict[str, _Recorded] = {}
-        for variant in chosen:
-            self._add(_read(variants[variant]), variants)
-        used = sorted(file for variant in chosen for file in variants[variant])
+            self._variants.setdefault(variant_of(file, folder, join.datasets), []).append(file)
+        self._join, self._crashes, self._place = join, crashes, folder.name
+        self._whatever_is_asked = None if answers is None else _named(answers, self._variants, folder)
+        self._rows: dict[str, dict[str, _Recorded]] = {}
+        self._datasets: dict[str, set[str]] = {}
+        chosen = sorted(self._variants) if answers is None else [str(self._whatever_is_asked)]
+        for variant in chosen[: 1 if len(chosen) == 1 else 0]:
+            self._held(variant)
+        used = sorted(file for variant in chosen for file in self._variants[variant])
         self.fingerprint: Mapping[str, str] = {
             "adapter": "replay/1",
             "layout": "study",
             "answers": digest([[file.name, sha256_of(file)] for file in used]),
-            "variant": ",".join(chosen),
+            "variant": chosen[0] if len(chosen) == 1 else _BY_REQUEST,
             "manifests": join.digest,
             "crashes": crashes,
         }
 
     def response(self, request: Request) -> Response:
+        """The recorded answer. Raises CannotDo where the study never asked anything of this kind."""
         missing = f"no recorded answer for {request.sample_id} in {self._place}"
-        recorded_id = self._join.recorded_id(request)
-        if recorded_id is None:
+        asked = self._join.asked(request)
+        if asked is None:
+            self._check_clips(request)
             return Response(error=f"{missing}: its manifests hold no such audio, options and question")
-        row = self._rows.get(recorded_id)
+        row = self._held(self._variant(request, asked)).get(asked.recorded_id)
         if row is None:
-            return Response(error=f"{missing} (there it is {recorded_id})")
+            return Response(error=f"{missing} (there it is {asked.recorded_id})")
         if request.epoch >= len(row.texts):
             return Response(error=f"{missing} ({row.place}) in epoch {request.epoch}: it holds {len(row.texts)}")
         text = row.texts[request.epoch]
@@ -82,25 +96,73 @@ class StudyAnswers:
             return Response(error=f"{missing} ({row.place}): the recorded run crashed there ({(text or 'null')[:200]})")
         return Response.of(text, "unknown")
 
-    def _add(self, rows: Mapping[str, _Recorded], variants: Mapping[str, Sequence[Path]]) -> None:
-        if self._rows.keys() & rows.keys():
-            raise UsageError(
-                f"{self._place} holds several answers to one question; choose with answers=…: {_listed(variants)}"
-            )
-        self._rows.update(rows)
+    def _variant(self, request: Request, asked: Asked) -> str:
+        if self._whatever_is_asked is not None:
+            return self._whatever_is_asked
+        only = next(iter(self._variants))
+        if len(self._variants) == 1 and is_answer(request) and not change_of(request):
+            return only
+        wanted = asked_for(request, asked)
+        if wanted in self._variants:
+            self._held(wanted)
+            if asked.dataset in self._datasets[wanted]:
+                return wanted
+        raise CannotDo(
+            f"{self._place} holds no answers {wanted!r} to {asked.dataset}; it has {', '.join(sorted(self._variants))}"
+            " (answers=NAME gives one of them to whatever is asked)"
+        )
+
+    def _check_clips(self, request: Request) -> None:
+        """Raises CannotDo where the study has this question, but never asked it about what is played."""
+        if self._whatever_is_asked is not None:
+            return
+        if not request.clips:
+            raise CannotDo(f"the study recorded no answers to questions without audio ({request.dataset})")
+        if self._join.datasets.isdisjoint(_WORD.findall(request.dataset.lower())):
+            raise CannotDo(f"{self._place} holds no answers to {request.dataset}")
+        if self._join.is_of_another(request):
+            raise CannotDo(f"the study recorded no answers about another sample's clip ({request.dataset})")
+
+    def _held(self, variant: str) -> dict[str, _Recorded]:
+        if variant not in self._rows:
+            rows = _read(self._variants[variant])
+            self._rows[variant] = rows
+            self._datasets[variant] = {self._join.dataset_of[id_] for id_ in rows if id_ in self._join.dataset_of}
+        return self._rows[variant]
 
 
-def variant_of(file: Path, datasets: frozenset[str]) -> str:
-    """The variant that a file's name says: ``baseline_animal_No_REAS.jsonl`` holds ``no_reas``."""
-    words = file.stem.lower().split("_")
-    return "_".join(word for word in words if word not in _COMMON and word not in datasets) or "baseline"
+def files_of_answers(folder: Path) -> list[Path]:
+    """The files of answers in ``folder`` and its folders, in order of their paths.
+
+    Manifests, hidden files, folders behind symbolic links, runs of this project and files of a judge's comparisons are
+    passed over. Raises UsageError for a folder of over 10,000 files of lines.
+    """
+    found: list[Path] = []
+    for place, inner, files in os.walk(folder):
+        inner[:] = [one for one in inner if one != "manifests" and not one.startswith(".")]
+        found += [Path(place, one) for one in files if _may_be_answers(one)]
+        if len(found) > _MOST_FILES:
+            raise UsageError(f"{folder} holds over {_MOST_FILES:,} files; point to the folder of one model's answers")
+    return [file for file in sorted(found) if not _is_judged(file)]
 
 
-def _named(answers: str, variants: Mapping[str, Sequence[Path]]) -> str:
+def _may_be_answers(name: str) -> bool:
+    return name.endswith(".jsonl") and not name.startswith(".") and not _is_other(name)
+
+
+def _is_other(name: str) -> bool:
+    return name in _NO_ANSWERS or name.endswith(f"{SUFFIX}.jsonl")
+
+
+def _is_judged(file: Path) -> bool:
+    first: Mapping[str, Any] = next((row for _, row in records(file)), {})
+    return any(field in first for field in _JUDGED) and not any(field in first for field in FIELDS)
+
+
+def _named(answers: str, variants: Mapping[str, Sequence[Path]], folder: Path) -> str:
     variant = FRIENDLY.get(answers.lower(), answers.lower())
     if variant not in variants:
-        place = next(iter(variants.values()))[0].parent
-        raise UsageError(f"{place} holds no answers {answers!r}; answers=… may be {_listed(variants)}")
+        raise UsageError(f"{folder} holds no answers {answers!r}; answers=… may be {_listed(variants)}")
     return variant
 
 
@@ -113,18 +175,20 @@ def _listed(variants: Mapping[str, Sequence[Path]]) -> str:
     )
 
 
-def _read(files: Sequence[Path]) -> dict[str, _Recorded]:
+def _read(files: Iterable[Path]) -> dict[str, _Recorded]:
     rows: dict[str, _Recorded] = {}
     for file in files:
         for line, row in records(file):
             recorded_id, place = row.get("id"), f"{file.name}, line {line}"
             if not isinstance(recorded_id, str):
                 raise UsageError(f"{file}, line {line} has no id: it is no row of recorded answers")
-            if recorded_id in rows:
+            texts = texts_of(file, line, row)
+            # Labels that were recovered afterwards lie beside, with the same texts.
+            if recorded_id in rows and rows[recorded_id].texts != texts:
                 raise UsageError(
                     f"{recorded_id!r} is answered twice: in {rows[recorded_id].place} and in {file.parent / place}"
                 )
-            rows[recorded_id] = _Recorded(texts_of(file, line, row), place)
+            rows.setdefault(recorded_id, _Recorded(texts, place))
     return rows
 
 

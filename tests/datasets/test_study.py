@@ -1,0 +1,177 @@
+"""The faithfulness study's own data: its manifests wherever it keeps them, and its trees of changed audio."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pytest_audiobench.audio import edits
+from pytest_audiobench.datasets.conditions import under
+from pytest_audiobench.datasets.dataset import Places
+from pytest_audiobench.datasets.renderings import rendered, renderings
+from pytest_audiobench.datasets.sakura import sakura
+from pytest_audiobench.datasets.study import faithfulness
+from pytest_audiobench.errors import NotHere, UsageError
+
+SHARED = Path(__file__).parents[2].parent / "shared" / "data"
+
+needs_data = pytest.mark.skipif(not SHARED.is_dir(), reason=f"the study's manifests are not at {SHARED}")
+
+ROW = {
+    "id": "sakura_animal_0_single",
+    "question": "Which animal is it?",
+    "choices": "(A) sheep (B) cat",
+    "choices_list": ["sheep", "cat"],
+    "audio_path": "{DATA_ROOT}/sakura/data/Animal/audio/cat0.wav",
+    "answer": "(b) cat",
+    "true_letter": "B",
+}
+MULTI = {**ROW, "id": "sakura_animal_0_multi", "question": "What does it say?", "choices": "(A) Meow (B) Moo"}
+MULTI |= {"choices_list": ["Meow", "Moo"], "answer": " (a) Meow", "true_letter": "A"}
+
+
+def home(tmp_path, *rows, place="data/sakura/animal", name="animal"):
+    folder = tmp_path / "study" / place
+    folder.mkdir(parents=True, exist_ok=True)
+    lines = [json.dumps(row) + "\n" for row in rows or (ROW, MULTI)]
+    (folder / f"{name}_manifest.jsonl").write_text("".join(lines))
+    return tmp_path / "study"
+
+
+def sound(folder, path):
+    (folder / path).parent.mkdir(parents=True, exist_ok=True)
+    (folder / path).write_bytes(b"RIFF")
+
+
+def places(**named):
+    return Places(Path(), {name.replace("_", "-"): folder for name, folder in named.items()})
+
+
+def sources(samples):
+    return [str(clip.source.path) for one in samples for clip in one.clips]
+
+
+@pytest.mark.parametrize(
+    "place",
+    ["", "manifests", "data/sakura/animal", "processed_input/sakura/animal", "pooneh_version/data/sakura/animal"],
+)
+def test_a_manifest_is_found_where_the_study_keeps_it(tmp_path, place):
+    single, multi = faithfulness("animal").read(places(faithfulness=home(tmp_path, place=place)))
+    assert (single.id, single.question, single.choices) == (ROW["id"], ROW["question"], ("sheep", "cat"))
+    assert (single.reference, multi.reference) == ("cat", "Meow")
+    assert dict(single.metadata) == {
+        "track": "animal",
+        "recording": "cat0.wav",
+        "faithfulness_letter": "B",
+        "hop": "single",
+    }
+
+
+def test_options_need_no_list(tmp_path):
+    row = {name: value for name, value in ROW.items() if name != "choices_list"}
+    row |= {"id": "3fe6", "choices": "(A) a hen (or two) (B) cat"}
+    (one,) = faithfulness("mmau").read(places(faithfulness=home(tmp_path, row, place="data/mmau", name="mmau")))
+    assert one.choices == ("a hen (or two)", "cat")
+    assert "hop" not in one.metadata
+
+
+def test_the_audio_lies_below_the_data_root_wherever_that_is(tmp_path):
+    folder = home(tmp_path)
+    elsewhere = tmp_path / "audio"
+    elsewhere.mkdir()
+    read = faithfulness("animal").read
+    assert read(places(faithfulness=folder))[0].clips[0].source.root.folder == folder
+    sound(folder / "data", "sakura/data/Animal/audio/cat0.wav")
+    assert read(places(faithfulness=folder))[0].clips[0].source.root.folder == folder / "data"
+    sound(elsewhere, "sakura/data/Animal/audio/cat0.wav")
+    found = read(places(faithfulness=folder, faithfulness_audio=elsewhere))
+    assert found[0].clips[0].source.location == elsewhere / "sakura/data/Animal/audio/cat0.wav"
+    assert found[0].clips == found[1].clips
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"audio_path": "{DATA_ROOT}/../../etc/passwd"}, "leaves its folder"),
+        ({"audio_path": None}, "no row of the study's manifests"),
+        ({"choices": "sheep or cat", "choices_list": None}, "not lettered from"),
+        ({"answer": "a cow", "true_letter": "Z"}, "none of the options"),
+        ({"question": 3}, "must be texts"),
+    ],
+)
+def test_a_row_that_cannot_be_read_is_named(tmp_path, changes, said):
+    folder = home(tmp_path, ROW, {**MULTI, **changes})
+    with pytest.raises(UsageError, match=rf"animal_manifest\.jsonl, line 2 .*{said}"):
+        faithfulness("animal").read(places(faithfulness=folder))
+
+
+def test_a_data_set_without_a_manifest_is_not_here(tmp_path):
+    with pytest.raises(NotHere, match=r"emotion_manifest\.jsonl.*--ab-data faithfulness=FOLDER"):
+        faithfulness("emotion").read(places(faithfulness=home(tmp_path)))
+    with pytest.raises(UsageError, match="no name of a data set"):
+        faithfulness("../animal")
+
+
+@needs_data
+@pytest.mark.parametrize(("name", "n"), [("animal", 1000), ("emotion", 1000), ("mmau", 1000), ("mmar", 997)])
+def test_the_studys_manifests_are_read_whole(name, n):
+    samples = faithfulness(name).read(places(faithfulness=SHARED / "recorded", faithfulness_audio=SHARED))
+    assert len({one.id for one in samples}) == n
+    if n == 1000 and name != "mmau":
+        here = sum(one.clips[0].source.location.exists() for one in samples)
+        assert here == 200  # 100 of 500 clips, each in two questions
+
+
+def test_conditions_of_the_trees_are_named_like_ours_and_lie_on_curves_of_their_own():
+    assert [str(one) for one in renderings()] == [
+        *(f"mask-p{percent}-rendered" for percent in (20, 40, 60, 80, 90, 100)),
+        *("noise-20dB-rendered", "noise-10dB-rendered", "noise-0dB-rendered"),
+        *("noise-m10dB-rendered", "noise-m20dB-rendered"),
+    ]
+    (mask, noise) = rendered("mask", 20), rendered("noise", -10)
+    assert (mask.family, mask.dose, mask.unit, mask.harder) == ("mask-rendered", 20.0, "% masked", "higher")
+    assert (noise.family, noise.dose, noise.unit, noise.harder) == ("noise-rendered", -10.0, "dB SNR", "lower")
+    with pytest.raises(UsageError, match="rendered 'mask' and 'noise'"):
+        rendered("fog", 3)
+
+
+@pytest.mark.parametrize("path", ["sakura/data/Animal/audio/cat0.wav", "cat0.wav"])
+def test_a_rendered_clip_is_found_by_its_path_or_by_its_name(tmp_path, path):
+    folder = home(tmp_path)
+    sound(folder, f"animal/mask/p20/{path}")
+    samples = under(faithfulness("animal"), rendered("mask", 20)).read(places(faithfulness=folder))
+    assert sources(samples) == [f"animal/mask/p20/{path}"] * 2
+    assert [one.recordings[0].source.path for one in samples] == ["sakura/data/Animal/audio/cat0.wav"] * 2
+
+
+def test_a_tree_serves_the_published_data_set_as_well(tmp_path):
+    metadata = tmp_path / "SAKURA" / "data" / "Animal"
+    metadata.mkdir(parents=True)
+    entry = {"attribute_label": "Cat", "single_instruction": "Which? (a) sheep (b) cat", "single_answer": "(b) cat"}
+    (metadata / "metadata.json").write_text(json.dumps({"data/Animal/audio/cat0.wav": entry}))
+    trees = tmp_path / "trees"
+    sound(trees, "animal/noise_snr/snr-10/sakura/data/Animal/audio/cat0.wav")
+    here = places(sakura=tmp_path / "SAKURA", faithfulness_audio=trees)
+    (one,) = under(sakura("animal", "single"), rendered("noise", -10)).read(here)
+    assert one.clips[0].source.location == trees / "animal/noise_snr/snr-10/sakura/data/Animal/audio/cat0.wav"
+    with pytest.raises(NotHere, match=r"animal/noise_snr/snr20 is not on this machine"):
+        under(sakura("animal", "single"), rendered("noise", 20)).read(here)
+
+
+def test_a_missing_rendered_clip_is_left_to_its_sample(tmp_path):
+    folder = home(tmp_path, ROW, {**MULTI, "audio_path": "{DATA_ROOT}/sakura/data/Animal/audio/dog1.wav"})
+    sound(folder, "animal/mask/p20/cat0.wav")
+    samples = under(faithfulness("animal"), rendered("mask", 20)).read(places(faithfulness=folder))
+    assert [one.clips[0].source.location.exists() for one in samples] == [True, False]
+
+
+def test_a_track_that_leads_out_of_the_folder_is_refused(tmp_path):
+    folder = home(tmp_path)
+    sound(folder, "animal/mask/p20/cat0.wav")
+    (one, _) = faithfulness("animal").read(places(faithfulness=folder))
+    change = rendered("mask", 20).prepare(places(faithfulness=folder))
+    with pytest.raises(UsageError, match="leaves its folder"):
+        change([replace(one, metadata={"track": "../.."})])
+    with pytest.raises(UsageError, match="no plain file"):
+        change([replace(one, clips=(one.clips[0].edited(edits.silence()),))])
