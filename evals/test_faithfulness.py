@@ -9,23 +9,26 @@ import pytest
 
 from pytest_audiobench import (
     bundled,
+    bundled_digits,
     change_of,
     conditioned_choice,
     conditions,
     controls,
     early,
+    espeak,
+    first_of,
     injections,
     manifest,
     masks,
     mmar,
     mmau,
     noises,
+    ready_speech,
     reasoned_choice,
     reasoning_changes,
     sakura,
     under,
 )
-from pytest_audiobench.datasets.voices import espeak, first_of, of_bundled_digits, ready
 
 TASKS = {
     "digits": bundled("digits"),
@@ -42,7 +45,7 @@ FEW = {"digits": 20, "sounds": 20}
 """Of the bundled clips, which are there to try the way."""
 
 (CLEAN,) = conditions("clean")
-VOICES = first_of(ready(), of_bundled_digits(), espeak())
+VOICES = first_of(ready_speech(), bundled_digits(), espeak())
 """Who says the injected options: --ab-data injection=FOLDER, recordings of digits for the digits, else espeak-ng."""
 MASKS = [*masks(), *masks(mode="start"), *masks(mode="end"), *masks(mode="scattered"), *masks(fill="noise")]
 
