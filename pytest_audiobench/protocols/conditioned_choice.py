@@ -80,7 +80,6 @@ def conditioned_choice(
         is_injected=change == "inject",
     )
     how = [f"style:{style}", "reasoning:put back", f"prompt:{asking.forced_digest(forced_template)}"]
-    how += [rewriting.signature(change)] if change in rewriting.PROMPTS else []
     available = MappingProxyType(_readings(kind, "|".join(how)))
     asked = Protocol("conditioned_choice", tuple(stages), (available[STRICT],), available, expects="option")
     return asked.reading_as(*readings) if readings else asked
