@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from pytest_audiobench.datasets.study import faithfulness as faithfulness
     from pytest_audiobench.datasets.voices import bundled_digits as bundled_digits
     from pytest_audiobench.datasets.voices import espeak as espeak
+    from pytest_audiobench.datasets.voices import first_of as first_of
     from pytest_audiobench.datasets.voices import ready_speech as ready_speech
     from pytest_audiobench.protocols.bioacoustic import bioacoustic as bioacoustic
     from pytest_audiobench.protocols.bioacoustic_captioning import bioacoustic_captioning as bioacoustic_captioning
@@ -105,6 +106,7 @@ _HOMES = {
     "espeak": "datasets.voices",
     "faithfulness": "datasets.study",
     "findings": "studies.findings",
+    "first_of": "datasets.voices",
     "fleurs": "datasets.fleurs",
     "gigaspeech": "datasets.gigaspeech",
     "injections": "datasets.injections",

@@ -68,9 +68,10 @@ def test_every_answer_is_asked_once_in_any_order_by_any_worker(grid):
     assert set(asked[0].values()) == {1} == set(asked[1].values())
     assert asked[0] == asked[1]
     assert hashes(serial) == hashes(spread)
-    # One clean answer serves all: the baseline, five masks, noise, a control, an injection, the reasoning put back and,
-    # of three sentences, the first none, one and two of them, a filler, and two options written in.
-    assert len(log.read_text().splitlines()) == 40 * (1 + 5 + 1 + 1 + 1 + 1 + 3 + 1 + 2)
+    # One clean answer serves all: the baseline, five masks, noise, an injection, the reasoning put back and,
+    # of three sentences, the first none, one and two of them, a filler, and two options written in. Without their
+    # audio the forty questions are seven.
+    assert len(log.read_text().splitlines()) == 40 * (1 + 5 + 1 + 1 + 1 + 3 + 1 + 2) + 7
 
 
 def test_a_sweep_that_grows_asks_only_what_is_new(grid):
