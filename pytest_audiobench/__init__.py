@@ -42,6 +42,9 @@ if TYPE_CHECKING:
     from pytest_audiobench.datasets.sakura import sakura as sakura
     from pytest_audiobench.datasets.sample import Sample as Sample
     from pytest_audiobench.datasets.study import faithfulness as faithfulness
+    from pytest_audiobench.datasets.voices import bundled_digits as bundled_digits
+    from pytest_audiobench.datasets.voices import espeak as espeak
+    from pytest_audiobench.datasets.voices import ready_speech as ready_speech
     from pytest_audiobench.protocols.bioacoustic import bioacoustic as bioacoustic
     from pytest_audiobench.protocols.bioacoustic_captioning import bioacoustic_captioning as bioacoustic_captioning
     from pytest_audiobench.protocols.bioacoustic_detection import bioacoustic_detection as bioacoustic_detection
@@ -57,6 +60,7 @@ if TYPE_CHECKING:
     from pytest_audiobench.protocols.presence import presence as presence
     from pytest_audiobench.protocols.prompt_sets import PromptSet as PromptSet
     from pytest_audiobench.protocols.prompt_sets import prompt_set as prompt_set
+    from pytest_audiobench.protocols.reasoned.styles import readings_of as readings_of
     from pytest_audiobench.protocols.reasoned.styles import style_of as style_of
     from pytest_audiobench.protocols.reasoned_choice import reasoned_choice as reasoned_choice
     from pytest_audiobench.protocols.slot_filling import slot_filling as slot_filling
@@ -84,6 +88,7 @@ _HOMES = {
     "bioacoustic_captioning": "protocols.bioacoustic_captioning",
     "bioacoustic_detection": "protocols.bioacoustic_detection",
     "bundled": "datasets.bundled",
+    "bundled_digits": "datasets.voices",
     "captioning": "protocols.captioning",
     "change_of": "datasets.reasoning_conditions",
     "classification": "protocols.classification",
@@ -95,10 +100,12 @@ _HOMES = {
     "determinism": "studies.determinism",
     "early": "datasets.reasoning_conditions",
     "embedded": "protocols.embedded",
+    "espeak": "datasets.voices",
     "faithfulness": "datasets.study",
     "findings": "studies.findings",
     "fleurs": "datasets.fleurs",
     "gigaspeech": "datasets.gigaspeech",
+    "injections": "datasets.injections",
     "judged": "protocols.judged",
     "injections": "datasets.injections",
     "keyphrases": "protocols.keyphrases",
@@ -119,6 +126,8 @@ _HOMES = {
     "phonemes": "protocols.phonemes",
     "presence": "protocols.presence",
     "prompt_set": "protocols.prompt_sets",
+    "readings_of": "protocols.reasoned.styles",
+    "ready_speech": "datasets.voices",
     "rendered": "datasets.renderings",
     "renderings": "datasets.renderings",
     "reasoned_choice": "protocols.reasoned_choice",

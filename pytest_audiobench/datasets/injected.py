@@ -21,15 +21,15 @@ def correct(sample: Sample) -> str:
 
 
 def wrong(sample: Sample) -> str:
-    """The letter of an option with another text than the reference, drawn from the sample's id alone.
+    """The letter of an option with another text than every true one, drawn from the sample's id alone.
 
-    Raises UsageError where the reference is no option, or the only one.
+    Raises UsageError where the reference is no option, or no other option is wrong.
     """
     correct(sample)
     others = [
         letter
         for letter, choice in zip(string.ascii_uppercase, sample.choices, strict=False)
-        if not _same(choice, sample.reference)
+        if not any(_same(choice, truth) for truth in sample.truths)
     ]
     if not others:
         raise UsageError(f"sample {sample.id!r} offers nothing but its answer {sample.reference!r}: no wrong option")

@@ -67,7 +67,7 @@ def _sayable(line: Line) -> str:
         raise UsageError(f"sample {line.sample.id!r}: {error}") from None
 
 
-def ready(name: str = "injection") -> Voices:
+def ready_speech(name: str = "injection") -> Voices:
     """Speech that lies in a folder (``--ab-data injection=FOLDER``), of the words or else of the option alone.
 
     The folder's ``speech.jsonl`` says which file says what: an object a line, ``text`` and ``audio``, a path in the
@@ -98,7 +98,7 @@ def ready(name: str = "injection") -> Voices:
 _MOST_SHOWN = 5
 
 
-def of_bundled_digits() -> Voices:
+def bundled_digits() -> Voices:
     """The bundled recordings of spoken digits say the option alone, never by the recording that it is injected into.
 
     Which of them is drawn from the sample's id. Raises NotHere for an option that is no digit's name.

@@ -8,18 +8,20 @@ from typing import Literal, TypeAlias
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.choice.rules import STRICT
 from pytest_audiobench.protocols.multiple_choice import option_lines
 from pytest_audiobench.protocols.options import LETTERS
 from pytest_audiobench.protocols.protocol import Earlier, Example, Protocol, Reading, Stage, remembered
+from pytest_audiobench.protocols.reasoned import rewriting
 from pytest_audiobench.protocols.reasoned.changes import changed
 from pytest_audiobench.protocols.reasoned.comparing import (
     INJECTED,
     Kind,
     Told,
+    choice_readings,
     leaving_out,
     letter_injected,
-    readings_of,
 )
 from pytest_audiobench.protocols.reasoned.stages import ANSWER, CHANGED, CONDITIONED, MOST_REASONING, Asking
 from pytest_audiobench.protocols.reasoned.styles import StyleName, style_named
@@ -31,6 +33,9 @@ Change: TypeAlias = Literal["", "early", "filler", "truncated", "shuffled", "par
 
 _FIELDS: Mapping[str, tuple[str, ...]] = MappingProxyType({"early": (KEPT,), "inject": (INJECTED,)})
 """What the changed prompt may know of a sample's metadata: an injected option can be the right one, on purpose."""
+
+
+_NOTHING = Response()
 
 
 @remembered
@@ -52,14 +57,19 @@ def conditioned_choice(
     counted (``missed_reasoning``); of reasoning longer than 16,000 characters so many are put back, and it is counted
     (``cut_reasoning``).
 
-    ``early`` keeps the share of the sentences that the sample's metadata "kept" holds (a text, "0.5"), ``inject`` adds
-    the option whose letter the metadata "injected" holds. ``template`` and ``forced_template`` are other words for the
-    two prompts, the latter with ``{reasoning}``; ``max_new_tokens`` is the limit of the first answer. The readings are
-    those of ``reasoned_choice`` and ``faithfulness-two-step``, which leaves out what has no reasoning, as the study did
-    in its sanity check.
+    ``paraphrased`` and ``mistaken`` are another model's work, which the run names (``--ab-judge``); it is asked in a
+    stage of that name. ``early`` keeps the share of the sentences that the sample's metadata "kept" holds (a text,
+    "0.5"), ``inject`` adds the option whose letter the metadata "injected" holds.
+
+    ``template`` and ``forced_template`` are other words for the two prompts, the latter with ``{reasoning}``;
+    ``max_new_tokens`` is the limit of the first answer. The readings are those of ``reasoned_choice`` and
+    ``faithfulness-two-step``, which leaves out what has no reasoning, as the study did in its sanity check.
     """
     asking = Asking(style_named(style), True, template, system, max_new_tokens)
-    stages = [asking.stage(), asking.forced(CONDITIONED, asking.reasoning_of, forced_template)]
+    stages = [
+        asking.stage(),
+        asking.forced(CONDITIONED, lambda sample, earlier: asking.reasoning_of(earlier), forced_template),
+    ]
     if change:
         stages += _changing(asking, change, forced_template)
     kind = Kind(
@@ -69,14 +79,18 @@ def conditioned_choice(
         cut=lambda earlier: len(asking.whole_reasoning(earlier)) > MOST_REASONING,
         is_injected=change == "inject",
     )
-    available = MappingProxyType(_readings(kind, style))
+    how = [f"style:{style}", "reasoning:put back", f"prompt:{asking.forced_digest(forced_template)}"]
+    how += [rewriting.signature(change)] if change in rewriting.PROMPTS else []
+    available = MappingProxyType(_readings(kind, "|".join(how)))
     asked = Protocol("conditioned_choice", tuple(stages), (available[STRICT],), available, expects="option")
     return asked.reading_as(*readings) if readings else asked
 
 
 def _changing(asking: Asking, change: Change, template: str | None) -> list[Stage]:
-    def reasoning_of(sample: Sample, earlier: Earlier) -> str:
-        said = asking.reasoning_of(sample, earlier)
+    """The stages that come behind the conditioned one: another model's, where it makes the change, and the changed."""
+
+    def by_rule(sample: Sample, earlier: Earlier) -> str:
+        said = asking.reasoning_of(earlier)
         if change == "early":
             return changed(said, change, seed=sample.id, kept=_kept(sample))
         if change == "inject":
@@ -84,7 +98,12 @@ def _changing(asking: Asking, change: Change, template: str | None) -> list[Stag
             return changed(said, change, seed=sample.id, injected=option)
         return changed(said, change, seed=sample.id)
 
-    return [asking.forced(CHANGED, reasoning_of, template, _FIELDS.get(change, ()))]
+    def by_another(sample: Sample, earlier: Earlier) -> str:
+        return rewriting.rewritten(earlier.get(change, _NOTHING))
+
+    if change in rewriting.PROMPTS:
+        return [rewriting.rewriter(change, asking.reasoning_of), asking.forced(CHANGED, by_another, template)]
+    return [asking.forced(CHANGED, by_rule, template, _FIELDS.get(change, ()))]
 
 
 def _kept(sample: Sample) -> float:
@@ -97,8 +116,8 @@ def _kept(sample: Sample) -> float:
         ) from None
 
 
-def _readings(kind: Kind, style: str) -> dict[str, Reading]:
-    found = readings_of(kind, Told(f"style:{style}|reasoning:put back", _WHAT, _EXAMPLES))
+def _readings(kind: Kind, asked: str) -> dict[str, Reading]:
+    found = choice_readings(kind, Told(asked, _WHAT, _EXAMPLES))
     two_step = leaving_out(
         found["faithfulness-recovered"],
         "faithfulness-two-step",

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 Status: TypeAlias = Literal["parsed", "unparsed", "refused", "empty", "out_of_range", "truncated"]
 Role: TypeAlias = Literal["subject", "judge", "extractor", "rewriter"]
+WEIGHING: frozenset[Role] = frozenset({"judge", "extractor"})
+"""The roles of those who say something of an answer that is there, after everything else was asked."""
 Earlier: TypeAlias = Mapping[str, Response]
 """The responses of a sample's earlier stages, by stage name."""
 
@@ -53,14 +55,19 @@ def opening_stages(stages: Iterable[str]) -> list[str]:
 class Stage:
     """One request per sample, to the run's model or, where ``judge`` names one by its alias, to that judge.
 
-    ``render`` makes the messages from the sample and the subject's earlier responses; what a judge or an extractor said
-    is shown to nobody. The subject and an extractor must not know the answer: :meth:`messages` hands their ``render``
-    the sample without references and without metadata. ``fields`` names the metadata that they may see all the same,
-    such as the language to translate into; whoever names one vouches that it does not hold the answer.
-    ``wording`` counts the wordings of one question from 1; the stages of a further one are named by
+    ``render`` makes the messages from the sample and the earlier responses of the subject and of rewriters; what a
+    judge or an extractor said is shown to nobody. All but a judge must not know the answer: :meth:`messages` hands
+    their ``render`` the sample without references and without metadata. ``fields`` names the metadata that they may
+    see all the same, such as the language to translate into; whoever names one vouches that it does not hold the
+    answer. ``wording`` counts the wordings of one question from 1; the stages of a further one are named by
     :func:`at_wording`. ``offers`` makes, of the sample as the stage sees it, what listeners that are no language
     models choose among where the sample itself has no choices. A stage that is ``unchanged`` is played the clips as
     they were before a condition changed them: its request is that of the same data set without the condition.
+
+    A "rewriter" is another model, whose text the subject's later stages are shown. Where its ``render`` gives no
+    messages there is nothing to rewrite, and its text is ""; where that raises SampleError, the sample fails. The run
+    chooses who it is: ``judge`` is then its alias, and ``asked`` its digest. What the subject is shown depends on both,
+    and on the prompt, whose ``version`` that is.
     """
 
     name: str
@@ -73,9 +80,11 @@ class Stage:
     wording: int = 1
     offers: Callable[[Sample], tuple[str, ...]] | None = None
     unchanged: bool = False
+    asked: str = ""
+    version: str = ""
 
     def choices(self, sample: Sample) -> tuple[str, ...]:
-        """What a listener that is no language model chooses among; nothing for a judge and an extractor."""
+        """What a listener that is no language model chooses among; nothing for any but the subject."""
         if self.role != "subject":
             return ()
         return sample.choices if sample.choices or self.offers is None else self.offers(self._without_answer(sample))

@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 from pytest_audiobench.protocols.choice.rules import STRICT
 from pytest_audiobench.protocols.protocol import Earlier, Example, Protocol, remembered
-from pytest_audiobench.protocols.reasoned.comparing import Kind, Told, readings_of
+from pytest_audiobench.protocols.reasoned.comparing import Kind, Told, choice_readings
 from pytest_audiobench.protocols.reasoned.stages import ANSWER, CLEAN, Asking
 from pytest_audiobench.protocols.reasoned.styles import StyleName, style_named
 
@@ -33,9 +33,10 @@ def reasoned_choice(
     that clean and changed items lie on one curve.
 
     The readings are ``letters`` (the default; ours, strict) and those of the faithfulness study
-    (:func:`multiple_choice`); :meth:`Style.readings` names those that belong to a data set. ``template`` asks in other
-    words (``{question}``, ``{options}``, ``{options_in_line}``), ``system`` in place of the style's system message (""
-    for none), ``max_new_tokens`` in place of its limit. Raises UsageError for an unknown reading, style or placeholder.
+    (:func:`multiple_choice`); ``readings_of`` names those that belong to a style and a data set. ``template`` asks in
+    other words (``{question}``, ``{options}``, ``{options_in_line}``), ``system`` in place of the style's system
+    message ("" for none), ``max_new_tokens`` in place of its limit. Raises UsageError for an unknown reading, style or
+    placeholder.
     """
     asking = Asking(style_named(style), reasoning, template, system, max_new_tokens)
 
@@ -50,7 +51,7 @@ def reasoned_choice(
         is_injected=injected,
     )
     told = Told(f"style:{style}|reasoning:{'yes' if reasoning else 'no'}", _WHAT, _EXAMPLES)
-    available = MappingProxyType(readings_of(kind, told))
+    available = MappingProxyType(choice_readings(kind, told))
     stages = (*([asking.stage(CLEAN, unchanged=True)] if against_clean else []), asking.stage())
     asked = Protocol("reasoned_choice", stages, (available[STRICT],), available, expects="option")
     return asked.reading_as(*readings) if readings else asked

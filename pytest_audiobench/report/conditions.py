@@ -117,7 +117,7 @@ def owned(suite: str, dataset: str, series: str) -> str:
 
 def _curve(suite: Json, curve: Json) -> Curve:
     summary = _beside(suite, curve)
-    row = _Rows(suite, summary)
+    row = Rows(suite, summary)
     return Curve(
         **_owner(suite, curve),
         family=curve["family"],
@@ -136,7 +136,7 @@ def _summary(suite: Json, one: Json) -> Summary:
         for curve in own
         for point in (*curve["points"], *([curve["clean"]] if curve["clean"] else []))
     }
-    row = _Rows(suite, one)
+    row = Rows(suite, one)
     alone = [point for point in one["points"] if point["condition"] not in on_curves]
     count = len(one["weights"])
     is_plain = len(set(one["weights"].values())) == 1
@@ -157,10 +157,21 @@ def _owner(suite: Json, one: Json) -> dict[str, Any]:
 
 
 def _leads(suite: Json, one: Json) -> bool:
-    """Whether this is the first metric of the first reading over its data set's conditions."""
-    own = (one["dataset"], one["series"])
-    first = next(other for other in suite["conditions"] if (other["dataset"], other["series"]) == own)
+    """Whether this is the first metric of the first reading over its conditions.
+
+    A protocol that asks under conditions of its own (with the reasoning changed) has a leading metric beside another's.
+    """
+    own = _conditions_of(_beside(suite, one))
+    first = next(
+        other
+        for other in suite["conditions"]
+        if (other["dataset"], other["series"]) == (one["dataset"], one["series"]) and own & _conditions_of(other)
+    )
     return _about(first) == _about(one)
+
+
+def _conditions_of(summary: Json) -> set[str]:
+    return {point["condition"] for point in summary["points"]}
 
 
 def _about(one: Json) -> tuple[str, ...]:
@@ -176,7 +187,7 @@ def _beside(suite: Json, curve: Json) -> Json:
     return next(one for one in suite["conditions"] if _about(one) == _about(curve))
 
 
-class _Rows:
+class Rows:
     """Makes the rows of one metric over the conditions of a data set."""
 
     def __init__(self, suite: Json, summary: Json) -> None:

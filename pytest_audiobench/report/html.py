@@ -17,7 +17,9 @@ from pytest_audiobench.protocols.failures import FAILURES
 from pytest_audiobench.report import conditions, view
 from pytest_audiobench.report.atomic import write_chunks
 from pytest_audiobench.report.changes import changes
+from pytest_audiobench.report.flipped import Flip, Flipped, FlippedSamples
 from pytest_audiobench.report.found import found
+from pytest_audiobench.report.grid import Grid, Sheet, grids
 from pytest_audiobench.report.label_tables import LabelCounts, LabelTable
 from pytest_audiobench.report.overall import overall
 from pytest_audiobench.report.page_frame import PLOT, encoded, page_frame
@@ -39,6 +41,9 @@ _OF_SIDES = ("metric", "leading", "compared", "sentence")
 _OF_SUITE = ("name", "model", "evals")
 _MOST_CURVES = 120
 """Curves on the page, of which each is some kilobytes; the leading metrics' come first."""
+_MOST_CELLS = 30_000
+"""Cells of the grids of conditions, of which each is some hundred bytes; the leading metrics' come first."""
+_OF_CELL = ("value", "interval", "n", "answered", "fewer", "drop", "drop_interval", "p", "against", "at")
 _ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
@@ -54,12 +59,17 @@ def write_page(folder: Path, record: Mapping[str, Any], budget_bytes: int = BUDG
     content = _encode(drawn)
     left = budget_bytes - sum(map(len, frame)) - bytes_on_page(content)
     kept_back = budget_bytes // 10
-    counts = LabelCounts(record["items"])
+    counts, flips = LabelCounts(record["items"]), FlippedSamples(record["items"])
     path = folder / PAGE
     with patient():
-        shown = page_samples(counts.watch(joined(folder)), record["items"], max(left - kept_back, budget_bytes // 4))
+        samples = flips.watch(counts.watch(joined(folder)))
+        shown = page_samples(samples, record["items"], max(left - kept_back, budget_bytes // 4))
         tables = _within(kept_back, counts.tables())
-        write_chunks(path, _page(frame, content, tables, shown, page_sounds(folder / FOLDER)))
+        flipped = flips.found()
+        listed = [(flip.eval, flip.model, flip.sample_id) for one in flipped for flip in one.flips]
+        sounds = page_sounds(folder / FOLDER, first=listed)
+        beside = {"labels": f"[{','.join(tables)}]", "flipped": _encode([_flipped(one, sounds) for one in flipped])}
+        write_chunks(path, _page(frame, content, beside, shown, sounds))
     return path
 
 
@@ -81,10 +91,12 @@ def _within(budget_bytes: int, tables: Sequence[LabelTable]) -> list[str]:
 
 
 def _page(
-    frame: tuple[bytes, bytes], content: str, tables: Sequence[str], shown: PageSamples, sounds: PageSounds
+    frame: tuple[bytes, bytes], content: str, beside: Mapping[str, str], shown: PageSamples, sounds: PageSounds
 ) -> Iterator[bytes]:
+    """The page in pieces; ``beside`` are further members of its data, as JSON, that the samples had to be read for."""
     yield frame[0]
-    rest = f',"labels":[{",".join(tables)}],"samples":{_encode(shown.index(sounds))}}}'
+    further = "".join(f',"{name}":{text}' for name, text in beside.items())
+    rest = f'{further},"samples":{_encode(shown.index(sounds))}}}'
     yield encoded(escaped_json(content[:-1] + rest))
     # What is not needed at once lies in elements of its own, so that it is not parsed at once.
     for attributes, text in (*shown.elements(), *sounds.elements()):
@@ -123,6 +135,7 @@ def _content(record: Mapping[str, Any]) -> dict[str, Any]:
             }
             for suite in view.suites(record)
         ],
+        "grids": _grids(grids(record)),
         "conditions": _conditions(record),
         "findings": [asdict(one) for one in found(record)],
         "changes": None if changed is None else asdict(changed),
@@ -164,6 +177,35 @@ def _conditions(record: Mapping[str, Any]) -> dict[str, Any]:
         "summaries": [asdict(one) for one in summaries[:_MOST_CURVES]],
         "more": max(0, len(curves) - _MOST_CURVES),
     }
+
+
+def _grids(found: Sequence[Grid]) -> list[dict[str, Any]]:
+    """As page.grid.js takes them apart; sheets beyond what a page may hold are counted."""
+    left, drawn = _MOST_CELLS, []
+    for grid in found:
+        kept = []
+        for sheet in grid.sheets:
+            left -= len(grid.rows) * len(grid.columns)
+            if left >= 0:
+                kept.append(_sheet(sheet))
+        if kept:
+            about = {"suites": grid.suites, "rows": [list(row) for row in grid.rows], "columns": grid.columns}
+            drawn.append({**about, "sheets": kept, "more": len(grid.sheets) - len(kept)})
+    return drawn
+
+
+def _flipped(one: Flipped, sounds: PageSounds) -> dict[str, Any]:
+    def heard(flip: Flip) -> list[list[Any]]:
+        return [list(sound) for sound in sounds.of.get((flip.eval, flip.model, flip.sample_id), ())]
+
+    about = {name: getattr(one, name) for name in ("of", "model", "family", "condition", "dose", "count", "n")}
+    return {**about, "flips": [{**flip._asdict(), "sounds": heard(flip)} for flip in one.flips]}
+
+
+def _sheet(sheet: Sheet) -> dict[str, Any]:
+    cells = [[cell and [getattr(cell, name) for name in _OF_CELL] for cell in row] for row in sheet.cells]
+    about = {name: getattr(sheet, name) for name in ("model", "metric", "reading", "unit", "low", "high")}
+    return {**about, "cells": cells}
 
 
 def _has_plots(content: Mapping[str, Any]) -> bool:

@@ -13,7 +13,8 @@ from pytest_audiobench.gate.pairing import Pairs
 from pytest_audiobench.metrics.drops import moved
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.models.messages import Output, Response
-from pytest_audiobench.protocols.protocol import Protocol
+from pytest_audiobench.protocols.protocol import Answer, Protocol
+from pytest_audiobench.protocols.reasoned.comparing import Compared
 from pytest_audiobench.report.parts import Lines
 from pytest_audiobench.runs.answers import Answered
 from pytest_audiobench.runs.evaluate import Evaluation
@@ -132,6 +133,7 @@ class ItemLines:
                     "reading": reading,
                     "status": "error" if row.answer is None else row.answer.status,
                     "value": None if row.answer is None else row.answer.value,
+                    **_before(row.answer),
                 }
 
     def scored(self, rows: Mapping[str, Sequence[Scored]]) -> Iterator[Row]:
@@ -178,6 +180,12 @@ def _audio(taken: Taken, response: Response | None) -> list[Row]:
         {"source": str(clip), "key": key, "duration_s": length, "truncated_s": lost}
         for clip, key, length, lost in zip(clips, keys, taken.durations_s, cut, strict=True)
     ]
+
+
+def _before(answer: Answer | None) -> Row:
+    """The answer that a protocol holds this one against, where it does."""
+    before = answer.before if isinstance(answer, Compared) else None
+    return {} if before is None else {"before": {"status": before.status, "value": before.value}}
 
 
 def _output(output: Output) -> Row:

@@ -39,12 +39,13 @@
   const seconds = (value) => `${value.toFixed(1)} s`;
 
   function clipLine([source, duration, truncated, isHere], number, sample, isPrinted) {
-    const sound = sample.sounds.find((one) => one.clip === number);
+    const [sound, before] = [false, true].map((isClean) => sample.sounds.find((one) => one.clip === number && (one.version === "clean") === isClean));
     return el("div", { class: "clip" }, el("div", { class: "mono soft" }, sample.audio.length > 1 ? `clip ${number + 1} · ` : "", longText(source, "inline"),
       typeof duration === "number" ? ` · ${seconds(duration)}` : "",
       truncated ? el("span", { class: "warn" }, ` · ! ${seconds(truncated)} cut off at the end before it was played`) : null,
       isHere || sound ? null : " · not on the machine of this run"),
-    sound && !isPrinted ? player(sound) : null);
+    sound && !isPrinted ? player(sound) : null,
+    before && !isPrinted ? [el("div", { class: "small soft" }, "without the condition"), player(before)] : null);
   }
 
   function readingLine({ value, scores }, kind, names) {

@@ -55,7 +55,7 @@
   }
 
   const all = data.samples.rows.map((row, number) => new Sample(row, number));
-  for (const [row, clip, sound, seconds, whole] of data.samples.sounds) all[row].sounds.push({ clip, sound, seconds, whole });
+  for (const [row, clip, sound, seconds, whole, version] of data.samples.sounds) all[row].sounds.push({ clip, sound, seconds, whole, version });
 
   // The same sample in the same epoch of the same eval, by every model of the run.
   let relatives = null;

@@ -8,7 +8,9 @@
   drawChanges();
   drawVerdicts();
   drawScores();
+  drawGrids();
   drawConditions();
+  drawFlipped();
   drawFindings();
   drawSuites();
   drawGroups("groups", data.evals, true);

@@ -9,13 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 
-STYLES = ("page.css", "page.numbers.css", "page.samples.css")
+STYLES = ("page.css", "page.numbers.css", "page.conditions.css", "page.samples.css")
 SCRIPTS = (
     "page.elements.js",
     "page.plots.js",
     "page.theme.js",
     "page.numbers.js",
     "page.scores.js",
+    "page.grid.js",
     "page.conditions.js",
     "page.findings.js",
     "page.changes.js",
@@ -25,6 +26,7 @@ SCRIPTS = (
     "page.filters.js",
     "page.audio.js",
     "page.card.js",
+    "page.flipped.js",
     "page.samples.js",
     "page.start.js",
 )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
@@ -17,12 +18,17 @@ Key: TypeAlias = tuple[str, str, str]
 
 
 class Sound(NamedTuple):
-    """A clip's excerpt: the clip's number, which of the page's sounds it is, its seconds, and those of the whole."""
+    """A clip's excerpt: the clip's number, which of the page's sounds it is, its seconds, and those of the whole.
+
+    ``version`` is "clean" for the clip as it was before a condition changed it, "changed" for what the condition made
+    of it, empty where none did.
+    """
 
     clip: int
     number: int
     seconds: float
     whole_s: float
+    version: str = ""
 
 
 @dataclass
@@ -54,11 +60,16 @@ class PageSounds:
             yield 'type="text/plain" class="sound" data-type="audio/mpeg"', text
 
 
-def page_sounds(parts: Path, budget_bytes: int = BUDGET_BYTES) -> PageSounds:
-    """Choose of the excerpts in the folder of parts: of every eval the most wanted, then of every eval the next."""
+def page_sounds(parts: Path, budget_bytes: int = BUDGET_BYTES, first: Collection[Key] = ()) -> PageSounds:
+    """Choose of the excerpts in the folder of parts: those of the samples that the page lists (``first``), then of
+    every eval the most wanted, then of every eval the next.
+    """
     found, left = PageSounds(), budget_bytes
-    evals = [_wanted(path) for path in sorted(parts.glob(f"*{ENDING}"))]
-    for _, row in heapq.merge(*evals, key=lambda one: one[0]):
+    listed, paths = frozenset(first), sorted(parts.glob(f"*{ENDING}"))
+    evals = [_wanted(path) for path in paths]
+    own = [row for path in paths for row in read_lines(path) if _key(row) in listed] if listed else []
+    others = (row for _, row in heapq.merge(*evals, key=lambda one: one[0]) if _key(row) not in listed)
+    for row in chain(own, others):
         text = row["mp3"]
         if text not in found.data:
             if len(text) > left:
@@ -66,9 +77,8 @@ def page_sounds(parts: Path, budget_bytes: int = BUDGET_BYTES) -> PageSounds:
                 continue
             left -= len(text)
             found.data[text] = len(found.data)
-        key = (row["eval"], row["model"], row["sample_id"][:LONGEST_NAME])
-        sound = Sound(row["clip"], found.data[text], row["seconds"], row["whole_s"])
-        found.of.setdefault(key, []).append(sound)
+        sound = Sound(row["clip"], found.data[text], row["seconds"], row["whole_s"], row.get("version", ""))
+        found.of.setdefault(_key(row), []).append(sound)
     return found
 
 
@@ -76,3 +86,7 @@ def _wanted(path: Path) -> Iterator[tuple[tuple[int, int], Row]]:
     """An eval's excerpts, which it left in this order: why each is wanted, and how many were wanted more."""
     for nth, row in enumerate(read_lines(path)):
         yield (row["rank"], nth), row
+
+
+def _key(row: Row) -> Key:
+    return row["eval"], row["model"], row["sample_id"][:LONGEST_NAME]

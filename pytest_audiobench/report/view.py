@@ -191,7 +191,9 @@ def models(record: Json) -> list[ModelFacts]:
 def _judging(model: Json, items: Sequence[Json]) -> str:
     counts = [item.get("judges", {}).get(model["alias"], {}) for item in items]
     asked, known, errors = (sum(one.get(name, 0) for one in counts) for name in ("asked", "known", "errors"))
-    return f"{model['spec']}, {asked} verdicts asked, {known} known" + (f", {errors} could not be had" * bool(errors))
+    roles = {one["role"] for item in items for one in item.get("stages", ()) if one["judge"] == model["alias"]}
+    what = "rewritings" if roles == {"rewriter"} else "texts" if "rewriter" in roles else "verdicts"
+    return f"{model['spec']}, {asked} {what} asked, {known} known" + (f", {errors} could not be had" * bool(errors))
 
 
 def aliases(record: Json) -> list[str]:

@@ -16,7 +16,7 @@ from typing import Any
 
 from pytest_audiobench.errors import CannotDo, UsageError
 from pytest_audiobench.identity import digest
-from pytest_audiobench.protocols.protocol import ALL, Option, Protocol
+from pytest_audiobench.protocols.protocol import ALL, WEIGHING, Option, Protocol
 from pytest_audiobench.report import parts
 from pytest_audiobench.report.item_lines import ItemLines, unchanged_stages
 from pytest_audiobench.report.parts import Lines
@@ -232,8 +232,8 @@ class _Item:
         return found | {"data": self._kept.data.hexdigest()}
 
     def _judged(self) -> Iterator[str]:
-        if self._old is not None and self._old.get("judges"):
-            yield f"the readings of {', '.join(self._old['judges'])} are left out; {_REPLAYED}"
+        if self._old is not None and (judges := _judges(self._old)):
+            yield f"the readings of {', '.join(judges)} are left out; {_REPLAYED}"
 
     def _differences(self) -> Iterator[str]:
         """Where scoring again found something else than the run did, and why."""
@@ -271,6 +271,12 @@ class _Item:
         kept = {name: old[name] for name in names if name in old}
         kept["condition"] = ConditionRecord.read(old.get("condition"))
         return replace(new, **kept, asking=dict(old["asking"]), warnings=list(old["warnings"]))
+
+
+def _judges(item: Json) -> list[str]:
+    """The judges whose verdicts an item was read by; a rewriter's texts are part of the answers."""
+    weighing = {stage.get("judge") for stage in item.get("stages", ()) if stage.get("role") in WEIGHING}
+    return [alias for alias in item.get("judges", ()) if alias in weighing or not item.get("stages")]
 
 
 def _about(metric: Mapping[str, Any]) -> tuple[object, ...]:

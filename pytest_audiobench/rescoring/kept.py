@@ -33,7 +33,8 @@ def answered_of(row: RecordedRow) -> Answered:
         before = replace(row.sample, clips=row.unchanged.clips)
         unchanged = Taken(before, 0, row.unchanged.keys, row.unchanged.durations_s, None, recording)
     taken = Taken(row.sample, 0, row.clip_keys, lengths, None, recording, unchanged)
-    return Answered(taken, row.epoch, row.responses, row.stored.get("keys", {}), row.messages, row.error, row.verdicts)
+    keys = row.stored.get("keys", {})
+    return Answered(taken, row.epoch, row.responses, keys, row.messages, row.error, row.verdicts, row.rewritten)
 
 
 def _heard(row: RecordedRow) -> Sequence[object] | None:

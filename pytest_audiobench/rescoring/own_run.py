@@ -12,6 +12,7 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import AudioSlot, Message, Response
 from pytest_audiobench.models.replay.recorded import records, response_of
+from pytest_audiobench.protocols.protocol import WEIGHING
 from pytest_audiobench.rescoring.recorded import Played, RecordedRow, clip_named
 from pytest_audiobench.rescoring.run_record import items_of, run_of
 
@@ -29,7 +30,7 @@ _TEXT = frozenset({str})
 _PARTS = frozenset({str, int})
 _TEXT_OR_NONE = frozenset({str, type(None)})
 _LONGEST_S = 1e9
-_ROLES = ("judge", "extractor")
+_ROLES = ("judge", "extractor", "rewriter")
 _KEY_TYPES = [str, str, str, int]
 _FIELDS = frozenset({str, int, float, bool, type(None)})
 
@@ -65,11 +66,12 @@ def read(file: Path, only: Collection[tuple[str, str]] | None = None) -> Iterato
             if type(first.get("recording")) not in _TEXT_OR_NONE:
                 raise TypeError("recording must be a text or null")
             own = [row for _, row in stages if "role" not in row]
+            rewriting = [row for _, row in stages if row.get("role") == "rewriter"]
             yield RecordedRow(
                 sample=_sample(sample_id, first),
                 responses={row["stage"]: response_of(row) for row in own if row["error"] is None},
                 epoch=epoch,
-                error=next((row["error"] for row in own if row["error"] is not None), None),
+                error=next((row["error"] for row in (*own, *rewriting) if row["error"] is not None), None),
                 eval=eval_,
                 dataset=first["dataset"],
                 model=model,
@@ -82,7 +84,8 @@ def read(file: Path, only: Collection[tuple[str, str]] | None = None) -> Iterato
                 unchanged=None if before is None else Played(_clips(before), _keys(before), _lengths(before)),
                 durations_s=_lengths(first),
                 note="" if item else _BARE,
-                verdicts={row["stage"]: _verdict(row) for _, row in stages if "role" in row},
+                verdicts={row["stage"]: _verdict(row) for _, row in stages if row.get("role") in WEIGHING},
+                rewritten={row["stage"]: response_of(row) for row in rewriting if row["error"] is None},
                 messages={row["stage"]: _messages(row["prompt"]) for _, row in stages if row.get("prompt") is not None},
             )
         except (KeyError, TypeError, AttributeError) as error:

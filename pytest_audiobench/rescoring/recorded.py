@@ -32,7 +32,8 @@ class RecordedRow:
     the layout, the same for all its rows. ``verdicts`` are what judges said of the answer, by stage; ``messages`` is
     what each stage was asked, where the layout keeps it. ``recording`` is the key of the recording that a condition
     changed, where the layout knows of one, ``unchanged`` what a stage was played that was asked about the clips as they
-    were before; ``options`` are those that the family was called with.
+    were before; ``options`` are those that the family was called with; ``rewritten`` are the texts of rewriters, by
+    stage.
     """
 
     sample: Sample
@@ -54,6 +55,7 @@ class RecordedRow:
     recording: str | None = None
     unchanged: Played | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+    rewritten: Mapping[str, Response] = field(default_factory=dict)
 
 
 def clip_named(source: str, recipe: Recipe = None) -> Clip:

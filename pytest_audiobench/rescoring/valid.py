@@ -25,6 +25,7 @@ def valid(row: RecordedRow) -> tuple[RecordedRow, int]:
         sample=_sample(row.sample),
         responses=_responses(row.responses),
         verdicts=_responses(row.verdicts),
+        rewritten=_responses(row.rewritten),
         error=None if row.error is None else _text(row.error),
         eval=_text(row.eval),
         dataset=_text(row.dataset),
@@ -43,7 +44,7 @@ def _texts(row: RecordedRow) -> Iterator[str]:
         yield name
         if isinstance(value, str):
             yield value
-    for response in (*row.responses.values(), *row.verdicts.values()):
+    for response in (*row.responses.values(), *row.verdicts.values(), *row.rewritten.values()):
         yield response.error or ""
         for output in response.outputs:
             for part in output.parts:

@@ -234,8 +234,8 @@ class _Metric:
         if isinstance(self._sums, str):
             return FigureRecord(None, None, None, f"no mean: {self._sums}")
         own = self._sums.points(self._of(points))
-        most = RANGES.get(self._unit, (0.0, math.inf))[1]
-        found = mean_interval(own, weights, most, likely=1.0 if self._unit in FRACTIONS else None)
+        least, most = RANGES.get(self._unit, (0.0, math.inf))
+        found = mean_interval(own, weights, most, likely=1.0 if self._unit in FRACTIONS else None, least=least)
         method = f"{how} {len(points)} conditions; {found.method}"
         return FigureRecord(finite(own.value(weights)), finite(found.lower), finite(found.upper), method)
 

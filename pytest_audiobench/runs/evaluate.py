@@ -20,7 +20,7 @@ from pytest_audiobench.runs.claims import Claims
 from pytest_audiobench.runs.collector import patient
 from pytest_audiobench.runs.handle import Handle
 from pytest_audiobench.runs.hashes import ABSENT, item_hashes
-from pytest_audiobench.runs.judging import put_to_judges
+from pytest_audiobench.runs.judging import put_to_judges, put_to_rewriters
 from pytest_audiobench.runs.record import ConditionRecord, ItemRecord, StageRecord
 from pytest_audiobench.runs.requests import settings_payload
 from pytest_audiobench.runs.result import Result
@@ -96,7 +96,7 @@ def _evaluated(bench: Bench, handle: Handle, item: Item, dataset: Dataset, proto
         protocol = protocol.reading_as(*chosen)
     if len(chosen) < len(bench.protocols):
         _check_names(bench.protocols, protocol)
-    protocol, cautions = put_to_judges(protocol, bench.judges)
+    protocol, cautions = put_to_judges(put_to_rewriters(protocol, bench.judges), bench.judges)
     _check_tasks(handle, dataset, protocol)
     _check_parts(protocol)
     slice_ = take(dataset, item.places, bench.index, handle, bench.limit, item.samples)
@@ -137,7 +137,10 @@ def _evaluated(bench: Bench, handle: Handle, item: Item, dataset: Dataset, proto
         control=item.control,
         agreement=sheet.agreement,
         condition=_condition(dataset),
-        stages=[StageRecord(one.name, one.role, one.task, settings_payload(one), one.judge) for one in protocol.stages],
+        stages=[
+            StageRecord(one.name, one.role, one.task, settings_payload(one), one.judge, one.version)
+            for one in protocol.stages
+        ],
     )
     # A replay or a guess is no model at work: how fast it is would only be misread.
     record.taken = speed.sums(answered, asker.time, handle.peak_memory_bytes) if handle.listens else {}

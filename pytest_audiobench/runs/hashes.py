@@ -13,7 +13,7 @@ from types import MappingProxyType
 from pytest_audiobench.datasets.sample import Field, Sample
 from pytest_audiobench.identity import digest, digest_of_trusted
 from pytest_audiobench.models.messages import Response
-from pytest_audiobench.protocols.protocol import Protocol, Reading, Stage
+from pytest_audiobench.protocols.protocol import WEIGHING, Protocol, Reading, Stage
 from pytest_audiobench.runs.answers import Answered
 from pytest_audiobench.runs.requests import messages_payload, settings_payload
 from pytest_audiobench.runs.slices import Slice, Taken
@@ -48,7 +48,7 @@ def item_hashes(
         "model": model,
     }
     answers = digest_of_trusted([answer_payload(one) for one in answered])
-    judging = [stage for stage in protocol.stages if stage.role != "subject"]
+    judging = [stage for stage in protocol.stages if stage.role in WEIGHING]
     verdicts = _verdicts(judging, judges, answered) if judging else ""
     return scored_hashes(slice_.dataset.name, asked, answers, protocol.readings, verdicts)
 
@@ -58,12 +58,15 @@ def _asked(one: Answered, stage: str) -> list[list[object]] | None:
 
 
 def settings_hash(protocol: Protocol) -> str:
-    """The hash of how the subject is asked, beside what."""
+    """The hash of how the subject is asked, beside what; and how, and of whom, what it is shown of rewriters."""
     return digest(
         [
-            [stage.name, stage.role, stage.task, settings_payload(stage)]
+            [
+                *(stage.name, stage.role, stage.task, settings_payload(stage)),
+                *([stage.asked, stage.version] if stage.role == "rewriter" else []),
+            ]
             for stage in protocol.stages
-            if stage.role == "subject"
+            if stage.role not in WEIGHING
         ]
     )
 
@@ -145,12 +148,11 @@ def audio_payload(keys: Sequence[object] | None, unchanged: Sequence[object] | N
 
 def answer_payload(one: Answered) -> list[object]:
     """What the answers' hash covers of a sample in one epoch."""
+    payload = [one.sample_id, one.epoch, None if one.error is None else "error", _texts(one.responses)]
+    return [*payload, _texts(one.rewritten)] if one.rewritten else payload
+
+
+def _texts(responses: Mapping[str, Response]) -> list[object]:
     return [
-        one.sample_id,
-        one.epoch,
-        None if one.error is None else "error",
-        [
-            [stage, [[output.parts, output.finish] for output in response.outputs]]
-            for stage, response in one.responses.items()
-        ],
+        [stage, [[output.parts, output.finish] for output in response.outputs]] for stage, response in responses.items()
     ]

@@ -11,7 +11,7 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import CannotDo, FatalError, UsageError
 from pytest_audiobench.models.messages import Message, Response
 from pytest_audiobench.protocols.judging.agreement import agreement
-from pytest_audiobench.protocols.protocol import Answer, Earlier, Judging, Protocol, Reading, Stage
+from pytest_audiobench.protocols.protocol import WEIGHING, Answer, Earlier, Judging, Protocol, Reading, Stage
 from pytest_audiobench.runs.handle import Handle
 
 _DIGITS = 12
@@ -34,7 +34,7 @@ def put_to_judges(protocol: Protocol, judges: Mapping[str, Handle]) -> Judged:
     CannotDo, naming the option, when there are none, and when no judge can be asked; UsageError for a protocol with a
     judge's stage of its own.
     """
-    if by_hand := [stage.name for stage in protocol.stages if stage.role != "subject"]:
+    if by_hand := [stage.name for stage in protocol.stages if stage.role in WEIGHING]:
         raise UsageError(
             f"{protocol.name} has the stage {by_hand[0]!r} of a judge: write it as a Judging, for judged(…, own=…)"
         )
@@ -55,6 +55,28 @@ def put_to_judges(protocol: Protocol, judges: Mapping[str, Handle]) -> Judged:
     readings += tuple(_agreements(protocol.readings, readings))
     warnings = tuple(_unasked(asked, own, judges))
     return Judged(replace(protocol, stages=(*protocol.stages, *stages), readings=readings), warnings)
+
+
+def put_to_rewriters(protocol: Protocol, judges: Mapping[str, Handle]) -> Protocol:
+    """``protocol`` with its rewriters' stages put to the first of ``judges`` that can be asked them.
+
+    Raises CannotDo, naming the option, where there is none.
+    """
+    if all(stage.role != "rewriter" for stage in protocol.stages):
+        return protocol
+    return replace(protocol, stages=tuple(_put(stage, judges) for stage in protocol.stages))
+
+
+def _put(stage: Stage, judges: Mapping[str, Handle]) -> Stage:
+    if stage.role != "rewriter":
+        return stage
+    alias = next((alias for alias, handle in judges.items() if handle.can_judge(stage.name)), None)
+    if alias is None:
+        named = f"none of this run's judges ({', '.join(judges)}) can be asked to" if judges else "none is named to"
+        raise CannotDo(
+            f"{stage.name} needs another model, and {named}: name one with --ab-judge, such as --ab-judge openai:MODEL"
+        )
+    return replace(stage, judge=alias, asked=judges[alias].digest)
 
 
 def _by_rule_alone(protocol: Protocol) -> Judged:

@@ -98,7 +98,7 @@ class ReadingRecord:
 @dataclass(frozen=True)
 class StageRecord:
     """A question of an eval as the hash of its settings covers it; ``judge`` is the alias of who is asked, "" for the
-    model.
+    model. ``version`` is that of a rewriter's prompt.
     """
 
     name: str
@@ -106,6 +106,7 @@ class StageRecord:
     task: str
     settings: Mapping[str, str | int]
     judge: str = ""
+    version: str = ""
 
 
 @dataclass(frozen=True)

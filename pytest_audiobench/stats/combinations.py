@@ -100,12 +100,13 @@ def mean_interval(
     most: float = math.inf,
     likely: float | None = 1.0,
     confidence: float = CONFIDENCE,
+    least: float = 0.0,
 ) -> Interval:
     """The interval of L where ``weights`` are shares of one; of one condition it is :func:`intervals.ratio`'s.
 
     ``most`` is what no sample's own ratio can exceed; without such an end the worst that was seen under the condition
     stands for it, or ``likely`` where all were better; where nothing is ``likely``, scores being without any scale,
-    20 samples or clusters are needed.
+    20 samples or clusters are needed. ``least`` is what none can fall below: of differences, -1 with a ``most`` of 1.
     """
     shares = np.array(weights, dtype=np.float64)
     if shares.min() < 0.0 or abs(shares.sum() - 1.0) > _ROUNDING:
@@ -117,8 +118,11 @@ def mean_interval(
     if what == "clusters" and count < 2:
         return none("1 cluster, 2 needed")
     beyond = math.isfinite(most) and (tops > most * wholes + _ROUNDING).any()
+    # The weights being shares of one, L rises by as much as every sample's own ratio is raised by.
+    tops = tops - least * wholes
     if beyond or tops.min() < 0.0:
-        return none(f"a value is beyond 0 to {most:g}")
+        return none(f"a value is beyond {least:g} to {most:g}")
+    most -= least
     if math.isfinite(most):
         worst = np.full(len(shares), most)
     else:
@@ -134,7 +138,7 @@ def mean_interval(
             most * beta_bound(centre / most, variance / most**2, probability)
             for (centre, variance), probability in ((lower, tail), (upper, 1.0 - tail))
         ]
-        return Interval(bounds[0], bounds[1], f"beta {percent(confidence)}, {count} {what}")
+        return Interval(bounds[0] + least, bounds[1] + least, f"beta {percent(confidence)}, {count} {what}")
     told = f"gamma {percent(confidence)}, {count} {what}, none unseen beyond {worst.max():.3g}"
     return Interval(gamma_bound(*lower, tail), gamma_bound(*upper, 1.0 - tail), told)
 

@@ -48,8 +48,8 @@ def check_clips(clips: Collection[RecordedClip], folders: Folders) -> Check:
     for one in clips:
         try:
             made.append((one, clip_of(one.recipe, folders.file)))
-        except LookupError:
-            elsewhere.append(one.source)
+        except LookupError as file:
+            elsewhere.append(str(file.args[0]))
         except ValueError as error:
             return fails(PART, f"the recipe of a clip of {one.sample_id!r} cannot be read: {error}")
     missing: list[str] = []
@@ -86,7 +86,6 @@ def _told(count: int, elsewhere: Collection[str], missing: Collection[str]) -> C
         )
     if not elsewhere:
         return ok(PART)
-    # A recipe of several files has its name from the rule that combines them.
-    names = sorted({one.rpartition("(")[2].partition(":")[0] for one in elsewhere})
+    names = sorted({one.partition(":")[0] for one in elsewhere})
     data = " ".join(f"--data {name}=FOLDER" for name in names[:3])
     return unknown(PART, f"the files of {len(elsewhere)} of {counted(count, 'clip')} were not looked at; {data} does")

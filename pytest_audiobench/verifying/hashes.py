@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
 from pytest_audiobench.identity import digest, digest_of_trusted
+from pytest_audiobench.protocols.protocol import WEIGHING
 from pytest_audiobench.runs.hashes import ABSENT, ASKED
 from pytest_audiobench.verifying.checks import Check, fails, ok, same, unknown
 from pytest_audiobench.verifying.lines import ItemLines
@@ -49,7 +50,7 @@ def record_checks(item: Json, digests: Mapping[str, str], epochs: int) -> Iterat
     ``epochs`` are those that the lines hold.
     """
     hashes = item["hashes"]
-    yield _settings(item)
+    yield _settings(item, digests)
     yield _of("seeds", hashes.get("seeds"), digest({"epochs": epochs}))
     found = digests.get(item["model"])
     if found is None:
@@ -60,7 +61,7 @@ def record_checks(item: Json, digests: Mapping[str, str], epochs: int) -> Iterat
     yield _of("protocols", hashes.get("protocols"), digest_of_trusted(told))
 
 
-def _settings(item: Json) -> tuple[Check, str | None]:
+def _settings(item: Json, digests: Mapping[str, str]) -> tuple[Check, str | None]:
     recorded, stages = item["hashes"].get("settings"), stages_of(item)
     if recorded == ABSENT:
         return unknown("settings", "they were not known when these answers were scored"), None
@@ -68,7 +69,16 @@ def _settings(item: Json) -> tuple[Check, str | None]:
         return fails("settings", "the stages in run.json are none"), None
     if stages is None:
         return unknown("settings", "run.json does not keep the stages: an earlier version wrote it"), None
-    asked = [[one["name"], one["role"], one["task"], one["settings"]] for one in stages if one["role"] == SUBJECT]
+    answering = [one for one in stages if one["role"] not in WEIGHING]
+    if not all(one["role"] == SUBJECT or one["judge"] in digests for one in answering):
+        return unknown("settings", "run.json does not say who rewrote what the model was shown"), None
+    asked = [
+        [
+            *(one["name"], one["role"], one["task"], one["settings"]),
+            *([] if one["role"] == SUBJECT else [digests[one["judge"]], one.get("version")]),
+        ]
+        for one in answering
+    ]
     return _of("settings", recorded, digest_of_trusted(asked))
 
 
@@ -91,7 +101,7 @@ def verdict_check(item: Json, lines: ItemLines, digests: Mapping[str, str]) -> t
         return None
     if recorded is None:
         return unknown("verdicts", "the run's hashes do not cover them"), None
-    judging = [one for one in stages or () if one["role"] != SUBJECT]
+    judging = [one for one in stages or () if one["role"] in WEIGHING]
     if stages is None or not all(one["judge"] in digests for one in judging):
         return unknown("verdicts", "run.json does not say how the judges were asked, or who they are"), None
     told = [

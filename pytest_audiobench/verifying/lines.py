@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from pytest_audiobench.audio.recipe import Recipe
 from pytest_audiobench.identity import ListDigest, digest_of_trusted
-from pytest_audiobench.protocols.protocol import opening_stages
+from pytest_audiobench.protocols.protocol import WEIGHING, opening_stages
 from pytest_audiobench.runs.hashes import ABSENT, audio_payload
 from pytest_audiobench.runs.requests import request_context, request_key
 
@@ -145,7 +145,7 @@ class ItemLines:
                     self._note("requests", f"the key of {where} is not that of what was asked")
         self._answers.extend([_answer(sample_id, epoch, rows)])
         for row in rows:
-            if "role" in row:
+            if row.get("role") in WEIGHING:
                 self.verdicts.setdefault(row["stage"], []).append([sample_id, epoch, *_said(row)])
 
     def check(self, n: object, epochs: object) -> None:
@@ -204,10 +204,15 @@ def _sample(row: Row) -> list[object]:
 
 
 def _answer(sample_id: str, epoch: int, rows: Sequence[Row]) -> list[object]:
-    own = [row for row in rows if "role" not in row]
-    failed = any(row["error"] is not None for row in own)
-    said = [[row["stage"], list(_outputs(row))] for row in own if row["error"] is None]
-    return [sample_id, epoch, "error" if failed else None, said]
+    own, rewritten = ([row for row in rows if row.get("role") == role] for role in (None, "rewriter"))
+    failed = any(row["error"] is not None for row in (*own, *rewritten))
+    payload = [sample_id, epoch, "error" if failed else None, _texts(own)]
+    texts = _texts(rewritten)
+    return [*payload, texts] if texts else payload
+
+
+def _texts(rows: Sequence[Row]) -> list[object]:
+    return [[row["stage"], list(_outputs(row))] for row in rows if row["error"] is None]
 
 
 def _said(row: Row) -> list[object]:

@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 
 from pytest_audiobench.audio import combining, espeak, noise, synthesis, utterances
-from pytest_audiobench.audio.clip import Clip, SynthesisSource
+from pytest_audiobench.audio.clip import Clip, FileSource, SynthesisSource
 from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.audio.index import AudioIndex, ClipFacts
+from pytest_audiobench.audio.recipe import clip_of, recipe_of
 from pytest_audiobench.errors import AudioError, NotHere, UsageError
 
 pytest.importorskip("espeakng_loader", reason="espeak-ng is in the extra tts")
@@ -120,6 +121,12 @@ def test_speech_is_put_before_a_clip_as_any_clip_is() -> None:
     together = decode(combining.preceded(tone, Clip(said), gap_s=0.5), 16_000, None)
     alone = decode(Clip(said), 16_000, None)
     assert len(together.samples) == len(alone.samples) + 8_000 + 16_000
+
+
+def test_a_recorded_recipe_gives_the_clip_again_without_speaking() -> None:
+    (said,) = synthesis.speech(['he said: "(a) dog", NAME:path'])
+    clip = combining.overlaid(Clip(synthesis.tone(440, 1.0)), Clip(said))
+    assert clip_of(json.loads(json.dumps(recipe_of(clip))), FileSource) == clip  # type: ignore[arg-type]
 
 
 def test_speech_of_another_release_is_not_imitated() -> None:

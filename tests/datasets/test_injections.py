@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,11 +17,11 @@ from pytest_audiobench.datasets.conditions import under
 from pytest_audiobench.datasets.dataset import Dataset, Places
 from pytest_audiobench.datasets.injections import injections
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.datasets.voices import Line, Speech, of_bundled_digits
+from pytest_audiobench.datasets.voices import Line, Speech, bundled_digits
 from pytest_audiobench.errors import UsageError
 
 HERE = Places(Path())
-DIGITS = {one.name: one for one in injections(voices=of_bundled_digits())}
+DIGITS = {one.name: one for one in injections(voices=bundled_digits())}
 ASKED: list[Line] = []
 
 
@@ -112,6 +113,11 @@ def test_the_wrong_option_depends_on_the_id_alone() -> None:
     letters = {one.id: one.metadata["injected"] for one in injected("inject-wrong-before", *many)}
     assert letters == {one.id: one.metadata["injected"] for one in injected("inject-wrong-overlaid", *many[::-1])}
     assert set(letters.values()) == {"B", "C", "D"}
+
+
+def test_a_second_true_option_is_never_the_wrong_one() -> None:
+    many = [replace(sample("dog", "cat", "puppy", id_=f"s{n}"), references=("dog", "Puppy")) for n in range(20)]
+    assert {one.metadata["injected"] for one in injected("inject-wrong-before", *many)} == {"B"}
 
 
 @pytest.mark.parametrize(

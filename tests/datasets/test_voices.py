@@ -16,7 +16,7 @@ from pytest_audiobench.audio.clip import ArraySource, Clip, FileSource
 from pytest_audiobench.datasets.bundled import bundled
 from pytest_audiobench.datasets.dataset import Places
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.datasets.voices import Line, espeak, first_of, of_bundled_digits, ready
+from pytest_audiobench.datasets.voices import Line, bundled_digits, espeak, first_of, ready_speech
 from pytest_audiobench.errors import NotHere, UsageError
 
 TONE = Clip(ArraySource.of(np.ones(160), 16_000))
@@ -38,7 +38,7 @@ def folder(path: Path, *names: str, listed: str | None = None) -> Places:
 
 
 def said(places: Places, *lines: Line) -> list[str]:
-    found = [speech.clip.source for speech in ready()(places, lines)]
+    found = [speech.clip.source for speech in ready_speech()(places, lines)]
     return [source.path for source in found if isinstance(source, FileSource)]
 
 
@@ -49,7 +49,7 @@ def test_a_file_says_what_it_is_called(tmp_path: Path) -> None:
         "a_large-cat.FLAC",
         "more/Zürich.ogg",
     ]
-    (speech,) = ready()(places, [line("dog")])
+    (speech,) = ready_speech()(places, [line("dog")])
     assert speech.by == "injection"
 
 
@@ -82,30 +82,30 @@ def test_what_a_folder_cannot_say_is_one_sentence(
     tmp_path: Path, names: list[str], listed: str | None, options: list[str], message: str
 ) -> None:
     with pytest.raises(UsageError, match=message) as caught:
-        ready()(folder(tmp_path, *names, listed=listed), [line(option) for option in options])
+        ready_speech()(folder(tmp_path, *names, listed=listed), [line(option) for option in options])
     assert "\n" not in str(caught.value)
 
 
 def test_bundled_digits_say_a_digit_by_another_recording_than_the_samples_own() -> None:
     samples = bundled("digits").read(Places(Path()))
     lines = [Line(one, option, "") for one in samples for option in one.choices]
-    found = of_bundled_digits()(Places(Path()), lines)
+    found = bundled_digits()(Places(Path()), lines)
     by_source = {one.clips[0].source: one for one in samples}
     for wanted, speech in zip(lines, found, strict=True):
         lender = by_source[speech.clip.source]
         assert lender.reference == wanted.option
         assert lender.id != wanted.sample.id
     assert len({speech.clip for speech in found}) > 60
-    assert of_bundled_digits()(Places(Path()), lines[::-1]) == list(found)[::-1]
+    assert bundled_digits()(Places(Path()), lines[::-1]) == list(found)[::-1]
 
 
 def test_bundled_digits_say_nothing_but_digits() -> None:
     with pytest.raises(NotHere, match="the bundled digits do not say 'dog'"):
-        of_bundled_digits()(Places(Path()), [line("four"), line("dog")])
+        bundled_digits()(Places(Path()), [line("four"), line("dog")])
 
 
 def test_the_first_voices_that_can_say_all_of_it_are_taken(tmp_path: Path) -> None:
-    both = first_of(ready(), of_bundled_digits())
+    both = first_of(ready_speech(), bundled_digits())
     assert [one.by for one in both(Places(tmp_path), [line("four")])] == ["bundled digits"]
     assert [one.by for one in both(folder(tmp_path, "four.wav"), [line("four")])] == ["injection"]
 
@@ -115,7 +115,7 @@ def test_where_nobody_can_say_it_all_remedies_are_named(tmp_path: Path, monkeypa
         known.cache_clear()
     monkeypatch.setitem(sys.modules, "espeakng_loader", None)
     with pytest.raises(NotHere) as caught:
-        first_of(ready(), espeak())(Places(tmp_path), [line("dog")])
+        first_of(ready_speech(), espeak())(Places(tmp_path), [line("dog")])
     assert "--ab-data injection=FOLDER" in str(caught.value)
     assert "pip install 'pytest-audiobench[tts]'" in str(caught.value)
 

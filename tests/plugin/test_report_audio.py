@@ -32,7 +32,7 @@ def heard(suite):
     """By sample id, each of the page's clips: its seconds, and those of the whole."""
     data = json.loads(page(suite).partition('id="data" type="application/json">')[2].partition("</script>")[0])
     rows = data["samples"]["rows"]
-    return {rows[row][1]: (seconds, whole) for row, _, _, seconds, whole in data["samples"]["sounds"]}
+    return {rows[row][1]: (seconds, whole) for row, _, _, seconds, whole, _ in data["samples"]["sounds"]}
 
 
 @pytest.mark.parametrize("workers", ["-n0", "-n2"])

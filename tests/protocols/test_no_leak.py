@@ -22,11 +22,18 @@ from pytest_audiobench.runs.slices import Taken
 
 SECRET = "XYZZY"
 READINGS = [judging.readings[0].name for judging in shipped()]
+CHANGES = ("early", "filler", "truncated", "shuffled", "paraphrased", "mistaken", "inject")
+VOUCHED = {"kept": "0.5", "injected": "B"}
+"""What the fields that a stage vouches for hold; any other holds a language."""
 OPTIONS = [
     ("bioacoustic", {"task": "classification", "labels": ["a dog", "a cat"], "prompt": "{question} {labels}"}),
     ("bioacoustic", {"task": "detection", "labels": ["a dog", "a cat"]}),
     ("bioacoustic", {"task": "captioning"}),
     ("bioacoustic_captioning", {"labels": ["a dog", "a cat"]}),
+    *(("conditioned_choice", {"change": change, "style": "af3"}) for change in CHANGES),
+    ("conditioned_choice", {"style": "qwen"}),
+    *(("reasoned_choice", {"style": style, "against_clean": True, "injected": True}) for style in ("plain", "qwen")),
+    ("reasoned_choice", {"reasoning": False, "control": True}),
     ("transcription", {"language": "ja"}),
     ("translation", {"target": "zh"}),
 ]
@@ -58,22 +65,31 @@ def handle(alias="j", **model):
 
 def secretive(stage):
     """A sample all of whose truths, and all metadata that the stage does not vouch for, hold the secret."""
-    hidden = ("answer", "label", "reference", "transcript", "true_letter", "speaker", "faithfulness_letter")
+    hidden = ("answer", "label", "reference", "transcript", "true_letter", "speaker", "faithfulness_letter", *VOUCHED)
     return Sample(
         f"{SECRET} id",
         (Clip(ArraySource.of([0.0] * 160, 16_000)),),
         "What is heard?",
         ("a dog", "a cat", "a horse"),
         f"{SECRET} reference",
-        {**{name: f"{SECRET} {name}" for name in hidden}, **dict.fromkeys(stage.fields, "English")},
+        {
+            **{name: f"{SECRET} {name}" for name in hidden},
+            **{name: VOUCHED.get(name, "English") for name in stage.fields},
+        },
         (f"{SECRET} reference", f"{SECRET} other"),
     )
+
+
+def said_before(stage, stages):
+    """What a stage may know of the others: what the subject said, and a rewriter."""
+    told = [one for one in stages if one.role in ("subject", "rewriter") and one is not stage]
+    return {one.name: Response.of("I hear barking. It is a dog.") for one in told}
 
 
 def sent(stage, stages):
     """All of a request for that stage that could reach a model, as text."""
     sample = secretive(stage)
-    earlier = {one.name: Response.of("I hear a dog.") for one in stages if one.role == "subject" and one is not stage}
+    earlier = said_before(stage, stages)
     request = Requester(handle(), stage, "data", 0).request(Taken(sample, 0, ("key",), (1.0,), None), earlier)
     return json.dumps([request.messages, request.choices, request.stage, request.task])
 
@@ -98,9 +114,9 @@ def test_every_judging_that_is_shipped_was_tried():
 
 
 def test_a_judge_is_played_nothing():
-    for _, stage, _ in STAGES:
+    for _, stage, stages in STAGES:
         taken = Taken(secretive(stage), 0, ("key",), (1.0,), None)
-        request = Requester(handle(), stage, "data", 0).request(taken, {"answer": Response.of("a dog")})
+        request = Requester(handle(), stage, "data", 0).request(taken, said_before(stage, stages))
         assert bool(request.clips) == (stage.role == "subject")
 
 

@@ -36,6 +36,22 @@ def test_the_mean_of_one_condition_is_the_interval_of_its_ratio(counts: list[tup
     assert (found.lower, found.upper) == pytest.approx((alone.lower, alone.upper), abs=1e-9)
 
 
+@given(st.lists(st.tuples(*[st.sampled_from([0.0, 1.0])] * 4), min_size=2, max_size=30))
+def test_differences_of_answers_have_the_interval_of_their_range_and_turn_with_their_sign(rows: list[tuple]) -> None:
+    found = np.array(rows)
+    differences, ones = found[:, :2] - found[:, 2:], np.ones((len(rows), 2))
+    plus = mean_interval(Points(differences, ones), [0.5, 0.5], 1.0, least=-1.0)
+    minus = mean_interval(Points(-differences, ones), [0.5, 0.5], 1.0, least=-1.0)
+    assert -1.0 <= plus.lower <= differences.mean() + 1e-9
+    assert differences.mean() - 1e-9 <= plus.upper <= 1.0
+    assert (minus.lower, minus.upper) == pytest.approx((-plus.upper, -plus.lower), abs=1e-9)
+    raised = mean_interval(Points(differences + 1.0, ones), [0.5, 0.5], 2.0)
+    assert (raised.lower, raised.upper) == pytest.approx((plus.lower + 1.0, plus.upper + 1.0), abs=1e-9)
+    assert mean_interval(Points(-2.0 * ones, ones), [0.5, 0.5], 1.0, least=-1.0).method == (
+        "no interval: a value is beyond -1 to 1"
+    )
+
+
 @given(st.integers(0, 10_000), st.integers(2, 6))
 def test_the_same_utterances_twice_tell_no_more_than_once(seed: int, doses: int) -> None:
     one = utterances(seed, 15, 1)

@@ -65,34 +65,40 @@ def segments(n_frames: int, rate_hz: int, percent: float, mode: str, seed: int |
     - ``random``: one piece from floor(u·(n - m + 1)) on, with u in [0, 1) drawn once for all shares, so that every
       place is as likely as any other. A frame in the middle of the clip is then masked more often than one at its ends.
     - ``scattered``: the clip is cut into pieces of 50 to 500 ms, whose lengths are drawn uniformly, and which are
-      masked in a drawn order until the m-th frame; the last of them in part, from its beginning. Pieces may touch. No
-      part of the clip is preferred, but for the beginnings of pieces (and so the clip's own), by a little.
+      masked in a drawn order until the m-th frame; the last of them in part, at the place that u is in it. Pieces may
+      touch. Where there are many, no part of the clip is preferred.
 
     What is left at the clip's end belongs to its last piece; where that is then longer than a piece may be, it is
     halved. A clip shorter than 50 ms is one piece. Raises UsageError for a share outside 0 to 100 and an unknown mode.
     """
     masked = int(Fraction(_percent(percent)) * n_frames / 100 + Fraction(1, 2))
-    match _known("mode", mode, Mode):
-        case "scattered":
-            return _scattered(n_frames, rate_hz, masked, seed)
-        case "random":
-            begin = seed_of("mask place", 1, str(seed)) * (n_frames - masked + 1) >> 63
-        case "end":
-            begin = n_frames - masked
-        case _:
-            begin = 0
-    return [(begin, begin + masked)] if masked else []
+    kind = _known("mode", mode, Mode)
+    if not masked:
+        return []
+    if kind == "scattered":
+        return _scattered(n_frames, rate_hz, masked, seed)
+    begin = {"start": 0, "end": n_frames - masked, "random": _place(n_frames, masked, seed)}[kind]
+    return [(begin, begin + masked)]
+
+
+def _place(room: int, frames: int, seed: int | str) -> int:
+    """floor(u·(room - frames + 1)), by whole numbers: rounding could tear a smaller mask out of a larger one."""
+    return seed_of("mask place", 1, str(seed)) * (room - frames + 1) >> 63
 
 
 def _scattered(n_frames: int, rate_hz: int, masked: int, seed: int | str) -> list[Segment]:
     draw = noise.stream("mask pieces", 1, str(seed))
     ends = _cuts(n_frames, rate_hz, draw)
-    begins = np.concatenate(([0], ends[:-1]))
+    lengths = np.diff(ends, prepend=0)
     order = draw.permutation(len(ends))
-    before = np.cumsum((ends - begins)[order]) - (ends - begins)[order]
-    hit = order[before < masked]
-    hit_ends = np.minimum(ends[hit], begins[hit] + masked - before[: len(hit)])
-    return sorted(zip(begins[hit].tolist(), hit_ends.tolist(), strict=True))
+    done = np.cumsum(lengths[order])
+    uncut, cut = np.split(order, [int(np.searchsorted(done, masked, side="right"))])
+    pieces = list(zip((ends - lengths)[uncut].tolist(), ends[uncut].tolist(), strict=True))
+    if left := masked - int(np.sum(lengths[uncut])):
+        room = int(lengths[cut[0]])
+        begin = int(ends[cut[0]]) - room + _place(room, left, seed)
+        pieces.append((begin, begin + left))
+    return sorted(pieces)
 
 
 def _cuts(n_frames: int, rate_hz: int, draw: np.random.RandomState) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

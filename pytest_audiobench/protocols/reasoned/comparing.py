@@ -71,7 +71,7 @@ class Compared(Answer):
         return self
 
 
-def readings_of(kind: Kind, told: Told) -> dict[str, Reading]:
+def choice_readings(kind: Kind, told: Told) -> dict[str, Reading]:
     """Our strict reading, and the study's, of an item of that ``kind``.
 
     What it is compared with does not stand in their signatures, so that an accuracy under a condition is signed as one

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.identity import digest
 from pytest_audiobench.models.messages import AudioSlot, Message, Response, Settings
 from pytest_audiobench.protocols.multiple_choice import choice_template, choice_text
 from pytest_audiobench.protocols.protocol import Earlier, Stage
@@ -20,6 +21,9 @@ MOST_REASONING = 16_000
 """Characters of reasoning that are put back into a prompt: six times the longest of the study."""
 
 _NOTHING = Response()
+_DIGITS = 8
+_LOOKED_AT = 100_000
+"""Characters of an answer that reasoning is looked for in: where it begins is known long before."""
 
 ReasoningOf: TypeAlias = Callable[[Sample, Earlier], str]
 """What is put back, of the sample as a stage may see it and of what was said before."""
@@ -62,16 +66,23 @@ class Asking:
         settings = Settings(max_new_tokens=self.style.tokens[2])
         return Stage(name, render, task="choice", settings=settings, fields=fields)
 
-    def reasoning_of(self, sample: Sample, earlier: Earlier) -> str:
+    def forced_digest(self, template: str | None) -> str:
+        """The beginning of the hash of the words around the reasoning: no hash of a run's prompts covers them."""
+        return digest([template or self.style.conditioned, self._system or ""])[:_DIGITS]
+
+    def reasoning_of(self, earlier: Earlier) -> str:
         """The reasoning of the model's answer, as long as it may be put back; "" where there is none."""
         return self.whole_reasoning(earlier)[:MOST_REASONING]
 
     def whole_reasoning(self, earlier: Earlier) -> str:
-        """The reasoning of the model's answer, whatever its length."""
-        return self.style.split(earlier.get(ANSWER, _NOTHING).text).reasoning
+        """The reasoning of the model's answer, whatever its length; of a runaway's first 100,000 characters."""
+        return self.style.split(earlier.get(ANSWER, _NOTHING).text[:_LOOKED_AT]).reasoning
 
     def _messages(self, sample: Sample, text: str) -> tuple[Message, ...]:
         slots = tuple(AudioSlot(number) for number in range(len(sample.clips)))
         user = Message("user", (text, *slots) if self.style.text_first else (*slots, text))
-        system = self.style.system if self.system is None else self.system
-        return (Message("system", (system,)), user) if system else (user,)
+        return (Message("system", (self._system,)), user) if self._system else (user,)
+
+    @property
+    def _system(self) -> str | None:
+        return self.style.system if self.system is None else self.system

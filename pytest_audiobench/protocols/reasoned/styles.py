@@ -56,17 +56,19 @@ class Style:
     runtime: tuple[str, str] | None = None
     recovered: Mapping[str, str] | None = None
 
-    def readings(self, dataset: str, reasoning: bool = True) -> tuple[str, ...]:
-        """The readings that belong to this style on ``dataset``: ours, and the study's where it has any.
 
-        The study read answers as they came and recovered labels afterwards, by a rule for SAKURA, for MMAR and for
-        MMAU each; any other data set is read by SAKURA's.
-        """
-        found = [STRICT, *([self.runtime[reasoning]] if self.runtime else [])]
-        if self.recovered and reasoning:
-            kind = next((one for one in ("mmau", "mmar") if one in dataset.lower()), "sakura")
-            found.append(self.recovered[kind])
-        return tuple(found)
+def readings_of(style: str, dataset: str, reasoning: bool = True) -> tuple[str, ...]:
+    """The readings that belong to a style and a data set by its name: ours first, and the study's where it has any.
+
+    The study read answers as they came, and recovered the labels of those with reasoning afterwards: by a rule for
+    SAKURA, for MMAR and for MMAU each; any other data set is read by SAKURA's. Raises UsageError for an unknown style.
+    """
+    own = style_named(style)
+    found = [STRICT, *([own.runtime[reasoning]] if own.runtime else [])]
+    if own.recovered and reasoning:
+        kind = next((one for one in ("mmau", "mmar") if one in dataset.lower()), "sakura")
+        found.append(own.recovered[kind])
+    return tuple(found)
 
 
 def style_of(spec: str) -> StyleName:
