@@ -16,7 +16,7 @@ from pytest_audiobench.models.replay.study import CRASH
 from pytest_audiobench.protocols.choice.rules import RULES, STRICT
 from pytest_audiobench.protocols.options import letter_of
 from pytest_audiobench.protocols.reasoned.stages import ANSWER, CONDITIONED, MOST_REASONING
-from pytest_audiobench.protocols.reasoned.styles import Style
+from pytest_audiobench.protocols.reasoned.styles import Style, readings_of
 from pytest_audiobench.rescoring.recorded import RecordedRow
 
 Labels: TypeAlias = Literal["strict", "runtime", "recovered"]
@@ -29,7 +29,7 @@ def rule_named(labels: Labels, style: Style, dataset: str, reasoning: bool) -> s
     Where nothing is recovered (without reasoning, and of Qwen2.5-Omni's answers) the run-time letters stand. Raises
     UsageError for a style that the study has no rule for.
     """
-    rules = style.readings(dataset, reasoning)
+    rules = readings_of(style.name, dataset, reasoning)
     if labels == "strict":
         return STRICT
     if len(rules) < 2:
