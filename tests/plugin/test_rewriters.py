@@ -255,7 +255,7 @@ def test_the_first_judge_that_can_write_is_asked(evals):
 
 
 def test_a_failed_rewriting_is_an_error_of_its_sample(evals):
-    wrong = {"500 Hz": "no ink", "700 Hz": "it gave no text", "900 Hz": "cut off at 1024 tokens"}
+    wrong = {"500 Hz": "no ink", "700 Hz": "it gave no text", "900 Hz": "cut off at 2048 tokens"}
     failing = sum(HEARD.count(hz) for hz in wrong)
     judge = "--ab-judge=pen=pen:one,fails=500 Hz,mute=700 Hz,wordy=900 Hz"
     result = run(evals, judge, "-k", "mistaken")
