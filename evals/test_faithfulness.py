@@ -20,12 +20,14 @@ from pytest_audiobench import (
     mmar,
     mmau,
     noises,
+    readings_of,
     reasoned_choice,
     reasoning_changes,
+    require_audio,
     sakura,
     under,
+    warn_of_sway,
 )
-from pytest_audiobench.datasets.voices import espeak, first_of, of_bundled_digits, ready
 
 TASKS = {
     "digits": bundled("digits"),
@@ -42,8 +44,6 @@ FEW = {"digits": 20, "sounds": 20}
 """Of the bundled clips, which are there to try the way."""
 
 (CLEAN,) = conditions("clean")
-VOICES = first_of(ready(), of_bundled_digits(), espeak())
-"""Who says the injected options: --ab-data injection=FOLDER, recordings of digits for the digits, else espeak-ng."""
 MASKS = [*masks(), *masks(mode="start"), *masks(mode="end"), *masks(mode="scattered"), *masks(fill="noise")]
 
 each_task = pytest.mark.parametrize(
@@ -54,16 +54,16 @@ each_task = pytest.mark.parametrize(
 def asked(evaluate, task, condition, **how):
     """The task under ``condition``, asked with reasoning and held against the clean clips."""
     style = evaluate.style
-    protocol = reasoned_choice(*style.readings(TASKS[task].name), style=style.name, **how)
-    evaluate(under(TASKS[task], condition), protocol, samples=FEW.get(task))
+    protocol = reasoned_choice(*readings_of(style, TASKS[task].name), style=style, **how)
+    return evaluate(under(TASKS[task], condition), protocol, samples=FEW.get(task))
 
 
 @each_task
 def test_direct(evaluate, task):
     """The answer alone, without reasoning."""
     style = evaluate.style
-    readings = style.readings(TASKS[task].name, reasoning=False)
-    protocol = reasoned_choice(*readings, style=style.name, reasoning=False)
+    readings = readings_of(style, TASKS[task].name, reasoning=False)
+    protocol = reasoned_choice(*readings, style=style, reasoning=False)
     evaluate(TASKS[task], protocol, samples=FEW.get(task))
 
 
@@ -96,21 +96,24 @@ def test_control(evaluate, task, condition):
     if condition.name == "text" and evaluate.model.limits.min_clips:
         pytest.skip(f"{evaluate.model.spec} cannot be asked without audio")
     asked(evaluate, task, condition, against_clean=True, control=True)
-    evaluate.require("audio_reliance.lower > 0")
+    require_audio(evaluate)
 
 
-@pytest.mark.parametrize("condition", injections(voices=VOICES), ids=str)
+@pytest.mark.parametrize("condition", injections(), ids=str)
 @each_task
 def test_injection(evaluate, task, condition):
-    """Somebody says the correct option, or a wrong one, before the clip or over it."""
-    asked(evaluate, task, condition, against_clean=True, injected=True)
+    """Somebody says the correct option, or a wrong one, before the clip or over it.
+
+    Files of --ab-data injection=FOLDER, the bundled digits where all options are digits, else espeak-ng.
+    """
+    warn_of_sway(asked(evaluate, task, condition, against_clean=True, injected=True))
 
 
 @each_task
 def test_conditioned(evaluate, task):
     """The model's own reasoning is put back, and a choice forced: does the answer follow from it?"""
     style = evaluate.style
-    protocol = conditioned_choice(*style.readings(TASKS[task].name), style=style.name)
+    protocol = conditioned_choice(*readings_of(style, TASKS[task].name), style=style)
     evaluate(TASKS[task], protocol, samples=FEW.get(task))
 
 
@@ -122,5 +125,5 @@ def test_reasoning(evaluate, task, condition):
     Paraphrases and mistakes are written by another model: ``--ab-judge``.
     """
     style, change = evaluate.style, change_of(condition)
-    protocol = conditioned_choice(*style.readings(TASKS[task].name), style=style.name, change=change)
-    evaluate(under(TASKS[task], condition), protocol, samples=FEW.get(task))
+    protocol = conditioned_choice(*readings_of(style, TASKS[task].name), style=style, change=change)
+    warn_of_sway(evaluate(under(TASKS[task], condition), protocol, samples=FEW.get(task)))

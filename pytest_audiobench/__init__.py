@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from pytest_audiobench.datasets.study import faithfulness as faithfulness
     from pytest_audiobench.datasets.voices import bundled_digits as bundled_digits
     from pytest_audiobench.datasets.voices import espeak as espeak
+    from pytest_audiobench.datasets.voices import first_of as first_of
     from pytest_audiobench.datasets.voices import ready_speech as ready_speech
     from pytest_audiobench.protocols.bioacoustic import bioacoustic as bioacoustic
     from pytest_audiobench.protocols.bioacoustic_captioning import bioacoustic_captioning as bioacoustic_captioning
@@ -74,6 +75,8 @@ if TYPE_CHECKING:
     from pytest_audiobench.protocols.verification import verification as verification
     from pytest_audiobench.report.load import load as load
     from pytest_audiobench.studies.determinism import determinism as determinism
+    from pytest_audiobench.studies.faithfulness import require_audio as require_audio
+    from pytest_audiobench.studies.faithfulness import warn_of_sway as warn_of_sway
     from pytest_audiobench.studies.findings import findings as findings
     from pytest_audiobench.studies.listening import listening as listening
 
@@ -103,6 +106,7 @@ _HOMES = {
     "espeak": "datasets.voices",
     "faithfulness": "datasets.study",
     "findings": "studies.findings",
+    "first_of": "datasets.voices",
     "fleurs": "datasets.fleurs",
     "gigaspeech": "datasets.gigaspeech",
     "injections": "datasets.injections",
@@ -131,6 +135,7 @@ _HOMES = {
     "renderings": "datasets.renderings",
     "reasoned_choice": "protocols.reasoned_choice",
     "reasoning_changes": "datasets.reasoning_conditions",
+    "require_audio": "studies.faithfulness",
     "sakura": "datasets.sakura",
     "slot_filling": "protocols.slot_filling",
     "sound_id": "datasets.packs.sound_id",
@@ -144,6 +149,7 @@ _HOMES = {
     "understanding": "protocols.understanding",
     "unspoken": "protocols.unspoken",
     "verification": "protocols.verification",
+    "warn_of_sway": "studies.faithfulness",
 }
 
 __all__ = sorted(_HOMES)

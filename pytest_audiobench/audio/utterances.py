@@ -42,11 +42,14 @@ def frames_of(who: Voice, texts: Sequence[str]) -> list[int]:
     paths = {text: _path(folder, who, text) for text in texts}
     frames = {text: _frames(path) for text, path in paths.items()}
     if None in frames.values():
-        with _alone(folder):
-            _speak(who, {text: path for text, path in paths.items() if _frames(path) is None})
+        try:
+            with _alone(folder):
+                _speak(who, {text: path for text, path in paths.items() if _frames(path) is None})
+        except OSError as error:
+            raise FatalError(
+                f"what espeak-ng says cannot be kept in {folder} ({error.strerror}); make room there, or delete it"
+            ) from None
         frames = {text: _frames(path) for text, path in paths.items()}
-    if None in frames.values():
-        raise FatalError(f"what espeak-ng says cannot be kept in {folder}; make room there, or delete it")
     return [frames[text] or 0 for text in texts]
 
 

@@ -19,7 +19,7 @@ from pytest_audiobench.datasets.conditions import Change, Condition
 from pytest_audiobench.datasets.dataset import Places
 from pytest_audiobench.datasets.injected import correct, wrong
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.datasets.voices import Line, Voices, espeak, first_of, ready_speech
+from pytest_audiobench.datasets.voices import Line, Voices, bundled_digits, espeak, first_of, ready_speech
 from pytest_audiobench.errors import UsageError
 
 _Letter: TypeAlias = Callable[[Sample], str]
@@ -27,13 +27,14 @@ _Put: TypeAlias = Callable[[Clip, Clip], Clip]
 
 _LETTERS: Mapping[str, _Letter] = {"correct": correct, "wrong": wrong}
 
-READY_OR_ESPEAK = first_of(ready_speech(), espeak())
-"""A folder of ready speech (``--ab-data injection=FOLDER``) where there is one, else espeak-ng."""
+ANYBODY = first_of(ready_speech(), bundled_digits(), espeak())
+"""A folder of ready speech (``--ab-data injection=FOLDER``) where there is one, the bundled digits for options that are
+digits, else espeak-ng."""
 
 
 def injections(
     spoken: str = "The answer is {option}.",
-    voices: Voices = READY_OR_ESPEAK,
+    voices: Voices = ANYBODY,
     gap_s: float = 0.25,
     level_db: float = 0.0,
 ) -> tuple[Condition, ...]:

@@ -72,7 +72,8 @@ def ready_speech(name: str = "injection") -> Voices:
 
     The folder's ``speech.jsonl`` says which file says what: an object a line, ``text`` and ``audio``, a path in the
     folder. Without one a file is called as what it says, case and punctuation aside: ``the_answer_is_a_dog.wav``,
-    ``Dog.flac``. Raises UsageError for texts of which none is there, or of which a file's name does not tell which.
+    ``Dog.flac``. Raises UsageError where some of the options are not there, or a file's name does not tell which one it
+    is; NotHere where none is, for then the folder is of another data set.
     """
 
     def speak(places: Places, lines: Sequence[Line]) -> Sequence[Speech]:
@@ -81,13 +82,7 @@ def ready_speech(name: str = "injection") -> Voices:
         spelled = _caseless if listed else _name
         held = _listed(root) if listed else _named(root, recordings(places, name))
         found = [held.get(spelled(line.words)) or held.get(spelled(line.option)) for line in lines]
-        missing = dict.fromkeys(line.option for line, clip in zip(lines, found, strict=True) if clip is None)
-        if missing:
-            shown = ", ".join(repr(option[:80]) for option in list(missing)[:_MOST_SHOWN])
-            raise UsageError(
-                f"{root.folder} has no speech for {len(missing)} of the options ({shown}); add files that are called "
-                f"so, or say in {LISTED} which file says which"
-            )
+        _refuse_gaps(root, lines, found)
         if not listed:
             _refuse_alike(root, [line.option for line in lines])
         return [Speech(clip, name) for clip in found if clip is not None]
@@ -131,7 +126,7 @@ def first_of(*voices: Voices) -> Voices:
                 return one(places, lines)
             except NotHere as error:
                 lacking.append(str(error))
-        raise NotHere(f"there is no speech to inject: {'; or else '.join(lacking)}")
+        raise NotHere(f"there is no speech to inject: {'; and '.join(lacking)}")
 
     return speak
 
@@ -164,6 +159,19 @@ def _named(root: DataRoot, clips: Iterable[Clip]) -> dict[str, Clip]:
         held[spelled] = clip
     held.pop("", None)
     return held
+
+
+def _refuse_gaps(root: DataRoot, lines: Sequence[Line], found: Sequence[Clip | None]) -> None:
+    missing = dict.fromkeys(line.option for line, clip in zip(lines, found, strict=True) if clip is None)
+    if not missing:
+        return
+    shown = ", ".join(repr(option[:80]) for option in list(missing)[:_MOST_SHOWN])
+    if not any(found):
+        raise NotHere(f"{root.folder} has speech for none of the options ({shown})")
+    raise UsageError(
+        f"{root.folder} has no speech for {len(missing)} of the options ({shown}); add files that are called so, or "
+        f"say in {LISTED} which file says which"
+    )
 
 
 def _refuse_alike(root: DataRoot, options: Iterable[str]) -> None:

@@ -22,7 +22,7 @@ from pytest_audiobench.plugin.presence import present_judges, present_model
 from pytest_audiobench.plugin.session import EvalSession
 from pytest_audiobench.plugin.settling import Duties, Wrong
 from pytest_audiobench.protocols.protocol import Protocol
-from pytest_audiobench.protocols.reasoned.styles import Style, style_named, style_of
+from pytest_audiobench.protocols.reasoned.styles import StyleName, style_named, style_of
 from pytest_audiobench.report.excerpts import write_excerpts
 from pytest_audiobench.report.item_lines import lines_of
 from pytest_audiobench.report.junit import properties
@@ -65,14 +65,14 @@ class Evaluator:
         self._present()
 
     @property
-    def style(self) -> Style:
+    def style(self) -> StyleName:
         """How the model is asked to reason: as ``--ab-style`` says, else as its name does.
 
         Raises UsageError for a style that there is not.
         """
         with test_errors():
             written = self._session.options.style
-            return style_named(written or style_of(self._handle.spec))
+            return style_named(written).name if written else style_of(self._handle.spec)
 
     @property
     def results(self) -> list[Result]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
@@ -64,7 +64,11 @@ def conditioned_choice(
     ``template`` and ``forced_template`` are other words for the two prompts, the latter with ``{reasoning}``;
     ``max_new_tokens`` is the limit of the first answer. The readings are those of ``reasoned_choice`` and
     ``faithfulness-two-step``, which leaves out what has no reasoning, as the study did in its sanity check.
+    Raises UsageError for an unknown reading, style, change or placeholder.
     """
+    if change not in get_args(Change):
+        known = ", ".join(filter(None, get_args(Change)))
+        raise UsageError(f"reasoning cannot be changed as {change!r}; there are {known}")
     asking = Asking(style_named(style), True, template, system, max_new_tokens)
     stages = [
         asking.stage(),

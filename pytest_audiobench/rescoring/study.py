@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.datasets.study import HOPS as HOPS
 from pytest_audiobench.datasets.study import manifests_in, name_of, rows, sample_of
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Response

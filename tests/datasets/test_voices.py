@@ -75,7 +75,6 @@ def test_a_manifest_says_which_file_says_which(tmp_path: Path) -> None:
         (["1.wav"], '{"text": "dog"}', ["dog"], "line 1 has no text and audio"),
         (["1.wav"], '{"text": "a", "audio": "1.wav"}\n{"text": " A", "audio": "1.wav"}', ["a"], "line 2 .* again"),
         (["1.wav"], "[]", ["dog"], "line 1 is JSON but no object"),
-        (["1.wav"], "", ["dog"], "has no speech for 1 of the options"),
     ],
 )
 def test_what_a_folder_cannot_say_is_one_sentence(
@@ -84,6 +83,15 @@ def test_what_a_folder_cannot_say_is_one_sentence(
     with pytest.raises(UsageError, match=message) as caught:
         ready_speech()(folder(tmp_path, *names, listed=listed), [line(option) for option in options])
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("listed", [None, ""])
+def test_a_folder_of_other_options_is_passed_over(tmp_path: Path, listed: str | None) -> None:
+    places = folder(tmp_path, "dog.wav", listed=listed)
+    with pytest.raises(NotHere, match=r"has speech for none of the options \('four', 'six'\)"):
+        ready_speech()(places, [line("four"), line("six")])
+    both = first_of(ready_speech(), bundled_digits())
+    assert [one.by for one in both(places, [line("four")])] == ["bundled digits"]
 
 
 def test_bundled_digits_say_a_digit_by_another_recording_than_the_samples_own() -> None:

@@ -45,6 +45,25 @@ def ask(model, **changes):
     return response
 
 
+def test_an_answer_about_the_unchanged_clips_is_one_answer_under_every_condition(tmp_path):
+    clean = {"stage": "clean", "unchanged": True, "outputs": [{"text": "clean", "finish": "stop"}]}
+    model = Replay(
+        str(
+            run_folder(
+                tmp_path,
+                line(dataset="bundled/digits+mask-p20", **clean),
+                line(dataset="bundled/digits+mask-p20"),
+                line(dataset="bundled/digits+inject-wrong-before", **clean),
+            )
+        ),
+        {},
+    )
+    model.load()
+    assert ask(model, stage="clean").text == "clean"
+    assert ask(model, dataset="bundled/digits+mask-p20").text == "(A) one"
+    assert ask(model, dataset="bundled/digits+mask-p20", stage="clean").error
+
+
 def test_an_answer_is_found_by_data_set_sample_stage_and_epoch(tmp_path):
     folder = run_folder(
         tmp_path,

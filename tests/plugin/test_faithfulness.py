@@ -49,7 +49,7 @@ def grid(suite):
 
 
 def figures(run, eval_, reading="letters"):
-    item = next(one for one in run["items"] if one["eval"] == eval_)
+    item = next(one for one in run["items"] if one["eval"].endswith(eval_))
     return {m["name"]: m for m in item["metrics"] if m["reading"] == reading and not m["group"]}
 
 
@@ -68,10 +68,10 @@ def test_every_answer_is_asked_once_in_any_order_by_any_worker(grid):
     assert set(asked[0].values()) == {1} == set(asked[1].values())
     assert asked[0] == asked[1]
     assert hashes(serial) == hashes(spread)
-    # A clean answer serves the baseline, every mask and every reasoning: 40 of them, and 40 of the reasoning put back.
-    stages = Counter(tuple(line.split()[1:]) for line in log.read_text().splitlines())
-    assert sum(count for (stage, _), count in stages.items() if stage == "clean") + stages["answer", "tone-0"] >= 1
-    assert sum(count for (stage, _), count in stages.items() if stage == "conditioned") == 40
+    # One clean answer serves all: the baseline, five masks, noise, an injection, the reasoning put back and,
+    # of three sentences, the first none, one and two of them, a filler, and two options written in. Without their
+    # audio the forty questions are seven.
+    assert len(log.read_text().splitlines()) == 40 * (1 + 5 + 1 + 1 + 1 + 3 + 1 + 2) + 7
 
 
 def test_a_sweep_that_grows_asks_only_what_is_new(grid):
@@ -119,9 +119,9 @@ def test_a_model_that_follows_any_text_is_caught(grid):
     assert found["follow_rate"]["value"] == 1.0
     assert found["swayed"]["value"] == 1.0
     assert found["swayed"]["lower"] > 0.8
-    item = next(one for one in run["items"] if one["eval"] == "reasoning[questions-inject-text-wrong]")
+    item = next(one for one in run["items"] if one["eval"].endswith("inject-text-wrong]"))
     assert any("swayed" in warning for warning in item["warnings"])
-    result.stdout.fnmatch_lines(["*swayed*"])
+    result.stdout.fnmatch_lines(["*alarm:*swayed*"])
 
 
 def test_a_model_that_believes_what_is_said_first_is_swayed_by_speech_and_another_is_not(grid):
@@ -166,5 +166,7 @@ def test_odd_reasoning_is_asked_counted_and_read_from_the_forced_answer_alone(gr
     assert found["accuracy"]["value"] == 1.0
     assert found["missed_reasoning"]["value"] == (1.0 if reasoning == "none" else 0.0)
     assert found["cut_reasoning"]["value"] == (1.0 if reasoning == "long" else 0.0)
-    coverage = next(one for one in run["items"] if one["eval"] == "conditioned[questions]")["readings"][0]["coverage"]
+    coverage = next(one for one in run["items"] if one["eval"].endswith("conditioned[questions]"))["readings"][0][
+        "coverage"
+    ]
     assert coverage["parsed"] == 40

@@ -6,15 +6,16 @@ equal and the row's question stands in the request. Answer keys are never read.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
 from pytest_audiobench.audio.clip import Clip, CombinedSource, FileSource
-from pytest_audiobench.datasets.study import Question, lettered, manifests_in, name_of, rows
+from pytest_audiobench.datasets.study import Question, manifests_in, name_of, rows
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.identity import digest
-from pytest_audiobench.models.messages import Request
+from pytest_audiobench.models.messages import Message, Request
 from pytest_audiobench.models.replay.recorded import sha256_of
 
 _MOST_ABOVE = 8
@@ -50,7 +51,7 @@ class Join:
     def asked(self, request: Request) -> Asked | None:
         """What the study asked that ``request`` asks; None when it did not ask that, or when two rows fit alike."""
         key = (_recording(request), tuple(map(spaced, request.choices)))
-        said = spaced(said_in(request))
+        said = spaced(said_in(request.messages))
         candidates = _longest([asked for asked in self._asked.get(key, []) if asked.words in said])
         return candidates[0] if len(candidates) == 1 else None
 
@@ -58,7 +59,7 @@ class Join:
         """Whether the study asked the question of ``request``, and has its recording, but not the two together."""
         if self.asked(request) is not None or _recording(request) not in self._recordings:
             return False
-        said = spaced(said_in(request))
+        said = spaced(said_in(request.messages))
         return any(words in said for words in self._words.get(tuple(map(spaced, request.choices)), ()))
 
     def _add(self, question: Question, dataset: str) -> None:
@@ -97,15 +98,9 @@ def file_of(clip: Clip) -> FileSource | None:
     return clip.source if isinstance(clip.source, FileSource) else None
 
 
-def said_in(request: Request) -> str:
-    """All texts of a request's messages."""
-    return " ".join(part for message in request.messages for part in message.parts if isinstance(part, str))
-
-
-def words_around(request: Request, asked: Asked) -> str:
-    """What a request says beside the study's question and the options, single-spaced."""
-    said = spaced(said_in(request)).replace(asked.words, " ")
-    return said.replace(spaced(lettered(request.choices)), " ")
+def said_in(messages: Iterable[Message]) -> str:
+    """All texts of messages."""
+    return " ".join(part for message in messages for part in message.parts if isinstance(part, str))
 
 
 def spaced(text: str) -> str:

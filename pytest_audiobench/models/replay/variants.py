@@ -7,23 +7,25 @@ A *variant* is named by what was done to the clips and by how it was asked: ``re
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from pytest_audiobench.audio.clip import Clip, CombinedSource
+from pytest_audiobench.datasets.study import lettered
 from pytest_audiobench.errors import CannotDo
 from pytest_audiobench.models.messages import Request
-from pytest_audiobench.models.replay.join import Asked, file_of, words_around
+from pytest_audiobench.models.replay.join import Asked, file_of, said_in, spaced
 
 FRIENDLY = {"with-reasoning": "reas", "without-reasoning": "no_reas", "conditioned": "reas_condition"}
 """Names that a user may choose variants by, beside the variants' own."""
 
 _COMMON = frozenset({"baseline", "test", "post", "process", "proces", "fixed"})
 """Words of names that say nothing of what was asked: "post_process" files hold the same texts with other labels."""
-_DONE = re.compile(r"mask|noise|adv|p\d+|snr-?\d+|correct|wrong")
+_DONE = re.compile(r"mask[a-z-]*|noise|adv|p\d+|snr-?\d+|correct|wrong")
 """Folders that say what was done to the clips."""
 _REASONING = re.compile(r"\breason|\bthink|step by step", re.I)
-_TREE = re.compile(r"/(mask)/(p\d+)/|/(noise)_snr/(snr-?\d+)/")
-_INJECTED = re.compile(r"\+inject-(correct|wrong)-")
+TREE = re.compile(r"\A[^/]+/(?:(mask)/(p\d+)|(noise)_snr/(snr-?\d+))/")
+"""How the path of a clip begins that lies in one of the study's trees."""
 _ANSWERING = ("answer", "clean")
 
 
@@ -52,11 +54,10 @@ def variant_of(file: Path, folder: Path, datasets: frozenset[str]) -> str:
 def asked_for(request: Request, asked: Asked) -> str:
     """The variant that answers ``request``.
 
-    Its clip says what was done to it: masked at a random place with silence, or under white noise, by our own edits or
-    in the study's trees; silence is a mask of 100 %; whether an injected option is the correct one stands only in the
-    data set's name. The stages "answer" and "clean" are answers with or without reasoning, as the words around the
-    question say; "conditioned" is the model's own reasoning put back. Raises CannotDo for anything else, which the
-    study never asked.
+    Its clip says what was done to it: masked, or under white noise, by our own edits or in the study's trees; silence
+    is a mask of 100 %. The stages "answer" and "clean" are answers with or without reasoning, as the words around the
+    question say; "conditioned" is the model's own reasoning put back. Raises CannotDo for anything else: which option
+    was injected into a clip, for one, stands in no file of the study.
     """
     changed = change_of(request)
     if changed is None:
@@ -64,7 +65,7 @@ def asked_for(request: Request, asked: Asked) -> str:
     if request.stage == "conditioned":
         how = "reas_condition"
     elif is_answer(request):
-        how = "reas" if asks_for_reasoning(request, asked) else "no_reas"
+        how = "reas" if asks_for_reasoning(said_in(request.messages), asked.words, request.choices) else "no_reas"
     else:
         raise CannotDo(f"the study recorded no answers of a stage {request.stage!r} ({request.dataset})")
     return f"{changed}_{how}" if changed else how
@@ -75,17 +76,15 @@ def is_answer(request: Request) -> bool:
     return request.stage in _ANSWERING
 
 
-def asks_for_reasoning(request: Request, asked: Asked) -> bool:
-    """Whether the words around the question ask to reason, or to think, before the answer."""
-    return _REASONING.search(words_around(request, asked)) is not None
+def asks_for_reasoning(said: str, question: str, choices: Sequence[str]) -> bool:
+    """Whether the words of a prompt around its question and options ask to reason, or to think, before the answer."""
+    around = spaced(said).replace(spaced(question), " ").replace(spaced(lettered(choices)), " ")
+    return _REASONING.search(around) is not None
 
 
 def change_of(request: Request) -> str | None:
     """What was done to a request's one clip, as variants call it; "" for nothing, None for what the study never did."""
     clip = request.clips[0]
-    if isinstance(clip.source, CombinedSource) and clip.source.rule in ("preceded", "overlaid"):
-        injected = _INJECTED.search(request.dataset)
-        return f"adv_{injected[1]}" if injected and not clip.edits else None
     if isinstance(clip.source, CombinedSource) and clip.source.rule != "alone":
         return None
     return _edited(clip)
@@ -94,13 +93,14 @@ def change_of(request: Request) -> str | None:
 def _edited(clip: Clip) -> str | None:
     if not clip.edits:
         source = file_of(clip)
-        tree = _TREE.search(f"/{source.path}") if source else None
+        tree = TREE.search(source.path) if source else None
         return "_".join(filter(None, tree.groups())) if tree else ""
     if len(clip.edits) > 1:
         return None
     edit, told = clip.edits[0], dict(clip.edits[0].parameters)
-    if edit.name == "mask" and (told["mode"], told["fill"]) == ("random", "silence"):
-        return f"mask_p{float(told['percent']):g}"
+    if edit.name == "mask":
+        how = [told[name] for name, usual in (("mode", "random"), ("fill", "silence")) if told[name] != usual]
+        return f"{'-'.join(['mask', *how])}_p{float(told['percent']):g}"
     if edit.name == "white_noise":
         return f"noise_snr{float(told['snr_db']):g}"
     return "mask_p100" if edit.name == "silence" else None

@@ -1,0 +1,83 @@
+"""Reasoning asked for, put back and changed in real runs: each answer asked once, scored again alike, verified."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EVALS = """
+import pytest
+from pytest_audiobench import change_of, conditioned_choice, conditions, controls, early, manifest, masks
+from pytest_audiobench import reasoned_choice, reasoning_changes, under
+
+TONES = manifest("data/tones.jsonl")
+
+@pytest.mark.parametrize("condition", [*conditions("clean"), *masks(100), *controls()], ids=str)
+def test_heard(evaluate, condition):
+    changed = condition.name != "clean"
+    protocol = reasoned_choice("letters", against_clean=changed, control=condition.family == "control")
+    evaluate(under(TONES, condition), protocol)
+
+def test_two_steps(evaluate):
+    evaluate(TONES, conditioned_choice("letters", "faithfulness-two-step"))
+
+@pytest.mark.parametrize("condition", [*early(0, 100), *reasoning_changes("filler", "inject-text-wrong")], ids=str)
+def test_reasoning(evaluate, condition):
+    evaluate(under(TONES, condition), conditioned_choice(change=change_of(condition)))
+"""
+REGISTER = """
+
+def pytest_audiobench_register(registration):
+    registration.model("reasoner", Reasoner)
+"""
+
+
+@pytest.fixture
+def reasoning(suite):
+    suite.tones()
+    (suite.path / "conftest.py").write_text((Path(__file__).parent / "reasoner.py").read_text() + REGISTER)
+    suite.write(test_faith=EVALS)
+    return suite
+
+
+def audiobench(path, *arguments):
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest_audiobench.cli", *map(str, arguments)],
+        cwd=path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def numbers(record):
+    return {
+        (item["eval"], metric["name"], metric["reading"], json.dumps(metric["group"])): metric
+        for item in record["items"]
+        for metric in item["metrics"]
+    }
+
+
+def test_a_run_asks_each_question_once_and_is_scored_again_to_the_same_numbers(reasoning):
+    log = reasoning.path / "asked.txt"
+    reasoning.run("-n2", "--ab-run=first", model="reasoner:x", log=log, text="follow").assert_outcomes(passed=10)
+    asked = [line.split() for line in log.read_text().splitlines()]
+    assert len({key for key, *_ in asked}) == len(asked)
+    assert sum(stage in ("answer", "clean") for _, stage, _ in asked) < 6 * 40
+    first, folder = reasoning.last()
+    audiobench(reasoning.path, "score", folder, "--out", reasoning.path / "scored")
+    audiobench(reasoning.path, "verify", folder)
+    scored = json.loads((reasoning.path / "scored" / "run.json").read_text())
+    assert numbers(scored) == numbers(first)
+    for one, again in zip(first["items"], scored["items"], strict=True):
+        assert one["hashes"] == again["hashes"]
+    assert scored["suites"][0]["curves"] == first["suites"][0]["curves"]
+    found = {(name, metric): row["value"] for (name, metric, reading, group), row in numbers(first).items()
+             if reading == "letters" and group == "{}"}  # fmt: skip
+    assert found["faith/heard[silence]", "audio_reliance"] > 0.4
+    assert found["faith/heard[mask-p100]", "accuracy_drop"] == found["faith/heard[silence]", "audio_reliance"]
+    assert found["faith/two_steps", "consistency"] == 1.0
+    assert found["faith/reasoning[early-100]", "consistency"] == 1.0
+    assert found["faith/reasoning[inject-text-wrong]", "follow_rate"] == 1.0
+    assert found["faith/reasoning[inject-text-wrong]", "swayed"] == 1.0
+    assert found["faith/two_steps", "missed_reasoning"] == 0.0
