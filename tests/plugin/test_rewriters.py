@@ -324,6 +324,15 @@ def test_models_that_fill_a_device_take_turns_once(evals):
     assert texts["one mistaken"] == 3 * 28
 
 
+def test_workers_share_a_device_between_the_model_and_the_rewriter(evals):
+    judge = "--ab-judge=pen=pen:one,shared=yes,log=log"
+    run(evals, judge, "-n2", "--ab-devices=cpu", shared="yes").assert_outcomes(passed=2)
+    shared = evals.last()[0]
+    assert all(model["shared"] for model in shared["models"])
+    assert value(shared, "mistaken", "flip_rate") == value(shared, "paraphrased", "consistency") == 1
+    assert Counter(lines(evals, "log"))["one mistaken"] == 28
+
+
 def test_a_recorded_run_is_replayed_with_its_texts(evals):
     assert run(evals, "--ab-judge=pen=pen:one", "--ab-run=first", "-k", "mistaken").ret == 0
     first = item(evals.last()[0], "mistaken")
