@@ -14,6 +14,9 @@ from pytest_audiobench.datasets.doses import Harder, is_dose
 
 SCHEMA = "audiobench.run/1"
 
+ALARM = "alarm:"
+"""Begins a warning of an item that no reader may miss: reports show it where the verdict stands."""
+
 Outcome: TypeAlias = Literal["passed", "failed", "skipped", "lost"]
 RegressionStatus: TypeAlias = Literal["pass", "regressed", "inconclusive", "not_comparable"]
 
