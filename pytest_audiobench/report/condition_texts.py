@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pytest_audiobench.report import conditions, view
+from pytest_audiobench.report import compared, conditions, view
+from pytest_audiobench.report.compared import Compared, Owner, owner
 from pytest_audiobench.report.conditions import Curve, Line, Row, Summary
 from pytest_audiobench.report.escapes import escaped
 from pytest_audiobench.report.figures import printable
@@ -21,7 +22,8 @@ Json = Mapping[str, Any]
 
 
 def lines(record: Json, width: int) -> Iterator[tuple[str, bool]]:
-    """A table for each family's curve of a leading metric, one for the conditions on no curve, and the mean over all.
+    """A table for each family's curve of a leading metric, one for the conditions on no curve, and the mean over all;
+    or one for all conditions of a data set, where its answers are held against clean ones.
 
     With each line whether it is a head.
     """
@@ -29,9 +31,10 @@ def lines(record: Json, width: int) -> Iterator[tuple[str, bool]]:
     for one in _leading(record):
         yield "", False
         dropped = f"; {conditions.against(one.rows)}" + " in points" * (one.unit == "%") if one.rows else ""
-        yield printable(conditions.title(one, several) + dropped), True
+        yield printable(_title(one, several) + dropped), True
         if one.rows:
-            yield from ((text, False) for text in _table(one, width))
+            made = _compared_table(one) if isinstance(one, Compared) else _table(one, width)
+            yield from ((text, False) for text in made)
             if told := conditions.fewer(one.rows):
                 yield f"  {_FEWER} {printable(told)}", False
         yield from ((f"  {printable(_told(line))}", False) for line in one.lines)
@@ -41,44 +44,43 @@ def markdown(record: Json) -> Iterator[tuple[str, list[str]]]:
     """The same as Markdown: a title and the lines of each table; what came from outside is escaped."""
     several = len(view.aliases(record)) > 1
     for one in _leading(record):
-        head = (
-            _first(one),
-            "Value",
-            "Interval",
-            "n",
-            "Answered",
-            escaped(conditions.against(one.rows)),
-            "Interval",
-            "p (Holm)",
-        )
+        same = ["Same answer"] if isinstance(one, Compared) else []
+        against = escaped(conditions.against(one.rows))
+        head = (_first(one), "Value", "Interval", "n", "Answered", *same, against, "Interval", "p (Holm)")
         rows = [bar(head), bar((":--", *("--:",) * (len(head) - 1)))] if one.rows else []
         for row in _shown(one):
             answered = f"{row.answered}, answers fewer" if row.fewer else row.answered
-            cells = (row.label, row.value, row.interval, str(row.n), answered, row.drop, row.drop_interval, row.p)
-            rows.append(bar(map(escaped, cells)))
+            stayed = [one.same.get(row.condition, "")] if isinstance(one, Compared) else []
+            cells = (row.label, row.value, row.interval, str(row.n), answered, *stayed)
+            rows.append(bar(map(escaped, (*cells, row.drop, row.drop_interval, row.p))))
         told = [f"- {escaped(_told(line))}" for line in one.lines]
-        yield conditions.title(one, several), [*rows, "", *told] if rows else told
+        yield _title(one, several), [*rows, "", *told] if rows else told
 
 
-def _leading(record: Json) -> Iterator[Curve | Summary]:
-    """By suite, model and data set: the curves, then what is said of all conditions."""
-    summaries = [one for one in conditions.summaries(record) if one.leading]
-    curves = [one for one in conditions.curves(record) if one.leading]
-    for summary in summaries:
-        own = _whose(summary)
-        yield from (curve for curve in curves if _whose(curve) == own)
-        yield summary
+def _title(one: Compared | Curve | Summary, several: bool) -> str:
+    return compared.title(one, several) if isinstance(one, Compared) else conditions.title(one, several)
 
 
-def _whose(one: Curve | Summary) -> tuple[str, ...]:
-    return one.suite, one.model, one.dataset, one.series
+def _leading(record: Json) -> Iterator[Compared | Curve | Summary]:
+    """By suite, model and data set: the curves, then what is said of all conditions; or one table of them all."""
+    all_curves, all_summaries = conditions.curves(record), conditions.summaries(record)
+    whole = compared.compared(all_curves, all_summaries)
+    curves = [one for one in all_curves if one.leading]
+    told: set[Owner] = set()
+    for summary in (one for one in all_summaries if one.leading):
+        own = owner(summary)
+        if own not in told:
+            yield from [whole[own]] if own in whole else [curve for curve in curves if owner(curve) == own]
+        if own not in whole:
+            yield summary
+        told.add(own)
 
 
-def _first(one: Curve | Summary) -> str:
+def _first(one: Compared | Curve | Summary) -> str:
     return escaped(one.dose_unit or "dose") if isinstance(one, Curve) else "Condition"
 
 
-def _shown(one: Curve | Summary) -> Sequence[Row]:
+def _shown(one: Compared | Curve | Summary) -> Sequence[Row]:
     """A curve's rows, below the clean one, which they are held against."""
     return (one.clean, *one.rows) if isinstance(one, Curve) and one.clean is not None else one.rows
 
@@ -98,6 +100,16 @@ def _table(one: Curve | Summary, width: int) -> list[str]:
     # Two spaces stand before each cell.
     if 2 * len(widths) + sum(widths) > width:
         widths[3] = 0
+    return [_line(tuple(map(printable, row)), widths) for row in rows]
+
+
+def _compared_table(one: Compared) -> list[str]:
+    head = ("condition", one.metric, "answered", compared.SAME, "drop", "p")
+    rows = [head]
+    for row in one.rows:
+        _, value, answered, _, drop, _, p = _cells(row, False)
+        rows.append((row.label, value, answered, one.same.get(row.condition, ""), drop, p))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [_line(tuple(map(printable, row)), widths) for row in rows]
 
 

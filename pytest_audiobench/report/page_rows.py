@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from pytest_audiobench.report.samples import Joined
+from pytest_audiobench.report.samples import Joined, played
 from pytest_audiobench.report.word_diff import Diff, unit_of, word_diff, words_of
 
 LONGEST_TEXT = 16_000
@@ -90,7 +90,7 @@ class RowMaker:
             [cut(str(metadata[name])) for name in names],
             [
                 [cut(clip["source"]), clip["duration_s"], clip["truncated_s"], clip["key"] is not None]
-                for clip in first["audio"][:LONGEST_LIST]
+                for clip in played(one)["audio"][:LONGEST_LIST]
             ],
             None if before is None else self._before(before["before"]),
             self._diff(one),

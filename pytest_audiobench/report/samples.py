@@ -69,7 +69,7 @@ def plain(one: Joined) -> dict[str, Any]:
         "finish": outputs[0]["finish"],
         "error": next((row["error"] for row in own if row["error"] is not None), None),
         "stages": {row["stage"]: [output["text"] for output in row["outputs"]] for row in one.predictions},
-        "audio": first["audio"],
+        "audio": played(one)["audio"],
         "readings": {
             row["reading"]: {
                 "status": row["status"],
@@ -81,6 +81,11 @@ def plain(one: Joined) -> dict[str, Any]:
         "groups": next((row["groups"] for row in one.scored), {}),
         "cluster": next((row["cluster"] for row in one.scored), None),
     }
+
+
+def played(one: Joined) -> Row:
+    """The row that says what was played: not of a stage that was played the clips as they were before a condition."""
+    return next((row for row in one.predictions if not row.get("unchanged")), one.predictions[0])
 
 
 class _Follower:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from pytest_audiobench.report import beneath, condition_texts, found_texts, sweep_text, view
+from pytest_audiobench.report.alarms import is_alarm
 from pytest_audiobench.report.changes import Change, baseline_text
 from pytest_audiobench.report.figures import Tone, called, printable
 from pytest_audiobench.report.overall import PASS, overall, regression_lines
@@ -171,7 +172,9 @@ def _notes(run: Mapping[str, Any]) -> list[str]:
     said: dict[str, list[str]] = {}
     for item in run["items"]:
         skipped = [f"skipped: {item['message']}"] if item["outcome"] == "skipped" else []
-        for text in (*item["warnings"], *_agreement(item), *skipped):
+        # Alarms stand where the verdict does.
+        warnings = [text for text in item["warnings"] if not is_alarm(text)]
+        for text in (*warnings, *_agreement(item), *skipped):
             said.setdefault(text, []).append(item["eval"])
     told = [f"{evals[0]}: {text}" if len(evals) == 1 else f"{len(evals)} evals: {text}" for text, evals in said.items()]
     return [*told, *run["notes"]]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pytest_audiobench.metrics.registry import is_known, metric_kind
+from pytest_audiobench.report.alarms import alarms
 from pytest_audiobench.report.figures import (
     VERDICTS,
     Sign,
@@ -167,7 +168,7 @@ def unfolded(blocks: Sequence[Block]) -> list[Block]:
 
 
 def banners(record: Json) -> list[Banner]:
-    """Limited, incomplete, empty: all that bears on whether the numbers may be believed."""
+    """Limited, incomplete, empty, alarms: all that bears on whether the numbers may be believed."""
     return list(_banners(record))
 
 
@@ -215,6 +216,7 @@ def _banners(record: Json) -> Iterator[Banner]:
         yield Banner("bad", f"Limited: only part of the samples was asked. {rest}")
     if errors:
         yield Banner("bad", f"Incomplete: asking failed for {counted(errors, 'sample')}, left out of every score.")
+    yield from (Banner("bad", text) for text in alarms(items))
 
 
 def _eval(item: Json, fails_otherwise: bool) -> Eval:

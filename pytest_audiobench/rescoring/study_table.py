@@ -1,7 +1,7 @@
 """The faithfulness study's published table, beside what its own recorded outputs give: by its rules and by ours.
 
-The published figures are those of the repository's ``pooneh_version/readme.md`` (``published/tables/faithfulness.json``);
-the counts that stand in its columns "Remaining Nulls", "Missed reasoning" and "changed_pred" are kept here.
+The published accuracies are those of the repository's ``pooneh_version/readme.md``, from the registry of published
+figures; the counts of its columns "Remaining Nulls", "Missed reasoning" and "changed_pred" are kept here.
 """
 
 from __future__ import annotations
@@ -66,24 +66,20 @@ class _Read(NamedTuple):
 
 
 class _Outputs:
-    """The recorded rows of every model, by data set and variant, read where they are wanted."""
+    """The recorded rows of every model, by data set and variant; of several runs the first."""
 
     def __init__(self, folder: Path, manifests: Path | None) -> None:
-        self._files: dict[tuple[StyleName, str], Path] = {}
-        self._manifests = manifests
+        self._rows: dict[tuple[StyleName, str], list[RecordedRow]] = {}
         for file in files_of_answers(folder):
-            first = next(study.read(file, manifests, "unanswered"), None)
-            if first is not None and (style := style_of(first.model)) in _MODELS:
-                self._files[style, first.eval] = file
-        if not self._files:
+            rows = [row for row in study.read(file, manifests, "unanswered") if row.epoch == 0]
+            if rows and (style := style_of(rows[0].model)) in _MODELS:
+                self._rows[style, rows[0].eval] = rows
+        if not self._rows:
             raise UsageError(f"{folder} holds no outputs of the study: name the folder of its models' folders")
 
     def rows(self, style: StyleName, dataset: str, variant: str) -> list[RecordedRow]:
-        """The rows of the first run; none where the outputs are not here."""
-        file = self._files.get((style, f"{dataset}[{variant}]"))
-        if file is None:
-            return []
-        return [row for row in study.read(file, self._manifests, "unanswered") if row.epoch == 0]
+        """None where the outputs are not here."""
+        return self._rows.get((style, f"{dataset}[{variant}]"), [])
 
 
 def table(folder: Path, manifests: Path | None = None) -> str:
@@ -103,35 +99,14 @@ def table(folder: Path, manifests: Path | None = None) -> str:
     return "\n".join(parts)
 
 
-_HEAD = ("model", "data", "n", "published", "nulls", "recomputed", "nulls", "by rule", "`letters`", "answered")
+_OURS = ("`letters`", "answered")
+_HEAD = ("model", "data", "n", "published", "nulls", "recomputed", "nulls", "by rule", *_OURS)
 _HEAD_REASONED = (
-    *("model", "data", "n", "published", "nulls", "missed", "recomputed", "nulls", "missed", "by rule"),
-    *("at run time", "`letters`", "answered"),
+    *("model", "data", "n", "published", "nulls", "missed", "recomputed", "nulls", "missed", "by rule", "at run time"),
+    *_OURS,
 )
-_HEAD_TWO_STEP = (
-    "model",
-    "data",
-    "n",
-    "published",
-    "changed",
-    "recomputed",
-    "changed",
-    "by rule",
-    "`letters`",
-    "answered",
-)
-_HEAD_MASKED = (
-    "model",
-    "data",
-    "masked",
-    "n",
-    "recomputed",
-    "nulls",
-    "out of range",
-    "of valid",
-    "`letters`",
-    "answered",
-)
+_HEAD_TWO_STEP = ("model", "data", "n", "published", "changed", "recomputed", "changed", "by rule", *_OURS)
+_HEAD_MASKED = ("model", "data", "masked", "n", "recomputed", "nulls", "out of range", "of valid", *_OURS)
 _HEAD_HOPS = ("model", "data", "single, their rule", "multi, their rule", "single, `letters`", "multi, `letters`")
 
 
@@ -174,12 +149,8 @@ def _row(outputs: _Outputs, style: StyleName, dataset: str, variant: str, rule: 
 
 def _two_step(outputs: _Outputs) -> Iterator[Sequence[str]]:
     rows, before = outputs.rows("af3", "animal", "reas_condition"), outputs.rows("af3", "animal", "reas")
-    head = (
-        _MODELS["af3"],
-        "animal",
-        str(len(rows)) if rows else _NO_READING,
-        _published("af3", "animal", "reas_condition"),
-    )
+    n, published = str(len(rows)) if rows else _NO_READING, _published("af3", "animal", "reas_condition")
+    head = (_MODELS["af3"], "animal", n, published)
     if not rows:
         yield *head, "110", _NOT_HERE, *[_NO_READING] * 4
         return

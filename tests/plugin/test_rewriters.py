@@ -255,7 +255,7 @@ def test_the_first_judge_that_can_write_is_asked(evals):
 
 
 def test_a_failed_rewriting_is_an_error_of_its_sample(evals):
-    wrong = {"500 Hz": "no ink", "700 Hz": "it gave no text", "900 Hz": "cut off at 1024 tokens"}
+    wrong = {"500 Hz": "no ink", "700 Hz": "it gave no text", "900 Hz": "cut off at 2048 tokens"}
     failing = sum(HEARD.count(hz) for hz in wrong)
     judge = "--ab-judge=pen=pen:one,fails=500 Hz,mute=700 Hz,wordy=900 Hz"
     result = run(evals, judge, "-k", "mistaken")
@@ -322,6 +322,15 @@ def test_models_that_fill_a_device_take_turns_once(evals):
     assert turns == ["load", "close", "one load", "one close", "load", "close"]
     texts = Counter(lines(evals, "log"))
     assert texts["one mistaken"] == 3 * 28
+
+
+def test_workers_share_a_device_between_the_model_and_the_rewriter(evals):
+    judge = "--ab-judge=pen=pen:one,shared=yes,log=log"
+    run(evals, judge, "-n2", "--ab-devices=cpu", shared="yes").assert_outcomes(passed=2)
+    shared = evals.last()[0]
+    assert all(model["shared"] for model in shared["models"])
+    assert value(shared, "mistaken", "flip_rate") == value(shared, "paraphrased", "consistency") == 1
+    assert Counter(lines(evals, "log"))["one mistaken"] == 28
 
 
 def test_a_recorded_run_is_replayed_with_its_texts(evals):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, TypeAlias
@@ -75,6 +75,7 @@ class Made:
     truths: Sequence[str] = ()
     said: Sequence[str | None] = ()
     condition: ConditionRecord | None = None
+    flipped: Collection[int] | None = None
 
     @property
     def readings(self) -> dict[str, Reads]:
@@ -222,12 +223,16 @@ class Made:
     ) -> dict[str, Any]:
         value = ("A" if scores and scores["correct"] else "B") if status == "parsed" else None
         value = self.said[number] if self.said else value
-        return {"status": status, "value": value}
+        if self.flipped is None:
+            return {"status": status, "value": value}
+        return {"status": status, "value": value, "before": {"status": "parsed", "value": "C"}}
 
     def _scored(
         self, number: int, status: str, scores: dict[str, float] | None, failures: tuple[str, ...]
     ) -> dict[str, Any]:
         cluster = self.clusters[number % (len(self.answers) // self.epochs)] if self.clusters else None
+        if self.flipped is not None and scores is not None:
+            scores = {**scores, "flipped": float(number in self.flipped)}
         return {
             "status": status,
             "scores": scores,

@@ -94,3 +94,56 @@ def test_a_summary_says_how_many_tables_it_leaves_out(runs: Any) -> None:
     (suite,) = record["suites"]
     record["suites"] = [{**suite, "name": f"suite {number}"} for number in range(12)]
     assert "4 more tables of conditions and findings: run.json." in summary(record)
+
+
+def held_against_clean(runs: Any, *, family: str = "white") -> Any:
+    """A run whose samples say whether their answer stayed the same, under every condition but the clean one."""
+    _, record = runs.collected(*runs.ladder((22, 14, 5), family=family))
+    (suite,) = record["suites"]
+    for kind in ("curves", "conditions"):
+        (one,) = suite[kind]
+        points = [{**point, "value": point["value"] / 2} for point in one["points"] if point["condition"] != "clean"]
+        suite[kind].append(
+            {**one, "metric": "consistency", "points": points} | ({"clean": None} if "clean" in one else {})
+        )
+    return record
+
+
+def test_where_answers_are_held_against_clean_ones_all_conditions_stand_in_one_table(runs: Any) -> None:
+    record = held_against_clean(runs)
+    found = text(record)
+    assert max(map(len, found)) <= 86
+    assert found[1] == "noisy, tones: accuracy under 4 conditions; drop from clean in points"
+    assert [line.split()[0] for line in found[2:7]] == ["condition", "clean", "white-0", "white-1", "white-2"]
+    assert found[2].split() == ["condition", "accuracy", "answered", "consistency", "drop", "p"]
+    assert found[6].split() == ["white-2", "20.8", "%", "!", "62.5", "%", "10.4", "%", "+75.0", "<0.001"]
+    assert found[7] == "  ! answers fewer at white-0, white-1, white-2"
+    assert found[8].startswith("  white, slope: +35.4 points per 10 dB SNR [")
+    assert sum(line.startswith("  white, area") for line in found) == 1
+    ((name, rows),) = markdown(record)
+    assert name == "noisy, tones: accuracy under 4 conditions"
+    assert rows[0].startswith("| Condition | Value | Interval | n | Answered | Same answer | drop from clean |")
+    assert "62.5 %, answers fewer | 10.4 %" in rows[5]
+
+
+def test_the_wide_table_fits_eighty_columns_with_the_longest_names(runs: Any) -> None:
+    record = held_against_clean(runs, family="inject-correct-overla")
+    table = [line for line in text(record) if line.startswith("  inject-correct-overla-")]
+    assert len(table) == 3
+    assert max(map(len, table)) <= 80
+
+
+def test_a_protocol_with_conditions_of_its_own_leads_beside_another(runs: Any) -> None:
+    _, record = runs.collected(*runs.ladder((22, 14, 5)))
+    (suite,) = record["suites"]
+    for kind in ("curves", "conditions"):
+        (one,) = suite[kind]
+        points = [{**point, "condition": f"early-{k}", "family": "early"} for k, point in enumerate(one["points"])]
+        changes = {"signature": "letters|v:2", "points": points, "differences": [], "family": "early", "clean": None}
+        changes["weights"] = {point["condition"]: 1 / len(points) for point in points}
+        suite[kind].append(one | {name: value for name, value in changes.items() if name in one})
+    heads = [line for line, is_head in lines(record, 80) if is_head]
+    assert [head.partition(";")[0] for head in heads if "under" in head] == [
+        "noisy, tones: accuracy under white",
+        "noisy, tones: accuracy under early",
+    ]

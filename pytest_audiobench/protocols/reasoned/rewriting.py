@@ -20,8 +20,8 @@ from pytest_audiobench.protocols.protocol import Earlier, Stage
 
 VERSION = 1
 """Of the prompts: another wording is another version."""
-MAX_NEW_TOKENS = 1024
-"""Twice what reasoning is given itself; a rewriting that is cut off here counts as failed."""
+MAX_NEW_TOKENS = 2048
+"""Twice what reasoning is given itself, at most; a rewriting that is cut off here counts as failed."""
 _MARK = re.compile(r"</?answer-[0-9a-f]{8}>")
 
 

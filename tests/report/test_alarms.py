@@ -1,0 +1,51 @@
+"""Alarms of evals: where a reader cannot miss them, each once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pytest_audiobench.report import html
+from pytest_audiobench.report.alarms import alarms
+from pytest_audiobench.report.markdown import summary
+from pytest_audiobench.report.terminal import summary_lines
+
+DEAF = "alarm: the audio adds nothing that could be shown <b>|"
+
+
+def alarmed(runs: Any, *names: str) -> Any:
+    _, record = runs.collected(*(runs.item(k, name, [("(a) cat", "parsed", True)] * 3) for k, name in enumerate(names)))
+    for item in record["items"]:
+        item["warnings"] = [DEAF, "a plain warning"]
+    return record
+
+
+def test_an_alarm_stands_at_the_end_in_red_and_among_no_notes(runs: Any) -> None:
+    lines = summary_lines(alarmed(runs, "silence", "swapped"), 200)
+    assert lines[-1] == ("Alarm: the audio adds nothing that could be shown <b>| (silence, swapped)", "red")
+    notes = [text for text, _ in lines if text.startswith("note:")]
+    assert notes == ["note: 2 evals: a plain warning"]
+
+
+def test_an_alarm_is_in_the_summary_of_a_job_before_its_table_and_escaped(runs: Any) -> None:
+    told = summary(alarmed(runs, "silence"))
+    assert "> **Alarm: the audio adds nothing" in told
+    assert told.index("Alarm:") < told.index("| Eval |")
+    assert "<b>" not in told
+
+
+def test_an_alarm_is_at_the_top_of_the_page(runs: Any, opened: Any) -> None:
+    folder, record = runs.collected(runs.item(0, "silence", [("(a) cat", "parsed", True)] * 3))
+    record["items"][0]["warnings"] = [DEAF]
+    page = opened(html.write_page(folder, record))
+    banner = page.page.locator("#heading .banner.bad")
+    assert banner.inner_text() == "✗ Alarm: the audio adds nothing that could be shown <b>| (silence)"
+    assert page.complaints == []
+
+
+def test_many_alarms_are_counted() -> None:
+    items = [{"eval": f"e{k}", "model": "m", "warnings": [f"alarm: number {k}", "alarm: all"]} for k in range(30)]
+    found = alarms(items)
+    assert found[0] == "Alarm: number 0 (e0)"
+    assert found[1] == "Alarm: all (e0, e1, e2, e3, e4 and 25 more)"
+    assert found[-1] == "Alarm: 11 more; run.json has them."
+    assert len(found) == 21
