@@ -155,7 +155,7 @@ class _Writer:
         file = folder / f"baseline_{dataset}_REAS_condition.jsonl"
         if absent := made.count(None):
             note = (
-                f"{absent} of {len(made)} samples are not in {file.name}: they have no reasoning, or no forced answer"
+                f"{absent} of {len(made)} samples are not in {file.name}, for want of reasoning or of a forced answer"
             )
             self.found.notes += [note] if note not in self.found.notes else []
         self._append(file, [row for row in made if row is not None])

@@ -33,9 +33,7 @@ def rule_named(labels: Labels, style: Style, dataset: str, reasoning: bool) -> s
     if labels == "strict":
         return STRICT
     if len(rules) < 2:
-        raise UsageError(
-            f"the study has no rule for answers that were asked for in the style {style.name!r}; use strict"
-        )
+        raise UsageError(f"the study has no rule for answers in the style {style.name!r}: let strict read them")
     return rules[1] if labels == "runtime" else rules[-1]
 
 
