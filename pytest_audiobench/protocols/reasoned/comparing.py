@@ -25,7 +25,7 @@ class Kind(NamedTuple):
     ``after`` is the stage whose answer is scored, ``before`` the one that it is held against, "" for none. ``missed``
     and ``cut`` say whether there is no reasoning, and whether it is longer than is put back; None where no reasoning is
     asked for, or none is put back. ``is_control`` says that the audio was taken away, ``is_injected`` that an option
-    was spoken or written in.
+    was spoken or written in. ``unfit`` says what a sample lacks that it cannot be asked without.
     """
 
     after: str
@@ -34,6 +34,7 @@ class Kind(NamedTuple):
     cut: Callable[[Earlier], bool] | None = None
     is_control: bool = False
     is_injected: bool = False
+    unfit: Callable[[Sample], str] = fits_all
 
     def metrics(self, of_study: bool) -> tuple[str, ...]:
         """The metrics that a reading has of such an item."""
@@ -139,7 +140,7 @@ def _reading(name: str, rule: Rule, kind: Kind, told: Told) -> Reading:
         score,
         kind.metrics(of_study),
         rule.about._replace(rule=f"{told.what} {rule.about.rule}", examples=told.examples),
-        unfit=_uninjected if kind.is_injected else fits_all,
+        unfit=_uninjected if kind.is_injected else kind.unfit,
         stage=kind.after,
     )
 
