@@ -79,8 +79,8 @@ def conditioned_choice(
     kind = Kind(
         after=CHANGED if change else CONDITIONED,
         before=CONDITIONED if change else ANSWER,
-        missed=lambda earlier: not asking.whole_reasoning(earlier).strip(),
-        cut=lambda earlier: len(asking.whole_reasoning(earlier)) > MOST_REASONING,
+        reasoning=asking.whole_reasoning,
+        most=MOST_REASONING,
         is_injected=change == "inject",
         unfit=_unkept if change == "early" else fits_all,
     )
