@@ -1,10 +1,12 @@
 """The grid of the faithfulness suite over 400 real clips, asked of a model that is played each and answers at once.
 
 Run ``python benchmarks/faithfulness.py [--data FOLDER] [--rounds N]`` where SAKURA lies (``data/<Track>/audio``: 400
-clips of four tracks). All masks, noise and controls are conditions of one eval; every answer is asked for, by two
-workers. The time is that of the whole pytest process, its start, the hashing of the files and the report included.
-Beside it: how often a file was decoded, the largest process, and the same for the clean clips alone, which is what the
-grid's memory would be if it were flat. Limits: 60 s by the clock; each file decoded once a worker.
+clips of four tracks, each asked about twice). ``evals/test_faithfulness.py`` is run by two workers, all of it that
+needs no other model: masks, noise, controls, injections, reasoning put back as it was and changed. No answer is known
+before. The time is that of the whole pytest process, its start, the hashing of the files and the report included.
+Beside it: how often a worker decoded a file, the largest worker and the controller, and the same for the baseline
+alone, which is what the workers' memory would be if it were flat. Limits: 60 s by the clock; each file decoded once a
+worker.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
-from measure import Spent, process, ratios, table_row, yardstick
+from measure import Spent, process, table_row, yardstick
 
 LIMIT_S = 60.0
 WORKERS = 2
@@ -39,12 +41,15 @@ class Instant:
     def load(self): pass
     def close(self): pass
     def ask(self, batch):
-        return [Response.of("ABCD"[int(request.key[0], 16) % len(request.choices)]) for request, audio in batch]
+        return [Response.of(self.answer(request)) for request, audio in batch]
+    def answer(self, request):
+        letter = "ABCD"[int(request.key[0], 16) % len(request.choices)]
+        return f"Something like {request.key[:8]} is heard. It is heard again. So it is the last.\\n\\nAnswer: {letter}"
 
 def pytest_audiobench_register(registration):
     registration.model("instant", Instant)
 
-decoded, played, read_file = Counter(), Counter(), sources.read_file
+decoded, read_file = Counter(), sources.read_file
 
 def counted(source, *rest):
     decoded[str(source)] += 1
@@ -54,35 +59,26 @@ sources.read_file = counted
 
 @atexit.register
 def told():
-    kilobytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    Path(f"told-{os.getpid()}.json").write_text(json.dumps({"decoded": decoded, "mb": kilobytes / 1024}))
+    mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    works = "PYTEST_XDIST_WORKER" in os.environ
+    Path(f"told-{os.getpid()}.json").write_text(json.dumps({"decoded": decoded, "mb": mb, "works": works}))
 """
-EVAL = """
-import pytest
-from pytest_audiobench import conditions, controls, masks, multiple_choice, noises, sakura, under
-
-STEPS = [
-    *conditions("clean"),
-    *masks(), *masks(mode="start"), *masks(mode="end"), *masks(mode="scattered"), *masks(fill="noise"),
-    *noises(20, 10, 0, -10, -20),
-    *controls(),
-]
-
-@pytest.mark.parametrize("condition", STEPS, ids=str)
-@pytest.mark.parametrize("track", ["animal", "emotion", "gender", "language"])
-def test_grid(evaluate, track, condition):
-    evaluate(under(sakura(track, "single"), condition), multiple_choice())
-"""
+EVALS = Path(__file__).parents[1] / "evals" / "test_faithfulness.py"
+GRID = "(animal or emotion or gender or language) and not paraphrased and not mistaken"
+"""What asks about SAKURA and needs no other model."""
+PYTEST = "import sys, pytest; sys.exit(pytest.main(sys.argv[1:]) not in (0, 1))"
+"""The controls must fail: a model that answers at once has not listened."""
 
 
 class Round(NamedTuple):
-    """What one run took; ``decoded`` counts the workers that decoded a file, by how many times each of them did."""
+    """What one run took; ``decoded`` counts pairs of a file and a worker, by how often the one decoded the other."""
 
     spent: Spent
     items: int
-    decoded: Counter[int]
     files: int
-    mb: float
+    decoded: Counter[int]
+    worker_mb: float
+    controller_mb: float
 
 
 def run(folder: Path, data: Path, *arguments: str) -> Round:
@@ -91,14 +87,20 @@ def run(folder: Path, data: Path, *arguments: str) -> Round:
         shutil.rmtree(folder / left, ignore_errors=True)
     for left in folder.glob("told-*.json"):
         left.unlink()
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "xdist", f"-n{WORKERS}"]
+    command = [sys.executable, "-c", PYTEST, "-q", "-p", "no:cacheprovider", "-p", "xdist", f"-n{WORKERS}"]
     command += ["-p", "pytest_audiobench.plugin", "--ab-model=instant:one", "--ab-run=r", f"--ab-data=sakura={data}"]
     spent = process([*command, *arguments], folder, folder / "bytecode", PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
     told = [json.loads(file.read_text()) for file in folder.glob("told-*.json")]
-    times = Counter(times for one in told for times in one["decoded"].values())
-    files = len({name for one in told for name in one["decoded"]})
-    items = len(json.loads((folder / "reports" / "r" / "run.json").read_text())["items"])
-    return Round(spent, items, times, files, max(one["mb"] for one in told))
+    workers = [one for one in told if one["works"]]
+    (controller,) = (one for one in told if not one["works"])
+    return Round(
+        spent,
+        len(json.loads((folder / "reports" / "r" / "run.json").read_text())["items"]),
+        len({name for one in workers for name in one["decoded"]}),
+        Counter(times for one in workers for times in one["decoded"].values()),
+        max(one["mb"] for one in workers),
+        controller["mb"],
+    )
 
 
 def main() -> None:
@@ -112,22 +114,25 @@ def main() -> None:
         folder = Path(temporary)
         (folder / "conftest.py").write_text(CONFTEST)
         (folder / "pytest.ini").write_text("[pytest]\n")
-        (folder / "test_grid.py").write_text(EVAL)
+        shutil.copy(EVALS, folder)
         data = options.data.resolve()
         clean, grid, marks = [], [], []
         for _ in range(options.rounds):
             marks.append(yardstick())
-            clean.append(run(folder, data, "-k", "clean"))
-            grid.append(run(folder, data))
+            clean.append(run(folder, data, "-k", f"{GRID} and baseline"))
+            grid.append(run(folder, data, "-k", GRID))
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, {WORKERS} workers; median (min to max)")
     print(table_row("yardstick", marks, 1.0, "s"))
-    for name, rounds in (("clean clips alone", clean), ("the grid", grid)):
+    for name, rounds in (("the baseline alone", clean), ("the grid", grid)):
         print(table_row(name, [one.spent for one in rounds], 1.0, "s"))
         last = rounds[-1]
-        often = ", ".join(f"{times} times by {n} workers" for times, n in sorted(last.decoded.items()))
-        print(f"  {last.items} items, {last.files} files decoded: {often} (a file and a worker count once)")
-        print(f"  largest process: {statistics.median(one.mb for one in rounds):.0f} MB")
-    print(ratios("the grid", [one.spent for one in grid], LIMIT_S))
+        often = ", ".join(f"{times} times by {n} pairs" for times, n in sorted(last.decoded.items()))
+        print(f"  {last.items} items, {last.files} files; decoded, by pairs of a file and a worker: {often}")
+        largest = (statistics.median(getattr(one, name) for one in rounds) for name in ("worker_mb", "controller_mb"))
+        print("  largest worker {:.0f} MB, controller {:.0f} MB".format(*largest))
+    wall_s, cpu_s = (statistics.median(values) for values in zip(*(one.spent for one in grid), strict=True))
+    print(f"the grid, share of the limit of {LIMIT_S:.0f} s: {wall_s / LIMIT_S:.2f} by the clock, ", end="")
+    print(f"{cpu_s / LIMIT_S / WORKERS:.2f} of {WORKERS} processors")
 
 
 if __name__ == "__main__":

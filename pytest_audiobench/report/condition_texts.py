@@ -118,7 +118,7 @@ def _cells(row: Row, drawn: bool) -> tuple[str, ...]:
     filled = round(share * _BAR)
     drawing = f"|{'#' * filled}{' ' * (_BAR - filled)}|" if drawn and row.at is not None else ""
     points = row.drop.removesuffix(" points")
-    answered = f"{_FEWER} {row.answered}" if row.fewer else row.answered
+    answered = f"{_FEWER} {row.answered:>{len('100.0 %')}}" if row.fewer else row.answered
     return row.label, row.value, answered, drawing, points, row.drop_interval, row.p
 
 

@@ -162,8 +162,8 @@ class ItemRecord:
     ``hashes`` keys: data, audio, prompts, settings, seeds, model, input_hash, answers, run_hash, protocols, score_hash.
     ``asking`` counts: asked (in this run), known (found in the store), noise (asked again and different),
     repaired (texts with invalid characters), truncated_clips, oom_splits.
-    ``judges`` holds the same counts for each judge and rewriter by its alias, and ``errors``: verdicts that could not be
-    had.
+    ``judges`` holds the same counts for each judge and rewriter by its alias, and ``errors``: verdicts that could not
+    be had.
     ``part`` counts the evaluations of one test from 0;
     ``control`` marks an evaluation that only serves another's comparison: no threshold holds it, no suite pools it.
     ``taken`` holds the sums that ``speed`` was drawn from (``runs/speed.py``).

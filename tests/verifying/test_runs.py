@@ -197,7 +197,6 @@ RECORDS = {
     "a metric's value": (_metric("value", 0.125), ("all/digits", "good", "metrics")),
     "a metric's n": (_metric("n", 3), ("all/digits", "good", "metrics")),
     "a metric's interval": (_one_digit, ("all/words[hum]", "poor", "metrics")),
-    "a metric that is gone": (_dropped, ("all/digits", "good", "metrics")),
     "a count": (_count, ("all/digits", "good", "readings")),
     "a judge's fingerprint": (_judge, ("all/judged", "good", "verdicts")),
     "a suite's metric": (_suite_metric, ("suite all", "good", "metrics")),
@@ -215,6 +214,13 @@ def test_a_changed_value_of_the_record_is_named_by_its_part_and_by_no_other(run,
     assert code == 1
     assert named in odd["fails"]
     assert {key[::2] for key in odd["fails"]} == {named[::2]}
+
+
+def test_a_metric_that_is_gone_is_missed_in_its_eval_and_so_in_the_suite(run, verify):
+    edited(run, "run.json", _dropped)
+    code, odd, _ = verify(run)
+    assert code == 1
+    assert {key[::2] for key in odd["fails"]} == {("all/digits", "metrics"), ("suite all", "metrics")}
 
 
 def test_a_changed_fingerprint_names_the_model_of_each_of_its_evals(run, verify):
