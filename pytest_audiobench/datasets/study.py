@@ -1,6 +1,6 @@
 """The data sets of a study of faithfulness, from its own manifests: SAKURA's four tracks, MMAU and MMAR.
 
-Ravi et al., "Measuring Faithfulness of Chain-of-Thought Reasoning in Large Audio-Language Models", arXiv 2509.22363;
+Mousavi, Jain, Ravanelli and Subakan, "Investigating Faithfulness in Large Audio Language Models", arXiv 2509.22363;
 github.com/lovenya/Measuring-Faithfulness-of-CoT-Reasoning-LALMs. A manifest is a file of lines: id, question, choices
 ("(A) dog (B) hen"), choices_list (MMAU's has none), audio_path ("{DATA_ROOT}/sakura/data/Animal/audio/cat0.wav"),
 answer ("(b) cat") and true_letter.

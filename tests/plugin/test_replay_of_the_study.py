@@ -108,7 +108,9 @@ def test_mmar_without_reasoning(replay):
 
 
 def test_mmau_with_reasoning(replay):
-    run = replay("test_mmau.py", "af3,answers=reas", protocols=["letters", "faithfulness-recovered-mmau", "mmau-string"])
+    run = replay(
+        "test_mmau.py", "af3,answers=reas", protocols=["letters", "faithfulness-recovered-mmau", "mmau-string"]
+    )
     assert accuracies(run)["mmau", "faithfulness-recovered-mmau"] == 67.70
     assert nulls(run, "faithfulness-recovered-mmau") == {"mmau": 71}
 
