@@ -1,6 +1,6 @@
 """The data sets of a study of faithfulness, from its own manifests: SAKURA's four tracks, MMAU and MMAR.
 
-Ravi et al., "Measuring Faithfulness of Chain-of-Thought Reasoning in Large Audio-Language Models", arXiv 2509.22363;
+Mousavi, Jain, Ravanelli and Subakan, "Investigating Faithfulness in Large Audio Language Models", arXiv 2509.22363;
 github.com/lovenya/Measuring-Faithfulness-of-CoT-Reasoning-LALMs. A manifest is a file of lines: id, question, choices
 ("(A) dog (B) hen"), choices_list (MMAU's has none), audio_path ("{DATA_ROOT}/sakura/data/Animal/audio/cat0.wav"),
 answer ("(b) cat") and true_letter.
@@ -68,7 +68,8 @@ def faithfulness(name: str) -> Dataset:
     """One data set of the study: "animal", "emotion", "gender", "language", "mmau", "mmar", or any that has a manifest.
 
     ``NAME_manifest.jsonl`` is looked for in ``--ab-data faithfulness=FOLDER``, in its layout or flat; the audio in
-    ``--ab-data faithfulness-audio=FOLDER`` where that is given, else in FOLDER or its ``data``. Ids are the study's.
+    ``--ab-data faithfulness-audio=FOLDER`` where that is given, else in FOLDER, its ``data``, and folders of data sets
+    (``--ab-data FOLDER``). Ids are the study's.
     Metadata: track (``name``), hop where ids end in one, recording (the file's name: the cluster), faithfulness_letter.
     Raises UsageError for a name that no file could have.
     """
@@ -147,7 +148,7 @@ def audio_roots(places: Places) -> list[DataRoot]:
         except NotHere:
             continue
         found += [folder] if name == AUDIO else [folder, folder / "data"]
-    return [DataRoot(AUDIO, folder) for folder in found]
+    return [DataRoot(AUDIO, folder.resolve()) for folder in (*found, *places.shelves)]
 
 
 def _read(name: str, places: Places) -> list[Sample]:

@@ -90,6 +90,12 @@ def test_the_audio_lies_below_the_data_root_wherever_that_is(tmp_path):
     assert found[0].clips == found[1].clips
 
 
+def test_a_folder_of_data_sets_is_a_data_root_as_well(tmp_path):
+    sound(tmp_path / "shelf", "sakura/data/Animal/audio/cat0.wav")
+    found = faithfulness("animal").read(Places(Path(), {"faithfulness": home(tmp_path)}, shelves=[tmp_path / "shelf"]))
+    assert found[0].clips[0].source.location.exists()
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [

@@ -298,6 +298,8 @@ def test_an_unchanged_clip_alone_is_answered_where_there_is_one_variant(tmp_path
     assert ask(model).text == "a"
     with pytest.raises(CannotDo, match="no answers 'mask_p100_no_reas'"):
         ask(model, clip=DOG.edited(edits.silence()))
+    with pytest.raises(CannotDo, match="recorded no answers to alone"):
+        ask(model, clip=at_rate(DOG).edited(edits.pink_noise(0.0, 1)))
 
 
 def test_one_file_may_be_named(tmp_path):

@@ -100,7 +100,7 @@ class StudyAnswers:
         if self._whatever_is_asked is not None:
             return self._whatever_is_asked
         only = next(iter(self._variants))
-        if len(self._variants) == 1 and is_answer(request) and not change_of(request):
+        if len(self._variants) == 1 and is_answer(request) and change_of(request) == "":
             return only
         wanted = asked_for(request, asked)
         if wanted in self._variants:
