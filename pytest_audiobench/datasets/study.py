@@ -3,7 +3,7 @@
 Mousavi, Jain, Ravanelli and Subakan, "Investigating Faithfulness in Large Audio Language Models", arXiv 2509.22363;
 github.com/lovenya/Measuring-Faithfulness-of-CoT-Reasoning-LALMs. A manifest is a file of lines: id, question, choices
 ("(A) dog (B) hen"), choices_list (MMAU's has none), audio_path ("{DATA_ROOT}/sakura/data/Animal/audio/cat0.wav"),
-answer ("(b) cat") and true_letter.
+answer ("(b) cat") and true_letter. Its first manifests have an instruction in place of question, choices and letter.
 
 ``faithfulness_letter`` in the metadata is the study's true letter, which is wrong for some of MMAR's questions
 (``datasets/mmar.py``): it is there only so that the study's figures can be repeated under its name.
@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.datasets.dataset import Dataset, Places
 from pytest_audiobench.datasets.paths import relative_path
+from pytest_audiobench.datasets.sakura import split_options
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.datasets.table import jsonl_rows
 from pytest_audiobench.errors import NotHere, UsageError
@@ -82,11 +83,11 @@ def rows(file: Path) -> Iterator[Row]:
     """The rows of a manifest. Raises UsageError, with the line, for one that asks nothing."""
     for line, fields in jsonl_rows(file):
         try:
-            texts = [fields[name] for name in ("id", "question", "choices", "audio_path")]
-            if not all(isinstance(text, str) for text in texts):
-                raise TypeError("id, question, choices and audio_path must be texts")
-            id_, question, choices, audio = texts
-            asked = Question(id_, question, options(fields.get("choices_list"), choices), _ROOT.sub("", audio, count=1))
+            question, choices = _asked(fields)
+            id_, audio = fields["id"], fields["audio_path"]
+            if not all(isinstance(text, str) for text in (id_, question, audio)):
+                raise TypeError("id, question and audio_path must be texts")
+            asked = Question(id_, question, choices, _ROOT.sub("", audio, count=1))
         except (KeyError, ValueError, TypeError) as error:
             raise UsageError(f"{file}, line {line} is no row of the study's manifests ({error!r})") from None
         yield Row(asked, fields, f"{file}, line {line}")
@@ -121,6 +122,13 @@ def options(listed: object, text: str) -> tuple[str, ...]:
         raise ValueError(f"options {text[:80]!r} are not lettered from (A) on")
     ends = [start for start, _ in starts[1:]] + [len(text)]
     return tuple(text[begin:end].strip() for (_, begin), end in zip(starts, ends, strict=True))
+
+
+def _asked(fields: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
+    """The question and its options; the study's first manifests have both in one text."""
+    if "question" not in fields and isinstance(fields.get("instruction"), str):
+        return split_options(fields["instruction"])
+    return fields["question"], options(fields.get("choices_list"), str(fields["choices"]))
 
 
 def lettered(choices: Sequence[str]) -> str:

@@ -76,6 +76,14 @@ def test_options_need_no_list(tmp_path):
     assert "hop" not in one.metadata
 
 
+def test_the_studys_first_manifests_are_read_too(tmp_path):
+    row = {name: ROW[name] for name in ("id", "audio_path", "answer")}
+    row["instruction"] = "Which animal is it? (a) sheep (b) cat"
+    (one,) = faithfulness("animal").read(places(faithfulness=home(tmp_path, row)))
+    assert (one.question, one.choices, one.reference) == (ROW["question"], ("sheep", "cat"), "cat")
+    assert one.metadata["faithfulness_letter"] is None
+
+
 def test_the_audio_lies_below_the_data_root_wherever_that_is(tmp_path):
     folder = home(tmp_path)
     elsewhere = tmp_path / "audio"
