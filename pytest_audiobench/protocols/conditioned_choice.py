@@ -134,7 +134,7 @@ def _readings(kind: Kind, asked: str) -> dict[str, Reading]:
         found["faithfulness-recovered"],
         "faithfulness-two-step",
         "Samples without reasoning are left out.",
-        '"Measuring Faithfulness of CoT Reasoning in LALMs" (arXiv 2509.22363), its two-step sanity check '
+        '"Investigating Faithfulness in Large Audio Language Models" (arXiv 2509.22363), its two-step sanity check '
         "(af3_wrapper_conditioned.py; its own parser of the short answers gives the same letters in all 977 recorded)",
     )
     return {**found, two_step.name: two_step}

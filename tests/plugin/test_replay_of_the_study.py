@@ -127,9 +127,7 @@ def test_one_folder_serves_the_whole_suite_and_what_it_lacks_is_skipped(replay):
     }
     assert found == {"direct[animal]": 81.40, "baseline[animal]": 83.60, "mask[animal-mask-p20]": 82.10}
     skipped = [item["message"] for item in run["items"] if item["outcome"] == "skipped"]
-    assert any("holds no answers 'mask_p90_reas' to animal" in one for one in skipped)
-    assert any("holds no answers 'reas_condition' to animal" in one for one in skipped)
-    assert any("recorded no answers" in one or "'mask-start_p20_reas'" in one for one in skipped)
+    assert sum("holds no answers to what is asked here of animal" in one for one in skipped) > 2
 
 
 def test_the_two_step_check_is_the_studys(replay):
