@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 
 from pytest_audiobench.protocols.choice.rules import STRICT
-from pytest_audiobench.protocols.protocol import Earlier, Example, Protocol, remembered
+from pytest_audiobench.protocols.protocol import Example, Protocol, remembered
 from pytest_audiobench.protocols.reasoned.comparing import Kind, Told, choice_readings
 from pytest_audiobench.protocols.reasoned.stages import ANSWER, CLEAN, Asking
 from pytest_audiobench.protocols.reasoned.styles import StyleName, style_named
@@ -39,14 +39,10 @@ def reasoned_choice(
     placeholder.
     """
     asking = Asking(style_named(style), reasoning, template, system, max_new_tokens)
-
-    def missed(earlier: Earlier) -> bool:
-        return not asking.whole_reasoning(earlier).strip()
-
     kind = Kind(
         after=ANSWER,
         before=CLEAN if against_clean else "",
-        missed=missed if reasoning else None,
+        reasoning=asking.whole_reasoning if reasoning else None,
         is_control=control,
         is_injected=injected,
     )
