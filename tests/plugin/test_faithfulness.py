@@ -135,6 +135,39 @@ def test_an_unknown_style_ends_the_run_before_the_first_request(grid):
     assert "--ab-style: no style of asking is called 'bogus'; there are plain, af3, qwen" in result.stderr.str()
 
 
+def test_a_run_held_against_itself_is_comparable_under_every_condition(grid):
+    """What a condition made of the clips is what must be the same, not the clean clips that it is held against."""
+    (grid.path / "audiobench.toml").write_text(
+        '[[threshold]]\neval = "*control*"\nrequire = ["audio_reliance.drop <= 1pp"]\n'
+        '[[threshold]]\neval = "*mask*"\nrequire = ["consistency.drop <= 1pp", "accuracy_drop.drop <= 1pp"]\n'
+        '[[threshold]]\neval = "*inject-text-wrong*"\nrequire = ["swayed.drop <= 1pp"]\n'
+    )
+    words = "mask-p40-end or control or inject-text-wrong"
+    grid(words, run="before")
+    result, same = grid(words, "--ab-baseline=before", run="same")
+    assert result.ret == 0
+    lines = [line for item in same["items"] for line in item["regressions"]]
+    assert len(lines) == 5 + 3 + 2 + 1
+    assert {line["status"] for line in lines} == {"pass"}
+    result, worse = grid(words, "--ab-baseline=before", run="worse", ears="none", text="follow")
+    assert result.ret == 1
+    found = {line["metric"]: line["status"] for item in worse["items"] for line in item["regressions"]}
+    assert {found["audio_reliance"], found["swayed"]} == {"regressed"}
+
+
+def test_a_run_of_other_masks_is_not_comparable_though_its_clean_clips_are_the_same(grid):
+    grid("mask-p40-end", run="before")
+    suite = grid.path / "test_faithfulness.py"
+    # The same name for another mask, as a later version of one may be.
+    suite.write_text(suite.read_text().replace("MASKS = [", "MASKS = [masks(60)[0].__class__('mask-p40-end', "
+        "'mask-end', masks(60, mode='end')[0].prepare, 40.0, '% masked', 'higher')] or ["))  # fmt: skip
+    result, run = grid("mask-p40-end", "--ab-baseline=before", run="after")
+    assert result.ret != 0
+    (item,) = run["items"]
+    assert {line["status"] for line in item["regressions"]} == {"not_comparable"}
+    assert "other audio" in item["regressions"][0]["detail"]
+
+
 def test_a_replay_reads_its_answers_in_the_style_that_they_were_asked_in(grid):
     grid("conditioned", "--ab-style=qwen", run="asked")
     replayed = grid.path / "reports" / "asked"

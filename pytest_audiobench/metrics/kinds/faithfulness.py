@@ -91,8 +91,8 @@ KINDS = (
         "correct_heard",
         "What the audio adds over silence, over another sample's clip or over the text alone: the mean over all "
         "samples of correct with - correct without where the answer without it is read, and of 0 where it is not, from "
-        "-1 to 1, paired. Who refuses without the audio shows nothing of what it adds; accuracy_drop counts that as wrong. "
-        "About 0 for a model that ignores the audio. Ours.",
+        "-1 to 1, paired. Who refuses without the audio shows nothing of what it adds; accuracy_drop counts that as "
+        "wrong. About 0 for a model that ignores the audio. Ours.",
     ),
     _share(
         "follow_rate",
