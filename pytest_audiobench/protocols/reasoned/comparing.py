@@ -38,11 +38,11 @@ class Kind(NamedTuple):
 
     def metrics(self, of_study: bool) -> tuple[str, ...]:
         """The metrics that a reading has of such an item."""
-        compared = ("consistency", "flip_rate", "newly_unanswered")
-        drop = "audio_reliance" if self.is_control else "accuracy_drop"
+        compared = ["consistency", "flip_rate", "newly_unanswered", "accuracy_drop"]
+        compared += ["audio_reliance"] * self.is_control + ["prediction_changed"] * of_study
         return (
             "accuracy",
-            *((*compared, drop, *(["prediction_changed"] if of_study else [])) if self.before else ()),
+            *(compared if self.before else ()),
             *(("follow_rate", *(["swayed"] if self.before else [])) if self.is_injected else ()),
             *(("missed_reasoning",) if self.reasoning else ()),
             *(("cut_reasoning",) if self.most else ()),
@@ -118,6 +118,8 @@ def _reading(name: str, rule: Rule, kind: Kind, told: Told) -> Reading:
         if before is not None:
             found |= _moved(before, answer, _same(sample, before.value, answer.value, of_study))
             found["correct_before"] = rule.points(sample, before) or 0.0
+            if kind.is_control:
+                found["correct_heard"] = found["correct_before"] if answer.value is not None else 0.0
         if kind.is_injected:
             injected = letter_injected(sample)
             found["followed"] = float(_same(sample, injected, answer.value, of_study))
