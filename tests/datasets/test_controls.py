@@ -54,5 +54,28 @@ def test_swapping_does_not_depend_on_the_order_in_which_samples_are_read(tmp_pat
 
 def test_a_sample_that_no_other_can_lend_to_is_named(tmp_path):
     dataset, _, places = _dataset(tmp_path, [1, 1, 3])
-    with pytest.raises(UsageError, match="'s2' of set is the only sample with 3 clips"):
+    with pytest.raises(UsageError, match=r"no sample of set has other clips than 's2' and as many \(3\)"):
         swapped(dataset).read(places)
+
+
+def test_a_recording_that_is_asked_about_twice_is_never_lent_to_itself(tmp_path):
+    root = DataRoot("set", tmp_path)
+    for pairs in range(2, 40):
+        clips = [Clip(FileSource(root, f"{n}.wav")) for n in range(pairs)]
+        samples = [Sample(f"s{n}/{hop}", (clips[n],), "?") for n in range(pairs) for hop in ("single", "multi")]
+        found = swapped(Dataset("set", lambda places, them=samples: them)).read(Places(tmp_path))
+        assert all(after.clips != before.clips for before, after in zip(samples, found, strict=True))
+        assert all(single.clips == multi.clips for single, multi in zip(found[::2], found[1::2], strict=True))
+        assert sorted(str(one.clips) for one in found) == sorted(str(one.clips) for one in samples)
+
+
+def test_questions_about_one_recording_have_nobody_to_swap_with(tmp_path):
+    clip = Clip(FileSource(DataRoot("set", tmp_path), "one.wav"))
+    samples = [Sample(id_, (clip,), "?") for id_ in "ab"]
+    with pytest.raises(UsageError, match="no sample of set has other clips than 'a'"):
+        swapped(Dataset("set", lambda places: samples)).read(Places(tmp_path))
+
+
+def test_a_sample_without_clips_has_nothing_to_swap(tmp_path):
+    dataset, _, places = _dataset(tmp_path, [1, 0, 1])
+    assert [len(one.clips) for one in swapped(dataset).read(places)] == [1, 0, 1]
