@@ -120,6 +120,14 @@ def test_a_second_true_option_is_never_the_wrong_one() -> None:
     assert {one.metadata["injected"] for one in injected("inject-wrong-before", *many)} == {"B"}
 
 
+@pytest.mark.parametrize("alike", ["Dog.", "ｄｏｇ", "do\u200bg", "**dog**", " DOG "])
+def test_an_option_that_is_read_as_the_true_one_is_never_the_wrong_one(alike: str) -> None:
+    many = [sample(alike, "dog", "cat", id_=f"s{n}") for n in range(20)]
+    assert {one.metadata["injected"] for one in injected("inject-wrong-before", *many)} == {"C"}
+    (right,) = injected("inject-correct-before", sample("cat", alike))
+    assert right.metadata["injected"] == "B"
+
+
 @pytest.mark.parametrize(
     ("name", "bad", "message"),
     [
