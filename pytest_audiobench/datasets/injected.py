@@ -9,14 +9,14 @@ from pytest_audiobench.identity import seed
 
 
 def wrong(sample: Sample) -> str:
-    """The letter of an option that no answer is read as a true one for, drawn from the sample's id alone.
+    """The letter of an option that is not blank and is not read as a true one, drawn from the sample's id alone.
 
     Raises UsageError where the reference is no option, or no other option is wrong.
     """
     letter_of(sample)
-    true = {tidy_caseless(truth) for truth in sample.truths}
+    known = {"", *(tidy_caseless(truth) for truth in sample.truths)}
     others = [
-        letter for letter, choice in zip(LETTERS, sample.choices, strict=False) if tidy_caseless(choice) not in true
+        letter for letter, choice in zip(LETTERS, sample.choices, strict=False) if tidy_caseless(choice) not in known
     ]
     if not others:
         raise UsageError(f"sample {sample.id!r} offers nothing but its answer {sample.reference!r}: no wrong option")

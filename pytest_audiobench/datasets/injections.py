@@ -71,6 +71,7 @@ def _prepared(spoken: str, voices: Voices, letter: _Letter, put: _Put, places: P
                 sample,
                 clips=(put(sample.clips[0], speech.clip), *sample.clips[1:]),
                 metadata={**sample.metadata, "injected": one, "injected_by": speech.by},
+                doubt=speech.doubt,
             )
             for sample, one, speech in zip(samples, letters, voices(places, lines), strict=True)
         ]
@@ -82,4 +83,7 @@ def _line(sample: Sample, letter: str, spoken: str) -> Line:
     if not sample.clips:
         raise UsageError(f"sample {sample.id!r} has no clip that speech could be injected into; leave it out")
     option = sample.choices[LETTERS.index(letter)]
-    return Line(sample, option, spoken.replace("{option}", option.strip().rstrip(".")))
+    said = option.strip()
+    if not said:
+        raise UsageError(f"sample {sample.id!r}: its answer is a blank option, which cannot be said; leave it out")
+    return Line(sample, option, spoken.replace("{option}", said.rstrip(".") or said))
