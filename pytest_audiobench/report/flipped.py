@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
-from pytest_audiobench.protocols.options import LETTERS
+from pytest_audiobench.datasets.choices import LETTERS
 from pytest_audiobench.report.conditions import owned
 from pytest_audiobench.report.lines import Row
 from pytest_audiobench.report.page_rows import LONGEST_NAME
