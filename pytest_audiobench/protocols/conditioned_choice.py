@@ -12,7 +12,6 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.choice.rules import STRICT
 from pytest_audiobench.protocols.multiple_choice import option_lines
-from pytest_audiobench.protocols.options import LETTERS
 from pytest_audiobench.protocols.protocol import Earlier, Example, Protocol, Reading, Stage, fits_all, remembered
 from pytest_audiobench.protocols.reasoned import rewriting
 from pytest_audiobench.protocols.reasoned.changes import changed

@@ -85,5 +85,5 @@ def test_questions_without_a_clip_stay_so(tmp_path):
 def test_samples_that_all_have_one_clip_have_nobody_to_swap_with(tmp_path):
     _, samples, places = _dataset(tmp_path, [1])
     twice = [samples[0], replace(samples[0], id="other")]
-    with pytest.raises(UsageError, match="all that have as many have the same"):
+    with pytest.raises(UsageError, match="has other clips than"):
         swapped(Dataset("set", lambda places: twice)).read(places)
