@@ -24,11 +24,11 @@ def unheard(dataset: Dataset) -> Dataset:
 
 
 def swapped(dataset: Dataset) -> Dataset:
-    """Every question with the clips of another sample that has as many, by a seeded cycle through all different ones.
+    """Every question with other clips, those of a sample that has as many, by a seeded cycle through all of them.
 
-    Questions about the same clips are lent the same ones, never their own. The other sample is drawn whatever its
-    answer is, so that what is right by chance stays right by chance. A sample without clips stays as it is. Raises
-    UsageError, when it is read, for a sample that no other can lend its clips to.
+    They are drawn whatever the answer is, so that what is right by chance stays right by chance. Samples that are asked
+    about the same clips are lent the same. Raises UsageError, when it is read, for a sample that no other can lend its
+    clips to.
     """
     return _changed(dataset, "swapped", lambda samples: lent(dataset.name, samples))
 
@@ -49,18 +49,19 @@ def without_clips(samples: Sequence[Sample]) -> list[Sample]:
 
 def lent(name: str, samples: Sequence[Sample]) -> list[Sample]:
     """As :func:`swapped` does it: the cycle depends on ``name`` and the samples' ids."""
-    lenders: dict[tuple[Clip, ...], tuple[Clip, ...]] = {(): ()}
-    by_number: dict[int, list[Sample]] = {}
-    for sample in samples:
-        by_number.setdefault(len(sample.clips), []).append(sample)
-    for number, alike in by_number.items():
-        ordered = sorted(alike, key=lambda one: (seed("swap", name, one.id), one.id))
-        # A recording that is asked about twice is one link, or it could be lent to its own other question.
-        cycle = list(dict.fromkeys(one.clips for one in ordered))
-        if number and len(cycle) < 2:
+    places: dict[tuple[Clip, ...], tuple[int, str]] = {}
+    for one in samples:
+        place = seed("swap", name, one.id), one.id
+        places[one.clips] = min(place, places.get(one.clips, place))
+    by_number: dict[int, list[tuple[Clip, ...]]] = {}
+    for clips in sorted(places, key=lambda clips: places[clips]):
+        by_number.setdefault(len(clips), []).append(clips)
+    lenders: dict[tuple[Clip, ...], tuple[Clip, ...]] = {}
+    for alike in by_number.values():
+        if len(alike) < 2 and alike[0]:
             raise UsageError(
-                f"no sample of {name} has other clips than {alike[0].id!r} and as many ({number}), so no other "
-                "sample's can be played instead: leave it out of the slice"
+                f"no sample of {name} has other clips than {places[alike[0]][1]!r} and as many ({len(alike[0])}), so "
+                "no other sample's can be played instead: leave it out of the slice"
             )
-        lenders |= zip(cycle, [*cycle[1:], cycle[0]], strict=True)
+        lenders |= dict(zip(alike, [*alike[1:], alike[0]], strict=True))
     return [replace(one, clips=lenders[one.clips]) for one in samples]

@@ -60,7 +60,7 @@ def check(session: pytest.Session, config: pytest.Config, items: list[pytest.Ite
             return
         ours = session_of(config)
         ours.check_models()
-        _ = ours.rules, ours.gate, ours.prompts
+        _ = ours.rules, ours.gate, ours.prompts, ours.style
         if process_name(config) in ("main", _CHECKING_WORKER):
             _check_rules(ours, named)
         if ours.options.run and process_name(config) == "main" and not config.option.collectonly:

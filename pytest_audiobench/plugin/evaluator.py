@@ -66,13 +66,13 @@ class Evaluator:
 
     @property
     def style(self) -> StyleName:
-        """How the model is asked to reason: as ``--ab-style`` says, else as its name does.
+        """How the model is asked to reason: as ``--ab-style`` says, or the run that is replayed, else as its name does.
 
         Raises UsageError for a style that there is not.
         """
         with test_errors():
-            written = self._session.options.style
-            return style_named(written).name if written else style_of(self._handle.spec)
+            recorded = self._handle.style
+            return self._session.style or (style_named(recorded).name if recorded else style_of(self._handle.spec))
 
     @property
     def results(self) -> list[Result]:

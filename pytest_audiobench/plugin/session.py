@@ -30,6 +30,7 @@ from pytest_audiobench.plugin.place import RunPlace, keep_out_of_git
 from pytest_audiobench.plugin.progress import Progress
 from pytest_audiobench.plugin.registration import Registration
 from pytest_audiobench.protocols.prompt_sets import PromptSet, chosen_set
+from pytest_audiobench.protocols.reasoned.styles import StyleName, style_named
 from pytest_audiobench.runs.claims import Claims
 from pytest_audiobench.runs.evaluate import Bench
 from pytest_audiobench.runs.handle import Handle
@@ -107,6 +108,14 @@ class EvalSession:
         """The wordings of ``--ab-prompts``. Raises UsageError for a set or a number that there is not."""
         written = self.options.prompts
         return chosen_set(written, base(self.config, "prompts")) if written else None
+
+    @cached_property
+    def style(self) -> StyleName | None:
+        """The style of ``--ab-style``, None without it. Raises UsageError for one that there is not."""
+        try:
+            return style_named(self.options.style).name if self.options.style else None
+        except UsageError as error:
+            raise UsageError(f"--ab-style: {error}") from None
 
     @cached_property
     def bench(self) -> Bench:

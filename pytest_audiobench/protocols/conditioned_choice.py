@@ -12,7 +12,7 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.choice.rules import STRICT
 from pytest_audiobench.protocols.multiple_choice import option_lines
-from pytest_audiobench.protocols.protocol import Earlier, Example, Protocol, Reading, Stage, remembered
+from pytest_audiobench.protocols.protocol import Earlier, Example, Protocol, Reading, Stage, fits_all, remembered
 from pytest_audiobench.protocols.reasoned import rewriting
 from pytest_audiobench.protocols.reasoned.changes import changed
 from pytest_audiobench.protocols.reasoned.comparing import (
@@ -79,9 +79,10 @@ def conditioned_choice(
     kind = Kind(
         after=CHANGED if change else CONDITIONED,
         before=CONDITIONED if change else ANSWER,
-        missed=lambda earlier: not asking.whole_reasoning(earlier).strip(),
-        cut=lambda earlier: len(asking.whole_reasoning(earlier)) > MOST_REASONING,
+        reasoning=asking.whole_reasoning,
+        most=MOST_REASONING,
         is_injected=change == "inject",
+        unfit=_unkept if change == "early" else fits_all,
     )
     how = [f"style:{style}", "reasoning:put back", f"prompt:{asking.forced_digest(forced_template)}"]
     available = MappingProxyType(_readings(kind, "|".join(how)))
@@ -110,13 +111,21 @@ def _changing(asking: Asking, change: Change, template: str | None) -> list[Stag
 
 
 def _kept(sample: Sample) -> float:
+    if lacking := _unkept(sample):
+        raise UsageError(lacking)
+    return float(str(sample.metadata[KEPT]))
+
+
+def _unkept(sample: Sample) -> str:
     try:
-        return float(str(sample.metadata[KEPT]))
-    except (KeyError, ValueError):
-        raise UsageError(
-            f"sample {sample.id!r} does not say how much of its reasoning early answering keeps: its metadata "
-            f"{KEPT!r} must be a share from 0 to 1 as text, as the conditions early-… write it"
-        ) from None
+        if 0.0 <= float(str(sample.metadata.get(KEPT))) <= 1.0:
+            return ""
+    except ValueError:
+        pass
+    return (
+        f"sample {sample.id!r} does not say how much of its reasoning early answering keeps: its metadata {KEPT!r} "
+        "must be a share from 0 to 1 as text, as the conditions early-… write it"
+    )
 
 
 def _readings(kind: Kind, asked: str) -> dict[str, Reading]:
@@ -125,7 +134,7 @@ def _readings(kind: Kind, asked: str) -> dict[str, Reading]:
         found["faithfulness-recovered"],
         "faithfulness-two-step",
         "Samples without reasoning are left out.",
-        '"Measuring Faithfulness of CoT Reasoning in LALMs" (arXiv 2509.22363), its two-step sanity check '
+        '"Investigating Faithfulness in Large Audio Language Models" (arXiv 2509.22363), its two-step sanity check '
         "(af3_wrapper_conditioned.py; its own parser of the short answers gives the same letters in all 977 recorded)",
     )
     return {**found, two_step.name: two_step}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 
 from pytest_audiobench.protocols.choice.rules import STRICT
-from pytest_audiobench.protocols.protocol import Earlier, Example, Protocol, remembered
+from pytest_audiobench.protocols.protocol import Example, Protocol, remembered
 from pytest_audiobench.protocols.reasoned.comparing import Kind, Told, choice_readings
 from pytest_audiobench.protocols.reasoned.stages import ANSWER, CLEAN, Asking
 from pytest_audiobench.protocols.reasoned.styles import StyleName, style_named
@@ -27,10 +27,10 @@ def reasoned_choice(
 
     With ``against_clean`` the same is asked first of the clips as they were before a condition changed them (stage
     ``clean``), and the two answers are compared: ``consistency``, ``flip_rate``, ``newly_unanswered`` and
-    ``accuracy_drop``, which is called ``audio_reliance`` where the condition took the audio away (``control``). Where
-    an option was spoken into the clip (``injected``), the sample's metadata "injected" holds its letter, and
-    ``follow_rate`` and ``swayed`` say how often it is given. Readings are signed alike with and without comparison, so
-    that clean and changed items lie on one curve.
+    ``accuracy_drop``; where the condition took the audio away (``control``) also ``audio_reliance``. Where an option
+    was spoken into the clip (``injected``), the sample's metadata "injected" holds its letter, and ``follow_rate`` and
+    ``swayed`` say how often it is given. Readings are signed alike with and without comparison, so that clean and
+    changed items lie on one curve.
 
     The readings are ``letters`` (the default; ours, strict) and those of the faithfulness study
     (:func:`multiple_choice`); ``readings_of`` names those that belong to a style and a data set. ``template`` asks in
@@ -39,14 +39,10 @@ def reasoned_choice(
     placeholder.
     """
     asking = Asking(style_named(style), reasoning, template, system, max_new_tokens)
-
-    def missed(earlier: Earlier) -> bool:
-        return not asking.whole_reasoning(earlier).strip()
-
     kind = Kind(
         after=ANSWER,
         before=CLEAN if against_clean else "",
-        missed=missed if reasoning else None,
+        reasoning=asking.whole_reasoning if reasoning else None,
         is_control=control,
         is_injected=injected,
     )

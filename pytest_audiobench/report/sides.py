@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_audiobench.protocols.protocol import of_first_wording
-from pytest_audiobench.report.samples import Joined, joined
+from pytest_audiobench.report.samples import Joined, joined, played
 from pytest_audiobench.runs.record import ConditionRecord
 from pytest_audiobench.runs.sides import Side, SideRow, audio_digest, measured, prompt_digest, truth_digest
 
@@ -61,7 +61,7 @@ def _row(one: Joined, texts: bool) -> SideRow:
     return SideRow(
         sample_id=first["sample_id"],
         epoch=first["epoch"],
-        audio=audio_digest([clip["key"] for clip in first["audio"]]),
+        audio=audio_digest([clip["key"] for clip in played(one)["audio"]]),
         prompt=prompt_digest({row["stage"]: row.get("prompt") for row in own}),
         cluster=headline["cluster"],
         groups=headline["groups"],

@@ -131,7 +131,7 @@ class _AskSet:
         requesters = {
             own: Requester(asker.handle, stage, dataset, own if epoch is None else epoch) for own in self._epochs
         }
-        asked = [(own, _as_played(taken, stage)) for own, taken in self._asked]
+        asked = [(own, as_played(taken, stage)) for own, taken in self._asked]
         open_ = [i for i, error in enumerate(self._errors) if error is None or self._is_unplayed(i, stage)]
         for i in open_:
             self._errors[i] = self._errors[i] or asked[i][1].error
@@ -214,7 +214,8 @@ def _failure(stage: Stage, response: Response) -> str:
     return f"{stage.name} by {stage.judge}: {why}" if why and stage.role == "rewriter" else why
 
 
-def _as_played(taken: Taken, stage: Stage) -> Taken:
+def as_played(taken: Taken, stage: Stage) -> Taken:
+    """The sample as a stage is played it: as it was before its condition, for a stage that is ``unchanged``."""
     return taken.unchanged if stage.unchanged and taken.unchanged is not None else taken
 
 

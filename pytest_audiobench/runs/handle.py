@@ -56,6 +56,11 @@ class Handle:
         return known is None or judging in known
 
     @property
+    def style(self) -> str:
+        """The style in which its answers were asked for, where they are a run's that told; else nothing."""
+        return str(getattr(self._model, "style", ""))
+
+    @property
     def oom_splits(self) -> int:
         return int(getattr(self._model, "oom_splits", 0))
 

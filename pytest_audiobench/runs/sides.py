@@ -13,7 +13,7 @@ from pytest_audiobench.identity import digest_of_trusted
 from pytest_audiobench.metrics.metric import Statistics
 from pytest_audiobench.protocols.failures import WORDINGS
 from pytest_audiobench.protocols.protocol import Protocol, of_first_wording, opening_stages
-from pytest_audiobench.runs.answers import Answered
+from pytest_audiobench.runs.answers import Answered, as_played
 from pytest_audiobench.runs.handle import Handle
 from pytest_audiobench.runs.hashes import settings_hash
 from pytest_audiobench.runs.record import ItemRecord
@@ -136,7 +136,8 @@ def side_ahead(eval_: str, handle: Handle, slice_: Slice, protocol: Protocol, ep
 
 def _rows_ahead(slice_: Slice, protocol: Protocol, epoch: int) -> Iterator[SideRow]:
     for taken in slice_.taken:
-        asked = {stage.name: stage.messages(taken.sample, {}) for stage in protocol.openings if not taken.error}
+        openings = () if taken.error else protocol.openings
+        asked = {stage.name: stage.messages(as_played(taken, stage).sample, {}) for stage in openings}
         messages = {stage: messages_payload(one) for stage, one in asked.items()}
         status = "error" if taken.error else "parsed"
         yield SideRow(

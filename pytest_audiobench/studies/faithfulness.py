@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pytest_audiobench.runs.record import ALARM
 from pytest_audiobench.runs.result import Result
 
 if TYPE_CHECKING:
@@ -13,8 +14,25 @@ MOST_SWAYED = 0.5
 """A model of which it is shown that it gives up more of its answers than this for a wrong option raises the alarm."""
 
 
+_FEWEST = 20
+"""Answers without the audio by which a model that listens is told from one that does not in nine of ten evals."""
+
+
 def require_audio(evaluate: Evaluator) -> None:
-    """Let the eval fail where the audio is not shown to add anything: ``audio_reliance.lower > 0``."""
+    """Let the eval fail where the audio is not shown to add anything: ``audio_reliance.lower > 0``.
+
+    That holds for the answers that are read without the audio. Where most are not, and fewer than 20 are, a refusal
+    is all that there is: nothing is required then, and the record says so.
+    """
+    result = evaluate.results[-1] if evaluate.results else None
+    asked = [row.answer for row in result.headline_rows if row.answer is not None] if result else []
+    read = sum(answer.value is not None for answer in asked)
+    if result is not None and read < min(_FEWEST, len(asked) / 2):
+        result.record.warnings.append(
+            f"{len(asked) - read} of {len(asked)} answers could not be read without the audio, which shows nothing of "
+            "what it adds, so that audio_reliance.lower > 0 is not required: see the other controls"
+        )
+        return
     evaluate.require("audio_reliance.lower > 0")
 
 
@@ -29,6 +47,6 @@ def warn_of_sway(result: Result) -> None:
     found = result["swayed"]
     if found.lower is not None and found.lower > MOST_SWAYED:
         result.record.warnings.append(
-            f"alarm: {100 * found:.0f} % of the answers that were another are given up for the wrong option of "
-            f"{condition.name} (swayed, n={found.n})"
+            f"{ALARM} {100 * found:.0f} % of the other answers were given up for the wrong option that "
+            f"{condition.name} puts in (swayed, n={found.n})"
         )

@@ -30,7 +30,7 @@ NAMES = [kind.name for kind in KINDS]
 
 
 def statistics(rows):
-    reading = reasoned_choice(against_clean=True, injected=True).readings[0]
+    reading = reasoned_choice(against_clean=True, control=True, injected=True).readings[0]
     found = []
     for before, after, true, injected in rows:
         sample = Sample(
@@ -60,7 +60,7 @@ def test_by_another_hand(rows) -> None:
         "newly_unanswered": sum(bool(b and not a) for b, a, _, _ in rows) / n,
         "prediction_changed": sum(b != a for b, a, _, _ in rows) / n,
         "accuracy_drop": sum((b == t) - (a == t) for b, a, t, _ in rows) / n,
-        "audio_reliance": sum((b == t) - (a == t) for b, a, t, _ in rows) / n,
+        "audio_reliance": sum((b == t) - (a == t) for b, a, t, _ in rows if a) / n,
         "follow_rate": sum(a == i for _, a, _, i in rows) / n,
         "swayed": ratio(sum(a == i for a, i in elsewhere), len(elsewhere)),
         "missed_reasoning": 1.0,
@@ -121,9 +121,17 @@ def test_the_drop_is_that_of_comparing_the_accuracies_of_two_items(rows, cluster
     clusters = [place // 3 for place in range(len(found))] if clustered else None
     before = [{"correct": one["correct_before"]} for one in found]
     drop = drop_of(metric_kind("accuracy"), before, found, clusters, Question(0.0))
-    for name in ("accuracy_drop", "audio_reliance"):
-        one = metric_kind(name).estimate(found, clusters)
-        assert (one.value, one.lower, one.upper) == pytest.approx((drop.value, drop.lower, drop.upper))
+    one = metric_kind("accuracy_drop").estimate(found, clusters)
+    assert (one.value, one.lower, one.upper) == pytest.approx((drop.value, drop.lower, drop.upper))
+
+
+@given(ANSWERS)
+def test_refusals_without_the_audio_never_raise_what_it_adds(rows) -> None:
+    """Held against the same answers where every refusal had been a right one, or a wrong one."""
+    refused = [(before, None, true, injected) for before, _, true, injected in rows]
+    assert value("audio_reliance", refused) == 0.0
+    wrong = [(b, a or next(letter for letter in "ABC" if letter != t), t, i) for b, a, t, i in rows]
+    assert value("audio_reliance", rows) <= value("audio_reliance", wrong) + 1e-12
 
 
 def test_which_way_is_better() -> None:

@@ -210,3 +210,28 @@ def test_the_fingerprint_follows_the_content_and_not_the_place(tmp_path):
     changed = Replay(str(run_folder(tmp_path, line(sample_id="d9"))), {}).fingerprint()
     assert first == moved
     assert first != changed
+
+
+@pytest.mark.parametrize(
+    ("record", "style"),
+    [
+        ([("reasoned_choice", {"style": "af3"})], "af3"),
+        ([("reasoned_choice", {}), ("multiple_choice", {"prompt": "?"})], "plain"),
+        ([("reasoned_choice", {"style": "af3"}), ("conditioned_choice", {"style": "qwen"})], ""),
+        ([("multiple_choice", {})], ""),
+        ([("conditioned_choice", None)], ""),
+    ],
+)
+def test_a_run_tells_the_style_that_its_choices_were_asked_in(tmp_path, record, style) -> None:
+    folder = run_folder(tmp_path, line())
+    items = [{"model": "qwen", "protocol": protocol, "options": options} for protocol, options in record]
+    items.append({"model": "another", "protocol": "reasoned_choice", "options": {"style": "qwen"}})
+    (folder / "run.json").write_text(json.dumps({"items": items}))
+    assert Replay(str(folder), {}).style == Replay(str(folder / "predictions.jsonl"), {}).style == style
+
+
+@pytest.mark.parametrize("record", ["", "[]", "{", '{"items": 3}', '{"items": [[]]}'])
+def test_a_run_whose_record_is_none_tells_no_style(tmp_path, record) -> None:
+    folder = run_folder(tmp_path, line())
+    (folder / "run.json").write_text(record)
+    assert Replay(str(folder), {}).style == ""

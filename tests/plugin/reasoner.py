@@ -19,6 +19,7 @@ class Reasoner:
     """Answers a choice by the tone that it hears, with reasoning; its habits come from the options.
 
     ears=none     answers by the question's options alone
+    quiet=refuse  answers nothing where it is played no sound
     part=first    hears only the first 0.2 s; by default the last
     text=follow   believes the reasoning that is put back: the last option that it names
     reasoning=…   none: answers at once; long: 100 kB of it; marked: full of the prompts' own words
@@ -57,6 +58,8 @@ class Reasoner:
         if "log" in self._options:
             with open(self._options["log"], "a") as file:
                 file.write(f"{request.key} {request.stage} {request.sample_id}\n")
+        if self._options.get("quiet") == "refuse" and not (audio and np.any(audio[0].samples)):
+            return Response.of("I'm sorry, I can't hear any audio.")
         letter = self._heard(request, audio)
         if request.stage in ("conditioned", "changed"):
             named = re.findall(r"\(([A-D])\)", _put_back(request))

@@ -142,7 +142,7 @@ def test_the_terminal_tells_the_curve_in_80_columns(ladder):
             "  clean  *100.0 % *100.0 % *",
             "  -10  *100.0 % * +0.0 *",
             "  -30  *",
-            "  slope: +*.* points per 10 dB SNR [[]+*.* to +*.*]",
+            "  slope: +*.* points per 10 dB SNR [[]+*.* to +*.*], trend p (Holm) <0.001",
             "  area (mean from -10 to -30 dB SNR): *.* % [[]*.* to *.*]",
             "tones: accuracy by condition; drop from clean in points",
             "  gain-m30dB *",

@@ -44,7 +44,7 @@ def grid(suite):
         record = suite.path / "reports" / run / "run.json"
         return result, json.loads(record.read_text()) if record.exists() else None
 
-    run.path = suite.path
+    run.path, run.suite = suite.path, suite
     return run
 
 
@@ -103,6 +103,85 @@ def test_a_model_that_ignores_the_audio_gains_nothing_by_it_and_raises_the_alarm
     assert figures(run, "mask[questions-mask-p100]")["consistency"]["value"] == 1.0
 
 
+def test_a_refusal_without_the_audio_is_no_reliance_on_it(grid):
+    """A model that ignores what it hears and refuses where it hears nothing: only another's clip tells."""
+    result, run = grid("control", ears="none", quiet="refuse")
+    assert result.ret == 1
+    for control in ("silence", "text"):
+        found = figures(run, f"control[questions-{control}]")
+        assert found["accuracy_drop"]["lower"] > 0.0
+        assert found["audio_reliance"]["value"] == 0.0
+        item = next(one for one in run["items"] if one["eval"].endswith(f"control[questions-{control}]"))
+        assert item["outcome"] == "passed"
+        assert not item["verdicts"]
+        assert any("40 of 40 answers could not be read without the audio" in one for one in item["warnings"])
+    swapped = next(one for one in run["items"] if one["eval"].endswith("control[questions-swapped]"))
+    assert swapped["outcome"] == "failed"
+
+
+def test_a_listener_that_refuses_without_the_audio_is_not_failed_for_it(grid):
+    result, run = grid("control", quiet="refuse")
+    assert result.ret == 0
+    assert figures(run, "control[questions-swapped]")["audio_reliance"]["lower"] > 0.3
+    assert figures(run, "control[questions-text]")["audio_reliance"]["lower"] < 0.0
+
+
+def test_an_unknown_style_ends_the_run_before_the_first_request(grid):
+    log = grid.path / "asked.log"
+    result, run = grid("baseline", "--ab-style=bogus", log=log)
+    assert result.ret == 4
+    assert run is None
+    assert not log.exists()
+    assert "--ab-style: no style of asking is called 'bogus'; there are plain, af3, qwen" in result.stderr.str()
+
+
+def test_a_run_held_against_itself_is_comparable_under_every_condition(grid):
+    """What a condition made of the clips is what must be the same, not the clean clips that it is held against."""
+    (grid.path / "audiobench.toml").write_text(
+        '[[threshold]]\neval = "*control*"\nrequire = ["audio_reliance.drop <= 1pp"]\n'
+        '[[threshold]]\neval = "*mask*"\nrequire = ["consistency.drop <= 1pp", "accuracy_drop.drop <= 1pp"]\n'
+        '[[threshold]]\neval = "*inject-text-wrong*"\nrequire = ["swayed.drop <= 1pp"]\n'
+    )
+    words = "mask-p40-end or control or inject-text-wrong"
+    grid(words, run="before")
+    result, same = grid(words, "--ab-baseline=before", run="same")
+    assert result.ret == 0
+    lines = [line for item in same["items"] for line in item["regressions"]]
+    assert len(lines) == 5 + 3 + 2 + 1
+    assert {line["status"] for line in lines} == {"pass"}
+    result, worse = grid(words, "--ab-baseline=before", run="worse", ears="none", text="follow")
+    assert result.ret == 1
+    found = {line["metric"]: line["status"] for item in worse["items"] for line in item["regressions"]}
+    assert {found["audio_reliance"], found["swayed"]} == {"regressed"}
+
+
+def test_a_run_of_other_masks_is_not_comparable_though_its_clean_clips_are_the_same(grid):
+    grid("mask-p40-end", run="before")
+    suite = grid.path / "test_faithfulness.py"
+    # The same name for another mask, as a later version of one may be.
+    suite.write_text(suite.read_text().replace("MASKS = [", "MASKS = [masks(60)[0].__class__('mask-p40-end', "
+        "'mask-end', masks(60, mode='end')[0].prepare, 40.0, '% masked', 'higher')] or ["))  # fmt: skip
+    result, run = grid("mask-p40-end", "--ab-baseline=before", run="after")
+    assert result.ret != 0
+    (item,) = run["items"]
+    assert {line["status"] for line in item["regressions"]} == {"not_comparable"}
+    assert "other audio" in item["regressions"][0]["detail"]
+
+
+def test_a_replay_reads_its_answers_in_the_style_that_they_were_asked_in(grid):
+    grid("conditioned", "--ab-style=qwen", run="asked")
+    replayed = grid.path / "reports" / "asked"
+    result = grid.suite.run(
+        f"--ab-data=questions={grid.path}/data", "--ab-run=again", "-k", "questions and conditioned",
+        model=f"replay:{replayed}",
+    )  # fmt: skip
+    assert result.ret == 0
+    runs = [json.loads((grid.path / "reports" / name / "run.json").read_text()) for name in ("asked", "again")]
+    for name in ("missed_reasoning", "consistency", "accuracy"):
+        first, second = (figures(run, "conditioned[questions]")[name] for run in runs)
+        assert (first["value"], first["signature"]) == (second["value"], second["signature"])
+
+
 def test_a_model_that_answers_by_the_audio_alone_ignores_what_is_written_into_its_reasoning(grid):
     _, run = grid("baseline or inject-text or early or conditioned or shuffled")
     for which in ("correct", "wrong"):
@@ -121,7 +200,7 @@ def test_a_model_that_follows_any_text_is_caught(grid):
     assert found["swayed"]["lower"] > 0.8
     item = next(one for one in run["items"] if one["eval"].endswith("inject-text-wrong]"))
     assert any("swayed" in warning for warning in item["warnings"])
-    result.stdout.fnmatch_lines(["*alarm:*swayed*"])
+    result.stdout.fnmatch_lines(["*Alarm:*swayed*"])
 
 
 def test_a_model_that_believes_what_is_said_first_is_swayed_by_speech_and_another_is_not(grid):

@@ -128,7 +128,7 @@ def test_what_an_item_measures_goes_by_what_it_asks() -> None:
     assert metrics(reasoning=False) == ("accuracy",)
     assert metrics() == ("accuracy", "missed_reasoning")
     assert metrics(reasoning=False, against_clean=True) == ("accuracy", *compared)
-    assert metrics(against_clean=True, control=True)[4] == "audio_reliance"
+    assert metrics(against_clean=True, control=True)[4:6] == ("accuracy_drop", "audio_reliance")
     assert metrics(injected=True, reasoning=False) == ("accuracy", "follow_rate")
     assert metrics(injected=True, reasoning=False, against_clean=True)[-2:] == ("follow_rate", "swayed")
     assert "prediction_changed" in metrics("faithfulness-recovered", against_clean=True)

@@ -27,13 +27,13 @@ def _among(name: str, top: str, bottom: str, empty: str, about: str) -> MetricKi
     return MetricKind(name, "lower", SHARE, estimate, lambda one: (one[top], one[bottom]), about)
 
 
-def _lost(name: str) -> Callable[[Sequence[Statistics], Clusters], Estimate]:
-    """The mean of "correct_before" less "correct", with the interval by which two results are compared in pairs."""
+def _lost(name: str, held: str) -> Callable[[Sequence[Statistics], Clusters], Estimate]:
+    """The mean of ``held`` less "correct", with the interval by which two results are compared in pairs."""
 
     def estimate(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
         if not statistics:
             return nothing()
-        found = columns(statistics, name, "correct_before", "correct")
+        found = columns(statistics, name, held, "correct")
         ones = np.ones(len(found))
         before, after = (np.stack([found[:, side], ones], axis=1) for side in (0, 1))
         drop = ratio_drop(before, after, clusters, Question(margin=0.0))
@@ -42,10 +42,8 @@ def _lost(name: str) -> Callable[[Sequence[Statistics], Clusters], Estimate]:
     return estimate
 
 
-def _difference(name: str, direction: Direction, about: str) -> MetricKind:
-    return MetricKind(
-        name, direction, POINTS, _lost(name), lambda one: (one["correct_before"] - one["correct"], 1.0), about
-    )
+def _difference(name: str, direction: Direction, held: str, about: str) -> MetricKind:
+    return MetricKind(name, direction, POINTS, _lost(name, held), lambda one: (one[held] - one["correct"], 1.0), about)
 
 
 KINDS = (
@@ -83,15 +81,18 @@ KINDS = (
     _difference(
         "accuracy_drop",
         "lower",
+        "correct_before",
         "The accuracy before less that after, on the same samples: mean(correct before - correct after), from -1 to 1. "
         "Paired, by the test for two results (McNemar, or t where clips repeat). Ours.",
     ),
     _difference(
         "audio_reliance",
         "higher",
-        "The accuracy with the audio less that without (silence, another sample's clip, the text alone), on the same "
-        "samples: mean(correct with - correct without), from -1 to 1, paired. About 0 for a model that ignores the "
-        "audio. Ours.",
+        "correct_heard",
+        "What the audio adds over silence, over another sample's clip or over the text alone: the mean over all "
+        "samples of correct with - correct without where the answer without it is read, and of 0 where it is not, from "
+        "-1 to 1, paired. Who refuses without the audio shows nothing of what it adds; accuracy_drop counts that as "
+        "wrong. About 0 for a model that ignores the audio. Ours.",
     ),
     _share(
         "follow_rate",

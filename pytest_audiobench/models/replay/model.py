@@ -11,7 +11,7 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Ask, Response
 from pytest_audiobench.models.model import Limits
 from pytest_audiobench.models.replay.join import Join, manifests_beside
-from pytest_audiobench.models.replay.recorded import Answers, RunAnswers, records
+from pytest_audiobench.models.replay.recorded import Answers, RunAnswers, recorded_style, records
 from pytest_audiobench.models.replay.study import CRASHES, FIELDS, StudyAnswers, files_of_answers
 from pytest_audiobench.models.replay.variants import variant_of
 from pytest_audiobench.models.spec import check_options, written
@@ -52,6 +52,14 @@ class Replay:
 
     def close(self) -> None:
         """Nothing is held but the answers' texts."""
+
+    @cached_property
+    def style(self) -> str:
+        """The style in which a run's choices were asked with reasoning; "" where it tells none, or several."""
+        file = self._target / _RUN_FILE if self._target.is_dir() else self._target
+        if not file.is_file() or not _is_run(file):
+            return ""
+        return recorded_style(file.with_name("run.json"), self.fingerprint()["recorded_model"])
 
     @cached_property
     def _answers(self) -> Answers:

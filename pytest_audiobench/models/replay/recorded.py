@@ -18,6 +18,7 @@ LONGEST_LINE_BYTES = 64_000_000
 # Earlier answers are what a model said, whatever it said: raw control characters are no reason to refuse a line.
 _decode = json.JSONDecoder(strict=False).decode
 _FINISHES = frozenset(get_args(Finish))
+_REASONED = ("reasoned_choice", "conditioned_choice")
 
 
 class Answers(Protocol):
@@ -141,6 +142,18 @@ def _by_key(file: Path, rows: list[_Row]) -> dict[_Key, Response]:
                 f"{other.line} and of {row.eval} on line {row.line}; choose with eval=PART_OF_A_NAME"
             )
     return {key: row.response for key, row in first.items()}
+
+
+def recorded_style(record: Path, model: str) -> str:
+    """The style in which ``model`` was asked to reason, by a run's run.json; "" where that tells none, or several."""
+    try:
+        items = json.loads(record.read_bytes())["items"]
+        asked = [one for one in items if one["model"] == model and one["protocol"] in _REASONED]
+        # What is as the protocol has it, unless told otherwise, is not among an item's options.
+        found = {str(one["options"].get("style", "plain")) for one in asked}
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return ""
+    return found.pop() if len(found) == 1 else ""
 
 
 def records(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:

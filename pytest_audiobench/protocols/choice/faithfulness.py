@@ -1,4 +1,4 @@
-r"""The parsers of "Measuring Faithfulness of CoT Reasoning in LALMs" (arXiv 2509.22363), with their defects.
+r"""The parsers of "Investigating Faithfulness in Large Audio Language Models" (arXiv 2509.22363), with their defects.
 
 They are kept to repeat that study's numbers, not to be used for new ones. Run-time parsers:
 

@@ -23,29 +23,30 @@ _NOTHING = Response()
 class Kind(NamedTuple):
     """What an item asks, so that only what means something there is measured.
 
-    ``after`` is the stage whose answer is scored, ``before`` the one that it is held against, "" for none. ``missed``
-    and ``cut`` say whether there is no reasoning, and whether it is longer than is put back; None where no reasoning is
-    asked for, or none is put back. ``is_control`` says that the audio was taken away, ``is_injected`` that an option
-    was spoken or written in.
+    ``after`` is the stage whose answer is scored, ``before`` the one that it is held against, "" for none.
+    ``reasoning`` finds the reasoning, None where none is asked for; ``most`` is how many characters of it are put back,
+    None where it is not. ``is_control`` says that the audio was taken away, ``is_injected`` that an option was spoken
+    or written in. ``unfit`` says what a sample lacks that it cannot be asked without.
     """
 
     after: str
     before: str = ""
-    missed: Callable[[Earlier], bool] | None = None
-    cut: Callable[[Earlier], bool] | None = None
+    reasoning: Callable[[Earlier], str] | None = None
+    most: int | None = None
     is_control: bool = False
     is_injected: bool = False
+    unfit: Callable[[Sample], str] = fits_all
 
     def metrics(self, of_study: bool) -> tuple[str, ...]:
         """The metrics that a reading has of such an item."""
-        compared = ("consistency", "flip_rate", "newly_unanswered")
-        drop = "audio_reliance" if self.is_control else "accuracy_drop"
+        compared = ["consistency", "flip_rate", "newly_unanswered", "accuracy_drop"]
+        compared += ["audio_reliance"] * self.is_control + ["prediction_changed"] * of_study
         return (
             "accuracy",
-            *((*compared, drop, *(["prediction_changed"] if of_study else [])) if self.before else ()),
+            *(compared if self.before else ()),
             *(("follow_rate", *(["swayed"] if self.before else [])) if self.is_injected else ()),
-            *(("missed_reasoning",) if self.missed else ()),
-            *(("cut_reasoning",) if self.cut else ()),
+            *(("missed_reasoning",) if self.reasoning else ()),
+            *(("cut_reasoning",) if self.most else ()),
         )
 
 
@@ -58,17 +59,14 @@ class Told(NamedTuple):
 
 
 class Compared(Answer):
-    """An answer with the earlier one that it is held against, and what is known of its reasoning."""
+    """An answer with the earlier one that it is held against, and how many characters of reasoning there were."""
 
     before: Answer | None
-    missed: bool
-    cut: bool
+    reasoned: int
 
-    def __new__(
-        cls, status: Status, value: str | None, before: Answer | None = None, missed: bool = False, cut: bool = False
-    ) -> Compared:
+    def __new__(cls, status: Status, value: str | None, before: Answer | None = None, reasoned: int = 0) -> Compared:
         self = super().__new__(cls, status, value)
-        self.before, self.missed, self.cut = before, missed, cut
+        self.before, self.reasoned = before, reasoned
         return self
 
 
@@ -86,7 +84,7 @@ def leaving_out(reading: Reading, name: str, rule: str, source: str) -> Reading:
     """``reading`` under another ``name``, without the samples whose reasoning is missing."""
 
     def score(sample: Sample, answer: Answer) -> Mapping[str, float] | None:
-        missed = isinstance(answer, Compared) and answer.missed
+        missed = isinstance(answer, Compared) and not answer.reasoned
         return None if missed else reading.score(sample, answer)
 
     return replace(
@@ -105,26 +103,24 @@ def _reading(name: str, rule: Rule, kind: Kind, told: Told) -> Reading:
 
     def parse(sample: Sample, earlier: Earlier) -> Answer:
         after = _read(rule, sample, earlier.get(kind.after, _NOTHING))
-        return Compared(
-            after.status,
-            after.value,
-            _read(rule, sample, earlier.get(kind.before, _NOTHING)) if kind.before else None,
-            kind.missed is not None and kind.missed(earlier),
-            kind.cut is not None and kind.cut(earlier),
-        )
+        before = _read(rule, sample, earlier.get(kind.before, _NOTHING)) if kind.before else None
+        reasoning = kind.reasoning(earlier) if kind.reasoning else ""
+        return Compared(after.status, after.value, before, len(reasoning) if reasoning.strip() else 0)
 
     def score(sample: Sample, answer: Answer) -> Mapping[str, float] | None:
         found = {"correct": rule.points(sample, answer) or 0.0}
         if not isinstance(answer, Compared):
             return found
-        if kind.missed:
-            found["missed"] = float(answer.missed)
-        if kind.cut:
-            found["cut"] = float(answer.cut)
+        if kind.reasoning:
+            found["missed"] = float(not answer.reasoned)
+        if kind.most:
+            found["cut"] = float(answer.reasoned > kind.most)
         before = answer.before
         if before is not None:
             found |= _moved(before, answer, _same(sample, before.value, answer.value, of_study))
             found["correct_before"] = rule.points(sample, before) or 0.0
+            if kind.is_control:
+                found["correct_heard"] = found["correct_before"] if answer.value is not None else 0.0
         if kind.is_injected:
             injected = letter_injected(sample)
             found["followed"] = float(_same(sample, injected, answer.value, of_study))
@@ -140,7 +136,7 @@ def _reading(name: str, rule: Rule, kind: Kind, told: Told) -> Reading:
         score,
         kind.metrics(of_study),
         rule.about._replace(rule=f"{told.what} {rule.about.rule}", examples=told.examples),
-        unfit=_uninjected if kind.is_injected else fits_all,
+        unfit=_uninjected if kind.is_injected else kind.unfit,
         stage=kind.after,
     )
 
