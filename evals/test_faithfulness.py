@@ -23,6 +23,7 @@ from pytest_audiobench import (
     readings_of,
     reasoned_choice,
     reasoning_changes,
+    renderings,
     require_audio,
     sakura,
     under,
@@ -46,9 +47,14 @@ FEW = {"digits": 20, "sounds": 20}
 (CLEAN,) = conditions("clean")
 MASKS = [*masks(), *masks(mode="start"), *masks(mode="end"), *masks(mode="scattered"), *masks(fill="noise")]
 
-each_task = pytest.mark.parametrize(
-    "task", [pytest.param(name, marks=pytest.mark.audiobench(suite=f"faithfulness_{name}")) for name in TASKS]
-)
+
+def tasks(*names):
+    """Each task in a suite of its own, since one sample is asked under many conditions."""
+    named = [pytest.param(name, marks=pytest.mark.audiobench(suite=f"faithfulness_{name}")) for name in names]
+    return pytest.mark.parametrize("task", named)
+
+
+each_task = tasks(*TASKS)
 
 
 def asked(evaluate, task, condition, **how):
@@ -84,6 +90,13 @@ def test_mask(evaluate, task, condition):
 @each_task
 def test_noise(evaluate, task, condition):
     """White noise over the whole clip."""
+    asked(evaluate, task, condition, against_clean=True)
+
+
+@pytest.mark.parametrize("condition", renderings(), ids=str)
+@tasks("animal", "emotion", "gender", "language")
+def test_rendered(evaluate, task, condition):
+    """Clips masked or in noise as the faithfulness study distributes them: --ab-data faithfulness=FOLDER."""
     asked(evaluate, task, condition, against_clean=True)
 
 

@@ -94,7 +94,7 @@ def spoken(who: Voice, texts: Sequence[str]) -> list[Pcm]:
     """What ``who`` says for each of ``texts``, without the silence around it.
 
     Takes about 10 ms a text. Raises UsageError, with the text, for one that cannot be spoken or in which nothing is
-    heard; NotHere where that release is not on this machine.
+    heard; NotHere where that release is not on this machine; FatalError where it is ended or does not end.
     """
     if who.release != release():
         raise NotHere(f"espeak-ng {who.release} is not on this machine, which has {release()}; install it: {_EXTRA}")
@@ -146,6 +146,9 @@ def _asked(name: str, rate_wpm: int, texts: Sequence[str]) -> tuple[str, list[tu
         )
     except subprocess.TimeoutExpired:
         raise FatalError(f"espeak-ng did not say {len(texts)} texts within {patience_s} s; try again") from None
+    if done.returncode < 0 and texts:
+        # It ran when it told its release: what a signal ended now is no absence, for which an eval is skipped.
+        raise FatalError(f"espeak-ng was ended by signal {-done.returncode} while it spoke; run again")
     if done.returncode:
         *_, said = ["", *done.stderr.decode(errors="replace").strip().splitlines()]
         raise NotHere(f"espeak-ng does not run on this machine ({said or f'exit code {done.returncode}'}); {_EXTRA}")

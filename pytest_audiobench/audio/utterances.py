@@ -113,5 +113,10 @@ _AT_ONCE = 32
 def _write(path: Path, pcm: Pcm) -> None:
     """Whole or not at all."""
     with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as file:
-        file.write(wav_bytes(pcm.astype(np.float32) / np.float32(32768), RATE_HZ))
+        try:
+            file.write(wav_bytes(pcm.astype(np.float32) / np.float32(32768), RATE_HZ))
+            file.flush()
+        except OSError:
+            os.unlink(file.name)
+            raise
     os.replace(file.name, path)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from pytest_audiobench.audio import edits
+from pytest_audiobench.audio.clip import Clip
 from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
@@ -23,10 +24,11 @@ def unheard(dataset: Dataset) -> Dataset:
 
 
 def swapped(dataset: Dataset) -> Dataset:
-    """Every question with the clips of another sample that has as many, by a seeded cycle through all of them.
+    """Every question with other clips, those of a sample that has as many, by a seeded cycle through all of them.
 
-    The other sample is drawn whatever its answer is, so that what is right by chance stays right by chance.
-    Raises UsageError, when it is read, for a sample that no other can lend its clips to.
+    They are drawn whatever the answer is, so that what is right by chance stays right by chance. Samples that are asked
+    about the same clips are lent the same. Raises UsageError, when it is read, for a sample that no other can lend its
+    clips to.
     """
     return _changed(dataset, "swapped", lambda samples: lent(dataset.name, samples))
 
@@ -47,16 +49,19 @@ def without_clips(samples: Sequence[Sample]) -> list[Sample]:
 
 def lent(name: str, samples: Sequence[Sample]) -> list[Sample]:
     """As :func:`swapped` does it: the cycle depends on ``name`` and the samples' ids."""
-    lenders: dict[str, Sample] = {}
-    by_number: dict[int, list[Sample]] = {}
-    for sample in samples:
-        by_number.setdefault(len(sample.clips), []).append(sample)
+    places: dict[tuple[Clip, ...], tuple[int, str]] = {}
+    for one in samples:
+        place = seed("swap", name, one.id), one.id
+        places[one.clips] = min(place, places.get(one.clips, place))
+    by_number: dict[int, list[tuple[Clip, ...]]] = {}
+    for clips in sorted(places, key=lambda clips: places[clips]):
+        by_number.setdefault(len(clips), []).append(clips)
+    lenders: dict[tuple[Clip, ...], tuple[Clip, ...]] = {}
     for alike in by_number.values():
-        if len(alike) < 2:
+        if len(alike) < 2 and alike[0]:
             raise UsageError(
-                f"{alike[0].id!r} of {name} is the only sample with {len(alike[0].clips)} clips, so no other sample's "
-                "can be played instead: leave it out of the slice"
+                f"no sample of {name} has other clips than {places[alike[0]][1]!r} and as many ({len(alike[0])}), so no "
+                "other sample's can be played instead: leave it out of the slice"
             )
-        order = sorted(alike, key=lambda one: (seed("swap", name, one.id), one.id))
-        lenders |= {one.id: other for one, other in zip(order, [*order[1:], order[0]], strict=True)}
-    return [replace(one, clips=lenders[one.id].clips) for one in samples]
+        lenders |= dict(zip(alike, [*alike[1:], alike[0]], strict=True))
+    return [replace(one, clips=lenders[one.clips]) for one in samples]

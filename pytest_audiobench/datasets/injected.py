@@ -2,39 +2,22 @@
 
 from __future__ import annotations
 
-import string
-
+from pytest_audiobench.datasets.choices import LETTERS, letter_of, tidy_caseless
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.identity import seed
 
 
-def correct(sample: Sample) -> str:
-    """The letter of the first option that is the reference. Raises UsageError where none is."""
-    for letter, choice in zip(string.ascii_uppercase, sample.choices, strict=False):
-        if _same(choice, sample.reference):
-            return letter
-    raise UsageError(
-        f"sample {sample.id!r}: its answer {sample.reference!r} is none of its choices {list(sample.choices)}, so none "
-        "of them can be injected as the correct one; correct the data set"
-    )
-
-
 def wrong(sample: Sample) -> str:
-    """The letter of an option with another text than every true one, drawn from the sample's id alone.
+    """The letter of an option that is not blank and is not read as a true one, drawn from the sample's id alone.
 
     Raises UsageError where the reference is no option, or no other option is wrong.
     """
-    correct(sample)
+    letter_of(sample)
+    known = {"", *(tidy_caseless(truth) for truth in sample.truths)}
     others = [
-        letter
-        for letter, choice in zip(string.ascii_uppercase, sample.choices, strict=False)
-        if not any(_same(choice, truth) for truth in sample.truths)
+        letter for letter, choice in zip(LETTERS, sample.choices, strict=False) if tidy_caseless(choice) not in known
     ]
     if not others:
         raise UsageError(f"sample {sample.id!r} offers nothing but its answer {sample.reference!r}: no wrong option")
     return others[seed("injected", "wrong", sample.id) % len(others)]
-
-
-def _same(one: str, other: str) -> bool:
-    return " ".join(one.casefold().split()) == " ".join(other.casefold().split())

@@ -7,7 +7,6 @@ speech is CosyVoice's.
 
 from __future__ import annotations
 
-import string
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -15,9 +14,10 @@ from typing import TypeAlias
 
 from pytest_audiobench.audio.clip import Clip
 from pytest_audiobench.audio.combining import overlaid, preceded
+from pytest_audiobench.datasets.choices import LETTERS, letter_of
 from pytest_audiobench.datasets.conditions import Change, Condition
 from pytest_audiobench.datasets.dataset import Places
-from pytest_audiobench.datasets.injected import correct, wrong
+from pytest_audiobench.datasets.injected import wrong
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.datasets.voices import Line, Voices, bundled_digits, espeak, first_of, ready_speech
 from pytest_audiobench.errors import UsageError
@@ -25,7 +25,7 @@ from pytest_audiobench.errors import UsageError
 _Letter: TypeAlias = Callable[[Sample], str]
 _Put: TypeAlias = Callable[[Clip, Clip], Clip]
 
-_LETTERS: Mapping[str, _Letter] = {"correct": correct, "wrong": wrong}
+_LETTERS: Mapping[str, _Letter] = {"correct": letter_of, "wrong": wrong}
 
 ANYBODY = first_of(ready_speech(), bundled_digits(), espeak())
 """A folder of ready speech (``--ab-data injection=FOLDER``) where there is one, the bundled digits for options that are
@@ -45,7 +45,7 @@ def injections(
     all its frames; before the clip a silence of ``gap_s`` follows it; over the clip it begins where the clip does, and
     goes on after a clip that is shorter. "{option}. {option}. {option}." says an option several times.
 
-    The wrong option is drawn from the sample's id, among those whose text is another than the answer's. Metadata:
+    The wrong option is drawn from the sample's id, among those that no answer is read as the true one for. Metadata:
     ``injected`` is the letter of the option that is said, ``injected_by`` who says it. Raises UsageError for ``spoken``
     without ``{option}`` and, when samples are read, for one without clips, choices or wrong options.
     """
@@ -71,6 +71,7 @@ def _prepared(spoken: str, voices: Voices, letter: _Letter, put: _Put, places: P
                 sample,
                 clips=(put(sample.clips[0], speech.clip), *sample.clips[1:]),
                 metadata={**sample.metadata, "injected": one, "injected_by": speech.by},
+                doubt=speech.doubt,
             )
             for sample, one, speech in zip(samples, letters, voices(places, lines), strict=True)
         ]
@@ -81,5 +82,8 @@ def _prepared(spoken: str, voices: Voices, letter: _Letter, put: _Put, places: P
 def _line(sample: Sample, letter: str, spoken: str) -> Line:
     if not sample.clips:
         raise UsageError(f"sample {sample.id!r} has no clip that speech could be injected into; leave it out")
-    option = sample.choices[string.ascii_uppercase.index(letter)]
-    return Line(sample, option, spoken.replace("{option}", option.strip().rstrip(".")))
+    option = sample.choices[LETTERS.index(letter)]
+    said = option.strip()
+    if not said:
+        raise UsageError(f"sample {sample.id!r}: its answer is a blank option, which cannot be said; leave it out")
+    return Line(sample, option, spoken.replace("{option}", said.rstrip(".") or said))

@@ -5,7 +5,7 @@ github.com/ddlBoJack/MMAR. 1,000 questions, each on a clip of its own; a few ids
 
 The published reasoning, cues and rubrics give the answers away: they are not read.
 
-``faithfulness_letter`` in the metadata is the letter that the faithfulness study (Ravi et al., arXiv 2509.22363)
+``faithfulness_letter`` in the metadata is the letter that the faithfulness study (Mousavi et al., arXiv 2509.22363)
 took for true: the first option that contains the answer, whatever its case. It is wrong for 13 questions
 ("Affected" lies in "Not affected"), and is there only so that the study's figures can be repeated under its name.
 """

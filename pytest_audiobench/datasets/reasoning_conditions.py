@@ -9,14 +9,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from decimal import Decimal
 
+from pytest_audiobench.datasets.choices import letter_of
 from pytest_audiobench.datasets.conditions import Change, Condition
 from pytest_audiobench.datasets.dataset import Places
-from pytest_audiobench.datasets.injected import correct, wrong
+from pytest_audiobench.datasets.injected import wrong
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 
 _TENTHS = tuple(range(0, 101, 10))
-_INJECTED = {"inject-text-correct": correct, "inject-text-wrong": wrong}
+_INJECTED = {"inject-text-correct": letter_of, "inject-text-wrong": wrong}
 _ALIKE = ("filler", "truncated", "shuffled", "paraphrased", "mistaken")
 
 

@@ -18,7 +18,8 @@ class Sample:
     ``references`` are all texts that are true, the first of them ``reference``, where there are several: captions of
     one clip, the labels of a clip, the talkers of a mixture, accepted answers. ``recordings`` are the clips as they
     were before a condition changed them (``datasets/conditions.py``), None where none did: samples of one recording
-    belong together, whatever they were put under.
+    belong together, whatever they were put under. ``doubt`` says, where something is known, why its answer may mean
+    less than the others'; samples are counted by it beside the numbers.
     """
 
     id: str
@@ -29,6 +30,7 @@ class Sample:
     metadata: Mapping[str, Field] = field(default_factory=dict)
     references: tuple[str, ...] = ()
     recordings: tuple[Clip, ...] | None = None
+    doubt: str = ""
 
     @property
     def truths(self) -> tuple[str, ...]:

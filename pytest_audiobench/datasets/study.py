@@ -1,9 +1,9 @@
 """The data sets of a study of faithfulness, from its own manifests: SAKURA's four tracks, MMAU and MMAR.
 
-Ravi et al., "Measuring Faithfulness of Chain-of-Thought Reasoning in Large Audio-Language Models", arXiv 2509.22363;
+Mousavi, Jain, Ravanelli and Subakan, "Investigating Faithfulness in Large Audio Language Models", arXiv 2509.22363;
 github.com/lovenya/Measuring-Faithfulness-of-CoT-Reasoning-LALMs. A manifest is a file of lines: id, question, choices
 ("(A) dog (B) hen"), choices_list (MMAU's has none), audio_path ("{DATA_ROOT}/sakura/data/Animal/audio/cat0.wav"),
-answer ("(b) cat") and true_letter.
+answer ("(b) cat") and true_letter. Its first manifests have an instruction in place of question, choices and letter.
 
 ``faithfulness_letter`` in the metadata is the study's true letter, which is wrong for some of MMAR's questions
 (``datasets/mmar.py``): it is there only so that the study's figures can be repeated under its name.
@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.datasets.dataset import Dataset, Places
 from pytest_audiobench.datasets.paths import relative_path
+from pytest_audiobench.datasets.sakura import split_options
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.datasets.table import jsonl_rows
 from pytest_audiobench.errors import NotHere, UsageError
@@ -68,7 +69,8 @@ def faithfulness(name: str) -> Dataset:
     """One data set of the study: "animal", "emotion", "gender", "language", "mmau", "mmar", or any that has a manifest.
 
     ``NAME_manifest.jsonl`` is looked for in ``--ab-data faithfulness=FOLDER``, in its layout or flat; the audio in
-    ``--ab-data faithfulness-audio=FOLDER`` where that is given, else in FOLDER or its ``data``. Ids are the study's.
+    ``--ab-data faithfulness-audio=FOLDER`` where that is given, else in FOLDER, its ``data``, and folders of data sets
+    (``--ab-data FOLDER``). Ids are the study's.
     Metadata: track (``name``), hop where ids end in one, recording (the file's name: the cluster), faithfulness_letter.
     Raises UsageError for a name that no file could have.
     """
@@ -81,11 +83,11 @@ def rows(file: Path) -> Iterator[Row]:
     """The rows of a manifest. Raises UsageError, with the line, for one that asks nothing."""
     for line, fields in jsonl_rows(file):
         try:
-            texts = [fields[name] for name in ("id", "question", "choices", "audio_path")]
-            if not all(isinstance(text, str) for text in texts):
-                raise TypeError("id, question, choices and audio_path must be texts")
-            id_, question, choices, audio = texts
-            asked = Question(id_, question, options(fields.get("choices_list"), choices), _ROOT.sub("", audio, count=1))
+            question, choices = _asked(fields)
+            id_, audio = fields["id"], fields["audio_path"]
+            if not all(isinstance(text, str) for text in (id_, question, audio)):
+                raise TypeError("id, question and audio_path must be texts")
+            asked = Question(id_, question, choices, _ROOT.sub("", audio, count=1))
         except (KeyError, ValueError, TypeError) as error:
             raise UsageError(f"{file}, line {line} is no row of the study's manifests ({error!r})") from None
         yield Row(asked, fields, f"{file}, line {line}")
@@ -122,6 +124,13 @@ def options(listed: object, text: str) -> tuple[str, ...]:
     return tuple(text[begin:end].strip() for (_, begin), end in zip(starts, ends, strict=True))
 
 
+def _asked(fields: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
+    """The question and its options; the study's first manifests have both in one text."""
+    if "question" not in fields and isinstance(fields.get("instruction"), str):
+        return split_options(fields["instruction"])
+    return fields["question"], options(fields.get("choices_list"), str(fields["choices"]))
+
+
 def lettered(choices: Sequence[str]) -> str:
     """Options as the study's manifests write them."""
     return " ".join(f"({chr(ord('A') + place)}) {choice}" for place, choice in enumerate(choices))
@@ -147,7 +156,7 @@ def audio_roots(places: Places) -> list[DataRoot]:
         except NotHere:
             continue
         found += [folder] if name == AUDIO else [folder, folder / "data"]
-    return [DataRoot(AUDIO, folder) for folder in found]
+    return [DataRoot(AUDIO, folder.resolve()) for folder in (*found, *places.shelves)]
 
 
 def _read(name: str, places: Places) -> list[Sample]:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import PurePosixPath
 from typing import NamedTuple, TypeAlias
 
 from pytest_audiobench.audio import synthesis, utterances
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
-from pytest_audiobench.audio.espeak import sayable
+from pytest_audiobench.audio.espeak import Voice, sayable
+from pytest_audiobench.audio.espeak import voice as voice_of
 from pytest_audiobench.datasets.bundled import bundled
+from pytest_audiobench.datasets.choices import tidy_caseless
 from pytest_audiobench.datasets.dataset import Places
 from pytest_audiobench.datasets.paths import relative_path
 from pytest_audiobench.datasets.recordings import drawn, recordings
@@ -32,10 +35,11 @@ class Line(NamedTuple):
 
 
 class Speech(NamedTuple):
-    """A line as it is heard, and who says it."""
+    """A line as it is heard, who says it, and why it may not be understood, where that is known."""
 
     clip: Clip
     by: str
+    doubt: str = ""
 
 
 Voices: TypeAlias = Callable[[Places, Sequence[Line]], Sequence[Speech]]
@@ -46,7 +50,8 @@ def espeak(voice: str = "en-us", rate_wpm: int = 165) -> Voices:
     """A voice of espeak-ng says the words (``pip install 'pytest-audiobench[tts]'``); each text once on a machine.
 
     Raises UsageError, when samples are read, for a voice or a rate that espeak-ng lacks and, with its sample, for a
-    text that cannot be spoken.
+    text that cannot be spoken. An option in which nothing is heard, or which the voice says as it says another of the
+    sample, is told as a doubt.
     """
 
     def speak(places: Places, lines: Sequence[Line]) -> Sequence[Speech]:
@@ -55,7 +60,12 @@ def espeak(voice: str = "en-us", rate_wpm: int = 165) -> Voices:
         texts = [_sayable(line) for line in lines]
         different = list(dict.fromkeys(texts))
         said = dict(zip(different, synthesis.speech(different, voice, rate_wpm), strict=True))
-        return [Speech(Clip(said[text]), f"espeak-ng {voice}") for text in texts]
+        unclear = _unclear(lines, voice_of(voice, rate_wpm))
+        doubt = f"espeak-ng {voice} says the injected option as nothing, or as it says another; let others speak"
+        return [
+            Speech(Clip(said[text]), f"espeak-ng {voice}", doubt if doubted else "")
+            for text, doubted in zip(texts, unclear, strict=True)
+        ]
 
     return speak
 
@@ -65,6 +75,39 @@ def _sayable(line: Line) -> str:
         return sayable(line.words)
     except UsageError as error:
         raise UsageError(f"sample {line.sample.id!r}: {error}") from None
+
+
+def _unclear(lines: Sequence[Line], who: Voice) -> list[bool]:
+    """Whether nobody could tell which option was said.
+
+    A voice leaves out signs, and calls all letters that it does not know by one name.
+    """
+    doubtful = [_doubtful(line) for line in lines]
+    with suppress(UsageError):  # those that can be said, many at a time
+        utterances.frames_of(who, list(dict.fromkeys(option for each in doubtful for option in each)))
+    return [
+        bool(options)
+        and _heard(line.option, who) in (b"", *(_heard(one, who) for one in options if one != line.option))
+        for line, options in zip(lines, doubtful, strict=True)
+    ]
+
+
+def _doubtful(line: Line) -> list[str]:
+    """The sample's options, where the one that is said has no letters and digits of its own that every voice knows."""
+    different = {tidy_caseless(choice): choice for choice in (*line.sample.choices, line.option)}
+    names = {choice: _name(choice) for choice in different.values()}
+    own = names[line.option]
+    if own and own.isascii() and list(names.values()).count(own) == 1:
+        return []
+    return [choice for choice, name in names.items() if name == own or not (name and name.isascii())]
+
+
+def _heard(option: str, who: Voice) -> bytes:
+    """What is heard of an option that is said alone."""
+    try:
+        return utterances.pcm_of(who, sayable(option)).tobytes()
+    except UsageError:
+        return b""
 
 
 def ready_speech(name: str = "injection") -> Voices:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
+from pytest_audiobench.datasets.choices import tidy_caseless
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.labels import label_statistics
 from pytest_audiobench.protocols.free_text import answer_of, choose, free_stage
@@ -13,7 +14,6 @@ from pytest_audiobench.protocols.labels import agreeing, asserted, published
 from pytest_audiobench.protocols.labels.mentions import Labels, labels_of
 from pytest_audiobench.protocols.labels.prompts import words_of
 from pytest_audiobench.protocols.labels.truth import choices_of, statistics_of, true_label
-from pytest_audiobench.protocols.options import tidy_caseless
 from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Protocol, Reading, remembered
 from pytest_audiobench.protocols.spoken.ending import ended
 

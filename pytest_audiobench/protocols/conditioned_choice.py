@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Literal, TypeAlias, get_args
 
+from pytest_audiobench.datasets.choices import LETTERS
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.choice.rules import STRICT
 from pytest_audiobench.protocols.multiple_choice import option_lines
-from pytest_audiobench.protocols.options import LETTERS
 from pytest_audiobench.protocols.protocol import Earlier, Example, Protocol, Reading, Stage, fits_all, remembered
 from pytest_audiobench.protocols.reasoned import rewriting
 from pytest_audiobench.protocols.reasoned.changes import changed
@@ -134,7 +134,7 @@ def _readings(kind: Kind, asked: str) -> dict[str, Reading]:
         found["faithfulness-recovered"],
         "faithfulness-two-step",
         "Samples without reasoning are left out.",
-        '"Measuring Faithfulness of CoT Reasoning in LALMs" (arXiv 2509.22363), its two-step sanity check '
+        '"Investigating Faithfulness in Large Audio Language Models" (arXiv 2509.22363), its two-step sanity check '
         "(af3_wrapper_conditioned.py; its own parser of the short answers gives the same letters in all 977 recorded)",
     )
     return {**found, two_step.name: two_step}

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from pytest_audiobench.datasets.choices import LETTERS
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import AudioSlot, Message, Settings
 from pytest_audiobench.protocols.choice.rules import RULES, Rule
 from pytest_audiobench.protocols.free_text import answer_of, question_of
-from pytest_audiobench.protocols.options import LETTERS
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Reading, Stage, remembered
 from pytest_audiobench.protocols.reasoned.styles import STYLES
 from pytest_audiobench.protocols.templates import filled, parsed

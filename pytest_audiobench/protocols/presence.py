@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from pytest_audiobench.datasets.choices import tidy_caseless
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import SOMETHING_ELSE, AudioSlot, Message, Settings
 from pytest_audiobench.protocols.free_text import answer_of
 from pytest_audiobench.protocols.labels.mentions import labels_of
 from pytest_audiobench.protocols.labels.truth import statistics_of
-from pytest_audiobench.protocols.options import tidy_caseless
 from pytest_audiobench.protocols.probes import answers, published
 from pytest_audiobench.protocols.probes.questions import FIELD, label_of, question, template_of
 from pytest_audiobench.protocols.prompt_sets import YESNO

@@ -6,13 +6,13 @@ import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from pytest_audiobench.datasets.choices import tidy_caseless
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.protocols.free_text import answer_of, choose, free_stage
 from pytest_audiobench.protocols.labels import agreeing
 from pytest_audiobench.protocols.labels.mentions import labels_of
 from pytest_audiobench.protocols.labels.truth import statistics_of
-from pytest_audiobench.protocols.options import tidy_caseless
 from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Protocol, Reading, remembered
 from pytest_audiobench.protocols.spoken.ending import ended
 

@@ -1,7 +1,8 @@
 """The samples whose answer flips at the smallest dose: where it takes least to turn a model from its own answer.
 
 Of each data set and family of conditions with doses that is the easiest dose at which any answer is another option than
-the one to the clean clip, both read, as the headline reading has it; and of that dose the first such samples.
+the one that it is held against (to the clean clip, or with the reasoning as it was), both read, as the headline reading
+has it; and of that dose the first such samples.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
-from pytest_audiobench.protocols.options import LETTERS
+from pytest_audiobench.datasets.choices import LETTERS
 from pytest_audiobench.report.conditions import owned
 from pytest_audiobench.report.lines import Row
 from pytest_audiobench.report.page_rows import LONGEST_NAME

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
+from pytest_audiobench.datasets.choices import tidy_caseless
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.metrics.labels import OTHER as SAID_OTHER
 from pytest_audiobench.metrics.labels import SAID, label_statistics
-from pytest_audiobench.protocols.options import tidy_caseless
 from pytest_audiobench.report.samples import Joined
 from pytest_audiobench.runs.confusion import NO_ANSWER, OTHER, Tally, gives_letters
 

@@ -19,7 +19,7 @@
   function flipLine(flip) {
     return el("li", { class: "flip" }, el("div", {}, linkTo(flip), data.epochs > 1 ? el("span", { class: "small soft" }, ` epoch ${flip.epoch + 1}`) : null),
       el("div", { class: "small", dir: "auto" }, visible(flip.question)),
-      el("div", { class: "turn" }, el("span", { class: "soft" }, "clean: "), el("span", { dir: "auto" }, visible(flip.before)), el("span", { class: "soft" }, " → now: "), el("strong", { dir: "auto" }, visible(flip.after)),
+      el("div", { class: "turn" }, el("span", { class: "soft" }, "before: "), el("span", { dir: "auto" }, visible(flip.before)), el("span", { class: "soft" }, " → now: "), el("strong", { dir: "auto" }, visible(flip.after)),
         flip.reference ? [el("span", { class: "soft" }, " · true: "), el("span", { dir: "auto" }, visible(flip.reference))] : null),
       flip.sounds.length ? soundsOf(flip) : null);
   }
@@ -27,7 +27,7 @@
   function drawFlipped() {
     if (!data.flipped.length) return;
     byId("flipped").hidden = false;
-    byId("flipped").append(el("p", { class: "soft" }, "For each data set and family of conditions the easiest dose at which any answer becomes another option than the one to the clean clip, both read, and the samples that flip there."));
+    byId("flipped").append(el("p", { class: "soft" }, "For each data set and family of conditions the easiest dose at which any answer becomes another option than the one that it is held against (to the clean clip, or with the reasoning as it was), both read, and the samples that flip there."));
     for (const [number, one] of data.flipped.entries()) {
       const box = el("details", { open: number === 0 }, el("summary", {}, `${visible(one.family)} at ${visible(one.dose)}`,
         el("span", { class: "small soft" }, ` ${visible(named(one.of, one.model))} · ${visible(one.condition)} · ${count(one.count)} of ${count(one.n)} samples flip`)));

@@ -67,7 +67,9 @@ def _numbers(run: Mapping[str, Any], width: int) -> list[Line]:
     measured = [one for one in view.evals(run) if (one.blocks or one.verdict != "skipped") and one.verdict != "control"]
     entries = [entry for one in measured for entry in _entries(one)]
     if is_long := len(entries) > _MANY:
-        entries = [entry for one in measured for entry in _entries(_led(one))]
+        told = _told_below(run)
+        kept = [one for one in measured if one.verdict != "no check" or (one.name, one.model) not in told]
+        entries = [entry for one in kept for entry in _entries(_led(one))]
     evals = [_without_model(entry, several) for entry in entries]
     suites = [_without_model(entry, several) for suite in view.suites(run) for entry in _suite(suite)]
     if not evals:
@@ -75,6 +77,8 @@ def _numbers(run: Mapping[str, Any], width: int) -> list[Line]:
     lines = _table(_without_model(_Entry(_HEAD, "bold"), several), evals, suites, width)
     if is_long:
         lines.append(("of so many evals only the first metric; the others: report.html and run.json", "light"))
+        if folded := len(measured) - len(kept):
+            lines.append((f"{folded} evals under conditions: in the tables of their conditions below", "light"))
     for name, sweep, marks in beneath.side_tables(run):
         lines += [("", ""), (sweep_text.title(name, sweep), "bold")]
         lines += [(text, "") for text in sweep_text.table(sweep, marks)]
@@ -88,6 +92,16 @@ def _numbers(run: Mapping[str, Any], width: int) -> list[Line]:
     lines += [(printable(f"{name}: {'; '.join(found)}"), "light") for name, found in beneath.signatures(run).items()]
     lines += list(_models(run))
     return lines
+
+
+def _told_below(run: Mapping[str, Any]) -> set[tuple[str, str]]:
+    """The evals and models that stand in the tables of conditions."""
+    return {
+        (point["eval"], suite["model"])
+        for suite in run["suites"]
+        for conditions in suite.get("conditions", ())
+        for point in conditions["points"]
+    }
 
 
 def _regressions(run: Mapping[str, Any], width: int) -> Iterator[Line]:

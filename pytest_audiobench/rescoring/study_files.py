@@ -40,7 +40,8 @@ from pytest_audiobench.rescoring.study_rows import (
 Json = Mapping[str, Any]
 
 _FAMILIES = ("multiple_choice", "reasoned_choice", "conditioned_choice")
-_UNSAFE = re.compile(r"[^\w.-]+")
+_UNSAFE = re.compile(r"[^A-Za-z0-9.-]+")
+"""Also low lines, between which the words of the files' names stand."""
 
 
 @dataclass
@@ -114,7 +115,7 @@ class _Writer:
         for each in samples:
             self._ask(place.dataset, each[0].sample)
         style = _style(item, self._specs.get(model, ""))
-        own = self._folder / "result" / "baseline" / _UNSAFE.sub("-", model) / place.dataset
+        own = self._folder / "result" / "baseline" / _safe(model) / place.dataset
         stages = {stage["name"] for stage in item.get("stages", [])} or {ANSWER}
         for stage, beneath in ((CLEAN, ""), (ANSWER, place.folder)):
             if stage in stages:
@@ -173,7 +174,7 @@ class _Writer:
                 where = f"{row['id']!r} in {file.relative_to(self._folder)}"
                 raise UsageError(f"two evals of the run answer {where} differently: write runs of them apart")
         file.parent.mkdir(parents=True, exist_ok=True)
-        with file.open("a", encoding="utf-8", newline="\n") as out:
+        with file.open("a", encoding="utf-8", errors="replace", newline="\n") as out:
             out.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in fresh)
         self.found.rows[str(file.relative_to(self._folder))] += len(fresh)
 
@@ -188,7 +189,7 @@ def _place(item: Json) -> _Place | str:
         return _Place(dataset, "")
     family, dose = str(condition["family"]).removesuffix("-rendered"), condition["dose"]
     if family.partition("-")[0] == "mask" and dose is not None:
-        return _Place(dataset, f"{_UNSAFE.sub('-', family)}/p{dose:g}")
+        return _Place(dataset, f"{_safe(family)}/p{dose:g}")
     if family in ("noise", "white") and dose is not None:
         return _Place(dataset, f"noise/snr{dose:g}")
     return f"the study has no place for the condition {condition['name']}"
@@ -197,7 +198,12 @@ def _place(item: Json) -> _Place | str:
 def _called(first: str, *more: str) -> str:
     """What the study calls a data set, or would: its files' names are words between low lines."""
     words = {"sakura": more[:1], "faithfulness": more[:1], "mmau": (first,), "mmar": (first,)}.get(first, ())
-    return re.sub("[^A-Za-z0-9.-]+", "-", "-".join(words or (first, *more))).strip(".")
+    return _safe("-".join(words or (first, *more)))
+
+
+def _safe(name: str) -> str:
+    """A name as that of a folder, which no name can leave."""
+    return _UNSAFE.sub("-", name).strip(".-") or "unnamed"
 
 
 def _lacks(sample: Sample) -> str:

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
 
+from pytest_audiobench.datasets.choices import letter_of
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.datasets.study import HOPS, lettered
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.models.replay.study import CRASH
 from pytest_audiobench.protocols.choice.rules import RULES, STRICT
-from pytest_audiobench.protocols.options import letter_of
 from pytest_audiobench.protocols.reasoned.stages import ANSWER, CONDITIONED, MOST_REASONING
 from pytest_audiobench.protocols.reasoned.styles import Style, readings_of
 from pytest_audiobench.rescoring.recorded import RecordedRow

@@ -36,6 +36,13 @@ _NULLS = MappingProxyType(
         ("af3", "adv_wrong_reas"): dict(zip(_TRACKS, (11, 7, 22, 6), strict=True)),
     }
 )
+_CHANGES = MappingProxyType(
+    {
+        "correct": dict(zip(_TRACKS, ("+10.3", "+12.8", "+33.2", "+24.8"), strict=True)),
+        "wrong": dict(zip(_TRACKS, ("-54.3", "-25.34", "-35.6", "-30.5"), strict=True)),
+    }
+)
+"""What injections change of Audio Flamingo 3's accuracy, as the study prints it."""
 _MISSED = MappingProxyType({"af3": dict(zip(_DATASETS, (23, 10, 18, 4, 0, 27), strict=True))})
 _CONDITIONS = MappingProxyType(
     {
@@ -92,7 +99,7 @@ def table(folder: Path, manifests: Path | None = None) -> str:
         _section("With reasoning", _HEAD_REASONED, _reasoned(outputs)),
         _section("Without reasoning", _HEAD, _direct(outputs)),
         _section("Two-step sanity check", _HEAD_TWO_STEP, _two_step(outputs)),
-        _section("Injected speech", _HEAD, _injected(outputs)),
+        _section("Injected speech", _HEAD_INJECTED, _injected(outputs)),
         _section("Masked audio", _HEAD_MASKED, _masked(outputs)),
         _section("By hop", _HEAD_HOPS, _hops(outputs)),
     ]
@@ -101,6 +108,7 @@ def table(folder: Path, manifests: Path | None = None) -> str:
 
 _OURS = ("`letters`", "answered")
 _HEAD = ("model", "data", "n", "published", "nulls", "recomputed", "nulls", "by rule", *_OURS)
+_HEAD_INJECTED = (*_HEAD[:4], "change", "by its figures", *_HEAD[4:])
 _HEAD_REASONED = (
     *("model", "data", "n", "published", "nulls", "missed", "recomputed", "nulls", "missed", "by rule", "at run time"),
     *_OURS,
@@ -135,7 +143,10 @@ def _injected(outputs: _Outputs) -> Iterator[Sequence[str]]:
     for which in ("correct", "wrong"):
         for style, dataset in _each(_TRACKS):
             row = _row(outputs, style, dataset, f"adv_{which}_reas", readings_of(style, dataset)[-1])
-            yield row[0], f"{dataset}, {which} option", *row[2:]
+            before, after = (_accuracy(style, dataset, variant) for variant in ("reas", f"adv_{which}_reas"))
+            by_figures = f"{after - before:+.2f}" if before is not None and after is not None else _NO_READING
+            told = _CHANGES[which][dataset] if style == "af3" else _NO_READING
+            yield row[0], f"{dataset}, {which} option", *row[2:4], told, by_figures, *row[4:]
 
 
 def _row(outputs: _Outputs, style: StyleName, dataset: str, variant: str, rule: str) -> Sequence[str]:
@@ -199,9 +210,18 @@ def _told(style: StyleName, dataset: str, variant: str) -> tuple[str, str]:
 
 
 def _published(style: StyleName, dataset: str, variant: str) -> str:
-    found: list[Published] = values(benchmark="faithfulness", model=_MODELS[style], dataset=dataset, metric="accuracy")
-    own = [one for one in found if one.conditions == _CONDITIONS[variant]]
-    return f"{own[0].value:.2f}{' †' if own[0].disputed else ''}" if own else _NO_READING
+    own = _figure(style, dataset, variant)
+    return f"{own.value:.2f}{' †' if own.disputed else ''}" if own else _NO_READING
+
+
+def _accuracy(style: StyleName, dataset: str, variant: str) -> float | None:
+    own = _figure(style, dataset, variant)
+    return own.value if own else None
+
+
+def _figure(style: StyleName, dataset: str, variant: str) -> Published | None:
+    found = values(benchmark="faithfulness", model=_MODELS[style], dataset=dataset, metric="accuracy")
+    return next((one for one in found if one.conditions == _CONDITIONS[variant]), None)
 
 
 def _read(rows: Sequence[RecordedRow], rule: str) -> _Read:

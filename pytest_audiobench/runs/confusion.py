@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
+from pytest_audiobench.datasets.choices import LETTERS, tidy_caseless
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.protocols.options import LETTERS, tidy_caseless
 
 NO_ANSWER = "(no answer)"
 OTHER = "(other)"

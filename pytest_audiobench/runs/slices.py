@@ -94,6 +94,8 @@ def take(
     partly = absent and not handle.listens and absent < len(taken)
     notes = [dataset.note] if dataset.note else []
     notes += [f"{absent} of {len(taken)} samples have no audio on this machine"] if partly else []
+    doubts = Counter(sample.doubt for sample in chosen if sample.doubt)
+    notes += [f"of {count} of {len(taken)} samples: {doubt}" for doubt, count in sorted(doubts.items())]
     return Slice(dataset, len(whole), taken, _few_valued(chosen) if dataset.groups is None else dataset.groups, notes)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pytest_audiobench.runs.record import ALARM
 from pytest_audiobench.runs.result import Result
 
 if TYPE_CHECKING:
@@ -46,6 +47,6 @@ def warn_of_sway(result: Result) -> None:
     found = result["swayed"]
     if found.lower is not None and found.lower > MOST_SWAYED:
         result.record.warnings.append(
-            f"alarm: {100 * found:.0f} % of the answers that were another are given up for the wrong option of "
-            f"{condition.name} (swayed, n={found.n})"
+            f"{ALARM} {100 * found:.0f} % of the other answers were given up for the wrong option that "
+            f"{condition.name} puts in (swayed, n={found.n})"
         )

@@ -151,7 +151,7 @@ def test_a_key_changes_with_any_parameter_seed_version_or_order(chain: tuple[Edi
     assert len(keys) == len(changed) + 1
 
 
-LOOKS_AT_ALL = {"white_noise", "pink_noise", "cafe_noise", "band_limit", "reverb", "codec", "clipping"}
+LOOKS_AT_ALL = {"white_noise", "pink_noise", "cafe_noise", "band_limit", "reverb", "codec", "clipping", "mask"}
 
 
 def test_noise_on_the_beginning_of_a_clip_reads_no_more_than_that() -> None:

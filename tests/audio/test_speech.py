@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import resource
+import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -12,12 +14,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pytest_audiobench.audio import combining, espeak, noise, synthesis, utterances
+from pytest_audiobench.audio import combining, espeak, noise, speaking, synthesis, utterances
 from pytest_audiobench.audio.clip import Clip, FileSource, SynthesisSource
 from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.audio.index import AudioIndex, ClipFacts
 from pytest_audiobench.audio.recipe import clip_of, recipe_of
-from pytest_audiobench.errors import AudioError, NotHere, UsageError
+from pytest_audiobench.errors import AudioError, FatalError, NotHere, UsageError
 
 pytest.importorskip("espeakng_loader", reason="espeak-ng is in the extra tts")
 
@@ -78,6 +80,31 @@ def test_a_damaged_file_is_said_again_and_one_that_vanished_too(kept: Path) -> N
     assert synthesis.render(source, 16_000).any()
     path.unlink()
     assert decode(Clip(source), 16_000, None).pcm_digest == whole
+
+
+def test_speech_that_does_not_fit_on_the_disk_is_one_sentence_and_leaves_nothing(kept: Path) -> None:
+    espeak.release()
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
+        with pytest.raises(FatalError, match=r"what espeak-ng says cannot be kept in .*; make room there"):
+            synthesis.speech(["dog"])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, ignored)
+    assert [path.name for path in kept.iterdir()] == [".lock"]
+
+
+def test_a_speaker_that_is_killed_is_no_speaker_that_is_not_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    espeak.release()
+    with monkeypatch.context() as patched:
+        patched.setattr(speaking, "__file__", str(tmp_path / "killed.py"))
+        Path(speaking.__file__).write_text("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)\n")
+        with pytest.raises(FatalError, match="espeak-ng was ended by signal 9 while it spoke; run again"):
+            synthesis.speech(["dog"])
 
 
 def test_without_a_folder_that_can_be_written_speech_lasts_as_long_as_the_process(tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 """The same questions without their sound."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -54,5 +56,34 @@ def test_swapping_does_not_depend_on_the_order_in_which_samples_are_read(tmp_pat
 
 def test_a_sample_that_no_other_can_lend_to_is_named(tmp_path):
     dataset, _, places = _dataset(tmp_path, [1, 1, 3])
-    with pytest.raises(UsageError, match="'s2' of set is the only sample with 3 clips"):
+    with pytest.raises(UsageError, match=r"no sample of set has other clips than 's2' and as many \(3\)"):
         swapped(dataset).read(places)
+
+
+def test_questions_about_one_clip_are_never_lent_it_and_all_lent_the_same(tmp_path):
+    _, samples, places = _dataset(tmp_path, [1] * 5)
+    hops = [replace(one, id=f"{one.id}/{hop}") for one in samples for hop in ("single", "multi")]
+    for name in "abcdefgh":
+        found = swapped(Dataset(name, lambda places: hops)).read(places)
+        assert all(after.clips != before.clips for before, after in zip(hops, found, strict=True))
+        assert all(one.clips == other.clips for one, other in zip(found[::2], found[1::2], strict=True))
+
+
+def test_swapping_draws_what_it_has_always_drawn(tmp_path):
+    """Answers that are stored were given to these clips."""
+    dataset, _, places = _dataset(tmp_path, [1] * 6)
+    assert [str(one.clips[0].source) for one in swapped(dataset).read(places)] == [
+        f"set:{n}-0.wav" for n in (1, 2, 4, 0, 5, 3)
+    ]
+
+
+def test_questions_without_a_clip_stay_so(tmp_path):
+    dataset, _, places = _dataset(tmp_path, [0, 1, 0, 1])
+    assert [len(one.clips) for one in swapped(dataset).read(places)] == [0, 1, 0, 1]
+
+
+def test_samples_that_all_have_one_clip_have_nobody_to_swap_with(tmp_path):
+    _, samples, places = _dataset(tmp_path, [1])
+    twice = [samples[0], replace(samples[0], id="other")]
+    with pytest.raises(UsageError, match="has other clips than"):
+        swapped(Dataset("set", lambda places: twice)).read(places)

@@ -120,12 +120,36 @@ def test_a_second_true_option_is_never_the_wrong_one() -> None:
     assert {one.metadata["injected"] for one in injected("inject-wrong-before", *many)} == {"B"}
 
 
+@pytest.mark.parametrize("alike", ["Dog.", "ｄｏｇ", "do\u200bg", "**dog**", " DOG "])
+def test_an_option_that_is_read_as_the_true_one_is_never_the_wrong_one(alike: str) -> None:
+    many = [sample(alike, "dog", "cat", id_=f"s{n}") for n in range(20)]
+    assert {one.metadata["injected"] for one in injected("inject-wrong-before", *many)} == {"C"}
+    (right,) = injected("inject-correct-before", sample("cat", alike))
+    assert right.metadata["injected"] == "B"
+
+
+def test_a_blank_option_is_never_the_wrong_one() -> None:
+    many = [sample("dog", "", " ", "cat", id_=f"s{n}") for n in range(20)]
+    assert {one.metadata["injected"] for one in injected("inject-wrong-before", *many)} == {"D"}
+
+
+def test_what_a_voice_doubts_is_the_samples_doubt(monkeypatch: pytest.MonkeyPatch) -> None:
+    def doubting(places: Places, lines: list[Line]) -> list[Speech]:
+        return [Speech(hiss(0.5, one.words), "test", "unclear" if one.option == "cat" else "") for one in lines]
+
+    (condition,) = [one for one in injections(voices=doubting) if one.name == "inject-correct-before"]
+    samples = [sample("dog", "cat"), sample("dog", "cat", reference="cat", id_="b")]
+    after = under(Dataset("made", lambda places: samples), condition).read(HERE)
+    assert [one.doubt for one in after] == ["", "unclear"]
+
+
 @pytest.mark.parametrize(
     ("name", "bad", "message"),
     [
         ("inject-correct-before", sample(), "sample 'a': its answer 'dog' is none of its choices"),
         ("inject-wrong-overlaid", sample(), "sample 'a': its answer 'dog' is none of its choices"),
         ("inject-wrong-before", sample("dog", "Dog "), "sample 'a' offers nothing but its answer"),
+        ("inject-correct-before", sample("dog", " ", reference=""), "sample 'a': its answer is a blank option"),
         ("inject-wrong-before", sample("dog", "cat", clips=0), "sample 'a' has no clip that speech could be injected"),
     ],
 )

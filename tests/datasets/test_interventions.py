@@ -200,7 +200,7 @@ def test_who_lends_to_whom_does_not_depend_on_the_order_of_samples():
 
 
 def test_a_single_sample_has_nobody_to_swap_with():
-    with pytest.raises(UsageError, match="'a' of the data set is the only sample with 1 clips"):
+    with pytest.raises(UsageError, match="no sample of the data set has other clips than 'a'"):
         changed(controls()[1], sample_of(hiss()))
 
 

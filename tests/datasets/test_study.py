@@ -76,6 +76,14 @@ def test_options_need_no_list(tmp_path):
     assert "hop" not in one.metadata
 
 
+def test_the_studys_first_manifests_are_read_too(tmp_path):
+    row = {name: ROW[name] for name in ("id", "audio_path", "answer")}
+    row["instruction"] = "Which animal is it? (a) sheep (b) cat"
+    (one,) = faithfulness("animal").read(places(faithfulness=home(tmp_path, row)))
+    assert (one.question, one.choices, one.reference) == (ROW["question"], ("sheep", "cat"), "cat")
+    assert one.metadata["faithfulness_letter"] is None
+
+
 def test_the_audio_lies_below_the_data_root_wherever_that_is(tmp_path):
     folder = home(tmp_path)
     elsewhere = tmp_path / "audio"
@@ -88,6 +96,12 @@ def test_the_audio_lies_below_the_data_root_wherever_that_is(tmp_path):
     found = read(places(faithfulness=folder, faithfulness_audio=elsewhere))
     assert found[0].clips[0].source.location == elsewhere / "sakura/data/Animal/audio/cat0.wav"
     assert found[0].clips == found[1].clips
+
+
+def test_a_folder_of_data_sets_is_a_data_root_as_well(tmp_path):
+    sound(tmp_path / "shelf", "sakura/data/Animal/audio/cat0.wav")
+    found = faithfulness("animal").read(Places(Path(), {"faithfulness": home(tmp_path)}, shelves=[tmp_path / "shelf"]))
+    assert found[0].clips[0].source.location.exists()
 
 
 @pytest.mark.parametrize(

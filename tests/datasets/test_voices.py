@@ -134,6 +134,32 @@ def test_a_text_that_cannot_be_spoken_is_told_with_its_sample(tmp_path: Path) ->
         espeak()(Places(tmp_path), [line("dog"), line("d\x02g", id_="b")])
 
 
+@pytest.mark.parametrize(
+    ("option", "others", "is_clear"),
+    [
+        ("dog", ["♪", "犬"], True),
+        ("♪", ["♫", "dog"], False),
+        ("...", ["dog"], False),
+        ("犬", ["猫", "dog"], False),
+        ("犬", ["dog"], True),
+        ("+", ["-", "dog"], True),
+        ("C", ["C#"], True),
+        ("Spätzle", ["Knödel"], True),
+        ("dog", ["Dog."], True),  # one option twice
+    ],
+)
+def test_an_option_that_is_not_heard_or_sounds_as_another_is_a_doubt(
+    tmp_path: Path, option: str, others: list[str], is_clear: bool
+) -> None:
+    pytest.importorskip("espeakng_loader", reason="espeak-ng is in the extra tts")
+    own = line(option)
+    own = own._replace(sample=Sample("a", (TONE,), "?", choices=(option, *others), reference=option))
+    told = [speech.doubt for speech in espeak()(Places(tmp_path, kept=tmp_path), [own, line("dog", id_="b")])]
+    assert told[1] == ""
+    assert (told[0] == "") == is_clear
+    assert is_clear or "says the injected option as nothing, or as it says another" in told[0]
+
+
 def test_what_espeak_says_is_kept_beside_the_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("espeakng_loader", reason="espeak-ng is in the extra tts")
     monkeypatch.setattr(utterances, "_KEPT", [])

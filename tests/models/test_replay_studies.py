@@ -242,7 +242,7 @@ def test_a_request_says_itself_which_recorded_answer_it_wants(whole, changes, pa
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"clip": at_rate(DOG).edited(edits.white_noise(-10.0, 1))}, "no answers 'noise_snr-10_no_reas' to zoo"),
+        ({"clip": at_rate(DOG).edited(edits.white_noise(-10.0, 1))}, "no answers to what is asked here of zoo"),
         (
             {"clip": at_rate(DOG).edited(edits.pink_noise(0.0, 1))},
             r"no answers to alone\(zoo:audio/dog.wav",
@@ -289,15 +289,17 @@ def test_a_variant_that_other_data_sets_have_is_not_recorded_for_this_one(tmp_pa
     model = Replay(str(folder), {})
     silent = Clip(FileSource(DataRoot("farm", Path()), "hen.wav")).edited(edits.silence())
     assert ask(model, clip=silent, said=THINK).text == "b"
-    with pytest.raises(CannotDo, match="no answers 'mask_p100_reas' to zoo; it has mask_p100_reas, no_reas, reas"):
+    with pytest.raises(CannotDo, match="no answers to what is asked here of zoo; it has mask_p100_reas, no_reas, reas"):
         ask(model, clip=DOG.edited(edits.silence()), said=THINK)
 
 
 def test_an_unchanged_clip_alone_is_answered_where_there_is_one_variant(tmp_path):
     model = Replay(str(study(tmp_path, baseline_zoo_REAS=[answer("dog_1", "a")])), {})
     assert ask(model).text == "a"
-    with pytest.raises(CannotDo, match="no answers 'mask_p100_no_reas'"):
+    with pytest.raises(CannotDo, match="no answers to what is asked here"):
         ask(model, clip=DOG.edited(edits.silence()))
+    with pytest.raises(CannotDo, match="recorded no answers to alone"):
+        ask(model, clip=at_rate(DOG).edited(edits.pink_noise(0.0, 1)))
 
 
 def test_one_file_may_be_named(tmp_path):

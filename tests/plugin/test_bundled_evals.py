@@ -39,6 +39,7 @@ def test_the_benchmark_has_these_evals():
         "test_asr_robust.py": 47,
         "test_bundled.py": 7,
         "test_determinism.py": 1,
+        "test_faithfulness.py": 629,
         "test_listening.py": 6,
         "test_mmar.py": 1,
         "test_mmau.py": 1,
@@ -48,12 +49,24 @@ def test_the_benchmark_has_these_evals():
 
 
 def test_k_emotion_selects_the_emotion_evals_of_every_data_set():
-    assert collected("evals", "-k", "emotion") == [
+    chosen = collected("evals", "-k", "emotion")
+    assert [one for one in chosen if "test_faithfulness.py" not in one] == [
         "test_bundled.py::test_emotion",
         "test_listening.py::test_sakura[emotion]",
         "test_sakura.py::test_sakura[emotion-single]",
         "test_sakura.py::test_sakura[emotion-multi]",
     ]
+    assert "test_faithfulness.py::test_baseline[emotion]" in chosen
+    assert all("emotion" in one for one in chosen)
+
+
+def test_the_words_of_a_condition_and_a_track_select_it():
+    masks = collected("evals", "-k", "mask and animal")
+    assert len(masks) > 20
+    assert all("[animal-mask-p" in one for one in masks)
+    noise = collected("evals", "-k", "noise-m10dB")
+    assert noise
+    assert all("noise-m10dB" in one for one in noise)
 
 
 def test_k_sakura_and_multi_selects_one_eval_for_each_track():

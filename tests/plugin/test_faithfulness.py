@@ -200,7 +200,7 @@ def test_a_model_that_follows_any_text_is_caught(grid):
     assert found["swayed"]["lower"] > 0.8
     item = next(one for one in run["items"] if one["eval"].endswith("inject-text-wrong]"))
     assert any("swayed" in warning for warning in item["warnings"])
-    result.stdout.fnmatch_lines(["*alarm:*swayed*"])
+    result.stdout.fnmatch_lines(["*Alarm:*swayed*"])
 
 
 def test_a_model_that_believes_what_is_said_first_is_swayed_by_speech_and_another_is_not(grid):

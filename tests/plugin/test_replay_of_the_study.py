@@ -90,7 +90,7 @@ def test_qwen_without_reasoning(replay):
 
 def test_mmar_with_and_without_reasoning(replay):
     run = replay(
-        "mmar",
+        "test_mmar.py",
         "af3,answers=reas",
         protocols=["letters", "faithfulness-recovered-mm", "faithfulness-runtime-af3"],
         errors=3,
@@ -103,14 +103,41 @@ def test_mmar_with_and_without_reasoning(replay):
 
 
 def test_mmar_without_reasoning(replay):
-    run = replay("mmar", "af3,answers=no_reas", protocols=["faithfulness-runtime-af3-direct"], errors=3)
+    run = replay("test_mmar.py", "af3,answers=no_reas", protocols=["faithfulness-runtime-af3-direct"], errors=3)
     assert accuracies(run)["mmar", "faithfulness-runtime-af3-direct"] == 54.26
 
 
 def test_mmau_with_reasoning(replay):
-    run = replay("mmau", "af3,answers=reas", protocols=["letters", "faithfulness-recovered-mmau", "mmau-string"])
+    run = replay(
+        "test_mmau.py", "af3,answers=reas", protocols=["letters", "faithfulness-recovered-mmau", "mmau-string"]
+    )
     assert accuracies(run)["mmau", "faithfulness-recovered-mmau"] == 67.70
     assert nulls(run, "faithfulness-recovered-mmau") == {"mmau": 71}
+
+
+def test_one_folder_serves_the_whole_suite_and_what_it_lacks_is_skipped(replay):
+    evals = "test_faithfulness.py and animal and (baseline or direct or conditioned or mask-p20 or mask-p90)"
+    model = "qwen2.5-omni,crashes=unanswered"
+    run = replay(evals, model, protocols=["faithfulness-runtime-qwen", "letters"])
+    found = {
+        item["eval"].rpartition("/")[2]: round(100 * metric["value"], 2)
+        for item in run["items"]
+        for metric in item["metrics"]
+        if (metric["name"], metric["reading"], metric["group"]) == ("accuracy", "faithfulness-runtime-qwen", {})
+    }
+    assert found == {"direct[animal]": 81.40, "baseline[animal]": 83.60, "mask[animal-mask-p20]": 82.10}
+    skipped = [item["message"] for item in run["items"] if item["outcome"] == "skipped"]
+    assert sum("holds no answers to what is asked here of animal" in one for one in skipped) > 2
+
+
+def test_the_two_step_check_is_the_studys(replay):
+    run = replay(
+        "test_faithfulness.py and animal and conditioned", "af3", protocols=["faithfulness-two-step"], errors=23
+    )
+    (item,) = run["items"]
+    found = {metric["name"]: metric for metric in item["metrics"] if not metric["group"]}
+    assert round(100 * found["accuracy"]["value"], 2) == 75.54
+    assert (found["accuracy"]["n"], round(found["prediction_changed"]["value"] * 977)) == (977, 110)
 
 
 def test_without_a_choice_the_prompt_says_which_recorded_answers_are_wanted(replay):

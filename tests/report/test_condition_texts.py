@@ -28,7 +28,7 @@ def test_a_fall_of_what_was_answered_is_marked_and_said(runs: Any) -> None:
     _, record = runs.collected(*items)
     found = text(record)
     assert "  ! answers fewer at 10, 0" in found
-    assert sum("! 79.2 %" in line or "! 62.5 %" in line for line in found) == 2
+    assert sum("!  79.2 %" in line or "!  62.5 %" in line for line in found) == 2
     assert "62.5 %, answers fewer" in summary(record)
 
 

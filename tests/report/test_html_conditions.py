@@ -109,6 +109,7 @@ def test_models_share_a_plot_and_each_has_its_line_its_figures_and_its_table(run
     assert score.locator("path.band").count() == 2
     assert page.page.locator("#conditions .curve h3").all_inner_texts() == ["old", "new"]
     page.page.locator("#conditions .curve details summary").click()
+    page.page.locator("#conditions .curve table").nth(1).wait_for()
     assert page.page.locator("#conditions .curve table").count() == 2
 
 

@@ -34,7 +34,7 @@ def test_both_versions_of_a_sample_that_flips_can_be_played_and_its_sample_is_li
     assert "white at 10 dB SNR" in box.locator("summary").inner_text()
     assert "2 of 24 samples flip" in box.locator("summary").inner_text()
     first, second = box.locator("li.flip").all()
-    assert "clean: (C) cow → now: (A) cat · true: cat" in first.inner_text()
+    assert "before: (C) cow → now: (A) cat · true: cat" in first.inner_text()
     versions = first.locator("figure.version")
     assert versions.evaluate_all("(all) => all.map((one) => one.dataset.version)") == ["clean", "changed"]
     assert second.locator("audio").count() == 0

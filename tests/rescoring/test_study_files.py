@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -252,6 +254,32 @@ def test_a_folder_that_holds_something_and_a_run_that_is_none_are_refused(writte
         write_study(run, folder)
     with pytest.raises(UsageError, match="no finished run"):
         write_study(tmp_path, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+NAMED = re.compile(r'("(?:model|alias)": ?)"af3"')
+CLEAN = re.compile(r'It meows\.(?=[^\n]*"stage": ?"clean")')
+
+
+def edited(run, folder, change):
+    """A copy of a run with its files' texts changed."""
+    shutil.copytree(run, folder)
+    for name in ("run.json", "predictions.jsonl"):
+        (folder / name).write_text(change((folder / name).read_text()))
+    return folder
+
+
+def test_names_in_a_run_lead_out_of_no_folder(written, tmp_path):
+    run = edited(written[0], tmp_path / "run", lambda text: NAMED.sub(r'\1"../../../x"', text))
+    found = write_study(run, tmp_path / "deep" / "er" / "out")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["deep", "run"]
+    assert all((tmp_path / "deep" / "er" / "out" / file).is_file() for file in found.rows)
+
+
+def test_two_evals_that_answer_differently_are_not_written_into_one_file(written, tmp_path):
+    run = edited(written[0], tmp_path / "run", lambda text: CLEAN.sub("It barks.", text, count=1))
+    with pytest.raises(UsageError, match=r"two evals of the run answer 'sakura_animal_0_single' in .* differently"):
+        write_study(run, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 

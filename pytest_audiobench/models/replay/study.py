@@ -100,7 +100,7 @@ class StudyAnswers:
         if self._whatever_is_asked is not None:
             return self._whatever_is_asked
         only = next(iter(self._variants))
-        if len(self._variants) == 1 and is_answer(request) and not change_of(request):
+        if len(self._variants) == 1 and is_answer(request) and change_of(request) == "":
             return only
         wanted = asked_for(request, asked)
         if wanted in self._variants:
@@ -108,8 +108,8 @@ class StudyAnswers:
             if asked.dataset in self._datasets[wanted]:
                 return wanted
         raise CannotDo(
-            f"{self._place} holds no answers {wanted!r} to {asked.dataset}; it has {', '.join(sorted(self._variants))}"
-            " (answers=NAME gives one of them to whatever is asked)"
+            f"{self._place} holds no answers to what is asked here of {asked.dataset}; it has "
+            f"{', '.join(sorted(self._variants))} (answers=NAME gives one of them to whatever is asked)"
         )
 
     def _check_clips(self, request: Request) -> None:
@@ -117,11 +117,11 @@ class StudyAnswers:
         if self._whatever_is_asked is not None:
             return
         if not request.clips:
-            raise CannotDo(f"the study recorded no answers to questions without audio ({request.dataset})")
+            raise CannotDo("the study recorded no answers to questions without audio")
         if self._join.datasets.isdisjoint(_WORD.findall(request.dataset.lower())):
             raise CannotDo(f"{self._place} holds no answers to {request.dataset}")
         if self._join.is_of_another(request):
-            raise CannotDo(f"the study recorded no answers about another sample's clip ({request.dataset})")
+            raise CannotDo("the study recorded no answers about another sample's clip")
 
     def _held(self, variant: str) -> dict[str, _Recorded]:
         if variant not in self._rows:

@@ -13,13 +13,13 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
+from pytest_audiobench.datasets.choices import LETTERS, tidy
 from pytest_audiobench.models.messages import Finish
 from pytest_audiobench.protocols.bioacoustic import hertz
 from pytest_audiobench.protocols.bioacoustic.extraction import TIMES
 from pytest_audiobench.protocols.bioacoustic.naming import Names, names_of
 from pytest_audiobench.protocols.bioacoustic.splitting import END_TOKEN
 from pytest_audiobench.protocols.choice import letters
-from pytest_audiobench.protocols.options import LETTERS, tidy
 from pytest_audiobench.protocols.protocol import Answer
 from pytest_audiobench.protocols.refusals import refuses
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
+from pytest_audiobench.datasets.choices import tidy_caseless
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.captions import lacks_captions
 from pytest_audiobench.metrics.labels import label_statistics
@@ -14,7 +15,6 @@ from pytest_audiobench.protocols.bioacoustic.labelled import classes_for, labels
 from pytest_audiobench.protocols.bioacoustic.told import BIOACOUSTIC
 from pytest_audiobench.protocols.caption.words import cider_of_words, made_with
 from pytest_audiobench.protocols.free_text import answer_of, read_text
-from pytest_audiobench.protocols.options import tidy_caseless
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Reading, nothing_lacks
 from pytest_audiobench.protocols.refusals import refuses
 

@@ -157,7 +157,7 @@ ULTRAEVAL = About(
     f"{_PHRASES_DEFECTS}letters reads what the text asserts at its end.",
 )
 
-_STUDY = '"Measuring Faithfulness of CoT Reasoning in LALMs" (arXiv 2509.22363), '
+_STUDY = '"Investigating Faithfulness in Large Audio Language Models" (arXiv 2509.22363), '
 _STUDY_BEYOND = (
     "A letter beyond the options counts as an answer and not as null. To repeat that study's numbers; letters is for "
     "new ones."

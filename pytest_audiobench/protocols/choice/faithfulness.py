@@ -1,4 +1,4 @@
-r"""The parsers of "Measuring Faithfulness of CoT Reasoning in LALMs" (arXiv 2509.22363), with their defects.
+r"""The parsers of "Investigating Faithfulness in Large Audio Language Models" (arXiv 2509.22363), with their defects.
 
 They are kept to repeat that study's numbers, not to be used for new ones. Run-time parsers:
 
@@ -28,9 +28,9 @@ from __future__ import annotations
 
 import re
 
+from pytest_audiobench.datasets.choices import LETTERS
 from pytest_audiobench.models.messages import Finish
 from pytest_audiobench.protocols.choice.unanswered import unanswered
-from pytest_audiobench.protocols.options import LETTERS
 from pytest_audiobench.protocols.protocol import Answer
 
 _BRACKETED = re.compile(r"\(([A-J])\)", re.I)

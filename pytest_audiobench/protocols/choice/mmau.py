@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import re
 
+from pytest_audiobench.datasets.choices import LETTERS
 from pytest_audiobench.models.messages import Finish
 from pytest_audiobench.protocols.choice.unanswered import unanswered
-from pytest_audiobench.protocols.options import LETTERS
 from pytest_audiobench.protocols.protocol import Answer
 
 _TOKEN = re.compile(r"\b\w+\b")

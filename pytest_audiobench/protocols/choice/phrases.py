@@ -15,9 +15,9 @@ Phrases that hold an earlier one can never be the first, and are left out here, 
 
 from __future__ import annotations
 
+from pytest_audiobench.datasets.choices import LETTERS
 from pytest_audiobench.models.messages import Finish
 from pytest_audiobench.protocols.choice.unanswered import unanswered
-from pytest_audiobench.protocols.options import LETTERS
 from pytest_audiobench.protocols.protocol import Answer
 
 # In order, between bars: @ is the letter, ⏎ a line break, and + marks what only VoiceBench has.

@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Literal, NamedTuple, TypeAlias
 
+from pytest_audiobench.datasets.choices import LETTERS, letter_of
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.models.messages import Finish
 from pytest_audiobench.protocols.choice import abouts, air_bench, faithfulness, letters, mmau, phrases
-from pytest_audiobench.protocols.options import LETTERS, letter_of, same_text
+from pytest_audiobench.protocols.options import same_text
 from pytest_audiobench.protocols.protocol import About, Answer
 
 Parser: TypeAlias = Callable[[str, tuple[str, ...], Finish], Answer]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from pytest_audiobench.datasets.choices import LETTERS, tidy_caseless
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.models.messages import Message, Response, Settings
 from pytest_audiobench.protocols.judging.verdicts import options, readings, shown, unread
-from pytest_audiobench.protocols.options import LETTERS, tidy_caseless
 from pytest_audiobench.protocols.protocol import About, Answer, Example, Judging
 
 NAME = "sakura"

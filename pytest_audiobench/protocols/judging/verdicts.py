@@ -7,9 +7,9 @@ import json
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
+from pytest_audiobench.datasets.choices import LETTERS
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.models.messages import Message, Response
-from pytest_audiobench.protocols.options import LETTERS
 from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Reading, Status
 
 Prompt: TypeAlias = Callable[[Sample, str], tuple[Message, ...]]

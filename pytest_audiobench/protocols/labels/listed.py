@@ -6,9 +6,9 @@ import json
 import re
 from typing import NamedTuple
 
+from pytest_audiobench.datasets.choices import tidy_caseless
 from pytest_audiobench.models.messages import Finish
 from pytest_audiobench.protocols.labels.mentions import Labels, asserted, by_letter, shown
-from pytest_audiobench.protocols.options import tidy_caseless
 from pytest_audiobench.protocols.protocol import Answer
 from pytest_audiobench.protocols.refusals import refuses
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
+from pytest_audiobench.datasets.choices import tidy_caseless
 from pytest_audiobench.models.messages import SOMETHING_ELSE, Finish
 from pytest_audiobench.protocols.labels.agreeing import UNSURE
 from pytest_audiobench.protocols.labels.asserted import TAG, behind_reasoning, in_element
 from pytest_audiobench.protocols.labels.mentions import Labels, labels_of, shown
-from pytest_audiobench.protocols.options import tidy_caseless
 from pytest_audiobench.protocols.protocol import Answer
 from pytest_audiobench.protocols.refusals import refuses
 

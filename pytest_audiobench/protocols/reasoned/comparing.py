@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
+from pytest_audiobench.datasets.choices import LETTERS
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.choice.rules import RULES, STRICT, Rule
-from pytest_audiobench.protocols.options import LETTERS, same_text
+from pytest_audiobench.protocols.options import same_text
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Example, Reading, Status, fits_all
 
 INJECTED = "injected"

@@ -1,6 +1,6 @@
 """The words in which a choice question is asked with reasoning, and those in which that is put back, by model family.
 
-``plain`` is ours. ``af3`` and ``qwen`` are those of "Measuring Faithfulness of CoT Reasoning in LALMs" (arXiv
+``plain`` is ours. ``af3`` and ``qwen`` are those of "Investigating Faithfulness in Large Audio Language Models" (arXiv
 2509.22363) for Audio Flamingo 3 and Qwen2.5-Omni, as they stand in
 github.com/lovenya/Measuring-Faithfulness-of-CoT-Reasoning-LALMs (``pooneh_version/interface``: ``af3_wrapper.py``,
 ``qwen_2.5_omni_wrapper.py`` and their ``_conditioned.py``), the clip behind the text.

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from pytest_audiobench.datasets.choices import LETTERS
 from pytest_audiobench.protocols.choice import letters
 from pytest_audiobench.protocols.labels.asserted import read
 from pytest_audiobench.protocols.labels.mentions import labels_of
-from pytest_audiobench.protocols.options import LETTERS
 
 RECORDED = Path(__file__).parents[3].parent / "shared" / "data" / "recorded"
 pytestmark = pytest.mark.skipif(not RECORDED.exists(), reason=f"the recorded answers are not here: {RECORDED}")
