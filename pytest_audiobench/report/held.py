@@ -86,13 +86,17 @@ _COUNTS = {"missed": "missed_reasoning", "changed": "prediction_changed"}
 
 
 def held(record: Json) -> list[Held]:
-    """One for each suite, model and data set in which any answer is held against another, in the items' order."""
+    """One for each suite, model and data set in which any answer is held against another, in the items' order.
+
+    Where only doses were asked about there is none: they have their curves.
+    """
     found: dict[tuple[str, str, str], list[Json]] = {}
     for item in record["items"]:
         if item["metrics"]:
             dataset = unconditioned(item["dataset"], item.get("condition"))
             found.setdefault((item["suite"], item["model"], dataset), []).append(item)
-    return [_held(own, items) for own, items in found.items() if any(_is_held(item) for item in items)]
+    made = (_held(own, items) for own, items in found.items() if any(_is_held(item) for item in items))
+    return [one for one in made if one.blocks]
 
 
 def _held(own: tuple[str, str, str], items: Sequence[Json]) -> Held:

@@ -121,6 +121,15 @@ def test_a_run_in_which_nothing_is_held_against_anything_has_no_such_table(runs:
     assert list(held_texts.lines(record, 80)) == []
 
 
+def test_where_only_doses_were_asked_there_is_no_head_without_a_table(runs: Any) -> None:
+    record = paper(runs)
+    record["items"] = [item for item in record["items"] if "[cats]" in item["eval"] and "silence" in item["eval"]]
+    (item,) = record["items"]
+    item["condition"] |= {"family": "mask", "dose": 20.0, "unit": "% masked", "harder": "higher"}
+    assert held(record) == []
+    assert list(held_texts.lines(record, 80)) == []
+
+
 def test_names_from_outside_do_no_harm(runs: Any) -> None:
     hostile = "a|b<script>@all\x1b[31m"
     record = paper(runs, prefix=hostile)
