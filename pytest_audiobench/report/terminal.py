@@ -237,7 +237,8 @@ def _suite(suite: view.Suite) -> Iterator[_Entry]:
 def _figures(block: Block, headline: bool) -> Iterator[tuple[str, ...]]:
     answered = block.answered_and_skipped
     for figure in block.figures:
-        metric = figure.metric if headline or not block.reading else f"{figure.metric} [{block.reading}]"
+        bare = (headline and not block.apart) or not block.title
+        metric = figure.metric if bare else f"{figure.metric} [{block.title}]"
         interval = f"[{figure.interval}]" if figure.interval else ""
         yield metric, figure.value, interval, str(figure.n), answered
         answered = ""
