@@ -12,11 +12,14 @@ Parameters = tuple[tuple[str, str], ...]
 def decimal(name: str, value: float, *, least: float = -math.inf) -> str:
     """The shortest text that reads back as ``value``: "6" for 6 and 6.0, so that equal values have equal keys.
 
-    Raises UsageError for NaN, infinity and values below ``least``.
+    Raises UsageError for what is no number, NaN, infinity and values below ``least``.
     """
-    number = float(value) + 0.0
+    try:
+        number = float(value) + 0.0
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
     if not math.isfinite(number):
-        raise UsageError(f"{name}={value} is not a finite number; give one")
+        raise UsageError(f"{name}={str(value)[:80]} is not a finite number; give one")
     if number < least:
         raise UsageError(f"{name}={value} is below {least:g}, the least that makes sense; give a larger one")
     return repr(number).removesuffix(".0")

@@ -60,8 +60,8 @@ def lent(name: str, samples: Sequence[Sample]) -> list[Sample]:
     for alike in by_number.values():
         if len(alike) < 2 and alike[0]:
             raise UsageError(
-                f"no sample of {name} has other clips than {places[alike[0]][1]!r} and as many ({len(alike[0])}), so no "
-                "other sample's can be played instead: leave it out of the slice"
+                f"no sample of {name} has other clips than {places[alike[0]][1]!r} and as many ({len(alike[0])}), so "
+                "no other sample's can be played instead: leave it out of the slice"
             )
         lenders |= dict(zip(alike, [*alike[1:], alike[0]], strict=True))
     return [replace(one, clips=lenders[one.clips]) for one in samples]

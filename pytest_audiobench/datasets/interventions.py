@@ -34,7 +34,7 @@ def masks(*percents: float, mode: Mode = "random", fill: Fill = "silence") -> tu
     families, but for a random place and silence; :func:`~pytest_audiobench.audio.edits.mask` says what they do.
     Raises UsageError for a share outside 0 to 100 or given twice, and for an unknown mode or fill.
     """
-    family = "-".join(["mask", *([mode] if mode != "random" else []), *([fill] if fill != "silence" else [])])
+    family = "-".join(["mask", *([str(mode)] if mode != "random" else []), *([str(fill)] if fill != "silence" else [])])
     doses = [dose_of(family, percent) for percent in percents or PERCENTS]
     names = [_name(percent, family) for percent in doses]
     if len(set(names)) < len(names):

@@ -88,7 +88,7 @@ def read(file: Path, only: Collection[tuple[str, str]] | None = None) -> Iterato
                 rewritten={row["stage"]: response_of(row) for row in rewriting if row["error"] is None},
                 messages={row["stage"]: _messages(row["prompt"]) for _, row in stages if row.get("prompt") is not None},
             )
-        except (KeyError, TypeError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise UsageError(f"{file}, line {line} is no line of a run's predictions ({error!r})") from None
 
 

@@ -105,6 +105,19 @@ def test_over_four_workers_espeak_says_each_text_once_and_the_same(suite):
     assert heard == [path.read_bytes() for path in sorted((suite.path / ".audiobench/speech").glob("*.wav"))]
 
 
+def test_options_that_nobody_could_make_out_are_counted_beside_the_numbers(suite):
+    pytest.importorskip("espeakng_loader", reason="espeak-ng is in the extra tts")
+    suite.tones()
+    rows = [json.loads(line) for line in (suite.path / "data/tones.jsonl").read_text().splitlines()]
+    for row in rows[:3]:
+        row["choices"], row["answer"] = ["冒険", "退屈", "ennui"], "冒険"
+    (suite.path / "data/tones.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    suite.write(test_tones=TONES)
+    done = suite.run("-k", "correct-before", "--ab-max-errors=40")
+    done.assert_outcomes(passed=1)
+    done.stdout.fnmatch_lines([f"note: *: of 3 of {len(rows)} samples: espeak-ng en-us says the injected option as*"])
+
+
 def test_without_espeak_the_eval_is_skipped_and_says_how_to_run_it(suite):
     digits(suite, "espeak()")
     (suite.path / "conftest.py").write_text("import sys\nsys.modules['espeakng_loader'] = None\n")

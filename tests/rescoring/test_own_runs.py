@@ -192,10 +192,11 @@ def test_an_unknown_protocol_is_named(run_folder, protocols, says):
         score_again(source_of(run_folder), Wanted(protocols))
 
 
-def test_a_line_that_is_none_is_named(copy):
+@pytest.mark.parametrize("wrong", [{"question": 3}, {"prompt": "What is it?"}, {"prompt": [["user"]]}])
+def test_a_line_that_is_none_is_named(copy, wrong):
     file = copy / "predictions.jsonl"
     first, rest = file.read_text().split("\n", 1)
-    file.write_text(json.dumps({**json.loads(first), "question": 3}) + "\n" + rest)
+    file.write_text(json.dumps({**json.loads(first), **wrong}) + "\n" + rest)
     with pytest.raises(UsageError, match=r"predictions\.jsonl, line 1 is no line of a run's predictions"):
         score_again(source_of(copy), Wanted())
 

@@ -133,7 +133,7 @@ def _noise(samples: Samples, seed: str) -> Samples:
 
 def _percent(percent: float) -> str:
     text = decimal("percent", percent)
-    if not 0 <= percent <= 100:
+    if not 0 <= float(text) <= 100:
         raise UsageError(f"percent={text} is no share of a clip; give a number from 0 to 100")
     return text
 
