@@ -20,6 +20,7 @@ from pytest_audiobench.report.changes import changes
 from pytest_audiobench.report.flipped import Flip, Flipped, FlippedSamples
 from pytest_audiobench.report.found import found
 from pytest_audiobench.report.grid import Grid, Sheet, grids
+from pytest_audiobench.report.held import COLUMNS, Held, held
 from pytest_audiobench.report.label_tables import LabelCounts, LabelTable
 from pytest_audiobench.report.overall import overall
 from pytest_audiobench.report.page_frame import PLOT, encoded, page_frame
@@ -136,6 +137,8 @@ def _content(record: Mapping[str, Any]) -> dict[str, Any]:
             for suite in view.suites(record)
         ],
         "grids": _grids(grids(record)),
+        "held": [_held(one) for one in held(record)],
+        "heldColumns": COLUMNS,
         "conditions": _conditions(record),
         "findings": [asdict(one) for one in found(record)],
         "changes": None if changed is None else asdict(changed),
@@ -177,6 +180,10 @@ def _conditions(record: Mapping[str, Any]) -> dict[str, Any]:
         "summaries": [asdict(one) for one in summaries[:_MOST_CURVES]],
         "more": max(0, len(curves) - _MOST_CURVES),
     }
+
+
+def _held(one: Held) -> dict[str, Any]:
+    return {**one._asdict(), "blocks": [block._asdict() for block in one.blocks]}
 
 
 def _grids(found: Sequence[Grid]) -> list[dict[str, Any]]:

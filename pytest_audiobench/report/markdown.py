@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_audiobench.report import beneath, condition_texts, found_texts, sweep_text, view
+from pytest_audiobench.report import beneath, condition_texts, found_texts, held_texts, sweep_text, view
 from pytest_audiobench.report.changes import Change, baseline_text, changes
 from pytest_audiobench.report.escapes import escaped as escaped
 from pytest_audiobench.report.figures import called, counted
@@ -63,7 +63,7 @@ def _lines(run: Mapping[str, Any]) -> Iterator[str]:
         yield ""
     for name, sweep, marks in beneath.side_tables(run)[:_MOST_TABLES]:
         yield from (f"**{escaped(sweep_text.title(name, sweep))}**", "", *sweep_text.markdown(sweep, marks), "")
-    tables = [*condition_texts.markdown(run), *found_texts.markdown(run)]
+    tables = [*held_texts.markdown(run), *condition_texts.markdown(run), *found_texts.markdown(run)]
     for name, rows in tables[:_MOST_TABLES]:
         yield from (f"**{escaped(name)}**", "", *rows[:_MOST_ROWS], "")
     if len(tables) > _MOST_TABLES:

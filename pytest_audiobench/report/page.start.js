@@ -9,6 +9,7 @@
   drawVerdicts();
   drawScores();
   drawGrids();
+  drawHeld();
   drawConditions();
   drawFlipped();
   drawFindings();

@@ -17,6 +17,7 @@ SCRIPTS = (
     "page.numbers.js",
     "page.scores.js",
     "page.grid.js",
+    "page.held.js",
     "page.conditions.js",
     "page.findings.js",
     "page.changes.js",

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from pytest_audiobench.report import beneath, condition_texts, found_texts, sweep_text, view
+from pytest_audiobench.report import beneath, condition_texts, found_texts, held_texts, sweep_text, view
 from pytest_audiobench.report.alarms import is_alarm
 from pytest_audiobench.report.changes import Change, baseline_text
 from pytest_audiobench.report.figures import Tone, called, printable
@@ -82,7 +82,8 @@ def _numbers(run: Mapping[str, Any], width: int) -> list[Line]:
     for name, sweep, marks in beneath.side_tables(run):
         lines += [("", ""), (sweep_text.title(name, sweep), "bold")]
         lines += [(text, "") for text in sweep_text.table(sweep, marks)]
-    lines += [(text, "bold" if is_head else "") for text, is_head in condition_texts.lines(run, width)]
+    tables = (*condition_texts.lines(run, width), *held_texts.lines(run, width))
+    lines += [(text, "bold" if is_head else "") for text, is_head in tables]
     lines += [("", "")] if any(suite.get("conditions") for suite in run["suites"]) else []
     lines += [(text, "bold" if is_head else "") for text, is_head in found_texts.lines(run)]
     lines += [(printable(text), "") for text in beneath.side_lines(run)]

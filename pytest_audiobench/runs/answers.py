@@ -9,8 +9,8 @@ from typing import NamedTuple, TypeAlias
 
 from pytest_audiobench.errors import SampleError
 from pytest_audiobench.models.messages import Message, Request, Response
-from pytest_audiobench.protocols.judging.verdicts import said
 from pytest_audiobench.protocols.protocol import WEIGHING, Earlier, Protocol, Stage
+from pytest_audiobench.protocols.reasoned.rewriting import unusable
 from pytest_audiobench.runs.ask import Asker
 from pytest_audiobench.runs.plan import Planned, duration_bucket, sample_hash
 from pytest_audiobench.runs.requests import Requester
@@ -204,14 +204,11 @@ class _AskSet:
 
 
 def _failure(stage: Stage, response: Response) -> str:
-    """Why a stage's response is none; of a rewriter also that its text is empty or cut off."""
-    if response.error is not None or stage.role != "rewriter":
-        why = response.error or ""
-    elif not said(response.text).strip():
-        why = "it gave no text"
-    else:
-        why = f"cut off at {stage.settings.max_new_tokens} tokens" if response.finish == "length" else ""
-    return f"{stage.name} by {stage.judge}: {why}" if why and stage.role == "rewriter" else why
+    """Why a stage's response is none; of a rewriter also why its text is."""
+    if stage.role != "rewriter":
+        return response.error or ""
+    why = response.error or unusable(response)
+    return f"{stage.name} by {stage.judge}: {why}" if why else ""
 
 
 def as_played(taken: Taken, stage: Stage) -> Taken:

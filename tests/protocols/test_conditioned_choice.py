@@ -173,9 +173,20 @@ def test_long_reasoning_is_cut_and_counted() -> None:
     assert len(forced) == MOST_REASONING + len(asked(protocol, "conditioned", answer="(B)"))
     assert scored(protocol, answer=f"{long}(B) cat", conditioned="(B) cat")["cut"] == 1.0
     assert scored(protocol, answer=REASONED, conditioned="(B) cat")["cut"] == 0.0
-    for change in BY_RULE:
+    for change in ("early", "truncated", "shuffled"):
         changed = asked(conditioned_choice(style="af3", change=change), "changed", answer=f"{long}(B) cat")
         assert len(changed) <= len(forced)
+
+
+def test_what_is_written_into_long_reasoning_is_not_cut_off_with_it() -> None:
+    """Else a model of long reasoning would never be swayed: it would not be told."""
+    long = "a b c d. " * 12_500
+
+    def put_back(change):
+        return asked(conditioned_choice(style="af3", change=change), "changed", answer=f"{long}(B) cat")
+
+    assert put_back("inject").endswith(" So the answer must be (A) dog.\n\nTherefore, the answer is:")
+    assert put_back("filler").count("...") == len(long[:MOST_REASONING].split())
 
 
 MARKERS = (

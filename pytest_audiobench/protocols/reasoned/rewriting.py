@@ -17,6 +17,7 @@ from pytest_audiobench.errors import SampleError, UsageError
 from pytest_audiobench.models.messages import Message, Response, Settings
 from pytest_audiobench.protocols.judging.verdicts import LONGEST_ANSWER, Prompt, marked, prompt_digest, said
 from pytest_audiobench.protocols.protocol import Earlier, Stage
+from pytest_audiobench.protocols.reasoned.stages import MOST_REASONING
 
 VERSION = 1
 """Of the prompts: another wording is another version."""
@@ -77,6 +78,18 @@ def rewriter(how: str, reasoning_of: Callable[[Earlier], str]) -> Stage:
 
     version = f"{VERSION}:{prompt_digest(PROMPTS[how])}"
     return Stage(how, render, settings=Settings(max_new_tokens=MAX_NEW_TOKENS), role="rewriter", version=version)
+
+
+def unusable(response: Response) -> str:
+    """Why a rewriter's reply cannot stand in the place of reasoning; "" where it can."""
+    text = rewritten(response)
+    if not text:
+        return "it gave no text"
+    if response.finish == "length":
+        return f"cut off at {MAX_NEW_TOKENS} tokens"
+    if len(text) > MOST_REASONING:
+        return f"it gave {len(text):,} characters, and no more than {MOST_REASONING:,} are put back"
+    return ""
 
 
 def rewritten(response: Response) -> str:

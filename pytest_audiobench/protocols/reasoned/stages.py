@@ -54,13 +54,13 @@ class Asking:
         return Stage(name, render, task="choice", settings=Settings(max_new_tokens=limit), unchanged=unchanged)
 
     def forced(self, name: str, reasoning_of: ReasoningOf, template: str | None, fields: tuple[str, ...] = ()) -> Stage:
-        """The question with reasoning put back, at most :data:`MOST_REASONING` characters of it; one choice wanted."""
+        """The question with the text of ``reasoning_of`` put back, whatever its length; one choice wanted."""
         pieces = choice_template(template or self.style.conditioned, "reasoning")
         if not any(placeholder == "reasoning" for _, placeholder in pieces):
             raise UsageError(f"the prompt {template!r} has no {{reasoning}}; put it where the model's own belongs")
 
         def render(sample: Sample, earlier: Earlier) -> tuple[Message, ...]:
-            said = reasoning_of(sample, earlier)[:MOST_REASONING]
+            said = reasoning_of(sample, earlier)
             return self._messages(sample, choice_text(pieces, sample, reasoning=said))
 
         settings = Settings(max_new_tokens=self.style.tokens[2])

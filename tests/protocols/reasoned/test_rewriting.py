@@ -8,7 +8,7 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import SampleError, UsageError
 from pytest_audiobench.models.messages import Message, Response
 from pytest_audiobench.protocols.protocol import Earlier
-from pytest_audiobench.protocols.reasoned.rewriting import PROMPTS, rewriter, rewritten
+from pytest_audiobench.protocols.reasoned.rewriting import PROMPTS, rewriter, rewritten, unusable
 
 SAMPLE = Sample("s", (), "Which animal is heard?", ("dog", "cat"), "SECRET", {"label": "SECRET"}, ("SECRET",))
 
@@ -81,3 +81,20 @@ def test_thoughts_and_marks_are_no_part_of_the_rewriting(reply: str, read: str) 
 def test_there_are_two_changes_that_a_model_is_asked_for() -> None:
     with pytest.raises(UsageError, match="no model is asked to make reasoning 'shuffled'; there are paraphrased, mist"):
         rewriter("shuffled", lambda earlier: "")
+
+
+@pytest.mark.parametrize(
+    ("text", "finish", "why"),
+    [
+        ("It meows, they say.", "stop", ""),
+        ("", "stop", "it gave no text"),
+        (" \n", "length", "it gave no text"),
+        ("<think>Hm.</think>", "stop", "it gave no text"),
+        ("<answer-0a1b2c3d>\n</answer-0a1b2c3d>", "stop", "it gave no text"),
+        ("It meo", "length", "cut off at 2048 tokens"),
+        ("x" * 16_000, "stop", ""),
+        ("x" * 16_001, "stop", "it gave 16,001 characters, and no more than 16,000 are put back"),
+    ],
+)
+def test_what_cannot_stand_in_the_place_of_reasoning_says_why(text: str, finish, why: str) -> None:
+    assert unusable(Response.of(text, finish)) == why

@@ -1,0 +1,140 @@
+"""What is held against what: which evals stand together, and what their columns say."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from typing import Any
+
+from pytest_audiobench.report import held_texts
+from pytest_audiobench.report.held import held
+from pytest_audiobench.report.html import write_page
+from pytest_audiobench.report.markdown import summary
+from pytest_audiobench.report.terminal import summary_lines
+from pytest_audiobench.runs.record import ConditionRecord, MetricRecord
+
+STAGES = {
+    "direct": ["answer"],
+    "baseline": ["answer"],
+    "silence": ["clean", "answer"],
+    "inject-wrong-before": ["clean", "answer"],
+    "conditioned": ["answer", "conditioned"],
+    "filler": ["answer", "conditioned", "changed"],
+}
+FAMILY = {"silence": "control", "inject-wrong-before": "inject", "filler": "reasoning", "baseline": "clean"}
+DIFFERENCES = ("accuracy_drop", "audio_reliance")
+
+
+def paper(runs: Any, *, others: Any = None, prefix: str = "faith/") -> dict[str, Any]:
+    """A run with each way of asking once, of 24 samples: 18 answered, 4 refused, 2 beyond the options."""
+    answers = [("(a) cat", "parsed", True)] * 18 + [("I can't", "refused", False)] * 4
+    answers += [("(i)", "out_of_range", False)] * 2
+    made = runs.ladder((22,))[0]
+    items = []
+    for index, name in enumerate(STAGES):
+        told = "clean" if name == "baseline" else name
+        condition = ConditionRecord(told, FAMILY[name], None, "", "") if name in FAMILY else None
+        items.append(
+            replace(
+                made,
+                index=index,
+                suite="faith",
+                eval=f"{prefix}{name}[cats]",
+                dataset=f"cats+{told}" if condition else "cats",
+                condition=condition,
+                answers=answers,
+                others=others or {},
+            )
+        )
+    _, record = runs.collected(*items)
+    for item, (name, stages) in zip(record["items"], STAGES.items(), strict=True):
+        item["stages"] = [{"name": one, "role": "subject"} for one in stages]
+        further = {} if name == "direct" else {"missed_reasoning": 0.5}
+        if len(stages) > 1:
+            further |= {"consistency": 0.25, "flip_rate": 1 / 3}
+            further |= {"audio_reliance" if name == "silence" else "accuracy_drop": 0.125}
+        if name.startswith("inject"):
+            further |= {"follow_rate": 0.5, "swayed": None}
+        for reading in item["readings"]:
+            item["metrics"] += [_metric(one, value, reading) for one, value in further.items()]
+    return record
+
+
+def _metric(name: str, value: float | None, reading: Any) -> dict[str, Any]:
+    unit = "points" if name in DIFFERENCES else "share"
+    bounds = (None, None) if value is None else (value - 0.1, value + 0.1)
+    made = MetricRecord(name, value, *bounds, 24, unit, "lower", "made", reading["name"], reading["signature"], {})
+    return asdict(made)
+
+
+def test_evals_that_are_held_against_the_same_stand_together_and_say_against_what(runs: Any) -> None:
+    (one,) = held(paper(runs))
+    assert (one.of, one.metric) == ("faith, cats", "accuracy")
+    assert {block.about: [row.label for row in block.rows] for block in one.blocks} == {
+        "asked, and held against nothing": ["direct", "baseline (clean)"],
+        "control, held against the answer to the clean clip": ["silence"],
+        "inject, held against the answer to the clean clip": ["inject-wrong-before"],
+        "as it is, held against the answer that the reasoning led to": ["conditioned"],
+        "reasoning, held against the choice with its own reasoning put back": ["filler"],
+    }
+
+
+def test_refusals_are_nulls_and_letters_beyond_the_options_are_counted_apart(runs: Any) -> None:
+    (one,) = held(paper(runs))
+    cells = {row.label: {name: cell.value for name, cell in row.cells.items()} for b in one.blocks for row in b.rows}
+    assert cells["direct"] == {"score": "75.0", "n": "24", "nulls": "4", "beyond": "2"}
+    assert cells["baseline (clean)"]["missed"] == "12"
+    assert (cells["silence"]["reliance"], cells["silence"]["same"]) == ("+12.5", "25.0")
+    assert "drop" not in cells["silence"]
+    assert (cells["inject-wrong-before"]["followed"], cells["inject-wrong-before"]["swayed"]) == ("50.0", "–")
+
+
+def test_every_figure_is_the_records_with_its_interval(runs: Any) -> None:
+    record = paper(runs)
+    item = next(one for one in record["items"] if one["condition"] and one["condition"]["name"] == "filler")
+    drop = next(metric for metric in item["metrics"] if metric["name"] == "accuracy_drop")
+    filler = next(row for block in held(record)[0].blocks for row in block.rows if row.label == "filler")
+    assert filler.cells["drop"] == ("+12.5", f"{100 * drop['lower']:+.1f} to {100 * drop['upper']:+.1f}")
+
+
+def test_another_reading_has_rows_of_its_own_below_the_first(runs: Any) -> None:
+    record = paper(runs, others={"loose": lambda text, status, right: ("parsed", True)})
+    found = [line for line, _ in held_texts.lines(record, 80)]
+    place = next(number for number, line in enumerate(found) if line.split()[:1] == ["conditioned"])
+    assert found[place].split()[1:3] == ["75.0", "24"]
+    assert found[place + 1].split()[:3] == ["loose", "100.0", "24"]
+    assert "conditioned by loose" in "\n".join(rows for _, table in held_texts.markdown(record) for rows in table)
+
+
+def test_eighty_columns_hold_the_table_and_markdown_has_every_column_and_interval(runs: Any) -> None:
+    record = paper(runs, others={"faithfulness-runtime-qwen": lambda text, status, right: (status, right)})
+    assert max(len(line) for line, _ in held_texts.lines(record, 80)) <= 80
+    text = summary(record)
+    head = "| Asked | accuracy | n | nulls | beyond | missed | same | flips | drop | reliance | followed | swayed |"
+    assert head in text
+    assert "\\+12.5 \\(\\+2.5 to \\+22.5\\)" in text
+    assert any("held against the answer to the clean clip" in line for line, _ in summary_lines(record, 80))
+
+
+def test_a_run_in_which_nothing_is_held_against_anything_has_no_such_table(runs: Any) -> None:
+    _, record = runs.collected(*runs.ladder((22, 14, 5)))
+    assert held(record) == []
+    assert list(held_texts.lines(record, 80)) == []
+
+
+def test_names_from_outside_do_no_harm(runs: Any) -> None:
+    hostile = "a|b<script>@all\x1b[31m"
+    record = paper(runs, prefix=hostile)
+    assert not any("\x1b" in line for line, _ in summary_lines(record, 80))
+    told = summary(record)
+    assert not any(one in told for one in ("<script>", "@all", "\x1b"))
+
+
+def test_the_page_shows_each_block_as_a_table(runs: Any, opened: Any) -> None:
+    record = paper(runs)
+    page = opened(write_page(runs.reports / "run", record))
+    section = page.page.locator("#held")
+    assert section.locator("h3").all_inner_texts()[1] == "control, held against the answer to the clean clip"
+    assert section.locator("table").nth(1).locator("th[scope=col]").all_inner_texts()[-1] == "reliance"
+    section.locator("summary", has_text="What the columns hold").click()
+    assert "what the audio adds" in section.inner_text()
+    assert page.complaints == []
