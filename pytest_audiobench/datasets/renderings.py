@@ -22,6 +22,8 @@ from pytest_audiobench.errors import NotHere, UsageError
 
 Kind: TypeAlias = Literal["mask", "noise"]
 
+RENDERED = "-rendered"
+"""How the families of these conditions end."""
 MASKED_PERCENT = (20, 40, 60, 80, 90, 100)
 SNRS_DB = (20, 10, 0, -10, -20)
 
@@ -37,10 +39,10 @@ def rendered(kind: Kind, dose: int) -> Condition:
     """
     if kind == "mask":
         prepare = partial(_prepare, f"mask/p{dose}")
-        return Condition(f"mask-p{dose}-rendered", "mask-rendered", prepare, dose, "% masked", "higher")
+        return Condition(f"mask-p{dose}{RENDERED}", f"mask{RENDERED}", prepare, dose, "% masked", "higher")
     if kind == "noise":
-        name = f"noise-{'m' if dose < 0 else ''}{abs(dose)}dB-rendered"
-        return Condition(name, "noise-rendered", partial(_prepare, f"noise_snr/snr{dose}"), dose, "dB SNR", "lower")
+        name = f"noise-{'m' if dose < 0 else ''}{abs(dose)}dB{RENDERED}"
+        return Condition(name, f"noise{RENDERED}", partial(_prepare, f"noise_snr/snr{dose}"), dose, "dB SNR", "lower")
     raise UsageError(f"rendered({kind!r}, …): the study rendered 'mask' and 'noise'")
 
 
@@ -87,9 +89,13 @@ def _tree(written: str, roots: Sequence[DataRoot]) -> FileSource:
     for root in roots:
         if (root.folder / path).is_dir():
             return FileSource(root, path)
-    looked = ", ".join(str(root.folder / path) for root in roots) or "nowhere: no folder of the study is set"
+    # Where a track has no tree at all, one sentence serves all doses, so that a run says it once.
+    track = path.partition("/")[0]
+    some = any((root.folder / track / kind).is_dir() for root in roots for kind in ("mask", "noise_snr"))
+    missing = f"{path} is not" if some else f"no tree of {track}, such as {track}/mask/p20, is"
+    looked = ", ".join(str(root.folder) for root in roots) or "nowhere: no folder of the study is set"
     raise NotHere(
-        f"{path} is not on this machine (looked for {looked}); point to the folder that holds it with "
+        f"{missing} on this machine (looked in {looked}); point to the folder that holds it with "
         f"--ab-data {AUDIO}=FOLDER or --ab-data {HOME}=FOLDER"
     )
 

@@ -80,7 +80,12 @@ def faithfulness(name: str) -> Dataset:
 
 
 def rows(file: Path) -> Iterator[Row]:
-    """The rows of a manifest. Raises UsageError, with the line, for one that asks nothing."""
+    """The rows of a manifest.
+
+    Raises UsageError, with the line, for one that asks nothing, or asks under the id of another: which of the two an
+    answer belongs to could not be known.
+    """
+    known: dict[str, Question] = {}
     for line, fields in jsonl_rows(file):
         try:
             question, choices = _asked(fields)
@@ -90,6 +95,8 @@ def rows(file: Path) -> Iterator[Row]:
             asked = Question(id_, question, choices, _ROOT.sub("", audio, count=1))
         except (KeyError, ValueError, TypeError) as error:
             raise UsageError(f"{file}, line {line} is no row of the study's manifests ({error!r})") from None
+        if known.setdefault(asked.id, asked) != asked:
+            raise UsageError(f"{file}, line {line} asks something else under the id {asked.id!r} of an earlier line")
         yield Row(asked, fields, f"{file}, line {line}")
 
 

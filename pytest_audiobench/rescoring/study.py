@@ -5,7 +5,7 @@ github.com/lovenya/Measuring-Faithfulness-of-CoT-Reasoning-LALMs; see ``models/r
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -40,6 +40,7 @@ def read(file: Path, manifests: Path | None = None, crashes: str = CRASHES[0]) -
     folder = folder_of(file, datasets)
     variant = variant_of(file.resolve(), folder, datasets)
     answers = [(line, row, texts_of(file, line, row)) for line, row in records(file)]
+    _check_once(file, answers)
     epochs = min((len(texts) for _, _, texts in answers), default=0)
     most = max((len(texts) for _, _, texts in answers), default=0)
     note = f"some rows hold {most} answers; the first {epochs} of each are scored" if most > epochs else ""
@@ -63,6 +64,17 @@ def read(file: Path, manifests: Path | None = None, crashes: str = CRASHES[0]) -
                 groups=question.groups,
                 cluster="recording",
                 note=note,
+            )
+
+
+def _check_once(file: Path, answers: Iterable[tuple[int, Mapping[str, Any], object]]) -> None:
+    first: dict[str, int] = {}
+    for line, row, _ in answers:
+        before = first.setdefault(str(row.get("id")), line)
+        if before != line:
+            raise UsageError(
+                f"{file}, line {line}: {row.get('id')!r} is answered in line {before} already: "
+                "rows of two runs lie in one file; take them apart"
             )
 
 

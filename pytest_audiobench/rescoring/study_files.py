@@ -17,13 +17,14 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pytest_audiobench.datasets.renderings import RENDERED
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.datasets.study import AUDIO
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.identity import digest
 from pytest_audiobench.models.replay.join import said_in
 from pytest_audiobench.models.replay.variants import TREE, asks_for_reasoning
-from pytest_audiobench.protocols.reasoned.stages import ANSWER, CLEAN, CONDITIONED
+from pytest_audiobench.protocols.reasoned.stages import ANSWER, CHANGED, CLEAN, CONDITIONED
 from pytest_audiobench.protocols.reasoned.styles import Style, style_named, style_of
 from pytest_audiobench.rescoring import own_run
 from pytest_audiobench.rescoring.recorded import RecordedRow
@@ -56,8 +57,9 @@ def write_study(run: Path, folder: Path, labels: Labels = "strict") -> StudyFile
     """Write the answers of the run in ``run`` into the new folder ``folder``; ``labels`` says how letters are read.
 
     Answers that several evals share are written once. Evals of other kinds, and conditions for which the study has no
-    place, are left out and named. Raises UsageError for what is no finished run, for a folder that holds anything, and
-    where two evals answer one question of a file otherwise.
+    place, are left out and named; so are our masks and noise of a dose whose tree of the study was asked about too.
+    Raises UsageError for what is no finished run, for a folder that holds anything, and where two evals answer one
+    question of a file otherwise.
     """
     file = run / FILE if run.is_dir() else run
     record = run_of(file) if file.is_file() else None
@@ -96,12 +98,18 @@ class _Writer:
         self._folder, self._labels = folder, labels
         self._items = items_of(record)
         self._specs = {model["alias"]: str(model.get("spec", "")) for model in record["models"]}
+        self._rendered: dict[str, list[_Place | str]] = {}
+        for (_, model), item in self._items.items():
+            if _is_rendered(item):
+                self._rendered.setdefault(model, []).append(_place(item))
         self._questions: dict[str, dict[str, Row]] = {}
         self._written: dict[Path, dict[str, str]] = {}
 
     def add(self, eval_: str, model: str, rows: Iterator[RecordedRow]) -> None:
         item = self._items.get((eval_, model), {})
         place = _place(item)
+        if place in self._rendered.get(model, ()) and not _is_rendered(item):
+            place = "the run holds answers about the study's own tree of this dose, whose place it is"
         if isinstance(place, str):
             self.found.notes.append(f"{eval_} was not written: {place}")
             return
@@ -120,6 +128,8 @@ class _Writer:
         for stage, beneath in ((CLEAN, ""), (ANSWER, place.folder)):
             if stage in stages:
                 self._write_answers(own / beneath, place.dataset, stage, samples, style)
+        if CHANGED in stages:
+            self.found.notes.append(f"{eval_}: its {CHANGED} answers were not written: the study has no place for them")
         if CONDITIONED in stages:
             self._write_conditioned(own / place.folder, place.dataset, samples, style)
 
@@ -159,7 +169,8 @@ class _Writer:
                 f"{absent} of {len(made)} samples are not in {file.name}, for want of reasoning or of a forced answer"
             )
             self.found.notes += [note] if note not in self.found.notes else []
-        self._append(file, [row for row in made if row is not None])
+        if absent < len(made):
+            self._append(file, [row for row in made if row is not None])
 
     def _append(self, file: Path, rows: Sequence[Row]) -> None:
         """Write rows behind those of the file, each id once. Raises UsageError where two differ."""
@@ -187,12 +198,17 @@ def _place(item: Json) -> _Place | str:
     condition = item.get("condition")
     if not condition or condition["family"] in ("clean", "early", "reasoning"):
         return _Place(dataset, "")
-    family, dose = str(condition["family"]).removesuffix("-rendered"), condition["dose"]
+    family, dose = str(condition["family"]).removesuffix(RENDERED), condition["dose"]
     if family.partition("-")[0] == "mask" and dose is not None:
         return _Place(dataset, f"{_safe(family)}/p{dose:g}")
     if family in ("noise", "white") and dose is not None:
         return _Place(dataset, f"noise/snr{dose:g}")
     return f"the study has no place for the condition {condition['name']}"
+
+
+def _is_rendered(item: Json) -> bool:
+    """Whether an item's clips are those of the study's trees."""
+    return str((item.get("condition") or {}).get("family")).endswith(RENDERED)
 
 
 def _called(first: str, *more: str) -> str:

@@ -173,6 +173,23 @@ def test_a_tree_serves_the_published_data_set_as_well(tmp_path):
         under(sakura("animal", "single"), rendered("noise", 20)).read(here)
 
 
+def test_of_a_track_without_trees_every_dose_says_the_same(tmp_path):
+    here = places(faithfulness=home(tmp_path))
+    said = set()
+    for one in renderings():
+        with pytest.raises(NotHere) as raised:
+            under(faithfulness("animal"), one).read(here)
+        said.add(str(raised.value))
+    (sentence,) = said
+    assert sentence.startswith("no tree of animal, such as animal/mask/p20, is on this machine (looked in ")
+
+
+def test_two_questions_under_one_id_are_refused(tmp_path):
+    again = {**ROW, "question": "Which one is not heard?"}
+    with pytest.raises(UsageError, match=r"line 2 asks something else under the id 'sakura_animal_0_single'"):
+        faithfulness("animal").read(places(faithfulness=home(tmp_path, ROW, again)))
+
+
 def test_a_missing_rendered_clip_is_left_to_its_sample(tmp_path):
     folder = home(tmp_path, ROW, {**MULTI, "audio_path": "{DATA_ROOT}/sakura/data/Animal/audio/dog1.wav"})
     sound(folder, "animal/mask/p20/cat0.wav")

@@ -15,6 +15,7 @@ from pytest_audiobench.datasets.sakura import sakura
 from pytest_audiobench.errors import CannotDo, UsageError
 from pytest_audiobench.models.messages import Ask, AudioSlot, Message, Request
 from pytest_audiobench.models.replay.model import Replay
+from pytest_audiobench.models.replay.study import texts_of
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data"
 PLACES = Places(here=Path(), named={"sakura": DATA / "sakura-metadata", "mmau": DATA / "mmau", "mmar": DATA / "mmar"})
@@ -172,6 +173,10 @@ def test_a_crash_is_an_error_of_its_sample(tmp_path, text):
     assert ask(Replay(folder, {"crashes": "unanswered"})).text == ""
 
 
+def test_a_list_of_no_text_is_an_answer_that_was_not_had(tmp_path):
+    assert texts_of(tmp_path / "x.jsonl", 1, {"raw_model_outputs": []}) == [None]
+
+
 def test_a_chosen_variant_answers_whatever_is_asked(tmp_path):
     folder = str(study(tmp_path, baseline_zoo_REAS=[answer("dog_1", "a")], zoo_test_No_REAS=[answer("dog_1", "c")]))
     assert ask(Replay(folder, {"answers": "without-reasoning"})).text == "c"
@@ -245,9 +250,12 @@ def test_a_request_says_itself_which_recorded_answer_it_wants(whole, changes, pa
         ({"clip": at_rate(DOG).edited(edits.white_noise(-10.0, 1))}, "no answers to what is asked here of zoo"),
         (
             {"clip": at_rate(DOG).edited(edits.pink_noise(0.0, 1))},
-            r"no answers to alone\(zoo:audio/dog.wav",
+            "recorded no answers to a clip that is pink_noise",
         ),
-        ({"clip": DOG.edited(edits.gain(3.0), edits.silence())}, "recorded no answers to zoo:audio/dog.wav"),
+        (
+            {"clip": DOG.edited(edits.gain(3.0), edits.silence())},
+            "recorded no answers to a clip that is gain and silence",
+        ),
         ({"stage": "changed"}, "no answers of a stage 'changed'"),
         ({"clips": 0}, "no answers to questions without audio"),
         ({"audio": "cat.wav", "question": "Which one?", "choices": ("hen", "dog")}, None),
@@ -298,7 +306,7 @@ def test_an_unchanged_clip_alone_is_answered_where_there_is_one_variant(tmp_path
     assert ask(model).text == "a"
     with pytest.raises(CannotDo, match="no answers to what is asked here"):
         ask(model, clip=DOG.edited(edits.silence()))
-    with pytest.raises(CannotDo, match="recorded no answers to alone"):
+    with pytest.raises(CannotDo, match="answers to a clip that is pink_noise"):
         ask(model, clip=at_rate(DOG).edited(edits.pink_noise(0.0, 1)))
 
 

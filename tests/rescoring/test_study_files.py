@@ -8,7 +8,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+import soundfile
 
 from pytest_audiobench.cli import main
 from pytest_audiobench.datasets.dataset import Places
@@ -230,6 +232,49 @@ def test_what_has_no_place_is_named(written, suite, tmp_path):
     with pytest.raises(UsageError, match="no rule for answers in the style 'plain'"):
         write_study(suite / "reports" / "other", tmp_path / "runtime", "runtime")
     assert not (tmp_path / "runtime").exists()
+
+
+BOTH = """
+import pytest
+from pytest_audiobench import (
+    bundled, change_of, conditioned_choice, faithfulness, masks, reasoned_choice, reasoning_changes, rendered, under
+)
+
+
+@pytest.mark.parametrize("condition", [*masks(20, 40), rendered("mask", 20), rendered("mask", 40)], ids=str)
+def test_both(evaluate, condition):
+    evaluate(under(faithfulness("animal"), condition), reasoned_choice(style="af3", against_clean=True))
+
+
+def test_shuffled(evaluate):
+    (shuffled,) = [one for one in reasoning_changes() if one.name == "shuffled"]
+    evaluate(under(bundled("digits"), shuffled), conditioned_choice(change=change_of(shuffled)), samples=5)
+"""
+
+
+def test_the_studys_tree_keeps_its_place_and_what_is_not_written_is_named(made, tmp_path):
+    home = shutil.copytree(made, tmp_path / "made")
+    for number in range(2):
+        for tree in ("sakura/data/Animal/audio", "animal/mask/p20"):
+            (home / tree).mkdir(parents=True, exist_ok=True)
+            noise = np.random.default_rng(number).standard_normal(4000) / 9
+            soundfile.write(home / tree / f"cat{number}.wav", noise, 16_000)
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    (tmp_path / "test_both.py").write_text(BOTH)
+    command = [sys.executable, "-m", "pytest", "-q", "--ab-model=baseline:chance", f"--ab-data=faithfulness={home}"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [*command, "--ab-run=both"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert "4 passed, 1 skipped" in done.stdout, done.stdout + done.stderr
+    found = write_study(tmp_path / "reports" / "both", tmp_path / "out")
+    taken = "was not written: the run holds answers about the study's own tree of this dose, whose place it is"
+    assert f"both[mask-p20] {taken}" in found.notes
+    assert "both/shuffled: its changed answers were not written: the study has no place for them" in found.notes
+    own = "result/baseline/chance/animal/"
+    assert found.rows[f"{own}mask/p20/baseline_animal_REAS.jsonl"] == 4
+    assert found.rows[f"{own}mask/p40/baseline_animal_REAS.jsonl"] == 4  # of this dose no tree was here
+    assert all(rows_of(tmp_path / "out" / file) for file in found.rows)  # chance reasons nothing: no file without rows
 
 
 def test_epochs_are_the_studys_runs(made, replay, tmp_path):

@@ -1,5 +1,6 @@
 """The faithfulness study's table: the page holds what its recorded outputs give now."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,17 @@ def test_the_counts_of_the_table_are_given_again(printed):
         *("–", "26.70", "-30.5", "-30.50", "6"),
         "outputs not here",
     ]
+
+
+def test_an_answer_that_stands_twice_in_a_file_is_named(tmp_path):
+    question = {"id": "one", "question": "Which?", "choices": "(A) cat (B) dog", "audio_path": "cat.wav"}
+    (tmp_path / "manifests").mkdir()
+    (tmp_path / "manifests" / "animal_manifest.jsonl").write_text(json.dumps({**question, "answer": "(A) cat"}))
+    (tmp_path / "af3").mkdir()
+    answer = json.dumps({"id": "one", "raw_model_outputs": ["(A) cat"]}) + "\n"
+    (tmp_path / "af3" / "baseline_animal_REAS.jsonl").write_text(answer * 2)
+    with pytest.raises(UsageError, match=r"REAS\.jsonl, line 2: 'one' is answered in line 1 already"):
+        table(tmp_path)
 
 
 def test_a_folder_without_outputs_is_refused(tmp_path):

@@ -193,12 +193,15 @@ def _read(files: Iterable[Path]) -> dict[str, _Recorded]:
 
 
 def texts_of(file: Path, line: int, row: Mapping[str, Any]) -> Sequence[str | None]:
-    """The texts that a row of answers holds, one for each epoch. Raises UsageError for another layout."""
+    """The texts that a row of answers holds, one for each epoch; a list of none is an answer that was not had.
+
+    Raises UsageError for another layout.
+    """
     field = next((field for field in FIELDS if field in row), None)
     if field is None:
         raise UsageError(f"{file}, line {line} has neither {' nor '.join(FIELDS)}: it is no row of recorded answers")
     written = row[field]
-    texts = written if isinstance(written, list) else [written]
+    texts = (written or [None]) if isinstance(written, list) else [written]
     if not all(text is None or isinstance(text, str) for text in texts):
         raise UsageError(f"{file}, line {line} holds something other than texts in {field}")
     return texts

@@ -61,7 +61,7 @@ def asked_for(request: Request, asked: Asked) -> str:
     """
     changed = change_of(request)
     if changed is None:
-        raise CannotDo(f"the study recorded no answers to {request.clips[0]} ({request.dataset})")
+        raise CannotDo(f"the study recorded no answers to a clip that is {_told(request.clips[0])}")
     if request.stage == "conditioned":
         how = "reas_condition"
     elif is_answer(request):
@@ -88,6 +88,12 @@ def change_of(request: Request) -> str | None:
     if isinstance(clip.source, CombinedSource) and clip.source.rule != "alone":
         return None
     return _edited(clip)
+
+
+def _told(clip: Clip) -> str:
+    """What was done to a clip, without its name: evals of which the same is said are told of together."""
+    made = [clip.source.rule] if isinstance(clip.source, CombinedSource) and clip.source.rule != "alone" else []
+    return " and ".join([*made, *(edit.name for edit in clip.edits)])
 
 
 def _edited(clip: Clip) -> str | None:
