@@ -103,7 +103,10 @@ def test_rendered(evaluate, task, condition):
 @pytest.mark.parametrize("condition", controls(), ids=str)
 @each_task
 def test_control(evaluate, task, condition):
-    """Silence, another sample's clip, the text alone: fails where the audio is not shown to add anything over it."""
+    """Silence, another sample's clip, the text alone: fails where the audio is not shown to add anything over it.
+
+    Refusals show nothing: where nearly all answers without the audio are refused, a note says so.
+    """
     if not evaluate.model.listens:
         pytest.skip(f"{evaluate.model.spec} is played no audio, so there is none to take away")
     if condition.name == "text" and evaluate.model.limits.min_clips:

@@ -60,7 +60,11 @@ def under(dataset: Dataset, condition: Condition) -> Dataset:
         samples = dataset.read(places)
         changed = condition.prepare(places)(samples)
         return [
-            replace(one, recordings=before.clips if before.recordings is None else before.recordings)
+            replace(
+                one,
+                recordings=before.clips if before.recordings is None else before.recordings,
+                before=before.clips,
+            )
             for before, one in zip(samples, changed, strict=True)
         ]
 

@@ -17,8 +17,9 @@ class Sample:
 
     ``references`` are all texts that are true, the first of them ``reference``, where there are several: captions of
     one clip, the labels of a clip, the talkers of a mixture, accepted answers. ``recordings`` are the clips as they
-    were before a condition changed them (``datasets/conditions.py``), None where none did: samples of one recording
-    belong together, whatever they were put under. ``doubt`` says, where something is known, why its answer may mean
+    were before any condition changed them (``datasets/conditions.py``), None where none did: samples of one recording
+    belong together, whatever they were put under. ``before`` are those before the last condition, where one is put upon
+    another. ``doubt`` says, where something is known, why its answer may mean
     less than the others'; samples are counted by it beside the numbers.
     """
 
@@ -31,6 +32,7 @@ class Sample:
     references: tuple[str, ...] = ()
     recordings: tuple[Clip, ...] | None = None
     doubt: str = ""
+    before: tuple[Clip, ...] | None = None
 
     @property
     def truths(self) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 from pytest_audiobench.report import view
@@ -46,12 +46,15 @@ def side_lines(record: Json) -> list[str]:
     ]
 
 
-def failure_lines(record: Json) -> list[str]:
-    """A line for each eval whose answers went wrong in some way: the class that moves its score most."""
+def failure_lines(record: Json, left_out: Collection[tuple[str, str]] = ()) -> list[str]:
+    """A line for each eval whose answers went wrong in some way: the class that moves its score most.
+
+    ``left_out`` are evals and their models of which none is wanted.
+    """
     return [
         f"went wrong in {_called(record, one.name, one)}: {sentence(one.failures)}"
         for one in _evals(record)
-        if one.failures
+        if one.failures and (one.name, one.model) not in left_out
     ]
 
 

@@ -15,6 +15,9 @@ Json: TypeAlias = Mapping[str, Any]
 FEWER = 0.02
 """Of all samples, so many fewer answered ones than under the clean condition are pointed out."""
 
+_MANY_REFERENCES = 4
+"""Conditions that drops are from, beyond which a head does not name them."""
+
 
 @dataclass(frozen=True)
 class Row:
@@ -141,12 +144,20 @@ def _summary(suite: Json, one: Json) -> Summary:
     count = len(one["weights"])
     is_plain = len(set(one["weights"].values())) == 1
     weights = f"each weighing 1/{count}" if is_plain else "by the weights in run.json"
-    name = f"mean of the {count} conditions measured, {weights}"
+    name = f"mean of the {count} conditions measured{_which(suite, one)}, {weights}"
     return Summary(
         **_owner(suite, one),
         rows=tuple(row.of(point["condition"], point) for point in alone),
         lines=(_line(name, one["mean"], one["unit"]),),
     )
+
+
+def _which(suite: Json, one: Json) -> str:
+    """The families in brackets, where another protocol asked the same data set under conditions of its own."""
+    alike = ("dataset", "series", "metric", "reading")
+    others = [other for other in suite["conditions"] if all(other[name] == one[name] for name in alike)]
+    families = dict.fromkeys(point["family"] for point in one["points"])
+    return f" ({', '.join(families)})" if len(others) > 1 else ""
 
 
 def _owner(suite: Json, one: Json) -> dict[str, Any]:
@@ -270,6 +281,6 @@ def fewer(rows: Sequence[Row]) -> str:
 
 
 def against(rows: Sequence[Row]) -> str:
-    """What the rows are held against: ``drop from clean``, or only ``drop`` where that is no one condition."""
-    found = {row.against for row in rows if row.against}
-    return f"drop from {found.pop()}" if len(found) == 1 else "drop"
+    """What the rows are held against: ``drop from clean``, or from the first dose of a family that has no clean one."""
+    found = dict.fromkeys(row.against for row in rows if row.against)
+    return f"drop from {' or '.join(found)}" if 0 < len(found) < _MANY_REFERENCES else "drop"

@@ -36,6 +36,7 @@ class Cell(NamedTuple):
 class Asked(NamedTuple):
     """An eval by one reading: its condition, else its test's name; ``cells`` are by the names of :data:`COLUMNS`."""
 
+    eval: str
     label: str
     reading: str
     cells: Mapping[str, Cell]
@@ -99,6 +100,13 @@ def held(record: Json) -> list[Held]:
     return [one for one in made if one.blocks]
 
 
+def in_tables(record: Json) -> set[tuple[str, str]]:
+    """The evals, with their models, of which these tables or that of all conditions say how much was answered."""
+    summaries = [(suite["model"], one) for suite in record["suites"] for one in suite.get("conditions", ())]
+    compared = {(point["eval"], model) for model, one in summaries if one["metric"] == SAME for point in one["points"]}
+    return compared | {(asked.eval, one.model) for one in held(record) for block in one.blocks for asked in block.rows}
+
+
 def _held(own: tuple[str, str, str], items: Sequence[Json]) -> Held:
     suite, model, dataset = own
     label = _labels(items)
@@ -110,7 +118,10 @@ def _held(own: tuple[str, str, str], items: Sequence[Json]) -> Held:
         against = _against(item)
         key = (condition["family"] if condition and against else "", against)
         rows = blocks.setdefault(key, [])
-        rows += [Asked(label(item), reading["name"], dict(_cells(item, reading))) for reading in item["readings"]]
+        rows += [
+            Asked(item["eval"], label(item), reading["name"], dict(_cells(item, reading)))
+            for reading in item["readings"]
+        ]
     return Held(
         of=owned(suite, dataset, ""),
         model=model,

@@ -171,7 +171,7 @@ def _suite_rows(run: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
 
 
 def _cells(name: str, model: str, block: view.Block, figure: view.Figure, verdict: str) -> tuple[str, ...]:
-    metric = f"{figure.metric} [{block.reading}]" if block.reading else figure.metric
+    metric = f"{figure.metric} [{block.title}]" if block.title else figure.metric
     texts = (name, model, metric, figure.value, figure.interval, str(figure.n), block.answered_and_skipped)
     return (*map(escaped, texts), verdict)
 

@@ -16,7 +16,7 @@
   const ofSummary = (own) => together(own, ["suite", "dataset", "series", "metric", "reading", "unit"]);
   const heldTo = (rows) => {
     const names = new Set(rows.map((row) => row.against).filter(Boolean));
-    return names.size === 1 ? `Drop from ${visible([...names][0])}` : "Drop";
+    return names.size && names.size < 4 ? `Drop from ${[...names].map(visible).join(" or ")}` : "Drop";
   };
 
   // Each run of points that have intervals is one band; the drawing's own scales say where it lies.

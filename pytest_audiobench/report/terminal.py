@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from pytest_audiobench.report import beneath, condition_texts, found_texts, held_texts, sweep_text, view
+from pytest_audiobench.report import beneath, condition_texts, found_texts, held, held_texts, sweep_text, view
 from pytest_audiobench.report.alarms import is_alarm
 from pytest_audiobench.report.changes import Change, baseline_text
 from pytest_audiobench.report.figures import Tone, called, printable
@@ -67,9 +67,10 @@ def _numbers(run: Mapping[str, Any], width: int) -> list[Line]:
     measured = [one for one in view.evals(run) if (one.blocks or one.verdict != "skipped") and one.verdict != "control"]
     entries = [entry for one in measured for entry in _entries(one)]
     if is_long := len(entries) > _MANY:
-        told = _told_below(run)
-        kept = [one for one in measured if one.verdict != "no check" or (one.name, one.model) not in told]
+        below = _told_below(run)
+        kept = [one for one in measured if one.verdict != "no check" or (one.name, one.model) not in below]
         entries = [entry for one in kept for entry in _entries(_led(one))]
+    told = held.in_tables(run) if is_long else set()
     evals = [_without_model(entry, several) for entry in entries]
     suites = [_without_model(entry, several) for suite in view.suites(run) for entry in _suite(suite)]
     if not evals:
@@ -88,7 +89,9 @@ def _numbers(run: Mapping[str, Any], width: int) -> list[Line]:
     lines += [(text, "bold" if is_head else "") for text, is_head in found_texts.lines(run)]
     lines += [(printable(text), "") for text in beneath.side_lines(run)]
     lines += [(printable(text), "") for text in beneath.interval_lines(run)]
-    lines += [(printable(text), "yellow") for text in beneath.failure_lines(run)]
+    lines += [(printable(text), "yellow") for text in beneath.failure_lines(run, told)]
+    if told:
+        lines.append(("what went wrong in the evals of the tables above: report.html", "light"))
     lines += list(_failures(run))
     lines += [(printable(f"{name}: {'; '.join(found)}"), "light") for name, found in beneath.signatures(run).items()]
     lines += list(_models(run))
@@ -238,7 +241,8 @@ def _suite(suite: view.Suite) -> Iterator[_Entry]:
 def _figures(block: Block, headline: bool) -> Iterator[tuple[str, ...]]:
     answered = block.answered_and_skipped
     for figure in block.figures:
-        metric = figure.metric if headline or not block.reading else f"{figure.metric} [{block.reading}]"
+        bare = (headline and not block.apart) or not block.title
+        metric = figure.metric if bare else f"{figure.metric} [{block.title}]"
         interval = f"[{figure.interval}]" if figure.interval else ""
         yield metric, figure.value, interval, str(figure.n), answered
         answered = ""

@@ -59,7 +59,8 @@ class Figure:
 class Block:
     """The figures of one eval or suite by one reading; ``reading`` is empty for what a test recorded itself.
 
-    A ``folded`` one is in the table of protocols side by side, and not among the main figures.
+    A ``folded`` one is in the table of protocols side by side, and not among the main figures. ``apart`` is what its
+    signature says and that of another reading of its name does not, such as "reasoning:no".
     """
 
     reading: str
@@ -70,6 +71,12 @@ class Block:
     folded: bool
     figures: tuple[Figure, ...]
     groups: tuple[Figure, ...]
+    apart: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """``letters``, or ``letters, reasoning:no`` beside another of that name; empty for a test's own figures."""
+        return ", ".join(filter(None, (self.reading, *self.apart)))
 
     @property
     def answered_and_skipped(self) -> str:
@@ -267,11 +274,19 @@ def _blocks(owner: Json, parts: Sequence[Json]) -> tuple[Block, ...]:
     found = []
     for reading in owner["readings"]:
         key = (reading["name"], reading["signature"])
-        found.append(_block(reading, metrics.get(key, []), folded=key not in kept))
+        block = _block(reading, metrics.get(key, []), folded=key not in kept)
+        found.append(replace(block, apart=_apart(reading, owner["readings"])))
     own = [metric for metric in owner["metrics"] if metric["reading"] is None]
     if own:
         found.append(_block({"name": "", "signature": "", "coverage": {}}, own, folded=False))
     return tuple(found)
+
+
+def _apart(reading: Json, readings: Sequence[Json]) -> tuple[str, ...]:
+    own = reading["signature"].split("|")
+    others = [set(one["signature"].split("|")) for one in readings if one["name"] == reading["name"]]
+    shared = set(own).intersection(*others)
+    return tuple(part for part in own if part not in shared)
 
 
 def _verdict(item: Json, fails_otherwise: bool) -> Sign:

@@ -25,7 +25,7 @@ class Taken(NamedTuple):
 
     ``durations_s`` are the clips' lengths by their headers, None where unknown. ``recording`` is the key of the clip
     that its cluster is known by where nothing else names one: the first, as it was before any condition changed it.
-    ``unchanged`` is the sample with all clips as they were then; None where no condition changed any.
+    ``unchanged`` is the sample with all clips as they were before its last condition; None where that changed none.
     """
 
     sample: Sample
@@ -100,17 +100,31 @@ def take(
 
 
 def _clips(sample: Sample) -> tuple[Clip, ...]:
-    """What a sample plays, and behind it the recordings that it was made of."""
-    return (*sample.clips, *(sample.recordings or ()))
+    """What a sample plays, behind it the same before its condition, and the recording where that is another again."""
+    return (*sample.clips, *(sample.before or ()), *_first_recording(sample))
+
+
+def _first_recording(sample: Sample) -> tuple[Clip, ...]:
+    """Where one condition is put upon another."""
+    return () if sample.recordings in (None, sample.before) else (sample.recordings or ())[:1]
 
 
 def _identified(sample: Sample, window: int, found_of: Sequence[ClipFacts | Exception], handle: Handle) -> Taken:
     own = _played(sample, window, found_of[: len(sample.clips)], handle)
-    if sample.recordings is None or sample.recordings == sample.clips:
+    if sample.before is None:
         return own
-    before = replace(sample, clips=sample.recordings, recordings=None)
-    unchanged = _played(before, window, found_of[len(sample.clips) :], handle)
-    return own._replace(recording=unchanged.recording or own.recording, unchanged=unchanged)
+    unchanged = None
+    if sample.before != sample.clips:
+        as_before = replace(sample, clips=sample.before, before=None)
+        end = len(sample.clips) + len(sample.before)
+        unchanged = _played(as_before, window, found_of[len(sample.clips) : end], handle)
+    first = [
+        clip.key_from(fact.digest)
+        for clip, fact in zip(_first_recording(sample), found_of[-1:], strict=False)
+        if isinstance(fact, ClipFacts)
+    ]
+    recording = first[0] if first else (unchanged or own).recording
+    return own._replace(recording=recording or own.recording, unchanged=unchanged)
 
 
 def _played(sample: Sample, window: int, facts: Sequence[ClipFacts | Exception], handle: Handle) -> Taken:

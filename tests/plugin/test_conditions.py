@@ -194,3 +194,39 @@ def test_an_edited_condition_is_named_in_one_sentence(ladder, tmp_path, change):
         assert "condition" in done.stderr
         assert "edited" in done.stderr
         assert "Traceback" not in done.stderr
+
+
+NESTED = """
+import pytest
+from pytest_audiobench import conditions, manifest, masks, noises, reasoned_choice, under
+
+(NOISE,) = noises(0)
+TASK = under(manifest("data/tones.jsonl"), NOISE)
+
+@pytest.mark.parametrize("condition", [*conditions("clean"), *masks(40)], ids=str)
+def test_tones(evaluate, condition):
+    asked = reasoned_choice(reasoning=False, against_clean=condition.name != "clean")
+    evaluate(under(TASK, condition), asked)
+"""
+
+
+def test_a_condition_upon_another_is_held_against_that_one_and_keeps_its_recordings(suite):
+    suite.tones()
+    suite.write(test_tones=NESTED)
+    suite.run().assert_outcomes(passed=2)
+    record, folder = suite.last()
+    rows = [json.loads(line) for line in (folder / "predictions.jsonl").read_text().splitlines()]
+    asked = {(row["eval"], row["stage"], row["sample_id"]): row for row in rows}
+    for (name, stage, id_), row in asked.items():
+        if stage == "clean":
+            alone = asked["tones[clean]", "answer", id_]
+            assert (row["key"], row["audio"]) == (alone["key"], alone["audio"])
+            assert row["recording"] == alone["recording"] == asked[name, "answer", id_]["recording"]
+            assert row["recording"] not in (row["audio"][0]["key"], asked[name, "answer", id_]["audio"][0]["key"])
+    (masked,) = [one for one in record["items"] if one["eval"] == "tones[mask-p40]"]
+    (clean,) = [one for one in record["items"] if one["eval"] == "tones[clean]"]
+    drop = next(one["value"] for one in masked["metrics"] if one["name"] == "accuracy_drop")
+    before, after = (
+        next(one["value"] for one in item["metrics"] if one["name"] == "accuracy") for item in (clean, masked)
+    )
+    assert drop == pytest.approx(before - after)

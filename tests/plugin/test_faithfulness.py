@@ -74,6 +74,12 @@ def test_every_answer_is_asked_once_in_any_order_by_any_worker(grid):
     assert len(log.read_text().splitlines()) == 40 * (1 + 5 + 1 + 1 + 1 + 3 + 1 + 2) + 7
 
 
+def test_pooled_figures_of_one_reading_say_how_each_was_asked(grid):
+    result, _ = grid("direct or baseline or conditioned or filler or p20")
+    for how in ("reasoning:no", "reasoning:yes", "reasoning:put back, prompt:*"):
+        result.stdout.fnmatch_lines([f"*accuracy [[]letters, {how}]*"])
+
+
 def test_a_sweep_that_grows_asks_only_what_is_new(grid):
     first, second = grid.path / "first.log", grid.path / "second.log"
     grid("baseline or p20", run="one", log=first)

@@ -126,6 +126,24 @@ def test_where_answers_are_held_against_clean_ones_all_conditions_stand_in_one_t
     assert "62.5 %, answers fewer | 10.4 %" in rows[5]
 
 
+def test_means_of_two_protocols_and_what_drops_are_from_are_told_apart(runs: Any) -> None:
+    record = held_against_clean(runs)
+    (suite,) = record["suites"]
+    first = suite["conditions"][0]
+    easy, hard = (
+        {**point, "family": "early", "condition": f"early-{n}"} for n, point in enumerate(first["points"][1:3])
+    )
+    drop = {**first["differences"][0], "condition": "early-1", "reference": "early-0"}
+    other = {**first, "signature": "put back", "points": [easy, hard], "differences": [drop]}
+    suite["conditions"].append({**other, "weights": {"early-0": 0.5, "early-1": 0.5}})
+    found = text(record, 200)
+    assert "drop from clean or early-0 in points" in found[1]
+    assert any(
+        line.startswith("  mean of the 4 conditions measured (clean, white), each weighing 1/4") for line in found
+    )
+    assert any(line.startswith("  mean of the 2 conditions measured (early), each weighing 1/2") for line in found)
+
+
 def test_the_wide_table_fits_eighty_columns_with_the_longest_names(runs: Any) -> None:
     record = held_against_clean(runs, family="inject-correct-overla")
     table = [line for line in text(record) if line.startswith("  inject-correct-overla-")]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from typing import Any
 
-from pytest_audiobench.report import held_texts
+from pytest_audiobench.report import held_texts, terminal
 from pytest_audiobench.report.held import held
 from pytest_audiobench.report.html import write_page
 from pytest_audiobench.report.markdown import summary
@@ -30,15 +30,15 @@ def paper(runs: Any, *, others: Any = None, prefix: str = "faith/") -> dict[str,
     answers += [("(i)", "out_of_range", False)] * 2
     made = runs.ladder((22,))[0]
     items = []
-    for index, name in enumerate(STAGES):
-        told = "clean" if name == "baseline" else name
-        condition = ConditionRecord(told, FAMILY[name], None, "", "") if name in FAMILY else None
+    for index, asked in enumerate(STAGES):
+        told = "clean" if asked == "baseline" else asked
+        condition = ConditionRecord(told, FAMILY[asked], None, "", "") if asked in FAMILY else None
         items.append(
             replace(
                 made,
                 index=index,
                 suite="faith",
-                eval=f"{prefix}{name}[cats]",
+                eval=f"{prefix}{asked}[cats]",
                 dataset=f"cats+{told}" if condition else "cats",
                 condition=condition,
                 answers=answers,
@@ -46,13 +46,13 @@ def paper(runs: Any, *, others: Any = None, prefix: str = "faith/") -> dict[str,
             )
         )
     _, record = runs.collected(*items)
-    for item, (name, stages) in zip(record["items"], STAGES.items(), strict=True):
+    for item, (asked, stages) in zip(record["items"], STAGES.items(), strict=True):
         item["stages"] = [{"name": one, "role": "subject"} for one in stages]
-        further = {} if name == "direct" else {"missed_reasoning": 0.5}
+        further = {} if asked == "direct" else {"missed_reasoning": 0.5}
         if len(stages) > 1:
             further |= {"consistency": 0.25, "flip_rate": 1 / 3}
-            further |= {"audio_reliance" if name == "silence" else "accuracy_drop": 0.125}
-        if name.startswith("inject"):
+            further |= {"audio_reliance" if asked == "silence" else "accuracy_drop": 0.125}
+        if asked.startswith("inject"):
             further |= {"follow_rate": 0.5, "swayed": None}
         for reading in item["readings"]:
             item["metrics"] += [_metric(one, value, reading) for one, value in further.items()]
@@ -128,6 +128,15 @@ def test_where_only_doses_were_asked_there_is_no_head_without_a_table(runs: Any)
     item["condition"] |= {"family": "mask", "dose": 20.0, "unit": "% masked", "harder": "higher"}
     assert held(record) == []
     assert list(held_texts.lines(record, 80)) == []
+
+
+def test_of_many_evals_the_terminal_says_how_answers_went_in_the_tables_alone(runs: Any, monkeypatch: Any) -> None:
+    record = paper(runs)
+    assert any(line.startswith("went wrong in") for line, _ in summary_lines(record, 80))
+    monkeypatch.setattr(terminal, "_MANY", 5)
+    lines = [line for line, _ in summary_lines(record, 80)]
+    assert not any(line.startswith("went wrong in") for line in lines)
+    assert "what went wrong in the evals of the tables above: report.html" in lines
 
 
 def test_names_from_outside_do_no_harm(runs: Any) -> None:

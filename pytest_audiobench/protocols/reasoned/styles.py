@@ -72,8 +72,11 @@ def readings_of(style: str, dataset: str, reasoning: bool = True) -> tuple[str, 
 
 
 def style_of(spec: str) -> StyleName:
-    """The style in which the study would ask the model of ``spec``, by its name: ``plain`` where it had none."""
-    name = spec.lower()
+    """The style in which the study would ask the model of ``spec``, by its name: ``plain`` where it had none.
+
+    Options are no part of the name: where a server is called qwen, its models need not be.
+    """
+    name = spec.partition(",")[0].lower()
     if "flamingo" in name or re.search(r"(?<![a-z0-9])af3(?![a-z0-9])", name):
         return "af3"
     return "qwen" if "qwen" in name else "plain"

@@ -28,6 +28,7 @@ MARKED = st.lists(
         ("hf:Qwen/Qwen2.5-Omni-7B", "qwen"),
         ("hf:Qwen/Qwen2-Audio-7B-Instruct", "qwen"),
         ("openai:gpt-4o-audio-preview", "plain"),
+        ("openai:gpt-4o-audio-preview,base_url=http://qwen.example/v1", "plain"),
         ("hf:checkpoints/graf32", "plain"),
         ("listener", "plain"),
     ],
