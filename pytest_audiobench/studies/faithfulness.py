@@ -21,13 +21,15 @@ _FEWEST = 20
 def require_audio(evaluate: Evaluator) -> None:
     """Let the eval fail where the audio is not shown to add anything: ``audio_reliance.lower > 0``.
 
-    That holds for the answers that are read without the audio. Where most are not, and fewer than 20 are, a refusal
-    is all that there is: nothing is required then, and the record says so.
+    That holds for the answers that are read without the audio. Where fewer than 20 and less than half are, of a model
+    most of whose answers were read with the audio, a refusal is all that there is: nothing is required then, and the
+    record says so. A model whose answers cannot be read with the audio either fails.
     """
     result = evaluate.results[-1] if evaluate.results else None
-    asked = [row.answer for row in result.headline_rows if row.answer is not None] if result else []
-    read = sum(answer.value is not None for answer in asked)
-    if result is not None and read < min(_FEWEST, len(asked) / 2):
+    asked = [row for row in result.headline_rows if row.answer is not None and row.scores is not None] if result else []
+    read = sum(row.answer is not None and row.answer.value is not None for row in asked)
+    lost = sum(row.scores["lost"] for row in asked if row.scores is not None)
+    if result is not None and read < min(_FEWEST, len(asked) / 2) and lost > len(asked) / 2:
         result.record.warnings.append(
             f"{len(asked) - read} of {len(asked)} answers could not be read without the audio, which shows nothing of "
             "what it adds, so that audio_reliance.lower > 0 is not required: see the other controls"

@@ -25,6 +25,7 @@ class Reasoner:
     reasoning=…   none: answers at once; long: 100 kB of it; marked: full of the prompts' own words
     salt=TEXT     said in the reasoning, so that it is another one
     die=STAGE     the process ends when it is asked that stage of the tenth sample
+    mute=yes      says nothing, ever
     log=FILE      a line for every request
     """
 
@@ -60,6 +61,8 @@ class Reasoner:
                 file.write(f"{request.key} {request.stage} {request.sample_id}\n")
         if self._options.get("quiet") == "refuse" and not (audio and np.any(audio[0].samples)):
             return Response.of("I'm sorry, I can't hear any audio.")
+        if self._options.get("mute") == "yes":
+            return Response.of("")
         letter = self._heard(request, audio)
         if request.stage in ("conditioned", "changed"):
             named = re.findall(r"\(([A-D])\)", _put_back(request))

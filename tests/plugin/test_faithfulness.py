@@ -188,6 +188,12 @@ def test_a_replay_reads_its_answers_in_the_style_that_they_were_asked_in(grid):
         assert (first["value"], first["signature"]) == (second["value"], second["signature"])
 
 
+def test_a_model_that_never_answers_raises_the_alarm_too(grid):
+    result, run = grid("control", mute="yes")
+    assert result.ret == 1
+    assert [item["outcome"] for item in run["items"]] == ["failed"] * 3
+
+
 def test_a_model_that_answers_by_the_audio_alone_ignores_what_is_written_into_its_reasoning(grid):
     _, run = grid("baseline or inject-text or early or conditioned or shuffled")
     for which in ("correct", "wrong"):
