@@ -13,6 +13,7 @@ import soundfile
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.errors import FatalError, InstrumentGone, PassingError, SampleError
 from pytest_audiobench.models.messages import Output, Part, Response
+from pytest_audiobench.runs import ask as asking
 from pytest_audiobench.runs import plan
 from pytest_audiobench.runs.ask import Asker
 from pytest_audiobench.runs.claims import Claims
@@ -263,6 +264,22 @@ def test_every_sample_of_a_large_batch_is_played_its_own_clip(asker_of):
     questions = [question(name, tone(ms / 1000)) for name, ms in lengths.items()]
     asker = asker_of(Meter(max_batch=10))
     assert ask(asker, questions) == {name: f"{name} {ms}" for name, ms in lengths.items()}
+
+
+def test_audio_is_decoded_a_few_batches_ahead_and_not_all_at_once(asker_of, monkeypatch):
+    decoded, reached = [], []
+
+    def decode(clip, *args):
+        decoded.append(clip)
+        return real(clip, *args)
+
+    real = asking.decode
+    monkeypatch.setattr(asking, "decode", decode)
+    model = Meter(says=lambda ask: reached.append(len(decoded)) or measured(ask))
+    texts(asker_of(model), *(f"s{n}" for n in range(60)))
+    assert len(reached) == len(decoded) == 60
+    # Two batches of two are decoded while one is asked.
+    assert all(count <= 2 * (number // 2) + 6 for number, count in enumerate(reached))
 
 
 def test_what_was_played_is_written_beside_the_answer(asker_of, tmp_path):
