@@ -146,6 +146,14 @@ def test_a_runaway_answer_is_cut_and_counted(tmp_path):
         assert len(texts(store, "a")["a"]) == LONGEST_TEXT
 
 
+def test_every_repaired_piece_of_an_answer_is_counted(tmp_path):
+    pieces = Output((Part("text", "\ud800"), Part("text", "\ud800"), Part("text", "fine")))
+    with Store(tmp_path / "s", "one") as store:
+        written = store.put_batch({b"a": (Response((pieces, Output((Part("text", "fine"),)))), {})}, {})
+        assert written.repaired == 2
+        assert written.held == store.get_many([b"a"])
+
+
 def test_a_local_folder_is_no_network_file_system(tmp_path):
     assert network_file_system(tmp_path / "not" / "there" / "yet") is None
 
