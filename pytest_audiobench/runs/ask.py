@@ -81,6 +81,10 @@ class Asker:
                 for i in batch:
                     keys[i] = plan.answer_key(planned[i].key, whole)
         held: dict[bytes, Response] = self._known(keys)
+        if self.handle.planned:
+            # A batch is known whole or asked whole: what it would be asked again for is not known, nor counted so.
+            whole_batches = [batch for batch in cut if all(keys[i] in held for i in batch)]
+            held = {keys[i]: held[keys[i]] for batch in whole_batches for i in batch}
         self.counts.known += len(held)
         missing = [keys[i] for i in range(len(keys)) if keys[i] not in held]
         self._progress(len(held), len(keys))

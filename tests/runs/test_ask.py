@@ -96,6 +96,15 @@ def test_the_answer_that_was_kept_first_stands_where_a_batch_is_asked_again(aske
     assert asker.counts.noise == 1
 
 
+def test_what_a_batch_that_is_asked_again_knew_is_counted_once(asker_of):
+    texts(asker_of(Meter("planned", says=unwell(in_order("a", "b")[1]))), "a", "b")
+    seen = []
+    asker = asker_of(Meter("planned"), lambda done, total: seen.append((done, total)))
+    texts(asker, "a", "b")
+    assert seen == [(0, 2), (2, 2)]
+    assert (asker.counts.asked, asker.counts.known) == (2, 0)
+
+
 def test_an_answer_of_a_planned_batch_is_no_answer_in_another_batch(asker_of):
     texts(asker_of(Meter("planned")), "a", "b")
     model = Meter("planned")

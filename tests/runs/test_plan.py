@@ -180,6 +180,15 @@ def test_a_limited_run_takes_the_first_in_hash_order_and_finishes_its_last_windo
     assert chosen == [i for i in everything if window_of(hashes[i], bits) <= last]
 
 
+def test_a_limit_that_ends_with_a_window_takes_nothing_of_the_next():
+    hashes = [sample_hash(str(i)) for i in range(200)]
+    windows = [window_of(hashed, window_bits(200)) for hashed in sorted(hashes)]
+    assert len(set(windows)) == 4
+    for limit in range(1, 200):
+        chosen = len(taken(hashes, limit, whole_windows=True))
+        assert chosen == limit + windows[limit:].count(windows[limit - 1])
+
+
 def test_an_answers_identity_is_its_request_and_its_batch_in_order():
     first, second = bytes(32), b"\x01" * 32
     assert batch_key([first, second]) != batch_key([second, first])
