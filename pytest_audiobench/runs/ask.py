@@ -154,7 +154,8 @@ class Asker:
             self.counts.known += len(held)
             batch = _without(batch, held)
         else:
-            held = {}
+            # A planned batch is asked whole again: the answers that it has stand, whatever becomes of them now.
+            held = {key: response for key, response in held.items() if response.error is None}
         heard = audio.results(batch.requests)
         fit = [i for i, played in enumerate(heard) if not isinstance(played, AudioError)]
         failures = {
@@ -178,7 +179,7 @@ class Asker:
         self.counts.asked += len(answers)
         self.counts.noise += written.noise
         self.counts.repaired += written.repaired
-        return held | written.held | {key: Response(error=text) for key, (text, _) in failures.items()}
+        return {key: Response(error=text) for key, (text, _) in failures.items()} | held | written.held
 
     def _asked(self, asks: Sequence[Ask]) -> tuple[list[Response], float]:
         """The model's responses, and each one's share of the seconds that the model took for them."""

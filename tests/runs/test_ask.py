@@ -105,6 +105,16 @@ def test_what_a_batch_that_is_asked_again_knew_is_counted_once(asker_of):
     assert (asker.counts.asked, asker.counts.known) == (2, 0)
 
 
+@pytest.mark.parametrize("faults", [[], [RuntimeError("broken")]])
+def test_an_answer_that_is_there_stands_where_its_batch_fails_when_it_is_asked_again(asker_of, faults):
+    first, second = in_order("a", "b")
+    texts(asker_of(Meter("planned", says=unwell(second))), "a", "b")
+    answers = texts(asker_of(Meter("planned", faults=faults, says=unwell("a", "b"))), "a", "b")
+    assert answers[first] == f"{first} 100"
+    assert answers[second].startswith("!")
+    assert texts(asker_of(Meter("planned")), "a", "b")[first] == f"{first} 100"
+
+
 def test_an_answer_of_a_planned_batch_is_no_answer_in_another_batch(asker_of):
     texts(asker_of(Meter("planned")), "a", "b")
     model = Meter("planned")
