@@ -160,7 +160,7 @@ class _AskSet:
             if stage.role in WEIGHING:
                 self._verdicts[i][stage.name] = response
             elif error := _failure(stage, response):
-                self._errors[i] = self._errors[i] or error
+                self._errors[i] = error
             elif stage.role == "rewriter":
                 self._rewritten[i][stage.name] = response
             else:

@@ -385,6 +385,19 @@ def test_a_changed_clip_that_cannot_be_played_fails_its_sample_after_its_unchang
     assert item.responses["before"].text == "a 200"
 
 
+def test_a_sample_that_failed_in_an_unchanged_stage_is_not_asked_in_the_next_one_either(asker_of, slice_of, tmp_path):
+    def quoting(sample, earlier):
+        return (Message("user", (AudioSlot(0), earlier["before"].text)),)
+
+    gone = Clip(FileSource(DataRoot("disk", tmp_path), "gone.wav"))
+    model = Meter(says=only("unwell", "a"))
+    taken = slice_of(noisy("a", gone), noisy("b"), condition="noise")
+    stages = protocol(UNCHANGED, replace(UNCHANGED, name="after", render=quoting))
+    answered = gather(taken, stages, asker_of(model), 1)
+    assert list(shown(model, "after")) == ["b"]
+    assert {item.sample_id: item.error for item in answered} == {"a": "unwell", "b": None}
+
+
 def test_an_unchanged_clip_that_cannot_be_played_fails_its_sample_too(asker_of, slice_of, tmp_path):
     gone = Clip(FileSource(DataRoot("disk", tmp_path), "gone.wav"))
     model = Meter()
