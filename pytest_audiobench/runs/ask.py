@@ -153,9 +153,6 @@ class Asker:
         if not self.handle.planned and held:
             self.counts.known += len(held)
             batch = _without(batch, held)
-        else:
-            # A planned batch is asked whole again: the answers that it has stand, whatever becomes of them now.
-            held = {key: response for key, response in held.items() if response.error is None}
         heard = audio.results(batch.requests)
         fit = [i for i, played in enumerate(heard) if not isinstance(played, AudioError)]
         failures = {
@@ -179,6 +176,7 @@ class Asker:
         self.counts.asked += len(answers)
         self.counts.noise += written.noise
         self.counts.repaired += written.repaired
+        # A planned batch was asked whole: the answers that it had stand, whatever became of them now.
         return {key: Response(error=text) for key, (text, _) in failures.items()} | held | written.held
 
     def _asked(self, asks: Sequence[Ask]) -> tuple[list[Response], float]:

@@ -358,16 +358,17 @@ def test_else_its_share_is_an_equal_part_of_the_batch(asker_of, store):
     assert sum(shares) == pytest.approx(asker.time.model_s)
 
 
-def test_a_refreshed_run_asks_what_others_had_asked_but_nothing_twice(asker_of, store, tmp_path):
-    texts(asker_of(Meter(says=lambda ask: Response.of("old"))), "a")
+def test_a_refreshed_run_asks_what_others_had_asked_but_nothing_twice(asker_of, tmp_path):
+    texts(asker_of(Meter(says=lambda ask: Response.of("old"))), "a", "b", "c")
+    measured_now = {"a": "a 100", "b": "b 100", "c": "c 100"}
     with Store(tmp_path / "store.sqlite", "later", refresh=True) as refreshed:
         model = Meter()
         asker = asker_of(model, store=refreshed)
-        assert texts(asker, "a") == {"a": "a 100"}
-        assert asker.counts.noise == 1
-        assert texts(asker_of(model, store=refreshed), "a") == {"a": "a 100"}
-    assert model.calls == [["a"]]
-    assert texts(asker_of(Meter()), "a") == {"a": "a 100"}
+        assert texts(asker, "a", "b", "c") == measured_now
+        assert asker.counts.noise == 3
+        assert texts(asker_of(model, store=refreshed), "a", "b", "c") == measured_now
+    assert model.calls == [["a", "b"], ["c"]]
+    assert texts(asker_of(Meter()), "a", "b", "c") == measured_now
 
 
 @pytest.mark.parametrize("batching", ["planned", "opaque"])
