@@ -167,6 +167,29 @@ def test_one_question_about_one_clip_is_asked_once(asker_of, slice_of):
     assert [item.responses["answer"].text for item in answered] == ["both", "both"]
 
 
+def test_a_model_that_does_not_listen_is_asked_about_every_sample_by_itself(asker_of, slice_of):
+    model = Meter(listens=False)
+    twins = [Sample(name, (tone(0.1),), "How long?") for name in "ab"]
+    answered = gather(slice_of(*twins, model=model), protocol(ANSWER), asker_of(model), 1)
+    assert [item.responses["answer"].text for item in answered] == [FIRST, SECOND]
+
+
+def test_a_judge_that_is_played_nothing_is_asked_once_about_one_text(asker_of, slice_of):
+    judge = Meter(name="judge", says=lambda ask: Response.of("fine"))
+    subject = Meter(says=lambda ask: Response.of("the same"))
+    taken = slice_of(sample("a", tone(0.1)), sample("b", tone(0.2)))
+    answered = gather(taken, protocol(ANSWER, JUDGED), asker_of(subject), 1, {"j": asker_of(judge)})
+    assert len(judge.requests) == 1
+    assert [item.verdicts["judged"].text for item in answered] == ["fine", "fine"]
+
+
+def test_a_judge_whose_prompt_has_a_place_for_the_clip_is_played_it(asker_of, slice_of):
+    judge = Meter(name="judge")
+    stages = protocol(ANSWER, replace(JUDGED, render=heard))
+    answered = gather(slice_of(), stages, asker_of(Meter()), 1, {"j": asker_of(judge)})
+    assert [item.verdicts["judged"].text for item in answered] == [f"{FIRST} 100", f"{SECOND} 100"]
+
+
 def test_a_rewriter_is_asked_in_its_turn_for_all_epochs_at_once(asker_of, slice_of):
     calls = []
 
@@ -404,4 +427,6 @@ def test_an_unchanged_clip_that_cannot_be_played_fails_its_sample_too(asker_of, 
     taken = slice_of(replace(noisy("a"), before=(gone,)), noisy("b"), condition="noise")
     answered = gather(taken, protocol(UNCHANGED, AGAIN), asker_of(model), 1)
     assert set(shown(model, "before")) == set(shown(model, "again")) == {"b"}
-    assert "no such file" in {one.sample_id: one for one in answered}["a"].error
+    item = {one.sample_id: one for one in answered}["a"]
+    assert "no such file" in item.error
+    assert not item.keys

@@ -57,6 +57,7 @@ def test_what_is_known_is_not_asked_and_loads_nothing(asker_of, batching):
     asker = asker_of(again, lambda done, total: seen.append((done, total)))
     assert texts(asker, "a", "b", "c") == first
     assert (again.loads, again.calls, seen) == (0, [], [(3, 3)])
+    assert (asker.time.loading_s, asker.time.model_s, asker.time.asking_s) == (0, 0, 0)
     assert (asker.counts.asked, asker.counts.known) == (0, 3)
 
 
@@ -67,6 +68,7 @@ def test_a_model_is_loaded_once_for_all_that_is_asked(asker_of):
     texts(asker, "d")
     assert (model.loads, len(model.calls)) == (1, 3)
     assert asker.counts.asked == 4
+    assert asker.time.loading_s > 0
 
 
 def test_of_an_opaque_model_only_what_is_missing_is_asked(asker_of):
