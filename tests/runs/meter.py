@@ -19,7 +19,7 @@ from pytest_audiobench.runs.plan import Planned, duration_bucket, sample_hash
 RATE_HZ = 1000
 
 
-def measured(ask: Ask) -> Response:
+def measurement(ask: Ask) -> Response:
     """The sample's id, and how many milliseconds of it were played."""
     played = [str(len(heard.samples)) for heard in ask.audio]
     return Response.of(" ".join([ask.request.sample_id, *played]))
@@ -37,7 +37,7 @@ class Meter:
         self,
         batching: str = "opaque",
         faults: Sequence[Exception | None] = (),
-        says: Callable[[Ask], Response] = measured,
+        says: Callable[[Ask], Response] = measurement,
         name: str = "meter",
         listens: bool = True,
         **limits: object,

@@ -41,13 +41,13 @@ def slice_of(tmp_path):
     return make
 
 
-def heard(sample, earlier):
+def with_clip(sample, earlier):
     """The clip, the question, and all that was said before."""
     said = [f"{name}: {response.text}" for name, response in earlier.items()]
     return (Message("user", (AudioSlot(0), sample.question, *said)),)
 
 
-def read(sample, earlier):
+def without_clip(sample, earlier):
     """All that was said before, without the clip."""
     return (Message("user", tuple(f"{name}: {response.text}" for name, response in earlier.items())),)
 
@@ -57,13 +57,16 @@ def protocol(*stages):
 
 
 def pick(sample, earlier):
-    """Another question than :func:`read`'s, so that it has another answer."""
-    return (Message("user", ("Which letter?", *read(sample, earlier)[0].parts)),)
+    """Another question than :func:`without_clip`'s, so that it has another answer."""
+    return (Message("user", ("Which letter?", *without_clip(sample, earlier)[0].parts)),)
 
 
-ANSWER, AGAIN = Stage("answer", heard), Stage("again", heard)
-CHANGED = Stage("changed", read, role="rewriter", judge="w")
-JUDGED, EXTRACTED = Stage("judged", read, role="judge", judge="j"), Stage("letter", pick, role="extractor", judge="j")
+ANSWER, AGAIN = Stage("answer", with_clip), Stage("again", with_clip)
+CHANGED = Stage("changed", without_clip, role="rewriter", judge="w")
+JUDGED, EXTRACTED = (
+    Stage("judged", without_clip, role="judge", judge="j"),
+    Stage("letter", pick, role="extractor", judge="j"),
+)
 
 
 def order(model):
@@ -71,7 +74,7 @@ def order(model):
     return [(request.epoch, request.stage, request.sample_id) for request in model.requests]
 
 
-def shown(model, stage):
+def texts_sent(model, stage):
     """What a model was sent of texts in a stage, by sample."""
     return {
         request.sample_id: [part for part in request.messages[0].parts if isinstance(part, str)]
@@ -120,21 +123,23 @@ def test_more_epochs_ask_only_what_is_new(asker_of, slice_of):
 def test_a_later_stage_is_shown_what_was_said_before(asker_of, slice_of):
     model = Meter(says=only(""))
     gather(slice_of(), protocol(ANSWER, AGAIN), asker_of(model), 1)
-    assert shown(model, "answer") == {name: [f"How long? {name}"] for name in "ab"}
-    assert shown(model, "again") == {name: [f"How long? {name}", f"answer: answer of {name}"] for name in "ab"}
+    assert texts_sent(model, "answer") == {name: [f"How long? {name}"] for name in "ab"}
+    assert texts_sent(model, "again") == {name: [f"How long? {name}", f"answer: answer of {name}"] for name in "ab"}
 
 
 def test_a_sample_that_failed_is_not_asked_in_the_next_stage(asker_of, slice_of):
     model = Meter(says=only("too long", "a", stage="answer"))
     answered = {item.sample_id: item for item in gather(slice_of(), protocol(ANSWER, AGAIN), asker_of(model), 1)}
-    assert list(shown(model, "again")) == ["b"]
+    assert list(texts_sent(model, "again")) == ["b"]
     assert (answered["a"].error, answered["a"].responses) == ("too long", {})
     assert (answered["b"].error, answered["b"].told["again"].text) == (None, "again of b")
 
 
 def test_what_was_said_before_a_failure_is_kept(asker_of, slice_of):
     model = Meter(says=only("too long", "a", stage="again"))
-    (item,) = [one for one in gather(slice_of(), protocol(ANSWER, AGAIN), asker_of(model), 1) if one.sample_id == "a"]
+    (item,) = [
+        item for item in gather(slice_of(), protocol(ANSWER, AGAIN), asker_of(model), 1) if item.sample_id == "a"
+    ]
     assert item.error == "too long"
     assert item.responses["answer"].text == "answer of a"
 
@@ -185,7 +190,7 @@ def test_a_judge_that_is_played_nothing_is_asked_once_about_one_text(asker_of, s
 
 def test_a_judge_whose_prompt_has_a_place_for_the_clip_is_played_it(asker_of, slice_of):
     judge = Meter(name="judge")
-    stages = protocol(ANSWER, replace(JUDGED, render=heard))
+    stages = protocol(ANSWER, replace(JUDGED, render=with_clip))
     answered = gather(slice_of(), stages, asker_of(Meter()), 1, {"j": asker_of(judge)})
     assert [item.verdicts["judged"].text for item in answered] == [f"{FIRST} 100", f"{SECOND} 100"]
 
@@ -207,8 +212,8 @@ def test_a_rewriter_is_asked_in_its_turn_for_all_epochs_at_once(asker_of, slice_
         ("again", 0),
         ("again", 1),
     ]
-    assert shown(writer, "changed")["a"] == ["answer: answer of a in 1"]
-    assert shown(subject, "again")["a"] == [
+    assert texts_sent(writer, "changed")["a"] == ["answer: answer of a in 1"]
+    assert texts_sent(subject, "again")["a"] == [
         "How long? a",
         "answer: answer of a in 1",
         "changed: changed of a in 1",
@@ -238,27 +243,27 @@ def test_a_sample_whose_reasoning_could_not_be_rewritten_fails_and_says_by_whom(
     writer = Meter(says=lambda ask: response if ask.request.sample_id == "a" else Response.of("fine"))
     answered = gather(slice_of(), protocol(ANSWER, CHANGED, AGAIN), asker_of(subject), 1, {"w": asker_of(writer)})
     assert {item.sample_id: item.error for item in answered} == {"a": why, "b": None}
-    assert list(shown(subject, "again")) == ["b"]
+    assert list(texts_sent(subject, "again")) == ["b"]
 
 
 def test_where_there_is_nothing_to_rewrite_nobody_is_asked_and_the_text_is_empty(asker_of, slice_of):
     def render(sample, earlier):
-        return () if sample.id == "a" else read(sample, earlier)
+        return () if sample.id == "a" else without_clip(sample, earlier)
 
     writer, subject = Meter(name="writer"), Meter()
     stages = protocol(ANSWER, replace(CHANGED, render=render), AGAIN)
     answered = gather(slice_of(), stages, asker_of(subject), 1, {"w": asker_of(writer)})
     assert [name for _, _, name in order(writer)] == ["b"]
-    (item,) = [one for one in answered if one.sample_id == "a"]
+    (item,) = [item for item in answered if item.sample_id == "a"]
     assert (item.error, item.rewritten["changed"].text) == (None, "")
-    assert shown(subject, "again")["a"][-1] == "changed: "
+    assert texts_sent(subject, "again")["a"][-1] == "changed: "
 
 
 def test_what_cannot_be_put_to_a_rewriter_fails_its_sample_alone(asker_of, slice_of):
     def render(sample, earlier):
         if sample.id == "a":
             raise SampleError("the reasoning is too long")
-        return read(sample, earlier)
+        return without_clip(sample, earlier)
 
     stages = protocol(ANSWER, replace(CHANGED, render=render), AGAIN)
     answered = gather(slice_of(), stages, asker_of(Meter()), 1, {"w": asker_of(Meter(name="writer"))})
@@ -288,7 +293,7 @@ def test_judges_are_asked_last_and_what_they_say_is_shown_to_nobody(asker_of, sl
         ("letter", 0),
         ("letter", 1),
     ]
-    for said in (*shown(judge, "letter").values(), *shown(subject, "again").values()):
+    for said in (*texts_sent(judge, "letter").values(), *texts_sent(subject, "again").values()):
         assert not any("said in judged" in text for text in said)
     assert list(answered[0].verdicts) == ["judged", "letter"]
     assert list(answered[0].told) == ["answer", "again", "judged", "letter"]
@@ -297,19 +302,19 @@ def test_judges_are_asked_last_and_what_they_say_is_shown_to_nobody(asker_of, sl
 
 def test_a_judge_sees_what_is_true_and_an_extractor_does_not(asker_of, slice_of):
     def quoting(sample, earlier):
-        return (Message("user", (f"true: {sample.reference}", *read(sample, earlier)[0].parts)),)
+        return (Message("user", (f"true: {sample.reference}", *without_clip(sample, earlier)[0].parts)),)
 
     judge = Meter(name="judge")
     stages = protocol(ANSWER, replace(JUDGED, render=quoting), replace(EXTRACTED, render=quoting))
     gather(slice_of(), stages, asker_of(Meter()), 1, {"j": asker_of(judge)})
-    assert {said[0] for said in shown(judge, "judged").values()} == {"true: secret"}
-    assert {said[0] for said in shown(judge, "letter").values()} == {"true: "}
+    assert {said[0] for said in texts_sent(judge, "judged").values()} == {"true: secret"}
+    assert {said[0] for said in texts_sent(judge, "letter").values()} == {"true: "}
 
 
 def test_a_verdict_that_could_not_be_had_is_no_failure_of_the_sample(asker_of, slice_of):
     judge = Meter(says=only("busy", "a"), name="judge")
     answered = gather(slice_of(), protocol(ANSWER, JUDGED), asker_of(Meter()), 1, {"j": asker_of(judge)})
-    item = {one.sample_id: one for one in answered}["a"]
+    item = {item.sample_id: item for item in answered}["a"]
     assert item.error is None
     assert (item.failure(""), item.failure("judged")) == (None, "busy")
 
@@ -318,8 +323,8 @@ def test_an_answer_that_failed_is_put_to_no_judge(asker_of, slice_of):
     judge = Meter(name="judge")
     subject = Meter(says=only("too long", "a"))
     answered = gather(slice_of(), protocol(ANSWER, JUDGED), asker_of(subject), 1, {"j": asker_of(judge)})
-    assert list(shown(judge, "judged")) == ["b"]
-    item = {one.sample_id: one for one in answered}["a"]
+    assert list(texts_sent(judge, "judged")) == ["b"]
+    item = {item.sample_id: item for item in answered}["a"]
     assert item.failure("judged") == item.failure("") == "too long"
 
 
@@ -372,7 +377,7 @@ def test_of_an_answer_that_is_given_again_judges_and_rewriters_say_what_they_sai
     assert all(item.rewritten["changed"].text == item.verdicts["judged"].text == "the same" for item in answered)
 
 
-UNCHANGED = Stage("before", heard, unchanged=True)
+UNCHANGED = Stage("before", with_clip, unchanged=True)
 
 
 def noisy(sample_id, clip=None):
@@ -401,9 +406,9 @@ def test_a_changed_clip_that_cannot_be_played_fails_its_sample_after_its_unchang
     model = Meter()
     taken = slice_of(noisy("a", gone), noisy("b"), condition="noise")
     answered = gather(taken, protocol(UNCHANGED, AGAIN), asker_of(model), 1)
-    assert set(shown(model, "before")) == {"a", "b"}
-    assert list(shown(model, "again")) == ["b"]
-    item = {one.sample_id: one for one in answered}["a"]
+    assert set(texts_sent(model, "before")) == {"a", "b"}
+    assert list(texts_sent(model, "again")) == ["b"]
+    item = {item.sample_id: item for item in answered}["a"]
     assert "no such file" in item.error
     assert item.responses["before"].text == "a 200"
 
@@ -417,7 +422,7 @@ def test_a_sample_that_failed_in_an_unchanged_stage_is_not_asked_in_the_next_one
     taken = slice_of(noisy("a", gone), noisy("b"), condition="noise")
     stages = protocol(UNCHANGED, replace(UNCHANGED, name="after", render=quoting))
     answered = gather(taken, stages, asker_of(model), 1)
-    assert list(shown(model, "after")) == ["b"]
+    assert list(texts_sent(model, "after")) == ["b"]
     assert {item.sample_id: item.error for item in answered} == {"a": "unwell", "b": None}
 
 
@@ -426,7 +431,7 @@ def test_an_unchanged_clip_that_cannot_be_played_fails_its_sample_too(asker_of, 
     model = Meter()
     taken = slice_of(replace(noisy("a"), before=(gone,)), noisy("b"), condition="noise")
     answered = gather(taken, protocol(UNCHANGED, AGAIN), asker_of(model), 1)
-    assert set(shown(model, "before")) == set(shown(model, "again")) == {"b"}
-    item = {one.sample_id: one for one in answered}["a"]
+    assert set(texts_sent(model, "before")) == set(texts_sent(model, "again")) == {"b"}
+    item = {item.sample_id: item for item in answered}["a"]
     assert "no such file" in item.error
     assert not item.keys

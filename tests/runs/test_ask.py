@@ -20,7 +20,7 @@ from pytest_audiobench.runs.claims import Claims
 from pytest_audiobench.runs.handle import Handle
 from pytest_audiobench.runs.store import Store
 
-from .meter import RATE_HZ, Meter, ask, in_order, measured, other_process, question, texts, tone
+from .meter import RATE_HZ, Meter, ask, in_order, measurement, other_process, question, texts, tone
 
 HOLDER = """
 import sys
@@ -40,7 +40,7 @@ if answer := sys.stdin.readline().strip():
 
 def unwell(*sample_ids):
     """What a model says that cannot answer these samples, as long as they are among them."""
-    return lambda ask: Response(error="unwell") if ask.request.sample_id in sample_ids else measured(ask)
+    return lambda ask: Response(error="unwell") if ask.request.sample_id in sample_ids else measurement(ask)
 
 
 def planned_key(*sample_ids):
@@ -53,10 +53,10 @@ def planned_key(*sample_ids):
 def test_what_is_known_is_not_asked_and_loads_nothing(asker_of, batching):
     first = texts(asker_of(Meter(batching)), "a", "b", "c")
     assert first == {"a": "a 100", "b": "b 100", "c": "c 100"}
-    again, seen = Meter(batching), []
-    asker = asker_of(again, lambda done, total: seen.append((done, total)))
+    again, steps = Meter(batching), []
+    asker = asker_of(again, lambda done, total: steps.append((done, total)))
     assert texts(asker, "a", "b", "c") == first
-    assert (again.loads, again.calls, seen) == (0, [], [(3, 3)])
+    assert (again.loads, again.calls, steps) == (0, [], [(3, 3)])
     assert (asker.time.loading_s, asker.time.model_s, asker.time.asking_s) == (0, 0, 0)
     assert (asker.counts.asked, asker.counts.known) == (0, 3)
 
@@ -100,10 +100,10 @@ def test_the_answer_that_was_kept_first_stands_where_a_batch_is_asked_again(aske
 
 def test_what_a_batch_that_is_asked_again_knew_is_counted_once(asker_of):
     texts(asker_of(Meter("planned", says=unwell(in_order("a", "b")[1]))), "a", "b")
-    seen = []
-    asker = asker_of(Meter("planned"), lambda done, total: seen.append((done, total)))
+    steps = []
+    asker = asker_of(Meter("planned"), lambda done, total: steps.append((done, total)))
     texts(asker, "a", "b")
-    assert seen == [(0, 2), (2, 2)]
+    assert steps == [(0, 2), (2, 2)]
     assert (asker.counts.asked, asker.counts.known) == (2, 0)
 
 
@@ -269,9 +269,9 @@ def test_a_clip_beyond_the_models_window_is_cut_and_the_rest_is_counted(asker_of
     asker = asker_of(Meter(max_clip_s=0.2))
     long, short = question("long", tone(0.5)), question("short", tone(0.2))
     assert ask(asker, [long, short]) == {"long": "long 200", "short": "short 200"}
-    held = store.get_many([long.planned.key, short.planned.key])
-    assert held[long.planned.key].truncated_s == pytest.approx((0.3,))
-    assert held[short.planned.key].truncated_s == ()
+    responses = store.get_many([long.planned.key, short.planned.key])
+    assert responses[long.planned.key].truncated_s == pytest.approx((0.3,))
+    assert responses[short.planned.key].truncated_s == ()
 
 
 def test_a_clip_is_played_whole_for_a_task_that_the_model_does_piece_by_piece(asker_of):
@@ -288,19 +288,19 @@ def test_every_sample_of_a_large_batch_is_played_its_own_clip(asker_of):
 
 
 def test_audio_is_decoded_a_few_batches_ahead_and_not_all_at_once(asker_of, monkeypatch):
-    decoded, reached = [], []
+    clips, counts = [], []
 
     def decode(clip, *args):
-        decoded.append(clip)
+        clips.append(clip)
         return real(clip, *args)
 
     real = asking.decode
     monkeypatch.setattr(asking, "decode", decode)
-    model = Meter(says=lambda ask: reached.append(len(decoded)) or measured(ask))
+    model = Meter(says=lambda ask: counts.append(len(clips)) or measurement(ask))
     texts(asker_of(model), *(f"s{n}" for n in range(60)))
-    assert len(reached) == len(decoded) == 60
+    assert len(counts) == len(clips) == 60
     # Two batches of two are decoded while one is asked.
-    assert all(count <= 2 * (number // 2) + 6 for number, count in enumerate(reached))
+    assert all(count <= 2 * (number // 2) + 6 for number, count in enumerate(counts))
 
 
 def test_what_was_played_is_written_beside_the_answer(asker_of, tmp_path):
@@ -314,9 +314,9 @@ def test_what_was_played_is_written_beside_the_answer(asker_of, tmp_path):
 
 def test_progress_counts_what_is_known_and_goes_on_batch_by_batch(asker_of):
     texts(asker_of(Meter()), "a")
-    seen = []
-    texts(asker_of(Meter(), lambda done, total: seen.append((done, total))), "a", "b", "c", "d")
-    assert seen == [(1, 4), (3, 4), (4, 4)]
+    steps = []
+    texts(asker_of(Meter(), lambda done, total: steps.append((done, total))), "a", "b", "c", "d")
+    assert steps == [(1, 4), (3, 4), (4, 4)]
 
 
 def test_invalid_text_is_repaired_before_it_is_scored_and_counted(asker_of):
@@ -344,8 +344,8 @@ def test_batches_that_a_model_halved_for_want_of_memory_are_counted(asker_of):
 
 
 def test_an_answers_share_of_its_batch_is_what_the_model_tells_of_it(asker_of, store):
-    told = Meter(says=lambda ask: replace(measured(ask), share_s=0.25))
-    asker = asker_of(told)
+    model = Meter(says=lambda ask: replace(measurement(ask), share_s=0.25))
+    asker = asker_of(model)
     texts(asker, "a", "b", "c")
     assert asker.time.model_s == 0.75
     assert store.get_many([question("a").planned.key])[question("a").planned.key].share_s == 0.25
@@ -362,26 +362,26 @@ def test_else_its_share_is_an_equal_part_of_the_batch(asker_of, store):
 
 def test_a_refreshed_run_asks_what_others_had_asked_but_nothing_twice(asker_of, tmp_path):
     texts(asker_of(Meter(says=lambda ask: Response.of("old"))), "a", "b", "c")
-    measured_now = {"a": "a 100", "b": "b 100", "c": "c 100"}
+    lengths = {"a": "a 100", "b": "b 100", "c": "c 100"}
     with Store(tmp_path / "store.sqlite", "later", refresh=True) as refreshed:
         model = Meter()
         asker = asker_of(model, store=refreshed)
-        assert texts(asker, "a", "b", "c") == measured_now
+        assert texts(asker, "a", "b", "c") == lengths
         assert asker.counts.noise == 3
-        assert texts(asker_of(model, store=refreshed), "a", "b", "c") == measured_now
+        assert texts(asker_of(model, store=refreshed), "a", "b", "c") == lengths
     assert model.calls == [["a", "b"], ["c"]]
-    assert texts(asker_of(Meter()), "a", "b", "c") == measured_now
+    assert texts(asker_of(Meter()), "a", "b", "c") == lengths
 
 
 @pytest.mark.parametrize("batching", ["planned", "opaque"])
 def test_a_batch_that_another_process_answers_meanwhile_is_not_asked(asker_of, tmp_path, batching):
     key = planned_key("a") if batching == "planned" else question("a").planned.key
     holder = other_process(HOLDER, tmp_path / "claims.lock", key.hex(), tmp_path / "store.sqlite")
-    model, seen = Meter(batching, max_batch=1), []
+    model, steps = Meter(batching, max_batch=1), []
 
     def progress(done, total):
-        seen.append(done)
-        if len(seen) == 3:
+        steps.append(done)
+        if len(steps) == 3:
             # Everything else was asked first; only now does the other process answer.
             holder.stdin.write("theirs\n")
             holder.stdin.close()
@@ -389,7 +389,7 @@ def test_a_batch_that_another_process_answers_meanwhile_is_not_asked(asker_of, t
     asker = asker_of(model, progress)
     assert texts(asker, "a", "b") == {"a": "theirs", "b": "b 100"}
     assert model.calls == [["b"]]
-    assert sorted(seen) == seen == [0, *seen[1:3], 2]
+    assert sorted(steps) == steps == [0, *steps[1:3], 2]
     assert (asker.counts.asked, asker.counts.known) == (1, 1)
     holder.wait()
     holder.stdout.close()
@@ -399,11 +399,11 @@ def test_a_batch_that_another_process_answers_meanwhile_is_not_asked(asker_of, t
 def test_a_batch_whose_holder_dies_is_asked_here(asker_of, tmp_path, batching):
     key = planned_key("a") if batching == "planned" else question("a").planned.key
     holder = other_process(HOLDER, tmp_path / "claims.lock", key.hex(), tmp_path / "store.sqlite")
-    model, seen = Meter(batching, max_batch=1), []
+    model, steps = Meter(batching, max_batch=1), []
 
     def progress(done, total):
-        seen.append(done)
-        if len(seen) == 3:
+        steps.append(done)
+        if len(steps) == 3:
             holder.kill()
 
     assert texts(asker_of(model, progress), "a", "b") == {"a": "a 100", "b": "b 100"}
@@ -414,11 +414,11 @@ def test_a_batch_whose_holder_dies_is_asked_here(asker_of, tmp_path, batching):
 def test_of_a_batch_of_an_opaque_model_that_another_began_only_the_rest_is_asked(asker_of, tmp_path):
     key = question("b").planned.key
     holder = other_process(HOLDER, tmp_path / "claims.lock", key.hex(), tmp_path / "store.sqlite")
-    model, seen = Meter(max_batch=3), []
+    model, steps = Meter(max_batch=3), []
 
     def progress(done, total):
-        seen.append(done)
-        if len(seen) == 2:
+        steps.append(done)
+        if len(steps) == 2:
             holder.stdin.write("theirs\n")
             holder.stdin.close()
 

@@ -40,7 +40,7 @@ def holder(tmp_path):
         process.communicate()
 
 
-def told(process, command):
+def reply_to(process, command):
     process.stdin.write(command + "\n")
     process.stdin.flush()
     return process.stdout.readline().strip()
@@ -58,7 +58,7 @@ def test_claims_are_freed_by_death(tmp_path, holder):
 def test_a_freed_claim_is_free_for_others_and_the_rest_is_not(tmp_path, holder):
     other = holder("a-------", "b-------")
     with Claims(tmp_path / "c") as claims:
-        assert told(other, "free a-------") == "freed"
+        assert reply_to(other, "free a-------") == "freed"
         assert claims.take(b"a-------")
         assert not claims.take(b"b-------")
 
@@ -67,15 +67,15 @@ def test_a_claim_of_this_process_keeps_others_out_until_it_is_freed(tmp_path, ho
     other = holder()
     with Claims(tmp_path / "c") as claims:
         assert claims.take(b"a" * 32)
-        assert told(other, "take " + "a" * 32) == "False"
+        assert reply_to(other, "take " + "a" * 32) == "False"
         claims.free(b"a" * 32)
-        assert told(other, "take " + "a" * 32) == "True"
+        assert reply_to(other, "take " + "a" * 32) == "True"
 
 
 def test_closing_frees_all_claims(tmp_path, holder):
     with Claims(tmp_path / "c") as claims:
         assert claims.take(b"a" * 32)
-    assert told(holder(), "take " + "a" * 32) == "True"
+    assert reply_to(holder(), "take " + "a" * 32) == "True"
 
 
 def test_neighbouring_keys_are_claimed_apart(tmp_path, holder):

@@ -71,7 +71,7 @@ def test_a_later_eval_of_the_same_data_replaces_what_was_known_by_it(store, hand
 
 def test_what_is_known_is_of_exactly_this_model(store, handle):
     keep_hearing(store, handle, "tones", Hearing("proven", "heard"))
-    keep_noise(store, handle, measured())
+    keep_noise(store, handle, measurement())
     other = Handle("m", Meter(name="other"))
     assert known_hearing(store, other).status == "unproven"
     assert known_noise(store, other) is None
@@ -107,21 +107,21 @@ def test_a_note_of_another_form_proves_nothing(store, handle, text):
     assert known_noise(store, handle) is None
 
 
-def measured(same=0.9, shift=0.1, dataset="tones", n=10, **conditions):
+def measurement(same=0.9, shift=0.1, dataset="tones", n=10, **conditions):
     each = conditions or {"again": {"same_answers": same, "score_shift": shift}}
     return {"dataset": dataset, "n": n, "same_answers": same, "score_shift": shift, "conditions": each}
 
 
 def test_the_noise_floor_is_the_worst_that_was_measured(store, handle):
-    first, second = measured(0.9, 0.01), measured(0.95, 0.2, "speech")
+    first, second = measurement(0.9, 0.01), measurement(0.95, 0.2, "speech")
     keep_noise(store, handle, first)
     keep_noise(store, handle, second)
     assert known_noise(store, handle) == {"same_answers": 0.9, "score_shift": 0.2, "measured": [first, second]}
 
 
 def test_noise_measured_again_in_the_same_way_replaces_what_was_known(store, handle):
-    keep_noise(store, handle, measured(0.5))
-    keep_noise(store, handle, measured(0.9))
+    keep_noise(store, handle, measurement(0.5))
+    keep_noise(store, handle, measurement(0.9))
     assert known_noise(store, handle)["same_answers"] == 0.9
 
 
@@ -130,8 +130,8 @@ def test_noise_measured_again_in_the_same_way_replaces_what_was_known(store, han
     [{"n": 20}, {"dataset": "speech"}, {"reversed": {"same_answers": 1.0, "score_shift": 0.0}}],
 )
 def test_noise_measured_in_another_way_stands_beside(store, handle, other):
-    keep_noise(store, handle, measured(0.5))
-    keep_noise(store, handle, measured(0.9, **other))
+    keep_noise(store, handle, measurement(0.5))
+    keep_noise(store, handle, measurement(0.9, **other))
     assert len(known_noise(store, handle)["measured"]) == 2
 
 
@@ -148,11 +148,11 @@ def test_noise_measured_in_another_way_stands_beside(store, handle, other):
     ],
 )
 def test_a_damaged_measurement_counts_as_none(store, handle, damage):
-    store.keep_note(f"noise:{handle.digest}:x", json.dumps(measured() | damage))
-    keep_noise(store, handle, measured(0.8))
-    assert known_noise(store, handle)["measured"] == [measured(0.8)]
+    store.keep_note(f"noise:{handle.digest}:x", json.dumps(measurement() | damage))
+    keep_noise(store, handle, measurement(0.8))
+    assert known_noise(store, handle)["measured"] == [measurement(0.8)]
 
 
 def test_a_measurement_that_is_no_number_is_not_kept(store, handle):
     with pytest.raises(ValueError, match="JSON compliant"):
-        keep_noise(store, handle, measured(float("nan")))
+        keep_noise(store, handle, measurement(float("nan")))
