@@ -48,9 +48,9 @@ class Tone(Model):
     """
 
     def answer(self, request, audio):
-        number = int(request.sample_id.rpartition("-")[2])
         if not request.choices:
             return Response.of("No speech detected.")
+        number = int(request.sample_id.rpartition("-")[2])
         if request.sample_id == self.options.get("fails"):
             return Response(error="not about this one")
         if self.options.get("mixed") == "yes" and number % 9 < 2:
