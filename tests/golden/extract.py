@@ -186,6 +186,8 @@ def _add_answers(facts: Facts, place: str, stage: str, rows: Sequence[Json]) -> 
     answers = [[[output["text"], output["finish"]] for output in row["outputs"]] for row in rows]
     clips = [[clip["key"] for clip in row["audio"]] for row in rows]
     facts.add(place, name, "samples and epochs", value=[f"{row['sample_id']} {row['epoch']}" for row in rows])
+    questions = [_values(row, "question", "choices", "reference", "references", "metadata") for row in rows]
+    facts.add(place, name, "questions, choices, references, metadata", value=digest(questions))
     facts.add(place, name, "request keys", value=digest([row["key"] for row in rows]))
     facts.add(place, name, "clip keys", value=digest(clips))
     facts.add(place, name, "prompts", value=digest([row["prompt"] for row in rows]))
@@ -210,15 +212,15 @@ def _add_scores(facts: Facts, *place: str, rows: Sequence[Json]) -> None:
 
 def _add_parses(facts: Facts, *place: str, rows: Sequence[Json]) -> None:
     place = _by_scorer(place)
-    known = ("eval", "model", "dataset", "sample_id", "epoch", SCORER, "status")
-    facts.add(*place, "parsed values", value=[_short(row.get("value")) for row in rows])
-    others = [{name: value for name, value in row.items() if name not in (*known, "value")} for row in rows]
-    if any(others):
-        facts.add(*place, "parsed values of the answer before", value=digest(others))
+    facts.add(*place, "parsed values", value=[_short(row["value"]) for row in rows])
+    before = [row.get("before") for row in rows]
+    if any(before):
+        values = [earlier and [earlier["status"], _short(earlier["value"])] for earlier in before]
+        facts.add(*place, "parsed values of the answers that these are compared with", value=values)
 
 
 def plain(value: Any) -> Any:
-    """``value`` with twelve digits of each number, whole numbers without a point: what can be told is 1e-9."""
+    """``value`` with twelve digits of each number, more than are compared, and whole numbers without a point."""
     if isinstance(value, float):
         short = float(f"{value:.12g}")
         return int(short) if short.is_integer() else short
@@ -228,7 +230,7 @@ def plain(value: Any) -> Any:
 
 
 def digest(value: Any) -> str:
-    """A short digest of JSON without floats, which therefore must come out byte for byte."""
+    """A short digest of JSON in which nothing is computed, so that it must come out byte for byte."""
     text = json.dumps(value, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
     return "sha256 " + hashlib.sha256(text.encode("ascii")).hexdigest()[:24]
 

@@ -1,7 +1,7 @@
 """Goldens written, read and held against a run.
 
-A golden is ``facts/<name>.json``: the facts of a run (``extract.py``), one a line. Texts, hashes and whole numbers
-must come out as they are, figures to 1e-9.
+A golden is ``facts/<name>.json``: the facts of a run (``extract.py``), one a line. Texts and hashes must come out as
+they are, in the same order, and figures to 1e-9. ``python -m tests.golden`` records them anew.
 """
 
 from __future__ import annotations
