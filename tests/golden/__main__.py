@@ -12,8 +12,8 @@ from .runs import GOLDENS, run
 
 goldens = {golden.name: golden for golden in GOLDENS}
 names = sys.argv[1:] or list(goldens)
-if ungoldens := [name for name in names if name not in goldens]:
-    sys.exit(f"no golden run is called {', '.join(ungoldens)}; there are {', '.join(goldens)}")
+if unknown := [name for name in names if name not in goldens]:
+    sys.exit(f"no golden run is called {', '.join(unknown)}; there are {', '.join(goldens)}")
 for name in names:
     with tempfile.TemporaryDirectory() as folder:
         facts = run(goldens[name], Path(folder))

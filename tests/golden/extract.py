@@ -21,6 +21,7 @@ Json = Mapping[str, Any]
 
 # The keys whose names are a matter of taste.
 SCORER, SCORERS = "reading", "readings"
+SCORER_SELECTOR = "protocol"
 FAMILY = "protocol"
 PERTURBATION, PERTURBATIONS = "condition", "conditions"
 RECORD, ANSWERS, PARSES, SCORES, CHANGES = (
@@ -120,7 +121,8 @@ def _add_eval(facts: Facts, place: str, item: Json) -> None:
     for name, value in _numbers(item["agreement"] or {}):
         facts.add(place, f"agreement {name}", value=value)
     for number, verdict in enumerate(item["verdicts"]):
-        facts.add(place, f"threshold {number}", value=_values(verdict, "threshold", "status", "value"))
+        rule = verdict["threshold"].replace(f"[{SCORER_SELECTOR}=", "[scorer=")
+        facts.add(place, f"threshold {number}: {rule}", value=_values(verdict, "status", "value"))
     for number, drop in enumerate(item["regressions"]):
         name = f"regression {number}: {_metric(drop, drop['metric'], {})}"
         for field in DROP:

@@ -12,13 +12,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from .extract import Facts, facts_of
+from .extract import SCORER_SELECTOR, Facts, facts_of
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 
 MODEL, JUDGE, LIMIT, EPOCHS = "--ab-model", "--ab-judge", "--ab-limit", "--ab-epochs"
 BASELINE, MAX_DROP, MAX_ERRORS, NAME = "--ab-baseline", "--ab-max-drop", "--ab-max-errors", "--ab-run"
+SCORER = "--ab-protocol"
 """The options by what they do here."""
 
 
@@ -136,11 +137,15 @@ def _write_tones(folder: Path, count: int) -> None:
 
 def _baseline(folder: Path) -> None:
     _suite("baseline", tones=36)(folder)
-    rules = '"accuracy >= 0.9", "accuracy[parity=odd].drop <= 2pp", "coverage.drop <= 60pp", "coverage.drop <= 20pp"'
-    thresholds = f'[[threshold]]\neval = "baseline/*"\nrequire = [{rules}]\n'
+    rules = [
+        *("accuracy >= 0.9", f"accuracy[{SCORER_SELECTOR}=mmau-string] >= 0.5"),
+        *("accuracy[parity=odd].drop <= 2pp", "coverage.drop <= 60pp", "coverage.drop <= 20pp"),
+    ]
+    thresholds = f'[[threshold]]\neval = "baseline/*"\nrequire = {json.dumps(rules)}\n'
     (folder / "audiobench.toml").write_text(thresholds, encoding="utf-8")
 
 
+SCORERS = (f"{SCORER}=letters", f"{SCORER}=mmau-string")
 REPLAY = f"{MODEL}=replay:answers.jsonl"
 CHECKPOINT = f"{MODEL}=good=hf:{ROOT / 'fixtures' / 'checkpoints' / 'good'},device=cpu"
 GOLDENS = (
@@ -178,10 +183,10 @@ GOLDENS = (
         "baseline",
         _baseline,
         [
-            [f"{MODEL}=tone:one"],
+            [f"{MODEL}=tone:one", *SCORERS],
             [
                 *(f"{MODEL}=tone:one,slips=3,mixed=yes,fails=tone-7", f"{MAX_ERRORS}=1"),
-                *(f"{BASELINE}=run0", f"{MAX_DROP}=5pp"),
+                *(f"{BASELINE}=run0", f"{MAX_DROP}=5pp", *SCORERS),
             ],
         ],
         parallel=True,
