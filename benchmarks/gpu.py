@@ -339,6 +339,10 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=32, help="most clips in a batch")
     parser.add_argument("--tokens", type=int, default=16, help="of each answer, all of them generated")
     chosen = parser.parse_args()
+    import torch
+
+    if chosen.device.startswith("cuda") and not torch.cuda.is_available():
+        sys.exit("torch finds no CUDA device; the dry run is --shape tiny --device cpu --clips 128")
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary).resolve()
         checkpoint = (chosen.folder or folder / "checkpoint").resolve()
