@@ -69,7 +69,7 @@ def digits(data: Path, device: str) -> Work:
 def random_weights(name: str, count: int, device: str, folder: Path) -> Work:
     """``count`` clips of five seconds, asked of random weights that never end an answer by themselves."""
     dtype = "bfloat16" if device.startswith("cuda") else "float32"
-    _build(folder, *ARCHITECTURES[name], device, dtype)
+    build(folder, *ARCHITECTURES[name], device, dtype)
     random = np.random.default_rng(0)
     sounds = [random.normal(0, 0.1, 80_000).astype(np.float32) for _ in range(count)]
     clips = {f"clip-{i}": Clip(ArraySource.of(sound, 16_000)) for i, sound in enumerate(sounds)}
@@ -147,8 +147,32 @@ def loop(work: Work, batch: int) -> tuple[Callable[[], list[str]], str]:
     return run, f"plain loop, batch {batch}"
 
 
-def _build(folder: Path, audio: dict[str, Any], text: dict[str, Any], device: str, dtype: str) -> None:
+def build(folder: Path, audio: dict[str, Any], text: dict[str, Any], device: str, dtype: str) -> None:
+    """A Qwen2-Audio checkpoint of that shape in ``folder``: random weights made on ``device``, whose answers never end.
+
+    Every answer takes all the tokens it may.
+    """
     import torch
+    import transformers
+
+    processor = _processor()
+    processor.save_pretrained(folder)
+    torch.manual_seed(0)
+    model = _model(audio, text, len(processor.tokenizer), device, dtype)
+    model.generation_config = transformers.GenerationConfig(pad_token_id=0)
+    model.save_pretrained(folder)
+    del model
+    if device.startswith("cuda"):
+        torch.cuda.empty_cache()
+
+
+def size_bytes(name: str, dtype: str) -> int:
+    """What the weights of an architecture take, on a disk or in memory."""
+    weights = _model(*ARCHITECTURES[name], len(_processor().tokenizer), "meta", dtype).parameters()
+    return sum(weight.numel() * weight.element_size() for weight in weights)
+
+
+def _processor() -> Any:
     import transformers
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
@@ -160,25 +184,31 @@ def _build(folder: Path, audio: dict[str, Any], text: dict[str, Any], device: st
     pieces.train_from_iterator([QUESTION], trainers.BpeTrainer(special_tokens=special, initial_alphabet=alphabet))
     tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=pieces, pad_token="<|endoftext|>")
     extractor = transformers.WhisperFeatureExtractor(feature_size=128)
-    transformers.Qwen2AudioProcessor(feature_extractor=extractor, tokenizer=tokenizer).save_pretrained(folder)
+    return transformers.Qwen2AudioProcessor(feature_extractor=extractor, tokenizer=tokenizer)
+
+
+def _model(audio: dict[str, Any], text: dict[str, Any], vocabulary: int, device: str, dtype: str) -> Any:
+    import torch
+    import transformers
+
     config = transformers.Qwen2AudioConfig(
         audio_config={"model_type": "qwen2_audio_encoder", "num_mel_bins": 128, "max_source_positions": 1500, **audio},
         text_config={
             "model_type": "qwen2",
-            "vocab_size": 156_032 if text["hidden_size"] > 1000 else len(tokenizer),
+            "vocab_size": 156_032 if text["hidden_size"] == 4096 else vocabulary,
             "num_key_value_heads": text["num_attention_heads"],
             "max_position_embeddings": 8192,
             **text,
         },
         audio_token_index=3,
     )
-    torch.manual_seed(0)
+    before = torch.get_default_dtype()
     torch.set_default_dtype(getattr(torch, dtype))
-    with torch.device(device):
-        model = transformers.Qwen2AudioForConditionalGeneration(config)
-    torch.set_default_dtype(torch.float32)
-    model.generation_config = transformers.GenerationConfig(pad_token_id=0)  # no end: every answer takes all its tokens
-    model.save_pretrained(folder)
+    try:
+        with torch.device(device):
+            return transformers.Qwen2AudioForConditionalGeneration(config)
+    finally:
+        torch.set_default_dtype(before)
 
 
 @contextmanager
