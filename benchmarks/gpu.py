@@ -43,13 +43,13 @@ from hf_batches import ARCHITECTURES, build, busy, size_bytes
 from measure import yardstick
 
 from pytest_audiobench.audio.index import AudioIndex
+from pytest_audiobench.evaluation import batch_executor as asking
+from pytest_audiobench.evaluation import evaluate as evaluation
+from pytest_audiobench.evaluation.store import Store
 from pytest_audiobench.models.hf.engine import Engine, peak_memory_bytes
 from pytest_audiobench.models.hf.generation import Generator
 from pytest_audiobench.models.hf.model import HfModel
 from pytest_audiobench.models.messages import Ask, Response
-from pytest_audiobench.runs import ask as asking
-from pytest_audiobench.runs import evaluate as evaluation
-from pytest_audiobench.runs.store import Store
 
 BUNDLED = Path(__file__).parents[1] / "fixtures" / "bundled"
 RATE_HZ = 16_000

@@ -1,0 +1,48 @@
+"""A store and its claims, and those who ask with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from pytest_audiobench.evaluation import batch_executor
+from pytest_audiobench.evaluation.batch_executor import Asker
+from pytest_audiobench.evaluation.batch_locks import Claims
+from pytest_audiobench.evaluation.lazy_model import Handle
+from pytest_audiobench.evaluation.store import Store
+
+from .meter import Meter
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store(tmp_path / "store.sqlite", "run") as opened:
+        yield opened
+
+
+@pytest.fixture
+def claims(tmp_path: Path) -> Iterator[Claims]:
+    with Claims(tmp_path / "claims.lock") as opened:
+        yield opened
+
+
+@pytest.fixture
+def asker_of(store: Store, claims: Claims) -> Callable[..., Asker]:
+    """Makes one who asks a model, as each eval of a run does; ``store`` is another one than the test's."""
+
+    def make(
+        model: Meter, progress: Callable[[int, int], None] = lambda done, total: None, store: Store = store
+    ) -> Asker:
+        return Asker(Handle("m", model), store, claims, progress)
+
+    return make
+
+
+@pytest.fixture
+def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """How long was waited before each further try: nobody waits in a test."""
+    seconds: list[float] = []
+    monkeypatch.setattr(batch_executor.time, "sleep", seconds.append)
+    return seconds
