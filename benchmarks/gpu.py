@@ -234,7 +234,7 @@ def ours(folder: Path, checkpoint: Path, device: str, batch: int, tokens: int) -
             (Engine, "on_device", "transfer"),
             (Store, "get_many", "store"),
             (Store, "put_batch", "store"),
-            (evaluation, "score_sheet", "score"),
+            (evaluation, "score_answers", "score"),
         ):
             patch.setattr(owner, name, clock.timed(stage, getattr(owner, name)))
         _forget_peak(device)

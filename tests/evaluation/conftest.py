@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from pytest_audiobench.evaluation import batch_executor
-from pytest_audiobench.evaluation.batch_executor import Asker
-from pytest_audiobench.evaluation.batch_locks import Claims
-from pytest_audiobench.evaluation.lazy_model import Handle
+from pytest_audiobench.evaluation.batch_executor import BatchExecutor
+from pytest_audiobench.evaluation.batch_locks import BatchLocks
+from pytest_audiobench.evaluation.lazy_model import ModelHandle
 from pytest_audiobench.evaluation.store import Store
 
 from .meter import Meter
@@ -23,19 +23,19 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 @pytest.fixture
-def claims(tmp_path: Path) -> Iterator[Claims]:
-    with Claims(tmp_path / "claims.lock") as opened:
+def claims(tmp_path: Path) -> Iterator[BatchLocks]:
+    with BatchLocks(tmp_path / "claims.lock") as opened:
         yield opened
 
 
 @pytest.fixture
-def asker_of(store: Store, claims: Claims) -> Callable[..., Asker]:
+def asker_of(store: Store, claims: BatchLocks) -> Callable[..., BatchExecutor]:
     """Makes one who asks a model, as each eval of a run does; ``store`` is another one than the test's."""
 
     def make(
         model: Meter, progress: Callable[[int, int], None] = lambda done, total: None, store: Store = store
-    ) -> Asker:
-        return Asker(Handle("m", model), store, claims, progress)
+    ) -> BatchExecutor:
+        return BatchExecutor(ModelHandle("m", model), store, claims, progress)
 
     return make
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pytest_audiobench.audio.clip import ArraySource, Clip
-from pytest_audiobench.evaluation.batch_executor import Asker
+from pytest_audiobench.evaluation.batch_executor import BatchExecutor
 from pytest_audiobench.evaluation.batching import Planned, duration_bucket, sample_hash
 from pytest_audiobench.models.messages import Ask, AudioSlot, Message, Request, Response
 from pytest_audiobench.models.model import Limits
@@ -97,7 +97,7 @@ def in_order(*sample_ids: str) -> list[str]:
     return sorted(sample_ids, key=sample_hash)
 
 
-def ask(asker: Asker, questions: Sequence[Question], **options: object) -> dict[str, str]:
+def ask(asker: BatchExecutor, questions: Sequence[Question], **options: object) -> dict[str, str]:
     """What came of each question by sample: the text, or the error behind an exclamation mark."""
     requests, planned = [item.request for item in questions], [item.planned for item in questions]
     responses = asker.responses(requests, planned, **options)  # type: ignore[arg-type]
@@ -108,7 +108,7 @@ def ask(asker: Asker, questions: Sequence[Question], **options: object) -> dict[
     }
 
 
-def texts(asker: Asker, *sample_ids: str) -> dict[str, str]:
+def texts(asker: BatchExecutor, *sample_ids: str) -> dict[str, str]:
     return ask(asker, [question(sample_id) for sample_id in sample_ids])
 
 

@@ -12,9 +12,9 @@ from pytest_audiobench.datasets.dataset import Dataset, Places
 from pytest_audiobench.datasets.perturbations.perturbation import Condition
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import SampleError
-from pytest_audiobench.evaluation.lazy_model import Handle
-from pytest_audiobench.evaluation.selection import take
-from pytest_audiobench.evaluation.stage_execution import ask_set, gather
+from pytest_audiobench.evaluation.lazy_model import ModelHandle
+from pytest_audiobench.evaluation.selection import select
+from pytest_audiobench.evaluation.stage_execution import ask_set, collect_answers
 from pytest_audiobench.models.messages import AudioSlot, Message, Response
 from pytest_audiobench.protocols.protocol import Protocol, Stage
 
@@ -36,7 +36,7 @@ def slice_of(tmp_path):
         under = None if condition is None else Condition(condition, "noise", lambda places: lambda samples: samples)
         dataset = Dataset(name, lambda places: samples or (sample("a"), sample("b")), condition=under)
         with AudioIndex(None) as index:
-            return take(dataset, Places(tmp_path), index, Handle("m", model or Meter()))
+            return select(dataset, Places(tmp_path), index, ModelHandle("m", model or Meter()))
 
     return make
 
@@ -96,7 +96,7 @@ def only(fault, *sample_ids, stage=None):
 
 def test_stages_are_asked_in_turn_and_epochs_one_after_the_other(asker_of, slice_of):
     model = Meter()
-    answered = gather(slice_of(), protocol(ANSWER, AGAIN), asker_of(model), 2)
+    answered = collect_answers(slice_of(), protocol(ANSWER, AGAIN), asker_of(model), 2)
     assert order(model) == [
         (epoch, stage, name) for epoch in (0, 1) for stage in ("answer", "again") for name in (FIRST, SECOND)
     ]
@@ -114,22 +114,24 @@ def test_stages_are_asked_in_turn_and_epochs_one_after_the_other(asker_of, slice
 
 
 def test_more_epochs_ask_only_what_is_new(asker_of, slice_of):
-    gather(slice_of(), protocol(ANSWER), asker_of(Meter()), 1)
+    collect_answers(slice_of(), protocol(ANSWER), asker_of(Meter()), 1)
     model = Meter()
-    gather(slice_of(), protocol(ANSWER), asker_of(model), 3)
+    collect_answers(slice_of(), protocol(ANSWER), asker_of(model), 3)
     assert [epoch for epoch, _, _ in order(model)] == [1, 1, 2, 2]
 
 
 def test_a_later_stage_is_shown_what_was_said_before(asker_of, slice_of):
     model = Meter(says=only(""))
-    gather(slice_of(), protocol(ANSWER, AGAIN), asker_of(model), 1)
+    collect_answers(slice_of(), protocol(ANSWER, AGAIN), asker_of(model), 1)
     assert texts_sent(model, "answer") == {name: [f"How long? {name}"] for name in "ab"}
     assert texts_sent(model, "again") == {name: [f"How long? {name}", f"answer: answer of {name}"] for name in "ab"}
 
 
 def test_a_sample_that_failed_is_not_asked_in_the_next_stage(asker_of, slice_of):
     model = Meter(says=only("too long", "a", stage="answer"))
-    answered = {item.sample_id: item for item in gather(slice_of(), protocol(ANSWER, AGAIN), asker_of(model), 1)}
+    answered = {
+        item.sample_id: item for item in collect_answers(slice_of(), protocol(ANSWER, AGAIN), asker_of(model), 1)
+    }
     assert list(texts_sent(model, "again")) == ["b"]
     assert (answered["a"].error, answered["a"].responses) == ("too long", {})
     assert (answered["b"].error, answered["b"].told["again"].text) == (None, "again of b")
@@ -138,7 +140,9 @@ def test_a_sample_that_failed_is_not_asked_in_the_next_stage(asker_of, slice_of)
 def test_what_was_said_before_a_failure_is_kept(asker_of, slice_of):
     model = Meter(says=only("too long", "a", stage="again"))
     (item,) = [
-        item for item in gather(slice_of(), protocol(ANSWER, AGAIN), asker_of(model), 1) if item.sample_id == "a"
+        item
+        for item in collect_answers(slice_of(), protocol(ANSWER, AGAIN), asker_of(model), 1)
+        if item.sample_id == "a"
     ]
     assert item.error == "too long"
     assert item.responses["answer"].text == "answer of a"
@@ -148,7 +152,7 @@ def test_a_failure_in_one_epoch_is_none_in_another(asker_of, slice_of):
     def says(ask):
         return Response(error="unwell") if ask.request.epoch == 0 else Response.of("well")
 
-    answered = gather(slice_of(), protocol(ANSWER, AGAIN), asker_of(Meter(says=says)), 2)
+    answered = collect_answers(slice_of(), protocol(ANSWER, AGAIN), asker_of(Meter(says=says)), 2)
     assert [item.error for item in answered] == ["unwell", "unwell", None, None]
     assert [list(item.responses) for item in answered] == [[], [], ["answer", "again"], ["answer", "again"]]
 
@@ -156,18 +160,18 @@ def test_a_failure_in_one_epoch_is_none_in_another(asker_of, slice_of):
 def test_a_sample_without_its_audio_is_asked_of_none_that_listens(asker_of, slice_of, tmp_path):
     gone = sample("gone", Clip(FileSource(DataRoot("disk", tmp_path), "gone.wav")))
     model = Meter()
-    answered = gather(slice_of(sample("a"), gone), protocol(ANSWER), asker_of(model), 1)
+    answered = collect_answers(slice_of(sample("a"), gone), protocol(ANSWER), asker_of(model), 1)
     assert [name for _, _, name in order(model)] == ["a"]
     assert {item.sample_id: "no such file" in (item.error or "") for item in answered} == {"a": False, "gone": True}
     replay = Meter(listens=False)
-    answered = gather(slice_of(sample("a"), gone, model=replay), protocol(ANSWER), asker_of(replay), 1)
+    answered = collect_answers(slice_of(sample("a"), gone, model=replay), protocol(ANSWER), asker_of(replay), 1)
     assert [item.error for item in answered] == [None, None]
 
 
 def test_one_question_about_one_clip_is_asked_once(asker_of, slice_of):
     model = Meter(says=lambda ask: Response.of("both"))
     twins = [Sample(name, (tone(0.1),), "How long?") for name in "ab"]
-    answered = gather(slice_of(*twins), protocol(ANSWER), asker_of(model), 1)
+    answered = collect_answers(slice_of(*twins), protocol(ANSWER), asker_of(model), 1)
     assert [name for _, _, name in order(model)] == [FIRST]
     assert [item.responses["answer"].text for item in answered] == ["both", "both"]
 
@@ -175,7 +179,7 @@ def test_one_question_about_one_clip_is_asked_once(asker_of, slice_of):
 def test_a_model_that_does_not_listen_is_asked_about_every_sample_by_itself(asker_of, slice_of):
     model = Meter(listens=False)
     twins = [Sample(name, (tone(0.1),), "How long?") for name in "ab"]
-    answered = gather(slice_of(*twins, model=model), protocol(ANSWER), asker_of(model), 1)
+    answered = collect_answers(slice_of(*twins, model=model), protocol(ANSWER), asker_of(model), 1)
     assert [item.responses["answer"].text for item in answered] == [FIRST, SECOND]
 
 
@@ -183,7 +187,7 @@ def test_a_judge_that_is_played_nothing_is_asked_once_about_one_text(asker_of, s
     judge = Meter(name="judge", says=lambda ask: Response.of("fine"))
     subject = Meter(says=lambda ask: Response.of("the same"))
     taken = slice_of(sample("a", tone(0.1)), sample("b", tone(0.2)))
-    answered = gather(taken, protocol(ANSWER, JUDGED), asker_of(subject), 1, {"j": asker_of(judge)})
+    answered = collect_answers(taken, protocol(ANSWER, JUDGED), asker_of(subject), 1, {"j": asker_of(judge)})
     assert len(judge.requests) == 1
     assert [item.verdicts["judged"].text for item in answered] == ["fine", "fine"]
 
@@ -191,7 +195,7 @@ def test_a_judge_that_is_played_nothing_is_asked_once_about_one_text(asker_of, s
 def test_a_judge_whose_prompt_has_a_place_for_the_clip_is_played_it(asker_of, slice_of):
     judge = Meter(name="judge")
     stages = protocol(ANSWER, replace(JUDGED, render=with_clip))
-    answered = gather(slice_of(), stages, asker_of(Meter()), 1, {"j": asker_of(judge)})
+    answered = collect_answers(slice_of(), stages, asker_of(Meter()), 1, {"j": asker_of(judge)})
     assert [item.verdicts["judged"].text for item in answered] == [f"{FIRST} 100", f"{SECOND} 100"]
 
 
@@ -203,7 +207,9 @@ def test_a_rewriter_is_asked_in_its_turn_for_all_epochs_at_once(asker_of, slice_
         return Response.of(f"{ask.request.stage} of {ask.request.sample_id} in {ask.request.epoch}")
 
     subject, writer = Meter(says=logged), Meter(says=logged, name="writer")
-    answered = gather(slice_of(), protocol(ANSWER, CHANGED, AGAIN), asker_of(subject), 2, {"w": asker_of(writer)})
+    answered = collect_answers(
+        slice_of(), protocol(ANSWER, CHANGED, AGAIN), asker_of(subject), 2, {"w": asker_of(writer)}
+    )
     assert list(dict.fromkeys(calls)) == [
         ("answer", 0),
         ("answer", 1),
@@ -226,7 +232,7 @@ def test_a_rewriter_is_asked_in_its_turn_for_all_epochs_at_once(asker_of, slice_
 
 def test_what_a_rewriter_is_asked_is_played_to_nobody(asker_of, slice_of):
     writer = Meter(name="writer")
-    gather(slice_of(), protocol(ANSWER, CHANGED), asker_of(Meter()), 1, {"w": asker_of(writer)})
+    collect_answers(slice_of(), protocol(ANSWER, CHANGED), asker_of(Meter()), 1, {"w": asker_of(writer)})
     assert {request.clips for request in writer.requests} == {()}
 
 
@@ -241,7 +247,9 @@ def test_what_a_rewriter_is_asked_is_played_to_nobody(asker_of, slice_of):
 def test_a_sample_whose_reasoning_could_not_be_rewritten_fails_and_says_by_whom(asker_of, slice_of, response, why):
     subject = Meter()
     writer = Meter(says=lambda ask: response if ask.request.sample_id == "a" else Response.of("fine"))
-    answered = gather(slice_of(), protocol(ANSWER, CHANGED, AGAIN), asker_of(subject), 1, {"w": asker_of(writer)})
+    answered = collect_answers(
+        slice_of(), protocol(ANSWER, CHANGED, AGAIN), asker_of(subject), 1, {"w": asker_of(writer)}
+    )
     assert {item.sample_id: item.error for item in answered} == {"a": why, "b": None}
     assert list(texts_sent(subject, "again")) == ["b"]
 
@@ -252,7 +260,7 @@ def test_where_there_is_nothing_to_rewrite_nobody_is_asked_and_the_text_is_empty
 
     writer, subject = Meter(name="writer"), Meter()
     stages = protocol(ANSWER, replace(CHANGED, render=render), AGAIN)
-    answered = gather(slice_of(), stages, asker_of(subject), 1, {"w": asker_of(writer)})
+    answered = collect_answers(slice_of(), stages, asker_of(subject), 1, {"w": asker_of(writer)})
     assert [name for _, _, name in order(writer)] == ["b"]
     (item,) = [item for item in answered if item.sample_id == "a"]
     assert (item.error, item.rewritten["changed"].text) == (None, "")
@@ -266,7 +274,7 @@ def test_what_cannot_be_put_to_a_rewriter_fails_its_sample_alone(asker_of, slice
         return without_clip(sample, earlier)
 
     stages = protocol(ANSWER, replace(CHANGED, render=render), AGAIN)
-    answered = gather(slice_of(), stages, asker_of(Meter()), 1, {"w": asker_of(Meter(name="writer"))})
+    answered = collect_answers(slice_of(), stages, asker_of(Meter()), 1, {"w": asker_of(Meter(name="writer"))})
     assert {item.sample_id: item.error for item in answered} == {
         "a": "changed by w: the reasoning is too long",
         "b": None,
@@ -282,7 +290,7 @@ def test_judges_are_asked_last_and_what_they_say_is_shown_to_nobody(asker_of, sl
 
     subject, judge = Meter(says=logged), Meter(says=logged, name="judge")
     stages = protocol(JUDGED, ANSWER, EXTRACTED, AGAIN)
-    answered = gather(slice_of(), stages, asker_of(subject), 2, {"j": asker_of(judge)})
+    answered = collect_answers(slice_of(), stages, asker_of(subject), 2, {"j": asker_of(judge)})
     assert list(dict.fromkeys(calls)) == [
         ("answer", 0),
         ("again", 0),
@@ -306,14 +314,14 @@ def test_a_judge_sees_what_is_true_and_an_extractor_does_not(asker_of, slice_of)
 
     judge = Meter(name="judge")
     stages = protocol(ANSWER, replace(JUDGED, render=quoting), replace(EXTRACTED, render=quoting))
-    gather(slice_of(), stages, asker_of(Meter()), 1, {"j": asker_of(judge)})
+    collect_answers(slice_of(), stages, asker_of(Meter()), 1, {"j": asker_of(judge)})
     assert {said[0] for said in texts_sent(judge, "judged").values()} == {"true: secret"}
     assert {said[0] for said in texts_sent(judge, "letter").values()} == {"true: "}
 
 
 def test_a_verdict_that_could_not_be_had_is_no_failure_of_the_sample(asker_of, slice_of):
     judge = Meter(says=only("busy", "a"), name="judge")
-    answered = gather(slice_of(), protocol(ANSWER, JUDGED), asker_of(Meter()), 1, {"j": asker_of(judge)})
+    answered = collect_answers(slice_of(), protocol(ANSWER, JUDGED), asker_of(Meter()), 1, {"j": asker_of(judge)})
     item = {item.sample_id: item for item in answered}["a"]
     assert item.error is None
     assert (item.failure(""), item.failure("judged")) == (None, "busy")
@@ -322,7 +330,7 @@ def test_a_verdict_that_could_not_be_had_is_no_failure_of_the_sample(asker_of, s
 def test_an_answer_that_failed_is_put_to_no_judge(asker_of, slice_of):
     judge = Meter(name="judge")
     subject = Meter(says=only("too long", "a"))
-    answered = gather(slice_of(), protocol(ANSWER, JUDGED), asker_of(subject), 1, {"j": asker_of(judge)})
+    answered = collect_answers(slice_of(), protocol(ANSWER, JUDGED), asker_of(subject), 1, {"j": asker_of(judge)})
     assert list(texts_sent(judge, "judged")) == ["b"]
     item = {item.sample_id: item for item in answered}["a"]
     assert item.failure("judged") == item.failure("") == "too long"
@@ -332,7 +340,9 @@ def test_the_length_of_clips_does_not_cut_the_batches_of_who_is_played_none(aske
     samples = [sample("a", tone(3.0)), sample("b", tone(0.5)), sample("c", tone(1.5))]
     judge = Meter("planned", max_batch=8, max_batch_s=1.0, name="judge")
     subject = Meter("planned", max_batch=8, max_batch_s=100.0)
-    gather(slice_of(*samples, model=subject), protocol(ANSWER, JUDGED), asker_of(subject), 1, {"j": asker_of(judge)})
+    collect_answers(
+        slice_of(*samples, model=subject), protocol(ANSWER, JUDGED), asker_of(subject), 1, {"j": asker_of(judge)}
+    )
     assert [len(call) for call in subject.calls] == [1, 1, 1]
     assert [len(call) for call in judge.calls] == [3]
 
@@ -370,7 +380,7 @@ def test_of_an_answer_that_is_given_again_judges_and_rewriters_say_what_they_sai
     writer, judge = Meter(says=steady, name="writer"), Meter(says=steady, name="judge")
     others = {"w": asker_of(writer), "j": asker_of(judge)}
     stages = protocol(ANSWER, CHANGED, AGAIN, JUDGED)
-    gather(slice_of(), stages, asker_of(Meter(says=steady)), 1, others)
+    collect_answers(slice_of(), stages, asker_of(Meter(says=steady)), 1, others)
     asked = (len(writer.requests), len(judge.requests))
     answered = ask_set(slice_of(), stages, asker_of(Meter(says=steady)), [1_000_100, 1_000_101], judges=others)
     assert (len(writer.requests), len(judge.requests)) == asked
@@ -387,7 +397,7 @@ def noisy(sample_id, clip=None):
 
 def test_a_stage_that_is_unchanged_is_played_the_clip_as_it_was(asker_of, slice_of):
     model = Meter()
-    gather(slice_of(noisy("a"), condition="noise"), protocol(UNCHANGED, AGAIN), asker_of(model), 1)
+    collect_answers(slice_of(noisy("a"), condition="noise"), protocol(UNCHANGED, AGAIN), asker_of(model), 1)
     assert [request.clips for request in model.requests] == [(tone(0.2),), (tone(0.1, pitch=300),)]
 
 
@@ -395,8 +405,10 @@ def test_a_stage_that_is_unchanged_is_played_the_clip_as_it_was(asker_of, slice_
 def test_what_an_unchanged_stage_asks_is_known_from_the_data_without_the_condition(asker_of, slice_of, listens):
     model = Meter(listens=listens)
     plain = slice_of(sample("a", tone(0.2)), model=model)
-    gather(plain, protocol(UNCHANGED), asker_of(model), 1)
-    gather(slice_of(noisy("a"), model=model, condition="noise"), protocol(UNCHANGED, AGAIN), asker_of(model), 1)
+    collect_answers(plain, protocol(UNCHANGED), asker_of(model), 1)
+    collect_answers(
+        slice_of(noisy("a"), model=model, condition="noise"), protocol(UNCHANGED, AGAIN), asker_of(model), 1
+    )
     assert [request.stage for request in model.requests] == ["before", "again"]
     assert [request.dataset for request in model.requests] == ["test", "test+noise"]
 
@@ -405,7 +417,7 @@ def test_a_changed_clip_that_cannot_be_played_fails_its_sample_after_its_unchang
     gone = Clip(FileSource(DataRoot("disk", tmp_path), "gone.wav"))
     model = Meter()
     taken = slice_of(noisy("a", gone), noisy("b"), condition="noise")
-    answered = gather(taken, protocol(UNCHANGED, AGAIN), asker_of(model), 1)
+    answered = collect_answers(taken, protocol(UNCHANGED, AGAIN), asker_of(model), 1)
     assert set(texts_sent(model, "before")) == {"a", "b"}
     assert list(texts_sent(model, "again")) == ["b"]
     item = {item.sample_id: item for item in answered}["a"]
@@ -421,7 +433,7 @@ def test_a_sample_that_failed_in_an_unchanged_stage_is_not_asked_in_the_next_one
     model = Meter(says=only("unwell", "a"))
     taken = slice_of(noisy("a", gone), noisy("b"), condition="noise")
     stages = protocol(UNCHANGED, replace(UNCHANGED, name="after", render=quoting))
-    answered = gather(taken, stages, asker_of(model), 1)
+    answered = collect_answers(taken, stages, asker_of(model), 1)
     assert list(texts_sent(model, "after")) == ["b"]
     assert {item.sample_id: item.error for item in answered} == {"a": "unwell", "b": None}
 
@@ -430,7 +442,7 @@ def test_an_unchanged_clip_that_cannot_be_played_fails_its_sample_too(asker_of, 
     gone = Clip(FileSource(DataRoot("disk", tmp_path), "gone.wav"))
     model = Meter()
     taken = slice_of(replace(noisy("a"), before=(gone,)), noisy("b"), condition="noise")
-    answered = gather(taken, protocol(UNCHANGED, AGAIN), asker_of(model), 1)
+    answered = collect_answers(taken, protocol(UNCHANGED, AGAIN), asker_of(model), 1)
     assert set(texts_sent(model, "before")) == set(texts_sent(model, "again")) == {"b"}
     item = {item.sample_id: item for item in answered}["a"]
     assert "no such file" in item.error

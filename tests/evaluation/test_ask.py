@@ -14,9 +14,9 @@ from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.errors import FatalError, InstrumentGone, PassingError, SampleError
 from pytest_audiobench.evaluation import batch_executor as asking
 from pytest_audiobench.evaluation import batching
-from pytest_audiobench.evaluation.batch_executor import Asker
-from pytest_audiobench.evaluation.batch_locks import Claims
-from pytest_audiobench.evaluation.lazy_model import Handle
+from pytest_audiobench.evaluation.batch_executor import BatchExecutor
+from pytest_audiobench.evaluation.batch_locks import BatchLocks
+from pytest_audiobench.evaluation.lazy_model import ModelHandle
 from pytest_audiobench.evaluation.store import Store
 from pytest_audiobench.models.messages import Output, Part, Response
 
@@ -26,10 +26,10 @@ HOLDER = """
 import sys
 from pathlib import Path
 from pytest_audiobench.models.messages import Response
-from pytest_audiobench.evaluation.batch_locks import Claims
+from pytest_audiobench.evaluation.batch_locks import BatchLocks
 from pytest_audiobench.evaluation.store import Store
 
-claims, key = Claims(Path(sys.argv[1])), bytes.fromhex(sys.argv[2])
+claims, key = BatchLocks(Path(sys.argv[1])), bytes.fromhex(sys.argv[2])
 assert claims.take(key)
 print("ready", flush=True)
 if answer := sys.stdin.readline().strip():
@@ -430,8 +430,8 @@ def test_of_a_batch_of_an_opaque_model_that_another_began_only_the_rest_is_asked
     holder.stdout.close()
 
 
-class Ledger(Claims):
-    """Claims that remember in which order they were taken, and which are still."""
+class Ledger(BatchLocks):
+    """BatchLocks that remember in which order they were taken, and which are still."""
 
     def __init__(self, path):
         super().__init__(path)
@@ -449,7 +449,7 @@ class Ledger(Claims):
 
 def test_claims_are_taken_in_one_order_by_all_so_that_nobody_waits_in_a_circle(tmp_path, store):
     with Ledger(tmp_path / "ledger") as ledger:
-        texts(Asker(Handle("m", Meter(max_batch=6)), store, ledger, lambda done, total: None), *"abcdef")
+        texts(BatchExecutor(ModelHandle("m", Meter(max_batch=6)), store, ledger, lambda done, total: None), *"abcdef")
         assert ledger.order == sorted(ledger.order)
         assert len(ledger.order) == 6
 
@@ -457,7 +457,7 @@ def test_claims_are_taken_in_one_order_by_all_so_that_nobody_waits_in_a_circle(t
 def test_claims_are_freed_whatever_becomes_of_a_batch(tmp_path, store):
     with Ledger(tmp_path / "ledger") as ledger:
         model = Meter(faults=[None, InstrumentGone("died")])
-        asker = Asker(Handle("m", model), store, ledger, lambda done, total: None)
+        asker = BatchExecutor(ModelHandle("m", model), store, ledger, lambda done, total: None)
         with pytest.raises(InstrumentGone):
             texts(asker, "a", "b", "c", "d")
         assert len(ledger.order) == 4
@@ -466,7 +466,7 @@ def test_claims_are_freed_whatever_becomes_of_a_batch(tmp_path, store):
 
 def test_a_planned_batch_has_one_claim(tmp_path, store):
     with Ledger(tmp_path / "ledger") as ledger:
-        texts(Asker(Handle("m", Meter("planned")), store, ledger, lambda done, total: None), "a", "b")
+        texts(BatchExecutor(ModelHandle("m", Meter("planned")), store, ledger, lambda done, total: None), "a", "b")
         assert ledger.order == [planned_key("a", "b")]
 
 

@@ -2,16 +2,16 @@
 
 import pytest
 
-from pytest_audiobench.evaluation.batch_locks import Claims
+from pytest_audiobench.evaluation.batch_locks import BatchLocks
 
 from .meter import other_process
 
 HOLDER = """
 import sys
 from pathlib import Path
-from pytest_audiobench.evaluation.batch_locks import Claims
+from pytest_audiobench.evaluation.batch_locks import BatchLocks
 
-claims = Claims(Path(sys.argv[1]))
+claims = BatchLocks(Path(sys.argv[1]))
 for key in sys.argv[2:]:
     assert claims.take(key.encode())
 print("ready", flush=True)
@@ -48,7 +48,7 @@ def reply_to(process, command):
 
 def test_claims_are_freed_by_death(tmp_path, holder):
     other = holder("batch one")
-    with Claims(tmp_path / "c") as claims:
+    with BatchLocks(tmp_path / "c") as claims:
         assert not claims.take(b"batch one")
         assert claims.take(b"another batch")
         other.kill()
@@ -57,7 +57,7 @@ def test_claims_are_freed_by_death(tmp_path, holder):
 
 def test_a_freed_claim_is_free_for_others_and_the_rest_is_not(tmp_path, holder):
     other = holder("a-------", "b-------")
-    with Claims(tmp_path / "c") as claims:
+    with BatchLocks(tmp_path / "c") as claims:
         assert reply_to(other, "free a-------") == "freed"
         assert claims.take(b"a-------")
         assert not claims.take(b"b-------")
@@ -65,7 +65,7 @@ def test_a_freed_claim_is_free_for_others_and_the_rest_is_not(tmp_path, holder):
 
 def test_a_claim_of_this_process_keeps_others_out_until_it_is_freed(tmp_path, holder):
     other = holder()
-    with Claims(tmp_path / "c") as claims:
+    with BatchLocks(tmp_path / "c") as claims:
         assert claims.take(b"a" * 32)
         assert reply_to(other, "take " + "a" * 32) == "False"
         claims.free(b"a" * 32)
@@ -73,14 +73,14 @@ def test_a_claim_of_this_process_keeps_others_out_until_it_is_freed(tmp_path, ho
 
 
 def test_closing_frees_all_claims(tmp_path, holder):
-    with Claims(tmp_path / "c") as claims:
+    with BatchLocks(tmp_path / "c") as claims:
         assert claims.take(b"a" * 32)
     assert reply_to(holder(), "take " + "a" * 32) == "True"
 
 
 def test_neighbouring_keys_are_claimed_apart(tmp_path, holder):
     holder("a------a")
-    with Claims(tmp_path / "c") as claims:
+    with BatchLocks(tmp_path / "c") as claims:
         # The offset has two bits less than these eight bytes.
         assert claims.take(b"a------e")
         assert claims.take(b"b------a")
@@ -88,7 +88,7 @@ def test_neighbouring_keys_are_claimed_apart(tmp_path, holder):
 
 
 def test_every_key_has_a_place_in_the_lock_file(tmp_path):
-    with Claims(tmp_path / "c") as claims:
+    with BatchLocks(tmp_path / "c") as claims:
         for key in (b"\x00" * 32, b"\xff" * 32):
             assert claims.take(key)
             claims.free(key)

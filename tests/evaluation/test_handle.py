@@ -2,7 +2,7 @@
 
 import pytest
 
-from pytest_audiobench.evaluation.lazy_model import Handle
+from pytest_audiobench.evaluation.lazy_model import ModelHandle
 from pytest_audiobench.models.model import Hearing
 
 from .meter import Meter
@@ -24,7 +24,7 @@ class Heavy(Meter):
 
 def test_a_model_is_loaded_when_it_is_first_needed_and_once():
     model = Meter()
-    handle = Handle("m", model)
+    handle = ModelHandle("m", model)
     assert (handle.spec, handle.device, handle.listens, handle.planned) == ("test:meter", "cpu", True, False)
     assert handle.digest
     assert model.loads == 0
@@ -34,13 +34,13 @@ def test_a_model_is_loaded_when_it_is_first_needed_and_once():
 
 def test_closing_what_was_never_loaded_does_nothing():
     model = Meter()
-    Handle("m", model).close()
+    ModelHandle("m", model).close()
     assert model.closes == 0
 
 
 def test_a_closed_model_is_closed_once_and_loaded_anew_when_it_is_needed_again():
     model = Meter()
-    handle = Handle("m", model)
+    handle = ModelHandle("m", model)
     handle.ready()
     handle.close()
     handle.close()
@@ -56,7 +56,7 @@ def test_a_model_that_cannot_be_loaded_is_not_taken_for_loaded():
             raise OSError("no such weights")
 
     model = Broken()
-    handle = Handle("m", model)
+    handle = ModelHandle("m", model)
     for _ in range(2):
         with pytest.raises(OSError, match="no such weights"):
             handle.ready()
@@ -66,7 +66,7 @@ def test_a_model_that_cannot_be_loaded_is_not_taken_for_loaded():
 
 def test_way_is_made_for_a_model_that_fills_a_device_each_time_before_it_is_loaded():
     model, loads = Heavy(), []
-    handle = Handle("m", model, make_way=lambda: loads.append(model.loads))
+    handle = ModelHandle("m", model, make_way=lambda: loads.append(model.loads))
     handle.ready()
     handle.ready()
     handle.close()
@@ -75,11 +75,11 @@ def test_way_is_made_for_a_model_that_fills_a_device_each_time_before_it_is_load
 
 
 def test_nobody_makes_way_for_a_model_elsewhere():
-    Handle("m", Meter(), make_way=lambda: pytest.fail("made way")).ready()
+    ModelHandle("m", Meter(), make_way=lambda: pytest.fail("made way")).ready()
 
 
 def test_what_a_model_showed_is_still_told_when_it_has_made_way():
-    handle = Handle("m", Heavy())
+    handle = ModelHandle("m", Heavy())
     assert (handle.peak_memory_bytes, handle.hearing) == (None, None)
     handle.ready()
     loaded = (handle.peak_memory_bytes, handle.hearing)
@@ -88,7 +88,7 @@ def test_what_a_model_showed_is_still_told_when_it_has_made_way():
 
 
 def test_a_model_that_tells_nothing_has_the_defaults():
-    handle = Handle("m", Meter())
+    handle = ModelHandle("m", Meter())
     handle.ready()
     assert (handle.peak_memory_bytes, handle.hearing, handle.style, handle.in_process) == (None, None, "", False)
     assert handle.oom_splits == 0
@@ -98,16 +98,16 @@ def test_a_model_that_tells_nothing_has_the_defaults():
 def test_a_server_that_only_scores_can_judge_by_what_it_knows():
     model = Meter()
     model.judgings = ("rubric",)
-    assert Handle("m", model).can_judge("rubric")
-    assert not Handle("m", model).can_judge("yes-no")
+    assert ModelHandle("m", model).can_judge("rubric")
+    assert not ModelHandle("m", model).can_judge("yes-no")
 
 
 def digest(**options):
-    return Handle("m", Meter(**options)).digest
+    return ModelHandle("m", Meter(**options)).digest
 
 
 def test_a_models_identity_is_its_fingerprint_and_what_it_is_played_and_no_alias():
-    assert Handle("a", Meter()).digest == Handle("b", Meter()).digest
+    assert ModelHandle("a", Meter()).digest == ModelHandle("b", Meter()).digest
     different = [{"name": "other"}, {"rate_hz": 2000}, {"max_clip_s": 30.0}, {"batching": "planned"}]
     assert len({digest(), *(digest(**options) for options in different)}) == 5
 
@@ -126,14 +126,14 @@ def test_a_fingerprint_is_taken_once():
             taken.append(self)
             return super().fingerprint()
 
-    handle = Handle("m", Large())
+    handle = ModelHandle("m", Large())
     assert handle.digest == handle.digest
     assert handle.fingerprint == {"test": "test:meter"}
     assert len(taken) == 1
 
 
 def test_an_identity_says_what_it_is_made_of():
-    assert Handle("m", Meter("planned", max_clip_s=30.0)).identity == {
+    assert ModelHandle("m", Meter("planned", max_clip_s=30.0)).identity == {
         "fingerprint": {"test": "test:meter"},
         "heard": "1000 Hz, 30.0 s",
         "batches": "2 requests, 600.0 s",

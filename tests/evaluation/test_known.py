@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from pytest_audiobench.evaluation.lazy_model import Handle
+from pytest_audiobench.evaluation.lazy_model import ModelHandle
 from pytest_audiobench.evaluation.model_notes import keep_hearing, keep_noise, known_hearing, known_noise
 from pytest_audiobench.evaluation.store import Store
 from pytest_audiobench.models.model import Hearing
@@ -14,13 +14,13 @@ from .meter import Meter
 
 @pytest.fixture
 def handle():
-    return Handle("m", Meter())
+    return ModelHandle("m", Meter())
 
 
 def of_loading(evidence, status="proven"):
     model = Meter()
     model.hearing = Hearing(status, evidence)
-    return Handle("m", model)
+    return ModelHandle("m", model)
 
 
 def test_of_a_model_that_tells_nothing_nothing_is_proven(store, handle):
@@ -72,7 +72,7 @@ def test_a_later_eval_of_the_same_data_replaces_what_was_known_by_it(store, hand
 def test_what_is_known_is_of_exactly_this_model(store, handle):
     keep_hearing(store, handle, "tones", Hearing("proven", "heard"))
     keep_noise(store, handle, measurement())
-    other = Handle("m", Meter(name="other"))
+    other = ModelHandle("m", Meter(name="other"))
     assert known_hearing(store, other).status == "unproven"
     assert known_noise(store, other) is None
 

@@ -8,6 +8,7 @@ from pytest_audiobench import (
     bioacoustic_detection,
     captioning,
     classification,
+    hallucination,
     keyphrases,
     manifest,
     multiple_choice,
@@ -20,7 +21,6 @@ from pytest_audiobench import (
     transcription,
     translation,
     understanding,
-    unspoken,
     verification,
 )
 
@@ -41,7 +41,7 @@ TEXTS = {
     "story": story(),
     "transcription": transcription("wer-basic", "cer-basic", "gigaspeech", "insertions"),
     "understanding": understanding("frame", "slurp"),
-    "unspoken": unspoken(),
+    "unspoken": hallucination(),
 }
 LIBRARIES = {
     "bioacoustic_captioning": bioacoustic_captioning("bioacoustic"),
