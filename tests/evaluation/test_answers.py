@@ -9,7 +9,7 @@ import pytest
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.audio.index import AudioIndex
 from pytest_audiobench.datasets.dataset import Dataset, Places
-from pytest_audiobench.datasets.perturbations.perturbation import Condition
+from pytest_audiobench.datasets.perturbations.perturbation import Perturbation
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import SampleError
 from pytest_audiobench.evaluation.lazy_model import ModelHandle
@@ -31,10 +31,14 @@ def sample(sample_id, *clips, question="How long?"):
 def slice_of(tmp_path):
     """Makes a slice of samples, as an eval takes it for a model."""
 
-    def make(*samples, model=None, condition=None):
-        name = "test" if condition is None else f"test+{condition}"
-        under = None if condition is None else Condition(condition, "noise", lambda places: lambda samples: samples)
-        dataset = Dataset(name, lambda places: samples or (sample("a"), sample("b")), condition=under)
+    def make(*samples, model=None, perturbation=None):
+        name = "test" if perturbation is None else f"test+{perturbation}"
+        under = (
+            None
+            if perturbation is None
+            else Perturbation(perturbation, "noise", lambda places: lambda samples: samples)
+        )
+        dataset = Dataset(name, lambda places: samples or (sample("a"), sample("b")), perturbation=under)
         with AudioIndex(None) as index:
             return select(dataset, Places(tmp_path), index, ModelHandle("m", model or Meter()))
 
@@ -391,23 +395,23 @@ UNCHANGED = Stage("before", with_clip, unchanged=True)
 
 
 def noisy(sample_id, clip=None):
-    """A sample under a condition: another clip is played, and which it was is still known."""
+    """A sample under a perturbation: another clip is played, and which it was is still known."""
     return replace(sample(sample_id, clip or tone(0.1, pitch=300)), before=(tone(0.2),))
 
 
 def test_a_stage_that_is_unchanged_is_played_the_clip_as_it_was(asker_of, slice_of):
     model = Meter()
-    collect_answers(slice_of(noisy("a"), condition="noise"), protocol(UNCHANGED, AGAIN), asker_of(model), 1)
+    collect_answers(slice_of(noisy("a"), perturbation="noise"), protocol(UNCHANGED, AGAIN), asker_of(model), 1)
     assert [request.clips for request in model.requests] == [(tone(0.2),), (tone(0.1, pitch=300),)]
 
 
 @pytest.mark.parametrize("listens", [True, False])
-def test_what_an_unchanged_stage_asks_is_known_from_the_data_without_the_condition(asker_of, slice_of, listens):
+def test_what_an_unchanged_stage_asks_is_known_from_the_data_without_the_perturbation(asker_of, slice_of, listens):
     model = Meter(listens=listens)
     plain = slice_of(sample("a", tone(0.2)), model=model)
     collect_answers(plain, protocol(UNCHANGED), asker_of(model), 1)
     collect_answers(
-        slice_of(noisy("a"), model=model, condition="noise"), protocol(UNCHANGED, AGAIN), asker_of(model), 1
+        slice_of(noisy("a"), model=model, perturbation="noise"), protocol(UNCHANGED, AGAIN), asker_of(model), 1
     )
     assert [request.stage for request in model.requests] == ["before", "again"]
     assert [request.dataset for request in model.requests] == ["test", "test+noise"]
@@ -416,7 +420,7 @@ def test_what_an_unchanged_stage_asks_is_known_from_the_data_without_the_conditi
 def test_a_changed_clip_that_cannot_be_played_fails_its_sample_after_its_unchanged_stages(asker_of, slice_of, tmp_path):
     gone = Clip(FileSource(DataRoot("disk", tmp_path), "gone.wav"))
     model = Meter()
-    taken = slice_of(noisy("a", gone), noisy("b"), condition="noise")
+    taken = slice_of(noisy("a", gone), noisy("b"), perturbation="noise")
     answered = collect_answers(taken, protocol(UNCHANGED, AGAIN), asker_of(model), 1)
     assert set(texts_sent(model, "before")) == {"a", "b"}
     assert list(texts_sent(model, "again")) == ["b"]
@@ -431,7 +435,7 @@ def test_a_sample_that_failed_in_an_unchanged_stage_is_not_asked_in_the_next_one
 
     gone = Clip(FileSource(DataRoot("disk", tmp_path), "gone.wav"))
     model = Meter(says=only("unwell", "a"))
-    taken = slice_of(noisy("a", gone), noisy("b"), condition="noise")
+    taken = slice_of(noisy("a", gone), noisy("b"), perturbation="noise")
     stages = protocol(UNCHANGED, replace(UNCHANGED, name="after", render=quoting))
     answered = collect_answers(taken, stages, asker_of(model), 1)
     assert list(texts_sent(model, "after")) == ["b"]
@@ -441,7 +445,7 @@ def test_a_sample_that_failed_in_an_unchanged_stage_is_not_asked_in_the_next_one
 def test_an_unchanged_clip_that_cannot_be_played_fails_its_sample_too(asker_of, slice_of, tmp_path):
     gone = Clip(FileSource(DataRoot("disk", tmp_path), "gone.wav"))
     model = Meter()
-    taken = slice_of(replace(noisy("a"), before=(gone,)), noisy("b"), condition="noise")
+    taken = slice_of(replace(noisy("a"), before=(gone,)), noisy("b"), perturbation="noise")
     answered = collect_answers(taken, protocol(UNCHANGED, AGAIN), asker_of(model), 1)
     assert set(texts_sent(model, "before")) == set(texts_sent(model, "again")) == {"b"}
     item = {item.sample_id: item for item in answered}["a"]

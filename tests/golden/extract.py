@@ -20,10 +20,10 @@ from typing import Any
 Json = Mapping[str, Any]
 
 # The keys whose names are a matter of taste.
-SCORER, SCORERS = "reading", "readings"
+SCORER, SCORERS = "scorer", "scorers"
 SCORER_SELECTOR = "protocol"
 FAMILY = "protocol"
-PERTURBATION, PERTURBATIONS = "condition", "conditions"
+PERTURBATION, PERTURBATIONS = "perturbation", "perturbations"
 RECORD, ANSWERS, PARSES, SCORES, CHANGES = (
     "run.json",
     "predictions.jsonl",
@@ -31,7 +31,7 @@ RECORD, ANSWERS, PARSES, SCORES, CHANGES = (
     "scored_predictions.jsonl",
     "compared_predictions.jsonl",
 )
-NEUTRAL = {"protocols": "scorers", "reading": "scorer", "readings": "scorers", "protocol": "family"}
+NEUTRAL = {"protocols": "scorers", "scorer": "scorer", "scorers": "scorers", "protocol": "family"}
 """Our words for those among keys that are passed on as they come (the parts of a hash, options)."""
 
 FIGURE = ("value", "lower", "upper", "n", "unit", "direction", "method")

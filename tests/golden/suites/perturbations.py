@@ -20,13 +20,13 @@ TONES = manifest("data/tones.jsonl", groups=("parity",))
 
 
 @pytest.mark.parametrize(
-    "condition", [*named_perturbations("clean"), *masks(40, 80, 100, mode="end"), SILENCE], ids=str
+    "perturbation", [*named_perturbations("clean"), *masks(40, 80, 100, mode="end"), SILENCE], ids=str
 )
-def test_masked(evaluate, condition):
-    changed = condition.name != "clean"
+def test_masked(evaluate, perturbation):
+    changed = perturbation.name != "clean"
     evaluate(
-        perturb(TONES, condition),
-        reasoned_choice("letters", against_clean=changed, control=condition.family == "control"),
+        perturb(TONES, perturbation),
+        reasoned_choice("letters", against_clean=changed, control=perturbation.family == "control"),
     )
 
 
@@ -34,6 +34,6 @@ def test_two_steps(evaluate):
     evaluate(TONES, conditioned_choice("letters", "faithfulness-two-step"))
 
 
-@pytest.mark.parametrize("condition", [*early_answering(0), *reasoning_changes("inject-text-wrong")], ids=str)
-def test_reasoning(evaluate, condition):
-    evaluate(perturb(TONES, condition), conditioned_choice(change=reasoning_change(condition)))
+@pytest.mark.parametrize("perturbation", [*early_answering(0), *reasoning_changes("inject-text-wrong")], ids=str)
+def test_reasoning(evaluate, perturbation):
+    evaluate(perturb(TONES, perturbation), conditioned_choice(change=reasoning_change(perturbation)))
