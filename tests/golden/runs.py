@@ -19,7 +19,7 @@ ROOT = HERE.parents[1]
 
 MODEL, JUDGE, LIMIT, EPOCHS = "--ab-model", "--ab-judge", "--ab-limit", "--ab-epochs"
 BASELINE, MAX_DROP, MAX_ERRORS, NAME = "--ab-baseline", "--ab-max-drop", "--ab-max-errors", "--ab-run"
-SCORER = "--ab-protocol"
+SCORER = "--ab-scorer"
 """The options by what they do here."""
 
 
