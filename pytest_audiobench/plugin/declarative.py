@@ -67,8 +67,7 @@ def _test(table: Mapping[str, Any], lines: int) -> Callable[..., None]:
 def _protocol(table: Mapping[str, Any]) -> Any:
     from pytest_audiobench.protocols.catalogue import family
 
-    made = family(table.get("protocol", _FIRST), **{key: value for key, value in table.items() if key not in _KEYS})
-    return made.with_scorers(*table["scorers"]) if table.get("scorers") else made
+    return family(table.get("protocol", _FIRST), **{key: value for key, value in table.items() if key not in _KEYS})
 
 
 def _read(path: Path) -> tuple[Mapping[str, Any], int]:

@@ -31,11 +31,21 @@ FAMILIES: Mapping[str, str] = MappingProxyType(
         "transcription": "The words of speech",
         "translation": "The words of speech, in another language",
         "understanding": "What a spoken request wants: intent and entities",
-        "unspoken": "The words made up where nobody speaks",
+        "hallucination": "The words made up where nobody speaks",
         "verification": "Whether it is one and the same speaker",
     }
 )
-"""A family's name, which is also its module's and its function's, and what it asks for."""
+"""A family's name, which is also its function's, and what it asks for."""
+
+_MODULES: Mapping[str, str] = MappingProxyType(
+    {
+        "bioacoustic_captioning": "bioacoustic.captioning",
+        "bioacoustic_detection": "bioacoustic.detection",
+        "conditioned_choice": "reasoned_choice.conditioned",
+        "tagging": "classification.tagging",
+    }
+)
+"""Where families lie that share a folder with another; any other has a module, or a folder with a ``family.py``."""
 
 
 def family(name: str, **options: Any) -> Protocol:
@@ -45,8 +55,14 @@ def family(name: str, **options: Any) -> Protocol:
 
 def function_of(name: str) -> Callable[..., Protocol]:
     """What is called for the family ``name``, a name in ``FAMILIES``."""
-    function: Callable[..., Protocol] = getattr(importlib.import_module(f"pytest_audiobench.protocols.{name}"), name)
+    function: Callable[..., Protocol] = getattr(importlib.import_module(module_of(name)), name)
     return function
+
+
+def module_of(name: str) -> str:
+    """The module that holds the function of the family ``name``."""
+    module = f"{__package__}.{_MODULES.get(name, name)}"
+    return f"{module}.family" if hasattr(importlib.import_module(module), "__path__") else module
 
 
 def scorer_names() -> frozenset[str]:

@@ -26,5 +26,5 @@ def hallucination(
     (stage,) = transcription(prompt=prompt, system=system, max_new_tokens=max_new_tokens, language=language).stages
     own = non_speech.scorers(language in WITHOUT_SPACES)
     available = MappingProxyType({scorer.name: scorer for scorer in own})
-    asked = Protocol("unspoken", (stage,), own[:1], available, expects="words")
+    asked = Protocol("hallucination", (stage,), own[:1], available, expects="words")
     return asked.with_scorers(*scorers) if scorers else asked

@@ -21,7 +21,7 @@ Json = Mapping[str, Any]
 
 # The keys whose names are a matter of taste.
 SCORER, SCORERS = "scorer", "scorers"
-SCORER_SELECTOR = "protocol"
+SCORER_SELECTOR = "scorer"
 FAMILY = "protocol"
 PERTURBATION, PERTURBATIONS = "perturbation", "perturbations"
 RECORD, ANSWERS, PARSES, SCORES, CHANGES = (

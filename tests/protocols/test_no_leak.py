@@ -15,7 +15,7 @@ from pytest_audiobench.evaluation.requests import Requester
 from pytest_audiobench.evaluation.selection import SelectedSample
 from pytest_audiobench.models.messages import Message, Response
 from pytest_audiobench.models.model import Limits
-from pytest_audiobench.protocols.catalogue import FAMILIES, family
+from pytest_audiobench.protocols.catalogue import FAMILIES, family, module_of
 from pytest_audiobench.protocols.judged.family import judged, shipped
 from pytest_audiobench.protocols.multiple_choice.family import multiple_choice
 from pytest_audiobench.protocols.protocol import Judging, Stage
@@ -42,7 +42,7 @@ OPTIONS = [
 def named_prompts():
     """Each family with each prompt that it has a name for."""
     for name in FAMILIES:
-        module = importlib.import_module(f"pytest_audiobench.protocols.{name}")
+        module = importlib.import_module(module_of(name))
         yield from ((name, {"prompt": prompt}) for prompt in getattr(module, "PROMPTS", ()))
 
 

@@ -8,7 +8,7 @@ from importlib.resources import files
 
 from pytest_audiobench.report.page.page_frame import PLOT, page_frame
 
-VENDOR = files("pytest_audiobench.report") / "vendor"
+VENDOR = files("pytest_audiobench.report.page") / "vendor"
 
 
 def test_a_page_with_nothing_to_plot_does_not_carry_the_library() -> None:

@@ -92,7 +92,7 @@ def _results(run: Artifact) -> Iterator[RecordedRow]:
             eval=run.suite,
             dataset=run.suite,
             model=run.model,
-            family="unspoken",
+            family="hallucination",
             groups=("domain",),
         )
 

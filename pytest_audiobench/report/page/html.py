@@ -83,12 +83,12 @@ def escaped_json(text: str) -> str:
 
 def _within(budget_bytes: int, tables: Sequence[LabelTable]) -> list[str]:
     """As many of the tables, as JSON, as a budget allows, and null for each of the others."""
-    findings_view = []
+    embedded = []
     for table in tables:
         text = _encode(table._asdict())
         budget_bytes -= bytes_on_page(text)
-        findings_view.append(text if budget_bytes >= 0 else "null")
-    return findings_view
+        embedded.append(text if budget_bytes >= 0 else "null")
+    return embedded
 
 
 def _page(
@@ -186,10 +186,10 @@ def _held(one: AnswerComparison) -> dict[str, Any]:
     return {**one._asdict(), "blocks": [block._asdict() for block in one.blocks]}
 
 
-def _grids(findings_view: Sequence[Grid]) -> list[dict[str, Any]]:
+def _grids(grids: Sequence[Grid]) -> list[dict[str, Any]]:
     """As page.grid.js takes them apart; sheets beyond what a page may hold are counted."""
     left, drawn = _MOST_CELLS, []
-    for grid in findings_view:
+    for grid in grids:
         kept = []
         for sheet in grid.sheets:
             left -= len(grid.rows) * len(grid.columns)

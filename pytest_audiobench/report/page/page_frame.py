@@ -103,4 +103,4 @@ def _sources(texts: Sequence[str]) -> str:
 
 
 def _resource(name: str) -> str:
-    return (files("pytest_audiobench.report") / name).read_text(encoding="utf-8")
+    return (files("pytest_audiobench.report.page") / name).read_text(encoding="utf-8")
