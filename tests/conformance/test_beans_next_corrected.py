@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pytest_audiobench.conformance.files.beans_next_behaviour import OUT, checks_of
-from pytest_audiobench.conformance.table import same
+from .files.beans_next_behaviour import OUT, checks_of
+from .table import same
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics import ranking
 from pytest_audiobench.metrics.registry import metric_kind

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_audiobench.conformance.table import cases
+from .table import cases
 from pytest_audiobench.metrics.meetings import lacking
 
 FOLDER = Path(__file__).parents[2].parent / "shared" / "conformance"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pytest_audiobench.conformance.table import Scorer
+from ..table import Scorer
 from pytest_audiobench.protocols.transcription import whisper
 
 SCORERS: Mapping[str, Scorer] = {

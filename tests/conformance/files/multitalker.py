@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pytest_audiobench.conformance.table import Json, Scorer
+from ..table import Json, Scorer
 from pytest_audiobench.metrics.meetings import Segment, mimo_errors, orc_errors, segment_errors
 from pytest_audiobench.metrics.talkers import TalkerErrors, cp_errors
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pytest_audiobench.conformance.table import Scorer
-from pytest_audiobench.conformance.transcripts import NO_REFERENCE, own_rate, pooled
+from ..table import Scorer
+from ..transcripts import NO_REFERENCE, own_rate, pooled
 from pytest_audiobench.protocols.transcription import audiobench, cmi_bench, nota, whisper
 from pytest_audiobench.protocols.transcription.transcript_scorer import Normaliser
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from pytest_audiobench.conformance import files
+from . import files
 from pytest_audiobench.errors import AudiobenchError, UsageError
 
 Json: TypeAlias = Any

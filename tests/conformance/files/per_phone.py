@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from pytest_audiobench.conformance.table import Json, Scorer
+from ..table import Json, Scorer
 from pytest_audiobench.metrics.phones import PhoneSet, folded, phone_tokens
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.metrics.token_errors import token_errors

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_audiobench.conformance.table import Scorer
-from pytest_audiobench.conformance.transcripts import NO_REFERENCE, counts, pooled
+from ..table import Scorer
+from ..transcripts import NO_REFERENCE, counts, pooled
 from pytest_audiobench.protocols.transcription.punctuation import jiwer_words
 from pytest_audiobench.protocols.transcription.transcript_scorer import Normaliser
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
-from pytest_audiobench.conformance.table import Case, same
+from ..table import Case, same
 from pytest_audiobench.errors import AudiobenchError
 from pytest_audiobench.metrics.captions import cider_beans_next
 from pytest_audiobench.metrics.estimates import average
