@@ -1,4 +1,4 @@
-"""What can go wrong, by who must act.
+"""The errors, by who must act.
 
 AudiobenchError
 ├── FatalError        the run cannot go on: one sentence that says what to do

@@ -47,7 +47,7 @@ def check(session: pytest.Session, config: pytest.Config, items: list[pytest.Ite
     """Name the evals and check what the user declared about them.
 
     A mistake ends the run before the first request: as a usage error here, or, in a worker, which xdist
-    would take for a crash, through the controller, which is told and gets nothing to run.
+    would take for a crash, through the controller, which reads it and gets nothing to run.
     """
     try:
         evals = name_evals(items)

@@ -200,7 +200,7 @@ class Evaluator:
 
         ``group`` says for which part it holds, such as ``{"perturbation": "batch-3"}``.
 
-        A :class:`Metric` (such as ``heard.gain_over(silent)``) keeps its own interval, n, unit, direction and method.
+        A :class:`Metric` (such as ``result.gain_over(silent)``) keeps its own interval, n, unit, direction and method.
         Raises UsageError for a value that is no number. NaN and infinity are kept as "no number", on
         which every threshold fails.
         """
