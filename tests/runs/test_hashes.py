@@ -289,13 +289,20 @@ def test_two_samples_have_the_same_data_only_where_all_that_is_asked_and_true_is
     assert (sample_payload(one) == sample_payload(other)) == (covered(one) == covered(other))
 
 
-@given(
-    st.tuples(texts, st.sampled_from(["stop", "length"]), st.integers(0, 1)),
-    st.tuples(texts, st.sampled_from(["stop", "length"]), st.integers(0, 1)),
-)
-def test_two_answers_are_the_same_only_in_text_finish_and_epoch(one, other):
+answers = st.tuples(texts, st.sampled_from(["stop", "length"]), st.integers(0, 1), st.none() | texts)
+
+
+@given(answers, answers)
+def test_two_answers_are_the_same_only_in_text_finish_epoch_and_what_a_rewriter_wrote(one, other):
     there, here = (
-        answer_payload(answered(sample("s"), "", epoch, responses={"answer": Response.of(text, finish)}))
-        for text, finish, epoch in (one, other)
+        answer_payload(
+            answered(
+                sample("s"),
+                epoch=epoch,
+                responses={"answer": Response.of(text, finish)},
+                rewritten={} if rewritten is None else {"mistaken": Response.of(rewritten)},
+            )
+        )
+        for text, finish, epoch, rewritten in (one, other)
     )
     assert (there == here) == (one == other)
