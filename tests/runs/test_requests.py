@@ -108,12 +108,14 @@ def test_a_model_that_is_played_nothing_is_asked_by_the_samples_name_in_place_of
         assert request(model=replay, **change).key != own.key
 
 
-def test_a_clip_that_is_not_here_leaves_the_samples_name_in_its_place() -> None:
+def test_a_clip_that_is_not_here_leaves_the_samples_name_in_its_place_also_for_a_judge_that_listens() -> None:
     with AudioIndex(None) as index:
-        holder = handle(Speaker(listens=False))
-        (taken,) = take(dataset([SAMPLE]), HERE, index, holder).taken
-    requester = Requester(holder, ASKING, "animals", 0)
-    assert requester.request(taken._replace(clip_keys=None), {}).key == requester.request(taken, {}).key
+        (taken,) = take(dataset([SAMPLE]), HERE, index, handle(Speaker(listens=False))).taken
+    gone = taken._replace(clip_keys=None)
+    named = request(replace(ASKING, role="judge"), Speaker(listens=False)).key
+    for listens in (True, False):
+        requester = Requester(handle(Speaker(listens=listens)), replace(ASKING, role="judge"), "animals", 0)
+        assert requester.request(gone, {}).key == named
 
 
 def test_a_judge_is_played_a_clip_only_where_its_prompt_has_a_place_for_one() -> None:

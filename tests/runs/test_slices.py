@@ -70,6 +70,7 @@ def test_a_planned_model_is_asked_whole_windows_so_that_a_limited_run_is_a_prefi
         last = part.taken[-1].window
         assert sum(one.window == last for one in part.taken) == sum(one.window == last for one in whole.taken)
         assert len({one.window for one in part.taken[:limit]}) == len({one.window for one in part.taken})
+        assert slice_of(own, planned, wanted=limit).taken == part.taken
         assert len(slice_of(own, Speaker(), limit).taken) == limit
 
 
