@@ -30,7 +30,7 @@ TEXTS = {
 
 def answers() -> list[Answered]:
     """An answer of every kind; one is cut by the limit of tokens, the last of them failed."""
-    cut = answered(sample("truncated"))._replace(responses={"answer": Response.of("I think that", "length")})
+    cut = answered(sample("truncated"), responses={"answer": Response.of("I think that", "length")})
     return [cut, *(answered(sample(name), text) for name, text in TEXTS.items())]
 
 
@@ -135,6 +135,14 @@ def test_samples_of_one_cluster_widen_the_interval_only_where_clusters_count() -
         for record in (estimate("accuracy", LETTERS, rows, clustered) for clustered in (False, True))
     ]
     assert widths[0] < widths[1]
+
+
+def test_a_sample_that_failed_leaves_the_clusters_of_the_others_as_they_are() -> None:
+    own = [answered(sample(str(number)), "A" if number < 20 else "B") for number in range(40)]
+    clusters = [number // 4 for number in range(40)]
+    whole = estimate("accuracy", LETTERS, score(LETTERS, own, clusters), True)
+    lost = [answered(sample(f"lost{number}"), None) for number in range(3)]
+    assert estimate("accuracy", LETTERS, score(LETTERS, [*lost, *own], [70, 71, 71, *clusters]), True) == whole
 
 
 def test_a_metric_over_nothing_has_no_value_and_says_so() -> None:

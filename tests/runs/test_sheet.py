@@ -51,8 +51,8 @@ def test_every_reading_has_its_own_rows_coverage_and_numbers_of_the_same_answers
 
 def test_numbers_by_group_are_of_the_samples_that_have_the_field() -> None:
     own = [
-        answered(sample("a", metadata={"hop": 1, "place": "x"})),
         answered(sample("b", metadata={"hop": 2, "place": "x"}), "B"),
+        answered(sample("a", metadata={"hop": 1, "place": "x"})),
         answered(sample("c", metadata={"hop": 2, "place": "x"})),
         answered(sample("d")),
     ]
@@ -63,6 +63,7 @@ def test_numbers_by_group_are_of_the_samples_that_have_the_field() -> None:
         ("letters", (("hop", "1"),)): 1.0,
         ("letters", (("hop", "2"),)): 0.5,
     }
+    assert [dict(one.group) for one in sheet.metrics if one.group] == [{"hop": "1"}, {"hop": "2"}]
     assert metric(sheet, hop="2").n == 2
     assert not [one for one in sheet.metrics if one.group and one.name == "coverage"]
 
@@ -114,6 +115,19 @@ def test_epochs_tell_how_far_the_answers_agree_and_the_score_spreads() -> None:
     assert sheet_of(own[:4]).agreement is None
 
 
+def test_the_agreement_of_epochs_is_the_headlines_in_its_first_metric() -> None:
+    prompts = PromptSet("two", ("Listen. {question}\n{options}", "Hear this. {question}\n{options}"))
+    own = [
+        answered(sample(name), epoch=epoch, responses={"answer": Response.of(text), "answer@2": Response.of(text)})
+        for epoch, text in enumerate("AB")
+        for name in "ab"
+    ]
+    # The vote's wordings always agree, and by the string the letter alone is never right.
+    agreement = sheet_of(own, multiple_choice("letters", "mmau-string").worded(prompts), epochs=2).agreement
+    assert agreement is not None
+    assert (agreement["metric"], agreement["min"], agreement["max"], agreement["agreement"]) == ("accuracy", 0, 1, 0)
+
+
 def test_two_answers_that_could_not_be_read_do_not_agree() -> None:
     own = [
         answered(sample(name), text, epoch)
@@ -128,7 +142,7 @@ def test_two_answers_that_could_not_be_read_do_not_agree() -> None:
 def test_how_a_text_went_wrong_is_told_from_the_wording_that_a_reading_reads() -> None:
     prompts = PromptSet("two", ("Listen. {question}\n{options}", "Hear this. {question}\n{options}"))
     protocol = multiple_choice().worded(prompts)
-    own = answered(sample("a"))._replace(responses={"answer": Response.of("A"), "answer@2": Response.of(LOOP)})
+    own = answered(sample("a"), responses={"answer": Response.of("A"), "answer@2": Response.of(LOOP)})
     rows = sheet_of([own], protocol).rows
     assert {name: row.failures for name, (row,) in rows.items()} == {
         # The vote is read from several texts, of which none is its own.
@@ -141,7 +155,7 @@ def test_how_a_text_went_wrong_is_told_from_the_wording_that_a_reading_reads() -
 def test_the_wordings_spread_stands_behind_their_numbers() -> None:
     prompts = PromptSet("two", ("Listen. {question}\n{options}", "Hear this. {question}\n{options}"))
     own = [
-        answered(sample(name))._replace(responses={"answer": Response.of("A"), "answer@2": Response.of(second)})
+        answered(sample(name), responses={"answer": Response.of("A"), "answer@2": Response.of(second)})
         for name, second in (("a", "A"), ("b", "B"))
     ]
     sheet = sheet_of(own, multiple_choice().worded(prompts))

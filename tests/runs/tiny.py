@@ -122,5 +122,5 @@ def evaluated(
 def answered(own: Sample, text: str | None = "A", epoch: int = 0, **changes: Any) -> Answered:
     """A sample as it was answered, or as its asking failed for None, without any asking."""
     responses = {} if text is None else {"answer": Response.of(text)}
-    taken = Taken(own, 0, (), (), None)
-    return Answered(taken, epoch, responses, {}, {}, None if text is not None else "timed out")._replace(**changes)
+    error = "timed out" if text is None else None
+    return Answered(Taken(own, 0, (), (), None), epoch, responses, {}, {}, error)._replace(**changes)
