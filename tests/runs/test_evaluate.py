@@ -78,9 +78,12 @@ def test_what_a_model_cannot_do_and_a_protocol_lacks_is_found_before_anything_is
     assert [transcriber.batches, model.batches] == [[], []]
 
 
-def test_a_judge_need_not_be_able_to_do_what_the_model_is_asked_for(tmp_path: Path) -> None:
+def test_a_judge_need_not_be_able_to_do_what_the_model_is_asked_for_nor_the_model_what_the_judge_is(
+    tmp_path: Path,
+) -> None:
     judge = Speaker("Yes", limits=Limits(tasks=("open",)), listens=False)
-    done = evaluated(tmp_path, samples(2), judged(multiple_choice()), Speaker("B"), judges={"j": judge})
+    chooser = Speaker("B", limits=Limits(tasks=("choice",)))
+    done = evaluated(tmp_path, samples(2), judged(multiple_choice()), chooser, judges={"j": judge})
     assert float(done.result["accuracy[protocol=yes-no]"]) == 1.0
     assert {request.stage for request in judge.requests} == {"yes-no@j"}
 
@@ -174,9 +177,9 @@ def test_warnings_say_what_a_reader_of_the_numbers_must_know(tmp_path: Path) -> 
         "indoors",
         "limited to 2 of 3 samples: its numbers are never comparable with a full run's",
     ]
-    long = [sample("long", clips=(clip("long", 1.5),)), sample("short", clips=(clip("short", 0.5),))]
+    long = [sample(str(length), clips=(clip(str(length), length),)) for length in (1.5, 0.5, 1.25)]
     assert warnings(long, Speaker(limits=Limits(max_clip_s=1.0))) == [
-        "1 of 2 samples were cut to the model's window (up to 0.5 s lost)"
+        "2 of 3 samples were cut to the model's window (up to 0.5 s lost)"
     ]
     assert warnings(samples(1), Speaker("\ud800A", name="broken")) == ["1 texts held invalid characters or were cut"]
     assert warnings(samples(1, clips=(GONE,)), Speaker(listens=False, name="replay")) == [
