@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from pytest_audiobench.errors import CannotDo, FatalError, UsageError
+from pytest_audiobench.models.messages import Response
 from pytest_audiobench.models.model import Limits
 from pytest_audiobench.protocols.judged import judged
 from pytest_audiobench.protocols.multiple_choice import multiple_choice
@@ -69,12 +70,15 @@ def test_all_that_one_judge_is_asked_is_asked_in_a_row() -> None:
     ]
 
 
-def test_a_judge_sees_what_is_true_and_an_extractor_does_not(tmp_path: Path) -> None:
-    judge = Speaker("A", listens=False)
-    own = samples(1, choices=("cat", "hen"), reference="the true one")
-    evaluated(tmp_path, own, judged(multiple_choice(), "yes-no", "extract"), judges={"a": judge})
-    shown = {request.stage: str(request.messages) for request in judge.requests}
-    assert {stage: "the true one" in text for stage, text in shown.items()} == {"yes-no@a": True, "extract@a": False}
+def test_a_judge_sees_what_is_true_and_an_extractor_does_not() -> None:
+    put = put_to_judges(judged(multiple_choice(), "yes-no", "extract"), judges("a")).protocol
+    (own,) = samples(1, choices=("cat", "hen"), reference="the true one")
+    shown = {stage.name: str(stage.messages(own, {"answer": Response.of("A")})) for stage in put.stages}
+    assert {stage: "the true one" in text for stage, text in shown.items()} == {
+        "answer": False,
+        "yes-no@a": True,
+        "extract@a": False,
+    }
 
 
 def test_a_judges_signature_says_who_it_is_and_not_what_it_is_called() -> None:
