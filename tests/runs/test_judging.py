@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
 from pytest_audiobench.errors import CannotDo, FatalError, UsageError
-from pytest_audiobench.models.messages import Response
+from pytest_audiobench.models.messages import Message, Response, Settings
 from pytest_audiobench.models.model import Limits
 from pytest_audiobench.protocols.judged import judged
 from pytest_audiobench.protocols.multiple_choice import multiple_choice
-from pytest_audiobench.protocols.protocol import Protocol, Stage
+from pytest_audiobench.protocols.protocol import Judging, Protocol, Stage
 from pytest_audiobench.runs.handle import Handle
 from pytest_audiobench.runs.judging import check_judge, put_to_judges
 
@@ -70,15 +71,19 @@ def test_all_that_one_judge_is_asked_is_asked_in_a_row() -> None:
     ]
 
 
-def test_a_judge_sees_what_is_true_and_an_extractor_does_not() -> None:
-    put = put_to_judges(judged(multiple_choice(), "yes-no", "extract"), judges("a")).protocol
-    (own,) = samples(1, choices=("cat", "hen"), reference="the true one")
-    shown = {stage.name: str(stage.messages(own, {"answer": Response.of("A")})) for stage in put.stages}
-    assert {stage: "the true one" in text for stage, text in shown.items()} == {
-        "answer": False,
-        "yes-no@a": True,
-        "extract@a": False,
-    }
+@pytest.mark.parametrize(("role", "shown"), [("judge", "the true one: A"), ("extractor", ": A")])
+def test_a_judge_sees_what_is_true_and_an_extractor_does_not(role: Literal["judge", "extractor"], shown: str) -> None:
+    reading = replace(multiple_choice().readings[0], name="own", judge="mine")
+    mine = Judging(
+        "mine",
+        lambda sample, text: (Message("user", (f"{sample.reference}: {text}",)),),
+        (reading,),
+        Settings(),
+        role,
+    )
+    put = put_to_judges(judged(multiple_choice(), own=(mine,)), judges("a")).protocol
+    (own,) = samples(1, reference="the true one")
+    assert put.stages[-1].messages(own, {"answer": Response.of("A")}) == (Message("user", (shown,)),)
 
 
 def test_a_judges_signature_says_who_it_is_and_not_what_it_is_called() -> None:
