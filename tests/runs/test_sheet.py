@@ -36,7 +36,7 @@ def values(sheet: Sheet, name: str = "accuracy") -> dict[tuple[str | None, tuple
 
 
 def metric(sheet: Sheet, name: str = "accuracy", **group: str) -> MetricRecord:
-    (own,) = (one for one in sheet.metrics if one.name == name and dict(one.group) == group)
+    (own,) = (record for record in sheet.metrics if record.name == name and dict(record.group) == group)
     return own
 
 
@@ -46,7 +46,7 @@ def test_every_reading_has_its_own_rows_coverage_and_numbers_of_the_same_answers
     assert list(sheet.rows) == ["letters", "mmau-string"]
     assert [reading.coverage["n"] for reading in sheet.readings] == [3, 3]
     assert values(sheet) == {("letters", ()): pytest.approx(2 / 3), ("mmau-string", ()): pytest.approx(1 / 3)}
-    assert [one.name for one in sheet.metrics if one.reading == "letters"][:2] == ["accuracy", "coverage"]
+    assert [record.name for record in sheet.metrics if record.reading == "letters"][:2] == ["accuracy", "coverage"]
 
 
 def test_numbers_by_group_are_of_the_samples_that_have_the_field() -> None:
@@ -63,25 +63,25 @@ def test_numbers_by_group_are_of_the_samples_that_have_the_field() -> None:
         ("letters", (("hop", "1"),)): 1.0,
         ("letters", (("hop", "2"),)): 0.5,
     }
-    assert [dict(one.group) for one in sheet.metrics if one.group] == [{"hop": "1"}, {"hop": "2"}]
+    assert [dict(record.group) for record in sheet.metrics if record.group] == [{"hop": "1"}, {"hop": "2"}]
     assert metric(sheet, hop="2").n == 2
-    assert not [one for one in sheet.metrics if one.group and one.name == "coverage"]
+    assert not [record for record in sheet.metrics if record.group and record.name == "coverage"]
 
 
 def test_each_class_of_failures_that_occurs_has_its_share_and_the_score_without_it() -> None:
     own = [answered(sample("a")), answered(sample("b"), "B"), answered(sample("c"), LOOP), answered(sample("d"), "")]
     sheet = sheet_of(own)
-    assert [one.group["without"] for one in sheet.metrics if "without" in one.group] == ["loop", "empty"]
+    assert [record.group["without"] for record in sheet.metrics if "without" in record.group] == ["loop", "empty"]
     assert metric(sheet).value == 0.25
     assert metric(sheet, "loop").value == metric(sheet, "empty").value == 0.25
     assert (metric(sheet, without="loop").value, metric(sheet, without="loop").n) == (pytest.approx(1 / 3), 3)
     assert (metric(sheet, without="empty").value, metric(sheet, without="empty").n) == (pytest.approx(1 / 3), 3)
-    assert not [one for one in sheet_of(own[:2]).metrics if one.group or one.name in ("loop", "empty")]
+    assert not [record for record in sheet_of(own[:2]).metrics if record.group or record.name in ("loop", "empty")]
 
 
 def test_a_sample_that_failed_is_no_class_of_failures_that_could_be_left_out() -> None:
     sheet = sheet_of([answered(sample("a")), answered(sample("b"), None)])
-    assert {one.name for one in sheet.metrics} == {"accuracy", "coverage"}
+    assert {record.name for record in sheet.metrics} == {"accuracy", "coverage"}
     assert metric(sheet).n == 1
     assert metric(sheet, "coverage").n == 2
 
@@ -160,7 +160,7 @@ def test_the_wordings_spread_stands_behind_their_numbers() -> None:
     ]
     sheet = sheet_of(own, multiple_choice().worded(prompts))
     assert metric(sheet, "wording_spread").value == 0.5
-    assert [one.name for one in sheet.metrics[-2:]] == ["wording_spread", "wording_sd"]
+    assert [record.name for record in sheet.metrics[-2:]] == ["wording_spread", "wording_sd"]
 
 
 def test_an_answer_that_the_model_never_gave_has_no_text_to_go_wrong() -> None:

@@ -190,8 +190,8 @@ def test_numbers_that_a_test_recorded_itself_are_no_readings() -> None:
 
 
 def test_another_clip_is_other_audio_and_no_other_prompt(tmp_path: Path) -> None:
-    _, one = both_sides(tmp_path, [sample("s")])
+    _, plain = both_sides(tmp_path, [sample("s")])
     (tmp_path / "other").mkdir()
     _, other = both_sides(tmp_path / "other", [sample("s", clips=(clip("other"),))])
-    assert one.rows[0].audio != other.rows[0].audio
-    assert one.rows[0].prompt == other.rows[0].prompt
+    assert plain.rows[0].audio != other.rows[0].audio
+    assert plain.rows[0].prompt == other.rows[0].prompt

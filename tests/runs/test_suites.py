@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from pytest_audiobench.models.messages import Request, Response
 from pytest_audiobench.protocols.multiple_choice import multiple_choice
 from pytest_audiobench.protocols.protocol import Protocol
 from pytest_audiobench.runs.evaluate import Evaluation
@@ -36,8 +37,8 @@ def lines(done: Evaluation) -> list[dict[str, Any]]:
 
 def pooled(*done: Evaluation) -> SuiteRecord:
     pool = Pool("suite", "model")
-    for one in done:
-        pool.add(one.result.record.to_json(), lines(one))
+    for evaluation in done:
+        pool.add(evaluation.result.record.to_json(), lines(evaluation))
     return pool.record()
 
 
@@ -54,7 +55,7 @@ def eval_of(
 
 
 def figures(record: SuiteRecord, **group: str) -> dict[str, tuple[float | None, int]]:
-    return {one.name: (one.value, one.n) for one in record.metrics if dict(one.group) == group}
+    return {metric.name: (metric.value, metric.n) for metric in record.metrics if dict(metric.group) == group}
 
 
 def test_a_suites_score_is_over_all_questions_and_not_the_mean_of_its_evals(tmp_path: Path) -> None:
@@ -70,7 +71,12 @@ def test_readings_are_pooled_by_name_and_signature(tmp_path: Path) -> None:
     unlisted = eval_of(tmp_path, "unlisted", "BB", multiple_choice("letters", "mmau-string", prompt="{question}"))
     record = pooled(plain, unlisted)
     assert [reading.name for reading in record.readings] == ["letters", "letters", "mmau-string"]
-    assert [one.value for one in record.metrics if one.name == "accuracy" and not one.group] == [0.75, 0.0, 0.0]
+    assert [reading.coverage["n"] for reading in record.readings] == [4, 2, 2]
+    assert [metric.value for metric in record.metrics if metric.name == "accuracy" and not metric.group] == [
+        0.75,
+        0.0,
+        0.0,
+    ]
 
 
 def test_only_what_all_evals_of_a_reading_measured_is_a_figure_of_the_suite(tmp_path: Path) -> None:
@@ -91,9 +97,25 @@ def test_ids_are_unique_in_their_own_data_set_only_and_a_recording_everywhere(tm
     assert "2 clusters" in shared.metrics[0].method
 
 
+def test_a_sample_that_failed_is_an_error_of_the_suite_and_not_one_that_the_protocol_skips(tmp_path: Path) -> None:
+    def says(request: Request) -> str | Response:
+        return Response(error="timed out") if request.sample_id == "a" else "?"
+
+    own = [sample(name) for name in "ab"]
+    failing = evaluated(tmp_path, own, multiple_choice("air-bench"), Speaker(says))
+    rows = [line for line in lines(failing) if line["reading"] == "air-bench"]
+    # A figure of how samples were answered, which a test's own conftest.py may have a reading measure.
+    record = failing.result.record.to_json()
+    (reading,) = (reading for reading in record["readings"] if reading["name"] == "air-bench")
+    share = {**record["metrics"][0], "name": "skipped"}
+    pool = Pool("suite", "model")
+    pool.add({**record, "readings": [reading], "metrics": [share]}, rows)
+    assert figures(pool.record()) == {"skipped": (0.5, 2)}
+
+
 def test_epochs_and_what_was_left_out_are_said_in_the_method(tmp_path: Path) -> None:
     record = pooled(eval_of(tmp_path, "one", "AB?A", multiple_choice("air-bench"), epochs=2))
-    accuracy = next(one for one in record.metrics if one.name == "accuracy" and one.reading == "air-bench")
+    accuracy = next(metric for metric in record.metrics if metric.name == "accuracy" and metric.reading == "air-bench")
     assert accuracy.n == 6
     assert accuracy.method.endswith(
         "pooled over the suite's evals and 2 epochs, a sample's being one cluster; "
@@ -107,12 +129,14 @@ def test_a_suite_with_a_limited_eval_is_limited(tmp_path: Path) -> None:
 
 
 def test_a_suites_hashes_are_over_its_evals_in_any_order_and_of_all_of_them() -> None:
-    one, other = ({"hashes": {kind: kind + end for kind in ("input_hash", "run_hash", "score_hash")}} for end in "ab")
-    assert pooled_hashes([one, other]) == pooled_hashes([other, one]) != pooled_hashes([one])
-    changed = {"hashes": {**one["hashes"], "run_hash": "x"}}
-    before, after = pooled_hashes([one, other]), pooled_hashes([changed, other])
+    first, second = (
+        {"hashes": {kind: kind + end for kind in ("input_hash", "run_hash", "score_hash")}} for end in "ab"
+    )
+    assert pooled_hashes([first, second]) == pooled_hashes([second, first]) != pooled_hashes([first])
+    changed = {"hashes": {**first["hashes"], "run_hash": "x"}}
+    before, after = pooled_hashes([first, second]), pooled_hashes([changed, second])
     assert {kind for kind in before if before[kind] != after[kind]} == {"run_hash"}
-    assert set(pooled_hashes([one, {"hashes": {}}]).values()) == {None}
+    assert set(pooled_hashes([first, {"hashes": {}}]).values()) == {None}
     assert set(pooled_hashes([]).values()) == {None}
 
 
@@ -120,10 +144,10 @@ def test_a_suites_hashes_are_over_its_evals_in_any_order_and_of_all_of_them() ->
 def test_a_suite_of_one_eval_has_the_evals_own_numbers(texts: str, tmp_path: Path) -> None:
     done = eval_of(tmp_path, "one", texts, multiple_choice("letters", "air-bench"))
     own = {
-        (one.name, one.reading, tuple(one.group.items())): (one.value, one.lower, one.upper, one.n)
-        for one in done.result.record.metrics
+        (metric.name, metric.reading, tuple(metric.group.items())): (metric.value, metric.lower, metric.upper, metric.n)
+        for metric in done.result.record.metrics
     }
     assert {
-        (one.name, one.reading, tuple(one.group.items())): (one.value, one.lower, one.upper, one.n)
-        for one in pooled(done).metrics
+        (metric.name, metric.reading, tuple(metric.group.items())): (metric.value, metric.lower, metric.upper, metric.n)
+        for metric in pooled(done).metrics
     } == own

@@ -35,10 +35,15 @@ def test_the_spread_is_the_largest_less_the_smallest_and_stands_at_the_headline(
     spread, deviation = spreads(THREE)
     assert (spread.name, spread.value, deviation.name) == ("wording_spread", pytest.approx(0.4), "wording_sd")
     assert deviation.value == pytest.approx(statistics.stdev([0.3, 0.7, 0.4]))
-    for one in (spread, deviation):
-        assert (one.reading, one.signature, one.unit, one.direction) == ("letters", "letters|vote:3", "points", "lower")
-        assert (one.lower, one.upper, one.n) == (None, None, 9)
-        assert "over 3 wordings" in one.method
+    for record in (spread, deviation):
+        assert (record.reading, record.signature, record.unit, record.direction) == (
+            "letters",
+            "letters|vote:3",
+            "points",
+            "lower",
+        )
+        assert (record.lower, record.upper, record.n) == (None, None, 9)
+        assert "over 3 wordings" in record.method
 
 
 def test_a_wording_that_is_missing_leaves_no_spread_and_one_without_a_value_no_number() -> None:
@@ -48,9 +53,9 @@ def test_a_wording_that_is_missing_leaves_no_spread_and_one_without_a_value_no_n
 
 
 def test_each_group_has_its_own_and_what_leaves_failures_out_has_none() -> None:
-    group = [metric(one.reading or "", (one.value or 0.0) / 2, group={"hop": "multi"}) for one in THREE]
-    without = [metric(one.reading or "", one.value, group={"without": "loop"}) for one in THREE]
-    found = {(one.name, tuple(one.group.items())): one.value for one in spreads([*THREE, *group, *without])}
+    group = [metric(record.reading or "", (record.value or 0.0) / 2, group={"hop": "multi"}) for record in THREE]
+    without = [metric(record.reading or "", record.value, group={"without": "loop"}) for record in THREE]
+    found = {(record.name, tuple(record.group.items())): record.value for record in spreads([*THREE, *group, *without])}
     assert found == {
         ("wording_spread", ()): pytest.approx(0.4),
         ("wording_sd", ()): pytest.approx(statistics.stdev([0.3, 0.7, 0.4])),
@@ -60,10 +65,10 @@ def test_each_group_has_its_own_and_what_leaves_failures_out_has_none() -> None:
 
 
 def test_only_a_readings_first_metric_spreads_and_each_reading_for_itself() -> None:
-    further = [metric(one.reading or "", 1.0, name="coverage") for one in THREE]
+    further = [metric(record.reading or "", 1.0, name="coverage") for record in THREE]
     other = [metric(f"mmar{tail}", value) for tail, value in (("", 0.1), ("@1", 0.1), ("@2", 0.1), ("@3", 0.2))]
     found = list(spreads([*THREE, *further, *other]))
-    assert [(one.name, one.reading) for one in found] == [
+    assert [(record.name, record.reading) for record in found] == [
         ("wording_spread", "letters"),
         ("wording_sd", "letters"),
         ("wording_spread", "mmar"),
@@ -73,8 +78,8 @@ def test_only_a_readings_first_metric_spreads_and_each_reading_for_itself() -> N
 
 
 def test_an_error_rates_spread_keeps_its_unit() -> None:
-    rates = [metric(one.reading or "", one.value, unit="seconds") for one in THREE]
-    assert {one.unit for one in spreads(rates)} == {"seconds"}
+    rates = [metric(record.reading or "", record.value, unit="seconds") for record in THREE]
+    assert {record.unit for record in spreads(rates)} == {"seconds"}
 
 
 def test_a_reading_is_of_a_wording_where_its_signature_says_so() -> None:
