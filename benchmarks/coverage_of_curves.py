@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from coverage import Scenario, main
 
-from pytest_audiobench.stats.combinations import Points, area_weights, contrast, mean_interval, slope_weights
 from pytest_audiobench.stats.intervals import Interval
+from pytest_audiobench.stats.weighted_sums import Points, area_weights, contrast, mean_interval, slope_weights
 
 DOSES = (20.0, 15.0, 10.0, 5.0, 0.0, -5.0, -10.0)
 """dB SNR."""

@@ -21,7 +21,7 @@ import numpy as np
 
 from pytest_audiobench.stats import findings
 from pytest_audiobench.stats.findings import Unit, uplift_interval, weigh
-from pytest_audiobench.stats.multiple import benjamini_hochberg
+from pytest_audiobench.stats.multiple_testing import benjamini_hochberg
 
 SIZES = {10: (3, 3, 4), 60: (20, 20, 20), 180: (60, 60, 60)}
 RATES = (0.1, 0.3, 0.5, 0.7, 0.9)

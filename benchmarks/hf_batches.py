@@ -27,10 +27,10 @@ from measure import Spent, here, yardstick
 
 from pytest_audiobench.audio.clip import ArraySource, Clip, DataRoot, FileSource
 from pytest_audiobench.audio.decode import decode
+from pytest_audiobench.evaluation import batching
+from pytest_audiobench.evaluation.garbage_collection import patient
 from pytest_audiobench.models.hf.model import HfModel
 from pytest_audiobench.models.messages import Ask, AudioSlot, Message, Request, Settings
-from pytest_audiobench.runs import plan
-from pytest_audiobench.runs.collector import patient
 
 TIMES = 7.0
 """How many times as fast as the loop at batch 1 the adapter has to be, on the trained checkpoint."""
@@ -82,7 +82,7 @@ def _asks(clips: dict[str, Clip], window_s: float, tokens: int) -> list[Ask]:
         heard = decode(clip, 16_000, window_s)
         messages = (Message("user", (AudioSlot(0), QUESTION)),)
         settings = Settings(max_new_tokens=tokens)
-        key = plan.sample_hash(name).hex()
+        key = batching.sample_hash(name).hex()
         made.append(Ask(Request(key, "benchmark", name, "answer", "open", messages, (clip,), (), settings), (heard,)))
     return made
 
@@ -92,18 +92,18 @@ def ours(work: Work, batch: int) -> tuple[Callable[[], list[str]], str]:
     options = {"device": work.device, "dtype": work.dtype, "pad_s": str(work.pad_s), "batch": str(batch)}
     model = HfModel(str(work.folder), options)
     model.load()
-    bits = plan.window_bits(len(work.asks))
+    bits = batching.window_bits(len(work.asks))
     planned = [
-        plan.Planned(
+        batching.Planned(
             bytes.fromhex(ask.request.key),
-            plan.duration_bucket(ask.audio[0].duration_s),
-            plan.window_of(plan.sample_hash(ask.request.sample_id), bits),
+            batching.duration_bucket(ask.audio[0].duration_s),
+            batching.window_of(batching.sample_hash(ask.request.sample_id), bits),
             ask.audio[0].duration_s,
-            plan.sample_hash(ask.request.sample_id),
+            batching.sample_hash(ask.request.sample_id),
         )
         for ask in work.asks
     ]
-    batches = plan.batches(planned, model.limits)
+    batches = batching.batches(planned, model.limits)
 
     def run() -> list[str]:
         texts = [""] * len(work.asks)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_audiobench.rescoring.layouts import source_of
-from pytest_audiobench.rescoring.recorded import RecordedRow
+from pytest_audiobench.rescoring.recorded_answers import RecordedRow
 
 RECORDED = Path(__file__).resolve().parents[2] / "shared" / "data" / "recorded"
 MODELS = ("af3", "qwen2.5-omni")

@@ -29,15 +29,15 @@ from measure import Spent, here, ratios, yardstick
 from rapidfuzz.distance import Levenshtein
 
 from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.evaluation.scores import score_sheet
+from pytest_audiobench.evaluation.selection import Taken
+from pytest_audiobench.evaluation.stage_execution import Answered
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.metrics.token_errors import token_errors
 from pytest_audiobench.models.messages import Response
-from pytest_audiobench.protocols.multiple_choice import multiple_choice
+from pytest_audiobench.protocols.multiple_choice.family import multiple_choice
 from pytest_audiobench.protocols.protocol import Reading
-from pytest_audiobench.protocols.transcription import transcription
-from pytest_audiobench.runs.answers import Answered
-from pytest_audiobench.runs.sheet import score_sheet
-from pytest_audiobench.runs.slices import Taken
+from pytest_audiobench.protocols.transcription.family import transcription
 
 RECORDED = Path(__file__).parents[1].parent / "shared" / "data" / "recorded"
 WORDS_PER_S = 40_000

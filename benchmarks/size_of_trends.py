@@ -11,7 +11,7 @@ import argparse
 
 import numpy as np
 
-from pytest_audiobench.stats.combinations import Points, slope_weights, trend_p
+from pytest_audiobench.stats.weighted_sums import Points, slope_weights, trend_p
 
 DOSES = (0.0, 20.0, 40.0, 60.0, 80.0, 100.0)
 """% masked."""

@@ -10,70 +10,70 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pytest_audiobench.compat.faithfulness_study.manifest import faithfulness as faithfulness
     from pytest_audiobench.datasets.bundled import bundled as bundled
     from pytest_audiobench.datasets.common_voice import common_voice as common_voice
-    from pytest_audiobench.datasets.conditions import Condition as Condition
-    from pytest_audiobench.datasets.conditions import clipwise as clipwise
-    from pytest_audiobench.datasets.conditions import under as under
     from pytest_audiobench.datasets.dataset import Dataset as Dataset
-    from pytest_audiobench.datasets.degradations import CONDITIONS as CONDITIONS
-    from pytest_audiobench.datasets.degradations import FIVE as FIVE
-    from pytest_audiobench.datasets.degradations import conditions as conditions
-    from pytest_audiobench.datasets.degradations import ladder as ladder
     from pytest_audiobench.datasets.fleurs import fleurs as fleurs
     from pytest_audiobench.datasets.gigaspeech import gigaspeech as gigaspeech
-    from pytest_audiobench.datasets.injections import injections as injections
-    from pytest_audiobench.datasets.interventions import controls as controls
-    from pytest_audiobench.datasets.interventions import masks as masks
-    from pytest_audiobench.datasets.interventions import noises as noises
     from pytest_audiobench.datasets.librispeech import librispeech as librispeech
     from pytest_audiobench.datasets.manifest import manifest as manifest
     from pytest_audiobench.datasets.mmar import mmar as mmar
     from pytest_audiobench.datasets.mmau import mmau as mmau
     from pytest_audiobench.datasets.non_speech import non_speech as non_speech
     from pytest_audiobench.datasets.non_speech import non_speech_recordings as non_speech_recordings
-    from pytest_audiobench.datasets.packs.finding import labelled as labelled
+    from pytest_audiobench.datasets.packs.discovery import labelled as labelled
     from pytest_audiobench.datasets.packs.sound_id import sound_id as sound_id
-    from pytest_audiobench.datasets.reasoning_conditions import change_of as change_of
-    from pytest_audiobench.datasets.reasoning_conditions import early as early
-    from pytest_audiobench.datasets.reasoning_conditions import reasoning_changes as reasoning_changes
-    from pytest_audiobench.datasets.renderings import rendered as rendered
-    from pytest_audiobench.datasets.renderings import renderings as renderings
+    from pytest_audiobench.datasets.perturbations.catalogue import CONDITIONS as CONDITIONS
+    from pytest_audiobench.datasets.perturbations.catalogue import FIVE as FIVE
+    from pytest_audiobench.datasets.perturbations.catalogue import conditions as conditions
+    from pytest_audiobench.datasets.perturbations.catalogue import ladder as ladder
+    from pytest_audiobench.datasets.perturbations.injections import injections as injections
+    from pytest_audiobench.datasets.perturbations.interventions import controls as controls
+    from pytest_audiobench.datasets.perturbations.interventions import masks as masks
+    from pytest_audiobench.datasets.perturbations.interventions import noises as noises
+    from pytest_audiobench.datasets.perturbations.perturbation import Condition as Condition
+    from pytest_audiobench.datasets.perturbations.perturbation import clipwise as clipwise
+    from pytest_audiobench.datasets.perturbations.perturbation import under as under
+    from pytest_audiobench.datasets.perturbations.reasoning import change_of as change_of
+    from pytest_audiobench.datasets.perturbations.reasoning import early as early
+    from pytest_audiobench.datasets.perturbations.reasoning import reasoning_changes as reasoning_changes
+    from pytest_audiobench.datasets.perturbations.renderings import rendered as rendered
+    from pytest_audiobench.datasets.perturbations.renderings import renderings as renderings
     from pytest_audiobench.datasets.sakura import sakura as sakura
     from pytest_audiobench.datasets.sample import Sample as Sample
-    from pytest_audiobench.datasets.study import faithfulness as faithfulness
     from pytest_audiobench.datasets.voices import bundled_digits as bundled_digits
     from pytest_audiobench.datasets.voices import espeak as espeak
     from pytest_audiobench.datasets.voices import first_of as first_of
     from pytest_audiobench.datasets.voices import ready_speech as ready_speech
     from pytest_audiobench.protocols.bioacoustic import bioacoustic as bioacoustic
-    from pytest_audiobench.protocols.bioacoustic_captioning import bioacoustic_captioning as bioacoustic_captioning
-    from pytest_audiobench.protocols.bioacoustic_detection import bioacoustic_detection as bioacoustic_detection
-    from pytest_audiobench.protocols.captioning import captioning as captioning
-    from pytest_audiobench.protocols.classification import classification as classification
-    from pytest_audiobench.protocols.conditioned_choice import conditioned_choice as conditioned_choice
+    from pytest_audiobench.protocols.bioacoustic.captioning import bioacoustic_captioning as bioacoustic_captioning
+    from pytest_audiobench.protocols.bioacoustic.detection import bioacoustic_detection as bioacoustic_detection
+    from pytest_audiobench.protocols.captioning.family import captioning as captioning
+    from pytest_audiobench.protocols.classification.family import classification as classification
+    from pytest_audiobench.protocols.classification.tagging import tagging as tagging
     from pytest_audiobench.protocols.embedded import embedded as embedded
-    from pytest_audiobench.protocols.judged import judged as judged
+    from pytest_audiobench.protocols.hallucination import unspoken as unspoken
+    from pytest_audiobench.protocols.judged.family import judged as judged
     from pytest_audiobench.protocols.keyphrases import keyphrases as keyphrases
-    from pytest_audiobench.protocols.multiple_choice import multiple_choice as multiple_choice
-    from pytest_audiobench.protocols.overlapped_speech import overlapped_speech as overlapped_speech
+    from pytest_audiobench.protocols.multiple_choice.family import multiple_choice as multiple_choice
+    from pytest_audiobench.protocols.overlapped_speech.family import overlapped_speech as overlapped_speech
     from pytest_audiobench.protocols.phonemes import phonemes as phonemes
-    from pytest_audiobench.protocols.presence import presence as presence
+    from pytest_audiobench.protocols.presence.family import presence as presence
     from pytest_audiobench.protocols.prompt_sets import PromptSet as PromptSet
     from pytest_audiobench.protocols.prompt_sets import prompt_set as prompt_set
-    from pytest_audiobench.protocols.reasoned.styles import readings_of as readings_of
-    from pytest_audiobench.protocols.reasoned.styles import style_of as style_of
-    from pytest_audiobench.protocols.reasoned_choice import reasoned_choice as reasoned_choice
+    from pytest_audiobench.protocols.reasoned_choice.conditioned import conditioned_choice as conditioned_choice
+    from pytest_audiobench.protocols.reasoned_choice.family import reasoned_choice as reasoned_choice
+    from pytest_audiobench.protocols.reasoned_choice.styles import readings_of as readings_of
+    from pytest_audiobench.protocols.reasoned_choice.styles import style_of as style_of
     from pytest_audiobench.protocols.slot_filling import slot_filling as slot_filling
-    from pytest_audiobench.protocols.spoken_questions import spoken_questions as spoken_questions
+    from pytest_audiobench.protocols.spoken_questions.family import spoken_questions as spoken_questions
     from pytest_audiobench.protocols.story import story as story
-    from pytest_audiobench.protocols.tagging import tagging as tagging
-    from pytest_audiobench.protocols.transcription import transcription as transcription
-    from pytest_audiobench.protocols.translation import translation as translation
+    from pytest_audiobench.protocols.transcription.family import transcription as transcription
+    from pytest_audiobench.protocols.translation.family import translation as translation
     from pytest_audiobench.protocols.understanding import understanding as understanding
-    from pytest_audiobench.protocols.unspoken import unspoken as unspoken
     from pytest_audiobench.protocols.verification import verification as verification
-    from pytest_audiobench.report.load import load as load
+    from pytest_audiobench.report.run_reader import load as load
     from pytest_audiobench.studies.determinism import determinism as determinism
     from pytest_audiobench.studies.faithfulness import require_audio as require_audio
     from pytest_audiobench.studies.faithfulness import warn_of_sway as warn_of_sway
@@ -81,73 +81,73 @@ if TYPE_CHECKING:
     from pytest_audiobench.studies.listening import listening as listening
 
 _HOMES = {
-    "CONDITIONS": "datasets.degradations",
-    "Condition": "datasets.conditions",
+    "CONDITIONS": "datasets.perturbations.catalogue",
+    "Condition": "datasets.perturbations.perturbation",
     "Dataset": "datasets.dataset",
-    "FIVE": "datasets.degradations",
+    "FIVE": "datasets.perturbations.catalogue",
     "PromptSet": "protocols.prompt_sets",
     "Sample": "datasets.sample",
     "bioacoustic": "protocols.bioacoustic",
-    "bioacoustic_captioning": "protocols.bioacoustic_captioning",
-    "bioacoustic_detection": "protocols.bioacoustic_detection",
+    "bioacoustic_captioning": "protocols.bioacoustic.captioning",
+    "bioacoustic_detection": "protocols.bioacoustic.detection",
     "bundled": "datasets.bundled",
     "bundled_digits": "datasets.voices",
-    "captioning": "protocols.captioning",
-    "change_of": "datasets.reasoning_conditions",
-    "classification": "protocols.classification",
-    "clipwise": "datasets.conditions",
+    "captioning": "protocols.captioning.family",
+    "change_of": "datasets.perturbations.reasoning",
+    "classification": "protocols.classification.family",
+    "clipwise": "datasets.perturbations.perturbation",
     "common_voice": "datasets.common_voice",
-    "conditioned_choice": "protocols.conditioned_choice",
-    "conditions": "datasets.degradations",
-    "controls": "datasets.interventions",
+    "conditioned_choice": "protocols.reasoned_choice.conditioned",
+    "conditions": "datasets.perturbations.catalogue",
+    "controls": "datasets.perturbations.interventions",
     "determinism": "studies.determinism",
-    "early": "datasets.reasoning_conditions",
+    "early": "datasets.perturbations.reasoning",
     "embedded": "protocols.embedded",
     "espeak": "datasets.voices",
-    "faithfulness": "datasets.study",
+    "faithfulness": "compat.faithfulness_study.manifest",
     "findings": "studies.findings",
     "first_of": "datasets.voices",
     "fleurs": "datasets.fleurs",
     "gigaspeech": "datasets.gigaspeech",
-    "injections": "datasets.injections",
-    "judged": "protocols.judged",
+    "injections": "datasets.perturbations.injections",
+    "judged": "protocols.judged.family",
     "keyphrases": "protocols.keyphrases",
-    "labelled": "datasets.packs.finding",
-    "ladder": "datasets.degradations",
+    "labelled": "datasets.packs.discovery",
+    "ladder": "datasets.perturbations.catalogue",
     "librispeech": "datasets.librispeech",
     "listening": "studies.listening",
-    "load": "report.load",
+    "load": "report.run_reader",
     "manifest": "datasets.manifest",
-    "masks": "datasets.interventions",
+    "masks": "datasets.perturbations.interventions",
     "mmar": "datasets.mmar",
     "mmau": "datasets.mmau",
-    "multiple_choice": "protocols.multiple_choice",
+    "multiple_choice": "protocols.multiple_choice.family",
     "non_speech": "datasets.non_speech",
     "non_speech_recordings": "datasets.non_speech",
-    "noises": "datasets.interventions",
-    "overlapped_speech": "protocols.overlapped_speech",
+    "noises": "datasets.perturbations.interventions",
+    "overlapped_speech": "protocols.overlapped_speech.family",
     "phonemes": "protocols.phonemes",
-    "presence": "protocols.presence",
+    "presence": "protocols.presence.family",
     "prompt_set": "protocols.prompt_sets",
-    "readings_of": "protocols.reasoned.styles",
+    "readings_of": "protocols.reasoned_choice.styles",
     "ready_speech": "datasets.voices",
-    "rendered": "datasets.renderings",
-    "renderings": "datasets.renderings",
-    "reasoned_choice": "protocols.reasoned_choice",
-    "reasoning_changes": "datasets.reasoning_conditions",
+    "rendered": "datasets.perturbations.renderings",
+    "renderings": "datasets.perturbations.renderings",
+    "reasoned_choice": "protocols.reasoned_choice.family",
+    "reasoning_changes": "datasets.perturbations.reasoning",
     "require_audio": "studies.faithfulness",
     "sakura": "datasets.sakura",
     "slot_filling": "protocols.slot_filling",
     "sound_id": "datasets.packs.sound_id",
-    "spoken_questions": "protocols.spoken_questions",
+    "spoken_questions": "protocols.spoken_questions.family",
     "story": "protocols.story",
-    "style_of": "protocols.reasoned.styles",
-    "tagging": "protocols.tagging",
-    "transcription": "protocols.transcription",
-    "translation": "protocols.translation",
-    "under": "datasets.conditions",
+    "style_of": "protocols.reasoned_choice.styles",
+    "tagging": "protocols.classification.tagging",
+    "transcription": "protocols.transcription.family",
+    "translation": "protocols.translation.family",
+    "under": "datasets.perturbations.perturbation",
     "understanding": "protocols.understanding",
-    "unspoken": "protocols.unspoken",
+    "unspoken": "protocols.hallucination",
     "verification": "protocols.verification",
     "warn_of_sway": "studies.faithfulness",
 }

@@ -2,8 +2,8 @@
 
 import pytest
 
-from pytest_audiobench.documents import read_document
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.io.user_documents import read_document
 
 
 def written(tmp_path, name, text):

@@ -20,8 +20,8 @@ from pytest_audiobench.audio import noise
 from pytest_audiobench.audio.clip import Clip, CombinedSource, Samples
 from pytest_audiobench.audio.noise import Wave
 from pytest_audiobench.audio.parameters import Parameters, decimal, number
-from pytest_audiobench.audio.reading import HIGHEST_RATE_HZ, LOWEST_RATE_HZ
 from pytest_audiobench.audio.registry import registered
+from pytest_audiobench.audio.sound_file import HIGHEST_RATE_HZ, LOWEST_RATE_HZ
 from pytest_audiobench.audio.spectra import convolved
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.identity import seed as seed_of

@@ -20,9 +20,9 @@ import soxr
 
 from pytest_audiobench.audio import combining, edits, synthesis
 from pytest_audiobench.audio.clip import ArraySource, Clip, CombinedSource, Edit, FileSource, Samples, SynthesisSource
-from pytest_audiobench.audio.heard import Heard
-from pytest_audiobench.audio.reading import SourceSound, read_bytes
-from pytest_audiobench.audio.sources import file_excerpt, file_sound, made_sound
+from pytest_audiobench.audio.played import Heard
+from pytest_audiobench.audio.sound_file import SourceSound, read_bytes
+from pytest_audiobench.audio.source_sound import file_excerpt, file_sound, made_sound
 from pytest_audiobench.errors import AudioError
 
 MOST_VALUES = 1 << 29

@@ -18,8 +18,8 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from pytest_audiobench.audio import speaking
-from pytest_audiobench.audio.speaking import How
+from pytest_audiobench.audio import espeak_process
+from pytest_audiobench.audio.espeak_process import How
 from pytest_audiobench.errors import FatalError, NotHere, UsageError
 
 Pcm: TypeAlias = npt.NDArray[np.int16]
@@ -106,7 +106,7 @@ def _heard(who: Voice, text: str, how: How, pcm: bytes) -> Pcm:
     if how is How.NO_VOICE:
         raise _no_voice(who.name)
     if how is How.TOO_LONG:
-        raise UsageError(f"{text[:80]!r} takes more than {speaking.LONGEST_S} s to say; shorten it")
+        raise UsageError(f"{text[:80]!r} takes more than {espeak_process.LONGEST_S} s to say; shorten it")
     if how is How.FAILED:
         raise UsageError(f"espeak-ng broke off at {text[:80]!r}; say it in other words")
     samples = np.frombuffer(pcm, "<i2").astype(np.int16)
@@ -136,10 +136,10 @@ def _places() -> _Places:
 
 def _asked(name: str, rate_wpm: int, texts: Sequence[str]) -> tuple[str, list[tuple[How, bytes]]]:
     """The release, and how each text went with its PCM."""
-    command = [sys.executable, "-I", "-S", speaking.__file__, *map(str, _places())]
+    command = [sys.executable, "-I", "-S", espeak_process.__file__, *map(str, _places())]
     wanted = json.dumps({"voice": name, "rate_wpm": rate_wpm, "texts": list(texts)}).encode()
     environment = {**os.environ, "LC_ALL": "C"}
-    patience_s = speaking.SLOWEST_S * (1 + len(texts))
+    patience_s = espeak_process.SLOWEST_S * (1 + len(texts))
     try:
         done = subprocess.run(
             command, input=wanted, env=environment, capture_output=True, timeout=patience_s, check=False
@@ -158,9 +158,9 @@ def _asked(name: str, rate_wpm: int, texts: Sequence[str]) -> tuple[str, list[tu
         raise NotHere(f"espeak-ng {about['release']} speaks at {about['rate_hz']} Hz, not at {RATE_HZ}; {_EXTRA}")
     answers = []
     while rest:
-        how, length = speaking.HEAD.unpack_from(rest)
-        answers.append((How(how), rest[speaking.HEAD.size : speaking.HEAD.size + length]))
-        rest = rest[speaking.HEAD.size + length :]
+        how, length = espeak_process.HEAD.unpack_from(rest)
+        answers.append((How(how), rest[espeak_process.HEAD.size : espeak_process.HEAD.size + length]))
+        rest = rest[espeak_process.HEAD.size + length :]
     return about["release"], answers
 
 

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from pytest_audiobench.filesystem import network_file_system
+from pytest_audiobench.io.network_disk import network_file_system
 
 _LARGEST = 2**63 - 1
 """SQLite's integers are signed; some file systems number with all 64 bits."""

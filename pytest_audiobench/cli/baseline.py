@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from pytest_audiobench.cli._holding import names
+from pytest_audiobench.cli._comparison_options import names
 
 HELP = "write a run's scores into a small file that later runs are held against, or show one"
 
@@ -35,10 +35,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """0 where the file was written, or shown."""
-    from pytest_audiobench.comparing.sources import baseline_from
+    from pytest_audiobench.comparison.baseline_sources import baseline_from
 
     if args.verb == "show":
-        from pytest_audiobench.comparing.baseline_text import about, table
+        from pytest_audiobench.comparison.baseline_text import about, table
 
         found = baseline_from(args.source, args.reports, Path.cwd(), texts=False)
         for contents in found.models.values():
@@ -48,10 +48,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _update(args: argparse.Namespace) -> int:
-    from pytest_audiobench.comparing.baseline_text import about, changes, table
-    from pytest_audiobench.comparing.sources import baseline_from
-    from pytest_audiobench.comparing.updating import Wanted, update
-    from pytest_audiobench.report.figures import printable
+    from pytest_audiobench.comparison.baseline_sources import baseline_from
+    from pytest_audiobench.comparison.baseline_text import about, changes, table
+    from pytest_audiobench.comparison.baseline_update import Wanted, update
+    from pytest_audiobench.report.formatting import printable
 
     source = f"{args.source}#{args.model}" if args.model else args.source
     found = baseline_from(source, args.reports, Path.cwd(), texts=args.text)

@@ -18,9 +18,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """0 whatever the run's verdict. A run that left no record has a comment that says so, and the exit code is 4."""
     from pytest_audiobench.errors import UsageError
-    from pytest_audiobench.report.atomic import write_text
-    from pytest_audiobench.report.comment import comment, comment_without_verdict
-    from pytest_audiobench.report.load import load
+    from pytest_audiobench.report.atomic_files import write_text
+    from pytest_audiobench.report.pull_request_comment import comment, comment_without_verdict
+    from pytest_audiobench.report.run_reader import load
 
     try:
         found, why = load(args.folder), ""

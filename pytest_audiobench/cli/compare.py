@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from pytest_audiobench.cli._holding import COMPONENTS, add_output, add_terms, names, place, put
+from pytest_audiobench.cli._comparison_options import COMPONENTS, add_output, add_terms, names, place, put
 
 HELP = "hold runs or baselines against the first of them, sample by sample"
 
@@ -49,12 +49,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """0; with --gate 1 when a line regressed, 6 when none did and something could not be compared."""
-    from pytest_audiobench.comparing.comparison import Rules, compare
-    from pytest_audiobench.comparing.contenders import contenders
-    from pytest_audiobench.comparing.lines import NONE, Chosen
-    from pytest_audiobench.comparing.texts import remarks, text
+    from pytest_audiobench.comparison.comparison import Rules, compare
+    from pytest_audiobench.comparison.comparison_text import remarks, text
+    from pytest_audiobench.comparison.contenders import contenders
+    from pytest_audiobench.comparison.rows import NONE, Chosen
+    from pytest_audiobench.evaluation.garbage_collection import patient
     from pytest_audiobench.gate.margins import read_margin
-    from pytest_audiobench.runs.collector import patient
 
     read_margin(args.max_drop)
     groups = tuple(name for name in names(args.groups) if name != NONE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from pytest_audiobench.cli._holding import place, put
+from pytest_audiobench.cli._comparison_options import place, put
 
 HELP = "rank the models of verified submissions, from a folder or a data set on a hub"
 
@@ -27,10 +27,10 @@ def run(args: argparse.Namespace) -> int:
     """0 where there is a table."""
     import time
 
-    from pytest_audiobench.runs.collector import patient
-    from pytest_audiobench.sharing.collecting import collect
+    from pytest_audiobench.evaluation.garbage_collection import patient
+    from pytest_audiobench.sharing.collection import collect
     from pytest_audiobench.sharing.leaderboard import leaderboard
-    from pytest_audiobench.sharing.leaderboard_texts import remarks, text
+    from pytest_audiobench.sharing.leaderboard_text import remarks, text
     from pytest_audiobench.sharing.signers import read_signers
 
     signers = read_signers(args.signers)

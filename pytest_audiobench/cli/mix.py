@@ -6,7 +6,7 @@ import argparse
 import re
 from pathlib import Path
 
-from pytest_audiobench.cli._packs import add_data, places
+from pytest_audiobench.cli._pack_options import add_data, places
 
 HELP = "hear a mixture of a pack's sounds, as an eval would play it"
 
@@ -31,11 +31,11 @@ def run(args: argparse.Namespace) -> int:
     from pytest_audiobench.audio import combining, noise
     from pytest_audiobench.audio.decode import decode
     from pytest_audiobench.audio.wav import wav_bytes
-    from pytest_audiobench.datasets.packs.finding import find
+    from pytest_audiobench.datasets.packs.discovery import find
     from pytest_audiobench.datasets.packs.recipes import inline, read_recipes
     from pytest_audiobench.datasets.packs.sound_id import clips_of, of_recipe
     from pytest_audiobench.errors import AudioError, UsageError
-    from pytest_audiobench.report.figures import printable
+    from pytest_audiobench.report.formatting import printable
 
     recipes = [inline(args.labels)] if args.labels is not None else read_recipes(args.recipes)
     named = [one for one in recipes if args.name in (None, one.name)]

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_audiobench.cli._packs import add_data, places
+from pytest_audiobench.cli._pack_options import add_data, places
 
 if TYPE_CHECKING:
     from pytest_audiobench.datasets.dataset import Places
@@ -30,7 +30,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """0; 1 when the pack that was asked for has something wrong. Raises UsageError and NotHere for one that is none."""
     from pytest_audiobench.datasets.packs.archives import stem, unpack
-    from pytest_audiobench.datasets.packs.finding import check_own_name, find
+    from pytest_audiobench.datasets.packs.discovery import check_own_name, find
     from pytest_audiobench.errors import UsageError
 
     if (args.unpack is None) != (args.to is None):
@@ -51,9 +51,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _list(where: Places) -> None:
-    from pytest_audiobench.datasets.packs.finding import listed
+    from pytest_audiobench.datasets.packs.discovery import listed
     from pytest_audiobench.datasets.packs.pack import Pack
-    from pytest_audiobench.report.figures import printable
+    from pytest_audiobench.report.formatting import printable
 
     print(f"{'pack':<16}{'labels':>7}{'clips':>7}  {'licence':<24}where")
     for name, at, pack in listed(where):
@@ -67,8 +67,8 @@ def _list(where: Places) -> None:
 
 def _show(pack: Pack) -> int:
     from pytest_audiobench.audio.combining import RATE_HZ
-    from pytest_audiobench.datasets.packs.looking import look, probes
-    from pytest_audiobench.report.figures import printable
+    from pytest_audiobench.datasets.packs.inspection import look, probes
+    from pytest_audiobench.report.formatting import printable
 
     manifest, seen = pack.manifest, look(pack)
     said = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from pytest_audiobench.cli._holding import add_output, add_terms, put
+from pytest_audiobench.cli._comparison_options import add_output, add_terms, put
 
 HELP = "how small a drop each eval can see, and how many samples a given drop needs"
 
@@ -48,11 +48,11 @@ def lines(text: str) -> int:
 
 def run(args: argparse.Namespace) -> int:
     """0. Raises UsageError for what cannot be read, an eval or a metric that is not there, and a drop that is none."""
-    from pytest_audiobench.comparing.power_texts import text as shown
-    from pytest_audiobench.comparing.sources import baseline_from
+    from pytest_audiobench.comparison.baseline_sources import baseline_from
+    from pytest_audiobench.comparison.power_text import text as shown
     from pytest_audiobench.errors import UsageError
     from pytest_audiobench.gate.margins import read_margin
-    from pytest_audiobench.gate.patterns import matches
+    from pytest_audiobench.gate.name_patterns import matches
     from pytest_audiobench.gate.power import Asked, power_of
 
     for text in (args.drop, args.max_drop):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from pytest_audiobench.cli._holding import names, place
+from pytest_audiobench.cli._comparison_options import names, place
 
 HELP = "share what a model did in a suite of a run: a signed file, written to a data set on a hub"
 
@@ -38,16 +38,16 @@ def run(args: argparse.Namespace) -> int:
     import time
 
     from pytest_audiobench.errors import UsageError
-    from pytest_audiobench.report.atomic import write_bytes
-    from pytest_audiobench.report.figures import printable
-    from pytest_audiobench.report.load import load
+    from pytest_audiobench.evaluation.garbage_collection import patient
+    from pytest_audiobench.report.atomic_files import write_bytes
+    from pytest_audiobench.report.formatting import printable
+    from pytest_audiobench.report.run_reader import load
     from pytest_audiobench.report.runtime import iso
-    from pytest_audiobench.runs.collector import patient
-    from pytest_audiobench.sharing.building import About, choose
     from pytest_audiobench.sharing.hub import Hub
-    from pytest_audiobench.sharing.keys import load_key
-    from pytest_audiobench.sharing.preparing import prepared
-    from pytest_audiobench.sharing.pushing import DEFAULT_NAME, Where, is_repo, path_of, patiently, push
+    from pytest_audiobench.sharing.payload import About, choose
+    from pytest_audiobench.sharing.preparation import prepared
+    from pytest_audiobench.sharing.private_keys import load_key
+    from pytest_audiobench.sharing.upload import DEFAULT_NAME, Where, is_repo, path_of, patiently, push
 
     if args.repo and not is_repo(args.repo):
         raise UsageError(f"--repo {args.repo} is no name of a data set: write it as USER/NAME")

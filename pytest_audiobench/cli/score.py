@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from pytest_audiobench.cli._holding import add_output, names, put
+from pytest_audiobench.cli._comparison_options import add_output, names, put
 
 HELP = "score recorded answers again, by any protocols, without a model"
 
@@ -47,10 +47,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from pytest_audiobench import published
     from pytest_audiobench.published.compare import comparisons, fitting
-    from pytest_audiobench.rescoring import tables
-    from pytest_audiobench.rescoring.again import Wanted, score_again
+    from pytest_audiobench.rescoring import score_table
     from pytest_audiobench.rescoring.layouts import source_of
     from pytest_audiobench.rescoring.output import scored_into
+    from pytest_audiobench.rescoring.rescore import Wanted, score_again
 
     figures = published.matching(args.published) if args.published else []
     source = source_of(args.answers, args.manifests, args.crashes)
@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
     if figures and not beside:
         found.notes.append(f"{args.published} names {len(figures)} figures, and none of a metric that was scored here")
     pooled = [suite for suite in found.suites if suite["evals"] > 1]
-    text = tables.text([*found.items, *pooled], found.notes, compared, args.format)
+    text = score_table.text([*found.items, *pooled], found.notes, compared, args.format)
     put(text, found.notes if args.format in ("csv", "json") else (), None)
     if args.out is not None:
         print(f"written to {args.out}", file=sys.stderr)

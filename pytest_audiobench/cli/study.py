@@ -26,14 +26,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from pytest_audiobench.cli._holding import put
+    from pytest_audiobench.cli._comparison_options import put
 
     if args.action == "table":
-        from pytest_audiobench.rescoring.study_table import table
+        from pytest_audiobench.compat.faithfulness_study.published_table import table
 
         put(table(args.folder, args.manifests), (), None)
         return 0
-    from pytest_audiobench.rescoring.study_files import write_study
+    from pytest_audiobench.compat.faithfulness_study.files import write_study
 
     found = write_study(args.source, args.folder, args.labels)
     put("".join(f"{rows:6}  {file}\n" for file, rows in sorted(found.rows.items())), found.notes, None)

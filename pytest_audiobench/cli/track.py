@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from pytest_audiobench.cli._holding import add_output, add_terms, names, place, put
+from pytest_audiobench.cli._comparison_options import add_output, add_terms, names, place, put
 
 HELP = "follow one model over its runs, by step or time: curves, the best, the last, significant drops"
 
@@ -34,14 +34,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """0."""
-    from pytest_audiobench.comparing.lines import Chosen
-    from pytest_audiobench.comparing.runs_of import points
-    from pytest_audiobench.comparing.steps import by_pattern, by_words
-    from pytest_audiobench.comparing.track import Wanted, track
-    from pytest_audiobench.comparing.track_page import write_page
-    from pytest_audiobench.comparing.track_texts import text
+    from pytest_audiobench.comparison.checkpoint_order import by_pattern, by_words
+    from pytest_audiobench.comparison.rows import Chosen
+    from pytest_audiobench.comparison.run_series import points
+    from pytest_audiobench.comparison.track import Wanted, track
+    from pytest_audiobench.comparison.track_page import write_page
+    from pytest_audiobench.comparison.track_text import text
+    from pytest_audiobench.evaluation.garbage_collection import patient
     from pytest_audiobench.gate.margins import read_margin
-    from pytest_audiobench.runs.collector import patient
 
     read_margin(args.max_drop)
     find = by_pattern(args.step) if args.step else by_words

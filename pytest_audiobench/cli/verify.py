@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from pytest_audiobench.cli._holding import put
+from pytest_audiobench.cli._comparison_options import put
 
 HELP = "recompute a run's or a submission's hashes and numbers from its files and say which part fails"
 
@@ -34,11 +34,11 @@ def run(args: argparse.Namespace) -> int:
     a mistake in what was named is 4.
     """
     from pytest_audiobench.errors import UsageError
-    from pytest_audiobench.runs.collector import patient
+    from pytest_audiobench.evaluation.garbage_collection import patient
     from pytest_audiobench.sharing.submission import is_submission
-    from pytest_audiobench.verifying.clips import Folders
-    from pytest_audiobench.verifying.texts import as_json, text
-    from pytest_audiobench.verifying.verify import verify
+    from pytest_audiobench.verification.clip_checks import Folders
+    from pytest_audiobench.verification.verification_text import as_json, text
+    from pytest_audiobench.verification.verify import verify
 
     path = Path(args.named)
     if path.exists() and not path.is_file() and not path.is_dir():
@@ -58,10 +58,10 @@ def run(args: argparse.Namespace) -> int:
 
 def _submission(args: argparse.Namespace) -> int:
     from pytest_audiobench.errors import UsageError
-    from pytest_audiobench.runs.collector import patient
-    from pytest_audiobench.sharing.checking import verify_submission
+    from pytest_audiobench.evaluation.garbage_collection import patient
     from pytest_audiobench.sharing.report_text import as_json, text
     from pytest_audiobench.sharing.signers import read_signers
+    from pytest_audiobench.sharing.submission_checks import verify_submission
 
     if args.data:
         raise UsageError(f"{args.named} is a submission, which holds no audio: --data is for a run")

@@ -13,7 +13,7 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import NotHere, UsageError
 
 if TYPE_CHECKING:
-    from pytest_audiobench.datasets.conditions import Condition
+    from pytest_audiobench.datasets.perturbations.perturbation import Condition
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from pytest_audiobench.audio import edits
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.datasets.dataset import Dataset, Places
 from pytest_audiobench.datasets.long_json import elements
-from pytest_audiobench.datasets.published import Entry
+from pytest_audiobench.datasets.published_files import Entry
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 

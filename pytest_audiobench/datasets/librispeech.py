@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
 from pytest_audiobench.datasets.dataset import Dataset, Places
-from pytest_audiobench.datasets.published import Entry
+from pytest_audiobench.datasets.published_files import Entry
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.datasets.table import texts
 from pytest_audiobench.errors import UsageError

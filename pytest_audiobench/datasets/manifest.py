@@ -22,8 +22,8 @@ from pathlib import Path
 
 from pytest_audiobench.audio.clip import DataRoot
 from pytest_audiobench.datasets.dataset import Dataset, Places
-from pytest_audiobench.datasets.record import Row, Wrong, sample_of
 from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.datasets.sample_record import Row, Wrong, sample_of
 from pytest_audiobench.datasets.table import csv_rows, jsonl_rows
 from pytest_audiobench.errors import UsageError
 

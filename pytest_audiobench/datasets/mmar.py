@@ -16,7 +16,7 @@ from string import ascii_uppercase
 
 from pytest_audiobench.audio.clip import DataRoot
 from pytest_audiobench.datasets.dataset import Dataset, Places
-from pytest_audiobench.datasets.published import Entry
+from pytest_audiobench.datasets.published_files import Entry
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.datasets.table import jsonl_rows
 

@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias, get_args
 
 from pytest_audiobench.audio.clip import DataRoot
 from pytest_audiobench.datasets.dataset import Dataset, Places
-from pytest_audiobench.datasets.published import Entry, read_json
+from pytest_audiobench.datasets.published_files import Entry, read_json
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 

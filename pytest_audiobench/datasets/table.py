@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NoReturn
 
-from pytest_audiobench.datasets.record import FIELDS, Row
+from pytest_audiobench.datasets.sample_record import FIELDS, Row
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.lines import bounded_lines
+from pytest_audiobench.io.bounded_lines import bounded_lines
 
 LONGEST_LINE_BYTES = 10_000_000
 

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.gate.lines import NO_MARGIN, Line
 from pytest_audiobench.gate.margins import FORM, read_margin
-from pytest_audiobench.gate.patterns import matches
+from pytest_audiobench.gate.name_patterns import matches
+from pytest_audiobench.gate.regression_line import NO_MARGIN, Line
 from pytest_audiobench.gate.thresholds import Threshold, parse_threshold
 
 _FORM = (

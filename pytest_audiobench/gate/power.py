@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.evaluation.comparable import Side
 from pytest_audiobench.gate.margins import margin_of, point
 from pytest_audiobench.gate.pairing import paired
 from pytest_audiobench.gate.regression import unlike
@@ -18,7 +19,6 @@ from pytest_audiobench.metrics.estimates import value_of
 from pytest_audiobench.metrics.metric import MetricKind, Statistics
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.metrics.units import ERROR_RATES, RANGES
-from pytest_audiobench.runs.sides import Side
 from pytest_audiobench.stats.drops import Question
 from pytest_audiobench.stats.intervals import Floats, standard_error
 from pytest_audiobench.stats.mcnemar import EXACT_DIFFERING

@@ -19,18 +19,18 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.gate.lines import Line as Line
-from pytest_audiobench.gate.lines import Terms as Terms
+from pytest_audiobench.evaluation.comparable import Side, SideRow, statistics_of
+from pytest_audiobench.evaluation.record import RegressionRecord, RegressionStatus
+from pytest_audiobench.evaluation.scoring import SHARES, WITHOUT, finite
 from pytest_audiobench.gate.margins import margin_of
 from pytest_audiobench.gate.pairing import ERRORS, Pairs, paired
-from pytest_audiobench.gate.sentences import noise_text, pairs_text, sentence
+from pytest_audiobench.gate.regression_line import Line as Line
+from pytest_audiobench.gate.regression_line import Terms as Terms
+from pytest_audiobench.gate.regression_text import noise_text, pairs_text, sentence
 from pytest_audiobench.metrics.drops import drop_of, moved
 from pytest_audiobench.metrics.estimates import value_of
 from pytest_audiobench.metrics.metric import MetricKind, Statistics
 from pytest_audiobench.metrics.registry import metric_kind
-from pytest_audiobench.runs.record import RegressionRecord, RegressionStatus
-from pytest_audiobench.runs.scoring import SHARES, WITHOUT, finite
-from pytest_audiobench.runs.sides import Side, SideRow, statistics_of
 from pytest_audiobench.stats.drops import Drop, Question, no_drop
 
 
@@ -56,7 +56,7 @@ def held_against(baseline: Side | None, here: Side, line: Line, terms: Terms) ->
 def not_comparable(baseline: Side, here: Side, line: Line, terms: Terms) -> RegressionRecord | None:
     """What is certain of ``line`` before anything is asked: None, or the verdict that the sides do not match.
 
-    ``here`` needs no answers (:func:`pytest_audiobench.runs.sides.side_ahead`), and so tells nothing of groups: for a
+    ``here`` needs no answers (:func:`pytest_audiobench.evaluation.comparable.side_ahead`), and so tells nothing of groups: for a
     line on one only the tasks are compared. Raises as :func:`held_against` does.
     """
     held = _Held.of(here, line, terms)

@@ -10,8 +10,8 @@ from typing import TypeAlias
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.gate.grammar import FORM, Bound, Group, Operator, ParsedDrop, group_text, read
-from pytest_audiobench.gate.lines import Line
 from pytest_audiobench.gate.margins import margin_of
+from pytest_audiobench.gate.regression_line import Line
 from pytest_audiobench.gate.verdict import Verdict
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.metrics.units import ERROR_RATES, FRACTIONS, POINTS, RANGES, SHARE

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import pytest
 
 from pytest_audiobench.plugin import options
-from pytest_audiobench.plugin.items import is_eval
-from pytest_audiobench.plugin.keys import CONTROLLER, EVALUATOR, ITEM, SESSION
+from pytest_audiobench.plugin.eval_items import is_eval
+from pytest_audiobench.plugin.stash import CONTROLLER, EVALUATOR, ITEM, SESSION
 
 if TYPE_CHECKING:
-    from pytest_audiobench.audio.kit import AudioKit
-    from pytest_audiobench.plugin.asking import AskedModel
+    from pytest_audiobench.audio.fixture import AudioKit
     from pytest_audiobench.plugin.evaluator import Evaluator
+    from pytest_audiobench.plugin.model_fixture import AskedModel
     from pytest_audiobench.plugin.session import EvalSession
 
 
@@ -40,7 +40,7 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     given = options.read_options(config)
     if given.models != (options.DEFAULT_MODEL,) or given.judges:
-        from pytest_audiobench.plugin.edge import user_errors
+        from pytest_audiobench.plugin.error_mapping import user_errors
 
         with user_errors():
             from pytest_audiobench.models.spec import parse_specs
@@ -49,7 +49,7 @@ def pytest_configure(config: pytest.Config) -> None:
             parse_specs(given.judges)
     if hasattr(config, "workerinput") or given.devices:
         from pytest_audiobench.plugin import worker
-        from pytest_audiobench.plugin.edge import user_errors
+        from pytest_audiobench.plugin.error_mapping import user_errors
 
         with user_errors():
             worker.place_on_device(config)
@@ -83,7 +83,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         return
     models = options.read_options(metafunc.config).models
     if len(models) > 1:
-        from pytest_audiobench.plugin.edge import user_errors
+        from pytest_audiobench.plugin.error_mapping import user_errors
 
         with user_errors():
             from pytest_audiobench.models.spec import parse_specs
@@ -178,7 +178,7 @@ def _audiobench_model(request: pytest.FixtureRequest) -> str | None:
 def _audiobench_evaluator(
     request: pytest.FixtureRequest, _audiobench_session: EvalSession, _audiobench_model: str | None
 ) -> Iterator[Evaluator]:
-    from pytest_audiobench.plugin.edge import test_errors
+    from pytest_audiobench.plugin.error_mapping import test_errors
     from pytest_audiobench.plugin.evaluator import Evaluator
 
     item: pytest.Item = request.node
@@ -201,8 +201,8 @@ def evaluate(_audiobench_evaluator: Evaluator) -> Evaluator:
 @pytest.fixture
 def model(_audiobench_session: EvalSession, _audiobench_model: str | None) -> AskedModel:
     """The model of this run, for a plain test: ``model.ask(clip, "What is heard?").text``; its device and limits."""
-    from pytest_audiobench.plugin.asking import AskedModel
-    from pytest_audiobench.plugin.edge import test_errors
+    from pytest_audiobench.plugin.error_mapping import test_errors
+    from pytest_audiobench.plugin.model_fixture import AskedModel
 
     with test_errors():
         return AskedModel(_audiobench_session, _audiobench_session.handle(_audiobench_model))
@@ -211,8 +211,8 @@ def model(_audiobench_session: EvalSession, _audiobench_model: str | None) -> As
 @pytest.fixture
 def audio(request: pytest.FixtureRequest) -> Iterator[AudioKit]:
     """Clips for a test of one's own: load (paths are read from the test file's folder), synthesise, edit."""
+    from pytest_audiobench.audio.fixture import AudioKit
     from pytest_audiobench.audio.index import AudioIndex
-    from pytest_audiobench.audio.kit import AudioKit
 
     with AudioIndex(None) as index:
         yield AudioKit(request.path.parent, index)

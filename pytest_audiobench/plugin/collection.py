@@ -13,16 +13,16 @@ from pathlib import Path
 import pytest
 
 from pytest_audiobench.errors import FatalError, UsageError
-from pytest_audiobench.plugin import progress, served, worker
+from pytest_audiobench.plugin import model_server, progress, worker
 from pytest_audiobench.plugin.controller import Controller, Expected
 from pytest_audiobench.plugin.declarative import DECLARED, DECLARED_LINES
-from pytest_audiobench.plugin.edge import harmless
-from pytest_audiobench.plugin.items import EvalItem, name_evals
-from pytest_audiobench.plugin.keys import CONTROLLER, ITEM, SESSION
+from pytest_audiobench.plugin.error_mapping import harmless
+from pytest_audiobench.plugin.eval_items import EvalItem, name_evals
 from pytest_audiobench.plugin.options import read_options
-from pytest_audiobench.plugin.place import RunPlace, new_run_name, process_name
+from pytest_audiobench.plugin.run_folder import RunPlace, new_run_name, process_name
 from pytest_audiobench.plugin.session import EvalSession
-from pytest_audiobench.report.atomic import write_text
+from pytest_audiobench.plugin.stash import CONTROLLER, ITEM, SESSION
+from pytest_audiobench.report.atomic_files import write_text
 
 _LISTING = "AUDIOBENCH_LIST_EVALS_TO"
 """Set for the process that only lists the whole benchmark: the file that it writes the evals' names to."""
@@ -105,7 +105,7 @@ def finish(session: pytest.Session) -> None:
     if worker.run_of(config) is None:
         config.stash[CONTROLLER].expect(expected, left_out, cautions, baseline)
         config.pluginmanager.register(config.stash[CONTROLLER], "audiobench-controller")
-        served.start(config, config.stash[CONTROLLER].place)
+        model_server.start(config, config.stash[CONTROLLER].place)
     else:
         ours.place.open()
         told = {"expected": [list(one) for one in expected], "left_out": left_out, "cautions": cautions}

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from pytest_audiobench.errors import AudiobenchError, FatalError, UsageError
-from pytest_audiobench.plugin import served
-from pytest_audiobench.plugin.edge import user_errors
-from pytest_audiobench.plugin.keys import CONTROLLER, INSTRUMENT, REQUIRED
+from pytest_audiobench.plugin import model_server
+from pytest_audiobench.plugin.error_mapping import user_errors
 from pytest_audiobench.plugin.options import base, read_options
+from pytest_audiobench.plugin.stash import CONTROLLER, INSTRUMENT, REQUIRED
 from pytest_audiobench.plugin.worker import BASELINE, DEVICE, RUN
 
 if TYPE_CHECKING:
     from pytest_audiobench.plugin.device_pool import DevicePool
-    from pytest_audiobench.plugin.place import RunPlace
     from pytest_audiobench.plugin.progress import WorkersLine
+    from pytest_audiobench.plugin.run_folder import RunPlace
 
 
 class Expected(NamedTuple):
@@ -74,7 +74,7 @@ class Controller:
         """What ``last`` stands for from here on, whatever finishes meanwhile; None for another baseline or for none."""
         options = read_options(config)
         if self._last is None and options.baseline.partition("#")[0] == "last":
-            from pytest_audiobench.comparing.sources import baseline_from
+            from pytest_audiobench.comparison.baseline_sources import baseline_from
 
             folder = base(config, "baseline")
             # Where there is none the first worker says so, if it has an eval at all.
@@ -167,12 +167,12 @@ class Controller:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        from pytest_audiobench.plugin import finish
+        from pytest_audiobench.plugin import run_end
 
         if self._line is not None:
             self._line.stop()
         try:
-            finish.finish(session, self)
+            run_end.finish(session, self)
         except (AudiobenchError, OSError, ValueError) as error:
             # pytest's own summary must still be printed, whatever becomes of ours.
             self.trouble = f"the report could not be written: {error}"
@@ -180,9 +180,9 @@ class Controller:
 
     @pytest.hookimpl
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        from pytest_audiobench.plugin import finish
+        from pytest_audiobench.plugin import run_end
 
-        finish.summarise(terminalreporter, self)
+        run_end.summarise(terminalreporter, self)
 
 
 def shared_devices(config: pytest.Config) -> list[str]:
@@ -229,7 +229,7 @@ def _told(report: pytest.TestReport) -> str:
 
 def configure_node(node: Any) -> None:
     """Tell a new worker the run's name."""
-    from pytest_audiobench.plugin.place import RunPlace, new_run_name
+    from pytest_audiobench.plugin.run_folder import RunPlace, new_run_name
 
     stash = node.config.stash
     if CONTROLLER not in stash:
@@ -242,7 +242,7 @@ def configure_node(node: Any) -> None:
     node.workerinput[BASELINE] = stash[CONTROLLER].settled_baseline(node.config)
     with user_errors():
         node.workerinput[DEVICE] = stash[CONTROLLER].device_of_next_worker(node.config)
-    served.configure_node(node)
+    model_server.configure_node(node)
 
 
 def node_collected(config: pytest.Config) -> None:
@@ -255,7 +255,7 @@ def node_collected(config: pytest.Config) -> None:
             controller.place.discard()
             raise pytest.UsageError(told["usage_error"])
         if controller.baseline and told["baseline"]["digest"] != controller.baseline["digest"]:
-            from pytest_audiobench.comparing.sources import called
+            from pytest_audiobench.comparison.baseline_sources import called
 
             raise pytest.UsageError(
                 f"{called(controller.baseline['source'])} changed while the run went on, so that its workers hold "
@@ -271,7 +271,7 @@ def node_collected(config: pytest.Config) -> None:
             raise pytest.UsageError(str(error)) from error
     if controller.expected and not config.pluginmanager.hasplugin("audiobench-controller"):
         config.pluginmanager.register(controller, "audiobench-controller")
-        served.start(config, controller.place)
+        model_server.start(config, controller.place)
         reporter = config.pluginmanager.get_plugin("terminalreporter")
         if reporter is not None and config.get_verbosity() >= 0:
             from pytest_audiobench.plugin.progress import WorkersLine

@@ -90,7 +90,7 @@ def _read(path: Path) -> tuple[Mapping[str, Any], int]:
     if ("manifest" in table) == ("dataset" in table):
         raise UsageError(f"{path}: name either a manifest or a dataset")
     _check_protocol(path, table)
-    from pytest_audiobench.gate.lines import Line
+    from pytest_audiobench.gate.regression_line import Line
     from pytest_audiobench.gate.thresholds import parse_threshold
 
     lines = 0
@@ -105,7 +105,7 @@ def _read(path: Path) -> tuple[Mapping[str, Any], int]:
 def _check_protocol(path: Path, table: Mapping[str, Any]) -> None:
     """Every key that is not the file's own is an option of its family."""
     from pytest_audiobench.protocols.catalogue import FAMILIES
-    from pytest_audiobench.protocols.written import check_options, options_of
+    from pytest_audiobench.protocols.family_options import check_options, options_of
 
     name = table.get("protocol", _FIRST)
     if name not in FAMILIES:

@@ -20,9 +20,9 @@ from typing import NamedTuple
 import pytest
 
 from pytest_audiobench.errors import FatalError
-from pytest_audiobench.models.device.shared import Address
+from pytest_audiobench.models.device.client import Address
 from pytest_audiobench.plugin.devices import environment_of
-from pytest_audiobench.plugin.place import RunPlace
+from pytest_audiobench.plugin.run_folder import RunPlace
 
 _PATIENCE_S = 10.0
 _STARTS_WITHIN_S = 60.0

@@ -18,8 +18,8 @@ import pytest
 
 from pytest_audiobench.models.device.host import Host
 from pytest_audiobench.plugin.options import read_options
-from pytest_audiobench.plugin.place import RunPlace
 from pytest_audiobench.plugin.progress import silent
+from pytest_audiobench.plugin.run_folder import RunPlace
 from pytest_audiobench.plugin.session import EvalSession
 
 CLOSES_WITHIN_S = 5.0

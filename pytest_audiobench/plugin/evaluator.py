@@ -10,31 +10,31 @@ import pytest
 
 from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.errors import InstrumentGone, NotComparable, UsageError
+from pytest_audiobench.evaluation.batch_executor import Asker
+from pytest_audiobench.evaluation.evaluate import Evaluation, Item, evaluate, judges_of
+from pytest_audiobench.evaluation.lazy_model import Handle
+from pytest_audiobench.evaluation.model_notes import keep_hearing, keep_noise
+from pytest_audiobench.evaluation.record import ItemRecord, MetricRecord, Outcome
+from pytest_audiobench.evaluation.rerun import Condition
+from pytest_audiobench.evaluation.result import Result, as_metric
+from pytest_audiobench.evaluation.scoring import Scored, score
 from pytest_audiobench.gate.thresholds import parse_threshold
 from pytest_audiobench.metrics.sanitise import number
 from pytest_audiobench.metrics.value import Metric
 from pytest_audiobench.models.model import Hearing
-from pytest_audiobench.plugin.checks import asking_failed
-from pytest_audiobench.plugin.edge import harmless, test_errors
-from pytest_audiobench.plugin.items import EvalItem
-from pytest_audiobench.plugin.keys import INSTRUMENT, REQUIRED
-from pytest_audiobench.plugin.presence import present_judges, present_model
+from pytest_audiobench.plugin.error_mapping import harmless, test_errors
+from pytest_audiobench.plugin.eval_items import EvalItem
+from pytest_audiobench.plugin.model_announcement import present_judges, present_model
+from pytest_audiobench.plugin.requirements import Duties, Wrong
 from pytest_audiobench.plugin.session import EvalSession
-from pytest_audiobench.plugin.settling import Duties, Wrong
+from pytest_audiobench.plugin.stash import INSTRUMENT, REQUIRED
+from pytest_audiobench.plugin.threshold_checks import asking_failed
 from pytest_audiobench.protocols.protocol import Protocol
-from pytest_audiobench.protocols.reasoned.styles import StyleName, style_named, style_of
-from pytest_audiobench.report.excerpts import write_excerpts
+from pytest_audiobench.protocols.reasoned_choice.styles import StyleName, style_named, style_of
 from pytest_audiobench.report.item_lines import lines_of
 from pytest_audiobench.report.junit import properties
-from pytest_audiobench.report.parts import Lines, write_part
-from pytest_audiobench.runs.ask import Asker
-from pytest_audiobench.runs.evaluate import Evaluation, Item, evaluate, judges_of
-from pytest_audiobench.runs.handle import Handle
-from pytest_audiobench.runs.known import keep_hearing, keep_noise
-from pytest_audiobench.runs.record import ItemRecord, MetricRecord, Outcome
-from pytest_audiobench.runs.repetition import Condition
-from pytest_audiobench.runs.result import Result, as_metric
-from pytest_audiobench.runs.scoring import Scored, score
+from pytest_audiobench.report.page.excerpts import write_excerpts
+from pytest_audiobench.report.run_parts import Lines, write_part
 
 
 class Evaluator:
@@ -104,7 +104,7 @@ class Evaluator:
         "all" takes every one that this machine has the parts for, and the record warns of the others.
         ``--ab-protocol`` goes before them.
         Raises UsageError for a second evaluation without a name of its own, and whatever
-        :func:`pytest_audiobench.runs.evaluate.evaluate` raises.
+        :func:`pytest_audiobench.evaluation.evaluate.evaluate` raises.
         """
         with test_errors():
             found = self._registered(dataset) if isinstance(dataset, str) else dataset

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from pytest_audiobench.evaluation.result import Result
     from pytest_audiobench.metrics.value import Metric
     from pytest_audiobench.plugin.registration import Registration
-    from pytest_audiobench.runs.result import Result
 
 
 def pytest_audiobench_register(registration: Registration) -> None:

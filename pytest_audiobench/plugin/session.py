@@ -11,31 +11,31 @@ from pathlib import Path
 import pytest
 
 from pytest_audiobench.audio.index import AudioIndex
-from pytest_audiobench.comparing.sources import baseline_from
+from pytest_audiobench.comparison.baseline_sources import baseline_from
 from pytest_audiobench.datasets.dataset import Places, folders
 from pytest_audiobench.datasets.packs.recipes import written_from
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.evaluation.batch_locks import Claims
+from pytest_audiobench.evaluation.evaluate import Bench
+from pytest_audiobench.evaluation.judging import check_judge
+from pytest_audiobench.evaluation.lazy_model import Handle
+from pytest_audiobench.evaluation.store import Store
 from pytest_audiobench.gate.config import Rules, find_rules
-from pytest_audiobench.gate.lines import NO_MARGIN
 from pytest_audiobench.gate.margins import read_margin
+from pytest_audiobench.gate.regression_line import NO_MARGIN
 from pytest_audiobench.models.model import Hearing, Model
 from pytest_audiobench.models.registry import make, with_run_wide
 from pytest_audiobench.models.remote.budget import Budget
 from pytest_audiobench.models.remote.endpoint import check_apart
 from pytest_audiobench.models.spec import ModelSpec, parse_specs, written
-from pytest_audiobench.plugin import served, worker
-from pytest_audiobench.plugin.gating import Gate
+from pytest_audiobench.plugin import model_server, worker
 from pytest_audiobench.plugin.options import Options, base
-from pytest_audiobench.plugin.place import RunPlace, keep_out_of_git
 from pytest_audiobench.plugin.progress import Progress
 from pytest_audiobench.plugin.registration import Registration
+from pytest_audiobench.plugin.regression_gate import Gate
+from pytest_audiobench.plugin.run_folder import RunPlace, keep_out_of_git
 from pytest_audiobench.protocols.prompt_sets import PromptSet, chosen_set
-from pytest_audiobench.protocols.reasoned.styles import StyleName, style_named
-from pytest_audiobench.runs.claims import Claims
-from pytest_audiobench.runs.evaluate import Bench
-from pytest_audiobench.runs.handle import Handle
-from pytest_audiobench.runs.judging import check_judge
-from pytest_audiobench.runs.store import Store
+from pytest_audiobench.protocols.reasoned_choice.styles import StyleName, style_named
 
 _PLAYED_NOTHING = Hearing("unproven", "a judge is played nothing")
 
@@ -166,13 +166,13 @@ class EvalSession:
         A ``judge`` says itself where it is asked, for the run's server is the models', and need not hear.
         """
         placed = with_run_wide(spec, self._run_wide(spec, judge))
-        model = make(placed if judge else served.placed(self, placed), kinds=self.registration.kinds)
+        model = make(placed if judge else model_server.placed(self, placed), kinds=self.registration.kinds)
         if hasattr(model, "digest_of"):
             model.digest_of = lambda path: self.bench.index.digest_of(path)
         if hasattr(model, "budget"):
             model.budget = self.budget
         if not judge:
-            return served.behind(self, spec, model)
+            return model_server.behind(self, spec, model)
         if isinstance(getattr(type(model), "hearing", None), property) or not hasattr(model, "hearing"):
             return model
         model.hearing = _PLAYED_NOTHING
@@ -188,7 +188,7 @@ class EvalSession:
         """The model of ``spec``, in this process or, where the run shares models, in its device's."""
         model, address = self.made(spec, judge), worker.device_of(self.config)
         if address is not None and getattr(model, "in_process", False):
-            from pytest_audiobench.models.device.shared import Address, SharedModel
+            from pytest_audiobench.models.device.client import Address, SharedModel
 
             self.place.shared.add(spec.alias)
             model = SharedModel(model, spec, Address(*address))

@@ -8,10 +8,10 @@ from contextlib import contextmanager
 import pytest
 
 from pytest_audiobench.errors import AudiobenchError
-from pytest_audiobench.gate.table import failure_table, regression_table
-from pytest_audiobench.plugin.edge import harmless
+from pytest_audiobench.evaluation.record import Outcome
+from pytest_audiobench.gate.failure_table import failure_table, regression_table
+from pytest_audiobench.plugin.error_mapping import harmless
 from pytest_audiobench.plugin.evaluator import Evaluator
-from pytest_audiobench.runs.record import Outcome
 
 
 @contextmanager

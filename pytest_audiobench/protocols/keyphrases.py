@@ -9,11 +9,11 @@ from types import MappingProxyType
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics import keyphrases as metric
+from pytest_audiobench.protocols.classification.mentions import shown
 from pytest_audiobench.protocols.free_text import answer_of, choose, free_stage
-from pytest_audiobench.protocols.labels.mentions import shown
 from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Protocol, Reading, remembered
 from pytest_audiobench.protocols.refusals import refuses
-from pytest_audiobench.protocols.spoken.ending import ended
+from pytest_audiobench.protocols.spoken_questions.completeness import ended
 
 INSTRUCTION = "Give the keyphrases of what is said, the most important first, with commas between them."
 PROMPTS: Mapping[str, str] = MappingProxyType(

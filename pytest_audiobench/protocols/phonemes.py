@@ -8,11 +8,11 @@ from types import MappingProxyType
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.phones import PHONES, PhoneSet, folded, phone_tokens
 from pytest_audiobench.metrics.token_errors import token_errors
-from pytest_audiobench.protocols.asr.jiwer_chains import salmonn
-from pytest_audiobench.protocols.asr.punctuation import jiwer_words
 from pytest_audiobench.protocols.free_text import choose, free_stage
 from pytest_audiobench.protocols.protocol import About, Answer, Example, Protocol, Reading, remembered
-from pytest_audiobench.protocols.spoken.ending import ended
+from pytest_audiobench.protocols.spoken_questions.completeness import ended
+from pytest_audiobench.protocols.transcription.jiwer_chains import salmonn
+from pytest_audiobench.protocols.transcription.punctuation import jiwer_words
 
 INSTRUCTION = "Provide the phonetic transcription for the speech."
 """SALMONN's prompt (Tang et al. 2024, arXiv 2310.13289)."""

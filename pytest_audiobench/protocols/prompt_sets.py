@@ -21,8 +21,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from pytest_audiobench.documents import read_document
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.io.user_documents import read_document
 
 MOST, LONGEST = 100, 4_000
 """Wordings of a set, and characters of a wording."""

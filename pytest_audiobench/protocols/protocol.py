@@ -273,9 +273,9 @@ class Protocol:
         """The same question in the first ``ensemble`` wordings of a prompt set, all of them for None.
 
         ``prompts`` is a set, the name of one that comes with the package, or a file of one. Raises UsageError as
-        :func:`pytest_audiobench.protocols.wordings.worded` does.
+        :func:`pytest_audiobench.protocols.prompt_variants.worded` does.
         """
-        from pytest_audiobench.protocols.wordings import worded
+        from pytest_audiobench.protocols.prompt_variants import worded
 
         return worded(self, prompts, ensemble)
 

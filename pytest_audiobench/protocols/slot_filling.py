@@ -10,9 +10,9 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.protocols.free_text import choose, free_stage
 from pytest_audiobench.protocols.protocol import About, Answer, Example, Protocol, Reading, remembered
-from pytest_audiobench.protocols.spoken.ending import ended
-from pytest_audiobench.protocols.spoken.following import TRANSCRIPT, following_reading
-from pytest_audiobench.protocols.spoken.matching import matches
+from pytest_audiobench.protocols.spoken_questions.completeness import ended
+from pytest_audiobench.protocols.spoken_questions.instruction_following import TRANSCRIPT, following_reading
+from pytest_audiobench.protocols.spoken_questions.matching import matches
 
 INSTRUCTION = "According to the speech, what is the {slot}?"
 """SALMONN's prompt (Tang et al. 2024, arXiv 2310.13289)."""

@@ -10,8 +10,8 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.diversity import moving_average_ratio
 from pytest_audiobench.protocols.free_text import choose, free_stage
 from pytest_audiobench.protocols.protocol import About, Answer, Example, Protocol, Reading, remembered
-from pytest_audiobench.protocols.spoken.ending import ended
-from pytest_audiobench.protocols.spoken.words import NORMALISED, spoken_words
+from pytest_audiobench.protocols.spoken_questions.completeness import ended
+from pytest_audiobench.protocols.spoken_questions.words import NORMALISED, spoken_words
 
 INSTRUCTION = "Based on the audio, write a story in detail. Your story should be highly related to the audio."
 """SALMONN's prompt (Tang et al. 2024, arXiv 2310.13289)."""

@@ -9,12 +9,12 @@ from types import MappingProxyType
 from pytest_audiobench.datasets.choices import tidy_caseless
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.protocols.classification import agreement
+from pytest_audiobench.protocols.classification.mentions import labels_of
+from pytest_audiobench.protocols.classification.truth import statistics_of
 from pytest_audiobench.protocols.free_text import answer_of, choose, free_stage
-from pytest_audiobench.protocols.labels import agreeing
-from pytest_audiobench.protocols.labels.mentions import labels_of
-from pytest_audiobench.protocols.labels.truth import statistics_of
 from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Protocol, Reading, remembered
-from pytest_audiobench.protocols.spoken.ending import ended
+from pytest_audiobench.protocols.spoken_questions.completeness import ended
 
 INSTRUCTION = "Do you only hear the same person talking? Answer yes or no."
 PROMPTS: Mapping[str, str] = MappingProxyType(
@@ -68,7 +68,7 @@ def _is_same(sample: Sample) -> bool:
 
 def _parse(sample: Sample, earlier: Earlier) -> Answer:
     response = answer_of(earlier)
-    return agreeing.read(response.text, response.finish, sample.choices)
+    return agreement.read(response.text, response.finish, sample.choices)
 
 
 def _score(sample: Sample, answer: Answer) -> Mapping[str, float]:
@@ -88,11 +88,11 @@ def _parse_similarity(sample: Sample, earlier: Earlier) -> Answer:
         return Answer("empty")
     own = response.outputs[0].score
     if own is not None:
-        said = agreeing.read(text, response.finish)
+        said = agreement.read(text, response.finish)
         return said._replace(value=repr(own if said.value == "yes" else -own)) if said.value else said
     found = next((found for found in _NUMBER.finditer(text[:4_000]) if found["number"]), None)
     if found is None:
-        return Answer("refused" if agreeing.read(text, response.finish).status == "refused" else "unparsed")
+        return Answer("refused" if agreement.read(text, response.finish).status == "refused" else "unparsed")
     number, whole = (
         float(found["number"].replace(",", ".")),
         100.0 if found["percent"] else float(found["whole"] or 1.0),
@@ -119,7 +119,7 @@ _READINGS = (
         _score,
         ("balanced_accuracy", "accuracy", "macro_f1"),
         About(
-            f"{agreeing.RULE} A capital letter alone stands for the choice at that place. The headline is balanced "
+            f"{agreement.RULE} A capital letter alone stands for the choice at that place. The headline is balanced "
             "accuracy, so that a constant answer scores 0.5 on any list that has both kinds of trials, and 1 only on a "
             "list that has one kind.",
             "ours",

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_audiobench.published.registry import Published
-from pytest_audiobench.report.figures import PERCENT_UNITS
-from pytest_audiobench.report.sweep import Sweep, SweepRow, scale, sweeps
+from pytest_audiobench.report.formatting import PERCENT_UNITS
+from pytest_audiobench.report.scorer_sweep import Sweep, SweepRow, scale, sweeps
 
 _OURS: Mapping[str, tuple[str, ...]] = {
     "accuracy_llm_judge": ("accuracy",),

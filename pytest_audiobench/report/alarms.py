@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pytest_audiobench.report.figures import called
-from pytest_audiobench.runs.record import ALARM
+from pytest_audiobench.evaluation.record import ALARM
+from pytest_audiobench.report.formatting import called
 
 _MOST_NAMED = 5
 _MOST = 20

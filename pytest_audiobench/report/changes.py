@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_audiobench.gate.sentences import REASONS, line_text, p_text, subject_text
+from pytest_audiobench.evaluation.record import RegressionRecord
+from pytest_audiobench.gate.regression_text import REASONS, line_text, p_text, subject_text
 from pytest_audiobench.metrics.units import FRACTIONS, POINTS
-from pytest_audiobench.report.figures import (
+from pytest_audiobench.report.formatting import (
     VERDICTS,
     Sign,
     Tone,
@@ -21,7 +22,6 @@ from pytest_audiobench.report.figures import (
     unit_text,
     value_text,
 )
-from pytest_audiobench.runs.record import RegressionRecord
 
 Json = Mapping[str, Any]
 

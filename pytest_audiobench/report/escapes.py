@@ -10,7 +10,7 @@ import re
 import string
 from typing import Any
 
-from pytest_audiobench.report.figures import printable
+from pytest_audiobench.report.formatting import printable
 
 _LONGEST_CELL = 300
 _LIVE = re.compile(r"(?<=[@#])|(?<=:)(?=//)|(?<=www)(?=\.)", re.IGNORECASE)

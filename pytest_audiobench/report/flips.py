@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from pytest_audiobench.protocols.failures import FAILURES
-from pytest_audiobench.report.lines import Row
+from pytest_audiobench.report.joined_samples import Joined, joined
+from pytest_audiobench.report.json_lines import Row
 from pytest_audiobench.report.run_files import COMPARED_FILE
-from pytest_audiobench.report.samples import Joined, joined
 
 Owner: TypeAlias = tuple[str, str]
 """An eval and the model's alias."""

@@ -9,20 +9,20 @@ from typing import Any
 
 from pytest_audiobench.audio.recipe import recipe_of
 from pytest_audiobench.datasets.sample import Field, Sample
+from pytest_audiobench.evaluation.comparable import cluster_of
+from pytest_audiobench.evaluation.evaluate import Evaluation
+from pytest_audiobench.evaluation.record import ItemRecord
+from pytest_audiobench.evaluation.requests import messages_payload
+from pytest_audiobench.evaluation.scoring import Scored
+from pytest_audiobench.evaluation.selection import Taken
+from pytest_audiobench.evaluation.stage_execution import Answered
 from pytest_audiobench.gate.pairing import Pairs
 from pytest_audiobench.metrics.drops import moved
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.models.messages import Output, Response
 from pytest_audiobench.protocols.protocol import Answer, Protocol
-from pytest_audiobench.protocols.reasoned.comparing import Compared
-from pytest_audiobench.report.parts import Lines
-from pytest_audiobench.runs.answers import Answered
-from pytest_audiobench.runs.evaluate import Evaluation
-from pytest_audiobench.runs.record import ItemRecord
-from pytest_audiobench.runs.requests import messages_payload
-from pytest_audiobench.runs.scoring import Scored
-from pytest_audiobench.runs.sides import cluster_of
-from pytest_audiobench.runs.slices import Taken
+from pytest_audiobench.protocols.reasoned_choice.comparison import Compared
+from pytest_audiobench.report.run_parts import Lines
 
 Row = dict[str, Any]
 CHANGES = {1: "worse", -1: "better", 0: "same"}

@@ -6,13 +6,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_audiobench.report import beneath, condition_texts, found_texts, held_texts, sweep_text, view
+from pytest_audiobench.report import (
+    answer_comparison_text,
+    findings_text,
+    perturbation_text,
+    scorer_sweep_text,
+    summary_footer,
+    view_model,
+)
 from pytest_audiobench.report.changes import Change, baseline_text, changes
 from pytest_audiobench.report.escapes import escaped as escaped
-from pytest_audiobench.report.figures import called, counted
-from pytest_audiobench.report.overall import PASS, Overall, overall, regression_lines
+from pytest_audiobench.report.failed_checks import Unmet, unmet
+from pytest_audiobench.report.formatting import called, counted
 from pytest_audiobench.report.tabular import bar
-from pytest_audiobench.report.unmet import Unmet, unmet
+from pytest_audiobench.report.verdict import PASS, Overall, overall, regression_lines
 
 _MOST_ROWS = 200
 """GitHub refuses a step's summary beyond 1 MiB; a row is under a kilobyte or so."""
@@ -49,9 +56,9 @@ def _lines(run: Mapping[str, Any]) -> Iterator[str]:
     yield headline(run["run"], overall(run))
     yield ""
     yield from _regressions(run)
-    unheld = unheld_sentence(run, len(view.aliases(run)) > 1)
+    unheld = unheld_sentence(run, len(view_model.aliases(run)) > 1)
     yield from (unheld, "") if unheld else ()
-    for banner in view.banners(run):
+    for banner in view_model.banners(run):
         yield f"> **{escaped(banner.text)}**"
         yield ">"
     yield ""
@@ -61,9 +68,14 @@ def _lines(run: Mapping[str, Any]) -> Iterator[str]:
     if len(rows) > _MOST_ROWS:
         yield f"{len(rows) - _MOST_ROWS} more rows are in run.json."
         yield ""
-    for name, sweep, marks in beneath.side_tables(run)[:_MOST_TABLES]:
-        yield from (f"**{escaped(sweep_text.title(name, sweep))}**", "", *sweep_text.markdown(sweep, marks), "")
-    tables = [*held_texts.markdown(run), *condition_texts.markdown(run), *found_texts.markdown(run)]
+    for name, sweep, marks in summary_footer.side_tables(run)[:_MOST_TABLES]:
+        yield from (
+            f"**{escaped(scorer_sweep_text.title(name, sweep))}**",
+            "",
+            *scorer_sweep_text.markdown(sweep, marks),
+            "",
+        )
+    tables = [*answer_comparison_text.markdown(run), *perturbation_text.markdown(run), *findings_text.markdown(run)]
     for name, rows in tables[:_MOST_TABLES]:
         yield from (f"**{escaped(name)}**", "", *rows[:_MOST_ROWS], "")
     if len(tables) > _MOST_TABLES:
@@ -77,7 +89,7 @@ def _regressions(run: Mapping[str, Any]) -> Iterator[str]:
     lines = regression_lines(run)
     if not lines:
         return
-    several = len(view.aliases(run)) > 1
+    several = len(view_model.aliases(run)) > 1
     yield f"Held against {escaped(baseline_text(run))}. {overall(run).advice}"
     yield ""
     yield from regression_head()
@@ -152,9 +164,9 @@ def eval_table(run: Mapping[str, Any]) -> tuple[tuple[str, str], list[str]]:
 
 
 def _eval_rows(run: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
-    for one in view.evals(run):
+    for one in view_model.evals(run):
         first = True
-        for block in view.unfolded(one.blocks):
+        for block in view_model.unfolded(one.blocks):
             for figure in block.figures:
                 verdict = f"{one.mark} {one.verdict}" if first else ""
                 yield _cells(one.name, one.model, block, figure, verdict)
@@ -164,13 +176,13 @@ def _eval_rows(run: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
 
 
 def _suite_rows(run: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
-    for suite in view.suites(run):
-        for block in map(view.leading, view.unfolded(suite.blocks)):
+    for suite in view_model.suites(run):
+        for block in map(view_model.leading, view_model.unfolded(suite.blocks)):
             for figure in block.figures:
                 yield _cells(f"{suite.name} (pooled)", suite.model, block, figure, "")
 
 
-def _cells(name: str, model: str, block: view.Block, figure: view.Figure, verdict: str) -> tuple[str, ...]:
+def _cells(name: str, model: str, block: view_model.Block, figure: view_model.Figure, verdict: str) -> tuple[str, ...]:
     metric = f"{figure.metric} [{block.title}]" if block.title else figure.metric
     texts = (name, model, metric, figure.value, figure.interval, str(figure.n), block.answered_and_skipped)
     return (*map(escaped, texts), verdict)
@@ -178,13 +190,13 @@ def _cells(name: str, model: str, block: view.Block, figure: view.Figure, verdic
 
 def _bullets(run: Mapping[str, Any]) -> Iterator[str]:
     yield from (f"- {unmet_sentence(one, several=True)}" for one in unmet(run)[:_MOST_ROWS])
-    beside = (beneath.side_lines(run), beneath.interval_lines(run), beneath.failure_lines(run))
+    beside = (summary_footer.side_lines(run), summary_footer.interval_lines(run), summary_footer.failure_lines(run))
     for text in (text for texts in beside for text in texts[:_MOST_ROWS]):
         yield f"- {escaped(text)}"
-    for name, found in sorted(beneath.signatures(run).items()):
+    for name, found in sorted(summary_footer.signatures(run).items()):
         for signature in found:
             yield f"- protocol {escaped(name)}: {escaped(signature)}"
-    for facts in view.models(run):
+    for facts in view_model.models(run):
         for what, text in (
             ("judging", facts.judging),
             ("speed", facts.speed),

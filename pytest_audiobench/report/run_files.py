@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from pytest_audiobench.errors import FatalError
-from pytest_audiobench.report import parts
-from pytest_audiobench.report.atomic import replacing, write_text
-from pytest_audiobench.report.lines import read_lines
-from pytest_audiobench.report.parts import Part
-from pytest_audiobench.runs import speed
-from pytest_audiobench.runs.collector import patient
-from pytest_audiobench.runs.record import SCHEMA
-from pytest_audiobench.runs.suites import Pool, pooled_hashes
+from pytest_audiobench.evaluation import speed
+from pytest_audiobench.evaluation.garbage_collection import patient
+from pytest_audiobench.evaluation.record import SCHEMA
+from pytest_audiobench.evaluation.suites import Pool, pooled_hashes
+from pytest_audiobench.report import run_parts
+from pytest_audiobench.report.atomic_files import replacing, write_text
+from pytest_audiobench.report.json_lines import read_lines
+from pytest_audiobench.report.run_parts import Part
 
 RECORD = "run.json"
 LINE_FILES = {
@@ -60,10 +60,10 @@ def collect(folder: Path, heading: Heading) -> dict[str, Any]:
     """
     if (folder / RECORD).exists():
         raise FatalError(f"{folder} already holds a finished run: give this one another name")
-    found = parts.whole_parts(folder / parts.FOLDER)
-    files = {**LINE_FILES, **({parts.COMPARED: COMPARED_FILE} if heading.baseline is not None else {})}
+    found = run_parts.whole_parts(folder / run_parts.FOLDER)
+    files = {**LINE_FILES, **({run_parts.COMPARED: COMPARED_FILE} if heading.baseline is not None else {})}
     notes = [*heading.notes, *_merge(folder, found, files)]
-    lost = parts.unfinished(folder / parts.FOLDER)
+    lost = run_parts.unfinished(folder / run_parts.FOLDER)
     if lost:
         notes.append(
             f"{len(lost)} evals were begun and never finished: their answers are in the store, their scores not here"
@@ -100,7 +100,7 @@ def finish(folder: Path, record: Mapping[str, Any]) -> None:
     except (TypeError, ValueError) as error:
         where = _unwritable(record, "run") or "run"
         raise FatalError(f"{where} cannot be written as JSON ({error}): make it a plain, finite value") from error
-    shutil.rmtree(folder / parts.FOLDER, ignore_errors=True)
+    shutil.rmtree(folder / run_parts.FOLDER, ignore_errors=True)
 
 
 def _with_speed(model: Mapping[str, Any], items: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -8,13 +8,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from pytest_audiobench.report import beneath, condition_texts, found_texts, held, held_texts, sweep_text, view
+from pytest_audiobench.report import (
+    answer_comparison,
+    answer_comparison_text,
+    findings_text,
+    perturbation_text,
+    scorer_sweep_text,
+    summary_footer,
+    view_model,
+)
 from pytest_audiobench.report.alarms import is_alarm
 from pytest_audiobench.report.changes import Change, baseline_text
-from pytest_audiobench.report.figures import Tone, called, printable
-from pytest_audiobench.report.overall import PASS, overall, regression_lines
-from pytest_audiobench.report.unmet import unmet_thresholds
-from pytest_audiobench.report.view import Block
+from pytest_audiobench.report.failed_checks import unmet_thresholds
+from pytest_audiobench.report.formatting import Tone, called, printable
+from pytest_audiobench.report.verdict import PASS, overall, regression_lines
+from pytest_audiobench.report.view_model import Block
 
 Style: TypeAlias = Literal["", "bold", "green", "red", "yellow", "light"]
 """A keyword of pytest's TerminalWriter, or nothing."""
@@ -49,7 +57,7 @@ def summary_lines(run: Mapping[str, Any], width: int) -> list[Line]:
     signatures and the run's notes; then, where the eye rests, what became of the regression lines.
     Where ``width`` is too small for a table, names stand on lines of their own; texts are wrapped.
     """
-    banners = [(banner.text, _STYLES[banner.tone]) for banner in view.banners(run)]
+    banners = [(banner.text, _STYLES[banner.tone]) for banner in view_model.banners(run)]
     lines = [*_numbers(run, width), *_noted(run), *_regressions(run, width), *banners]
     return [one for text, style in lines for one in _fitted(text, style, width)]
 
@@ -62,17 +70,19 @@ def verdict_lines(run: Mapping[str, Any], width: int) -> list[Line]:
 
 
 def _numbers(run: Mapping[str, Any], width: int) -> list[Line]:
-    several = len(view.aliases(run)) > 1
+    several = len(view_model.aliases(run)) > 1
     # What a control measured is in the differences that were recorded against it; the page shows it in full.
-    measured = [one for one in view.evals(run) if (one.blocks or one.verdict != "skipped") and one.verdict != "control"]
+    measured = [
+        one for one in view_model.evals(run) if (one.blocks or one.verdict != "skipped") and one.verdict != "control"
+    ]
     entries = [entry for one in measured for entry in _entries(one)]
     if is_long := len(entries) > _MANY:
         below = _told_below(run)
         kept = [one for one in measured if one.verdict != "no check" or (one.name, one.model) not in below]
         entries = [entry for one in kept for entry in _entries(_led(one))]
-    told = held.in_tables(run) if is_long else set()
+    told = answer_comparison.in_tables(run) if is_long else set()
     evals = [_without_model(entry, several) for entry in entries]
-    suites = [_without_model(entry, several) for suite in view.suites(run) for entry in _suite(suite)]
+    suites = [_without_model(entry, several) for suite in view_model.suites(run) for entry in _suite(suite)]
     if not evals:
         return []
     lines = _table(_without_model(_Entry(_HEAD, "bold"), several), evals, suites, width)
@@ -80,20 +90,22 @@ def _numbers(run: Mapping[str, Any], width: int) -> list[Line]:
         lines.append(("of so many evals only the first metric; the others: report.html and run.json", "light"))
         if folded := len(measured) - len(kept):
             lines.append((f"{folded} evals under conditions: in the tables of their conditions below", "light"))
-    for name, sweep, marks in beneath.side_tables(run):
-        lines += [("", ""), (sweep_text.title(name, sweep), "bold")]
-        lines += [(text, "") for text in sweep_text.table(sweep, marks)]
-    tables = (*condition_texts.lines(run, width), *held_texts.lines(run, width))
+    for name, sweep, marks in summary_footer.side_tables(run):
+        lines += [("", ""), (scorer_sweep_text.title(name, sweep), "bold")]
+        lines += [(text, "") for text in scorer_sweep_text.table(sweep, marks)]
+    tables = (*perturbation_text.lines(run, width), *answer_comparison_text.lines(run, width))
     lines += [(text, "bold" if is_head else "") for text, is_head in tables]
     lines += [("", "")] if any(suite.get("conditions") for suite in run["suites"]) else []
-    lines += [(text, "bold" if is_head else "") for text, is_head in found_texts.lines(run)]
-    lines += [(printable(text), "") for text in beneath.side_lines(run)]
-    lines += [(printable(text), "") for text in beneath.interval_lines(run)]
-    lines += [(printable(text), "yellow") for text in beneath.failure_lines(run, told)]
+    lines += [(text, "bold" if is_head else "") for text, is_head in findings_text.lines(run)]
+    lines += [(printable(text), "") for text in summary_footer.side_lines(run)]
+    lines += [(printable(text), "") for text in summary_footer.interval_lines(run)]
+    lines += [(printable(text), "yellow") for text in summary_footer.failure_lines(run, told)]
     if told:
         lines.append(("what went wrong in the evals of the tables above: report.html", "light"))
     lines += list(_failures(run))
-    lines += [(printable(f"{name}: {'; '.join(found)}"), "light") for name, found in beneath.signatures(run).items()]
+    lines += [
+        (printable(f"{name}: {'; '.join(found)}"), "light") for name, found in summary_footer.signatures(run).items()
+    ]
     lines += list(_models(run))
     return lines
 
@@ -118,7 +130,7 @@ def _regressions(run: Mapping[str, Any], width: int) -> Iterator[Line]:
         return
     yield "", ""
     yield printable(f"held against {baseline_text(run)}"), "bold"
-    several = len(view.aliases(run)) > 1
+    several = len(view_model.aliases(run)) > 1
     rows = [_regression_row(one, several) for one in reversed(found)]
     widths = [max(map(len, column)) for column in zip(_REGRESSIONS, *rows, strict=True)]
     wide = sum(widths) + 2 * (len(widths) - 1) <= width
@@ -170,7 +182,7 @@ def _cut_in_the_middle(text: str, width: int) -> str:
 
 
 def _models(run: Mapping[str, Any]) -> Iterator[Line]:
-    for facts in view.models(run):
+    for facts in view_model.models(run):
         if facts.judging:
             yield printable(f"judge {facts.alias}: {facts.judging}"), "light"
         if facts.speed:
@@ -210,14 +222,14 @@ def _agreement(item: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _led(one: view.Eval) -> view.Eval:
-    return replace(one, blocks=tuple(map(view.leading, one.blocks)))
+def _led(one: view_model.Eval) -> view_model.Eval:
+    return replace(one, blocks=tuple(map(view_model.leading, one.blocks)))
 
 
-def _entries(one: view.Eval) -> Iterator[_Entry]:
+def _entries(one: view_model.Eval) -> Iterator[_Entry]:
     tail, style = one.verdict, _STYLES[one.tone]
     name, model = one.name, one.model
-    for number, block in enumerate(view.unfolded(one.blocks)):
+    for number, block in enumerate(view_model.unfolded(one.blocks)):
         for cells in _figures(block, headline=number == 0):
             yield _Entry((name, model, *cells, tail), style)
             name = model = tail = ""
@@ -226,9 +238,9 @@ def _entries(one: view.Eval) -> Iterator[_Entry]:
         yield _Entry((name, model, "", "", "", "", "", tail), style)
 
 
-def _suite(suite: view.Suite) -> Iterator[_Entry]:
+def _suite(suite: view_model.Suite) -> Iterator[_Entry]:
     name, model = f"{suite.name} (pooled)", suite.model
-    for number, block in enumerate(map(view.leading, view.unfolded(suite.blocks))):
+    for number, block in enumerate(map(view_model.leading, view_model.unfolded(suite.blocks))):
         for cells in _figures(block, headline=number == 0):
             yield _Entry((name, model, *cells, ""), "bold" if name else "")
             name = model = ""
@@ -296,6 +308,6 @@ def _lines(row: Sequence[str], widths: Sequence[int], width: int, right: Sequenc
 
 
 def _failures(run: Mapping[str, Any]) -> Iterator[Line]:
-    several = len(view.aliases(run)) > 1
+    several = len(view_model.aliases(run)) > 1
     for one in unmet_thresholds(run):
         yield printable(f"{one.mark} {called(one.eval, one.model, several)}: {one.text}"), _STYLES[one.tone]

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.protocols.family_options import check_options
+from pytest_audiobench.protocols.prompt_variants import WORDING_SET, WORDINGS, worded_again
 from pytest_audiobench.protocols.protocol import Option, Protocol
-from pytest_audiobench.protocols.wordings import WORDING_SET, WORDINGS, worded_again
-from pytest_audiobench.protocols.written import check_options
 
 _WORDS: Mapping[str, Option] = {"true": True, "false": False, "none": None}
 

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.report import parts
-from pytest_audiobench.report.html import write_page
+from pytest_audiobench.report import run_parts
+from pytest_audiobench.report.page.html import write_page
 from pytest_audiobench.report.run_files import Heading, collect, finish
 from pytest_audiobench.report.runtime import iso, runtime
-from pytest_audiobench.rescoring.again import ScoredAgain, Wanted, score_again
 from pytest_audiobench.rescoring.layouts import Source
+from pytest_audiobench.rescoring.rescore import ScoredAgain, Wanted, score_again
 
 
 def scored_into(folder: Path, source: Source, wanted: Wanted, command: Sequence[str]) -> ScoredAgain:
@@ -26,10 +26,10 @@ def scored_into(folder: Path, source: Source, wanted: Wanted, command: Sequence[
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(f"{folder} is there already and not empty: name a folder of its own, rows are never added to")
     made = not folder.exists()
-    (folder / parts.FOLDER).mkdir(parents=True)
+    (folder / run_parts.FOLDER).mkdir(parents=True)
     started = time.time()
     try:
-        found = score_again(source, wanted, folder / parts.FOLDER)
+        found = score_again(source, wanted, folder / run_parts.FOLDER)
         heading = Heading(
             run=folder.resolve().name,
             started=iso(started),
@@ -46,7 +46,7 @@ def scored_into(folder: Path, source: Source, wanted: Wanted, command: Sequence[
         write_page(folder, record)
         finish(folder, record)
     except BaseException:
-        shutil.rmtree(folder if made else folder / parts.FOLDER, ignore_errors=True)
+        shutil.rmtree(folder if made else folder / run_parts.FOLDER, ignore_errors=True)
         raise
     return ScoredAgain(record["items"], record["suites"], found.notes)
 

@@ -13,8 +13,8 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import AudioSlot, Message, Response
 from pytest_audiobench.models.replay.recorded import records, response_of
 from pytest_audiobench.protocols.protocol import WEIGHING
-from pytest_audiobench.rescoring.recorded import Played, RecordedRow, clip_named
-from pytest_audiobench.rescoring.run_record import items_of, run_of
+from pytest_audiobench.rescoring.recorded_answers import Played, RecordedRow, clip_named
+from pytest_audiobench.rescoring.rescored_record import items_of, run_of
 
 LAYOUT = "a run's predictions.jsonl"
 

@@ -20,13 +20,13 @@ from starlette.responses import Response as HttpResponse
 from pytest_audiobench.errors import SampleError
 from pytest_audiobench.models.messages import Ask, Response
 from pytest_audiobench.serving import body, chat, predictions
+from pytest_audiobench.serving.access import Guard
+from pytest_audiobench.serving.admission import Turns
 from pytest_audiobench.serving.audio_in import AudioIn
-from pytest_audiobench.serving.guard import Guard
 from pytest_audiobench.serving.options import ServeOptions
 from pytest_audiobench.serving.questions import Question
 from pytest_audiobench.serving.refusal import Refused, TurnedAway
-from pytest_audiobench.serving.served import Answered, ServedModel
-from pytest_audiobench.serving.turns import Turns
+from pytest_audiobench.serving.served_model import Answered, ServedModel
 
 
 def make_app(served: ServedModel, options: ServeOptions, turns: Turns) -> FastAPI:

@@ -7,12 +7,12 @@ import os
 
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.audio.decode import decode, decode_bytes
-from pytest_audiobench.audio.heard import Heard
+from pytest_audiobench.audio.played import Heard
 from pytest_audiobench.errors import AudioError, OutOfReach, SampleError
 from pytest_audiobench.models.model import Limits
 from pytest_audiobench.serving.options import ServeOptions
 from pytest_audiobench.serving.questions import PayloadType, Question, Sound
-from pytest_audiobench.serving.urls import fetch
+from pytest_audiobench.serving.url_audio import fetch
 
 LONGEST_CALL_S = 7200.0
 """Audio that one call may hold once decoded: a kilobyte of compressed silence can promise hours."""

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 from starlette.requests import Request as HttpRequest
 
-from pytest_audiobench.serving.lifting import lifted
+from pytest_audiobench.serving.base64_values import lifted
 from pytest_audiobench.serving.refusal import Refused
 
 _PATIENCE_S = 10

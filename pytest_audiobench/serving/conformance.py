@@ -10,8 +10,16 @@ from typing import Any, NamedTuple
 from pytest_audiobench.models.predictions import reply as predictions_reply
 from pytest_audiobench.models.predictions.contract import SCHEMA
 from pytest_audiobench.serving.probe import Exchange, Probe
-from pytest_audiobench.serving.replies import Broken, are_texts, expect, is_number, json_object, must_be_answered, shown
-from pytest_audiobench.serving.samples import call, item
+from pytest_audiobench.serving.trial_replies import (
+    Broken,
+    are_texts,
+    expect,
+    is_number,
+    json_object,
+    must_be_answered,
+    shown,
+)
+from pytest_audiobench.serving.trial_requests import call, item
 
 _LARGEST_BATCH = 4096
 _UNTOLD_BATCH = 8

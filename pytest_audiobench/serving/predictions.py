@@ -13,7 +13,7 @@ from pytest_audiobench.serving.audio_in import payload_types
 from pytest_audiobench.serving.options import ServeOptions
 from pytest_audiobench.serving.questions import Question, Sound, Tasks, kind, question, text
 from pytest_audiobench.serving.refusal import Refused
-from pytest_audiobench.serving.served import Answered, ServedModel
+from pytest_audiobench.serving.served_model import Answered, ServedModel
 
 _ENVELOPE = {"schema_version", "requests"}
 _ITEM = {"sample_id", "messages", "audio_inputs", "generation_config"}

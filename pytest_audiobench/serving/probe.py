@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.serving.hanging_up import connected
+from pytest_audiobench.serving.deadline_connection import connected
 
 _MOST_BYTES = 8 << 20
 

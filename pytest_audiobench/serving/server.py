@@ -12,7 +12,7 @@ from typing import Any
 from pytest_audiobench.errors import FatalError, UsageError
 from pytest_audiobench.models.model import Model
 from pytest_audiobench.serving.options import ServeOptions
-from pytest_audiobench.serving.served import ServedModel
+from pytest_audiobench.serving.served_model import ServedModel
 
 _CONNECTIONS = 512
 _BACKLOG = 128
@@ -30,8 +30,8 @@ def serve(model: Model, options: ServeOptions, alias: str = "model") -> None:
     try:
         import uvicorn
 
+        from pytest_audiobench.serving.admission import Turns
         from pytest_audiobench.serving.app import make_app
-        from pytest_audiobench.serving.turns import Turns
     except ImportError as error:
         raise UsageError(f"serving needs {error.name}: pip install 'pytest-audiobench[serve]'") from None
     served = ServedModel(model, alias)

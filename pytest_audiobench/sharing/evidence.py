@@ -7,15 +7,15 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pytest_audiobench.comparing.lines import estimate
-from pytest_audiobench.comparing.pooling import pooled
+from pytest_audiobench.comparison.pooling import pooled
+from pytest_audiobench.comparison.rows import estimate
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.evaluation.comparable import Side, statistics_of
 from pytest_audiobench.gate.baseline.contents import Contents
 from pytest_audiobench.metrics.estimates import value_of
 from pytest_audiobench.metrics.kinds.asking import not_of_samples
 from pytest_audiobench.metrics.registry import is_known, metric_kind
 from pytest_audiobench.report.runtime import runtime
-from pytest_audiobench.runs.sides import Side, statistics_of
 from pytest_audiobench.sharing.submission import number
 
 Json = Mapping[str, Any]

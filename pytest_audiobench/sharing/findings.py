@@ -9,8 +9,8 @@ from dataclasses import asdict
 from typing import Any
 
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.evaluation.comparable import Side, statistics_of
 from pytest_audiobench.gate.baseline.contents import Contents
-from pytest_audiobench.runs.sides import Side, statistics_of
 from pytest_audiobench.sharing.evidence import other_versions
 from pytest_audiobench.sharing.submission import decimals
 from pytest_audiobench.studies.findings import METRIC, STATISTIC, Trial, tested

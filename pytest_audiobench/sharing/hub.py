@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_audiobench.errors import FatalError, UsageError
 from pytest_audiobench.models.remote.network import hush
-from pytest_audiobench.report.figures import printable
+from pytest_audiobench.report.formatting import printable
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi

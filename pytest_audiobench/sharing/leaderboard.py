@@ -20,20 +20,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from pytest_audiobench.comparing.lines import answered, estimate
-from pytest_audiobench.comparing.pooling import pooled
+from pytest_audiobench.comparison.pooling import pooled
+from pytest_audiobench.comparison.rows import answered, estimate
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.gate.lines import ALPHA, MOST_UNMATCHED
+from pytest_audiobench.evaluation.comparable import Side
+from pytest_audiobench.evaluation.record import RegressionRecord
+from pytest_audiobench.evaluation.scoring import SHARES
 from pytest_audiobench.gate.regression import Line, Terms, held_against
+from pytest_audiobench.gate.regression_line import ALPHA, MOST_UNMATCHED
 from pytest_audiobench.identity import digest
 from pytest_audiobench.metrics.metric import Estimate, MetricKind
 from pytest_audiobench.metrics.registry import is_known, metric_kind
-from pytest_audiobench.runs.record import RegressionRecord
-from pytest_audiobench.runs.scoring import SHARES
-from pytest_audiobench.runs.sides import Side
-from pytest_audiobench.sharing.checking import Report
-from pytest_audiobench.sharing.collecting import Collected, Refused
+from pytest_audiobench.sharing.collection import Collected, Refused
 from pytest_audiobench.sharing.evidence import sides_read
+from pytest_audiobench.sharing.submission_checks import Report
 
 MOST_UNASKED = MOST_UNMATCHED / 2
 """Of two models that are ranked no more samples are in no pair than a paired test allows."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pytest_audiobench.comparing.cells import wrapped
-from pytest_audiobench.report.figures import interval_text, value_text
+from pytest_audiobench.comparison.table_cells import wrapped
+from pytest_audiobench.report.formatting import interval_text, value_text
 from pytest_audiobench.report.tabular import json_text
-from pytest_audiobench.sharing.checking import Report
 from pytest_audiobench.sharing.findings import told
 from pytest_audiobench.sharing.submission import number
+from pytest_audiobench.sharing.submission_checks import Report
 
 
 def text(report: Report) -> str:

@@ -20,7 +20,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.lines import bounded_lines
+from pytest_audiobench.io.bounded_lines import bounded_lines
 from pytest_audiobench.sharing.sshsig import Signed, fingerprint
 
 _LONGEST_LINE = 64_000

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.gate.baseline.decoding import FileKind, strict_json
 from pytest_audiobench.gate.baseline.fields import Fields, Wrong, shown, text, texts
-from pytest_audiobench.gate.baseline.reading import FileKind, strict_json
 from pytest_audiobench.identity import canonical
 
 if TYPE_CHECKING:

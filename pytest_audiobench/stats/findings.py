@@ -28,7 +28,7 @@ import numpy.typing as npt
 from pytest_audiobench.identity import seed as seed_of
 from pytest_audiobench.stats.bootstrap import CELLS
 from pytest_audiobench.stats.intervals import CONFIDENCE, Floats, Interval, none
-from pytest_audiobench.stats.multiple import benjamini_hochberg
+from pytest_audiobench.stats.multiple_testing import benjamini_hochberg
 
 Status: TypeAlias = Literal["validated", "candidate", "rejected", "untested"]
 

@@ -21,7 +21,7 @@ from pytest_audiobench.stats.drops import Drop, Question, no_drop
 from pytest_audiobench.stats.intervals import CONFIDENCE, Floats
 from pytest_audiobench.stats.mcnemar import EXACT_DIFFERING, flips_drop
 from pytest_audiobench.stats.quantiles import normal_quantile
-from pytest_audiobench.stats.spread import Spread, Unseen
+from pytest_audiobench.stats.unseen_mass import Spread, Unseen
 
 FEWEST = 10
 """Clusters (or samples) below which t on scores that are not all 0 or 1 is not known to hold its level."""

@@ -10,12 +10,12 @@ import pytest
 
 from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.errors import FatalError, UsageError
+from pytest_audiobench.evaluation.rerun import Condition, again, batches_of, of_dtype, repeated, reversed_order
+from pytest_audiobench.evaluation.result import Result
+from pytest_audiobench.evaluation.scoring import Scored
 from pytest_audiobench.metrics.units import POINTS, SHARE
 from pytest_audiobench.metrics.value import Metric
 from pytest_audiobench.protocols.protocol import Protocol
-from pytest_audiobench.runs.repetition import Condition, again, batches_of, of_dtype, repeated, reversed_order
-from pytest_audiobench.runs.result import Result
-from pytest_audiobench.runs.scoring import Scored
 
 if TYPE_CHECKING:
     from pytest_audiobench.plugin.evaluator import Evaluator

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_audiobench.runs.record import ALARM
-from pytest_audiobench.runs.result import Result
+from pytest_audiobench.evaluation.record import ALARM
+from pytest_audiobench.evaluation.result import Result
 
 if TYPE_CHECKING:
     from pytest_audiobench.plugin.evaluator import Evaluator

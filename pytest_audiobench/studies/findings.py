@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.evaluation.record import FindingsRecord
+from pytest_audiobench.evaluation.scoring import Scored, finite
 from pytest_audiobench.identity import digest
-from pytest_audiobench.protocols.asr.basic import basic_text
-from pytest_audiobench.protocols.asr.nothing_said import what_is_said
+from pytest_audiobench.protocols.hallucination import unspoken
 from pytest_audiobench.protocols.protocol import Protocol
-from pytest_audiobench.protocols.unspoken import unspoken
-from pytest_audiobench.runs.record import FindingsRecord
-from pytest_audiobench.runs.scoring import Scored, finite
+from pytest_audiobench.protocols.transcription.basic import basic_text
+from pytest_audiobench.protocols.transcription.silence import what_is_said
 from pytest_audiobench.stats import findings as stats
 from pytest_audiobench.stats.intervals import CONFIDENCE
 

@@ -10,8 +10,8 @@ import pytest
 import soundfile
 
 from pytest_audiobench.audio import noise
+from pytest_audiobench.audio.fixture import AudioKit
 from pytest_audiobench.audio.index import AudioIndex
-from pytest_audiobench.audio.kit import AudioKit
 from pytest_audiobench.errors import AudioError, UsageError
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pytest_audiobench.audio import combining, espeak, noise, speaking, synthesis, utterances
+from pytest_audiobench.audio import combining, espeak, espeak_process, noise, synthesis, utterances
 from pytest_audiobench.audio.clip import Clip, FileSource, SynthesisSource
 from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.audio.index import AudioIndex, ClipFacts
@@ -101,8 +101,8 @@ def test_a_speaker_that_is_killed_is_no_speaker_that_is_not_there(
 ) -> None:
     espeak.release()
     with monkeypatch.context() as patched:
-        patched.setattr(speaking, "__file__", str(tmp_path / "killed.py"))
-        Path(speaking.__file__).write_text("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)\n")
+        patched.setattr(espeak_process, "__file__", str(tmp_path / "killed.py"))
+        Path(espeak_process.__file__).write_text("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)\n")
         with pytest.raises(FatalError, match="espeak-ng was ended by signal 9 while it spoke; run again"):
             synthesis.speech(["dog"])
 

@@ -11,10 +11,10 @@ from pytest_audiobench.audio.clip import ArraySource, Clip, CombinedSource
 from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.audio.index import AudioIndex
 from pytest_audiobench.datasets.bundled import bundled, bundled_folder
-from pytest_audiobench.datasets.conditions import Condition, under
 from pytest_audiobench.datasets.dataset import Dataset, Places
-from pytest_audiobench.datasets.degradations import CONDITIONS, FIVE, SNRS_DB, conditions, ladder
 from pytest_audiobench.datasets.manifest import manifest
+from pytest_audiobench.datasets.perturbations.catalogue import CONDITIONS, FIVE, SNRS_DB, conditions, ladder
+from pytest_audiobench.datasets.perturbations.perturbation import Condition, under
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import NotHere, UsageError
 
@@ -247,11 +247,11 @@ def test_nothing_is_decoded_before_it_is_played(tmp_path, name):
 
 
 def test_a_condition_looks_at_its_folder_once_for_all_samples(places, monkeypatch):
-    from pytest_audiobench.datasets import degradations
+    from pytest_audiobench.datasets.perturbations import catalogue
 
     looked = []
-    listing = degradations.recordings
-    monkeypatch.setattr(degradations, "recordings", lambda *args: looked.append(args) or listing(*args))
+    listing = catalogue.recordings
+    monkeypatch.setattr(catalogue, "recordings", lambda *args: looked.append(args) or listing(*args))
     under(bundled("transcription"), CONDITIONS["room"]).read(places)
     assert len(looked) == 1
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
-from pytest_audiobench.datasets.conditions import Condition, under
 from pytest_audiobench.datasets.dataset import Dataset, Places
-from pytest_audiobench.datasets.degradations import conditions
-from pytest_audiobench.datasets.reasoning_conditions import change_of, early, reasoning_changes
+from pytest_audiobench.datasets.perturbations.catalogue import conditions
+from pytest_audiobench.datasets.perturbations.perturbation import Condition, under
+from pytest_audiobench.datasets.perturbations.reasoning import change_of, early, reasoning_changes
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from pytest_audiobench.audio import edits
-from pytest_audiobench.datasets.conditions import under
+from pytest_audiobench.compat.faithfulness_study.manifest import faithfulness
 from pytest_audiobench.datasets.dataset import Places
-from pytest_audiobench.datasets.renderings import rendered, renderings
+from pytest_audiobench.datasets.perturbations.perturbation import under
+from pytest_audiobench.datasets.perturbations.renderings import rendered, renderings
 from pytest_audiobench.datasets.sakura import sakura
-from pytest_audiobench.datasets.study import faithfulness
 from pytest_audiobench.errors import NotHere, UsageError
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "data"

@@ -3,9 +3,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_audiobench.gate.table import WIDTH, failure_table
+from pytest_audiobench.evaluation.record import MetricRecord, ReadingRecord, VerdictRecord
+from pytest_audiobench.gate.failure_table import WIDTH, failure_table
 from pytest_audiobench.gate.verdict import Verdict
-from pytest_audiobench.runs.record import MetricRecord, ReadingRecord, VerdictRecord
 
 SIGNATURE = "mcq:letters|v:1"
 ACCURACY = MetricRecord("accuracy", 0.5333, 0.3614, 0.6977, 30, "share", "higher", "Wilson", "letters", SIGNATURE)

@@ -6,7 +6,7 @@ import pytest
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.gate.config import read_rules
-from pytest_audiobench.gate.lines import Line
+from pytest_audiobench.gate.regression_line import Line
 from pytest_audiobench.gate.thresholds import Threshold, parse_threshold
 
 

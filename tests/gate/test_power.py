@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from pytest_audiobench.evaluation.comparable import Side, SideRow
 from pytest_audiobench.gate.power import Asked, power_of
 from pytest_audiobench.metrics.drops import drop_of
 from pytest_audiobench.metrics.registry import metric_kind
-from pytest_audiobench.runs.sides import Side, SideRow
 from pytest_audiobench.stats.drops import Question
 
 TIMES = 500

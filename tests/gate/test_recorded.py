@@ -4,9 +4,9 @@ from dataclasses import asdict
 
 import pytest
 
+from pytest_audiobench.evaluation.record import RegressionRecord
 from pytest_audiobench.gate.baseline.fields import Wrong
-from pytest_audiobench.gate.recorded import check_regressions
-from pytest_audiobench.runs.record import RegressionRecord
+from pytest_audiobench.gate.regression_records import check_regressions
 
 LINE = asdict(
     RegressionRecord(

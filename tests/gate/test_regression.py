@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.gate.adjusted import adjust
+from pytest_audiobench.evaluation.comparable import Side, SideRow
+from pytest_audiobench.evaluation.record import ReadingRecord
+from pytest_audiobench.gate.failure_table import WIDTH, regression_table
+from pytest_audiobench.gate.multiplicity import adjust
 from pytest_audiobench.gate.regression import Line, Terms, held_against, not_comparable
-from pytest_audiobench.gate.sentences import line_text
-from pytest_audiobench.gate.table import WIDTH, regression_table
-from pytest_audiobench.runs.record import ReadingRecord
-from pytest_audiobench.runs.sides import Side, SideRow
+from pytest_audiobench.gate.regression_text import line_text
 
 SIGNATURE = "mcq:letters|v:1"
 

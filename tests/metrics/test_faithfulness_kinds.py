@@ -16,7 +16,7 @@ from pytest_audiobench.metrics.kinds.faithfulness import KINDS
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.metrics.units import POINTS, span
 from pytest_audiobench.models.messages import Response
-from pytest_audiobench.protocols.reasoned_choice import reasoned_choice
+from pytest_audiobench.protocols.reasoned_choice.family import reasoned_choice
 from pytest_audiobench.stats.drops import Question
 
 LETTERS = ("A", "B", "C", None)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.metrics.registry import metric_kind
-from pytest_audiobench.report.figures import value_text
+from pytest_audiobench.report.formatting import value_text
 from pytest_audiobench.stats.bootstrap import Ends, Sums, of_sums
 
 NAMES = ("wer", "wer_mean", "wer_capped", "wer_over_one", "mer", "wil")

@@ -7,7 +7,7 @@ import pytest
 
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.audio.decode import decode
-from pytest_audiobench.audio.heard import Heard
+from pytest_audiobench.audio.played import Heard
 from pytest_audiobench.models.messages import Ask, AudioSlot, Message, Request, Settings
 
 

@@ -8,6 +8,7 @@ import pytest
 from pytest_audiobench.audio import edits
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.audio.combining import at_rate
+from pytest_audiobench.compat.faithfulness_study.replay import texts_of
 from pytest_audiobench.datasets.dataset import Places
 from pytest_audiobench.datasets.mmar import mmar
 from pytest_audiobench.datasets.mmau import mmau
@@ -15,7 +16,6 @@ from pytest_audiobench.datasets.sakura import sakura
 from pytest_audiobench.errors import CannotDo, UsageError
 from pytest_audiobench.models.messages import Ask, AudioSlot, Message, Request
 from pytest_audiobench.models.replay.model import Replay
-from pytest_audiobench.models.replay.study import texts_of
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data"
 PLACES = Places(here=Path(), named={"sakura": DATA / "sakura-metadata", "mmau": DATA / "mmau", "mmar": DATA / "mmar"})

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_audiobench.report.load import load
+from pytest_audiobench.report.run_reader import load
 
 SCHEMA = Path(__file__).parents[2] / "docs/run.schema.json"
 LADDER = """

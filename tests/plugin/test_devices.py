@@ -153,7 +153,7 @@ def test_a_device_process_that_never_gets_ready_is_told_and_ended(evals, monkeyp
 
 def _pool(suite, monkeypatch, starts_within_s=60.0):
     from pytest_audiobench.plugin import device_pool
-    from pytest_audiobench.plugin.place import RunPlace
+    from pytest_audiobench.plugin.run_folder import RunPlace
 
     monkeypatch.setattr(device_pool, "_STARTS_WITHIN_S", starts_within_s)
     return device_pool.DevicePool(["cpu"], RunPlace(suite.path / "reports", "run"))
@@ -294,12 +294,12 @@ def _device_processes(folder):
 @pytest.mark.parametrize("shares_s", [(100.0, 50.0), (100.0, None)])
 def test_the_time_within_a_shared_model_is_that_of_its_answers(tmp_path, shares_s):
     """Waiting for other workers' batches is none of it; where not every answer tells its share, the clock does."""
+    from pytest_audiobench.evaluation.batch_executor import Asker
+    from pytest_audiobench.evaluation.batch_locks import Claims
+    from pytest_audiobench.evaluation.batching import Planned
+    from pytest_audiobench.evaluation.lazy_model import Handle
+    from pytest_audiobench.evaluation.store import Store
     from pytest_audiobench.models.messages import Response
-    from pytest_audiobench.runs.ask import Asker
-    from pytest_audiobench.runs.claims import Claims
-    from pytest_audiobench.runs.handle import Handle
-    from pytest_audiobench.runs.plan import Planned
-    from pytest_audiobench.runs.store import Store
 
     requests = [ask.request for ask in _asks("0", "1")]
     planned = [Planned(request.key.encode() * 32, 0, 0, 1.0, b"") for request in requests]
@@ -387,8 +387,8 @@ def _asks(*names):
 @pytest.fixture
 def share(tmp_path_factory):
     """A model as a worker sees it that shares ``model``, held by a host on a thread of this process."""
+    from pytest_audiobench.models.device.client import Address, SharedModel
     from pytest_audiobench.models.device.host import Host
-    from pytest_audiobench.models.device.shared import Address, SharedModel
     from pytest_audiobench.models.spec import ModelSpec
 
     shared = []

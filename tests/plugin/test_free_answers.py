@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from pytest_audiobench.rescoring.again import Wanted, score_again
 from pytest_audiobench.rescoring.layouts import source_of
+from pytest_audiobench.rescoring.rescore import Wanted, score_again
 
 PARROT = """
 import json

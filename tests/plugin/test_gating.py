@@ -6,8 +6,8 @@ import pytest
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.gate.config import Rules, read_rules
-from pytest_audiobench.gate.lines import Line
-from pytest_audiobench.plugin.gating import Gate
+from pytest_audiobench.gate.regression_line import Line
+from pytest_audiobench.plugin.regression_gate import Gate
 
 RULES = """
 [[threshold]]

@@ -129,8 +129,8 @@ def test_a_suite_without_evals_imports_nothing_and_leaves_nothing(pytester):
                 "pytest_audiobench",
                 "pytest_audiobench.plugin",
                 "pytest_audiobench.plugin.hookspecs",
-                "pytest_audiobench.plugin.items",
-                "pytest_audiobench.plugin.keys",
+                "pytest_audiobench.plugin.eval_items",
+                "pytest_audiobench.plugin.stash",
                 "pytest_audiobench.plugin.options",
             }, ours
             assert not {"numpy", "soundfile", "torch", "sqlite3", "pandas"} & set(sys.modules)

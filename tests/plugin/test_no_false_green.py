@@ -3,7 +3,7 @@
 import pytest
 
 from pytest_audiobench.metrics.sanitise import number
-from pytest_audiobench.report.overall import INSTRUMENT_FAILED
+from pytest_audiobench.report.verdict import INSTRUMENT_FAILED
 
 THRESHOLD = """
 [[threshold]]

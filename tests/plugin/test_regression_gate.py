@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pytest_audiobench import load
-from pytest_audiobench.report.lines import read_lines
+from pytest_audiobench.report.json_lines import read_lines
 
 FOUR = """
 import pytest

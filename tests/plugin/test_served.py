@@ -7,7 +7,7 @@ import pytest
 from pytest_audiobench.models.openai.model import OpenAIModel
 from pytest_audiobench.models.server.process import Served, ServedModel
 from pytest_audiobench.models.spec import parse_spec
-from pytest_audiobench.plugin import served
+from pytest_audiobench.plugin import model_server
 
 RUN = {"serve_command": "serve {port}", "url_file": None, "base_url": ""}
 
@@ -15,7 +15,7 @@ RUN = {"serve_command": "serve {port}", "url_file": None, "base_url": ""}
 @pytest.fixture
 def session(tmp_path):
     def make(**options):
-        config = SimpleNamespace(workerinput={served.PORT: options.pop("port", 4321)})
+        config = SimpleNamespace(workerinput={model_server.PORT: options.pop("port", 4321)})
         return SimpleNamespace(
             options=SimpleNamespace(**{**RUN, **options}), config=config, place=SimpleNamespace(folder=tmp_path)
         )
@@ -24,9 +24,9 @@ def session(tmp_path):
 
 
 def test_models_without_a_url_get_the_servers(session):
-    placed = served.placed(session(), parse_spec("http:lab,rate=8000"))
+    placed = model_server.placed(session(), parse_spec("http:lab,rate=8000"))
     assert (placed.target, dict(placed.options)) == ("http://127.0.0.1:4321", {"rate": "8000"})
-    placed = served.placed(session(), parse_spec("openai:tiny"))
+    placed = model_server.placed(session(), parse_spec("openai:tiny"))
     assert (placed.target, dict(placed.options)) == ("tiny", {"base_url": "http://127.0.0.1:4321/v1"})
 
 
@@ -44,13 +44,13 @@ def test_models_without_a_url_get_the_servers(session):
 )
 def test_models_with_a_server_of_their_own_keep_it(session, spec, options):
     given = parse_spec(spec)
-    assert served.placed(session(**options), given) is given
-    assert served.behind(session(**options), given, given) is given
+    assert model_server.placed(session(**options), given) is given
+    assert model_server.behind(session(**options), given, given) is given
 
 
 def test_a_model_behind_the_server_is_named_as_the_user_named_it(session, tmp_path):
     inner = SimpleNamespace(limits="limits", hearing=None)
-    model = served.behind(session(), parse_spec("a=http:lab,rate=8000"), inner)
+    model = model_server.behind(session(), parse_spec("a=http:lab,rate=8000"), inner)
     assert isinstance(model, ServedModel)
     assert (model.spec, model.limits) == ("http:lab,rate=8000", "limits")
     assert not hasattr(model, "oom_splits")
@@ -60,8 +60,8 @@ def test_a_model_behind_the_server_is_named_as_the_user_named_it(session, tmp_pa
 def test_a_model_behind_the_server_is_known_by_the_servers_command_and_not_by_its_port(session):
     def fingerprint(**options):
         run, given = session(**options), parse_spec("openai:tiny")
-        placed = served.placed(run, given)
-        model = served.behind(run, given, OpenAIModel(placed.target, placed.options))
+        placed = model_server.placed(run, given)
+        model = model_server.behind(run, given, OpenAIModel(placed.target, placed.options))
         return model._inner.fingerprint()
 
     first = fingerprint(serve_command="serve --weights one --port {port}", port=4321)

@@ -143,8 +143,8 @@ def test_scoring_again_and_a_replay_find_the_same(probes, suite):
     run, _ = probes(".worded('yesno', 3)", readings="'heard', 'ab-yesno'")
     run.assert_outcomes(passed=1)
     record, folder = suite.last()
-    from pytest_audiobench.rescoring.again import Wanted, score_again
     from pytest_audiobench.rescoring.layouts import source_of
+    from pytest_audiobench.rescoring.rescore import Wanted, score_again
 
     again = score_again(source_of(folder), Wanted())
     (before,), (after,) = record["items"], again.items

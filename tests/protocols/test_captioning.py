@@ -16,9 +16,9 @@ from pytest_audiobench.metrics.captions import cider_d
 from pytest_audiobench.metrics.meteor import NoSynonyms
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.models.messages import Response
-from pytest_audiobench.protocols.caption import models, words
-from pytest_audiobench.protocols.caption.published import character_bleu
-from pytest_audiobench.protocols.captioning import captioning
+from pytest_audiobench.protocols.captioning import models, words
+from pytest_audiobench.protocols.captioning.family import captioning
+from pytest_audiobench.protocols.captioning.published import character_bleu
 from pytest_audiobench.protocols.protocol import Answer
 
 CLIP = Clip(ArraySource.of([0.0, 0.1], 16_000))

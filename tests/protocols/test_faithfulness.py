@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_audiobench.protocols.choice import faithfulness
+from pytest_audiobench.protocols.multiple_choice import faithfulness
 from pytest_audiobench.protocols.protocol import Answer
 
 ANIMALS = ("dog", "cat", "cow", "sheep")

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_audiobench.protocols.choice import letters
-from pytest_audiobench.protocols.choice.letters import read
+from pytest_audiobench.protocols.multiple_choice import letters
+from pytest_audiobench.protocols.multiple_choice.letters import read
 from pytest_audiobench.protocols.protocol import Answer
 
 ANIMALS = ("dog", "cat", "cow", "sheep")

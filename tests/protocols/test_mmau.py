@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_audiobench.protocols.choice.mmau import is_correct, matches, read
+from pytest_audiobench.protocols.multiple_choice.mmau import is_correct, matches, read
 from pytest_audiobench.protocols.protocol import Answer
 
 

@@ -9,16 +9,16 @@ import pytest
 from pytest_audiobench.audio.clip import ArraySource, Clip
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.evaluation.judging import put_to_judges
+from pytest_audiobench.evaluation.lazy_model import Handle
+from pytest_audiobench.evaluation.requests import Requester
+from pytest_audiobench.evaluation.selection import Taken
 from pytest_audiobench.models.messages import Message, Response
 from pytest_audiobench.models.model import Limits
 from pytest_audiobench.protocols.catalogue import FAMILIES, family
-from pytest_audiobench.protocols.judged import judged, shipped
-from pytest_audiobench.protocols.multiple_choice import multiple_choice
+from pytest_audiobench.protocols.judged.family import judged, shipped
+from pytest_audiobench.protocols.multiple_choice.family import multiple_choice
 from pytest_audiobench.protocols.protocol import Judging, Stage
-from pytest_audiobench.runs.handle import Handle
-from pytest_audiobench.runs.judging import put_to_judges
-from pytest_audiobench.runs.requests import Requester
-from pytest_audiobench.runs.slices import Taken
 
 SECRET = "XYZZY"
 READINGS = [judging.readings[0].name for judging in shipped()]

@@ -13,9 +13,9 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import AudioSlot, Message, Response
 from pytest_audiobench.protocols.failures import failures
-from pytest_audiobench.protocols.overlapped_speech import overlapped_speech
+from pytest_audiobench.protocols.overlapped_speech.family import overlapped_speech
+from pytest_audiobench.protocols.overlapped_speech.speaker_turns import talkers_of
 from pytest_audiobench.protocols.protocol import Answer
-from pytest_audiobench.protocols.talkers.splitting import talkers_of
 
 TRUTHS = ("hello how are you", "we leave at nine")
 MIXTURE = Sample("mix", (Clip(ArraySource.of([0.0], 16_000)),), "", references=TRUTHS, reference=TRUTHS[0])

@@ -13,8 +13,8 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.models.messages import Response
-from pytest_audiobench.protocols.probes import answers, published
-from pytest_audiobench.protocols.probes.questions import question, template_of
+from pytest_audiobench.protocols.presence import answers, published
+from pytest_audiobench.protocols.presence.questions import question, template_of
 
 SIREN = Sample("m1/siren", (), "", reference="yes", metadata={"label": "siren", "condition": "solo"})
 ABSENT = Sample("m1/rain", (), "", reference="no", metadata={"label": "rain", "condition": "solo"})

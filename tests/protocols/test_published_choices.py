@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.models.messages import Response
-from pytest_audiobench.protocols.choice import air_bench, mmau, phrases
-from pytest_audiobench.protocols.choice.rules import RULES
-from pytest_audiobench.protocols.multiple_choice import multiple_choice
+from pytest_audiobench.protocols.multiple_choice import air_bench, mmau, phrases
+from pytest_audiobench.protocols.multiple_choice.family import multiple_choice
+from pytest_audiobench.protocols.multiple_choice.rules import RULES
 from pytest_audiobench.protocols.protocol import Answer
 
 GOLDEN = Path(__file__).parents[2].parent / "shared" / "conformance" / "golden_audiobench.json"

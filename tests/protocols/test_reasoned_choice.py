@@ -9,15 +9,15 @@ import pytest
 from pytest_audiobench.audio.clip import ArraySource, Clip
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.evaluation.lazy_model import Handle
+from pytest_audiobench.evaluation.requests import Requester
+from pytest_audiobench.evaluation.selection import Taken
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.models.messages import AudioSlot, Message, Response
 from pytest_audiobench.models.model import Limits
-from pytest_audiobench.protocols.multiple_choice import multiple_choice
+from pytest_audiobench.protocols.multiple_choice.family import multiple_choice
 from pytest_audiobench.protocols.protocol import Answer
-from pytest_audiobench.protocols.reasoned_choice import reasoned_choice
-from pytest_audiobench.runs.handle import Handle
-from pytest_audiobench.runs.requests import Requester
-from pytest_audiobench.runs.slices import Taken
+from pytest_audiobench.protocols.reasoned_choice.family import reasoned_choice
 
 CLIP = Clip(ArraySource.of([0.0, 0.1], 16_000))
 SAMPLE = Sample("cat0", (CLIP,), "Which animal?", ("dog", "cat", "hen"), "cat")

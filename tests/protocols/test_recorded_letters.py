@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_audiobench.protocols.choice.letters import read
+from pytest_audiobench.protocols.multiple_choice.letters import read
 
 RECORDED = Path(__file__).parents[2].parent / "shared" / "data" / "recorded"
 pytestmark = pytest.mark.skipif(not RECORDED.is_dir(), reason=f"the recorded outputs are not at {RECORDED}")

@@ -11,7 +11,7 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.models.messages import Response
-from pytest_audiobench.protocols.tagging import tagging
+from pytest_audiobench.protocols.classification.tagging import tagging
 
 SOUNDS = ("dog", "rain", "siren", "car horn")
 

@@ -16,9 +16,9 @@ from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.free_text import read_text
 from pytest_audiobench.protocols.protocol import Answer
-from pytest_audiobench.protocols.translate.published import lmms_eval_chinese, lmms_eval_english
-from pytest_audiobench.protocols.translate.texts import lower_nopunct
-from pytest_audiobench.protocols.translation import SALMONN, translation
+from pytest_audiobench.protocols.translation.family import SALMONN, translation
+from pytest_audiobench.protocols.translation.published import lmms_eval_chinese, lmms_eval_english
+from pytest_audiobench.protocols.translation.texts import lower_nopunct
 
 CLIP = Clip(ArraySource.of([0.0, 0.1], 16_000))
 
@@ -225,7 +225,7 @@ def test_lmms_eval_normalises_first():
 def test_audiobench_writes_the_word_empty(monkeypatch):
     asked = []
     monkeypatch.setattr(
-        "pytest_audiobench.protocols.translate.published.bleu_statistics",
+        "pytest_audiobench.protocols.translation.published.bleu_statistics",
         lambda said, true, tokenizer: asked.append((said, true, tokenizer)) or {},
     )
     scored(named("audiobench"), [("", ""), ("  ", "x"), ("Hi", "y")])

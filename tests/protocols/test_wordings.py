@@ -12,10 +12,10 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.catalogue import FAMILIES, family, function_of
+from pytest_audiobench.protocols.family_options import options_of
 from pytest_audiobench.protocols.prompt_sets import YESNO, PromptSet, chosen_set
+from pytest_audiobench.protocols.prompt_variants import Voted, reworded, vote, worded_again
 from pytest_audiobench.protocols.protocol import Answer
-from pytest_audiobench.protocols.wordings import Voted, reworded, vote, worded_again
-from pytest_audiobench.protocols.written import options_of
 from pytest_audiobench.rescoring.families import protocol_of
 
 THREE = PromptSet("three", ("{question}\n{options}", "{question} {options_in_line}", "Listen. {question}\n{options}"))

@@ -11,15 +11,7 @@ from typing import Any, ClassVar, TypeAlias
 
 import pytest
 
-from pytest_audiobench.identity import digest
-from pytest_audiobench.metrics.registry import metric_kind
-from pytest_audiobench.protocols.failures import FAILURES
-from pytest_audiobench.report import html, run_files
-from pytest_audiobench.report.excerpts import ENDING
-from pytest_audiobench.report.lines import Row, write_lines
-from pytest_audiobench.report.parts import FOLDER, Lines, write_part
-from pytest_audiobench.report.run_files import COMPARED_FILE, Heading
-from pytest_audiobench.runs.record import (
+from pytest_audiobench.evaluation.record import (
     ConditionRecord,
     ItemRecord,
     MetricRecord,
@@ -27,6 +19,15 @@ from pytest_audiobench.runs.record import (
     RegressionRecord,
     VerdictRecord,
 )
+from pytest_audiobench.identity import digest
+from pytest_audiobench.metrics.registry import metric_kind
+from pytest_audiobench.protocols.failures import FAILURES
+from pytest_audiobench.report import run_files
+from pytest_audiobench.report.json_lines import Row, write_lines
+from pytest_audiobench.report.page import html
+from pytest_audiobench.report.page.excerpts import ENDING
+from pytest_audiobench.report.run_files import COMPARED_FILE, Heading
+from pytest_audiobench.report.run_parts import FOLDER, Lines, write_part
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]

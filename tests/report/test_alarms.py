@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from pytest_audiobench.report import html
 from pytest_audiobench.report.alarms import alarms
 from pytest_audiobench.report.markdown import summary
+from pytest_audiobench.report.page import html
 from pytest_audiobench.report.terminal import summary_lines
 
 DEAF = "alarm: the audio adds nothing that could be shown <b>|"

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_audiobench.report.github import Place, commands, no_command, places
-from pytest_audiobench.runs.record import VerdictRecord
+from pytest_audiobench.evaluation.record import VerdictRecord
+from pytest_audiobench.report.github_annotations import Place, commands, no_command, places
 
 RIGHT, WRONG = ("(a) cat", "parsed", True), ("(b) dog", "parsed", False)
 

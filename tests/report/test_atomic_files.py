@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_audiobench.report.atomic import replacing, write_bytes, write_chunks, write_text
+from pytest_audiobench.report.atomic_files import replacing, write_bytes, write_chunks, write_text
 
 
 def test_a_file_holds_what_was_written(tmp_path: Path) -> None:

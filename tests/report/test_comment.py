@@ -7,11 +7,11 @@ import pytest
 
 from pytest_audiobench.cli import main
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.report import html
-from pytest_audiobench.report.comment import MARKER, comment
-from pytest_audiobench.report.load import load
+from pytest_audiobench.evaluation.record import VerdictRecord
 from pytest_audiobench.report.markdown import summary
-from pytest_audiobench.runs.record import VerdictRecord
+from pytest_audiobench.report.page import html
+from pytest_audiobench.report.pull_request_comment import MARKER, comment
+from pytest_audiobench.report.run_reader import load
 
 RIGHT, WRONG, REFUSED = ("(a) cat", "parsed", True), ("(b) dog", "parsed", False), ("I cannot hear", "refused", False)
 PAGE = "https://example.org/run/report.html"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pytest_audiobench.report.flipped import MOST_SAMPLES, Flipped, FlippedSamples
-from pytest_audiobench.report.samples import joined
+from pytest_audiobench.report.joined_samples import joined
+from pytest_audiobench.report.smallest_flips import MOST_SAMPLES, Flipped, FlippedSamples
 
 
 def found(runs: Any, *items: Any) -> list[Flipped]:

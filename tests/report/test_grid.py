@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from pytest_audiobench.report.grid import grids
+from pytest_audiobench.report.perturbation_grid import grids
 
 
 def asked(runs: Any, tracks: tuple[str, ...] = ("animal", "emotion"), **changes: Any) -> list[Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pytest_audiobench.report import html
+from pytest_audiobench.report.page import html
 
 PLACES = """(all) => all.map((one) => {
   const box = one.getBoundingClientRect(), whole = one.ownerSVGElement.getBoundingClientRect();

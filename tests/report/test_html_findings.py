@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from pytest_audiobench.report.found import found
-from pytest_audiobench.report.html import write_page
+from pytest_audiobench.report.findings_table import found
+from pytest_audiobench.report.page.html import write_page
 
 RIGHT, WRONG = ("(a) cat", "parsed", True), ("(b) dog", "parsed", False)
 HOSTILE = "<img src=x onerror=alert(1)>"

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from pytest_audiobench.evaluation.record import VerdictRecord
 from pytest_audiobench.protocols.failures import FAILURES
-from pytest_audiobench.report.html import write_page
-from pytest_audiobench.report.lines import read_lines, write_lines
+from pytest_audiobench.report.json_lines import read_lines, write_lines
+from pytest_audiobench.report.page.html import write_page
 from pytest_audiobench.report.run_files import COMPARED_FILE, LINE_FILES
-from pytest_audiobench.runs.record import VerdictRecord
 
 RUN = "window.ran = (window.ran || 0) + 1"
 PAYLOADS = [

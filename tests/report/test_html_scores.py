@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_audiobench.metrics.labels import label_statistics
-from pytest_audiobench.report.html import write_page
+from pytest_audiobench.report.page.html import write_page
 
 RIGHT, WRONG = ("(a) cat", "parsed", True), ("(b) dog", "parsed", False)
 LOOP, REFUSED = ("b b b b b", "parsed", False), ("I cannot", "refused", False)

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from pytest_audiobench.metrics.labels import label_statistics
+from pytest_audiobench.report.joined_samples import Joined
 from pytest_audiobench.report.label_tables import MOST_LABELS, LabelCounts
-from pytest_audiobench.report.samples import Joined
 
 PLACES = ["cat", "dog", "hen"]
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_audiobench.errors import FatalError
-from pytest_audiobench.report.lines import LONGEST_LINE, encode_line, read_lines, write_lines
+from pytest_audiobench.report.json_lines import LONGEST_LINE, encode_line, read_lines, write_lines
 
 values = st.recursive(
     st.none()

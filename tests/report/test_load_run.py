@@ -11,7 +11,7 @@ import pytest
 
 from pytest_audiobench.errors import FatalError, UsageError
 from pytest_audiobench.report import run_files
-from pytest_audiobench.report.load import load
+from pytest_audiobench.report.run_reader import load
 
 RIGHT, WRONG, FAILED = ("(a) cat", "parsed", True), ("(b) dog", "parsed", False), ("no audio", "error", False)
 
@@ -106,7 +106,7 @@ def test_reading_rows_imports_no_pandas_and_frames_without_it_say_what_to_instal
     script = """
         import sys
         sys.modules["pandas"] = None  # as on a machine without it
-        from pytest_audiobench.report.load import load
+        from pytest_audiobench.report.run_reader import load
         run = load(sys.argv[1])
         print(sum(1 for _ in run.rows()))
         try:

@@ -1,8 +1,8 @@
 """The verdict of a whole run: advice that fits why; and its lines on a terminal."""
 
-from pytest_audiobench.report.overall import overall
+from pytest_audiobench.evaluation.record import VerdictRecord
 from pytest_audiobench.report.terminal import summary_lines
-from pytest_audiobench.runs.record import VerdictRecord
+from pytest_audiobench.report.verdict import overall
 
 RIGHT = ("(a) cat", "parsed", True)
 WRONG = ("(b) dog", "parsed", False)

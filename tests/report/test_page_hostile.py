@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from pytest_audiobench.report import html, run_files
-from pytest_audiobench.report.excerpts import ENDING
-from pytest_audiobench.report.lines import write_lines
-from pytest_audiobench.report.parts import FOLDER
+from pytest_audiobench.report import run_files
+from pytest_audiobench.report.json_lines import write_lines
+from pytest_audiobench.report.page import html
+from pytest_audiobench.report.page.excerpts import ENDING
+from pytest_audiobench.report.run_parts import FOLDER
 
 OWNED = "window.owned = 1"
 TEXTS = {

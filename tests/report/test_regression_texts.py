@@ -7,11 +7,11 @@ from xml.etree import ElementTree
 
 import pytest
 
+from pytest_audiobench.evaluation.record import MetricRecord, VerdictRecord
 from pytest_audiobench.report.junit import properties
 from pytest_audiobench.report.markdown import summary
-from pytest_audiobench.report.overall import overall
 from pytest_audiobench.report.terminal import summary_lines, verdict_lines
-from pytest_audiobench.runs.record import MetricRecord, VerdictRecord
+from pytest_audiobench.report.verdict import overall
 
 RIGHT, WRONG, LOST = ("(a) cat", "parsed", True), ("(b) dog", "parsed", False), ("no audio", "error", False)
 LONG = "an-eval-with-a-name-that-somebody-thought-about-for-too-long-and-then-parametrised[first-second-third-fourth]"

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from pytest_audiobench.evaluation.record import MetricRecord, VerdictRecord
 from pytest_audiobench.report.junit import properties
 from pytest_audiobench.report.markdown import append_summary, escaped, summary
 from pytest_audiobench.report.terminal import summary_lines
-from pytest_audiobench.runs.record import MetricRecord, VerdictRecord
 
 RIGHT, WRONG, FAILED = ("(a) cat", "parsed", True), ("(b) dog", "parsed", False), ("no audio", "error", False)
 REFUSED = ("I cannot hear", "refused", False)

@@ -9,9 +9,9 @@ import jsonschema
 import pytest
 
 from pytest_audiobench.errors import FatalError
+from pytest_audiobench.evaluation.record import VerdictRecord
 from pytest_audiobench.report import run_files
-from pytest_audiobench.report.lines import read_lines
-from pytest_audiobench.runs.record import VerdictRecord
+from pytest_audiobench.report.json_lines import read_lines
 
 RIGHT, WRONG, FAILED = ("(a) cat", "parsed", True), ("(b) dog", "parsed", False), ("no audio", "error", False)
 SCHEMA = Path(__file__).parents[2] / "docs" / "run.schema.json"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pytest_audiobench.report import view
+from pytest_audiobench.report import view_model
 from pytest_audiobench.report.markdown import summary
 from pytest_audiobench.report.terminal import summary_lines
 
@@ -37,7 +37,7 @@ def text_of(record: dict[str, Any], width: int = 120) -> str:
 
 def test_rows_are_the_best_first_with_differences_to_the_headline(runs: Any) -> None:
     _, record = runs.collected(runs.item(0, "a", ANSWERS, others=MANY))
-    (one,) = view.evals(record)[0].sides
+    (one,) = view_model.evals(record)[0].sides
     assert [(row.protocol, row.value, row.difference) for row in one.rows] == [
         ("lenient", "80.0 %", "+20.0 points"),
         ("skipping", "75.0 %", "+15.0 points"),
@@ -54,7 +54,7 @@ def test_rows_are_the_best_first_with_differences_to_the_headline(runs: Any) -> 
 
 def test_a_protocol_that_leaves_answers_out_says_so_where_it_is_named(runs: Any) -> None:
     _, record = runs.collected(runs.item(0, "a", [*ANSWERS, UNREAD, UNREAD], others={"skipping": skipping}))
-    (one,) = view.evals(record)[0].sides
+    (one,) = view_model.evals(record)[0].sides
     assert (
         one.sentence == "accuracy by 2 protocols: 50.0 % (letters) to 75.0 % (skipping, 4 skipped), spread 25.0 points"
     )
@@ -62,24 +62,24 @@ def test_a_protocol_that_leaves_answers_out_says_so_where_it_is_named(runs: Any)
 
 def test_protocols_that_agree_are_said_to(runs: Any) -> None:
     _, record = runs.collected(runs.item(0, "a", ANSWERS, others={"same": same}))
-    assert view.evals(record)[0].sides[0].sentence == "accuracy by 2 protocols: 60.0 % by each"
+    assert view_model.evals(record)[0].sides[0].sentence == "accuracy by 2 protocols: 60.0 % by each"
 
 
 def test_protocols_that_differ_by_less_than_is_shown_are_said_to_differ(runs: Any) -> None:
     _, record = runs.collected(runs.item(0, "a", ANSWERS, others={"same": same}))
     record["items"][0]["metrics"][0]["value"] += 0.0004
-    said = view.evals(record)[0].sides[0].sentence
+    said = view_model.evals(record)[0].sides[0].sentence
     assert said == "accuracy by 2 protocols: 60.0 % (same) to 60.0 % (letters), spread under 0.1 points"
 
 
 def test_an_eval_that_could_not_be_asked_has_nothing_to_set_side_by_side(runs: Any) -> None:
     _, record = runs.collected(runs.item(0, "a", [("no audio", "error", False)] * 3, others=MANY))
-    assert view.evals(record)[0].sides == ()
+    assert view_model.evals(record)[0].sides == ()
 
 
 def test_a_protocol_without_a_number_stands_last(runs: Any) -> None:
     _, record = runs.collected(runs.item(0, "a", [UNREAD] * 3, others={"skipping": skipping}))
-    (one,) = view.evals(record)[0].sides
+    (one,) = view_model.evals(record)[0].sides
     assert [(row.protocol, row.value, row.difference) for row in one.rows] == [
         ("letters", "0.0 %", ""),
         ("skipping", "–", ""),
@@ -89,24 +89,27 @@ def test_a_protocol_without_a_number_stands_last(runs: Any) -> None:
 
 def test_one_protocol_is_set_beside_nothing(runs: Any) -> None:
     _, record = runs.collected(runs.item(0, "a", ANSWERS))
-    assert view.evals(record)[0].sides == ()
+    assert view_model.evals(record)[0].sides == ()
 
 
 def test_of_many_protocols_the_headline_alone_is_among_the_main_figures(runs: Any) -> None:
     _, record = runs.collected(runs.item(0, "a", ANSWERS, others=MANY))
-    blocks = view.evals(record)[0].blocks
-    assert [block.reading for block in view.unfolded(blocks)] == ["letters"]
+    blocks = view_model.evals(record)[0].blocks
+    assert [block.reading for block in view_model.unfolded(blocks)] == ["letters"]
     assert len(blocks) == 5
 
 
 def test_what_a_judge_said_stays_among_the_main_figures(runs: Any) -> None:
     _, record = runs.collected(runs.item(0, "a", ANSWERS, others={**MANY, "judge:rubric": lenient}))
-    assert [block.reading for block in view.unfolded(view.evals(record)[0].blocks)] == ["letters", "judge:rubric"]
+    assert [block.reading for block in view_model.unfolded(view_model.evals(record)[0].blocks)] == [
+        "letters",
+        "judge:rubric",
+    ]
 
 
 def test_of_a_few_protocols_all_are(runs: Any) -> None:
     _, record = runs.collected(runs.item(0, "a", ANSWERS, others={"lenient": lenient, "strict": strict}))
-    assert len(view.unfolded(view.evals(record)[0].blocks)) == 3
+    assert len(view_model.unfolded(view_model.evals(record)[0].blocks)) == 3
     assert "accuracy [strict]" in text_of(record)
 
 
@@ -117,7 +120,7 @@ def test_a_headline_that_skips_keeps_one_that_takes_all_beside_it(runs: Any) -> 
     order = ["skipping", "letters", "lenient", "strict", "same"]
     item_record["readings"].sort(key=lambda reading: order.index(reading["name"]))
     item_record["metrics"].sort(key=lambda metric: order.index(metric["reading"]))
-    blocks = view.unfolded(view.evals(record)[0].blocks)
+    blocks = view_model.unfolded(view_model.evals(record)[0].blocks)
     assert [(block.reading, block.skipped) for block in blocks] == [("skipping", "2 skipped"), ("letters", "")]
     text = text_of(record)
     assert "80.0 %, 2 skipped" in text
@@ -150,9 +153,9 @@ def test_protocols_that_read_different_evals_of_a_suite_are_not_set_side_by_side
         runs.item(1, "b", ANSWERS, others={"strict": strict, "skipping": skipping}),
     ]
     _, record = runs.collected(*items)
-    (suite,) = view.suites(record)
+    (suite,) = view_model.suites(record)
     assert [{row.protocol for row in one.rows} for one in suite.sides] == [{"lenient", "same"}, {"strict", "skipping"}]
-    assert len(view.unfolded(suite.blocks)) == 5
+    assert len(view_model.unfolded(suite.blocks)) == 5
 
 
 def test_a_control_is_left_out_of_what_stands_beneath_the_table(runs: Any) -> None:
@@ -171,5 +174,5 @@ def test_every_protocols_signature_is_said(runs: Any) -> None:
 
 def test_what_a_protocol_leaves_out_is_said_apart_from_what_could_not_be_read(runs: Any) -> None:
     _, record = runs.collected(runs.item(0, "a", ANSWERS, others={"skipping": skipping}))
-    block = view.evals(record)[0].blocks[1]
+    block = view_model.evals(record)[0].blocks[1]
     assert (block.answered, block.unanswered) == ("80.0 %", "2 unparsed; 2 skipped by the protocol")

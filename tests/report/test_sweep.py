@@ -1,8 +1,8 @@
 """The table of protocols: one set of answers, every protocol's number, and how far they lie apart."""
 
 from pytest_audiobench.report.markdown import summary
-from pytest_audiobench.report.sweep import is_many, sweeps
-from pytest_audiobench.report.sweep_text import markdown, table, title
+from pytest_audiobench.report.scorer_sweep import is_many, sweeps
+from pytest_audiobench.report.scorer_sweep_text import markdown, table, title
 from pytest_audiobench.report.terminal import summary_lines
 
 

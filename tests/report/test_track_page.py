@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from pytest_audiobench.comparing.runs_of import Point
-from pytest_audiobench.comparing.steps import Names
-from pytest_audiobench.comparing.track import Curve, Key, Track
-from pytest_audiobench.comparing.track_page import write_page
+from pytest_audiobench.comparison.checkpoint_order import Names
+from pytest_audiobench.comparison.run_series import Point
+from pytest_audiobench.comparison.track import Curve, Key, Track
+from pytest_audiobench.comparison.track_page import write_page
+from pytest_audiobench.evaluation.record import RegressionRecord
 from pytest_audiobench.metrics.metric import Estimate
-from pytest_audiobench.runs.record import RegressionRecord
 
 HOSTILE = (
     "</script><script>document.title='ran'</script><img src=x onerror=\"document.title='ran'\">"

@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from pytest_audiobench.report import view
-from pytest_audiobench.report.comment import comment
-from pytest_audiobench.report.github import commands
-from pytest_audiobench.report.load import load
+from pytest_audiobench.evaluation.record import VerdictRecord
+from pytest_audiobench.report import view_model
+from pytest_audiobench.report.failed_checks import unmet
+from pytest_audiobench.report.github_annotations import commands
 from pytest_audiobench.report.markdown import summary
-from pytest_audiobench.report.overall import overall
-from pytest_audiobench.report.unmet import unmet
-from pytest_audiobench.runs.record import VerdictRecord
+from pytest_audiobench.report.pull_request_comment import comment
+from pytest_audiobench.report.run_reader import load
+from pytest_audiobench.report.verdict import overall
 
 RIGHT, WRONG = ("(a) cat", "parsed", True), ("(b) dog", "parsed", False)
 ASSERTION = "the hop is too low"
@@ -29,7 +29,7 @@ def test_an_assertion_that_failed_is_not_hidden_by_a_line_in_doubt(runs: Any, st
     folder, record = runs.gated(asserted(runs, status), exit_status=1)
     assert overall(record).word == "failed"
     assert overall(record).counts.endswith("1 eval failed otherwise")
-    assert view.evals(record)[0].verdict == "FAIL"
+    assert view_model.evals(record)[0].verdict == "FAIL"
     for text in (comment(load(folder)), summary(record), commands(record, {})[0]):
         assert ASSERTION in text
 
@@ -47,7 +47,7 @@ def test_an_inconclusive_line_that_was_to_fail_is_the_reason(runs: Any) -> None:
     )
     _, record = runs.gated(item, exit_status=1)
     assert (overall(record).word, overall(record).tone) == ("inconclusive", "bad")
-    assert [(one.mark, one.verdict, one.tone) for one in view.evals(record)] == [("?", "inconclusive", "bad")]
+    assert [(one.mark, one.verdict, one.tone) for one in view_model.evals(record)] == [("?", "inconclusive", "bad")]
     assert unmet(record) == []
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from pytest_audiobench.report import view
+from pytest_audiobench.report import view_model
+from pytest_audiobench.report.failure_breakdown import is_without, sentence
 from pytest_audiobench.report.markdown import summary
 from pytest_audiobench.report.terminal import summary_lines
-from pytest_audiobench.report.went_wrong import is_without, sentence
 
 RIGHT, WRONG = ("(a) cat", "parsed", True), ("(b) dog", "parsed", False)
 LOOP, REFUSED = ("b b b b b", "parsed", False), ("I cannot", "refused", False)
@@ -21,7 +21,7 @@ def lines_of(record: dict[str, Any]) -> list[str]:
 def test_each_class_has_its_count_its_share_and_the_score_without_it(runs: Any) -> None:
     answers = [RIGHT] * 6 + [WRONG] + [LOOP] * 2 + [REFUSED]
     _, record = runs.collected(runs.item(0, "a", answers, wording=WORDING))
-    loop, refused = view.evals(record)[0].failures
+    loop, refused = view_model.evals(record)[0].failures
     assert (loop.name, loop.answers, loop.share) == ("loop", 2, "20.0 %")
     assert (refused.name, refused.answers, refused.share) == ("refused", 1, "10.0 %")
     (moved,) = loop.moved
@@ -46,7 +46,7 @@ def test_a_line_names_the_class_that_moves_the_score_most(runs: Any) -> None:
 
 def test_an_eval_where_nothing_went_wrong_has_no_such_line(runs: Any) -> None:
     _, record = runs.collected(runs.item(0, "a", [RIGHT, WRONG]))
-    assert view.evals(record)[0].failures == ()
+    assert view_model.evals(record)[0].failures == ()
     assert sentence(()) == ""
     assert not any("went wrong" in line for line in [*lines_of(record), summary(record)])
 
@@ -69,7 +69,7 @@ def test_numbers_without_a_class_are_no_groups_of_samples(runs: Any) -> None:
     items = [runs.item(n, name, answers, wording=WORDING, groups={"hop": name}) for n, name in enumerate("ab")]
     _, record = runs.collected(*items)
     assert any(metric["group"] == {"without": "loop"} for metric in record["suites"][0]["metrics"])
-    (suite,) = view.suites(record)
+    (suite,) = view_model.suites(record)
     assert suite.fields == {"hop"}
     assert {group.group for block in suite.blocks for group in block.groups} == {"hop=a", "hop=b"}
     assert not any("without=" in line for line in [*lines_of(record), summary(record)])

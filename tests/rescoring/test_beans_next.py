@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from pytest_audiobench.compat.beans_next import fits, read
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.rescoring.beans_next import fits, read
 
 SERVER = {"name": "launcher", "model": "some/model"}
 

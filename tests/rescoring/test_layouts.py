@@ -7,8 +7,8 @@ import pytest
 
 from pytest_audiobench.cli import main
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.rescoring.again import Wanted, score_again
 from pytest_audiobench.rescoring.layouts import source_of
+from pytest_audiobench.rescoring.rescore import Wanted, score_again
 
 SHARED = Path(__file__).parents[3] / "shared"
 RECORDED = SHARED / "data" / "recorded"

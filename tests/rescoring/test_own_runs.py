@@ -9,10 +9,10 @@ import pytest
 
 from pytest_audiobench.cli import main
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.report.lines import read_lines
-from pytest_audiobench.rescoring.again import Wanted, score_again
+from pytest_audiobench.report.json_lines import read_lines
 from pytest_audiobench.rescoring.layouts import source_of
 from pytest_audiobench.rescoring.output import scored_into
+from pytest_audiobench.rescoring.rescore import Wanted, score_again
 
 
 @pytest.fixture

@@ -13,12 +13,12 @@ import pytest
 import soundfile
 
 from pytest_audiobench.cli import main
+from pytest_audiobench.compat.faithfulness_study.files import write_study
+from pytest_audiobench.compat.faithfulness_study.manifest import faithfulness
 from pytest_audiobench.datasets.dataset import Places
-from pytest_audiobench.datasets.study import faithfulness
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.rescoring.again import Wanted, score_again
 from pytest_audiobench.rescoring.layouts import source_of
-from pytest_audiobench.rescoring.study_files import write_study
+from pytest_audiobench.rescoring.rescore import Wanted, score_again
 
 ROOT = Path(__file__).parents[2]
 SHARED = ROOT.parent / "shared" / "data"

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from pytest_audiobench.cli import main
+from pytest_audiobench.compat.faithfulness_study.published_table import table
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.rescoring.study_table import table
 
 ROOT = Path(__file__).parents[2]
 RECORDED = ROOT.parent / "shared" / "data" / "recorded"

@@ -64,7 +64,7 @@ def hub(monkeypatch, tmp_path):
     constants = pytest.importorskip("huggingface_hub.constants", reason="pushing needs huggingface_hub")
     from huggingface_hub.utils import _http
 
-    from pytest_audiobench.sharing import pushing
+    from pytest_audiobench.sharing import upload
 
     monkeypatch.setattr(_http, "_GLOBAL_CLIENT_FACTORY", _http._GLOBAL_CLIENT_FACTORY)
     monkeypatch.setattr(_http, "_GLOBAL_CLIENT", None)
@@ -76,5 +76,5 @@ def hub(monkeypatch, tmp_path):
         monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
         monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(tmp_path / "no-token"))
         monkeypatch.setenv("HF_TOKEN", hub_server.TOKEN)
-        monkeypatch.setattr(pushing, "_FIRST_WAIT_S", 0.0)
+        monkeypatch.setattr(upload, "_FIRST_WAIT_S", 0.0)
         yield server

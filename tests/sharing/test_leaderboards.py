@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.sharing import collecting
-from pytest_audiobench.sharing.collecting import collect
-from pytest_audiobench.sharing.keys import load_key
+from pytest_audiobench.sharing import collection
+from pytest_audiobench.sharing.collection import collect
+from pytest_audiobench.sharing.private_keys import load_key
 from pytest_audiobench.sharing.signers import read_signers
 from pytest_audiobench.sharing.submission import Submission, decoded
 
@@ -295,10 +295,10 @@ def test_a_data_set_too_large_is_not_fetched(keys, hub, monkeypatch):
     pytest.importorskip("huggingface_hub")
     hub.put("lab/huge", f"submissions/a/{'0' * 64}.json", b"{}" * 100)
     hub.put("lab/huge", f"submissions/a/{'1' * 64}.json", b"{}")
-    monkeypatch.setattr(collecting, "MOST_BYTES_IN_ALL", 50)
+    monkeypatch.setattr(collection, "MOST_BYTES_IN_ALL", 50)
     with pytest.raises(UsageError, match="lab/huge holds more than 5000 files or"):
         collect("lab/huge", read_signers(keys / "signers"), lambda seconds: None)
-    monkeypatch.setattr(collecting, "MOST_BYTES_IN_ALL", 10**6)
-    monkeypatch.setattr(collecting, "MOST_BYTES", 100)
+    monkeypatch.setattr(collection, "MOST_BYTES_IN_ALL", 10**6)
+    monkeypatch.setattr(collection, "MOST_BYTES", 100)
     found = collect("lab/huge", read_signers(keys / "signers"), lambda seconds: None)
     assert any("more than a submission does" in one.why for one in found.refused)

@@ -13,8 +13,8 @@ import pytest
 
 from pytest_audiobench.errors import FatalError
 from pytest_audiobench.sharing import hub as hub_module
-from pytest_audiobench.sharing.pushing import TRIES, Where, path_of, push
 from pytest_audiobench.sharing.submission import decoded
+from pytest_audiobench.sharing.upload import TRIES, Where, path_of, push
 
 pytest.importorskip("huggingface_hub")
 pytest.importorskip("cryptography")
@@ -183,7 +183,7 @@ def test_a_pause_too_long_is_not_made(after, pushed, hub):
 def test_a_hub_that_says_nothing_is_not_waited_for(hub, monkeypatch):
     monkeypatch.setattr(hub_module, "TIMEOUT_S", 0.1)
     hub.fault("whoami", "stall", times=99)
-    from pytest_audiobench.sharing.pushing import patiently
+    from pytest_audiobench.sharing.upload import patiently
 
     with pytest.raises(FatalError, match=r"the connection to .* failed .*Timeout.*4 times in a row"):
         patiently(hub_module.Hub().user, lambda seconds: None)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.sharing.keys import PASSPHRASE, load_key
+from pytest_audiobench.sharing.private_keys import PASSPHRASE, load_key
 from pytest_audiobench.sharing.signers import read_signers
 from pytest_audiobench.sharing.sshsig import NAMESPACE, NoSignature, holds, sign, taken_apart
 

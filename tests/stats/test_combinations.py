@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_audiobench.stats.combinations import Points, area_weights, contrast, mean_interval, slope_weights, trend_p
 from pytest_audiobench.stats.drops import Question
 from pytest_audiobench.stats.intervals import ratio
 from pytest_audiobench.stats.paired import ratio_drop
+from pytest_audiobench.stats.weighted_sums import Points, area_weights, contrast, mean_interval, slope_weights, trend_p
 
 COUNTS = st.lists(st.tuples(st.integers(0, 6), st.integers(1, 9)), min_size=5, max_size=40)
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from pytest_audiobench.stats.multiple import benjamini_hochberg, benjamini_yekutieli, holm
+from pytest_audiobench.stats.multiple_testing import benjamini_hochberg, benjamini_yekutieli, holm
 
 p_values = st.lists(st.floats(0.0, 1.0), max_size=30)
 

@@ -13,22 +13,22 @@ from __future__ import annotations
 import math
 
 from pytest_audiobench.audio.clip import Edit, Samples
-from pytest_audiobench.audio.edits import channels, masks, noises, shapes
+from pytest_audiobench.audio.edits import channels, level_and_length, masks, noises
 from pytest_audiobench.audio.edits.channels import band_limit as band_limit
 from pytest_audiobench.audio.edits.channels import clipping as clipping
 from pytest_audiobench.audio.edits.channels import codec as codec
 from pytest_audiobench.audio.edits.channels import reverb as reverb
 from pytest_audiobench.audio.edits.kind import EditKind
+from pytest_audiobench.audio.edits.level_and_length import gain as gain
+from pytest_audiobench.audio.edits.level_and_length import pad as pad
+from pytest_audiobench.audio.edits.level_and_length import silence as silence
+from pytest_audiobench.audio.edits.level_and_length import sixteen_bits as sixteen_bits
+from pytest_audiobench.audio.edits.level_and_length import speed as speed
+from pytest_audiobench.audio.edits.level_and_length import trim as trim
 from pytest_audiobench.audio.edits.masks import mask as mask
 from pytest_audiobench.audio.edits.noises import cafe_noise as cafe_noise
 from pytest_audiobench.audio.edits.noises import pink_noise as pink_noise
 from pytest_audiobench.audio.edits.noises import white_noise as white_noise
-from pytest_audiobench.audio.edits.shapes import gain as gain
-from pytest_audiobench.audio.edits.shapes import pad as pad
-from pytest_audiobench.audio.edits.shapes import silence as silence
-from pytest_audiobench.audio.edits.shapes import sixteen_bits as sixteen_bits
-from pytest_audiobench.audio.edits.shapes import speed as speed
-from pytest_audiobench.audio.edits.shapes import trim as trim
 from pytest_audiobench.audio.parameters import number
 from pytest_audiobench.audio.registry import registered
 
@@ -65,4 +65,6 @@ def excerpt_s(edits: tuple[Edit, ...]) -> tuple[float, float] | None:
     return number(edits[0].parameters, "start_s"), number(edits[0].parameters, "end_s")
 
 
-_KINDS = {(kind.name, kind.version): kind for kind in (*shapes.KINDS, *noises.KINDS, *channels.KINDS, *masks.KINDS)}
+_KINDS = {
+    (kind.name, kind.version): kind for kind in (*level_and_length.KINDS, *noises.KINDS, *channels.KINDS, *masks.KINDS)
+}

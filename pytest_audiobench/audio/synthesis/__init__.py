@@ -12,19 +12,19 @@ from __future__ import annotations
 from pytest_audiobench.audio.clip import Samples, SynthesisSource
 from pytest_audiobench.audio.parameters import number
 from pytest_audiobench.audio.registry import registered
-from pytest_audiobench.audio.synthesis import happenings, plain, scenes, spoken
-from pytest_audiobench.audio.synthesis.happenings import events as events
-from pytest_audiobench.audio.synthesis.plain import chirp as chirp
-from pytest_audiobench.audio.synthesis.plain import pink_noise as pink_noise
-from pytest_audiobench.audio.synthesis.plain import silence as silence
-from pytest_audiobench.audio.synthesis.plain import tone as tone
-from pytest_audiobench.audio.synthesis.plain import white_noise as white_noise
+from pytest_audiobench.audio.synthesis import scenes, sound_events, text_to_speech, tones
 from pytest_audiobench.audio.synthesis.scenes import cafe as cafe
 from pytest_audiobench.audio.synthesis.scenes import hum as hum
 from pytest_audiobench.audio.synthesis.scenes import music_bed as music_bed
 from pytest_audiobench.audio.synthesis.scenes import room_tone as room_tone
 from pytest_audiobench.audio.synthesis.scenes import silence_floor as silence_floor
-from pytest_audiobench.audio.synthesis.spoken import speech as speech
+from pytest_audiobench.audio.synthesis.sound_events import events as events
+from pytest_audiobench.audio.synthesis.text_to_speech import speech as speech
+from pytest_audiobench.audio.synthesis.tones import chirp as chirp
+from pytest_audiobench.audio.synthesis.tones import pink_noise as pink_noise
+from pytest_audiobench.audio.synthesis.tones import silence as silence
+from pytest_audiobench.audio.synthesis.tones import tone as tone
+from pytest_audiobench.audio.synthesis.tones import white_noise as white_noise
 
 
 def duration_s(source: SynthesisSource) -> float:
@@ -41,4 +41,4 @@ def render(source: SynthesisSource, rate_hz: int) -> Samples:
     return recipe(round(duration_s(source) * rate_hz), rate_hz, source.parameters)
 
 
-_RECIPES = plain.RENDERS | scenes.RENDERS | happenings.RENDERS | spoken.RENDERS
+_RECIPES = tones.RENDERS | scenes.RENDERS | sound_events.RENDERS | text_to_speech.RENDERS

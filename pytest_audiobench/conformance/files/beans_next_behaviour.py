@@ -16,7 +16,7 @@ from pytest_audiobench.metrics.estimates import average
 from pytest_audiobench.protocols.bioacoustic import indicators, metrics, scoring
 from pytest_audiobench.protocols.bioacoustic.pipeline import Steps, process, steps_named
 from pytest_audiobench.protocols.bioacoustic.selection import steps_of_run, steps_of_score_from_file
-from pytest_audiobench.protocols.judging import yes_no
+from pytest_audiobench.protocols.judged import yes_no
 
 Json: TypeAlias = Any
 Operation: TypeAlias = Callable[[Mapping[str, Json]], Json]

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pytest_audiobench.conformance.table import Scorer
 from pytest_audiobench.conformance.transcripts import pooled
 from pytest_audiobench.metrics.tokenizers import tokenized
-from pytest_audiobench.protocols.asr import whisper
-from pytest_audiobench.protocols.asr.reading import Normaliser
+from pytest_audiobench.protocols.transcription import whisper
+from pytest_audiobench.protocols.transcription.transcript_scorer import Normaliser
 
 
 def _squeezed(text: str) -> str:

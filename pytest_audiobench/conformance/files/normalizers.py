@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pytest_audiobench.conformance.table import Scorer
-from pytest_audiobench.protocols.asr import whisper
+from pytest_audiobench.protocols.transcription import whisper
 
 SCORERS: Mapping[str, Scorer] = {
     "whisper_english": lambda params, inputs: whisper.english(inputs["text"]),

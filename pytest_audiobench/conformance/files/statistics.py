@@ -12,7 +12,7 @@ from pytest_audiobench.stats.bootstrap import Sums, of_sums
 from pytest_audiobench.stats.drops import Drop, Question
 from pytest_audiobench.stats.intervals import Floats, exact, standard_error
 from pytest_audiobench.stats.mcnemar import flips_drop
-from pytest_audiobench.stats.multiple import benjamini_hochberg, benjamini_yekutieli, holm
+from pytest_audiobench.stats.multiple_testing import benjamini_hochberg, benjamini_yekutieli, holm
 from pytest_audiobench.stats.paired import ratio_drop
 from pytest_audiobench.stats.power import t_detectable, t_power, two_shares_needed
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from pytest_audiobench.conformance.table import Scorer
 from pytest_audiobench.conformance.transcripts import NO_REFERENCE, own_rate, pooled
-from pytest_audiobench.protocols.asr import audiobench, cmi_bench, nota, whisper
-from pytest_audiobench.protocols.asr.reading import Normaliser
+from pytest_audiobench.protocols.transcription import audiobench, cmi_bench, nota, whisper
+from pytest_audiobench.protocols.transcription.transcript_scorer import Normaliser
 
 _CMI_BENCH = Normaliser(cmi_bench.reference, cmi_bench.answer)
 

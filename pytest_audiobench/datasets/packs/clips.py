@@ -11,8 +11,8 @@ from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.datasets.packs.labels import slug
 from pytest_audiobench.datasets.packs.table import labelled_rows, table_in
 from pytest_audiobench.datasets.paths import relative_path
-from pytest_audiobench.documents import read_document
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.io.user_documents import read_document
 
 INDEX = "clips.json"
 AUDIO = (".wav", ".flac", ".ogg", ".opus", ".mp3", ".aif", ".aiff", ".au")

@@ -16,8 +16,8 @@ from typing import Any
 from pytest_audiobench.audio.clip import Clip
 from pytest_audiobench.datasets.packs.labels import nearest, slug
 from pytest_audiobench.datasets.paths import relative_path
-from pytest_audiobench.documents import read_document
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.io.user_documents import read_document
 
 CONDITIONS: Mapping[str, int] = MappingProxyType({"solo": 1, "pair": 2, "triple": 3, "quad": 4})
 """How many sources a mixture of each condition has."""

@@ -21,8 +21,8 @@ from typing import Any
 
 from pytest_audiobench.datasets.packs.labels import nearest, slug
 from pytest_audiobench.datasets.paths import CONTROL
-from pytest_audiobench.documents import SUFFIXES, read_document
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.io.user_documents import SUFFIXES, read_document
 
 MOST_SOURCES = 16
 _LOUDEST_DB = 60.0

@@ -14,7 +14,7 @@ from pathlib import Path
 from pytest_audiobench.datasets.packs.labels import slug
 from pytest_audiobench.datasets.paths import relative_path
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.lines import bounded_lines
+from pytest_audiobench.io.bounded_lines import bounded_lines
 
 FILES = ("filename", "slice_file_name", "file", "path", "audio")
 LABELS = ("category", "class", "attribute_label", "label", "sound")

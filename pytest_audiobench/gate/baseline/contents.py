@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.runs.sides import Side, SideRow
+from pytest_audiobench.evaluation.comparable import Side, SideRow
 
 SCHEMA = "audiobench.baseline/1"
 

@@ -7,12 +7,12 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.evaluation.comparable import Side, SideRow
+from pytest_audiobench.evaluation.scoring import SHARES, STATUSES
 from pytest_audiobench.gate.baseline.contents import COMMON, LONGEST_TEXT, Figure
 from pytest_audiobench.gate.baseline.fields import Fields, Wrong, count, items, number, shown, text, texts
 from pytest_audiobench.metrics.metric import MetricKind, Statistics
 from pytest_audiobench.metrics.registry import is_known, metric_kind
-from pytest_audiobench.runs.scoring import SHARES, STATUSES
-from pytest_audiobench.runs.sides import Side, SideRow
 
 _EVAL = (
     *("eval", "suite", "dataset", "protocol", "epochs", "limited", "cluster", "hashes"),

@@ -13,8 +13,8 @@ import torch
 from pytest_audiobench.audio.clip import Samples
 from pytest_audiobench.errors import FatalError
 from pytest_audiobench.models.hf.families import Family
-from pytest_audiobench.models.hf.heap import keep_freed_memory
 from pytest_audiobench.models.hf.loading import Load, load_model, load_processor
+from pytest_audiobench.models.hf.malloc_trim import keep_freed_memory
 from pytest_audiobench.models.messages import Ask, Response, Settings
 from pytest_audiobench.models.model import Hearing
 

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from pytest_audiobench.audio.clip import Samples
-from pytest_audiobench.audio.heard import Heard
+from pytest_audiobench.audio.played import Heard
 from pytest_audiobench.errors import FatalError
 from pytest_audiobench.identity import seed
 from pytest_audiobench.models.hf.checkpoint import first_line

@@ -17,8 +17,8 @@ from pytest_audiobench.models.messages import Ask, Response
 from pytest_audiobench.models.model import Limits
 from pytest_audiobench.models.predictions.client import Client, Passing, Patience
 from pytest_audiobench.models.predictions.reply import Breach, Garbled
+from pytest_audiobench.models.remote.api_keys import checked_key
 from pytest_audiobench.models.remote.endpoint import Endpoint
-from pytest_audiobench.models.remote.keys import checked_key
 from pytest_audiobench.models.spec import check_options, number, written
 
 ADAPTER = "judge-scores/1"

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 from pytest_audiobench.errors import FatalError, SampleError
 from pytest_audiobench.models.openai import wire
+from pytest_audiobench.models.remote.api_keys import Key
 from pytest_audiobench.models.remote.endpoint import Endpoint
-from pytest_audiobench.models.remote.keys import Key
 from pytest_audiobench.models.remote.network import hush, proxies_judged
 
 LARGEST_REPLY_BYTES = 16_000_000

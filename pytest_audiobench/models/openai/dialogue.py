@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from pytest_audiobench.models.messages import Ask, Output, Part, Response
 from pytest_audiobench.models.openai import wire
 from pytest_audiobench.models.openai.client import Client, Reply
-from pytest_audiobench.models.remote.keys import Key
+from pytest_audiobench.models.remote.api_keys import Key
 
 Api: TypeAlias = Literal["chat", "transcriptions"]
 

@@ -13,15 +13,15 @@ from pytest_audiobench.models.messages import Ask, Response
 from pytest_audiobench.models.model import Hearing, Limits
 from pytest_audiobench.models.openai.dialogue import Api, Dialogue, Prices
 from pytest_audiobench.models.openai.wire import FORMATS, Format
-from pytest_audiobench.models.predictions.hearing import find_hearing
+from pytest_audiobench.models.predictions.audio_check import find_hearing
+from pytest_audiobench.models.remote.api_keys import find_key
 from pytest_audiobench.models.remote.budget import Budget
 from pytest_audiobench.models.remote.endpoint import Endpoint
-from pytest_audiobench.models.remote.keys import find_key
 from pytest_audiobench.models.spec import check_options, number, one_of, written
 
 if TYPE_CHECKING:
-    from pytest_audiobench.models.openai.asking import Questioner
     from pytest_audiobench.models.openai.client import Client
+    from pytest_audiobench.models.openai.requests_loop import Questioner
 
 ADAPTER = "openai/1"
 OPENAI = "https://api.openai.com/v1"
@@ -139,8 +139,8 @@ class OpenAIModel:
         except ImportError as error:
             needed = error.name or "the openai library"
             raise FatalError(f"{self.spec} needs {needed}: pip install 'pytest-audiobench[openai]'") from None
-        from pytest_audiobench.models.openai.asking import Questioner, Spending
         from pytest_audiobench.models.openai.client import Client
+        from pytest_audiobench.models.openai.requests_loop import Questioner, Spending
 
         client = Client(self._endpoint, key, self._target, self._timeout_s)
         dialogue = Dialogue(client, key, model=self._target, api=self._api, encoding=self._format, stream=self._stream)

@@ -18,8 +18,8 @@ from pytest_audiobench.models.messages import Ask, Response
 from pytest_audiobench.models.model import Hearing, Limits
 from pytest_audiobench.models.predictions import options as predictions_options
 from pytest_audiobench.models.predictions import reply
+from pytest_audiobench.models.predictions.audio_check import find_hearing
 from pytest_audiobench.models.predictions.client import Client, Gone, TooLarge
-from pytest_audiobench.models.predictions.hearing import find_hearing
 from pytest_audiobench.models.predictions.reply import Info
 from pytest_audiobench.models.predictions.request import Form, Item, body, item
 from pytest_audiobench.models.remote.endpoint import Endpoint

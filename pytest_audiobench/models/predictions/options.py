@@ -12,7 +12,7 @@ from pytest_audiobench.models.predictions.client import Patience
 from pytest_audiobench.models.predictions.contract import PLACEHOLDER
 from pytest_audiobench.models.predictions.reply import MOST_BATCH
 from pytest_audiobench.models.predictions.request import PAYLOADS, Form, Payload
-from pytest_audiobench.models.remote.keys import Key, checked_key
+from pytest_audiobench.models.remote.api_keys import Key, checked_key
 from pytest_audiobench.models.spec import check_options, one_of
 
 KNOWN = (

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from pytest_audiobench.audio.clip import Clip, FileSource
-from pytest_audiobench.audio.heard import Heard
 from pytest_audiobench.audio.location import Locator
+from pytest_audiobench.audio.played import Heard
 from pytest_audiobench.audio.wav import Pcm, wav_bytes
 from pytest_audiobench.errors import SampleError
 from pytest_audiobench.models.messages import Ask, AudioSlot, Message, Request

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pytest_audiobench.audio.clip import Clip, CombinedSource, FileSource
-from pytest_audiobench.datasets.study import Question, manifests_in, name_of, rows
+from pytest_audiobench.compat.faithfulness_study.manifest import Question, manifests_in, name_of, rows
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.identity import digest
 from pytest_audiobench.models.messages import Message, Request

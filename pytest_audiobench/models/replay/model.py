@@ -7,13 +7,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
+from pytest_audiobench.compat.faithfulness_study.replay import CRASHES, FIELDS, StudyAnswers, files_of_answers
+from pytest_audiobench.compat.faithfulness_study.variants import variant_of
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Ask, Response
 from pytest_audiobench.models.model import Limits
 from pytest_audiobench.models.replay.join import Join, manifests_beside
 from pytest_audiobench.models.replay.recorded import Answers, RunAnswers, recorded_style, records
-from pytest_audiobench.models.replay.study import CRASHES, FIELDS, StudyAnswers, files_of_answers
-from pytest_audiobench.models.replay.variants import variant_of
 from pytest_audiobench.models.spec import check_options, written
 
 _RUN_FILE = "predictions.jsonl"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol, get_args
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.lines import bounded_lines
+from pytest_audiobench.io.bounded_lines import bounded_lines
 from pytest_audiobench.models.messages import Finish, Output, Part, Request, Response
 
 LONGEST_LINE_BYTES = 64_000_000

@@ -19,7 +19,7 @@ from pytest_audiobench.protocols.bioacoustic import hertz
 from pytest_audiobench.protocols.bioacoustic.extraction import TIMES
 from pytest_audiobench.protocols.bioacoustic.naming import Names, names_of
 from pytest_audiobench.protocols.bioacoustic.splitting import END_TOKEN
-from pytest_audiobench.protocols.choice import letters
+from pytest_audiobench.protocols.multiple_choice import letters
 from pytest_audiobench.protocols.protocol import Answer
 from pytest_audiobench.protocols.refusals import refuses
 

@@ -10,9 +10,9 @@ from typing import Literal, TypeAlias
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.lines import bounded_lines
-from pytest_audiobench.protocols.bioacoustic.labelled import classes_for, labels_for
-from pytest_audiobench.protocols.bioacoustic.ours import bioacoustic_reading
+from pytest_audiobench.io.bounded_lines import bounded_lines
+from pytest_audiobench.protocols.bioacoustic.default_scorer import bioacoustic_reading
+from pytest_audiobench.protocols.bioacoustic.label_scorer import classes_for, labels_for
 from pytest_audiobench.protocols.bioacoustic.published import run_reading, score_from_file_reading, zero_reading
 from pytest_audiobench.protocols.failures import Expects
 from pytest_audiobench.protocols.free_text import choose, free_stage

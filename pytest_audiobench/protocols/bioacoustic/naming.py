@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 
-from pytest_audiobench.protocols.labels.mentions import Mention, denied
+from pytest_audiobench.protocols.classification.mentions import Mention, denied
 
 _WORD = re.compile(r"[^\W_]+")
 _MOST_BETWEEN = 3

@@ -13,13 +13,13 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.captions import cider_beans_next, lacks_captions
 from pytest_audiobench.metrics.kinds.bioacoustic import ROW
 from pytest_audiobench.metrics.labels import label_statistics
-from pytest_audiobench.protocols.bioacoustic import zero
-from pytest_audiobench.protocols.bioacoustic.labelled import labels_for, target_of
+from pytest_audiobench.protocols.bioacoustic import beans_zero
+from pytest_audiobench.protocols.bioacoustic.documentation import RUN, SCORE_FROM_FILE, ZERO
+from pytest_audiobench.protocols.bioacoustic.label_scorer import labels_for, target_of
 from pytest_audiobench.protocols.bioacoustic.pipeline import Steps, process
 from pytest_audiobench.protocols.bioacoustic.scoring import first_of, sample_scores, split
 from pytest_audiobench.protocols.bioacoustic.selection import steps_of_run, steps_of_score_from_file
-from pytest_audiobench.protocols.bioacoustic.told import RUN, SCORE_FROM_FILE, ZERO
-from pytest_audiobench.protocols.caption.words import made_with
+from pytest_audiobench.protocols.captioning.words import made_with
 from pytest_audiobench.protocols.free_text import answer_of
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Reading, nothing_lacks
 
@@ -83,7 +83,9 @@ def zero_reading(task: str) -> Reading:
     def together(scored: Sequence[tuple[Sample, Answer]]) -> Sequence[Mapping[str, float]]:
         targets = [", ".join(sample.references) or sample.reference for sample, _ in scored]
         texts = [answer.value or "" for _, answer in scored]
-        return zero.detection(texts, targets) if task == "detection" else zero.classification(texts, targets)
+        return (
+            beans_zero.detection(texts, targets) if task == "detection" else beans_zero.classification(texts, targets)
+        )
 
     metrics = ("macro_f1",) if task == "detection" else ("accuracy", "beans_top1_accuracy", "weighted_f1")
     signature = f"beans-zero:{task}|v:1.0|labels:targets|ties:sorted"

@@ -7,8 +7,8 @@ import pytest
 
 from pytest_audiobench import bundled, labelled, sakura
 from pytest_audiobench.datasets.dataset import Places
-from pytest_audiobench.datasets.packs.finding import find, listed
-from pytest_audiobench.datasets.packs.looking import look, probes
+from pytest_audiobench.datasets.packs.discovery import find, listed
+from pytest_audiobench.datasets.packs.inspection import look, probes
 from pytest_audiobench.datasets.packs.pack import Pack, read_manifest
 from pytest_audiobench.errors import NotHere, UsageError
 

@@ -10,7 +10,7 @@ from pytest_audiobench import labelled, sakura, sound_id
 from pytest_audiobench.audio.combining import mixture
 from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.datasets.dataset import Places
-from pytest_audiobench.datasets.packs.finding import find
+from pytest_audiobench.datasets.packs.discovery import find
 from pytest_audiobench.errors import NotHere, UsageError
 
 

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.gate.baseline import reading
+from pytest_audiobench.evaluation.comparable import Side, SideRow
+from pytest_audiobench.gate.baseline import decoding
 from pytest_audiobench.gate.baseline.contents import LONGEST_TEXT, MOST_BYTES, Contents, Figure
-from pytest_audiobench.gate.baseline.reading import decoded, read_bounded
-from pytest_audiobench.gate.baseline.writing import encoded
-from pytest_audiobench.runs.sides import Side, SideRow
+from pytest_audiobench.gate.baseline.decoding import decoded, read_bounded
+from pytest_audiobench.gate.baseline.encoding import encoded
 
 SIGNATURE = "mcq:letters|v:1"
 HASHES = {"input_hash": "a" * 64, "run_hash": "b" * 64, "score_hash": None}
@@ -356,10 +356,10 @@ def test_a_file_of_a_gigabyte_is_not_read(tmp_path):
 
 
 def test_a_baseline_that_could_not_be_read_is_not_written(monkeypatch, plain):
-    monkeypatch.setattr("pytest_audiobench.gate.baseline.writing.MOST_BYTES", 100)
+    monkeypatch.setattr("pytest_audiobench.gate.baseline.encoding.MOST_BYTES", 100)
     with pytest.raises(UsageError, match="keep fewer protocols, leave --text out"):
         encoded(plain)
-    assert reading.MOST_BYTES == MOST_BYTES
+    assert decoding.MOST_BYTES == MOST_BYTES
 
 
 @pytest.mark.parametrize("metric", ["wer", "wil", "bleu", "keyphrase_f1_at_5", "eer_interpolated", "entity_f1"])

@@ -5,8 +5,8 @@ import logging
 import pytest
 
 from pytest_audiobench.errors import FatalError, UsageError
+from pytest_audiobench.models.remote.api_keys import find_key
 from pytest_audiobench.models.remote.endpoint import Endpoint
-from pytest_audiobench.models.remote.keys import find_key
 
 SECRET = "sk-very-secret-0123456789abcdef"
 OPENAI = Endpoint.of("https://api.openai.com/v1")

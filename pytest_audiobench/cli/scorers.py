@@ -1,0 +1,40 @@
+"""``audiobench protocols``."""
+
+from __future__ import annotations
+
+import argparse
+
+HELP = "list the protocols: what they ask, how they read answers, where they come from"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", nargs="?", metavar="NAME", help="show readings whose family or name holds NAME")
+    parser.add_argument("--markdown", action="store_true", help="print the whole list as docs/protocols.md holds it")
+
+
+def run(args: argparse.Namespace) -> int:
+    """0; 1 when nothing matches."""
+    from pytest_audiobench.protocols import documentation_page
+    from pytest_audiobench.protocols.catalogue import FAMILIES, family
+
+    if args.markdown:
+        print(documentation_page.markdown(), end="")
+        return 0
+    found = 0
+    for name, asks in FAMILIES.items():
+        protocol = family(name)
+        chosen = [one for one in protocol.available.values() if args.name is None or args.name in f"{name} {one.name}"]
+        if not chosen:
+            continue
+        found += len(chosen)
+        print(f"{name}: {asks}")
+        for reading in chosen:
+            print(f"  {reading.name:<32} {', '.join(reading.metrics)}")
+            if args.name is not None:
+                print(f"    {reading.about.rule}\n    source: {reading.about.source}\n    {reading.signature}")
+                for what, text in (("known defects", reading.about.defects), ("missing here", reading.lacking())):
+                    if text:
+                        print(f"    {what}: {text}")
+    if not found:
+        print(f"no protocol is called {args.name!r}: audiobench protocols lists them all")
+    return 0 if found else 1

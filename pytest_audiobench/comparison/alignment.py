@@ -1,0 +1,73 @@
+"""Sides made fit to be compared: on the samples that all have, and past the mismatches that a user allows."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+
+from pytest_audiobench.comparison.contenders import Contender
+from pytest_audiobench.evaluation.comparable import Side, SideRow
+from pytest_audiobench.evaluation.hashes import ABSENT
+
+
+def alike(
+    found: Sequence[Contender], limited: Collection[str], allowed: Mapping[str, Collection[str]]
+) -> list[Contender]:
+    """The contenders with sides that a test of pairs accepts.
+
+    Evals in ``limited``, and those whose data are ``allowed`` to differ, keep the samples that all have who have the
+    eval. ``allowed`` holds, by eval, the components that differ and may: audio or prompts that differ are no longer
+    compared pair by pair, other settings, epochs or protocols count as the first's.
+    """
+    sides: list[dict[str, Side]] = [dict(one.sides) for one in found]
+    for eval_ in dict.fromkeys(name for one in found for name in one.sides):
+        have = [own for own in sides if eval_ in own]
+        own = [one[eval_] for one in have]
+        made = _alike(own, eval_ in limited, allowed.get(eval_, ()))
+        for one, side in zip(have, made, strict=True):
+            one[eval_] = side
+    return [replace(one, sides=own) for one, own in zip(found, sides, strict=True)]
+
+
+def _alike(sides: Sequence[Side], limited: bool, differing: Collection[str]) -> list[Side]:
+    epochs = min(side.epochs for side in sides)
+    kept = None
+    if limited or "data" in differing:
+        kept = set.intersection(*({row.sample_id for row in side.rows} for side in sides))
+    return [_fit(side, sides[0], epochs, kept, differing) for side in sides]
+
+
+def _fit(side: Side, first: Side, epochs: int, kept: Collection[str] | None, differing: Collection[str]) -> Side:
+    rows = side.rows
+    if kept is not None:
+        rows = [row for row in rows if row.sample_id in kept]
+    if "seeds" in differing:
+        rows = [row for row in rows if row.epoch < epochs]
+    if not {"audio", "prompts"}.isdisjoint(differing):
+        rows = [_unknown(row, differing) for row in rows]
+    readings = side.readings
+    if "protocols" in differing:
+        readings = {name: first.readings.get(name, signature) for name, signature in readings.items()}
+    hashes = side.hashes
+    if "protocols" in differing:
+        # The same answers read another way are not the same scores.
+        hashes = {name: value for name, value in hashes.items() if name != "run_hash"}
+    if "settings" in differing or hashes.get("settings") in (None, ABSENT):
+        hashes = {**hashes, "settings": first.hashes.get("settings", ABSENT)}
+    return replace(
+        side,
+        rows=rows,
+        dataset=first.dataset if "data" in differing else side.dataset,
+        epochs=epochs if "seeds" in differing else side.epochs,
+        readings=readings,
+        hashes=hashes,
+        limited=side.limited or kept is not None,
+    )
+
+
+def _unknown(row: SideRow, differing: Collection[str]) -> SideRow:
+    return row._replace(
+        audio=None if "audio" in differing else row.audio,
+        prompt=None if "prompts" in differing else row.prompt,
+        truth=None if "data" in differing else row.truth,
+    )

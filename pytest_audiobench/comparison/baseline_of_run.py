@@ -1,0 +1,103 @@
+"""A finished run as the contents of baselines, one for each of its models; and what keeps it from being whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pytest_audiobench.errors import FatalError, UsageError
+from pytest_audiobench.evaluation.comparable import Side
+from pytest_audiobench.evaluation.suites import HASHES
+from pytest_audiobench.gate.baseline.contents import Contents, Figure
+from pytest_audiobench.metrics.tokenizers import library_version
+from pytest_audiobench.report.comparable_of_run import sides_of
+from pytest_audiobench.report.run_reader import Run
+
+Json = Mapping[str, Any]
+
+_ENDED = (0, 1, 6)
+"""Exit codes of a run that came to its end: passed, failed, failed for its instruments only."""
+
+_LONGEST = 200
+"""Characters of a fingerprint's value: digests and versions are shorter."""
+
+
+def contents_of(run: Run, source: str, texts: bool) -> dict[str, Contents]:
+    """What each model of ``run`` did, by its alias; ``source`` names the run for people, ``texts`` keeps the answers.
+
+    Raises UsageError for a run in which nothing was measured, or whose files were edited or cut.
+    """
+    try:
+        sides = sides_of(run.folder, run.record, source, texts)
+        models = {model["alias"]: model for model in run.record["models"]}
+        by_alias: dict[str, dict[str, Side]] = {}
+        for (name, alias), side in sides.items():
+            by_alias.setdefault(alias, {})[name] = side
+        found = {alias: _contents(run.record, models.get(alias, {}), alias, own) for alias, own in by_alias.items()}
+    except FatalError as error:
+        raise UsageError(f"the run {run.folder} cannot be read: {error}") from error
+    except (KeyError, TypeError, AttributeError, IndexError, ValueError, OSError) as error:
+        raise UsageError(
+            f"the run {run.folder} cannot be read ({type(error).__name__}: {error}): its files were edited, cut or "
+            "written by another version; run again, which asks no model"
+        ) from error
+    if not found:
+        raise UsageError(f"the run {run.folder} measured nothing, so nothing can be held against it: name another")
+    for (name, alias), side in sides.items():
+        if len({row.identity for row in side.rows}) < len(side.rows):
+            raise UsageError(
+                f"the run {run.folder} has samples of {name} by {alias} twice: two evals of one name; rename one"
+            )
+    return found
+
+
+def lacks(record: Json, alias: str) -> tuple[str, ...]:
+    """What the run is short of for this model, a sentence each: it ended early, or evals of it are no measurement.
+
+    Skipped evals are none of it: that their data are not here was no accident of the run.
+    """
+    return tuple(_lacks(record, alias))
+
+
+def _lacks(record: Json, alias: str) -> Iterator[str]:
+    if record["exit_status"] not in _ENDED:
+        yield f"the run was interrupted (exit code {record['exit_status']})"
+    yield from (note for note in record["notes"] if note.startswith("stopped early:"))
+    for item in record["items"]:
+        if item["model"] != alias or item["control"] or item["outcome"] == "skipped":
+            continue
+        if item["outcome"] == "lost":
+            yield f"{item['eval']} was lost with its worker"
+        elif not item["readings"]:
+            yield f"{item['eval']} failed before it measured anything"
+        else:
+            failed = (one["detail"] for one in item["verdicts"] if one["status"] == "not_comparable")
+            yield from (f"{item['eval']} is not comparable: {detail}" for detail in list(failed)[:1])
+
+
+def _contents(record: Json, model: Json, alias: str, sides: Mapping[str, Side]) -> Contents:
+    items = {item["eval"]: item for item in record["items"] if item["model"] == alias and item["eval"] in sides}
+    return Contents(
+        version=library_version("pytest-audiobench"),
+        run=record["run"],
+        finished=record["finished"],
+        hashes={name: record["hashes"][name] for name in HASHES},
+        alias=alias,
+        spec=model.get("spec", ""),
+        digest=next(iter(sides.values())).hashes.get("model", ""),
+        fingerprint={name: str(value)[:_LONGEST] for name, value in model.get("fingerprint", {}).items()},
+        noise=model.get("noise"),
+        limit=record["limit"],
+        epochs=record["epochs"],
+        sides=sides,
+        figures={name: _figures(items[name]) for name in sides},
+        missing=lacks(record, alias),
+    )
+
+
+def _figures(item: Json) -> dict[str, list[Figure]]:
+    found: dict[str, list[Figure]] = {}
+    for one in item["metrics"]:
+        if one["reading"] is not None and not one["group"]:
+            found.setdefault(one["reading"], []).append(Figure(**{name: one[name] for name in Figure._fields}))
+    return found

@@ -1,0 +1,199 @@
+"""What ``--ab-baseline`` may name (a file, a run, ``last``, a file in git), as one thing that runs are held against."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pytest_audiobench.comparison.baseline_of_run import contents_of, lacks
+from pytest_audiobench.comparison.git_blob import blob
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.evaluation.comparable import Side
+from pytest_audiobench.gate.baseline.contents import MOST_BYTES, Contents
+from pytest_audiobench.gate.baseline.decoding import decoded, read_bounded
+from pytest_audiobench.report.run_files import RECORD
+from pytest_audiobench.report.run_reader import Run, load
+
+LAST = "last"
+_RUN = "the run "
+_FORMS = "a baseline's FILE, a RUN's folder or name, last, or REF:PATH in git"
+_DRIVE = re.compile(r"[A-Za-z]:[\\/]")
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """What a run is held against.
+
+    ``source`` says for people what was taken; ``place``, given to :func:`baseline_from`, finds the same again (``last``
+    has become that run, a ref of git its commit). ``digest`` is the SHA-256 of the file, or of the run's run.json.
+    ``models`` are by alias.
+    """
+
+    source: str
+    place: str
+    digest: str
+    models: Mapping[str, Contents]
+
+    @property
+    def only(self) -> Contents | None:
+        """The one model; None where there are several."""
+        return next(iter(self.models.values())) if len(self.models) == 1 else None
+
+    def of(self, alias: str) -> Contents:
+        """What the model called ``alias`` is held against: the only model there is, else the one of that alias.
+
+        Raises UsageError where there are several and none of that alias.
+        """
+        if self.only is not None:
+            return self.only
+        if alias not in self.models:
+            raise UsageError(
+                f"{called(self.source)} has no model {alias!r}, it has {', '.join(sorted(self.models))}: choose "
+                f"one for all by {self.place}#ALIAS, or give the model one of these aliases (--ab-model ALIAS=…)"
+            )
+        return self.models[alias]
+
+    def side(self, eval: str, alias: str) -> Side | None:
+        """What ``eval`` by the model called ``alias`` is held against; None where the baseline lacks that eval."""
+        return self.of(alias).sides.get(eval)
+
+    def entry(self) -> dict[str, Any]:
+        """What the record of a run keeps of its baseline; model and spec are None where there are several."""
+        any_ = next(iter(self.models.values()))
+        return {
+            "source": self.source,
+            "digest": self.digest,
+            "model": self.only.alias if self.only else None,
+            "spec": self.only.spec if self.only else None,
+            "run": any_.run,
+            "limit": any_.limit,
+        }
+
+
+def called(source: str) -> str:
+    """``the baseline main.json``, or ``the run main``."""
+    return source if source.startswith(_RUN) else f"the baseline {source}"
+
+
+def baseline_from(
+    text: str, reports: Path, folder: Path, own_run: str | None = None, limit: int | None = None, texts: bool = True
+) -> Baseline:
+    """The baseline that ``text`` names: ``FILE``, ``RUN`` (a folder, its run.json, or a name under ``reports``),
+    ``last``, or ``REF:PATH``; a run with several models may have ``#ALIAS`` behind it. What exists goes first, so a
+    file's name may hold a colon.
+
+    Relative paths and git begin at ``folder``. ``last`` is the run that finished last of those under ``reports`` that
+    came to their end whole and measured something, other than ``own_run``; limited ones only where their limit is
+    ``limit``. ``texts`` keeps the answers of runs.
+
+    Raises UsageError, a sentence that says what to do, for whatever is not there or cannot be read.
+    """
+    if "\0" in text or not text.strip():
+        raise UsageError(f"{text!r} names no baseline: give {_FORMS}")
+    if text == LAST or text.startswith(f"{LAST}#"):
+        alias = text.partition("#")[2]
+        return _chosen(_of_run(_last(reports, own_run, limit), texts), alias)
+    if (whole := _there(text, reports, folder, texts)) is not None:
+        return whole
+    before, mark, alias = text.rpartition("#")
+    if mark and before and (whole := _there(before, reports, folder, texts)) is not None:
+        return _chosen(whole, alias)
+    ref, colon, path = text.partition(":")
+    if colon and ref and path and not _DRIVE.match(text):
+        found = blob(ref, path, folder, MOST_BYTES)
+        return _of_file(found.content, f"{text} ({found.commit[:12]})", f"{found.commit}:{path}", text)
+    raise UsageError(
+        f"there is no baseline {text!r}: neither {folder / text} nor the run {reports / text} exists; give {_FORMS}"
+    )
+
+
+def _there(text: str, reports: Path, folder: Path, texts: bool) -> Baseline | None:
+    """What ``text`` names as a path, or as a run under ``reports``; None where nothing is there."""
+    try:
+        places = [one for one in (folder / text, reports / text) if one.exists()]
+    except (OSError, ValueError):
+        return None
+    if not places:
+        return None
+    # A folder that merely has the name of a run does not stand before it.
+    place = next((one for one in places if one.is_file() or (one / RECORD).exists()), places[0])
+    if place.is_dir():
+        return _of_run(load(place), texts)
+    if place.name == RECORD and place.parent.is_dir():
+        return _of_run(load(place.parent), texts)
+    return _of_file(read_bounded(place), text, str(place), text)
+
+
+def _of_file(content: bytes, source: str, place: str, name: str) -> Baseline:
+    contents = decoded(content, name)
+    return Baseline(source, place, hashlib.sha256(content).hexdigest(), {contents.alias: contents})
+
+
+def _of_run(run: Run, texts: bool) -> Baseline:
+    source = f"{_RUN}{run.folder.name}"
+    models = contents_of(run, source, texts)
+    digest = hashlib.sha256((run.folder / RECORD).read_bytes()).hexdigest()
+    return Baseline(source, str(run.folder), digest, models)
+
+
+def _chosen(baseline: Baseline, alias: str) -> Baseline:
+    """``baseline`` with its model ``alias`` alone; as it is for no alias."""
+    if not alias:
+        return baseline
+    if alias not in baseline.models:
+        raise UsageError(
+            f"{called(baseline.source)} has no model {alias!r}: it has {', '.join(sorted(baseline.models))}"
+        )
+    return Baseline(
+        f"{baseline.source} ({alias})",
+        f"{baseline.place}#{alias}",
+        baseline.digest,
+        {alias: baseline.models[alias]},
+    )
+
+
+def _last(reports: Path, own_run: str | None, limit: int | None) -> Run:
+    passed_over = []
+    for run in sorted(_finished(reports), key=_when, reverse=True):
+        if run.folder.name == own_run:
+            continue
+        why = _unfit(run, limit)
+        if why is None:
+            return run
+        passed_over.append(f"{run.folder.name} {why}")
+    others = f" ({'; '.join(passed_over[:3])})" if passed_over else ""
+    raise UsageError(
+        f"last finds no whole run in {reports}{others}: run once without a baseline, or name a file or a run"
+    )
+
+
+def _finished(reports: Path) -> Iterator[Run]:
+    for path in reports.glob(f"*/{RECORD}"):
+        try:
+            yield load(path.parent)
+        except UsageError:
+            # Another version's run, or one that was cut, is none that this one could be held against.
+            continue
+
+
+def _when(run: Run) -> tuple[str, str, str]:
+    return str(run.record.get("finished")), str(run.record.get("started")), run.folder.name
+
+
+def _unfit(run: Run, limit: int | None) -> str | None:
+    """Why ``last`` passes over this run."""
+    record = run.record
+    try:
+        if record["limit"] not in (None, limit):
+            return f"was limited to {record['limit']}"
+        aliases = {item["model"] for item in record["items"] if item["readings"] and not item["control"]}
+        if not aliases:
+            return "measured nothing"
+        missing = [one for alias in sorted(aliases) for one in lacks(record, alias)]
+    except (KeyError, TypeError, AttributeError, IndexError):
+        return "is not as this version writes runs"
+    return f"is not whole: {missing[0]}" if missing else None

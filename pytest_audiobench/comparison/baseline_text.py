@@ -1,0 +1,162 @@
+"""A baseline in words: the table of its evals, and what a new one changes against the one that was there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from pytest_audiobench.evaluation.comparable import Side, SideRow
+from pytest_audiobench.evaluation.hashes import ABSENT
+from pytest_audiobench.evaluation.scoring import SHARES
+from pytest_audiobench.gate.baseline.contents import Contents, Figure
+from pytest_audiobench.gate.pairing import AUDIO, ERRORS, ONLY_HERE, ONLY_IN_BASELINE, PROMPT, TRUTH, paired
+from pytest_audiobench.metrics.drops import moved
+from pytest_audiobench.metrics.registry import is_known, metric_kind
+from pytest_audiobench.report.formatting import difference_text, interval_text, printable, value_text
+
+_HEAD = ("eval", "metric", "value", "interval", "n", "answered")
+_RIGHT = ("value", "interval", "n", "answered", "was", "now", "difference")
+_LEFT_OUT = {
+    ONLY_HERE: "new",
+    ONLY_IN_BASELINE: "gone",
+    AUDIO: "with other audio",
+    PROMPT: "with another prompt",
+    TRUTH: "with other choices or references",
+    ERRORS: "not asked in one of them",
+}
+
+_OTHER = {"data": "other data", "settings": "other settings"}
+"""What no sample's digests tell of."""
+
+
+def about(contents: Contents) -> list[str]:
+    """Which model and which run it is of, what it lacks, and how far the model repeats itself, where that is known."""
+    limit = f", at most {contents.limit} samples of each eval" if contents.limit else ""
+    epochs = f", {contents.epochs} epochs" if contents.epochs > 1 else ""
+    lines = [
+        f"model {_model(contents)}",
+        f"run {contents.run}, finished {contents.finished}{limit}{epochs}; written by {contents.version}",
+    ]
+    if contents.noise is not None:
+        noise = contents.noise
+        lines.append(
+            f"noise floor: {100.0 * noise['same_answers']:.1f} % same answers when asked again, "
+            f"scores move by {100.0 * noise['score_shift']:.1f} points"
+        )
+    lines += [f"missing: {one}" for one in contents.missing]
+    return [printable(line) for line in lines]
+
+
+def table(contents: Contents) -> list[str]:
+    """A line for each eval with its headline value, below a head."""
+    rows = [_HEAD, *(_row(side, contents.headline(name)) for name, side in sorted(contents.sides.items()))]
+    return _columns(rows)
+
+
+def changes(before: Contents, after: Contents) -> list[str]:
+    """What ``after`` changes against ``before``: evals that come and go, values, and samples whose score moved."""
+    lines = [
+        f"the {what} was {was}"
+        for what, was, now in (
+            ("model", _model(before), _model(after)),
+            ("limit", before.limit or "none", after.limit or "none"),
+            ("number of epochs", before.epochs, after.epochs),
+        )
+        if was != now
+    ]
+    lines += [f"added: {name}" for name in sorted(set(after.sides) - set(before.sides))]
+    lines += [f"removed: {name}" for name in sorted(set(before.sides) - set(after.sides))]
+    both = sorted(set(before.sides) & set(after.sides))
+    moves = [one for name in both if (one := _move(name, before, after)) is not None]
+    head = ("eval", "metric", "was", "now", "difference", "samples")
+    lines += _columns([head, *moves]) if moves else []
+    same = len(both) - len(moves)
+    if same:
+        lines.append(f"unchanged: {same} eval{'' if same == 1 else 's'}")
+    return [printable(line) for line in lines]
+
+
+def _model(contents: Contents) -> str:
+    return f"{contents.alias} ({contents.spec}, digest {contents.digest[:16]})"
+
+
+class _Moved(NamedTuple):
+    """How many samples' own scores became worse and better, or changed in a metric that says not which way."""
+
+    worse: int = 0
+    better: int = 0
+    other: int = 0
+
+
+def _row(side: Side, figure: Figure | None) -> tuple[str, ...]:
+    answered = [row.statuses[side.headline] == "parsed" for row in side.rows]
+    share = f"{100.0 * sum(answered) / len(answered):.1f} %" if answered else "–"
+    if figure is None:
+        return side.eval, "–", "–", "", str(len(side.rows)), share
+    interval = interval_text(figure._asdict())
+    value = value_text(figure.value, figure.unit)
+    return side.eval, figure.name, value, f"[{interval}]" if interval else "", str(figure.n), share
+
+
+def _move(name: str, before: Contents, after: Contents) -> tuple[str, ...] | None:
+    """The line of an eval in which anything changed."""
+    was, now = before.headline(name), after.headline(name)
+    left, right = before.sides[name], after.sides[name]
+    if was is None or now is None or was.name != now.name or left.headline != right.headline:
+        return name, now.name if now else "–", *_shown(was, now), "another headline: not compared"
+    if left.readings[left.headline] != right.readings[right.headline]:
+        return name, now.name, *_shown(was, now), f"another version of {right.headline}: not compared"
+    pairs = paired(left, right, right.headline)
+    count = _moved(now.name, right.headline, pairs.rows)
+    counted = [
+        f"{number} {what}"
+        for number, what in (
+            (count.worse, "worse"),
+            (count.better, "better"),
+            (count.other, "moved"),
+            *((pairs.left_out.get(reason, 0), what) for reason, what in _LEFT_OUT.items()),
+            (pairs.not_run, "not in this run"),
+        )
+        if number
+    ]
+    if not (left.limited or right.limited or pairs.left_out):
+        counted += [what for what_of, what in _OTHER.items() if _differ(left.hashes, right.hashes, what_of)]
+    if not counted and was[:5] == now[:5]:
+        return None
+    return name, now.name, *_shown(was, now), ", ".join(counted) or "none"
+
+
+def _differ(before: Mapping[str, str], after: Mapping[str, str], component: str) -> bool:
+    known = before.get(component), after.get(component)
+    return known[0] != known[1] and not {*known} & {None, ABSENT}
+
+
+def _moved(metric: str, reading: str, pairs: Sequence[tuple[SideRow, SideRow]]) -> _Moved:
+    scores = [(before.scores[reading], after.scores[reading]) for before, after in pairs]
+    changed = [(was, now) for was, now in scores if was is not None and now is not None and was != now]
+    kind = metric_kind(metric) if is_known(metric) and metric not in SHARES else None
+    if kind is None or (kind.parts is None and kind.own is None):
+        return _Moved(other=len(changed))
+    ways = [moved(kind, was, now) for was, now in changed]
+    return _Moved(ways.count(1), ways.count(-1))
+
+
+def _shown(was: Figure | None, now: Figure | None) -> tuple[str, str, str]:
+    texts = [value_text(one.value, one.unit) if one else "–" for one in (was, now)]
+    both = was and now and was.name == now.name and was.value is not None and now.value is not None
+    difference = difference_text(now.value - was.value, now.unit) if both else ""  # type: ignore[operator,union-attr]
+    return texts[0], texts[1], difference
+
+
+def _columns(rows: Sequence[Sequence[str]]) -> list[str]:
+    shown = [tuple(map(printable, row)) for row in rows]
+    widths = [max(len(row[at]) for row in shown) for at in range(len(shown[0]))]
+    return [_line(row, shown[0], widths).rstrip() for row in shown]
+
+
+def _line(row: Sequence[str], head: Sequence[str], widths: Sequence[int]) -> str:
+    def cells() -> Iterator[str]:
+        for text, name, width in zip(row, head, widths, strict=True):
+            yield text.rjust(width) if name in _RIGHT else text.ljust(width)
+
+    return "  ".join(cells())

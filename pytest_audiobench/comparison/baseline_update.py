@@ -1,0 +1,58 @@
+"""Writing a baseline: an act of its own, which shows what it changes and passes no gate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from pytest_audiobench.comparison.baseline_sources import Baseline
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.gate.baseline.contents import Contents
+from pytest_audiobench.gate.baseline.decoding import decoded, read_bounded
+from pytest_audiobench.gate.baseline.encoding import encoded
+from pytest_audiobench.report.atomic_files import write_bytes
+
+
+class Wanted(NamedTuple):
+    """``protocols``: readings to keep beside the headline's ("all": every one); ``texts``: keep the answers;
+    ``partial``: take a run that is not whole.
+    """
+
+    protocols: Sequence[str] = ()
+    texts: bool = False
+    partial: bool = False
+
+
+class Written(NamedTuple):
+    """The new baseline, its size, and the one that lay there before."""
+
+    contents: Contents
+    size_bytes: int
+    before: Contents | None
+
+
+def update(run: Baseline, out: Path, wanted: Wanted) -> Written:
+    """Write what ``run`` measured to ``out``, whole or not at all.
+
+    Raises UsageError for several models, for a run that is not whole unless ``wanted.partial``, for what is at
+    ``out`` and is no baseline, and for a baseline that would be too large.
+    """
+    found = run.only
+    if found is None:
+        raise UsageError(
+            f"{run.source} has the models {', '.join(sorted(run.models))}, and a baseline holds one: choose by --model"
+        )
+    if found.missing and not wanted.partial:
+        listed = "".join(f"\n  {one}" for one in found.missing)
+        raise UsageError(
+            f"{run.source} is not whole, so a gate held against it would see less than it seems to: run again (what is "
+            f"answered is not asked again), or write it all the same with --allow-partial; it lacks:{listed}"
+        )
+    kept = found.reduced(wanted.protocols, wanted.texts)
+    before = decoded(read_bounded(out), str(out)) if out.exists() else None
+    content = encoded(kept)
+    decoded(content, str(out))
+    out.parent.mkdir(parents=True, exist_ok=True)
+    write_bytes(out, content)
+    return Written(kept, len(content), before)

@@ -1,0 +1,152 @@
+"""Whether two sides of an eval were asked the same, and where they first differ when they were not.
+
+What must agree are the hashes of all that goes into an eval beside the model, and the protocols that read it. Where two
+hashes differ, the recorded texts say where; two runs of which one was limited are held together on what both took.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from pytest_audiobench.comparison.contenders import Contender
+from pytest_audiobench.comparison.differences import MISSING, Difference, first_difference, shown
+from pytest_audiobench.comparison.recorded_prompts import DATA, Samples, generation, recorded
+from pytest_audiobench.evaluation.comparable import Side
+from pytest_audiobench.evaluation.hashes import ABSENT
+
+COMPONENTS = ("data", "audio", "prompts", "settings", "seeds", "protocols")
+"""In the order in which they are looked at."""
+
+_OF_SAMPLES: Mapping[str, tuple[str, ...]] = {"data": DATA, "audio": ("audio",), "prompts": ("prompt",)}
+_ALIKE = "no recorded field of a sample tells where"
+_UNKNOWN_SETTINGS = "settings of generation are kept as a digest only"
+_NO_TEXTS = "the texts are not kept on both sides, so the field cannot be told"
+
+
+class Mismatch(NamedTuple):
+    """A component of an eval in which two sides differ.
+
+    ``difference`` is the first, None where only the digests are known to differ; ``why`` says why then.
+    """
+
+    eval: str
+    component: str
+    difference: Difference | None
+    why: str = ""
+
+    def says(self, first: str, other: str) -> str:
+        """``bundled/digits: hashes.prompts: samples["digits-017"].prompt[0].parts[1].text is "…" in A and …``."""
+        head = f"{self.eval}: hashes.{self.component}"
+        if self.difference is None:
+            return f"{head} differs; {self.why}"
+        path, before, after = self.difference
+        return f"{head}: {path} is {shown(before, after)} in {first} and {shown(after, before)} in {other}"
+
+
+def mismatches(first: Contender, other: Contender, readings: Mapping[str, Sequence[str]]) -> list[Mismatch]:
+    """All components in which evals of both differ, by eval; ``readings`` are the protocols of each that count."""
+    common = [eval_ for eval_ in first.sides if eval_ in other.sides]
+    suspects = {eval_: _suspects(first.sides[eval_], other.sides[eval_]) for eval_ in common}
+    unclear = [eval_ for eval_, components in suspects.items() if not components.isdisjoint(_OF_SAMPLES)]
+    texts = _texts(first, other, unclear)
+    settings = _settings(first, other) if any("settings" in found for found in suspects.values()) else {}
+    found: list[Mismatch] = []
+    for eval_ in common:
+        sides = (first.sides[eval_], other.sides[eval_])
+        samples = texts.get(eval_)
+        for component in COMPONENTS:
+            if component == "settings" and component in suspects[eval_]:
+                found.append(Mismatch(eval_, component, settings.get(eval_), _UNKNOWN_SETTINGS))
+            elif component in suspects[eval_]:
+                found += filter(None, [_sought(eval_, component, sides, samples)])
+        found += _protocols(*sides, readings.get(eval_, ()))
+    return found
+
+
+def _suspects(before: Side, after: Side) -> set[str]:
+    """The components whose hashes differ where both are known; of limited runs they say nothing of each sample."""
+    found = {name for name in COMPONENTS[:-1] if _differ(before.hashes.get(name), after.hashes.get(name))}
+    return found | ({"data"} if before.dataset != after.dataset else set())
+
+
+def _differ(before: str | None, after: str | None) -> bool:
+    return before != after and not {before, after} & {None, ABSENT}
+
+
+def _texts(first: Contender, other: Contender, evals: Sequence[str]) -> dict[str, tuple[Samples, Samples]]:
+    if not evals or first.folder is None or other.folder is None:
+        return {}
+    before, after = (recorded(one.folder, one.model, evals) for one in (first, other) if one.folder is not None)
+    return {eval_: (before[eval_], after[eval_]) for eval_ in evals}
+
+
+def _settings(first: Contender, other: Contender) -> dict[str, Difference | None]:
+    if first.folder is None or other.folder is None:
+        return {}
+    before, after = (generation(one.folder, one.model) for one in (first, other) if one.folder is not None)
+    return {eval_: first_difference(before[eval_], after[eval_], "settings") for eval_ in before if eval_ in after}
+
+
+def _sought(
+    eval_: str, component: str, sides: tuple[Side, Side], samples: tuple[Samples, Samples] | None
+) -> Mismatch | None:
+    before, after = sides
+    if component == "seeds":
+        return Mismatch(eval_, component, first_difference(before.epochs, after.epochs, "epochs"), _ALIKE)
+    if component == "data" and before.dataset != after.dataset:
+        return Mismatch(eval_, component, Difference("dataset", before.dataset, after.dataset))
+    if samples is not None and (found := _of_samples(component, *samples)) is not None:
+        return Mismatch(eval_, component, found)
+    limited = before.limited or after.limited
+    if component == "data" and not limited and (found := _only_on_one(before, after)) is not None:
+        return Mismatch(eval_, component, found)
+    if component == "data":
+        return None if limited else Mismatch(eval_, component, None, _ALIKE if samples else _NO_TEXTS)
+    return _of_digests(eval_, component, before, after)
+
+
+def _of_samples(component: str, before: Samples, after: Samples) -> Difference | None:
+    for sample_id in (name for name in before if name in after):
+        for field in _OF_SAMPLES[component]:
+            told = before[sample_id][field], after[sample_id][field]
+            if component == "data" or None not in told:
+                path = f"{_place(sample_id)}.{field}"
+                if (found := first_difference(*told, path)) is not None:
+                    return found
+    return None
+
+
+def _of_digests(eval_: str, component: str, before: Side, after: Side) -> Mismatch | None:
+    """Audio and prompts are known by digests of each sample, whether texts are kept or not."""
+    field = "audio" if component == "audio" else "prompt"
+    others = {row.sample_id: getattr(row, field) for row in after.rows if row.epoch == 0}
+    known = 0
+    for row in before.rows:
+        told = getattr(row, field), others.get(row.sample_id)
+        if row.epoch == 0 and None not in told:
+            known += 1
+            if told[0] != told[1]:
+                return Mismatch(eval_, component, Difference(f"{_place(row.sample_id)}.{field}", *told))
+    # The hash is over all samples: those on one side only are the data's difference, a failed asking is none.
+    return None if known else Mismatch(eval_, component, None, _NO_TEXTS)
+
+
+def _only_on_one(before: Side, after: Side) -> Difference | None:
+    ids = [{row.sample_id: None for row in side.rows} for side in (before, after)]
+    for own, other, told in ((ids[0], ids[1], (True, False)), (ids[1], ids[0], (False, True))):
+        for sample_id in own:
+            if sample_id not in other:
+                there = tuple("there" if one else MISSING for one in told)
+                return Difference(_place(sample_id), there[0], there[1])
+    return None
+
+
+def _protocols(before: Side, after: Side, readings: Sequence[str]) -> Iterator[Mismatch]:
+    told = [{name: side.readings[name] for name in readings if name in side.readings} for side in (before, after)]
+    if (found := first_difference(told[0], told[1], "protocols")) is not None:
+        yield Mismatch(before.eval, "protocols", found)
+
+
+def _place(sample_id: str) -> str:
+    return f"samples[{shown(sample_id, sample_id)}]"

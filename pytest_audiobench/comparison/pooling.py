@@ -1,0 +1,53 @@
+"""A suite's evals as one side: samples pooled, not means, as a run's own suites are (``evaluation/suites.py``)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pytest_audiobench.evaluation.comparable import Side, SideRow
+from pytest_audiobench.evaluation.curves import unconditioned
+from pytest_audiobench.identity import digest_of_trusted
+from pytest_audiobench.metrics.registry import is_known, metric_kind
+
+
+def pooled(sides: Sequence[Side], reading: str) -> Side:
+    """The evals ``sides`` of one suite, all read by ``reading``, as one side with the metrics that can be pooled.
+
+    A cluster that the data name holds across the suite; a sample's id is unique in its own data set only.
+    """
+    first = sides[0]
+    names = dict.fromkeys(name for side in sides for name in side.metrics.get(reading, ()))
+    return Side(
+        source=first.source,
+        eval=f"{first.suite} (pooled)",
+        suite=first.suite,
+        model=first.model,
+        spec=first.spec,
+        dataset=" + ".join(side.dataset for side in sides),
+        protocol=first.protocol,
+        epochs=max(side.epochs for side in sides),
+        limited=any(side.limited for side in sides),
+        cluster=None,
+        readings={reading: first.readings[reading]},
+        metrics={reading: [name for name in names if is_known(name) and metric_kind(name).poolable]},
+        hashes=_hashes(sides),
+        rows=[_row(side, row) for side in sides for row in side.rows],
+    )
+
+
+def _hashes(sides: Sequence[Side]) -> dict[str, str]:
+    """What tells whether one model gave the same answers in all of them; empty where one of them does not know."""
+    if not all("run_hash" in side.hashes for side in sides):
+        return {}
+    return {
+        name: digest_of_trusted([[side.eval, side.hashes.get(name)] for side in sides])
+        for name in ("run_hash", "verdicts")
+    }
+
+
+def _row(side: Side, row: SideRow) -> SideRow:
+    own = row.cluster in (None, row.sample_id)
+    return row._replace(
+        sample_id=f"{side.eval} {row.sample_id}",
+        cluster=f"{unconditioned(side.dataset, side.condition)} {row.sample_id}" if own else row.cluster,
+    )

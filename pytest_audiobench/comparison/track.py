@@ -1,0 +1,201 @@
+"""``audiobench track``: one model's runs in order, a curve for each line, and where it dropped.
+
+Each run of a curve is held against the one before it, and the last against the best. The best was chosen by looking at
+all of them, so the level is divided as if the last had been held against each: a curve of k runs counts k - 1 and k - 2
+tests. A run that lacks the eval is no run of its curve.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from pytest_audiobench.comparison.alignment import alike
+from pytest_audiobench.comparison.contenders import Contender
+from pytest_audiobench.comparison.mismatches import mismatches
+from pytest_audiobench.comparison.rows import Chosen, Planned, answered, chosen_readings, estimate, held, planned
+from pytest_audiobench.comparison.run_series import Point, reader
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.evaluation.record import RegressionRecord
+from pytest_audiobench.gate.regression import Terms
+from pytest_audiobench.metrics.metric import Direction, Estimate
+
+_NAMED = 5
+
+
+class Key(NamedTuple):
+    """Whose curve it is: an eval's, or a suite's pooled over its evals."""
+
+    suite: str
+    name: str
+    metric: str
+    reading: str
+    is_pooled: bool
+
+
+@dataclass
+class Curve:
+    """A number over a track. ``values`` and ``drops`` are by point, None where a run lacks it; a drop is that against
+    the run before it that has it. ``best`` and ``last`` are places in the track; ``since_best`` is what became of the
+    last held against the best, None where these are one. ``answered`` are the shares of samples by point.
+    """
+
+    key: Key
+    unit: str
+    direction: Direction
+    values: list[Estimate | None]
+    drops: list[RegressionRecord | None]
+    best: int = 0
+    last: int = 0
+    since_best: RegressionRecord | None = None
+    answered: dict[int, float | None] = field(default_factory=dict)
+    signature: str = ""
+
+    def before(self, at: int) -> int | None:
+        """The place of the run that the one at ``at`` is held against; None for the first of the curve."""
+        return next((place for place in reversed(range(at)) if self.values[place] is not None), None)
+
+
+@dataclass(frozen=True)
+class Track:
+    """``model`` is what the runs' model is called whatever its step; ``comparisons`` how many tests alpha is divided
+    among.
+    """
+
+    model: str
+    points: Sequence[Point]
+    curves: Sequence[Curve]
+    alpha: float
+    max_drop: str
+    comparisons: int
+    notes: Sequence[str] = field(default_factory=tuple)
+
+
+class Wanted(NamedTuple):
+    """What is followed, and how strict the tests are."""
+
+    chosen: Chosen
+    evals: str
+    alpha: float
+    max_drop: str
+
+
+def track(model: str, points: Sequence[Point], wanted: Wanted, notes: Sequence[str] = ()) -> Track:
+    """The curves of ``points``, which are in order.
+
+    Raises UsageError where two runs that are held against each other were not asked the same, and for choices that fit
+    nothing.
+    """
+    read = reader(wanted.evals)
+    listed = [_plan(read(point), wanted) for point in points]
+    changing = _changing(listed)
+    told = [*notes, *(f"{suite} is not pooled: its evals are not the same in all runs" for suite in sorted(changing))]
+    told += _without(points, listed)
+    keys = [{key for key in own if not (key.is_pooled and key.suite in changing)} for own in listed]
+    in_order = [key for key in dict.fromkeys(key for own in listed for key in own) if any(key in one for one in keys)]
+    terms = Terms(wanted.alpha, max(1, sum(_tests(sum(key in own for own in keys)) for key in in_order)))
+    curves = {key: Curve(key, "", "higher", [None] * len(points), [None] * len(points)) for key in in_order}
+    tests = _Tests(wanted, terms)
+    before: dict[Key, int] = {}
+    for at, here in enumerate(map(read, points)):
+        _add(curves, at, here, wanted)
+        own_keys = [key for key in in_order if key in keys[at]]
+        for place in sorted({before[key] for key in own_keys if key in before}, reverse=True):
+            found = tests.held(read(points[place]), here)
+            for key in own_keys:
+                if before.get(key) == place:
+                    curves[key].drops[at] = found.get(key)
+        before |= dict.fromkeys(own_keys, at)
+    for (best, last), own in _apart(list(curves.values())).items():
+        found = tests.held(read(points[best]), read(points[last]))
+        for key, curve in own.items():
+            curve.since_best = found.get(key)
+    return Track(model, points, list(curves.values()), wanted.alpha, wanted.max_drop, terms.lines, told)
+
+
+def _plan(one: Contender, wanted: Wanted) -> dict[Key, tuple[str, ...]]:
+    """The curves that a run adds to, each with the evals of its suite."""
+    if not one.sides:
+        raise UsageError(f"no eval of {one.source} matches {wanted.evals!r}")
+    lines, _ = planned([one], wanted.chosen)
+    evals: dict[str, tuple[str, ...]] = {}
+    for side in one.sides.values():
+        evals[side.suite] = (*evals.get(side.suite, ()), side.eval)
+    return {_key(line): tuple(sorted(evals[line.suite])) for line in lines}
+
+
+def _key(line: Planned) -> Key:
+    return Key(line.suite, line.name, line.kind.name, line.reading, line.is_pooled)
+
+
+def _changing(listed: Sequence[dict[Key, tuple[str, ...]]]) -> set[str]:
+    """Suites that would be pooled over other evals in one run than in another."""
+    found: dict[str, set[tuple[str, ...]]] = {}
+    for own in listed:
+        for key, evals in own.items():
+            found.setdefault(key.suite, set()).add(evals)
+    pooled = {key.suite for own in listed for key in own if key.is_pooled}
+    return {suite for suite, sets in found.items() if len(sets) > 1 and suite in pooled}
+
+
+def _without(points: Sequence[Point], listed: Sequence[dict[Key, tuple[str, ...]]]) -> list[str]:
+    """Names the evals that runs lack which others have."""
+    evals = [{key.name: None for key in own if not key.is_pooled} for own in listed]
+    all_ = dict.fromkeys(name for own in evals for name in own)
+    lacking = [(point, [name for name in all_ if name not in own]) for point, own in zip(points, evals, strict=True)]
+    return [
+        f"{point.label} has no {', '.join(names[:_NAMED])}{', …' * (len(names) > _NAMED)}"
+        for point, names in lacking
+        if names
+    ]
+
+
+def _tests(runs: int) -> int:
+    return max(0, runs - 1) + max(0, runs - 2)
+
+
+class _Tests(NamedTuple):
+    """Holds one run of a track against another."""
+
+    wanted: Wanted
+    terms: Terms
+
+    def held(self, before: Contender, after: Contender) -> dict[Key, RegressionRecord | None]:
+        """What became of each line that both have. Raises UsageError where they were not asked the same."""
+        chosen = self.wanted.chosen
+        readings = {name: chosen_readings(side, chosen.protocols) for name, side in before.sides.items()}
+        if found := mismatches(before, after, readings):
+            raise UsageError(
+                f"{before.source} and {after.source} were not asked the same, so they are on no one track: "
+                f"{found[0].says('the one', 'the other')}; name the runs that were"
+            )
+        common = before.sides.keys() & after.sides.keys()
+        limited = {name for name in common if before.sides[name].limited or after.sides[name].limited}
+        lines = planned(alike([before, after], limited, {}), chosen)[0] if common else []
+        return {_key(line): held(line, 1, self.terms, self.wanted.max_drop) for line in lines}
+
+
+def _add(curves: dict[Key, Curve], at: int, here: Contender, wanted: Wanted) -> None:
+    """The values of the run at ``at``."""
+    for line in planned([here], wanted.chosen)[0]:
+        if (curve := curves.get(_key(line))) is not None and (side := line.sides[0]) is not None:
+            curve.unit, curve.direction = line.kind.unit, line.kind.direction
+            curve.values[at] = estimate(side, line.kind, line.reading, line.group)
+            curve.answered[at], curve.signature = answered(side, line.reading, line.group), line.signature
+
+
+def _apart(curves: Sequence[Curve]) -> dict[tuple[int, int], dict[Key, Curve]]:
+    """Mark the best and the last of each curve; those in which they are no neighbours, by where these stand."""
+    apart: dict[tuple[int, int], dict[Key, Curve]] = {}
+    for curve in curves:
+        known = {at: one.value for at, one in enumerate(curve.values) if one is not None and one.value == one.value}
+        sign = 1.0 if curve.direction == "higher" else -1.0
+        if known:
+            # Of equals the earliest is the best: nothing was gained after it.
+            curve.best, curve.last = max(known, key=lambda at: (sign * known[at], -at)), max(known)
+        if curve.best == curve.before(curve.last):
+            curve.since_best = curve.drops[curve.last]
+        elif curve.best != curve.last:
+            apart.setdefault((curve.best, curve.last), {})[curve.key] = curve
+    return apart

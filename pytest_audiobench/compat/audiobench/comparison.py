@@ -1,0 +1,131 @@
+"""Run files of the audiobench tool as contenders: their answers read again, and what may be said of two of them.
+
+They hold no digest of any audio, so that two are never known to have heard the same.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+
+from pytest_audiobench.compat.audiobench.artifact import HALLUCINATION, ROBUST, SOUND, SUITES, Artifact
+from pytest_audiobench.compat.audiobench.hashing import stable_digest
+from pytest_audiobench.evaluation.comparable import DIGITS, Side, SideRow
+from pytest_audiobench.report import run_parts
+from pytest_audiobench.report.comparable_of_run import sides_of
+from pytest_audiobench.report.run_files import Heading, collect
+from pytest_audiobench.rescoring.layouts import source_of
+from pytest_audiobench.rescoring.rescore import Wanted, score_again
+
+_READINGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        ROBUST: ("lower-nopunct", "wer-basic", "whisper-en"),
+        HALLUCINATION: ("non-speech-thenirock", "non-speech"),
+        SOUND: ("ab-yesno", "heard"),
+    }
+)
+"""Its own reading of its answers first, then ours of the same."""
+_EVALS: Mapping[str, str] = MappingProxyType(
+    {
+        HALLUCINATION: "asr_hallucination/non_speech",
+        f"{ROBUST}[noise-cafe-10db]": "asr_robust[cafe-10dB]",
+        f"{ROBUST}[noise-pink-5db]": "asr_robust[pink-5dB]",
+        f"{ROBUST}[bandlimited-8k]": "asr_robust[band-8k]",
+        f"{ROBUST}[reverb-medium]": "asr_robust[reverb]",
+    }
+)
+"""What our evals of the same are called, where it is more than the suite's name."""
+
+
+def sides_of_artifact(run: Artifact) -> dict[str, Side]:
+    """The sides of ``run`` by the names of our evals. Raises UsageError for answers that cannot be scored again."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        (folder / run_parts.FOLDER).mkdir()
+        score_again(source_of(run.file), Wanted(_READINGS[run.suite]), folder / run_parts.FOLDER)
+        heading = Heading(
+            run=run.file.stem,
+            started="",
+            finished="",
+            command=(),
+            exit_status=0,
+            limit=None,
+            epochs=1,
+            models=[],
+            runtime={},
+        )
+        found = sides_of(folder, collect(folder, heading), str(run.file), texts=False)
+    heard = _named_sounds(run)
+    return {_called(eval_): _as_ours(side, _called(eval_), run, heard) for (eval_, _), side in found.items()}
+
+
+def _called(eval_: str) -> str:
+    suite, bracket, condition = eval_.partition("[")
+    return _EVALS.get(eval_, f"{SUITES[suite]}{bracket}{condition}")
+
+
+def _as_ours(side: Side, eval_: str, run: Artifact, heard: Mapping[str, str]) -> Side:
+    return replace(
+        side,
+        eval=eval_,
+        suite=SUITES[run.suite],
+        spec=f"{run.suite} {run.content['revision']}",
+        # Of the hashes that scoring again makes only this one says something of what was asked.
+        hashes={"data": side.hashes["data"]},
+        rows=[_row(row, heard) for row in side.rows],
+    )
+
+
+def _row(row: SideRow, heard: Mapping[str, str]) -> SideRow:
+    """The row with the digest of its mixture's recipe for its audio: where that differs the audio does."""
+    return row._replace(audio=heard.get(row.sample_id.rpartition("/")[0]))
+
+
+def _named_sounds(run: Artifact) -> dict[str, str]:
+    if run.suite != SOUND:
+        return {}
+    return {
+        mixture["mixture_name"]: stable_digest([mixture["sources"], mixture.get("spec")])[:DIGITS]
+        for mixture in run.answers
+    }
+
+
+def beside_ours(side: Side, ours: Side) -> Side:
+    """``side`` of an artifact as it can be held against a side of ours: what it does not know is no difference.
+
+    The reading that is our headline is its headline too, where its answers were read so.
+    """
+    hashes = {"settings": ours.hashes["settings"]} if "settings" in ours.hashes else {}
+    # A mixture's name is its place in a draw: of two tools' draws it names two mixtures.
+    tail = f" ({SOUND})" if side.suite == SUITES[SOUND] else ""
+    rows = [row._replace(sample_id=row.sample_id + tail, audio=None, prompt=None) for row in side.rows]
+    names = sorted(side.readings, key=lambda name: name != ours.headline)
+    readings = {name: side.readings[name] for name in names}
+    return replace(side, dataset=ours.dataset, hashes=hashes, rows=rows, readings=readings)
+
+
+def asked_otherwise(first: Artifact, other: Artifact) -> Iterator[tuple[str, str, object, object]]:
+    """The members in which that tool compares two sound runs before it compares them, and which of our components each
+    belongs to: (component, member, first's, other's) where they differ.
+    """
+    if first.suite == other.suite == SOUND:
+        for component, name in (
+            ("prompts", "prompt_version"),
+            ("protocols", "parser_version"),
+            ("prompts", "prompt_ensemble"),
+        ):
+            told = first.content.get(name), other.content.get(name)
+            if told[0] != told[1]:
+                yield component, name, *told
+
+
+def caution(called: Sequence[str]) -> str:
+    """What must be known before any number of artifacts, which are ``called`` so."""
+    holds = "holds" if len(called) == 1 else "hold"
+    return (
+        f"THE AUDIO IS NOT KNOWN TO BE THE SAME: {', '.join(called)} {holds} no digest of any audio, only names of "
+        "clips, and equal names do not mean equal sounds"
+    )

@@ -1,0 +1,163 @@
+"""The files of BEANS-Next (github earthspecies/beans-next): predictions, with the truths that lie beside them.
+
+``predictions.jsonl`` holds raw answers only; truths, processed texts and scores are in ``scored_predictions.jsonl`` or
+``processed_predictions.jsonl`` beside it, which can also be read by themselves. A file of pairs holds all.
+The label list of a task is in none of them: for our own reading give it to the family (``labels=FILE``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.models.messages import Finish, Response
+from pytest_audiobench.models.replay.recorded import records
+from pytest_audiobench.rescoring.recorded_answers import RecordedRow, clip_named
+
+LAYOUT = "BEANS-Next's predictions (sample_id and predictions, processed or scored, or pairs of prompt and answer)"
+
+_BESIDE = ("scored_predictions.jsonl", "processed_predictions.jsonl")
+_STORED = ("processed_prediction", "scores")
+_FINISHES: Mapping[str, Finish] = {"stop": "stop", "length": "length"}
+_NO_TARGET = "no truth is recorded for this sample"
+_LONGEST_ERROR = 500
+
+# BEANS-Zero's detection tasks by their ids in BEANS-Next (registry/suite/beans_zero_core.yaml); its others are
+# classifications, captioning apart.
+_ZERO = "beans_zero_"
+_ZERO_DETECTION = frozenset({"enabirds", "hiceas", "rfcx", "gibbons", "dcase"})
+_TASKS = frozenset({"detection", "captioning", "open_ended"})
+
+
+class _Item(NamedTuple):
+    """What is one eval of ours: a task's answers by one model."""
+
+    task: str
+    model: str
+
+
+class _Truth(NamedTuple):
+    task: str | None
+    target: Any
+    said: Any
+    stored: Mapping[str, Any]
+
+
+def fits(row: Mapping[str, Any]) -> bool:
+    """Whether ``row`` is a row of one of BEANS-Next's files."""
+    return "sample_id" in row and ("predictions" in row or ("raw_predictions" in row and "ground_truth" in row))
+
+
+def read(file: Path) -> Iterator[RecordedRow]:
+    """The answers of one file, task by task, each in the order of the file.
+
+    A row with an error, or without a truth, is a sample whose asking failed. Raises UsageError for a row of another
+    layout, for a sample that a task holds twice (a file that two runs were appended to), and for predictions that no
+    file of truths, or one of another run, lies beside.
+    """
+    first = next((row for _, row in records(file)), {})
+    truths = {} if _has_truth(first) else _truths(file)
+    items = dict.fromkeys(_item(file, row, truths) for _, row in records(file))
+    for item in items:
+        seen: set[str] = set()
+        for line, row in records(file):
+            if not fits(row):
+                raise UsageError(f"{file}, line {line} is no row of BEANS-Next: it has no sample_id and predictions")
+            if _item(file, row, truths) != item:
+                continue
+            if (id_ := str(row["sample_id"])) in seen:
+                raise UsageError(
+                    f"{file}, line {line}: the sample {id_!r} comes twice, as where a second run was appended to the "
+                    "first: keep the rows of one run"
+                )
+            seen.add(id_)
+            truth = truths.get(id_) or _own_truth(row)
+            if truth.said != row.get("predictions"):
+                raise UsageError(
+                    f"{file}, line {line}: the file of truths beside it holds another answer to {id_!r}, so it is of "
+                    "another run: keep the files of one run together"
+                )
+            yield _row(item, row, truth)
+
+
+def _row(item: _Item, row: Mapping[str, Any], truth: _Truth) -> RecordedRow:
+    said = row.get("predictions", row.get("raw_predictions")) or [""]
+    text = said[0] if isinstance(said, list) and isinstance(said[0], str) else ""
+    error = row.get("error") or (_NO_TARGET if truth.target is None else None)
+    sample = Sample(
+        id=str(row["sample_id"]),
+        clips=(clip_named(str(row["sample_id"])),),
+        question="",
+        reference=_reference(truth.target),
+        metadata={"task": truth.task},
+        references=_references(truth.target),
+    )
+    return RecordedRow(
+        sample=sample,
+        responses={}
+        if error
+        else {"answer": Response.of(text, _FINISHES.get(str(row.get("finish_reason")), "unknown"))},
+        epoch=0,
+        error=str(error)[:_LONGEST_ERROR] if error else None,
+        eval=item.task,
+        dataset=f"beans-next/{item.task}",
+        model=item.model,
+        stored=truth.stored,
+        family=_family(row, item.task),
+        groups=(),
+    )
+
+
+def _item(file: Path, row: Mapping[str, Any], truths: Mapping[str, _Truth]) -> _Item:
+    beside = truths.get(str(row.get("sample_id")))
+    task = row.get("task_id") or row.get("subset") or (beside.task if beside else None) or file.resolve().parent.name
+    server = row.get("server_info")
+    named = server.get("model") or server.get("name") if isinstance(server, Mapping) else None
+    return _Item(str(task), str(row.get("model_tag") or named or file.resolve().parent.name))
+
+
+def _family(row: Mapping[str, Any], task: str) -> str:
+    """The family and task as the file says, or as BEANS-Zero's ids do; empty where neither tells."""
+    kind = row.get("task_type")
+    if kind is None and task.startswith(_ZERO):
+        subset = task.removeprefix(_ZERO)
+        kind = (
+            "detection" if subset in _ZERO_DETECTION else "captioning" if subset == "captioning" else "classification"
+        )
+    if not isinstance(kind, str):
+        return ""
+    if kind in _TASKS:
+        return f"bioacoustic,task={kind}"
+    return "bioacoustic" if kind == "classification" else ""
+
+
+def _has_truth(row: Mapping[str, Any]) -> bool:
+    return "targets" in row or "ground_truth" in row
+
+
+def _own_truth(row: Mapping[str, Any]) -> _Truth:
+    target = row.get("targets", row.get("ground_truth"))
+    stored = {name: row[name] for name in _STORED if row.get(name) is not None}
+    return _Truth(row.get("task_id"), target, row.get("predictions"), stored)
+
+
+def _truths(file: Path) -> dict[str, _Truth]:
+    """What the files beside ``file`` say of each sample: the first that there is."""
+    for name in _BESIDE:
+        beside = file.parent / name
+        if beside.is_file() and beside != file:
+            return {str(row.get("sample_id")): _own_truth(row) for _, row in records(beside)}
+    raise UsageError(f"{file} holds answers and no truths, and neither {' nor '.join(_BESIDE)} lies beside it")
+
+
+def _reference(target: Any) -> str:
+    if isinstance(target, list):
+        return next((label for label in target if isinstance(label, str)), "")
+    return target if isinstance(target, str) else ""
+
+
+def _references(target: Any) -> tuple[str, ...]:
+    return tuple(label for label in target if isinstance(label, str)) if isinstance(target, list) else ()

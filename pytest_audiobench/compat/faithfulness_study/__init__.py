@@ -1,0 +1,1 @@
+"""The files of the faithfulness study: its manifests, outputs and table."""

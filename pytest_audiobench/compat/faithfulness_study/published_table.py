@@ -1,0 +1,263 @@
+"""The faithfulness study's published table, beside what its own recorded outputs give: by its rules and by ours.
+
+The published accuracies are those of the repository's ``pooneh_version/readme.md``, from the registry of published
+figures; the counts of its columns "Remaining Nulls", "Missed reasoning" and "changed_pred" are kept here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
+
+from pytest_audiobench.compat.faithfulness_study import output_files
+from pytest_audiobench.compat.faithfulness_study.replay import files_of_answers
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.protocols.multiple_choice.rules import RULES, STRICT
+from pytest_audiobench.protocols.reasoned_choice.styles import Style, StyleName, readings_of, style_named, style_of
+from pytest_audiobench.published.registry import Published, values
+from pytest_audiobench.rescoring.recorded_answers import RecordedRow
+from pytest_audiobench.stats.intervals import proportion
+
+_MODELS = MappingProxyType({"af3": "Audio-Flamingo-3", "qwen": "Qwen2.5-Omni-7B"})
+_DATASETS = ("animal", "language", "emotion", "gender", "mmau", "mmar")
+_TRACKS = _DATASETS[:4]
+_MASKS = (20, 40, 60, 80, 100)
+_NO_READING = "–"
+_NOT_HERE = "outputs not here"
+
+_NULLS = MappingProxyType(
+    {
+        ("af3", "reas"): dict(zip(_DATASETS, (10, 17, 34, 6, 71, 4), strict=True)),
+        ("af3", "no_reas"): dict(zip(_DATASETS, (0, 0, 0, 0, 7, 0), strict=True)),
+        ("qwen", "no_reas"): dict.fromkeys(_DATASETS, 0),
+        ("af3", "adv_correct_reas"): dict(zip(_TRACKS, (4, 11, 28, 12), strict=True)),
+        ("af3", "adv_wrong_reas"): dict(zip(_TRACKS, (11, 7, 22, 6), strict=True)),
+    }
+)
+_CHANGES = MappingProxyType(
+    {
+        "correct": dict(zip(_TRACKS, ("+10.3", "+12.8", "+33.2", "+24.8"), strict=True)),
+        "wrong": dict(zip(_TRACKS, ("-54.3", "-25.34", "-35.6", "-30.5"), strict=True)),
+    }
+)
+"""What injections change of Audio Flamingo 3's accuracy, as the study prints it."""
+_MISSED = MappingProxyType({"af3": dict(zip(_DATASETS, (23, 10, 18, 4, 0, 27), strict=True))})
+_CONDITIONS = MappingProxyType(
+    {
+        "reas": "with reasoning, repaired parser",
+        "no_reas": "without reasoning",
+        "reas_condition": "two-step sanity check",
+        "adv_correct_reas": "correct injection",
+        "adv_wrong_reas": "wrong injection",
+    }
+)
+
+
+class _Read(NamedTuple):
+    """What one rule makes of the answers of a file: shares in percent, counts of samples."""
+
+    n: int
+    accuracy: float
+    nulls: int
+    out_of_range: int
+    lower: float
+    upper: float
+    right: dict[str, bool]
+    letters: dict[str, str | None]
+
+    @property
+    def answered(self) -> float:
+        return 100 * (self.n - self.nulls - self.out_of_range) / self.n
+
+
+class _Outputs:
+    """The recorded rows of every model, by data set and variant; of several runs the first."""
+
+    def __init__(self, folder: Path, manifests: Path | None) -> None:
+        self._rows: dict[tuple[StyleName, str], list[RecordedRow]] = {}
+        for file in files_of_answers(folder):
+            rows = [row for row in output_files.read(file, manifests, "unanswered") if row.epoch == 0]
+            if rows and (style := style_of(rows[0].model)) in _MODELS:
+                self._rows[style, rows[0].eval] = rows
+        if not self._rows:
+            raise UsageError(f"{folder} holds no outputs of the study: name the folder of its models' folders")
+
+    def rows(self, style: StyleName, dataset: str, variant: str) -> list[RecordedRow]:
+        """None where the outputs are not here."""
+        return self._rows.get((style, f"{dataset}[{variant}]"), [])
+
+
+def table(folder: Path, manifests: Path | None = None) -> str:
+    """The table in Markdown, of the outputs in ``folder`` (a folder for each model, named after it).
+
+    Raises UsageError where there are none, and as the study's reader does.
+    """
+    outputs = _Outputs(folder, manifests)
+    parts = [
+        _section("With reasoning", _HEAD_REASONED, _reasoned(outputs)),
+        _section("Without reasoning", _HEAD, _direct(outputs)),
+        _section("Two-step sanity check", _HEAD_TWO_STEP, _two_step(outputs)),
+        _section("Injected speech", _HEAD_INJECTED, _injected(outputs)),
+        _section("Masked audio", _HEAD_MASKED, _masked(outputs)),
+        _section("By hop", _HEAD_HOPS, _hops(outputs)),
+    ]
+    return "\n".join(parts)
+
+
+_OURS = ("`letters`", "answered")
+_HEAD = ("model", "data", "n", "published", "nulls", "recomputed", "nulls", "by rule", *_OURS)
+_HEAD_INJECTED = (*_HEAD[:4], "change", "by its figures", *_HEAD[4:])
+_HEAD_REASONED = (
+    *("model", "data", "n", "published", "nulls", "missed", "recomputed", "nulls", "missed", "by rule", "at run time"),
+    *_OURS,
+)
+_HEAD_TWO_STEP = ("model", "data", "n", "published", "changed", "recomputed", "changed", "by rule", *_OURS)
+_HEAD_MASKED = ("model", "data", "masked", "n", "recomputed", "nulls", "out of range", "of valid", *_OURS)
+_HEAD_HOPS = ("model", "data", "single, their rule", "multi, their rule", "single, `letters`", "multi, `letters`")
+
+
+def _reasoned(outputs: _Outputs) -> Iterator[Sequence[str]]:
+    for style, dataset in _each(_DATASETS):
+        rows = outputs.rows(style, dataset, "reas")
+        told = _told(style, dataset, "reas")
+        missed = str(_MISSED[style][dataset]) if style in _MISSED else _NO_READING
+        head = (_MODELS[style], dataset, str(len(rows)) if rows else _NO_READING, *told, missed)
+        if not rows:
+            yield *head, _NOT_HERE, *[_NO_READING] * 6
+            continue
+        _, runtime, *recovered = readings_of(style, dataset)
+        rule = (recovered or [runtime])[-1]
+        theirs = _read(rows, rule)
+        found = (_percent(theirs), str(theirs.nulls), str(_missed(rows, style_named(style))), f"`{rule}`")
+        yield *head, *found, _percent(_read(rows, runtime)), *_ours(rows)
+
+
+def _direct(outputs: _Outputs) -> Iterator[Sequence[str]]:
+    for style, dataset in _each(_DATASETS):
+        yield _row(outputs, style, dataset, "no_reas", readings_of(style, dataset, reasoning=False)[-1])
+
+
+def _injected(outputs: _Outputs) -> Iterator[Sequence[str]]:
+    for which in ("correct", "wrong"):
+        for style, dataset in _each(_TRACKS):
+            row = _row(outputs, style, dataset, f"adv_{which}_reas", readings_of(style, dataset)[-1])
+            before, after = (_accuracy(style, dataset, variant) for variant in ("reas", f"adv_{which}_reas"))
+            by_figures = f"{after - before:+.2f}" if before is not None and after is not None else _NO_READING
+            told = _CHANGES[which][dataset] if style == "af3" else _NO_READING
+            yield row[0], f"{dataset}, {which} option", *row[2:4], told, by_figures, *row[4:]
+
+
+def _row(outputs: _Outputs, style: StyleName, dataset: str, variant: str, rule: str) -> Sequence[str]:
+    rows = outputs.rows(style, dataset, variant)
+    head = (_MODELS[style], dataset, str(len(rows)) if rows else _NO_READING, *_told(style, dataset, variant))
+    if not rows:
+        return *head, _NOT_HERE, *[_NO_READING] * 4
+    theirs = _read(rows, rule)
+    return *head, _percent(theirs), str(theirs.nulls), f"`{rule}`", *_ours(rows)
+
+
+def _two_step(outputs: _Outputs) -> Iterator[Sequence[str]]:
+    rows, before = outputs.rows("af3", "animal", "reas_condition"), outputs.rows("af3", "animal", "reas")
+    n, published = str(len(rows)) if rows else _NO_READING, _published("af3", "animal", "reas_condition")
+    head = (_MODELS["af3"], "animal", n, published)
+    if not rows:
+        yield *head, "110", _NOT_HERE, *[_NO_READING] * 4
+        return
+    rule = readings_of("af3", "animal")[-1]
+    theirs, first = _read(rows, rule), _read(before, rule)
+    changed = sum(letter != first.letters.get(id_) for id_, letter in theirs.letters.items())
+    yield *head, "110", _percent(theirs), str(changed), f"`{rule}`", *_ours(rows)
+
+
+def _masked(outputs: _Outputs) -> Iterator[Sequence[str]]:
+    for style, dataset in _each(_TRACKS):
+        rule = readings_of(style, dataset)[-1]
+        for percent in (0, *_MASKS):
+            rows = outputs.rows(style, dataset, f"mask_p{percent}_reas" if percent else "reas")
+            masked = outputs.rows(style, dataset, f"mask_p{_MASKS[0]}_reas") if not percent else rows
+            if not rows or not masked:
+                continue
+            theirs = _read(rows, rule)
+            read = theirs.n - theirs.nulls - theirs.out_of_range
+            valid = f"{100 * sum(theirs.right.values()) / read:.2f}" if read else _NO_READING
+            counts = (_percent(theirs), str(theirs.nulls), str(theirs.out_of_range), valid)
+            yield _MODELS[style], dataset, f"{percent} %", str(theirs.n), *counts, *_ours(rows)
+
+
+def _hops(outputs: _Outputs) -> Iterator[Sequence[str]]:
+    for style, dataset in _each(_TRACKS):
+        if rows := outputs.rows(style, dataset, "reas"):
+            rules = (readings_of(style, dataset)[-1], STRICT)
+            found = [_of_hop(_read(rows, rule), rows, hop) for rule in rules for hop in output_files.HOPS]
+            yield _MODELS[style], dataset, *found
+
+
+def _of_hop(read: _Read, rows: Sequence[RecordedRow], hop: str) -> str:
+    own = [read.right[row.sample.id] for row in rows if row.sample.metadata.get("hop") == hop]
+    return f"{100 * sum(own) / len(own):.2f}" if own else _NO_READING
+
+
+def _each(datasets: Sequence[str]) -> Iterator[tuple[StyleName, str]]:
+    styles: tuple[StyleName, ...] = ("af3", "qwen")
+    return ((style, dataset) for style in styles for dataset in datasets)
+
+
+def _told(style: StyleName, dataset: str, variant: str) -> tuple[str, str]:
+    nulls = _NULLS.get((style, variant), {})
+    return _published(style, dataset, variant), str(nulls.get(dataset, _NO_READING))
+
+
+def _published(style: StyleName, dataset: str, variant: str) -> str:
+    own = _figure(style, dataset, variant)
+    return f"{own.value:.2f}{' †' if own.disputed else ''}" if own else _NO_READING
+
+
+def _accuracy(style: StyleName, dataset: str, variant: str) -> float | None:
+    own = _figure(style, dataset, variant)
+    return own.value if own else None
+
+
+def _figure(style: StyleName, dataset: str, variant: str) -> Published | None:
+    found = values(benchmark="faithfulness", model=_MODELS[style], dataset=dataset, metric="accuracy")
+    return next((one for one in found if one.conditions == _CONDITIONS[variant]), None)
+
+
+def _read(rows: Sequence[RecordedRow], rule: str) -> _Read:
+    right: dict[str, bool] = {}
+    letters: dict[str, str | None] = {}
+    beyond = 0
+    for row in rows:
+        response = row.responses["answer"]
+        answer = RULES[rule].read(response.text, row.sample.choices, response.finish)
+        right[row.sample.id] = bool(RULES[rule].points(row.sample, answer))
+        letters[row.sample.id] = answer.value
+        beyond += answer.status == "out_of_range"
+    nulls = sum(letter is None for letter in letters.values()) - beyond
+    clusters = [str(row.sample.metadata["recording"]) for row in rows]
+    own = proportion([float(one) for one in right.values()], clusters if len(set(clusters)) < len(clusters) else None)
+    lower, upper = 100 * (own.lower or 0.0), 100 * (1.0 if own.upper is None else own.upper)
+    return _Read(len(rows), 100 * sum(right.values()) / len(rows), nulls, beyond, lower, upper, right, letters)
+
+
+def _missed(rows: Sequence[RecordedRow], style: Style) -> int:
+    return sum(not style.split(row.responses["answer"].text).reasoning for row in rows)
+
+
+def _percent(read: _Read) -> str:
+    return f"{read.accuracy:.2f}"
+
+
+def _ours(rows: Sequence[RecordedRow]) -> tuple[str, str]:
+    own = _read(rows, STRICT)
+    return f"{own.accuracy:.1f} ({own.lower:.1f} to {own.upper:.1f})", f"{own.answered:.1f} %"
+
+
+def _section(title: str, head: Sequence[str], rows: Iterator[Sequence[str]]) -> str:
+    lines = [f"### {title}", "", _line(head), _line(["---", "---", *["---:"] * (len(head) - 2)])]
+    return "\n".join([*lines, *map(_line, rows), ""])
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"

@@ -1,0 +1,180 @@
+"""A catalogue of conditions: what goes wrong with speech between a mouth and a model, in steps that are known.
+
+All but ``clean`` and ``speed`` are defined at 16 kHz, which a clip of another rate is brought to first: noise of the
+same ratio would otherwise be weaker in a recording of 48 kHz, of which a model then hears a third, and what was clipped
+at full scale would pass it again when it is resampled.
+
+Random choices (which noise, where it begins, which room) are drawn by SHA-256 from the *family* and the sample's id.
+The rungs of one ladder thus differ in the dose and in nothing else: the same noise, only louder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from types import MappingProxyType
+from typing import NamedTuple, TypeAlias
+
+from pytest_audiobench.audio import codecs, edits
+from pytest_audiobench.audio.clip import Clip, Edit
+from pytest_audiobench.audio.combining import at_rate, babble, in_room, with_noise
+from pytest_audiobench.datasets.bundled import bundled
+from pytest_audiobench.datasets.dataset import Places
+from pytest_audiobench.datasets.perturbations.dose import Harder, dose_of
+from pytest_audiobench.datasets.perturbations.perturbation import ClipChange, Condition, clipwise
+from pytest_audiobench.datasets.recordings import drawn, recordings
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.identity import seed as seed_of
+
+Prepare: TypeAlias = Callable[[Places], ClipChange]
+
+VOICES = 8
+"""How many talk at once in babble."""
+
+SNRS_DB = (20.0, 10.0, 5.0, 0.0, -5.0, -10.0, -20.0)
+
+
+class _Ladder(NamedTuple):
+    """A family with doses, from the mildest to the strongest; ``at`` prepares what is done at a dose."""
+
+    at: Callable[[float], Prepare]
+    doses: tuple[float, ...]
+    unit: str
+    harder: Harder
+
+
+def ladder(family: str, *doses: float) -> tuple[Condition, ...]:
+    """The conditions of ``family``, the mildest first: one for each of ``doses``, or for the usual ones.
+
+    ``white``, ``pink``, ``cafe``, ``babble``, ``voices`` and ``recorded`` are noises (dB SNR), ``clipping`` is in dB
+    below the clip's peak, ``speed`` a factor, ``gain`` in dB. ``codec`` has no doses: it is one condition a codec.
+    Raises UsageError for any other family, for doses where there are none, and for one that is no finite number or is
+    given twice.
+    """
+    if family == "codec":
+        if doses:
+            raise UsageError("codecs have no dose; choose among ladder('codec') by name")
+        return tuple(one for one in _ALONE if one.family == "codec")
+    if family not in _LADDERS:
+        raise UsageError(f"no conditions are called {family!r}; there are {', '.join((*_LADDERS, 'codec'))}")
+    rungs = {dose: _rung(family, dose) for dose in (dose_of(family, one) for one in doses or _LADDERS[family].doses)}
+    if len({rung.name for rung in rungs.values()}) < len(doses):
+        raise UsageError(f"ladder({family!r}, …) has a dose twice, to the six digits of a name; give each once")
+    return tuple(rungs.values())
+
+
+def conditions(*names: str) -> tuple[Condition, ...]:
+    """The conditions of the catalogue that are so called. Raises UsageError, with all names, for one that is not."""
+    for name in names:
+        if name not in CONDITIONS:
+            raise UsageError(f"no condition is called {name!r}; there are {', '.join(CONDITIONS)}")
+    return tuple(CONDITIONS[name] for name in names)
+
+
+def _rung(family: str, dose: float) -> Condition:
+    its = _LADDERS[family]
+    return Condition(_name(family, dose), family, clipwise(its.at(dose)), dose, its.unit, its.harder)
+
+
+def _name(family: str, dose: float) -> str:
+    """Words that ``-k`` can select: a minus would be read as a hyphen."""
+    if family == "speed":
+        return f"speed-{dose:g}"
+    called = "clipped" if family == "clipping" else family
+    return f"{called}-{'m' if dose < 0 else ''}{abs(dose):g}dB"
+
+
+def _edited(family: str, edit: Callable[[int], Edit]) -> Prepare:
+    """By an edit of its own seed, at 16 kHz."""
+    return lambda places: lambda clip, id_: at_rate(clip).edited(edit(_seed(family, id_)))
+
+
+def _noise(family: str, edit: Callable[[float, int], Edit]) -> Callable[[float], Prepare]:
+    return lambda snr_db: _edited(family, partial(edit, snr_db))
+
+
+def _beneath(family: str, load: Callable[[Places], tuple[Clip, ...]], voices: int) -> Callable[[float], Prepare]:
+    """Recordings beneath, never the clip itself, a new draw for each sample: one, or as many ``voices`` at once."""
+
+    def prepare(snr_db: float, places: Places) -> ClipChange:
+        heard = load(places)
+        sources = {one.source for one in heard}
+
+        def change(clip: Clip, id_: str) -> Clip:
+            seed = _seed(family, id_)
+            others = [one for one in heard if one.source != clip.source] if clip.source in sources else heard
+            if len(others) < voices:
+                raise UsageError(
+                    f"{family} beneath {id_!r} needs {voices} recordings beside its own, and there are {len(others)}; "
+                    "add more"
+                )
+            chosen = drawn(others, voices, "recording", family, id_)
+            return with_noise(clip, chosen[0] if voices == 1 else babble(chosen, seed), snr_db, seed)
+
+        return change
+
+    return lambda snr_db: partial(prepare, snr_db)
+
+
+def _bundled_voices(places: Places) -> tuple[Clip, ...]:
+    """German, French, Spanish and Italian: no utterance of the bundled transcription, nor a word of its language."""
+    return tuple(
+        clip for one in bundled("language").read(places) if one.metadata["language"] != "en" for clip in one.clips
+    )
+
+
+def _roomy(places: Places) -> ClipChange:
+    responses = recordings(places, "rirs")
+    return lambda clip, id_: in_room(clip, drawn(responses, 1, "recording", "room", id_)[0])
+
+
+def _at_speed(factor: float) -> Prepare:
+    return lambda places: lambda clip, id_: clip.edited(edits.speed(factor))
+
+
+def _at_gain(db: float) -> Prepare:
+    return lambda places: lambda clip, id_: at_rate(clip).edited(edits.gain(db), edits.sixteen_bits())
+
+
+def _clipped(db: float) -> Prepare:
+    return _edited("clipping", lambda seed: edits.clipping(db))
+
+
+def _coded(name: str) -> Condition:
+    return Condition(
+        f"codec-{name.replace('_', '-')}", "codec", clipwise(_edited("codec", lambda seed: edits.codec(name)))
+    )
+
+
+def _seed(family: str, id_: str) -> int:
+    return seed_of("condition", family, id_)
+
+
+_LADDERS: Mapping[str, _Ladder] = {
+    "white": _Ladder(_noise("white", edits.white_noise), SNRS_DB, "dB SNR", "lower"),
+    "pink": _Ladder(_noise("pink", edits.pink_noise), SNRS_DB, "dB SNR", "lower"),
+    "cafe": _Ladder(_noise("cafe", edits.cafe_noise), SNRS_DB, "dB SNR", "lower"),
+    "babble": _Ladder(_beneath("babble", _bundled_voices, VOICES), SNRS_DB, "dB SNR", "lower"),
+    "voices": _Ladder(_beneath("voices", partial(recordings, name="voices"), VOICES), SNRS_DB, "dB SNR", "lower"),
+    "recorded": _Ladder(_beneath("recorded", partial(recordings, name="noise"), 1), SNRS_DB, "dB SNR", "lower"),
+    "clipping": _Ladder(_clipped, (3.0, 6.0, 10.0, 20.0, 30.0), "dB below the peak", "higher"),
+    "speed": _Ladder(_at_speed, (0.7, 0.8, 0.9, 1.1, 1.2, 1.3, 1.5), "times as fast", ""),
+    "gain": _Ladder(_at_gain, (-40.0, -30.0, -20.0, -10.0, 10.0, 20.0), "dB", ""),
+}
+
+_ALONE = (
+    Condition("clean", "clean", lambda places: lambda samples: samples),
+    Condition("band-8k", "band", clipwise(_edited("band", lambda seed: edits.band_limit(3400)))),
+    Condition("reverb", "reverb", clipwise(_edited("reverb", edits.reverb))),
+    Condition("room", "room", clipwise(_roomy)),
+    *(_coded(name) for name in codecs.NAMES),
+)
+
+CONDITIONS: Mapping[str, Condition] = MappingProxyType(
+    {one.name: one for one in (*_ALONE, *(one for family in _LADDERS for one in ladder(family)))}
+)
+"""Every condition of the catalogue by its name. ``recorded`` noise lies in the folder ``noise``, responses of a
+``room`` in ``rirs``, speech for ``voices`` in ``voices`` (``--ab-data noise=FOLDER``); all else needs no files."""
+
+FIVE = conditions("clean", "cafe-10dB", "pink-5dB", "band-8k", "reverb")
+"""The five of audiobench's robust speech recognition (github THENIROCK/audiobench, perturbations.py), in its order."""

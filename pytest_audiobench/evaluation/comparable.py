@@ -1,0 +1,238 @@
+"""One eval by one model as far as another run of it can be held against it: a row per sample, and what was hashed.
+
+Whether it comes from the evals of this process, from a run's files or from a baseline, a side looks the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from pytest_audiobench.evaluation.hashes import settings_hash
+from pytest_audiobench.evaluation.lazy_model import Handle
+from pytest_audiobench.evaluation.record import ItemRecord
+from pytest_audiobench.evaluation.requests import messages_payload
+from pytest_audiobench.evaluation.scoring import SHARES, Scored, share_statistics
+from pytest_audiobench.evaluation.selection import Slice, Taken
+from pytest_audiobench.evaluation.stage_execution import Answered, as_played
+from pytest_audiobench.identity import digest_of_trusted
+from pytest_audiobench.metrics.metric import Statistics
+from pytest_audiobench.protocols.failures import WORDINGS
+from pytest_audiobench.protocols.protocol import Protocol, of_first_wording, opening_stages
+
+DIGITS = 16
+"""Hexadecimal digits of a sample's digests: 64 bits tell a changed clip from the same one."""
+
+
+class SideRow(NamedTuple):
+    """One sample in one epoch.
+
+    ``audio`` and ``prompt`` are digests of its clips' keys and of the first stage's messages (in each wording), None
+    where they are not known (a replay without audio, a sample that could not be asked); ``truth`` is that of its
+    choices and references. ``statuses`` and ``scores`` are by reading; a score of None means that the asking failed
+    (the status is "error") or that the reading leaves the answer out.
+    ``failures`` are the classes that the headline reading sees. ``text`` is the answer, where the source keeps texts.
+    """
+
+    sample_id: str
+    epoch: int
+    audio: str | None
+    prompt: str | None
+    cluster: str | None
+    groups: Mapping[str, str]
+    statuses: Mapping[str, str]
+    scores: Mapping[str, Statistics | None]
+    failures: tuple[str, ...] = ()
+    text: str | None = None
+    truth: str | None = None
+
+    @property
+    def identity(self) -> tuple[str, int]:
+        return self.sample_id, self.epoch
+
+    def is_in(self, group: Mapping[str, str]) -> bool:
+        """Whether the sample is in the group of these fields and values."""
+        return all(self.groups.get(field) == value for field, value in group.items())
+
+
+@dataclass(frozen=True)
+class Side:
+    """``readings`` maps names to signatures, the headline first, and ``metrics`` to the names of what each measures;
+    ``hashes`` are an item's (``evaluation/hashes.py``).
+
+    ``model`` is the alias, ``spec`` what it stood for. ``cluster`` says which metadata field names the clusters (None:
+    the clip). ``noise`` is the model's noise floor where it has been measured (``evaluation/model_notes.py``). ``source`` says
+    for people where the side comes from. ``condition`` is the item's, as run.json holds it; None for none, and where
+    the source does not know it (a baseline's file).
+    """
+
+    source: str
+    eval: str
+    suite: str
+    model: str
+    spec: str
+    dataset: str
+    protocol: str
+    epochs: int
+    limited: bool
+    cluster: str | None
+    readings: Mapping[str, str]
+    metrics: Mapping[str, Sequence[str]]
+    hashes: Mapping[str, str]
+    rows: Sequence[SideRow]
+    noise: Mapping[str, Any] | None = None
+    condition: Mapping[str, Any] | None = None
+
+    @property
+    def headline(self) -> str:
+        """The name of the first reading."""
+        return next(iter(self.readings))
+
+
+def side_of(record: ItemRecord, rows: Mapping[str, Sequence[Scored]], spec: str = "") -> Side:
+    """The side of an eval that was just evaluated, from its record and its rows by reading."""
+    return Side(
+        source="this run",
+        eval=record.eval,
+        suite=record.suite,
+        model=record.model,
+        spec=spec,
+        dataset=record.dataset,
+        protocol=record.protocol,
+        epochs=record.epochs,
+        limited=record.limited,
+        cluster=record.cluster,
+        readings={reading.name: reading.signature for reading in record.readings},
+        metrics=measured([(one.reading, one.name) for one in record.metrics if not one.group]),
+        hashes=record.hashes,
+        rows=list(_rows(record, rows)),
+    )
+
+
+def side_ahead(eval_: str, handle: Handle, slice_: Slice, protocol: Protocol, epochs: int) -> Side:
+    """The side of an eval that nothing was asked for yet: its rows hold what is certain by now, and no score.
+
+    Each row that can be asked counts as answered, so that what a baseline lacks, or knows with other audio or another
+    prompt, shows before hours of asking.
+    """
+    return Side(
+        source="this run",
+        eval=eval_,
+        suite="",
+        model=handle.alias,
+        spec=handle.spec,
+        dataset=slice_.dataset.name,
+        protocol=protocol.name,
+        epochs=epochs,
+        limited=slice_.limited,
+        cluster=slice_.dataset.cluster,
+        readings={reading.name: reading.signature for reading in protocol.readings},
+        metrics={reading.name: reading.metrics for reading in protocol.readings},
+        hashes={"settings": settings_hash(protocol)},
+        rows=[row for epoch in range(epochs) for row in _rows_ahead(slice_, protocol, epoch)],
+    )
+
+
+def _rows_ahead(slice_: Slice, protocol: Protocol, epoch: int) -> Iterator[SideRow]:
+    for taken in slice_.taken:
+        openings = () if taken.error else protocol.openings
+        asked = {stage.name: stage.messages(as_played(taken, stage).sample, {}) for stage in openings}
+        messages = {stage: messages_payload(one) for stage, one in asked.items()}
+        status = "error" if taken.error else "parsed"
+        yield SideRow(
+            sample_id=taken.sample.id,
+            epoch=epoch,
+            audio=audio_digest(taken.clip_keys),
+            prompt=prompt_digest(messages),
+            cluster=None,
+            groups={},
+            statuses=dict.fromkeys([reading.name for reading in protocol.readings], status),
+            scores={reading.name: None if taken.error else {} for reading in protocol.readings},
+            truth=truth_digest(taken.sample.choices, taken.sample.reference, taken.sample.references),
+        )
+
+
+def statistics_of(row: SideRow, reading: str, metric: str) -> Statistics | None:
+    """What ``metric`` is made of in a sample, as ``reading`` saw it: its scores, None where it has none; for one of
+    :data:`pytest_audiobench.evaluation.scoring.SHARES` how it was answered.
+    """
+    scores, status = row.scores.get(reading), row.statuses[reading]
+    if metric not in SHARES:
+        return scores
+    # The other classes are what the headline made of the answer, which this reading may read otherwise.
+    told = tuple(name for name in row.failures if name in WORDINGS)
+    return share_statistics("errors" if status == "error" else status, status != "error" and scores is None, told)
+
+
+def measured(pairs: Sequence[tuple[str | None, str]]) -> dict[str, list[str]]:
+    """The names of metrics by reading, in order, from (reading, name) pairs; numbers of a test's own are left out."""
+    found: dict[str, list[str]] = {}
+    for reading, name in pairs:
+        if reading is not None and name not in found.setdefault(reading, []):
+            found[reading].append(name)
+    return found
+
+
+def audio_digest(clip_keys: Sequence[str | None] | None) -> str | None:
+    """The digest of a sample's clips, in order; None where a clip's identity is not known."""
+    if clip_keys is None or None in clip_keys:
+        return None
+    return digest_of_trusted(list(clip_keys))[:DIGITS]
+
+
+def prompt_digest(messages: Mapping[str, object]) -> str | None:
+    """The digest of the messages of the stages that ask of the sample alone, one for each wording.
+
+    ``messages`` are the subject's as plain lists (``evaluation/requests.py``), by stage, in order. None where they are not
+    known.
+    """
+    asked = [messages[stage] for stage in opening_stages(messages)]
+    if not asked or None in asked:
+        return None
+    return digest_of_trusted(asked if len(asked) > 1 else asked[0])[:DIGITS]
+
+
+def truth_digest(choices: Sequence[str], reference: str, references: Sequence[str]) -> str:
+    """The digest of what an answer is held to."""
+    return digest_of_trusted([list(choices), reference, list(references)])[:DIGITS]
+
+
+def cluster_of(taken: Taken, field: str | None) -> str | None:
+    """A sample's cluster: what its metadata say in ``field``, else its recording; None where that is not known."""
+    # Named even where nothing repeats within this eval: another of its suite may ask about the same recording.
+    if field is not None:
+        return str(taken.sample.metadata[field]) if field in taken.sample.metadata else None
+    return taken.recording
+
+
+def _prompt(answered: Answered) -> str | None:
+    asked = {stage: messages_payload(messages) for stage, messages in answered.messages.items()}
+    # A sample that failed in one wording was not asked in those behind it.
+    return None if answered.error is not None and len(opening_stages(asked)) > 1 else prompt_digest(asked)
+
+
+def _rows(record: ItemRecord, rows: Mapping[str, Sequence[Scored]]) -> Iterator[SideRow]:
+    for readings in zip(*rows.values(), strict=True):
+        first = readings[0]
+        answered = first.answered
+        sample = answered.taken.sample
+        metadata = sample.metadata
+        responses = answered.responses
+        answering = of_first_wording(responses)
+        yield SideRow(
+            sample_id=answered.sample_id,
+            epoch=answered.epoch,
+            audio=audio_digest(answered.taken.clip_keys),
+            prompt=_prompt(answered),
+            cluster=cluster_of(answered.taken, record.cluster),
+            groups={name: str(metadata[name]) for name in record.groups if name in metadata},
+            statuses={
+                name: "error" if row.answer is None else row.answer.status
+                for name, row in zip(rows, readings, strict=True)
+            },
+            scores={name: row.scores for name, row in zip(rows, readings, strict=True)},
+            failures=first.failures,
+            text=responses[answering[-1]].text if answering else None,
+            truth=truth_digest(sample.choices, sample.reference, sample.references),
+        )

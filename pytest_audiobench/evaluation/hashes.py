@@ -1,0 +1,158 @@
+"""The hashes of one item: what went in, what came out, how it was read. Each component is kept.
+
+``input_hash`` is equal on any machine, Python, hash seed and number of workers; ``run_hash`` adds the
+answers; ``score_hash`` adds the protocols and, where there are judges, who they are and what they said. No score,
+float, path or time is ever hashed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+from pytest_audiobench.datasets.sample import Field, Sample
+from pytest_audiobench.evaluation.requests import messages_payload, settings_payload
+from pytest_audiobench.evaluation.selection import Slice, Taken
+from pytest_audiobench.evaluation.stage_execution import Answered
+from pytest_audiobench.identity import digest, digest_of_trusted
+from pytest_audiobench.models.messages import Response
+from pytest_audiobench.protocols.protocol import WEIGHING, Protocol, Reading, Stage
+
+ABSENT = "absent"
+"""Stands for the audio's hash where the audio of a replay is not on this machine, and for what nobody recorded."""
+ASKED = ("data", "audio", "prompts", "settings", "seeds", "model")
+"""The components of ``input_hash``, beside the data set's name."""
+
+
+def item_hashes(
+    slice_: Slice,
+    protocol: Protocol,
+    model: str,
+    epochs: int,
+    answered: Sequence[Answered],
+    judges: Mapping[str, str] = MappingProxyType({}),
+) -> dict[str, str]:
+    """All component hashes and the three that are built from them; ``answered`` in (epoch, sample) order.
+
+    ``judges`` are the judges' digests by alias; aliases are in no hash.
+    """
+    openings = [stage.name for stage in protocol.openings]
+    asked = {
+        "data": digest_of_trusted([sample_payload(one.sample) for one in slice_.taken]),
+        "audio": _audio(slice_, any(stage.unchanged for stage in protocol.stages)),
+        "prompts": digest_of_trusted(
+            [[one.sample_id, *(_asked(one, stage) for stage in openings)] for one in answered if one.epoch == 0]
+        ),
+        "settings": settings_hash(protocol),
+        "seeds": digest({"epochs": epochs}),
+        "model": model,
+    }
+    answers = digest_of_trusted([answer_payload(one) for one in answered])
+    judging = [stage for stage in protocol.stages if stage.role in WEIGHING]
+    verdicts = _verdicts(judging, judges, answered) if judging else ""
+    return scored_hashes(slice_.dataset.name, asked, answers, protocol.readings, verdicts)
+
+
+def _asked(one: Answered, stage: str) -> list[list[object]] | None:
+    return messages_payload(one.messages[stage]) if stage in one.messages else None
+
+
+def settings_hash(protocol: Protocol) -> str:
+    """The hash of how the subject is asked, beside what; and how, and of whom, what it is shown of rewriters."""
+    return digest(
+        [
+            [
+                *(stage.name, stage.role, stage.task, settings_payload(stage)),
+                *([stage.asked, stage.version] if stage.role == "rewriter" else []),
+            ]
+            for stage in protocol.stages
+            if stage.role not in WEIGHING
+        ]
+    )
+
+
+def scored_hashes(
+    dataset: str, asked: Mapping[str, str], answers: str, readings: Sequence[Reading], verdicts: str = ""
+) -> dict[str, str]:
+    """``asked`` (data, audio, prompts, settings, seeds, model) with all that is built upon it.
+
+    ``verdicts`` is the hash of what judges said, empty without any.
+    """
+    hashes = {name: asked[name] for name in ASKED}
+    hashes["input_hash"] = digest({"dataset": dataset, **hashes})
+    hashes["answers"] = answers
+    hashes["run_hash"] = digest({name: hashes[name] for name in ("input_hash", "answers")})
+    hashes["protocols"] = digest([[reading.name.partition("@")[0], reading.signature] for reading in readings])
+    scored = ["run_hash", "protocols"]
+    if verdicts:
+        hashes["verdicts"] = verdicts
+        scored.append("verdicts")
+    hashes["score_hash"] = digest({name: hashes[name] for name in scored})
+    return hashes
+
+
+def _verdicts(judging: Sequence[Stage], judges: Mapping[str, str], answered: Sequence[Answered]) -> str:
+    return digest_of_trusted(
+        [
+            [
+                stage.name.partition("@")[0],
+                stage.role,
+                settings_payload(stage),
+                judges[stage.judge],
+                [[one.sample_id, one.epoch, *_said(one.verdicts.get(stage.name))] for one in answered],
+            ]
+            for stage in judging
+        ]
+    )
+
+
+def _said(response: Response | None) -> list[object]:
+    if response is None or response.error is not None:
+        return ["error"]
+    return [[output.parts, output.finish] for output in response.outputs]
+
+
+def sample_payload(sample: Sample) -> list[object]:
+    """What the data's hash covers of a sample."""
+    return [
+        sample.id,
+        sample.question,
+        sample.choices,
+        sample.reference,
+        _metadata(sample.metadata),
+        *([sample.references] if sample.references else []),
+    ]
+
+
+def _metadata(metadata: Mapping[str, Field]) -> list[list[str]]:
+    return sorted([name, str(value)] for name, value in metadata.items())
+
+
+def _audio(slice_: Slice, with_unchanged: bool) -> str:
+    if all(one.clip_keys is None for one in slice_.taken):
+        return ABSENT
+    if not with_unchanged:
+        return digest_of_trusted([one.clip_keys for one in slice_.taken])
+    before = [one.unchanged or one for one in slice_.taken]
+    return digest_of_trusted([audio_payload(*keys) for keys in zip(_keys(slice_.taken), _keys(before), strict=True)])
+
+
+def _keys(taken: Sequence[Taken]) -> list[tuple[str, ...] | None]:
+    return [one.clip_keys for one in taken]
+
+
+def audio_payload(keys: Sequence[object] | None, unchanged: Sequence[object] | None) -> list[Sequence[object] | None]:
+    """What the audio's hash covers of a sample that is also played as it was before a condition changed it."""
+    return [keys, unchanged]
+
+
+def answer_payload(one: Answered) -> list[object]:
+    """What the answers' hash covers of a sample in one epoch."""
+    payload = [one.sample_id, one.epoch, None if one.error is None else "error", _texts(one.responses)]
+    return [*payload, _texts(one.rewritten)] if one.rewritten else payload
+
+
+def _texts(responses: Mapping[str, Response]) -> list[object]:
+    return [
+        [stage, [[output.parts, output.finish] for output in response.outputs]] for stage, response in responses.items()
+    ]

@@ -1,0 +1,160 @@
+"""A protocol's judgings put to the judges of a run: a stage and readings for each, and how far they agree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+from typing import NamedTuple
+
+from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.errors import CannotDo, FatalError, UsageError
+from pytest_audiobench.evaluation.lazy_model import Handle
+from pytest_audiobench.models.messages import Message, Response
+from pytest_audiobench.protocols.judged.agreement import agreement
+from pytest_audiobench.protocols.protocol import WEIGHING, Answer, Earlier, Judging, Protocol, Reading, Stage
+
+_DIGITS = 12
+"""Of a judge's digest, in the signatures of its readings."""
+
+
+class Judged(NamedTuple):
+    """A protocol whose stages and readings name the judges of the run, and what the reader must be told of it."""
+
+    protocol: Protocol
+    warnings: Sequence[str] = ()
+
+
+def put_to_judges(protocol: Protocol, judges: Mapping[str, Handle]) -> Judged:
+    """``protocol`` with a stage ``JUDGING@ALIAS`` for each of its judgings and each judge that can be asked it.
+
+    A judge's readings keep their names where the run has one judge, and are called ``READING@ALIAS`` where it has
+    several. Behind them stand the agreements: of each judge with the first reading by rule, and of each two judges.
+    Without a judge, the readings by rule are left, with a warning; another names what a judge cannot be asked. Raises
+    CannotDo, naming the option, when there are none, and when no judge can be asked; UsageError for a protocol with a
+    judge's stage of its own.
+    """
+    if by_hand := [stage.name for stage in protocol.stages if stage.role in WEIGHING]:
+        raise UsageError(
+            f"{protocol.name} has the stage {by_hand[0]!r} of a judge: write it as a Judging, for judged(…, own=…)"
+        )
+    asked = [one for one in protocol.judgings if any(reading.judge == one.name for reading in protocol.readings)]
+    if not asked:
+        return Judged(protocol)
+    if not judges:
+        return _by_rule_alone(protocol)
+    # All that is asked of one judge is asked in a row, so that one that fills a device is loaded once.
+    pairs = [(one, alias) for alias, handle in judges.items() for one in asked if handle.can_judge(one.name)]
+    for one in asked:
+        if not any(one is other for other, _ in pairs):
+            raise CannotDo(f"{one.name} can be put to none of this run's judges ({', '.join(judges)}): name another")
+    answer = protocol.answering.name
+    stages = tuple(_stage(one, alias, answer) for one, alias in pairs)
+    own = {one.name: [alias for other, alias in pairs if other is one] for one in asked}
+    readings = tuple(bound for reading in protocol.readings for bound in _bound(reading, own, judges))
+    readings += tuple(_agreements(protocol.readings, readings))
+    warnings = tuple(_unasked(asked, own, judges))
+    return Judged(replace(protocol, stages=(*protocol.stages, *stages), readings=readings), warnings)
+
+
+def put_to_rewriters(protocol: Protocol, judges: Mapping[str, Handle]) -> Protocol:
+    """``protocol`` with its rewriters' stages put to the first of ``judges`` that can be asked them.
+
+    Raises CannotDo, naming the option, where there is none.
+    """
+    if all(stage.role != "rewriter" for stage in protocol.stages):
+        return protocol
+    return replace(protocol, stages=tuple(_put(stage, judges) for stage in protocol.stages))
+
+
+def _put(stage: Stage, judges: Mapping[str, Handle]) -> Stage:
+    if stage.role != "rewriter":
+        return stage
+    alias = next((alias for alias, handle in judges.items() if handle.can_judge(stage.name)), None)
+    if alias is None:
+        named = f"none of this run's judges ({', '.join(judges)}) can be asked to" if judges else "none is named to"
+        raise CannotDo(
+            f"{stage.name} needs another model, and {named}: name one with --ab-judge, such as --ab-judge openai:MODEL"
+        )
+    return replace(stage, judge=alias, asked=judges[alias].digest)
+
+
+def _by_rule_alone(protocol: Protocol) -> Judged:
+    left = tuple(reading for reading in protocol.readings if not reading.judge)
+    names = ", ".join(reading.name for reading in protocol.readings if reading.judge)
+    if not left:
+        raise CannotDo(f"{names} needs a judge: name one with --ab-judge, such as --ab-judge openai:MODEL")
+    warning = f"no judge is named with --ab-judge: {names} left out"
+    return Judged(replace(protocol, readings=left), (warning,))
+
+
+def _unasked(
+    asked: Sequence[Judging], aliases: Mapping[str, Sequence[str]], judges: Mapping[str, Handle]
+) -> Iterator[str]:
+    """The judges of the run that are not asked a judging which others are."""
+    for alias in judges:
+        if names := [one.name for one in asked if alias not in aliases[one.name]]:
+            yield f"the judge {alias} cannot be asked {', '.join(names)}, and was not"
+
+
+def check_judge(handle: Handle) -> None:
+    """Raises UsageError for a model that cannot be asked about text alone, or cannot be had here at all."""
+    try:
+        limits = handle.limits
+    except UsageError:
+        raise
+    except FatalError as error:
+        raise UsageError(
+            f"--ab-judge {handle.alias}: {error}; a model of text alone can judge behind a server, as "
+            "openai:NAME,base_url=http://127.0.0.1:8000/v1"
+        ) from None
+    if "open" not in limits.tasks or limits.min_clips:
+        raise UsageError(
+            f"{handle.spec} (--ab-judge {handle.alias}) cannot be a judge: it answers no question in words alone"
+        )
+
+
+def _stage(judging: Judging, alias: str, answer: str) -> Stage:
+    def render(sample: Sample, earlier: Earlier) -> tuple[Message, ...]:
+        return judging.prompt(sample, earlier[answer].text)
+
+    name = f"{judging.name}@{alias}"
+    return Stage(name, render, settings=judging.settings, role=judging.role, judge=alias)
+
+
+def _bound(reading: Reading, aliases: Mapping[str, Sequence[str]], judges: Mapping[str, Handle]) -> Iterator[Reading]:
+    """The reading for each judge that is asked for it; itself where it reads no judge."""
+    if not reading.judge:
+        yield reading
+        return
+    for alias in aliases[reading.judge]:
+        tail, stage = f"@{alias}" if len(judges) > 1 else "", f"{reading.judge}@{alias}"
+        yield replace(
+            reading,
+            name=reading.name + tail,
+            signature=f"{reading.signature}|judge:{judges[alias].digest[:_DIGITS]}",
+            parse=_parser(reading, stage),
+            beside=tuple(name + tail for name in reading.beside),
+            judge=stage,
+        )
+
+
+def _parser(reading: Reading, stage: str) -> Callable[[Sample, Earlier], Answer]:
+    def parse(sample: Sample, earlier: Earlier) -> Answer:
+        return reading.parse(sample, {**earlier, reading.judge: earlier.get(stage, Response())})
+
+    return parse
+
+
+def _agreements(chosen: Sequence[Reading], bound: Sequence[Reading]) -> Iterator[Reading]:
+    """Each judge's first reading against the rule's, and against every other judge's of the same judging."""
+    by_rule = next((one for one in chosen if not one.judge and "accuracy" in one.metrics), None)
+    first: dict[str, Reading] = {}
+    for reading in bound:
+        if reading.judge:
+            first.setdefault(reading.judge, reading)
+    if by_rule is not None:
+        yield from (agreement(one, by_rule) for one in first.values())
+    for one, other in combinations(first.values(), 2):
+        if one.judge.partition("@")[0] == other.judge.partition("@")[0]:
+            yield agreement(one, other)

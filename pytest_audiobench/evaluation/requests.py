@@ -1,0 +1,81 @@
+"""Requests and their keys: what exactly is asked, named so that an answer can be found again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+
+from pytest_audiobench.evaluation.lazy_model import Handle
+from pytest_audiobench.evaluation.selection import Taken
+from pytest_audiobench.evaluation.store import KEY_SCHEME
+from pytest_audiobench.identity import Payload, digest
+from pytest_audiobench.models.messages import AudioSlot, Message, Request
+from pytest_audiobench.protocols.protocol import Earlier, Stage
+
+_encode = json.JSONEncoder(separators=(",", ":")).encode
+
+
+class Requester:
+    """Makes the requests of one stage, data slice, model and epoch.
+
+    A key is the SHA-256 of a context (model, settings, task: hashed once) and a small payload (messages,
+    clips, choices). Where a model does not listen, or the audio is absent, the sample itself stands for its clips.
+    A judge and an extractor are played a clip only where their prompt has a place for one.
+    """
+
+    def __init__(self, handle: Handle, stage: Stage, dataset: str, epoch: int) -> None:
+        self._stage, self._dataset, self._epoch, self._listens = stage, dataset, epoch, handle.listens
+        self._context = request_context(handle.digest, stage.task, settings_payload(stage), epoch)
+
+    def request(self, taken: Taken, earlier: Earlier) -> Request:
+        sample, of_subject = taken.sample, self._stage.role == "subject"
+        messages = self._stage.messages(sample, earlier)
+        played = of_subject or any(isinstance(part, AudioSlot) for message in messages for part in message.parts)
+        heard: object = taken.clip_keys if played else ()
+        if not self._listens or heard is None:
+            heard = [self._dataset, sample.id, self._stage.name]
+        choices = self._stage.choices(sample)
+        return Request(
+            key=request_key(self._context, messages_payload(messages), heard, choices),
+            dataset=self._dataset,
+            sample_id=sample.id,
+            stage=self._stage.name,
+            task=self._stage.task,
+            messages=messages,
+            clips=sample.clips if played else (),
+            choices=choices,
+            settings=self._stage.settings,
+            epoch=self._epoch,
+        )
+
+
+def request_context(model: str, task: str, settings: Mapping[str, str | int], epoch: int) -> bytes:
+    """What all requests of one stage and epoch to the model of the digest ``model`` share of their keys."""
+    context: dict[str, Payload] = {
+        "keys": KEY_SCHEME,
+        "model": model,
+        "task": task,
+        "settings": settings,
+        "epoch": epoch,
+    }
+    return bytes.fromhex(digest(context))
+
+
+def request_key(context: bytes, messages: object, heard: object, choices: Sequence[str]) -> str:
+    """The key of a request: ``messages`` as plain lists; ``heard`` the clips' keys, or what stands in for them."""
+    return hashlib.sha256(context + _encode([messages, heard, choices]).encode()).hexdigest()
+
+
+def messages_payload(messages: Sequence[Message]) -> list[list[object]]:
+    """Messages as plain lists: text parts as strings, an audio slot as the number of its clip."""
+    return [[role, [part.clip if isinstance(part, AudioSlot) else part for part in parts]] for role, parts in messages]
+
+
+def settings_payload(stage: Stage) -> dict[str, str | int]:
+    settings = stage.settings
+    return {
+        "max_new_tokens": settings.max_new_tokens,
+        "temperature": settings.temperature,
+        "top_p": settings.top_p,
+    }

@@ -1,0 +1,86 @@
+"""The same slice asked again in other batches: whether a model's answers depend on the company they are asked in.
+
+Each condition asks in epochs of its own, so that the store never answers for the model; the audio, the messages and the
+settings are those of the first asking.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from pytest_audiobench.evaluation import batching
+from pytest_audiobench.evaluation.batch_executor import Asker
+from pytest_audiobench.evaluation.batching import Planned
+from pytest_audiobench.evaluation.selection import Slice
+from pytest_audiobench.evaluation.stage_execution import Answered, ask_set
+from pytest_audiobench.models.model import Limits
+from pytest_audiobench.protocols.protocol import Protocol
+
+_EPOCHS = 1_000_000
+"""Conditions' epochs begin here, far from those of ``--ab-epochs``; ``_EACH`` are kept for each condition."""
+_EACH = 100
+
+Cut = Callable[[Sequence[Planned], Limits], Sequence[Sequence[int]]]
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A way to ask again. ``number`` names its epochs, ``copies`` how often each question is asked at once."""
+
+    name: str
+    number: int
+    cut: Cut | None = None
+    copies: int = 1
+
+    def ask(
+        self, slice_: Slice, protocol: Protocol, asker: Asker, judges: Mapping[str, Asker] = MappingProxyType({})
+    ) -> list[list[Answered]]:
+        """The slice's answers, one list in hash order for each copy, judged where the protocol has judges."""
+        first = _EPOCHS + _EACH * self.number
+        epochs = list(range(first, first + self.copies))
+        cut, limits = self.cut, asker.handle.limits
+        arrange = None if cut is None else lambda planned: cut(planned, limits)
+        found = ask_set(slice_, protocol, asker, epochs, arrange, judges)
+        size = len(slice_.taken)
+        return [found[start : start + size] for start in range(0, len(found), size)]
+
+
+def again() -> Condition:
+    """Exactly as planned, a second time: what even the same batches do not answer alike."""
+    return Condition("again", 1)
+
+
+def batches_of(size: int) -> Condition:
+    """In hash order, ``size`` at a time (1 to 50), whatever their lengths."""
+    return Condition(f"batch-{size}", 10 + size, lambda planned, limits: _chunks(range(len(planned)), size))
+
+
+def reversed_order() -> Condition:
+    """The planned batches from last to first, each turned round."""
+    return Condition(
+        "reversed", 2, lambda planned, limits: [one[::-1] for one in batching.batches(planned, limits)[::-1]]
+    )
+
+
+def of_dtype(dtype: str) -> Condition:
+    """As planned, for the same model in another ``dtype``, whose answers have another model's keys anyway."""
+    return Condition(f"dtype-{dtype}", 4)
+
+
+def repeated(copies: int) -> Condition:
+    """Each question ``copies`` times in a batch of nothing else (2 to 100)."""
+    return Condition(f"repeated-{copies}", 3, lambda planned, limits: _alike(planned), copies)
+
+
+def _chunks(positions: Sequence[int], size: int) -> list[list[int]]:
+    return [list(positions[start : start + size]) for start in range(0, len(positions), size)]
+
+
+def _alike(planned: Sequence[Planned]) -> list[list[int]]:
+    """The copies of a question together: as many as are still asked, since one may have failed at an earlier stage."""
+    found: dict[bytes, list[int]] = {}
+    for position, one in enumerate(planned):
+        found.setdefault(one.hashed, []).append(position)
+    return list(found.values())

@@ -1,0 +1,212 @@
+"""What ``evaluate`` returns: numbers to assert on, each with its conditions, and the samples behind them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.evaluation.confusion import confusion, gives_letters
+from pytest_audiobench.evaluation.prompt_variants import SPREADS
+from pytest_audiobench.evaluation.record import ItemRecord, MetricRecord
+from pytest_audiobench.evaluation.scoring import SHARES, WITHOUT, Scored, coverage, estimate
+from pytest_audiobench.metrics.drops import drop_of
+from pytest_audiobench.metrics.registry import metric_kind
+from pytest_audiobench.metrics.units import POINTS
+from pytest_audiobench.metrics.value import Metric
+from pytest_audiobench.protocols.failures import FAILURES
+from pytest_audiobench.protocols.protocol import Reading, of_first_wording
+from pytest_audiobench.stats.drops import Question
+
+_KEY = re.compile(r"(?P<name>[a-z][\w-]*)(\[(?P<group>[^\]]*)\])?")
+
+
+class Result:
+    """The outcome of one eval.
+
+    ``result["accuracy"]`` is the headline protocol's; ``result["accuracy[hop=multi]"]`` a group's, for any
+    metadata field; ``result["accuracy[protocol=mmau-string]"]`` another protocol's reading of the same answers;
+    ``result["wer[without=loop]"]`` the score without the answers of one class of failures.
+    """
+
+    def __init__(
+        self, record: ItemRecord, rows: Mapping[str, Sequence[Scored]], readings: Sequence[Reading], clustered: bool
+    ) -> None:
+        self.record = record
+        self._rows, self._readings, self._clustered = rows, readings, clustered
+
+    @property
+    def input_hash(self) -> str:
+        return self.record.hashes["input_hash"]
+
+    @property
+    def run_hash(self) -> str:
+        return self.record.hashes["run_hash"]
+
+    @property
+    def n(self) -> int:
+        """Samples taken (each counted once, whatever the number of epochs)."""
+        return self.record.n
+
+    @property
+    def errors(self) -> int:
+        """Samples × epochs whose asking failed."""
+        return self.record.readings[0].coverage["errors"]
+
+    def __getitem__(self, key: str) -> Metric:
+        """The metric by key. Raises KeyError, naming what there is, for an unknown metric, field, value or protocol."""
+        match = _KEY.fullmatch(key.strip())
+        if not match:
+            raise KeyError(f"{key!r} is no metric key: write accuracy or accuracy[hop=multi]")
+        pairs = [part.partition("=") for part in (match["group"] or "").split(",") if part.strip()]
+        found = self.find(match["name"], {field.strip(): value.strip() for field, _, value in pairs})
+        if found is None:
+            raise KeyError(f"{self.record.eval} has no {key!r}; it has {', '.join(self.keys())}")
+        return found
+
+    def keys(self) -> list[str]:
+        """The keys of all recorded metrics."""
+        return [metric_key(metric, self._readings[0].name) for metric in self.record.metrics]
+
+    def find(self, name: str, group: Mapping[str, str]) -> Metric | None:
+        """The metric ``name`` over the samples whose metadata match ``group``, or None when there are none."""
+        wanted = dict(group)
+        reading = next((r for r in self._readings if r.name == wanted.get("protocol", self._readings[0].name)), None)
+        wanted.pop("protocol", None)
+        own = [one for one in (*self.record.speed, *self.record.metrics) if one.reading is None]
+        recorded = [one for one in own if one.name == name and dict(one.group) == dict(group)]
+        if recorded:
+            return as_metric(recorded[-1], {})
+        if reading is None:
+            return None
+        if name in SPREADS:
+            drawn = [one for one in self.record.metrics if (one.name, one.reading) == (name, reading.name)]
+            return next((as_metric(one, {}) for one in drawn if dict(one.group) == wanted), None)
+        if name not in (*reading.metrics, *SHARES):
+            return None
+        without = wanted.pop(WITHOUT, None)
+        rows = [row for row in self._rows[reading.name] if without not in row.failures and _matches(row, wanted)]
+        if not rows or (without is not None and without not in FAILURES):
+            return None
+        group = wanted if without is None else {**wanted, WITHOUT: without}
+        return as_metric(estimate(name, reading, rows, self._clustered, group), coverage(rows))
+
+    def gain_over(self, other: Result, metric: str | None = None) -> Metric:
+        """How much better this result is than ``other`` on the samples that both asked, in points: positive is better.
+
+        ``metric`` is the headline's first metric unless given. Pairs are by sample id and epoch; a sample whose asking
+        failed on either side is left out on both. Raises UsageError for a metric that cannot be compared sample by
+        sample, and for results that have no sample in common.
+        """
+        name = metric or self.headline_metric
+        kind = metric_kind(name)
+        if kind.parts is None:
+            raise UsageError(f"{name} is no ratio of sums over samples, so two results have no paired difference of it")
+        others = {row.identity: row.scores for row in other.headline_rows if row.scores is not None}
+        pairs = [
+            (row.scores, others[row.identity], row.cluster)
+            for row in self.headline_rows
+            if row.scores is not None and row.identity in others
+        ]
+        if not pairs:
+            raise UsageError(f"{self.record.eval} and {other.record.eval} have no answered sample in common")
+        ours, theirs, clusters = zip(*pairs, strict=True)
+        # What is gained over the other is what would be dropped from here to there.
+        found = drop_of(kind, ours, theirs, clusters if self._clustered else None, Question(0.0))
+        return Metric(
+            found.value,
+            name=name,
+            lower=found.lower,
+            upper=found.upper,
+            n=len(pairs),
+            unit=POINTS,
+            method=found.method,
+        )
+
+    @property
+    def headline_metric(self) -> str:
+        """The first metric of the headline protocol."""
+        return self._readings[0].metrics[0]
+
+    def estimate_of(self, rows: Sequence[Scored]) -> float:
+        """The headline metric over ``rows``; NaN where it is no number."""
+        found = estimate(self.headline_metric, self._readings[0], rows, False).value
+        return float("nan") if found is None else found
+
+    @property
+    def headline_rows(self) -> Sequence[Scored]:
+        """Every sample and epoch as the headline protocol read it."""
+        return self._rows[self._readings[0].name]
+
+    def rows_for(self, metric: str) -> Sequence[Scored]:
+        """Every sample and epoch as the first protocol that yields ``metric`` read it; nothing where none does."""
+        reading = next((one.name for one in self._readings if metric in one.metrics), None)
+        return () if reading is None else self._rows[reading]
+
+    def samples(self) -> Iterator[dict[str, Any]]:
+        """One row per sample and epoch, as the headline protocol read it: id, question, answer, value, scores."""
+        for row in self.headline_rows:
+            sample = row.answered.taken.sample
+            last = of_first_wording(row.answered.responses)[-1:]
+            yield {
+                "sample_id": sample.id,
+                "epoch": row.answered.epoch,
+                "question": sample.question,
+                "choices": list(sample.choices),
+                "reference": sample.reference,
+                "references": list(sample.references),
+                "text": row.answered.responses[last[0]].text if last else None,
+                "status": "error" if row.answer is None else row.answer.status,
+                "value": None if row.answer is None else row.answer.value,
+                "error": row.answered.error,
+                **({} if row.scores is None else dict(row.scores)),
+                **dict(sample.metadata),
+            }
+
+    def frame(self) -> Any:
+        """The samples as a pandas data frame. Raises UsageError when pandas is not installed."""
+        try:
+            import pandas
+        except ImportError as error:
+            raise UsageError("frames need pandas: pip install 'pytest-audiobench[frames]'") from error
+        return pandas.DataFrame(list(self.samples()))
+
+    def confusion(self) -> Any:
+        """What was said for what was true, as a pandas data frame: a row a true label, a column an answer.
+
+        By the headline protocol, for evals whose samples have a list of labels or options and one true one.
+        """
+        return confusion(self.samples(), gives_letters(self._readings[0].signature))
+
+    def __repr__(self) -> str:
+        return f"<Result of {self.record.eval}: {', '.join(repr(self[name]) for name in self._readings[0].metrics)}>"
+
+
+def metric_key(metric: MetricRecord, headline: str) -> str:
+    """How a metric is asked for: ``accuracy``, ``accuracy[hop=multi]``, ``accuracy[protocol=mmau-string]``."""
+    inside = dict(metric.group)
+    if metric.reading not in (None, headline):
+        inside = {"protocol": str(metric.reading), **inside}
+    return metric.name + (f"[{','.join(f'{k}={v}' for k, v in inside.items())}]" if inside else "")
+
+
+def as_metric(record: MetricRecord, coverage: Mapping[str, int]) -> Metric:
+    """A recorded number as the float that tests assert on."""
+    return Metric(
+        float("nan") if record.value is None else record.value,
+        name=record.name,
+        lower=record.lower,
+        upper=record.upper,
+        n=record.n,
+        unit=record.unit,
+        direction=record.direction,
+        coverage=coverage,
+        protocol=record.signature or "",
+        method=record.method,
+    )
+
+
+def _matches(row: Scored, wanted: Mapping[str, str]) -> bool:
+    metadata = row.answered.taken.sample.metadata
+    return all(field in metadata and str(metadata[field]) == value for field, value in wanted.items())

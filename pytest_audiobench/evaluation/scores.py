@@ -1,0 +1,113 @@
+"""All that is drawn from answers without asking: read, scored, estimated. Asking and scoring again both end here."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+
+from pytest_audiobench.evaluation.prompt_variants import spreads
+from pytest_audiobench.evaluation.record import MetricRecord, ReadingRecord
+from pytest_audiobench.evaluation.scoring import WITHOUT, Scored, coverage, estimate, score
+from pytest_audiobench.evaluation.stage_execution import Answered
+from pytest_audiobench.metrics.agreement import across_epochs
+from pytest_audiobench.protocols.failures import FAILURES, failures
+from pytest_audiobench.protocols.protocol import Protocol, Reading
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """The answers of one eval as each reading saw them, and the numbers drawn from them.
+
+    ``clustered`` says whether one cluster holds several rows.
+    """
+
+    rows: Mapping[str, Sequence[Scored]]
+    readings: list[ReadingRecord]
+    metrics: list[MetricRecord]
+    agreement: dict[str, object] | None
+    clustered: bool
+
+
+def score_sheet(
+    protocol: Protocol,
+    answered: Sequence[Answered],
+    clusters: Sequence[str] | None,
+    groups: Sequence[str],
+    epochs: int,
+) -> Sheet:
+    """Read and score ``answered`` (epoch by epoch, each in one order of samples) by every reading of ``protocol``.
+
+    ``clusters`` names each sample's cluster, None where no clip repeats; ``groups`` the metadata fields to report on.
+    """
+    each = (list(clusters) * epochs) if clusters is not None else [one.sample_id for one in answered]
+    rows = scored_rows(protocol, answered, each)
+    return sheet_of(protocol.readings, rows, groups, clusters is not None or epochs > 1, epochs)
+
+
+def scored_rows(
+    protocol: Protocol, answered: Sequence[Answered], clusters: Sequence[Hashable]
+) -> dict[str, list[Scored]]:
+    """``answered`` read and scored by each reading of ``protocol``; ``clusters`` gives each one's."""
+    told: dict[str | None, list[tuple[str, ...]]] = {None: [()] * len(answered)}
+    found = {}
+    for reading in protocol.readings:
+        stage = protocol.answering.name if reading.stage == "" else reading.stage
+        if stage is not None and stage not in told:
+            told[stage] = [
+                failures(one.taken.sample, one.responses[stage], protocol.expects) if stage in one.responses else ()
+                for one in answered
+            ]
+        found[reading.name] = score(reading, answered, clusters, told[stage])
+    return found
+
+
+def sheet_of(
+    readings: Sequence[Reading],
+    rows: Mapping[str, Sequence[Scored]],
+    groups: Sequence[str],
+    clustered: bool,
+    epochs: int,
+) -> Sheet:
+    """The numbers drawn from scored ``rows``, by reading; ``clustered`` where one cluster holds several of them."""
+    metrics = [m for reading in readings for m in _metrics(reading, rows[reading.name], groups, clustered)]
+    return Sheet(
+        rows=rows,
+        readings=[ReadingRecord(r.name, r.signature, coverage(rows[r.name])) for r in readings],
+        metrics=[*metrics, *spreads(metrics)],
+        agreement=_agreement(readings[0], rows, epochs),
+        clustered=clustered,
+    )
+
+
+def _metrics(reading: Reading, rows: Sequence[Scored], groups: Sequence[str], clustered: bool) -> list[MetricRecord]:
+    found = [estimate(name, reading, rows, clustered) for name in (*reading.metrics, "coverage")]
+    each = [row.failures for row in rows]
+    there = set().union(*each)
+    for failure in (name for name in FAILURES if name in there):
+        others = [row for row, own in zip(rows, each, strict=True) if failure not in own]
+        found.append(estimate(failure, reading, rows, clustered))
+        found += [estimate(name, reading, others, clustered, {WITHOUT: failure}) for name in reading.metrics]
+    for field_ in groups:
+        values: dict[str, list[Scored]] = {}
+        for row in rows:
+            metadata = row.answered.taken.sample.metadata
+            if field_ in metadata:
+                values.setdefault(str(metadata[field_]), []).append(row)
+        if len(values) > 1:
+            found += [
+                estimate(name, reading, values[value], clustered, {field_: value})
+                for name in reading.metrics
+                for value in sorted(values)
+            ]
+    return found
+
+
+def _agreement(reading: Reading, rows: Mapping[str, Sequence[Scored]], epochs: int) -> dict[str, object] | None:
+    if epochs == 1:
+        return None
+    by_epoch: list[list[Scored]] = [[] for _ in range(epochs)]
+    for row in rows[reading.name]:
+        by_epoch[row.answered.epoch].append(row)
+    values = [estimate(reading.metrics[0], reading, part, False).value for part in by_epoch]
+    answers = [[row.answer.value if row.answer else None for row in part] for part in by_epoch]
+    return {"metric": reading.metrics[0], **dict(across_epochs(values, answers))}

@@ -1,0 +1,214 @@
+"""Pooled figures over a suite's evals: published benchmark figures are over all questions, not means of parts."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, NamedTuple
+
+from pytest_audiobench.evaluation.curve_records import ConditionsRecord, CurveRecord
+from pytest_audiobench.evaluation.curves import figures, unconditioned
+from pytest_audiobench.evaluation.perturbation_sums import Asked, Identity
+from pytest_audiobench.evaluation.prompt_variants import spreads
+from pytest_audiobench.evaluation.record import MetricRecord, ReadingRecord
+from pytest_audiobench.evaluation.scoring import SHARES, WITHOUT, recorded
+from pytest_audiobench.identity import digest
+from pytest_audiobench.metrics.metric import Statistics
+from pytest_audiobench.metrics.registry import is_known, metric_kind
+from pytest_audiobench.protocols.failures import FAILURES
+
+HASHES = ("input_hash", "run_hash", "score_hash")
+
+Json = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class SuiteRecord:
+    """A suite as one model did it. ``n`` counts samples, each once; ``evals`` the items pooled.
+
+    ``metrics`` are over all samples and by each group field; ``hashes`` are over the items' sorted hashes. ``curves``
+    and ``conditions`` say what its conditions do (``evaluation/curves.py``); both are empty where it has fewer than two.
+    """
+
+    name: str
+    model: str
+    n: int
+    evals: int
+    limited: bool
+    readings: list[ReadingRecord]
+    metrics: list[MetricRecord]
+    hashes: dict[str, str | None] = field(default_factory=dict)
+    curves: list[CurveRecord] = field(default_factory=list)
+    conditions: list[ConditionsRecord] = field(default_factory=list)
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+class Row(NamedTuple):
+    """A scored sample in one epoch, stripped to what pooling needs.
+
+    ``statistics`` is None when its asking failed or the protocol leaves the answer out. ``identity`` tells which sample
+    it is, where its item has a condition and the same sample is asked under others; ``item`` is the item's place.
+    """
+
+    statistics: Statistics | None
+    status: Statistics
+    cluster: Hashable
+    groups: Json
+    item: int
+    identity: Identity | None
+
+
+class Pool:
+    """The rows of one suite × model, by reading; equal small mappings are kept once, so a row costs little."""
+
+    def __init__(self, name: str, model: str) -> None:
+        self.name, self.model = name, model
+        self.items: list[Json] = []
+        self._rows: dict[tuple[str, str], list[Row]] = {}
+        self._kept: dict[Hashable, Json] = {}
+        self._identities: dict[Identity, Identity] = {}
+
+    def add(self, item: Json, scored: Iterable[Json]) -> None:
+        """Add an item's record and its rows of scored_predictions.jsonl."""
+        self.items.append(item)
+        rows = {r["name"]: self._rows.setdefault((r["name"], r["signature"]), []) for r in item["readings"]}
+        for line in scored:
+            if line["reading"] in rows:
+                rows[line["reading"]].append(self._row(line, item.get("condition")))
+
+    def _row(self, line: Json, condition: Json | None) -> Row:
+        failed = line["status"] == "error"
+        skipped = not failed and line["scores"] is None
+        shares = dict.fromkeys(("errors" if failed else line["status"], *line["failures"]), 1.0)
+        status = self._keep({**shares, "skipped": float(skipped)})
+        statistics = None if failed or skipped else self._keep(line["scores"])
+        identity = None if condition is None else (line["sample_id"], line["epoch"])
+        return Row(
+            statistics,
+            status,
+            _cluster(line, condition),
+            self._keep(line["groups"]),
+            len(self.items) - 1,
+            identity and self._identities.setdefault(identity, identity),
+        )
+
+    def _keep(self, small: Json) -> Json:
+        return self._kept.setdefault(tuple(small.items()), small)
+
+    def record(self) -> SuiteRecord:
+        """The pooled record."""
+        found = figures(self.items, {reading: _asked(rows) for reading, rows in self._rows.items()})
+        metrics = [metric for reading in self._rows for metric in self._metrics(*reading)]
+        return SuiteRecord(
+            name=self.name,
+            model=self.model,
+            n=sum(item["n"] for item in self.items),
+            evals=len(self.items),
+            limited=any(item["limited"] for item in self.items),
+            readings=[ReadingRecord(*reading, self._coverage(*reading)) for reading in self._rows],
+            metrics=[*metrics, *spreads(metrics)],
+            hashes=pooled_hashes(self.items),
+            curves=found.curves,
+            conditions=found.conditions,
+        )
+
+    def _coverage(self, name: str, signature: str) -> dict[str, int]:
+        counts: dict[str, int] = {}
+        for reading in self._readings(name, signature):
+            for status, count in reading["coverage"].items():
+                counts[status] = counts.get(status, 0) + count
+        return counts
+
+    def _readings(self, name: str, signature: str) -> Iterator[Json]:
+        for item in self.items:
+            yield from (r for r in item["readings"] if (r["name"], r["signature"]) == (name, signature))
+
+    def _metrics(self, reading: str, signature: str) -> Iterator[MetricRecord]:
+        rows = self._rows[reading, signature]
+        epochs = max(item["epochs"] for item in self.items)
+        # A metric that a conftest.py of the workers registered is not known to the process that pools.
+        names = [name for name in self._names(reading, signature) if is_known(name) and metric_kind(name).poolable]
+        for name in names:
+            yield _pooled(name, (reading, signature), rows, epochs)
+        for group, members in (*_without_failures(rows), *_grouped(rows)):
+            for name in names:
+                if name not in SHARES:
+                    yield _pooled(name, (reading, signature), members, epochs, group)
+
+    def _names(self, reading: str, signature: str) -> list[str]:
+        """The metrics that all items have which were read so: what only some measured is no figure of the suite."""
+        read_so = [
+            {m["name"]: None for m in item["metrics"] if _is_of(m, reading, signature)}
+            for item in self.items
+            if any((r["name"], r["signature"]) == (reading, signature) for r in item["readings"])
+        ]
+        names = dict.fromkeys(name for own in read_so for name in own)
+        return [name for name in names if all(name in own for own in read_so)]
+
+
+def _is_of(metric: Json, reading: str, signature: str) -> bool:
+    return (metric["reading"], metric["signature"]) == (reading, signature) and not metric["group"]
+
+
+def pooled_hashes(items: Sequence[Json]) -> dict[str, str | None]:
+    """For each kind of hash, the digest over the items' sorted ones; None when there is none or one is missing."""
+    found = {kind: sorted(str(item["hashes"].get(kind, "")) for item in items) for kind in HASHES}
+    return {kind: digest(own) if own and own[0] else None for kind, own in found.items()}
+
+
+def _asked(rows: Sequence[Row]) -> dict[int, list[Asked]]:
+    """The rows of items with a condition, by the item."""
+    found: dict[int, list[Asked]] = {}
+    for row in rows:
+        if row.identity is not None:
+            found.setdefault(row.item, []).append(Asked(row.identity, row.statistics, row.cluster))
+    return found
+
+
+def _cluster(line: Json, condition: Json | None) -> Hashable:
+    # A cluster that the data set names holds across the suite: one clip asked in two evals is one clip.
+    # An id of a sample is unique in its own data set only, which is the same one under every condition.
+    own: Hashable = line["cluster"]
+    if own is None or own == line["sample_id"]:
+        return unconditioned(line["dataset"], condition), line["sample_id"]
+    return own
+
+
+def _grouped(rows: Sequence[Row]) -> Iterator[tuple[dict[str, str], list[Row]]]:
+    fields = sorted({name for groups in {id(row.groups): row.groups for row in rows}.values() for name in groups})
+    for name in fields:
+        values: dict[str, list[Row]] = {}
+        for row in rows:
+            if name in row.groups:
+                values.setdefault(str(row.groups[name]), []).append(row)
+        if len(values) > 1:
+            yield from (({name: value}, values[value]) for value in sorted(values))
+
+
+def _without_failures(rows: Sequence[Row]) -> Iterator[tuple[dict[str, str], list[Row]]]:
+    for failure in FAILURES:
+        others = [row for row in rows if failure not in row.status]
+        if len(others) < len(rows):
+            yield {WITHOUT: failure}, others
+
+
+def _pooled(
+    name: str, reading: tuple[str, str], rows: Sequence[Row], epochs: int, group: Mapping[str, str] | None = None
+) -> MetricRecord:
+    kind = metric_kind(name)
+    kept = rows if name in SHARES else [row for row in rows if row.statistics is not None]
+    statistics = [row.status if name in SHARES else row.statistics or {} for row in kept]
+    clusters = [row.cluster for row in kept]
+    repeats = len(set(clusters)) < len(clusters)
+    found = kind.estimate(statistics, clusters if repeats else None)
+    method = _method(found.method, epochs, len(rows) - len(kept))
+    return recorded(kind, found._replace(method=method), *reading, group)
+
+
+def _method(own: str, epochs: int, left_out: int) -> str:
+    pooled = "pooled over the suite's evals" + (
+        f" and {epochs} epochs, a sample's being one cluster" if epochs > 1 else ""
+    )
+    return f"{own}; {pooled}" + (f"; {left_out} left out, not asked or skipped by the protocol" if left_out else "")

@@ -1,0 +1,183 @@
+"""The bytes of a baseline: JSON with a line for each sample, so that a diff shows the samples that changed.
+
+Nothing of a line depends on other samples: what repeats (groups) is named by a digest of itself, not by a number that
+shifts when another sample comes in between. The same run gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from operator import itemgetter
+from typing import Any
+
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.evaluation.comparable import Side, SideRow
+from pytest_audiobench.gate.baseline.contents import COMMON, MOST_BYTES, SCHEMA, Contents, Figure
+from pytest_audiobench.metrics.metric import Statistics
+
+_FEWEST_DIGITS = 4
+
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+_encode_lines = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), indent=0).encode
+
+
+def encoded(contents: Contents) -> bytes:
+    """The file of ``contents``: keys in a fixed order, evals by name, samples by id and epoch.
+
+    Raises UsageError for more than ``MOST_BYTES``, which no baseline may have.
+    """
+    head = {
+        "schema": SCHEMA,
+        "version": contents.version,
+        "run": contents.run,
+        "finished": contents.finished,
+        "hashes": _sorted(contents.hashes),
+        "model": {
+            "alias": contents.alias,
+            "spec": contents.spec,
+            "digest": contents.digest,
+            "fingerprint": _sorted(contents.fingerprint),
+            "noise": _sorted(contents.noise),
+        },
+        "limit": contents.limit,
+        "epochs": contents.epochs,
+        "missing": list(contents.missing),
+    }
+    evals = [_eval(contents.sides[name], contents.figures[name]) for name in sorted(contents.sides)]
+    text = b"{" + b"".join(_member(name, value) for name, value in head.items()) + _list("evals", evals) + b"\n}\n"
+    if len(text) > MOST_BYTES:
+        raise UsageError(
+            f"the baseline would hold {len(text) / 1e6:.0f} MB, and {MOST_BYTES / 1e6:.0f} MB can be read: "
+            "keep fewer protocols, leave --text out, or split the run"
+        )
+    return text
+
+
+def _eval(side: Side, figures: Mapping[str, Sequence[Figure]]) -> bytes:
+    head = {
+        "eval": side.eval,
+        "suite": side.suite,
+        "dataset": side.dataset,
+        "protocol": side.protocol,
+        "epochs": side.epochs,
+        "limited": side.limited,
+        "cluster": side.cluster,
+        "hashes": _sorted(side.hashes),
+    }
+    rows = sorted(side.rows, key=lambda row: row.identity)
+    names = {name: _shared_names(name, rows) for name in side.readings}
+    readings = [_reading(side, name, names[name], figures.get(name, ())) for name in side.readings]
+    keys = _keys({_group_text(row.groups) for row in rows if row.groups})
+    common = _common_prompt(rows)
+    return (
+        b"{"
+        + b"".join(_member(name, value) for name, value in head.items())
+        + _list("readings", readings)
+        + b",\n"
+        + b'"groups":{'
+        + b",".join(b"\n" + _json(key) + b":" + _escaped(text) for text, key in sorted(keys.items(), key=itemgetter(1)))
+        + b"\n},\n"
+        + _member("prompt", common)
+        + _list("samples", [_sample(row, names, keys, common) for row in rows])
+        + b"}"
+    )
+
+
+def _reading(side: Side, name: str, statistics: list[str] | None, figures: Sequence[Figure]) -> bytes:
+    head = {"name": name, "signature": side.readings[name], "statistics": statistics}
+    text = _json(head)[:-1] + b","
+    return text + _list("metrics", [_json({**one._asdict(), **_plain_values(one)}) for one in figures]) + b"}"
+
+
+def _sample(row: SideRow, names: Mapping[str, list[str] | None], keys: Mapping[str, str], common: str | None) -> bytes:
+    line: list[Any] = [
+        row.sample_id,
+        row.epoch,
+        [_scores(row.scores[name], own) for name, own in names.items()],
+        row.audio,
+        COMMON if common is not None and row.prompt == common else row.prompt,
+        row.cluster,
+        keys[_group_text(row.groups)] if row.groups else None,
+        row.truth,
+    ]
+    uncommon: dict[str, Any] = {}
+    if any(row.statuses[name] != "parsed" for name in names):
+        uncommon["statuses"] = [row.statuses[name] for name in names]
+    if row.failures:
+        uncommon["failures"] = list(row.failures)
+    if row.text is not None:
+        uncommon["text"] = row.text
+    return _json([*line, uncommon] if uncommon else line)
+
+
+def _shared_names(reading: str, rows: Sequence[SideRow]) -> list[str] | None:
+    """The names of the statistics where all samples have the same ones."""
+    found = {tuple(sorted(scores)) for row in rows if (scores := row.scores[reading]) is not None}
+    return list(found.pop()) if len(found) == 1 else None
+
+
+def _scores(scores: Statistics | None, names: list[str] | None) -> Any:
+    if scores is None:
+        return None
+    if names is None:
+        return {name: _number(scores[name]) for name in sorted(scores)}
+    return [_number(scores[name]) for name in names]
+
+
+def _number(value: float) -> float:
+    whole = float(value)
+    return int(whole) if whole.is_integer() and abs(whole) < 2**53 else whole
+
+
+def _plain_values(figure: Figure) -> dict[str, float | None]:
+    return {
+        name: None if value is None else _number(value)
+        for name, value in (("value", figure.value), ("lower", figure.lower), ("upper", figure.upper))
+    }
+
+
+def _group_text(groups: Mapping[str, str]) -> str:
+    return _encode(_sorted(groups))
+
+
+def _keys(texts: Collection[str]) -> dict[str, str]:
+    """A key for each text: the first digits of its digest, as many as tell them apart."""
+    digests = {text: hashlib.sha256(_escaped(text)).hexdigest() for text in texts}
+    width = _FEWEST_DIGITS
+    while len({digest[:width] for digest in digests.values()}) < len(digests):
+        width += 1
+    return {text: digest[:width] for text, digest in digests.items()}
+
+
+def _common_prompt(rows: Sequence[SideRow]) -> str | None:
+    """The prompt that more than half of the samples were asked by."""
+    found = Counter(row.prompt for row in rows if row.prompt is not None).most_common(1)
+    return found[0][0] if found and 2 * found[0][1] > len(rows) and len(rows) > 1 else None
+
+
+def _sorted(value: Any) -> Any:
+    """``value`` with the keys of its objects in order."""
+    if isinstance(value, Mapping):
+        return {name: _sorted(value[name]) for name in sorted(value)}
+    return [_sorted(one) for one in value] if isinstance(value, (list, tuple)) else value
+
+
+def _member(name: str, value: Any) -> bytes:
+    """A member with what it holds a line each, so that a diff shows the hash that changed."""
+    return _json({name: value}, _encode_lines)[2:-2] + b",\n"
+
+
+def _list(name: str, values: Sequence[bytes]) -> bytes:
+    return _json(name) + b":[" + b",".join(b"\n" + value for value in values) + b"\n]"
+
+
+def _json(value: Any, encode: Callable[[Any], str] = _encode) -> bytes:
+    return _escaped(encode(value))
+
+
+def _escaped(text: str) -> bytes:
+    # Half of a surrogate pair is no character of UTF-8; as JSON's escape it reads back unchanged.
+    return text.encode("utf-8", "backslashreplace")

@@ -1,0 +1,193 @@
+"""The tables that a failing eval prints: every number with its conditions, beside what was required of it."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.evaluation.record import MetricRecord, ReadingRecord, RegressionRecord, VerdictRecord
+from pytest_audiobench.gate.grammar import ParsedDrop, group_text, read
+from pytest_audiobench.gate.regression_text import line_text, margin_text, p_text, subject_text
+from pytest_audiobench.gate.verdict import Verdict
+from pytest_audiobench.metrics.units import FRACTIONS
+from pytest_audiobench.metrics.value import interval_text, value_text
+
+WIDTH = 110
+
+
+class _Key(NamedTuple):
+    """Which number: the reading (None for one that a test recorded), the metric's name and the group."""
+
+    reading: str | None
+    name: str
+    group: frozenset[tuple[str, str]]
+
+
+class _Row(NamedTuple):
+    metric: str
+    value: str
+    interval: str
+    threshold: str
+    n: str
+    coverage: str
+    verdict: str
+
+
+class _HeldRow(NamedTuple):
+    metric: str
+    change: str
+    drop: str
+    interval: str
+    bound: str
+    margin: str
+    p: str
+    n: str
+    verdict: str
+
+
+class _Known(NamedTuple):
+    """An item's numbers, and how many answers each reading left out of its scores."""
+
+    metrics: Mapping[_Key, MetricRecord]
+    skipped: Mapping[str | None, int]
+
+
+_MANY = 3
+"""Readings that a table of one eval has room for."""
+_HEAD = _Row(*_Row._fields)
+_HELD_HEAD = _HeldRow(*_HeldRow._fields)._replace(change="baseline → here")
+_RIGHT = {"value", "n", "coverage", "drop", "bound", "margin"}
+_WIDEST = {"threshold": 24, "interval": 24, "change": 24}
+
+
+def failure_table(
+    metrics: Sequence[MetricRecord],
+    verdicts: Sequence[VerdictRecord | Verdict],
+    readings: Sequence[ReadingRecord] = (),
+) -> str:
+    """Aligned plain text of at most 110 columns: a row per verdict, then the overall metrics that have none.
+
+    Of more than three readings only the headline's metrics are shown. Below the table stands a line for each verdict
+    that is no pass, with its detail. ``metrics``, ``verdicts`` and ``readings`` are those of an item's record; a
+    threshold whose group is not among ``metrics`` shows its value alone.
+    """
+    headline = next((metric.reading for metric in metrics if metric.reading is not None), None)
+    known = _Known(
+        {_key(metric): metric for metric in metrics},
+        {reading.name: reading.coverage.get("skipped", 0) for reading in readings},
+    )
+    shown = {metric.reading for metric in metrics}
+    if len(shown - {None}) > _MANY:
+        shown = {headline, None}
+    rows = [_judged(verdict, headline, known) for verdict in verdicts]
+    named = {row.metric for row in rows}
+    for metric in metrics:
+        name = _name(metric, headline)
+        if metric.reading in shown and not metric.group and metric.name != "coverage" and name not in named:
+            rows.append(_row(name, metric, known))
+    return "\n".join([*_aligned([_HEAD, *rows]), *_details(verdicts)])
+
+
+def regression_table(regressions: Sequence[RegressionRecord], readings: Sequence[ReadingRecord] = ()) -> str:
+    """Aligned plain text of at most 110 columns: a row per line that was held against the baseline.
+
+    Drops, their intervals, bounds and margins are in points of a hundred (pp) or in the metric's unit; ``n`` counts the
+    pairs, and the clusters where several are of one. Below stands a line for each verdict that is no pass.
+    """
+    headline = readings[0].name if readings else None
+    rows = [_held(one, headline) for one in regressions]
+    details = [(line_text(one, headline), one.detail) for one in regressions if one.status != "pass"]
+    return "\n".join([*_aligned([_HELD_HEAD, *rows]), *_wrapped(details)])
+
+
+def _held(record: RegressionRecord, headline: str | None) -> _HeldRow:
+    percent = 100.0 if record.unit in FRACTIONS else 1.0
+    drop, lower, upper, bound = (
+        "" if value is None else f"{percent * value:.1f}" if percent > 1.0 else value_text(value)
+        for value in (record.drop, record.lower, record.upper, record.bound)
+    )
+    both = record.baseline is not None and record.value is not None
+    return _HeldRow(
+        metric=_clean(subject_text(record, headline)),
+        change=f"{value_text(record.baseline)} → {value_text(record.value)}" if both else "–",
+        drop=drop + "pp" * (percent > 1.0 and bool(drop)),
+        interval=f"[{lower}, {upper}]" if lower and upper else "",
+        bound=bound + "pp" * (percent > 1.0 and bool(bound)),
+        margin=margin_text(record),
+        p=p_text(record.p).removeprefix("= ") if record.p is not None else "",
+        n=f"{record.pairs}{f' in {record.clusters}' if record.clusters is not None else ''}",
+        verdict=record.status.replace("_", " "),
+    )
+
+
+def _judged(verdict: VerdictRecord | Verdict, headline: str | None, known: _Known) -> _Row:
+    status = verdict.status.replace("_", " ")
+    try:
+        parts = read(verdict.threshold)
+        if isinstance(parts, ParsedDrop):
+            raise UsageError("a regression line has no row here")
+    except UsageError:
+        # A record from another version may hold a threshold that this one cannot read.
+        return _Row(_clean(verdict.threshold), value_text(verdict.value), "", "", "", "", status)
+    group = dict(parts.group)
+    reading = group.pop("protocol", headline)
+    key = _Key(reading, parts.metric, frozenset(group.items()))
+    required = f"{'' if parts.bound == 'value' else f'{parts.bound} '}{parts.operator} {parts.limit:g}"
+    metric = known.metrics.get(key) or known.metrics.get(key._replace(reading=None))
+    name = _clean(parts.metric + group_text(parts.group))
+    if metric is None:
+        value = value_text(verdict.value) if parts.bound == "value" else "–"
+        return _Row(name, value, "", required, "", "", status)
+    return _row(name, metric, known)._replace(threshold=required, verdict=status)
+
+
+def _row(name: str, metric: MetricRecord, known: _Known) -> _Row:
+    covered = known.metrics.get(_key(metric)._replace(name="coverage"))
+    share = "" if covered is None or covered.value is None else f"{100.0 * covered.value:.1f} %"
+    if share and (skipped := known.skipped.get(metric.reading)):
+        share += f", {skipped} skipped"
+    interval = interval_text(metric.lower, metric.upper)
+    return _Row(name, value_text(metric.value), interval, "", str(metric.n), share, "")
+
+
+def _key(metric: MetricRecord) -> _Key:
+    return _Key(metric.reading, metric.name, frozenset(metric.group.items()))
+
+
+def _name(metric: MetricRecord, headline: str | None) -> str:
+    reading = {} if metric.reading in (None, headline) else {"protocol": str(metric.reading)}
+    return _clean(metric.name + group_text(tuple({**reading, **metric.group}.items())))
+
+
+def _aligned(rows: Sequence[_Row] | Sequence[_HeldRow]) -> list[str]:
+    widths = {
+        field: min(max(len(cell) for cell in column), _WIDEST.get(field, WIDTH))
+        for field, column in zip(rows[0]._fields, zip(*rows, strict=True), strict=True)
+    }
+    gaps = 2 * (len(widths) - 1)
+    widths["metric"] = min(widths["metric"], WIDTH - gaps - sum(widths.values()) + widths["metric"])
+    return [
+        "  ".join(_cell(cell, *field) for cell, field in zip(row, widths.items(), strict=True)).rstrip() for row in rows
+    ]
+
+
+def _cell(text: str, field: str, width: int) -> str:
+    text = text if len(text) <= width else f"{text[: width - 1]}…"
+    return text.rjust(width) if field in _RIGHT else text.ljust(width)
+
+
+def _details(verdicts: Sequence[VerdictRecord | Verdict]) -> Iterable[str]:
+    return _wrapped([(verdict.threshold, verdict.detail) for verdict in verdicts if verdict.status != "pass"])
+
+
+def _wrapped(said: Iterable[tuple[str, str]]) -> Iterable[str]:
+    for what, detail in said:
+        line = f"{_clean(what)}: {_clean(detail)}"
+        yield from textwrap.wrap(line, WIDTH, subsequent_indent="  ", max_lines=6, placeholder=" …")
+
+
+def _clean(text: str) -> str:
+    """Groups' names come from data: nothing in them may move the cursor or colour the terminal."""
+    return "".join(c if c.isprintable() else "�" for c in text)

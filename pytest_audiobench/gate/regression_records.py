@@ -1,0 +1,51 @@
+"""The regression lines of a run's record, checked before anything counts on them: anyone may have edited the file."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any, get_args
+
+from pytest_audiobench.evaluation.record import RegressionRecord, RegressionStatus
+from pytest_audiobench.gate.baseline.fields import Fields, Wrong, count, items, shown, text
+
+_NAMES = tuple(one.name for one in fields(RegressionRecord))
+_NUMBERS = ("baseline", "value", "drop", "lower", "upper", "bound", "margin", "p", "detectable", "p_holm")
+_LONGEST = 100_000
+"""Characters of a sentence, which may name samples."""
+
+
+def check_regressions(record: Any) -> None:
+    """Raises :class:`Wrong`, with the place, where a line of a run's ``record`` has not a RegressionRecord's fields."""
+    found = record.get("items")
+    for number, item in enumerate(found if isinstance(found, list) else ()):
+        if isinstance(item, dict):
+            place = f"items[{number}].regressions"
+            for at, line in enumerate(items(item.get("regressions", []), place)):
+                _check(Fields(line, f"{place}[{at}]", _NAMES))
+
+
+def _check(line: Fields) -> None:
+    for name, allowed in (("status", get_args(RegressionStatus)), ("direction", ("higher", "lower"))):
+        if line[name] not in allowed:
+            raise Wrong(line.at(name), f"must be one of {', '.join(allowed)}, not {shown(line[name])}")
+    for name in ("metric", "reading", "unit"):
+        line.text(name)
+    for name in ("method", "detail"):
+        text(line[name], line.at(name), _LONGEST)
+    for name in _NUMBERS:
+        line.number_or_null(name)
+    if line.number_or_null("alpha") is None:
+        raise Wrong(line.at("alpha"), "must be a number")
+    line.count("lines", least=1)
+    for name in ("pairs", "worse", "better", *(["clusters"] if line["clusters"] is not None else [])):
+        line.count(name)
+    for name in ("group", "left_out", "examples"):
+        if not isinstance(line[name], dict):
+            raise Wrong(line.at(name), f"must be an object, not {shown(line[name])}")
+    for value in line["group"].values():
+        text(value, line.at("group"), _LONGEST)
+    for counted in line["left_out"].values():
+        count(counted, line.at("left_out"))
+    for ids in line["examples"].values():
+        for one in items(ids, line.at("examples")):
+            text(one, line.at("examples"), _LONGEST)

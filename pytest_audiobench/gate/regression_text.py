@@ -1,0 +1,92 @@
+"""The words for verdicts on regressions: which formula decided, with its numbers; which samples are in no pair."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pytest_audiobench.evaluation.record import RegressionRecord
+from pytest_audiobench.gate.grammar import group_text
+from pytest_audiobench.gate.pairing import AUDIO, ERRORS, ONLY_HERE, ONLY_IN_BASELINE, PROMPT, SKIPPED, TRUTH, Pairs
+from pytest_audiobench.metrics.units import FRACTIONS
+
+
+def sentence(record: RegressionRecord) -> str:
+    """The verdict and the formula it follows from, with this line's numbers."""
+    at = f"p {p_text(record.p)} for a drop of at most {amount(record, record.margin)}"
+    level = f"{record.alpha:g} / {record.lines}" if record.lines > 1 else f"{record.alpha:g}"
+    certain = f"{100.0 * (1.0 - record.alpha):g} %"
+    seen = (
+        f"; a drop of {amount(record, record.detectable)} would be seen four times in five" if record.detectable else ""
+    )
+    if record.status == "regressed":
+        return f"{amount(record, record.drop)} worse: {at}, below {level}"
+    if record.status == "pass":
+        margin = amount(record, record.margin)
+        most = f"at most {amount(record, record.bound)} worse" if (record.bound or 0.0) > 0.0 else "not worse at all"
+        return f"{most} ({certain}), below the margin of {margin}{seen}"
+    if record.p is None:
+        return f"{record.method}{seen}"
+    bound = f"up to {amount(record, record.bound)} worse is possible ({certain})"
+    return f"{bound}, and {at} is not below {level}{seen}"
+
+
+def p_text(p: float | None) -> str:
+    """``= 0.034``, ``< 0.0001``, or ``unknown``."""
+    if p is None:
+        return "unknown"
+    return "< 0.0001" if p < 0.0001 else f"= {p:.2g}"
+
+
+def amount(record: RegressionRecord, value: float | None) -> str:
+    """A drop in words: points of a hundred for what is kept as a fraction, else a number in the metric's unit."""
+    if value is None:
+        return "an unknown amount"
+    if record.unit in FRACTIONS:
+        return f"{100.0 * value:.1f} points"
+    return f"{value:.3g} {record.unit}".rstrip()
+
+
+def pairs_text(pairs: Pairs) -> str:
+    """Which samples are in no pair, by reason, with the first names of each; nothing where all are."""
+    return "; ".join(
+        f"{count} {REASONS[reason]} ({', '.join(pairs.examples[reason])}"
+        f"{', …' if count > len(pairs.examples[reason]) else ''})"
+        for reason, count in pairs.left_out.items()
+    )
+
+
+REASONS = {
+    ONLY_HERE: "are not in the baseline",
+    ONLY_IN_BASELINE: "are in the baseline only",
+    AUDIO: "have other audio than in the baseline",
+    PROMPT: "were asked with another prompt than in the baseline",
+    TRUTH: "have other choices or references than in the baseline",
+    ERRORS: "could not be asked on one side or both",
+    SKIPPED: "are left out by the protocol on one side or both",
+}
+"""Why samples are in no pair."""
+
+
+def noise_text(*noises: Mapping[str, Any] | None) -> str:
+    """How many answers the model is known to change when asked again, by the worst of ``noises``; nothing for none."""
+    same = min((float(one["same_answers"]) for one in noises if one), default=1.0)
+    return f"; the model itself changes {100.0 * (1.0 - same):.2g} % of its answers when asked again" * (same < 1.0)
+
+
+def line_text(record: RegressionRecord, headline: str | None = None) -> str:
+    """The line that a verdict is on, as it could be declared: ``accuracy[hop=multi].drop <= 1pp``."""
+    return f"{subject_text(record, headline)}.drop <= {margin_text(record)}"
+
+
+def subject_text(record: RegressionRecord, headline: str | None = None) -> str:
+    """What a verdict is on: ``accuracy[hop=multi]``; a reading that is not the ``headline`` is named."""
+    reading = {} if headline in (None, record.reading) else {"protocol": record.reading}
+    return f"{record.metric}{group_text(tuple({**reading, **record.group}.items()))}"
+
+
+def margin_text(record: RegressionRecord) -> str:
+    """The margin as it is written: ``1pp``, or a plain number in the metric's unit."""
+    if record.margin is None:
+        return "?"
+    return f"{100.0 * record.margin:g}pp" if record.unit in FRACTIONS else f"{record.margin:g}"

@@ -1,0 +1,59 @@
+"""Whether a predictions_v1 server hears: its prompt must grow with audio, as far as it tells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from pytest_audiobench.audio.played import Heard
+from pytest_audiobench.errors import FatalError
+from pytest_audiobench.models.messages import Ask, AudioSlot, Message, Request, Response, Settings
+from pytest_audiobench.models.model import Hearing
+
+_QUESTION = "What is heard?"
+_SOUND_S = 4
+"""Long enough for a server of 25 tokens a second to grow by more than a placeholder's text could."""
+
+
+def find_hearing(name: str, ask: Callable[[Ask], Response], rate_hz: int, placeholder: str) -> Hearing:
+    """Ask about four seconds of sound, then with the same text and no sound, and compare the prompts' tokens.
+
+    The clip's placeholder stays in the text: a server that does not hear reads it as text, and a prompt that is
+    longer by those words alone proves nothing. A strict server refuses a placeholder without audio; it is asked
+    without, and must grow by more than the placeholder has characters.
+
+    Raises FatalError when the prompt does not grow.
+    """
+    answer = ask(_probe(rate_hz, sound=True, placeholder=placeholder))
+    heard = _tokens(answer)
+    if heard is None:
+        why = f": {answer.error}" if answer.error else ""
+        return Hearing("unproven", f"the server tells no prompt_tokens for {_SOUND_S} s of sound{why}")
+    slack, unheard = 0, _tokens(ask(_probe(rate_hz, sound=False, placeholder=placeholder)))
+    if unheard is None and placeholder:
+        slack, unheard = len(placeholder), _tokens(ask(_probe(rate_hz, sound=False, placeholder="")))
+    if unheard is None:
+        return Hearing("unproven", "the server tells no prompt_tokens without audio, so they cannot be compared")
+    if heard == unheard or (slack and heard < unheard):
+        raise FatalError(
+            f"{name} does not hear: it says that its prompt has {heard} tokens with {_SOUND_S} s of sound, "
+            f"and {unheard} without; mend the server, since its answers would be guesses"
+        )
+    told = f"prompt_tokens {heard} with {_SOUND_S} s of sound, {unheard} without"
+    return Hearing("proven" if heard > unheard + slack else "unproven", told)
+
+
+def _probe(rate_hz: int, sound: bool, placeholder: str) -> Ask:
+    wave = 0.1 * np.sin(2 * np.pi * 440 * np.arange(_SOUND_S * rate_hz) / rate_hz)
+    parts: tuple[str | AudioSlot, ...] = (AudioSlot(0), _QUESTION) if sound else (placeholder, _QUESTION)
+    message = Message("user", parts)
+    name = "probe" if sound else "probe-without-audio"
+    request = Request(name, "", name, "", "open", (message,), (), settings=Settings(max_new_tokens=1))
+    heard = Heard(wave.astype(np.float32), rate_hz, name, rate_hz, len(wave), "none")
+    return Ask(request, (heard,) if sound else ())
+
+
+def _tokens(response: Response) -> int | None:
+    """The prompt's length as the server tells it; zero is what servers write that do not count."""
+    return response.usage.get("prompt_tokens") or None

@@ -1,0 +1,84 @@
+"""The ``model`` fixture's object: a model that a plain test can ask."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
+from pytest_audiobench.datasets.dataset import Dataset
+from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.errors import SampleError
+from pytest_audiobench.evaluation.batch_executor import Asker
+from pytest_audiobench.evaluation.lazy_model import Handle
+from pytest_audiobench.evaluation.selection import take
+from pytest_audiobench.evaluation.stage_execution import gather
+from pytest_audiobench.models.messages import AudioSlot, Message, Response, Settings
+from pytest_audiobench.models.model import Limits
+from pytest_audiobench.plugin.error_mapping import test_errors
+from pytest_audiobench.plugin.session import EvalSession
+from pytest_audiobench.protocols.protocol import Earlier, Protocol, Stage
+
+
+class AskedModel:
+    """A model to ask one thing at a time; answers are kept in the run's store like any other."""
+
+    def __init__(self, session: EvalSession, handle: Handle) -> None:
+        self._session, self._handle = session, handle
+
+    @property
+    def name(self) -> str:
+        """The model's alias in this run."""
+        return self._handle.alias
+
+    @property
+    def spec(self) -> str:
+        return self._handle.spec
+
+    @property
+    def device(self) -> str:
+        return self._handle.device
+
+    @property
+    def limits(self) -> Limits:
+        """Rate in Hz, window in seconds, and how many clips one request may hold."""
+        return self._handle.limits
+
+    def ask(
+        self,
+        clips: Clip | str | Path | Sequence[Clip],
+        question: str,
+        *,
+        choices: Sequence[str] = (),
+        max_new_tokens: int = 256,
+    ) -> Response:
+        """Put ``question`` about one or several clips (or a file) and return the answer; ``.text`` is its text.
+
+        The question is sent as it stands; ``choices`` only tell listeners that are no language models what
+        may be answered. A clip that cannot be read, and a model that fails, fail the test with one sentence.
+        """
+        if isinstance(clips, (str, Path)):
+            path = Path(clips).resolve()
+            clips = Clip(FileSource(DataRoot(path.parent.name, path.parent), path.name))
+        heard = (clips,) if isinstance(clips, Clip) else tuple(clips)
+        sample = Sample("asked", heard, question, tuple(choices))
+        task = "choice" if choices else "open"
+        stage = Stage("answer", _plain, task, Settings(max_new_tokens=max_new_tokens))  # type: ignore[arg-type]
+        with test_errors():
+            return self._answer(sample, Protocol("asked", (stage,), (), {}))
+
+    def _answer(self, sample: Sample, protocol: Protocol) -> Response:
+        bench = self._session.bench
+        dataset = Dataset("asked", lambda places: [sample])
+        places = self._session.places(Path.cwd())
+        slice_ = take(dataset, places, bench.index, self._handle)
+        asker = Asker(self._handle, bench.store, bench.claims, lambda done, total: None)
+        answered = gather(slice_, protocol, asker, epochs=1)[0]
+        if answered.error is not None:
+            raise SampleError(answered.error)
+        return answered.responses["answer"]
+
+
+def _plain(sample: Sample, earlier: Earlier) -> tuple[Message, ...]:
+    slots = tuple(AudioSlot(number) for number in range(len(sample.clips)))
+    return (Message("user", (*slots, sample.question)),)

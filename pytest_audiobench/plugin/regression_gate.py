@@ -1,0 +1,248 @@
+"""The regression gate of a run: which lines hold for which eval, and how the run's alpha is shared among them.
+
+The number of lines of a run, m, is known alike in every process once the evals are collected, whatever the number of
+workers: each selected eval counts for the lines that are declared for it (the headline's, and those of the rules that
+match it), at least one. ``-k``, ``--lf`` and their like change m; the record says it.
+
+What a test adds to that when it runs, by several evaluations or by ``evaluate.require`` in its code, divides the test's
+own part of alpha and nobody else's: k lines were counted for it, it makes l, and each is tested at
+alpha × k / (m × l). The parts add up to alpha, so the chance that any unchanged eval of the run is called regressed is
+at most alpha (Bonferroni).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import cached_property
+
+from pytest_audiobench.comparison.baseline_sources import Baseline, called
+from pytest_audiobench.errors import NotComparable, UsageError
+from pytest_audiobench.evaluation.comparable import Side, side_ahead, side_of
+from pytest_audiobench.evaluation.evaluate import Evaluation
+from pytest_audiobench.evaluation.lazy_model import Handle
+from pytest_audiobench.evaluation.model_notes import known_noise
+from pytest_audiobench.evaluation.record import RegressionRecord
+from pytest_audiobench.evaluation.scoring import WITHOUT
+from pytest_audiobench.evaluation.selection import Slice
+from pytest_audiobench.evaluation.store import Store
+from pytest_audiobench.gate.config import Rules
+from pytest_audiobench.gate.margins import point, read_margin
+from pytest_audiobench.gate.pairing import Pairs, paired
+from pytest_audiobench.gate.regression import given_up, held_against, not_comparable, unlike
+from pytest_audiobench.gate.regression_line import MARGIN, NO_MARGIN, Line, Terms
+from pytest_audiobench.metrics.registry import metric_kind
+from pytest_audiobench.plugin.options import Options
+from pytest_audiobench.protocols.failures import FAILURES
+from pytest_audiobench.protocols.protocol import Protocol
+
+
+class Gate:
+    """What all evals of a process are held against. ``lines`` is m, set once the evals are collected."""
+
+    def __init__(self, baseline: Baseline, options: Options, rules: Rules) -> None:
+        self.baseline, self._options, self._rules = baseline, options, rules
+        self.lines = 1
+
+    @property
+    def policy(self) -> str:
+        """What an inconclusive line does to its test: pass, warn or fail."""
+        return self._options.inconclusive
+
+    def declared(self, eval_: str, alias: str, own: int = 0) -> int:
+        """How many lines a selected test is known to have; ``own`` are those that are known to be in its code."""
+        rules = self._rules.for_test(eval_, alias)
+        plain = [rule.max_drop for rule in rules if ":" not in rule.eval and rule.max_drop is not None]
+        named = [rule.max_drop for rule in rules if ":" in rule.eval and rule.max_drop is not None]
+        headline = any(margin != NO_MARGIN for margin in [(plain or [self._margin])[-1], *named])
+        return sum(len(rule.drops) for rule in rules) + headline + own
+
+    def counted(self, declared: int) -> int:
+        """How many lines of m a test with so many is: at least one, since its code may declare one when it runs."""
+        return max(1, declared)
+
+    def terms(self, counted: int, made: int) -> Terms:
+        """The terms of a test's lines: of ``counted`` lines that were known, ``made`` were made."""
+        lines = -(-self.lines * max(counted, made) // counted)
+        return Terms(self._options.alpha, lines, self._options.max_unmatched)
+
+    def lines_of(self, eval_: str, alias: str, headline: str, own: Sequence[Line]) -> list[Line]:
+        """The lines of one evaluation, which is no control, whose headline metric is ``headline``.
+
+        A declared line on the headline's metric stands in place of the run's margin, and beside a rule's.
+        """
+        rules = self._rules.for_eval(eval_, alias)
+        declared = [*(line for rule in rules for line in rule.drops), *own]
+        margins = [rule.max_drop for rule in rules if rule.max_drop is not None]
+        margin = margins[-1] if margins else self._margin
+        named = any(line.metric == headline and not line.group for line in declared)
+        if margin != NO_MARGIN and (margins or not (named or self.has_no_points(headline))):
+            declared.insert(0, Line(headline, (), margin))
+        return list(dict.fromkeys(declared))
+
+    def has_no_points(self, headline: str) -> bool:
+        """Whether the run's margin is in points, and the metric's scale has none."""
+        return self._margin != NO_MARGIN and read_margin(self._margin)[1] and point(metric_kind(headline)) is None
+
+    def notes(self, selected: Iterable[str], collected: Iterable[str], whole: bool) -> list[str]:
+        """What the baseline holds and this run does not; ``whole`` where nothing was left out on purpose.
+
+        Raises UsageError where the baseline holds no selected eval at all.
+        """
+        chosen, all_ = set(selected), set(collected)
+        models = self.baseline.models.values()
+        held = {eval_: eval_.partition(":")[0] for contents in models for eval_ in contents.sides}
+        if not chosen & set(held.values()):
+            raise UsageError(
+                f"{called(self.baseline.source)} holds none of the {len(chosen)} selected evals "
+                f"({_some(sorted(chosen))}): it holds {_some(list(held)) or 'none'}"
+            )
+        left = [eval_ for eval_, test in held.items() if test not in chosen]
+        gone = [eval_ for eval_ in left if whole and held[eval_] not in all_]
+        notes = [f"{called(self.baseline.source)} is not whole: {one}" for one in self._missing]
+        notes += [
+            f"{called(self.baseline.source)} holds {_some(gone)}, which "
+            f"{'was' if len(gone) == 1 else 'were'} not collected: renamed, or removed?"
+        ] * bool(gone)
+        rest = [eval_ for eval_ in left if eval_ not in gone]
+        return notes + [
+            f"{len(rest)} eval{'s' * (len(rest) > 1)} of {called(self.baseline.source)} "
+            f"{'were' if len(rest) > 1 else 'was'} not selected: {_some(rest)}"
+        ] * bool(rest)
+
+    @property
+    def _missing(self) -> Iterable[str]:
+        models = self.baseline.models.values()
+        limited = (
+            f"it took at most {one.limit} samples of each eval, and what it did not take is held against nothing"
+            for one in models
+            if one.limit is not None
+        )
+        return dict.fromkeys([*limited, *(one for contents in models for one in contents.missing)])
+
+    @cached_property
+    def _margin(self) -> str:
+        return self._options.max_drop or MARGIN
+
+
+class Held:
+    """One test's evaluations by one model, held against the baseline.
+
+    ``own`` is the number of lines that are known to be in its code.
+    """
+
+    def __init__(self, gate: Gate, eval_: str, handle: Handle, store: Store, own: int) -> None:
+        self._gate, self._handle, self._store = gate, handle, store
+        self._counted = gate.counted(gate.declared(eval_, handle.alias, own))
+        self._sides: dict[str, Side] = {}
+        self.refused: dict[str, list[RegressionRecord]] = {}
+        """By eval: the verdicts on what was not asked, since the baseline is of another task."""
+
+    def ahead(self, eval_: str, control: bool, epochs: int, own: Sequence[Line]) -> Callable[[Slice, Protocol], None]:
+        """What is checked before the first request: raises NotComparable where the baseline is of another task."""
+
+        def check(slice_: Slice, protocol: Protocol) -> None:
+            baseline = self._gate.baseline.side(eval_, self._handle.alias)
+            if baseline is None or control:
+                return
+            lines = self._gate.lines_of(eval_, self._handle.alias, protocol.readings[0].metrics[0], own)
+            here = side_ahead(eval_, self._handle, slice_, protocol, epochs)
+            terms = self._gate.terms(self._counted, len(lines))
+            found = [one for line in lines if (one := not_comparable(baseline, here, line, terms)) is not None]
+            if found:
+                self.refused[eval_] = found
+                raise NotComparable(
+                    f"{eval_} is not comparable with {called(baseline.source)}, and nothing was asked: "
+                    f"{found[0].detail}; to renew it, run without --ab-baseline and make that run the baseline"
+                )
+
+        return check
+
+    def verdicts(
+        self, evaluations: Sequence[Evaluation], own: Sequence[Line], failed: Sequence[str]
+    ) -> tuple[list[list[RegressionRecord]], list[str]]:
+        """Each evaluation's; ``failed`` says of each why too much of its asking failed, or nothing.
+
+        Behind them, in a sentence each, lines that an evaluation cannot have: they have no verdict.
+        """
+        lines = [self._lines(one, own) for one in evaluations]
+        terms = self._gate.terms(self._counted, sum(map(len, lines)))
+        found: list[list[RegressionRecord]] = []
+        mistaken: dict[str, None] = {}
+        for one, of, why in zip(evaluations, lines, failed, strict=True):
+            found.append([])
+            for line in of:
+                try:
+                    found[-1].append(self._verdict(one, line, terms, why))
+                except UsageError as error:
+                    mistaken[str(error)] = None
+        return found, list(mistaken)
+
+    def wrong(self, record: RegressionRecord) -> bool:
+        """Whether a verdict fails its test."""
+        return record.status not in ("pass", "inconclusive") or (
+            record.status == "inconclusive" and self._gate.policy == "fail"
+        )
+
+    def note(self, evaluation: Evaluation, own: Sequence[Line]) -> str:
+        """Why an evaluation has no line for its headline, where its scale has no points; else nothing."""
+        record = evaluation.result.record
+        headline = record.metrics[0].name
+        if record.control or not self._gate.has_no_points(headline):
+            return ""
+        if any(line.metric == headline for line in self._lines(evaluation, own)):
+            return ""
+        return (
+            f"{headline} is in {metric_kind(headline).unit or 'a unit of its own'}, which has no points of a hundred: "
+            "it is not held against the baseline until a margin in that unit is declared, such as "
+            f"{headline}.drop <= 0.5"
+        )
+
+    def pairs(self, evaluation: Evaluation) -> Pairs | None:
+        """The pairs with the baseline as the headline read them; None where it has none of this task."""
+        here = self._side(evaluation)
+        baseline = self._gate.baseline.side(here.eval, here.model)
+        if baseline is None or unlike(baseline, here, here.headline) is not None:
+            return None
+        return paired(baseline, here, here.headline)
+
+    def _lines(self, evaluation: Evaluation, own: Sequence[Line]) -> list[Line]:
+        record = evaluation.result.record
+        return [] if record.control else self._gate.lines_of(record.eval, record.model, record.metrics[0].name, own)
+
+    def _verdict(self, evaluation: Evaluation, line: Line, terms: Terms, failed: str) -> RegressionRecord:
+        here = self._side(evaluation)
+        if failed:
+            return given_up(here, line, terms, failed)
+        _check_group(here, line)
+        return held_against(self._gate.baseline.side(here.eval, here.model), here, line, terms)
+
+    def _side(self, evaluation: Evaluation) -> Side:
+        record = evaluation.result.record
+        if record.eval not in self._sides:
+            side = side_of(record, evaluation.rows, self._handle.spec)
+            self._sides[record.eval] = replace(side, noise=known_noise(self._store, self._handle))
+        return self._sides[record.eval]
+
+
+def _check_group(here: Side, line: Line) -> None:
+    """Raises UsageError for a group that none of the eval's samples is in, whatever the baseline holds."""
+    wanted = {field: value for field, value in line.group if field != "protocol"}
+    without = wanted.pop(WITHOUT, None)
+    if without not in (None, *FAILURES):
+        raise UsageError(f"{line.text} leaves out {without!r}, which is none of {', '.join(FAILURES)}")
+    if any(row.is_in(wanted) for row in here.rows):
+        return
+    known: dict[str, dict[str, None]] = {}
+    for row in here.rows:
+        for field, value in row.groups.items():
+            known.setdefault(field, {})[value] = None
+    held = "; ".join(f"{field}: {_some(list(values))}" for field, values in known.items())
+    raise UsageError(
+        f"{line.text} holds nothing: no sample of {here.eval} is in this group; its numbers are reported by "
+        f"{held or 'no group'} (groups= chooses the fields)"
+    )
+
+
+def _some(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:5])}{', …' if len(names) > 5 else ''}"

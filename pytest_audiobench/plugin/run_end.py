@@ -1,0 +1,177 @@
+"""The end of a run, in the controlling process: what was lost, the run's files, the summary on the screen."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_audiobench.evaluation.record import ItemRecord
+from pytest_audiobench.evaluation.text_repair import message
+from pytest_audiobench.gate.multiplicity import adjust
+from pytest_audiobench.models.remote.budget import spent_note
+from pytest_audiobench.plugin.collection import session_of
+from pytest_audiobench.plugin.controller import Controller, Expected
+from pytest_audiobench.plugin.options import read_options
+from pytest_audiobench.plugin.stash import INSTRUMENT
+from pytest_audiobench.report import github_annotations, run_files
+from pytest_audiobench.report.markdown import append_summary
+from pytest_audiobench.report.page.html import write_page
+from pytest_audiobench.report.run_parts import Lines, whole_parts, write_part
+from pytest_audiobench.report.runtime import iso, runtime
+from pytest_audiobench.report.terminal import Line, summary_lines, verdict_lines
+from pytest_audiobench.report.verdict import INSTRUMENT_FAILED
+
+_STOPPED = (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.USAGE_ERROR)
+
+
+def finish(session: pytest.Session, controller: Controller) -> None:
+    """Report lost evals as failed, fail a gated run that tested nothing, and write the run's files."""
+    stopped = session.exitstatus in _STOPPED or bool(session.shouldstop) or bool(session.shouldfail)
+    if session.exitstatus == pytest.ExitCode.USAGE_ERROR:
+        return
+    # Under xdist nothing was collected here; pooled figures need the metrics that a conftest.py registers.
+    _ = session_of(session.config).registration
+    controller.measured = {part.item["nodeid"] for part in whole_parts(controller.place.parts) if part.item["readings"]}
+    notes = [*controller.unchecked, *controller.excused, *controller.cautions]
+    if stopped and controller.lost:
+        unheld = ", nor held against the baseline" if controller.baseline is not None else ""
+        count = len(controller.lost)
+        notes.append(f"stopped early: {count} eval{'s were' if count > 1 else ' was'} not run{unheld}")
+    elif controller.lost:
+        for one in controller.lost:
+            _report_lost(session, one)
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+    if session.exitstatus == pytest.ExitCode.TESTS_FAILED and 0 < controller.instruments == session.testsfailed:
+        session.exitstatus = INSTRUMENT_FAILED
+    if controller.all_skipped and controller.gated:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+    controller.place.open()
+    _fill_in(controller, stopped)
+    notes += spent_note(controller.place.folder)
+    heading = _heading(session, controller, notes)
+    run = run_files.collect(controller.place.folder, heading)
+    if controller.baseline is not None:
+        adjust([one for item in run["items"] for one in item["regressions"]], controller.baseline["lines"])
+    session.config.hook.pytest_audiobench_update_run(config=session.config, run=run)
+    write_page(controller.place.folder, run)
+    controller.place.forget()
+    run_files.finish(controller.place.folder, run)
+    summary = os.environ.get("GITHUB_STEP_SUMMARY")
+    if summary:
+        append_summary(Path(summary), run)
+    controller.run = run
+
+
+def summarise(reporter: Any, controller: Controller) -> None:
+    """The table of the run, and where its report lies."""
+    if controller.all_skipped:
+        reporter.section("audiobench", sep="=", red=True)
+        reporter.write_line(
+            f"all {len(controller.expected)} evals were skipped: nothing was measured (run with -rs for the reasons)",
+            red=True,
+        )
+        if controller.gated:
+            reporter.write_line("thresholds or a baseline are declared, so this run fails", red=True)
+    if controller.trouble:
+        reporter.write_line(controller.trouble, red=True)
+    if controller.run is None:
+        annotate(reporter, controller)
+        return
+    if not controller.all_skipped and controller.run["items"]:
+        reporter.section("audiobench", sep="=")
+        _write(reporter, summary_lines(controller.run, reporter._tw.fullwidth))
+    reporter.write_line(f"report: {_shown(controller.place.folder / 'report.html')}")
+    _write(reporter, verdict_lines(controller.run, reporter._tw.fullwidth))
+    annotate(reporter, controller)
+
+
+def annotate(reporter: Any, controller: Controller) -> None:
+    """On a GitHub runner, what failed beside the line of its test.
+
+    A runner reads the job's output, which is pytest's terminal: nothing captures what is written at this point.
+    """
+    if os.environ.get("GITHUB_ACTIONS") != "true":
+        return
+    root = reporter.config.rootpath
+    checkout = Path(os.environ.get("GITHUB_WORKSPACE") or root)
+    tests = github_annotations.places(controller.located, root, checkout)
+    told = (
+        github_annotations.commands(controller.run, tests)
+        if controller.run
+        else github_annotations.trouble(controller.trouble)
+    )
+    for line in told:
+        reporter.write_line(line)
+
+
+def _write(reporter: Any, lines: Iterable[Line]) -> None:
+    for text, style in lines:
+        reporter.write_line(github_annotations.no_command(text), **({style: True} if style else {}))
+
+
+def _fill_in(controller: Controller, stopped: bool) -> None:
+    """A record for every eval that left none: skipped, failed before it measured anything, or lost.
+
+    What a run that was stopped early never began is no loss: a note counts it.
+    """
+    recorded = {part.item["nodeid"] for part in whole_parts(controller.place.parts)}
+    for one in controller.expected.values():
+        if one.nodeid in recorded or (stopped and one.nodeid not in controller.outcomes):
+            continue
+        outcome = controller.outcomes.get(one.nodeid, "lost")
+        record = ItemRecord.without_result(
+            index=one.number, nodeid=one.nodeid, eval=one.eval, suite=one.suite, model=one.alias
+        )
+        record.outcome = "skipped" if outcome == "skipped" else "lost" if outcome == "lost" else "failed"
+        record.message = message(controller.messages.get(one.nodeid, "collected and never reported"))
+        write_part(controller.place.parts, record, Lines())
+
+
+def _report_lost(session: pytest.Session, one: Expected) -> None:
+    text = (
+        f"{one.eval} ({one.alias}) was collected and never reported: its worker died or was stopped. "
+        "What it had answered is kept; run again to go on."
+    )
+    report = pytest.TestReport(
+        nodeid=one.nodeid,
+        location=(one.nodeid.partition("::")[0], None, one.nodeid.partition("::")[2]),
+        keywords={},
+        outcome="failed",
+        longrepr=text,
+        when="call",
+        user_properties=[(INSTRUMENT, "failed")],
+        sections=(),
+        duration=0.0,
+        start=time.time(),
+        stop=time.time(),
+    )
+    session.config.hook.pytest_runtest_logreport(report=report)
+
+
+def _heading(session: pytest.Session, controller: Controller, notes: Sequence[str]) -> run_files.Heading:
+    options = read_options(session.config)
+    return run_files.Heading(
+        run=controller.place.run,
+        started=iso(controller.started),
+        finished=iso(time.time()),
+        command=["pytest", *session.config.invocation_params.args],
+        exit_status=int(session.exitstatus),
+        limit=options.limit,
+        epochs=options.epochs,
+        models=controller.place.models(),
+        runtime=runtime(),
+        notes=notes,
+        baseline=controller.baseline,
+    )
+
+
+def _shown(path: Path) -> str:
+    try:
+        return str(path.relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)

@@ -1,0 +1,100 @@
+"""Where a run writes: one folder, agreed on by the controller and its workers, made when an eval is about to run."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import shutil
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.identity import seed
+from pytest_audiobench.models.remote import budget
+from pytest_audiobench.report.atomic_files import write_text
+
+
+def new_run_name() -> str:
+    """Date, time and a random end: sorts by time, and two runs started at once differ."""
+    return f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
+
+
+class RunPlace:
+    """The folder ``reports/<run>`` and the small files through which the processes of a run speak."""
+
+    def __init__(self, reports: Path, run: str) -> None:
+        self.run = run
+        self.folder = reports / run
+        self.parts = self.folder / "parts"
+        self._collected = self.folder / "collected"
+        self.shared: set[str] = set()
+        """The aliases of models that this process shares with others of the run, by a device's process."""
+
+    def check_free(self) -> None:
+        """Make way for this run: what a crashed run of the same name left is removed.
+
+        Raises UsageError when a finished run of that name, or anything else, is there.
+        """
+        if (self.folder / "run.json").exists():
+            raise UsageError(f"{self.folder} already holds a finished run: choose another name with --ab-run")
+        if self.folder.exists() and not (self.parts.is_dir() and self._collected.is_dir()):
+            raise UsageError(f"{self.folder} is there already and is no run: choose another name with --ab-run")
+        self.discard()
+
+    def discard(self) -> None:
+        """Remove the folder and all that is in it."""
+        if self.folder.is_dir():
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def open(self) -> None:
+        """Make the folder."""
+        keep_out_of_git(self.folder.parent)
+        self.parts.mkdir(parents=True, exist_ok=True)
+        self._collected.mkdir(exist_ok=True)
+
+    @property
+    def opened(self) -> bool:
+        return self.parts.is_dir()
+
+    def announce(self, process: str, what: Mapping[str, Any]) -> None:
+        """Tell the controller what this process collected (its evals, or the usage error it met)."""
+        write_text(self._collected / f"{process}.json", json.dumps(what))
+
+    def present(self, alias: str, what: Mapping[str, Any]) -> None:
+        """Say what a model of this run is, and whether the workers share it; all processes that use it say the same."""
+        told = {**what, "shared": True} if alias in self.shared else what
+        write_text(self.folder / f"model-{seed(alias):x}.json", json.dumps(told))
+
+    def models(self) -> list[dict[str, Any]]:
+        """The models that were used, by alias, and behind them the judges."""
+        found = [json.loads(path.read_text(encoding="utf-8")) for path in self.folder.glob("model-*.json")]
+        return sorted(found, key=lambda model: (model["role"] == "judge", str(model["alias"])))
+
+    def announced(self) -> list[dict[str, Any]]:
+        """What the processes of this run have told, in the order of their names."""
+        return [json.loads(path.read_text(encoding="utf-8")) for path in sorted(self._collected.glob("*.json"))]
+
+    def forget(self) -> None:
+        """Remove what was only said between processes."""
+        said = ("progress-*", "model-*.json", budget.FILE)
+        for path in [*self._collected.glob("*"), *(found for kind in said for found in self.folder.glob(kind))]:
+            path.unlink(missing_ok=True)
+        if self._collected.is_dir():
+            self._collected.rmdir()
+
+
+def keep_out_of_git(folder: Path) -> None:
+    """Make ``folder`` with a .gitignore of its own, as pytest does for its cache; an existing folder is left alone."""
+    if not folder.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / ".gitignore").write_text("# made by pytest-audiobench\n*\n", encoding="utf-8")
+
+
+def process_name(config: pytest.Config) -> str:
+    """This process as xdist calls it; "main" outside xdist's workers."""
+    given: dict[str, Any] = getattr(config, "workerinput", {})
+    return str(given.get("workerid", "main"))

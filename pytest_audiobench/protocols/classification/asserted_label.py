@@ -1,0 +1,119 @@
+"""Our strict reading of an answer that is one label: only what the text asserts, never one of two."""
+
+from __future__ import annotations
+
+import re
+
+from pytest_audiobench.models.messages import Finish
+from pytest_audiobench.protocols.classification.mentions import Labels, asserted, by_letter, shown
+from pytest_audiobench.protocols.protocol import Answer
+from pytest_audiobench.protocols.refusals import refuses
+
+_HEAD, _TAIL = 4_000, 8_000
+_SHORT = 300
+_CONFLICT = ""
+
+_ELEMENT = re.compile(r"<(?:conclu\w{0,10}|final\w{0,10}|answer)[^<>]{0,20}>(.{0,500}?)(?:</|\Z)", re.I | re.S)
+TAG = re.compile(r"</?[A-Za-z][^<>\n]{0,60}>")
+_REASONING = re.compile(r"</(?:think|reasoning)>", re.I)
+_STATEMENT = re.compile(
+    r"""\b(?:answer|label|class|category|classification|choice|conclusion|prediction|emotion|gender|accent|language
+         |scene|genre|instrument|sentiment)\b["']?\s{0,3}
+        (?:\b(?:is|was|(?:would|should|must|will)\sbe|seems\sto\sbe|appears\sto\sbe)\b|[:=])|答案\s?[是为:]?""",
+    re.I | re.X,
+)
+_SENTENCE_END = re.compile(r"[.!?](?=\s|\Z)|[\n。！？]")
+_COURTESY = re.compile(
+    r"(?:\b(?:i(?:['’]m|\sam|['’]d\sbe|\swould\sbe)|sure,?|always)\s|\A\W*|(?<=[.!\n])\s*)(?:happy|glad|pleased|delighted)"
+    r"\sto\s(?:help|assist|answer|listen|analy[sz]e)\b|\bi(?:['’]m|\sam)\safraid\b",
+    re.I,
+)
+"""What the model says of itself is no label: "I'm happy to help"."""
+_QUOTED = re.compile(r'"[^"\n]{0,300}"|“[^”\n]{0,300}”')
+
+RULE = (
+    "The label that the answer asserts, case, punctuation and spaces ignored. What counts is what stands behind "
+    "`</think>` or `</Reasoning>`, and of that the last `<answer>` or `<conclusion>` element where there is one. It is "
+    'read as: the whole of it; or the label in its last statement such as "the emotion is …" or "answer: …"; or its '
+    "first or last sentence, or a line, that is a label and nothing else; or else, in an answer of at most 300 "
+    "characters, the only label that it names. A label is named by whole words outside quotation marks, and not where "
+    'the text denies it ("not happy", "no signs of fear, anger or happiness", "happy: no") or speaks of the model '
+    '("I am happy to help"). Two labels asserted are unparsed. A '
+    "refusal is refused whatever it mentions, unless it goes on to state a label. An answer that is one capital letter "
+    "stands for the choice at that place, so that listeners that are no language models can answer. An answer that was "
+    "cut counts only if the label is complete. Whatever is not parsed is wrong. Choices of yes and no are read as "
+    "verification's yes-no does."
+)
+
+
+def read(text: str, choices: tuple[str, ...], labels: Labels, finish: Finish = "stop") -> Answer:
+    """The choice that ``text`` asserts, as the sample spells it.
+
+    The status of an answer without one: "empty", "truncated" (the limit of tokens came first), "refused" (it declines,
+    or the server says that it did), "out_of_range" (a letter beyond the choices) or "unparsed".
+    """
+    body = shown(text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n\n{text[-_TAIL:]}")
+    body = behind_reasoning(body)
+    if not re.search(r"\w", body) and labels.named(body) is None:
+        return Answer("empty")
+    body = in_element(body)
+    if (choice := by_letter(body, choices)) is not None and labels.named(body) is None:
+        return Answer("parsed", labels.label(choice)) if choice else Answer("out_of_range")
+    # The letter in "<C> B </Conclusion>" is anyone's guess; the words between tags are not.
+    body = TAG.sub("\n", body)
+    if (whole := labels.named(body)) is not None:
+        cut = finish == "length" and labels.continues(body)
+        return Answer("truncated") if cut else Answer("parsed", whole)
+    found = _stated(body, labels, finish)
+    if found is None and finish != "length" and len(body) <= _SHORT and not _declines(body, finish):
+        found = _mentioned(body, labels)
+    if found:
+        return Answer("parsed", found)
+    if finish == "length":
+        return Answer("truncated")
+    return Answer("refused" if found is None and _declines(body, finish) else "unparsed")
+
+
+def behind_reasoning(body: str) -> str:
+    """What stands behind a closing tag of reasoning, or all of it where nothing does."""
+    behind = _REASONING.split(body)[-1]
+    return behind if re.search(r"\w", behind) else body
+
+
+def in_element(body: str) -> str:
+    """What the last ``<answer>`` or ``<conclusion>`` element holds, or all of ``body`` where there is none."""
+    elements = [element for element in _ELEMENT.findall(body) if element.strip()]
+    return elements[-1] if elements else body
+
+
+def _declines(body: str, finish: Finish) -> bool:
+    return finish == "refusal" or refuses(body)
+
+
+def _stated(body: str, labels: Labels, finish: Finish) -> str | None:
+    """The label that a statement or a sentence of its own gives; two in contradiction are ""."""
+    if finish == "length":
+        # What the limit of tokens cut off could have changed the last sentence.
+        body = body[: max((end.end() for end in _SENTENCE_END.finditer(body)), default=0)]
+    stated = None
+    for statement in _STATEMENT.finditer(body):
+        passage = body[statement.end() : statement.end() + 400]
+        end = _SENTENCE_END.search(passage)
+        said = asserted(labels.mentions(passage[: end.start()] if end else passage))
+        stated = (said[0] if len(said) == 1 else _CONFLICT) if said else stated
+    sentences = [sentence for sentence in _SENTENCE_END.split(body) if sentence.strip()]
+    whole = {*sentences[:1], *sentences[-1:], *body.split("\n")}
+    alone = {label for sentence in whole if (label := labels.named(sentence))}
+    if len(alone) > 1 or (alone and stated and stated not in alone):
+        return _CONFLICT
+    return alone.pop() if alone else stated
+
+
+def _mentioned(body: str, labels: Labels) -> str | None:
+    """The only label that is named outside quotation marks, or within them where none is outside."""
+    body = _COURTESY.sub(lambda courtesy: " " * len(courtesy[0]), body)
+    mentions = list(labels.mentions(body))
+    quotes = [quote.span() for quote in _QUOTED.finditer(body)]
+    outside = [one for one in mentions if not any(start <= one.start < end for start, end in quotes)]
+    said = asserted(outside or mentions)
+    return said[0] if len(said) == 1 else _CONFLICT if said else None

@@ -1,0 +1,101 @@
+"""Our reading of an answer that is a set of labels: every label that the text asserts, and what else it lists."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import NamedTuple
+
+from pytest_audiobench.datasets.choices import tidy_caseless
+from pytest_audiobench.models.messages import Finish
+from pytest_audiobench.protocols.classification.mentions import Labels, asserted, by_letter, shown
+from pytest_audiobench.protocols.protocol import Answer
+from pytest_audiobench.protocols.refusals import refuses
+
+_MOST = 12_000
+_NOTHING = re.compile(
+    r"(?:(?:the\s)?(?:answer|labels?|sounds?|tags?)\s?(?::|is|are)\s?)?(?:there\s(?:is|are)\s)?(?:none(?:\sof\s(?:these|them|the\s(?:above|labels|sounds|events)))?|nothing|no"
+    r"(?:\s\w{1,15}){0,2}\s(?:sounds?|events?|labels?|species|calls?|vocali[sz]ations?))"
+    r"(?:\s(?:is|are|was|were))?(?:\s(?:present|heard|detected|audible|found|apply|applies))?",
+    re.I,
+)
+_SEPARATOR = re.compile(r"[,;\n]|(?<=\w)\s+and\s+|\s[&|/]\s")
+_MARK = re.compile(r"\s*(?:[-*•]|\(?\d{1,3}[.)])\s+")
+_LEAD = re.compile(r"[^\n:]{0,200}:")
+_WORD = re.compile(r"\w+")
+_NEW_LABEL_WORDS = 4
+
+
+class Said(NamedTuple):
+    """The labels of the list that an answer names, and items of it that name none."""
+
+    labels: tuple[str, ...]
+    others: tuple[str, ...]
+
+
+def means_nothing(text: str) -> bool:
+    """Whether ``text`` says that there is nothing, as a whole: "None", "no sounds", "nothing is present"."""
+    return _NOTHING.fullmatch(tidy_caseless(text)) is not None
+
+
+def without_none(choices: tuple[str, ...]) -> tuple[str, ...]:
+    """The choices without one that stands for the empty set."""
+    return tuple(choice for choice in choices if not means_nothing(choice))
+
+
+def read(text: str, labels: Labels, finish: Finish = "stop", choices: tuple[str, ...] = ()) -> Answer:
+    """The labels that ``text`` asserts, as JSON: {"labels": […], "others": […]}.
+
+    A capital letter alone stands for one of ``choices``. "empty" without a letter or digit, "refused" where it
+    declines, "unparsed" where it lists nothing. An answer that the limit of tokens cut is "truncated" and keeps the
+    labels before its last separator.
+    """
+    if choice := by_letter(text, choices):
+        return read(choice, labels, finish)
+    body = shown(text[:_MOST])
+    if not re.search(r"\w", body):
+        return Answer("empty")
+    if means_nothing(body):
+        return Answer("parsed", told(Said((), ())))
+    if finish == "refusal" or refuses(body):
+        return Answer("refused")
+    if finish == "length":
+        # What stands behind the last separator could have gone on to be another label.
+        body = body[: max((end.start() for end in _SEPARATOR.finditer(body)), default=0)]
+    said = Said(tuple(asserted(labels.mentions(body))), tuple(_others(body, labels)))
+    if finish == "length":
+        return Answer("truncated", told(said))
+    return Answer("parsed", told(said)) if said.labels or said.others else Answer("unparsed")
+
+
+def told(said: Said) -> str:
+    """The text that an answer holds."""
+    return json.dumps({"labels": said.labels, "others": said.others}, ensure_ascii=False)
+
+
+def said_in(answer: Answer) -> Said:
+    """What :func:`told` put into an answer; nothing where it was not read."""
+    if answer.value is None:
+        return Said((), ())
+    found = json.loads(answer.value)
+    return Said(tuple(found["labels"]), tuple(found["others"]))
+
+
+def _others(body: str, labels: Labels) -> list[str]:
+    """Items of a list that name no label: a few words between separators."""
+    mentions = list(labels.mentions(body))
+    # Labels may hold separators, so that a separator within one parts nothing.
+    within = [(one.start, one.end) for one in mentions]
+    places = [match.span() for match in _SEPARATOR.finditer(body) if not any(a <= match.start() < b for a, b in within)]
+    starts, ends = [0, *(end for _, end in places)], [*(start for start, _ in places), len(body)]
+    found: dict[str, str] = {}
+    for start, end in zip(starts, ends, strict=True):
+        if any(start <= a < end for a, _ in within):
+            continue
+        item = _MARK.sub("", body[start:end], count=1)
+        lead = _LEAD.match(item)
+        item = item[lead.end() :] if lead else item
+        item = re.sub(r"\A\s*(?:and|or)\s+", "", item, flags=re.I).strip(" .!?\"'“”")
+        if item and not means_nothing(item) and 1 <= len(_WORD.findall(item)) <= _NEW_LABEL_WORDS:
+            found.setdefault(tidy_caseless(item), item[:80])
+    return list(found.values())

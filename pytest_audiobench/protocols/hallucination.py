@@ -1,0 +1,30 @@
+"""One clip in which nobody speaks, its words wanted all the same: what a recogniser makes up."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+from pytest_audiobench.protocols.protocol import Protocol, remembered
+from pytest_audiobench.protocols.transcription import non_speech
+from pytest_audiobench.protocols.transcription.family import INSTRUCTION, WITHOUT_SPACES, transcription
+
+
+@remembered
+def unspoken(
+    *readings: str,
+    prompt: str = INSTRUCTION,
+    system: str | None = None,
+    max_new_tokens: int = 256,
+    language: str = "en",
+) -> Protocol:
+    """Ask for the words of clips in which nobody speaks, just as ``transcription`` asks for those of speech.
+
+    ``readings`` names how answers are scored, the first as the headline: ``non-speech`` is ours and the default,
+    ``non-speech-thenirock`` the published rule. ``language`` is the ISO 639 code of the language that is asked for.
+    Raises UsageError for an unknown reading or no such code.
+    """
+    (stage,) = transcription(prompt=prompt, system=system, max_new_tokens=max_new_tokens, language=language).stages
+    own = non_speech.readings(language in WITHOUT_SPACES)
+    available = MappingProxyType({reading.name: reading for reading in own})
+    asked = Protocol("unspoken", (stage,), own[:1], available, expects="words")
+    return asked.reading_as(*readings) if readings else asked

@@ -1,0 +1,103 @@
+"""AudioBench's judge: a rating from 0 to 5, the last word of its reply."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.models.messages import Message, Response, Settings
+from pytest_audiobench.protocols.judged.verdicts import listed, readings, shown, unread
+from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Judging, Reading
+
+NAME = "audiobench"
+MOST = 5.0
+
+
+def rating(text: str) -> float | None:
+    """The last word of a judge's reply as a number; None where it is none, as for a reply without words.
+
+    NaN and infinities, which the published line takes for numbers, are none.
+    """
+    try:
+        found = float(text.split()[-1])
+    except (ValueError, IndexError):
+        return None
+    return found if math.isfinite(found) else None
+
+
+def prompt(sample: Sample, answer: str) -> tuple[Message, ...]:
+    """Reference, answer, question, and what each rating from 0 to 5 stands for. The words are ours."""
+    text = (
+        f"[Reference]\n{listed(sample.truths)}\n\n"
+        f"[Answer]\n{shown(answer)}\n\n"
+        f"[Question]\n{sample.question}\n\n"
+        "[Task]\nRate how well the answer agrees with the reference in content, accuracy and relevance. Be strict "
+        "about details.\n"
+        "0: wrong, or nothing to do with the reference.\n"
+        "1: hardly any agreement; mostly misunderstood or irrelevant.\n"
+        "2: the subject is right, much of what is said of it is not.\n"
+        "3: agrees on the whole, but lacks detail or is inexact in places.\n"
+        "4: mostly accurate and relevant; could be clearer or more detailed.\n"
+        "5: accurate, detailed, in full agreement.\n\n"
+        "Answer in this form, the rating last:\n"
+        "Explanation: (a short comparison of answer and reference)\n"
+        "Rating: (a whole number)"
+    )
+    return (Message("user", (text,)),)
+
+
+def parsed(sample: Sample, response: Response) -> Answer:
+    found = rating(response.text)
+    if found is None:
+        return unread(response)
+    return Answer("parsed", repr(found)) if 0.0 <= found <= MOST else Answer("out_of_range")
+
+
+def scored(sample: Sample, value: str) -> Mapping[str, float]:
+    return {"points": float(value) / MOST}
+
+
+def judging() -> Judging:
+    """``audiobench-judge`` and ``audiobench-judge-kept``, ours, and ``audiobench-judge-published``."""
+    own = readings(NAME, "audiobench-judge", prompt, parsed, scored, _ABOUT, metric="judge_score", norm="last-word-0-5")
+    return Judging(NAME, prompt, (*own, _published(own[0])), Settings(max_new_tokens=512))
+
+
+def _published(own: Reading) -> Reading:
+    def read(sample: Sample, earlier: Earlier) -> Answer:
+        response = earlier.get(NAME, Response())
+        found = rating(response.text)
+        return unread(response) if found is None else Answer("parsed", repr(found))
+
+    def score(sample: Sample, answer: Answer) -> Mapping[str, float]:
+        return {"points": 0.0 if answer.value is None else float(answer.value) / MOST}
+
+    signature = own.signature.replace("judge:audiobench-judge|", "judge:audiobench-judge-published|")
+    signature = signature.replace("last-word-0-5", "last-word").replace("left-out", "0")
+    return Reading("audiobench-judge-published", signature, read, score, own.metrics, _ABOUT_PUBLISHED, judge=NAME)
+
+
+_SAID = (
+    "Explanation: The answer has it all.\nRating: 4",
+    "Explanation: It lacks the rain.\nRating: 3\n\nOverall it could say more.",
+    "Rating: 4/5",
+    "Rating: 2024",
+)
+_ABOUT = About(
+    rule="A judge is shown reference, answer and question, and rates the answer from 0 to 5 (512 new tokens, "
+    "temperature "
+    "0). The last word of its reply must be a number from 0 to 5; it is divided by 5, so that 60 % is what AudioBench "
+    "prints as 60. Any other reply is no verdict: the answer is left out and counted.",
+    source="AudioLLMs/AudioBench, src/dataset_src/eval_methods/eval_llama3_70b.py; the prompt's wording is ours, since "
+    "that repository's licence is for non-commercial use",
+    examples=tuple(Example(text, reference="a dog in the rain") for text in _SAID),
+)
+_ABOUT_PUBLISHED = About(
+    rule="As `audiobench-judge`, but a reply whose last word is no number is rated 0, and a number outside 0 to 5 is "
+    "kept.",
+    source="AudioLLMs/AudioBench, src/dataset_src/eval_methods/eval_llama3_70b.py (Llama-3-70B, no temperature set)",
+    examples=tuple(Example(text, reference="a dog in the rain") for text in _SAID),
+    defects="A reply that goes on behind its rating, or writes 4/5, costs the model all points; a stray number in "
+    "the last place counts as a rating. `audiobench-judge` leaves both out and counts them.",
+)

@@ -1,0 +1,99 @@
+"""Answers weighed by another model: by a judge that knows the reference, or by an extractor that does not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.models.messages import AudioSlot, Message, Settings
+from pytest_audiobench.protocols.free_text import question_of
+from pytest_audiobench.protocols.judged import audiobench, extract, sakura, salmonn, yes_no
+from pytest_audiobench.protocols.judged import rubric as rubrics
+from pytest_audiobench.protocols.protocol import Earlier, Judging, Protocol, Stage, remembered
+
+
+@remembered
+def judged(
+    protocol: Protocol | None = None,
+    *readings: str,
+    rubric: str = "facts",
+    own: Sequence[Judging] = (),
+    max_new_tokens: int | None = None,
+) -> Protocol:
+    """``protocol`` with its answers also weighed by each judge of the run (``--ab-judge``), and read by ``readings``.
+
+    The readings are ``yes-no`` (the default; ours, strict), ``beans-yes-no``, ``rubric`` (points from 0 to 1),
+    ``extract`` (which of the sample's choices an answer names), ``sakura-judge``, ``sqqa-judge``, ``slot-judge``,
+    ``audiobench-judge`` (0 to 5) and ``audiobench-judge-published``. One that leaves out answers whose verdict it
+    cannot read brings its twin that keeps them. What ``protocol`` reads by rule stays first, and how far the judges
+    agree with it, and with one another, is recorded beside. Without ``protocol`` the sample's question is asked as it
+    stands. ``rubric`` is the name of one in ``RUBRICS``, or a text of one's own; ``own`` are judgings of one's own.
+    ``max_new_tokens`` takes the place of each judging's own limit, for judges that think aloud before they answer.
+
+    Raises UsageError for an unknown reading, for one whose name ``protocol`` has already, for a rubric of one word that
+    is none of ``RUBRICS``, and for judgings of one's own that could be mistaken for others or are never read.
+    """
+    asked = protocol or Protocol("judged", (Stage("answer", _plain, settings=Settings(max_new_tokens=512)),), (), {})
+    judgings = tuple(_within(one, max_new_tokens) for one in (*shipped(rubric), *own))
+    known = dict(asked.available)
+    _check_names([stage.name for stage in asked.stages], judgings)
+    for judging in judgings:
+        for reading in judging.readings:
+            if reading.name in known:
+                raise UsageError(
+                    f"{asked.name} has two readings called {reading.name!r}: rename that of {judging.name}"
+                )
+            known[reading.name] = reading
+    every = replace(asked, available=known, judgings=judgings)
+    first = judgings[-1].readings[0].name if own else "yes-no"
+    return every.reading_as(*(reading.name for reading in asked.readings), *(readings or (first,)))
+
+
+def shipped(rubric: str = "facts") -> tuple[Judging, ...]:
+    """Every judging of this project."""
+    return (
+        yes_no.judging(),
+        rubrics.judging(rubric),
+        extract.judging(),
+        sakura.judging(),
+        salmonn.sqqa(),
+        salmonn.slot(),
+        audiobench.judging(),
+    )
+
+
+def _check_names(stages: Sequence[str], judgings: Sequence[Judging]) -> None:
+    """Verdicts are found again by their judging's name: two of one name would be read for each other."""
+    taken = set(stages)
+    for judging in judgings:
+        if judging.name in taken:
+            raise UsageError(f"two stages or judgings are called {judging.name!r}: give your own another name")
+        taken.add(judging.name)
+        if not judging.name or "@" in judging.name:
+            raise UsageError(
+                f"the judging {judging.name!r} needs a name without '@', which stands before a judge's alias"
+            )
+        if not judging.readings:
+            raise UsageError(f"the judging {judging.name!r} has no reading: nothing would be made of its verdicts")
+        for reading in judging.readings:
+            if reading.judge != judging.name:
+                raise UsageError(
+                    f"{reading.name!r} is a reading of the judging {judging.name!r} and reads the verdicts of "
+                    f"{reading.judge!r}: make it with judge={judging.name!r}"
+                )
+
+
+def _within(judging: Judging, max_new_tokens: int | None) -> Judging:
+    if max_new_tokens is None:
+        return judging
+    if max_new_tokens < 1:
+        raise UsageError(f"a judge cannot answer in max_new_tokens={max_new_tokens}: give 1 or more")
+    readings = tuple(replace(one, signature=f"{one.signature}|tokens:{max_new_tokens}") for one in judging.readings)
+    return replace(judging, readings=readings, settings=replace(judging.settings, max_new_tokens=max_new_tokens))
+
+
+def _plain(sample: Sample, earlier: Earlier) -> tuple[Message, ...]:
+    slots = tuple(AudioSlot(number) for number in range(len(sample.clips)))
+    return (Message("user", (*slots, question_of(sample))),)

@@ -1,0 +1,175 @@
+r"""The parsers of "Investigating Faithfulness in Large Audio Language Models" (arXiv 2509.22363), with their defects.
+
+They are kept to repeat that study's numbers, not to be used for new ones. Run-time parsers:
+
+- the first letter A to J in parentheses; else the whole text equals a choice (letters and digits compared);
+  else the first letter followed by ``.`` or ``:``; else the first (Audio Flamingo 3) or last (Qwen2.5-Omni) letter
+  that stands alone, in either case. So the article "a" reads as A, the pronoun "I" as I, and on texts without a
+  parenthesis a refusal reads as an option;
+- Audio Flamingo 3 with reasoning: only the last sentence is read; without reasoning the whole text;
+- Qwen2.5-Omni: a ``<Conclusion>`` of a single letter, A to Z, comes before all.
+
+Recovery afterwards, over all rows, made for the texts of Audio Flamingo 3:
+
+- SAKURA: the last letter in parentheses; else the longest choice whose stemmed words the last sentence holds (joined
+  with the one before it when under four words); else a letter after "answer", "choice", "option" or "is" in the last 50
+  characters;
+- MMAR and MMAU: the last letter in parentheses in the last 300 characters; else a letter after such a word there;
+  else the choice that shares most words, without stop words, with the last three sentences; else a letter at the end,
+  not A or I. The study's MMAU manifest has no list of choices, so there the overlap never spoke: ``recovered_mmau``
+  sees none.
+
+No letter at all (the study's "null") is unparsed, or empty where there is no text; a letter beyond the options, which
+the study counted as wrong but not null, is out of range. Where the description of a rule leaves a detail open (the list
+of stop words, ties), the variant is one that repeats the published accuracies and null counts exactly.
+"""
+
+from __future__ import annotations
+
+import re
+
+from pytest_audiobench.datasets.choices import LETTERS
+from pytest_audiobench.models.messages import Finish
+from pytest_audiobench.protocols.multiple_choice.unanswered import unanswered
+from pytest_audiobench.protocols.protocol import Answer
+
+_BRACKETED = re.compile(r"\(([A-J])\)", re.I)
+_POINTED = re.compile(r"\b([A-J])[.:]", re.I)
+# The character on either side is used up: "I'd" gives I and not D.
+_STANDALONE = re.compile(r"(?:^|\W)([A-J])(?:\W|$)", re.I)
+_CONCLUSION = re.compile(r"<Conclu[^<>]{0,40}>\s*\(?([A-Z])\)?\s*</Conclu", re.I)
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
+_ANNOUNCED = re.compile(r"(?:answer|choice|option|is)[\s:]*\(?([A-J])\b", re.I)
+_ANNOUNCED_BARE = re.compile(r"(?:answer|option|choice|is)[\s:]*([A-J])\b", re.I)
+_AT_THE_END = re.compile(r"\b([B-HJ])\W*$")
+_WORD = re.compile(r"\w+")
+_NOT_ALPHANUMERIC = re.compile(r"[\W_]+")
+_CRASHED = "CRASH:"
+
+_SUFFIXES = (
+    *("ness", "ment", "tion", "sion", "able", "ible", "ance", "ence", "ous", "ity", "ing", "ive", "ful", "less"),
+    *("est", "ed", "ly", "er", "es", "s", "y"),
+)
+_STOP_WORDS = frozenset(
+    _WORD.findall(
+        "a an the and or but if of to in on at by for with from as is are was were be been being it its this that "
+        "these those i you he she they we his her their our my your not no do does did has have had will would can "
+        "could should may might than then so such there here what which who whom how when where why"
+    )
+)
+
+
+def runtime_af3(text: str, choices: tuple[str, ...], finish: Finish = "stop") -> Answer:
+    """Audio Flamingo 3 with reasoning: the run-time rule on the last sentence."""
+    return _answer(_runtime(sentences(text)[-1], choices, last=False), text, choices, finish)
+
+
+def runtime_af3_direct(text: str, choices: tuple[str, ...], finish: Finish = "stop") -> Answer:
+    """Audio Flamingo 3 without reasoning: the run-time rule on the whole text."""
+    return _answer(_runtime(text, choices, last=False), text, choices, finish)
+
+
+def runtime_qwen(text: str, choices: tuple[str, ...], finish: Finish = "stop") -> Answer:
+    """Qwen2.5-Omni, with and without reasoning."""
+    concluded = _CONCLUSION.search(text)
+    letter = concluded[1].upper() if concluded else _runtime(text, choices, last=True)
+    return _answer(letter, text, choices, finish)
+
+
+def recovered(text: str, choices: tuple[str, ...], finish: Finish = "stop") -> Answer:
+    """The recovery made for SAKURA (repair_and_save_final.py)."""
+    return _answer(_recovered(text, choices), text, choices, finish)
+
+
+def recovered_mm(text: str, choices: tuple[str, ...], finish: Finish = "stop") -> Answer:
+    """The recovery made for MMAR (repair_and_save_final_mm.py)."""
+    return _answer(_recovered_mm(text, choices), text, choices, finish)
+
+
+def recovered_mmau(text: str, choices: tuple[str, ...], finish: Finish = "stop") -> Answer:
+    """The same recovery as it was run on MMAU, without a list of choices."""
+    return _answer(_recovered_mm(text, ()), text, choices, finish)
+
+
+def _answer(letter: str | None, text: str, choices: tuple[str, ...], finish: Finish) -> Answer:
+    # In place of an answer that was never given the study's runner wrote what had gone wrong, and a null.
+    if letter is not None and not text.startswith(_CRASHED):
+        return Answer("parsed", letter) if letter in LETTERS[: len(choices)] else Answer("out_of_range")
+    return unanswered(text, finish)
+
+
+def _runtime(text: str, choices: tuple[str, ...], *, last: bool) -> str | None:
+    if bracketed := _BRACKETED.search(text):
+        return bracketed[1].upper()
+    shown = _alphanumeric(text)
+    for letter, choice in zip(LETTERS, choices, strict=False):
+        if shown == _alphanumeric(choice):
+            return letter
+    if pointed := _POINTED.search(text):
+        return pointed[1].upper()
+    standalone: list[str] = _STANDALONE.findall(text)
+    return standalone[-1 if last else 0].upper() if standalone else None
+
+
+def _recovered(text: str, choices: tuple[str, ...]) -> str | None:
+    bracketed: list[str] = _BRACKETED.findall(text)
+    if bracketed:
+        return bracketed[-1].upper()
+    said = sentences(text)
+    short = len(said) > 1 and len(said[-1].split()) < 4
+    conclusion = " ".join(said[-2:] if short else said[-1:]).lower()
+    for letter, choice in sorted(zip(LETTERS, choices, strict=False), key=lambda option: -len(option[1])):
+        if _stemmed(choice).search(conclusion):
+            return letter
+    announced = _ANNOUNCED.search(text[-50:])
+    return announced[1].upper() if announced else None
+
+
+def _recovered_mm(text: str, choices: tuple[str, ...]) -> str | None:
+    bracketed: list[str] = _BRACKETED.findall(text[-300:])
+    if bracketed:
+        return bracketed[-1].upper()
+    if announced := _ANNOUNCED_BARE.search(text[-300:]):
+        return announced[1].upper()
+    said = _content_words(" ".join(sentences(text)[-3:]))
+    lettered = zip(LETTERS, choices, strict=False)
+    overlaps = [(_overlap(_content_words(choice), said), letter) for letter, choice in lettered]
+    most, letter = max(overlaps, key=lambda overlap: overlap[0], default=(0.0, ""))
+    if most > 0:
+        return letter
+    at_the_end = _AT_THE_END.search(text[-300:])
+    return at_the_end[1] if at_the_end else None
+
+
+def _overlap(choice: frozenset[str], said: frozenset[str]) -> float:
+    shared = len(choice & said)
+    return shared + shared / len(choice) if choice else 0.0
+
+
+def _content_words(text: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(text.lower())) - _STOP_WORDS
+
+
+def sentences(text: str) -> list[str]:
+    """The study's sentences: cut where white space follows a full stop, an exclamation or a question mark."""
+    return _SENTENCE_END.split(text.strip())
+
+
+def _alphanumeric(text: str) -> str:
+    return _NOT_ALPHANUMERIC.sub("", text.lower())
+
+
+def _stemmed(choice: str) -> re.Pattern[str]:
+    words = r"\s+".join(re.escape(_stem(word)) + "[a-z]*" for word in _WORD.findall(choice.lower()))
+    return re.compile(rf"\b{words}\b")
+
+
+def _stem(word: str) -> str:
+    """A word without its suffix, six letters at most when long; words of up to three letters stay."""
+    if len(word) <= 3:
+        return word
+    suffix = next((suffix for suffix in _SUFFIXES if word.endswith(suffix)), "")
+    core = word.removesuffix(suffix)
+    if len(core) < 3:
+        return word
+    return core[:6] if len(core) > 7 else core

@@ -1,0 +1,199 @@
+"""Our reading of a yes/no probe: what the answer says of the sound that it was asked about, and nothing else."""
+
+from __future__ import annotations
+
+import re
+
+from pytest_audiobench.datasets.choices import tidy_caseless
+from pytest_audiobench.models.messages import SOMETHING_ELSE, Finish
+from pytest_audiobench.protocols.classification.agreement import UNSURE
+from pytest_audiobench.protocols.classification.asserted_label import TAG, behind_reasoning, in_element
+from pytest_audiobench.protocols.classification.mentions import Labels, labels_of, shown
+from pytest_audiobench.protocols.protocol import Answer
+from pytest_audiobench.protocols.refusals import refuses
+
+_HEAD, _TAIL = 4_000, 8_000
+_REACH = 160
+"""Characters before a sound in which what fails to hear it is looked for."""
+_ENDS = ".!?;。！？；"
+_SENTENCE = re.compile(rf"[^{_ENDS}\n]*[{_ENDS}\n]?")
+
+_YES = (
+    r"(?:definitely\s|certainly\s|absolutely\s)?yes|yeah|yep|yup|affirmative|indeed|sí|sì|si|sim|oui|ja|да|はい|ええ|네|예"
+    r"|是的?|有的?|对|對|听到了?|聽到了?|听得到|聽得到|能听到|能聽到"
+)
+_NO = (
+    r"no|nope|nah|(?:definitely|certainly|absolutely)\snot|negative|não|nao|non|nein|нет|いいえ|いえ|아니요|아니오"
+    r"|不是|没有|沒有|没|沒|否|不|听不到|聽不到|没听到|沒聽到|没有听到|沒有聽到"
+)
+# Small words that are also names, articles or sounds of English count where nothing but punctuation follows.
+_ALONE = {"true": "yes", "present": "yes", "false": "no", "absent": "no", "none": "no"}
+_NOT = re.compile(
+    r"""(?:it\s(?:is|was)\s)?not\s
+        (?:present|there|heard|audible|detected|in\s(?:the|this)\s(?:audio|clip|recording))\W*\Z""",
+    re.I | re.X,
+)
+_END = r"(?=\s*(?:[.,;:!?()}\]\"'”’。，、；：！？…\n–—-]|\Z))"
+_CLAUSE = r"(?=\s+(?:it|they|there|the|i|we|you|this|that|these|because|only|since|as|a|an|can)\b)"
+_ANSWER = (
+    r"(?:final\s)?(?:answer|conclusion|verdict|decision|response|result)(?:\sto\s(?:the|this|your)\squestion)?"
+    r"[\"']?\s?(?:(?:is|would\sbe|should\sbe)\s?[:=]?|:|=)\s?[\"'“‘(]{0,2}"
+)
+_LEAD = (
+    r"\W{0,9}(?:(?:so|well|okay|ok|h?mm+|uh+|um+|oh|ah|sure|actually|therefore|thus|hence|overall|finally|again"
+    r"|in\s(?:short|summary|conclusion)|to\sconclude)\b[\s,.:!]{1,3}){0,2}"
+    r"(?:(?:assistant|model|ai|a|\(?[A-E]\)|[A-E]\.|audio\s\d)\s?:?\s)?"
+    rf"(?:(?:the\s|my\s)?(?:correct\s)?{_ANSWER})?[\"'“‘(\[]{{0,2}}"
+)
+_OPENING = re.compile(rf"{_LEAD}(?:(?P<yes>{_YES})|(?P<no>{_NO}))(?:{_END}|{_CLAUSE})", re.I)
+_STATED = re.compile(rf"(?:\b{_ANSWER}|\\boxed\s?\{{(?:\\text\s?\{{)?)(yes|no)(?:{_END}|{_CLAUSE})", re.I)
+_TOLD = re.compile(
+    r"""["'”’]?(?:\s(?:sound|present|detected|audible|heard))?\s?[:=|–—-]\s?["'“‘]?(?:(?P<yes>yes|true|present|detected|audible|heard)
+        |(?P<no>no|false|none|absent|not\s(?:present|detected|audible|heard)))(?=\s?["'”’]?\s?(?:[,;.)|}\]\n]|\Z))
+      |(?:\s(?:sound\s)?(?:is|are|was|were)\s(?:missing|lacking)|\snot\s(?:present|detected|audible|heard))\b""",
+    re.I | re.X,
+)
+"""What an answer in fields says behind the sound: "siren: yes"."""
+_FAILS = re.compile(r"\b(?:fail(?:s|ed)?|unable)\sto\s\w{1,12}\b[^,;:]*\Z", re.I)
+
+_SPECIAL = re.compile(r"<\|[^|<>\n]{1,40}\|>|\[/?INST\]", re.I)
+_REASONING = re.compile(r"<(?:think|reasoning)>(?!.*</(?:think|reasoning)>)", re.I | re.S)
+_ASKED = re.compile(
+    r"(?:\A|(?<=[.?!:\n])\s?)(?:please\s)?(?:answer|respond|reply)\s(?:only\s|just\s|with\s){0,2}"
+    r"[\"']?yes[\"']?(?:\sor\s|\s?/\s?)[\"']?no[\"']?(?:\sonly)?(?:[.:\n]|\Z)",
+    re.I,
+)
+"""What a repeated question ends with, which is no answer of both."""
+_SPEECH = re.compile(
+    r"""\b(?:say(?:s|ing)?|said|shout(?:s|ed|ing)?|ask(?:s|ed|ing)?|announc(?:es|ed|ing)|repeat(?:s|ed|ing)?|sing(?:s|ing)?)
+        [\s,:]{1,3}(?:"[^"\n]{0,300}"|“[^”\n]{0,300}”)""",
+    re.I | re.X,
+)
+_CONTRACTED = re.compile(r"\b((?:do|does|did|is|was|are|were|could|would|have|has|had)n|can|won)t\b|\b(there)s\b", re.I)
+_AGAIN = re.compile(r"\b(yes|no)(?:\s\1\b)+", re.I)
+_BOTH = re.compile(r"\b(?:yes\s?(?:,|/|and|or|but)?\s?(?:and\s)?no|no\s?(?:,|/|and|or)?\s?(?:and\s)?yes)\b", re.I)
+
+_DOUBT = re.compile(
+    r"""\b(?:maybe|(?:perhaps|possibly)(?!\s(?:from|coming|belonging|due)\b)|possible|might|could(?!\s(?:clearly\s|also\s)?hear)|may|unsure|uncertain|unclear
+          |not\s(?:\w{1,12}\s)?(?:sure|certain|clear)|hard\sto|difficult\sto|guess|either|depends|whether)\b
+      |不确定|不確定|不知道|不清楚|可能|也许|也許|或许|或許|たぶん|かもしれ|わから|分から|아마|모르""",
+    re.I | re.X,
+)
+_LEANING = re.compile(
+    r"""\b(?:if|would|should|probably|likely|seems?|suppose|assum\w{1,4}|imagine|such\sas|e\.g|asked?|question|wouldn['’]t
+      |thought|expect(?:ed|ing)?|hoped|or\snot|similar\sto|resembl\w{1,4}|other\s(?:\w{1,12}\s)?than|except|besides
+      |apart\sfrom|no\s(?:lack|more|longer|mistak\w{1,4})|can(?:not|\snot|['’]t)\s(?:miss|deny|mistake|confirm|verify|rule\sout)
+      |(?<!something\s)(?<!sound\s)(?<!noise\s)that\ssounds?\slike|but\s(?:it|this|that)(?:['’]s|\sis|\swas)\s(?:actually|an?)
+      |not\s(?:only|just|merely|true|that|the\sonly)|(?:is|was)\snot\sno|n['’]t\sno)\b|[❌✗✘✖]""",
+    re.I | re.X,
+)
+"""In what says such, a sound that is named is said neither to be there nor not."""
+_THERE_IS = re.compile(
+    r"""\b(?:there(?:['’]s|\s(?:is|are|was|were))|hear|heard|detect(?:ed)?|perceive|notice|contains?|includes?|has|have
+          |features?|it['’]?s|it\s(?:is|was)|this\s(?:is|was)|that(?:['’]s|\s(?:is|was))|sounds\slike)\b""",
+    re.I | re.X,
+)
+_IS_THERE = re.compile(
+    r"\b(?:present|audible|heard|detected|noticeable|in\s(?:the|this)\s(?:\w{1,12}\s)?"
+    r"(?:audio|background|clip|recording|distance))\b",
+    re.I,
+)
+"""What is said before and behind a sound that is named, where the sentence says that it is there."""
+
+RULE = (
+    "What counts is what stands behind `</think>` or `</Reasoning>` (reasoning that is not closed is no answer), and "
+    "of that the last `<answer>` or `<conclusion>` element where there is one. Yes or no is what the answer, or its "
+    'last sentence, opens with ("Yes, …", "No.", "Therefore, no."), what it states ("the answer is no", '
+    '"\\boxed{yes}", "siren: no"), and what its sentences say of the sound that was asked for: there ("There is a '
+    'siren", "I hear sirens") or not ("I don\'t hear a siren", "no siren", "the siren is not present"). "There is no '
+    'dog but yes, a cat" is no for a dog and yes for a cat. Where these contradict one another the answer is unparsed. '
+    'So is one in doubt (maybe, might, possibly, could be, "yes and no"). A question is no statement, nor is what '
+    'somebody is quoted to say, the repeated question\'s "answer yes or no", a denial of a denial ("it is not that '
+    'there is no siren"), or, in an answer that was cut, what stands behind its last comma. An answer that says that '
+    "it cannot tell, or that it cannot hear at all, is refused. Yes and no are also known in Spanish, French, German, "
+    "Italian, Portuguese, Russian, Chinese, Japanese and Korean, at the opening. Nothing is guessed from a sound that "
+    "the answer does not name, from a letter or from a number."
+)
+
+
+def read(text: str, label: str, finish: Finish = "stop") -> Answer:
+    """What the answer says of ``label``: "yes" or "no"; else why not: "empty", "refused", "truncated" or "unparsed"."""
+    if tidy_caseless(text) == SOMETHING_ELSE:
+        return Answer("parsed", "no")
+    body = _answered(text)
+    if not re.search(r"\w", body):
+        unspoken = re.search(r"\w", TAG.sub("", text)) is not None
+        return Answer("empty" if not unspoken else "truncated" if finish == "length" else "unparsed")
+    if finish == "refusal" or UNSURE.search(body):
+        return Answer("refused")
+    said = _said(body, _labels(label), cut=finish == "length")
+    if len(said) == 1:
+        return Answer("parsed", said.pop())
+    if said:
+        return Answer("unparsed")
+    if finish == "length":
+        return Answer("truncated")
+    return Answer("refused" if refuses(body) else "unparsed")
+
+
+def _answered(text: str) -> str:
+    """``text`` without reasoning, tags, tokens of a template, and the repeated question's "answer yes or no"."""
+    head = text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n\n{text[-_TAIL:]}"
+    body = in_element(behind_reasoning(_SPECIAL.sub("\n", shown(head))))
+    body = _REASONING.split(body)[0]  # what is not closed never came to an answer
+    body = _SPEECH.sub(" ", _CONTRACTED.sub(_with_apostrophe, TAG.sub("\n", body)))
+    return _AGAIN.sub(r"\1", _ASKED.sub("\n", body)).strip()
+
+
+def _with_apostrophe(found: re.Match[str]) -> str:
+    return f"{found[1]}'t" if found[1] else f"{found[2]}'s"
+
+
+def _said(body: str, labels: Labels, cut: bool) -> set[str]:
+    """Yes, no, both where the text contradicts itself or is in doubt, or nothing."""
+    sentences = [one[0].strip() for one in _SENTENCE.finditer(body) if re.search(r"\w", one[0])]
+    if _BOTH.search(body):
+        return {"yes", "no"}
+    last = sentences[-1]
+    if cut and last[-1] not in _ENDS:
+        sentences[-1] = last.rpartition(",")[0]  # what is behind could have denied it
+    openings = [found for one in (sentences[0] or last, sentences[-1]) if (found := _opening(one))]
+    said = set(openings) | {one.lower() for one in _STATED.findall(body)}
+    if any(_DOUBT.search(one) for one in sentences if not one.endswith(("?", "？"))):
+        return {"yes", "no"}
+    for sentence in sentences:
+        if not sentence.endswith(("?", "？")) and not _LEANING.search(sentence):
+            said |= _of_label(sentence, labels)
+    return said
+
+
+def _opening(sentence: str) -> str | None:
+    alone = tidy_caseless(sentence)
+    if alone in _ALONE:
+        return _ALONE[alone]
+    if _NOT.match(sentence):
+        return "no"
+    found = _OPENING.match(sentence)
+    return None if found is None or sentence.endswith(("?", "？")) else "yes" if found["yes"] else "no"
+
+
+def _of_label(sentence: str, labels: Labels) -> set[str]:
+    found = set()
+    for mention in labels.mentions(sentence):
+        told = _TOLD.match(sentence, mention.end)
+        if told:
+            found.add("yes" if told["yes"] else "no")
+        elif mention.denied or _FAILS.search(sentence[max(0, mention.start - _REACH) : mention.start]):
+            found.add("no")
+        elif (
+            _THERE_IS.search(sentence[: mention.start])
+            or _IS_THERE.search(sentence[mention.end :])
+            or labels.named(sentence)
+        ):
+            found.add("yes")
+    return found
+
+
+def _labels(label: str) -> Labels:
+    plural = f"{label}es" if label.endswith(("s", "x", "ch", "sh")) else f"{label}s"
+    return labels_of((label,), ((plural, label),))

@@ -1,0 +1,206 @@
+"""One question in several wordings: an axis along which any family whose prompt is an argument can be asked.
+
+Each wording is asked in stages of its own, so that asking five of a set after three asks the two that are new. The
+readings of the family read each wording (``letters@2``). Of closed answers (an option, yes or no) the reading under its
+plain name is the vote of all wordings; of answers in free words it is the first wording's. What the wordings make of
+the headline is ``wording_spread`` and ``wording_sd`` (``evaluation/prompt_variants.py``).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+
+from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.models.messages import Message
+from pytest_audiobench.protocols.catalogue import FAMILIES, family
+from pytest_audiobench.protocols.family_options import options_of
+from pytest_audiobench.protocols.prompt_sets import PromptSet, prompt_set
+from pytest_audiobench.protocols.protocol import Answer, Earlier, Option, Protocol, Reading, Stage, Status, at_wording
+
+WORDINGS, WORDING_SET = "wordings", "wording_set"
+"""The options under which a record keeps the wordings and the version of their set."""
+TIES: Mapping[str, str] = MappingProxyType({"ab-yesno": "no"})
+"""Readings whose published rule decides a tie; by every other a tie is no answer."""
+
+
+class Voted(Answer):
+    """What the wordings' answers come to; ``agreeing`` is the share of wordings in the largest camp."""
+
+    agreeing: float
+
+    def __new__(cls, status: Status, value: str | None, agreeing: float) -> Voted:
+        self = super().__new__(cls, status, value)
+        self.agreeing = agreeing
+        return self
+
+
+def worded(protocol: Protocol, prompts: str | PromptSet, ensemble: int | None = None) -> Protocol:
+    """``protocol``, asked in each of the first ``ensemble`` wordings of ``prompts``, all of them for None.
+
+    ``prompts`` is a set, the name of one that comes with the package, or a file of one. Raises UsageError for a family
+    without a prompt of its own, a wording that the family cannot ask (it names the wording), and for more wordings than
+    there are.
+    """
+    chosen = prompt_set(prompts)
+    chosen = chosen if ensemble is None else chosen.first(ensemble)
+    if protocol.name not in FAMILIES or "prompt" not in options_of(protocol.name):
+        raise UsageError(f"{protocol.name} has no prompt=…, so it cannot be asked in other words")
+    if WORDINGS in protocol.options:
+        raise UsageError(f"{protocol.name} is asked in the wordings of a set already: name one set, with all of them")
+    each = [_asked(protocol, text, number, chosen) for number, text in enumerate(chosen.paraphrases, 1)]
+    kept: dict[str, Option] = {**protocol.options, WORDINGS: list(chosen.paraphrases), WORDING_SET: chosen.version}
+    kept.pop("prompt", None)
+    if len(each) == 1:
+        return replace(each[0], options=kept)
+    available = {reading.name: reading for name in protocol.available for reading in _readings(protocol, each, name)}
+    stages = [stage for number, one in enumerate(each, 1) for stage in _stages(one, each[0], number)]
+    named = [reading.name for reading in protocol.readings]
+    return replace(
+        protocol, stages=tuple(stages), available=MappingProxyType(available), options=kept, readings=()
+    ).reading_as(*named)
+
+
+def reworded(protocol: Protocol, prompts: PromptSet) -> Protocol:
+    """A protocol that has wordings on record, asked in those of ``prompts`` instead; any other as it is.
+
+    Raises UsageError as :func:`worded` does, and for a reading that a test made itself.
+    """
+    if WORDINGS not in protocol.options:
+        return protocol
+    own = {option: value for option, value in protocol.options.items() if option not in (WORDINGS, WORDING_SET)}
+    plain = family(protocol.name, **own)
+    names = dict.fromkeys(reading.name.partition("@")[0] for reading in protocol.readings)
+    return worded(plain.reading_as(*names), prompts)
+
+
+def worded_again(name: str, options: Mapping[str, Option]) -> Protocol:
+    """The family ``name`` as it was called and worded, from the options of a record."""
+    own = {option: value for option, value in options.items() if option not in (WORDINGS, WORDING_SET)}
+    texts = options.get(WORDINGS)
+    if texts is None:
+        return family(name, **own)
+    if not isinstance(texts, list) or not texts or not all(isinstance(text, str) for text in texts):
+        raise UsageError(f"{name}: the wordings on record must be a list of texts")
+    return worded(family(name, **own), PromptSet(str(options.get(WORDING_SET, "")), tuple(texts)))
+
+
+def _asked(protocol: Protocol, text: str, number: int, chosen: PromptSet) -> Protocol:
+    """The protocol with ``text`` for its prompt; readings that its family does not have are kept."""
+    try:
+        own = family(protocol.name, **{**protocol.options, "prompt": text})
+    except UsageError as error:
+        raise UsageError(f"{chosen.name}, paraphrases[{number - 1}]: {error}") from None
+    available = MappingProxyType({**protocol.available, **own.available})
+    names = [reading.name for reading in protocol.readings]
+    return replace(protocol, stages=own.stages, available=available).reading_as(*names)
+
+
+def _stages(one: Protocol, first: Protocol, number: int) -> Iterator[Stage]:
+    for stage, other in zip(one.stages, first.stages, strict=True):
+        yield (
+            stage
+            if number == 1
+            else replace(
+                stage, name=at_wording(stage.name, number), render=_rendering(one, stage, other, number), wording=number
+            )
+        )
+
+
+def _own(protocol: Protocol, earlier: Earlier, number: int) -> Earlier:
+    """What was said to wording ``number``, under the names that the family knows; verdicts of judges as they are."""
+    if number == 1:
+        return earlier
+    known = [stage.name for stage in protocol.stages]
+    others = {name: said for name, said in earlier.items() if name not in known}
+    own = {name: earlier[at_wording(name, number)] for name in known if at_wording(name, number) in earlier}
+    return {**others, **own}
+
+
+def _rendering(
+    protocol: Protocol, stage: Stage, first: Stage, number: int
+) -> Callable[[Sample, Earlier], tuple[Message, ...]]:
+    opening = stage.name == protocol.stages[0].name
+
+    def render(sample: Sample, earlier: Earlier) -> tuple[Message, ...]:
+        messages = stage.render(sample, _own(protocol, earlier, number))
+        if opening and messages == first.render(sample, {}):
+            raise UsageError(
+                f"sample {sample.id!r} is asked in the same words by wording 1 and by wording {number}: make them "
+                "differ in more than a or an; where the sample's own question takes the wordings' place, leave that "
+                f"out, or ask {protocol.name} in one wording"
+            )
+        return messages
+
+    return render
+
+
+def _readings(protocol: Protocol, each: Sequence[Protocol], name: str) -> Iterator[Reading]:
+    """A reading of the protocol: of the vote or of the first wording under its own name, then of every wording."""
+    base = protocol.available[name]
+    if base.judge:
+        yield base
+        return
+    closed = protocol.expects == "option" and "accuracy" in base.metrics
+    singles = [_single(one, name, number, len(each)) for number, one in enumerate(each, 1)]
+    kept = singles if closed else singles[1:]
+    beside = tuple(dict.fromkeys([*(single.name for single in kept), *base.beside]))
+    yield replace(_vote(name, each) if closed else replace(singles[0], name=name), beside=beside)
+    yield from kept
+
+
+def _single(one: Protocol, name: str, number: int, count: int) -> Reading:
+    own = one.available[name]
+    return replace(
+        own,
+        name=f"{name}@{number}",
+        signature=f"{own.signature}|wording:{number}/{count}",
+        parse=lambda sample, earlier: own.parse(sample, _own(one, earlier, number)),
+        beside=(),
+        stage=at_wording(one.answering.name, number),
+    )
+
+
+def _vote(name: str, each: Sequence[Protocol]) -> Reading:
+    parts = [one.available[name] for one in each]
+    base, tied = parts[0], TIES.get(name)
+    pairs = list(enumerate(zip(each, parts, strict=True), 1))
+
+    def parse(sample: Sample, earlier: Earlier) -> Answer:
+        return vote([part.parse(sample, _own(one, earlier, number)) for number, (one, part) in pairs], tied)
+
+    def score(sample: Sample, answer: Answer) -> Mapping[str, float] | None:
+        found = base.score(sample, answer)
+        if found is None or not isinstance(answer, Voted):
+            return found
+        return {**found, "wordings_agreeing": answer.agreeing}
+
+    return replace(
+        base,
+        signature=f"{base.signature}|vote:{len(each)}|tie:{tied or 'unanswered'}",
+        parse=parse,
+        score=score,
+        metrics=(*base.metrics, "wording_agreement"),
+        stage=None,
+    )
+
+
+def vote(answers: Sequence[Answer], tied: str | None = None) -> Voted:
+    """The value that most of ``answers`` have; those without one are a camp of their own.
+
+    Where the largest camps are level there is no answer ("unparsed"), or ``tied`` is it. Where most have no value, the
+    answer has their most common status, the first of them among equals.
+    """
+    camps = Counter(answer.value if answer.status == "parsed" else None for answer in answers)
+    most = max(camps.values())
+    largest = [camp for camp, size in camps.items() if size == most]
+    share = most / len(answers)
+    if len(largest) > 1:
+        return Voted("unparsed", None, share) if tied is None else Voted("parsed", tied, share)
+    if largest[0] is not None:
+        return Voted("parsed", largest[0], share)
+    statuses = Counter(answer.status for answer in answers if answer.status != "parsed")
+    return Voted(statuses.most_common(1)[0][0], None, share)

@@ -1,0 +1,185 @@
+"""Readings that hold an answer against an earlier one of the same sample, and count what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+from pytest_audiobench.datasets.choices import LETTERS
+from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.models.messages import Response
+from pytest_audiobench.protocols.multiple_choice.rules import RULES, STRICT, Rule
+from pytest_audiobench.protocols.options import same_text
+from pytest_audiobench.protocols.protocol import Answer, Earlier, Example, Reading, Status, fits_all
+
+INJECTED = "injected"
+"""The metadata field that holds the letter of the option that was injected."""
+
+_NOTHING = Response()
+
+
+class Kind(NamedTuple):
+    """What an item asks, so that only what means something there is measured.
+
+    ``after`` is the stage whose answer is scored, ``before`` the one that it is held against, "" for none.
+    ``reasoning`` finds the reasoning, None where none is asked for; ``most`` is how many characters of it are put back,
+    None where it is not. ``is_control`` says that the audio was taken away, ``is_injected`` that an option was spoken
+    or written in. ``unfit`` says what a sample lacks that it cannot be asked without.
+    """
+
+    after: str
+    before: str = ""
+    reasoning: Callable[[Earlier], str] | None = None
+    most: int | None = None
+    is_control: bool = False
+    is_injected: bool = False
+    unfit: Callable[[Sample], str] = fits_all
+
+    def metrics(self, of_study: bool) -> tuple[str, ...]:
+        """The metrics that a reading has of such an item."""
+        compared = ["consistency", "flip_rate", "newly_unanswered", "accuracy_drop"]
+        compared += ["audio_reliance"] * self.is_control + ["prediction_changed"] * of_study
+        return (
+            "accuracy",
+            *(compared if self.before else ()),
+            *(("follow_rate", *(["swayed"] if self.before else [])) if self.is_injected else ()),
+            *(("missed_reasoning",) if self.reasoning else ()),
+            *(("cut_reasoning",) if self.most else ()),
+        )
+
+
+class Told(NamedTuple):
+    """What the readings of a family are called by: in signatures how it was asked, in the list what they read."""
+
+    asked: str
+    what: str
+    examples: tuple[Example, ...]
+
+
+class Compared(Answer):
+    """An answer with the earlier one that it is held against, and how many characters of reasoning there were."""
+
+    before: Answer | None
+    reasoned: int
+
+    def __new__(cls, status: Status, value: str | None, before: Answer | None = None, reasoned: int = 0) -> Compared:
+        self = super().__new__(cls, status, value)
+        self.before, self.reasoned = before, reasoned
+        return self
+
+
+def choice_readings(kind: Kind, told: Told) -> dict[str, Reading]:
+    """Our strict reading, and the study's, of an item of that ``kind``.
+
+    What it is compared with does not stand in their signatures, so that an accuracy under a condition is signed as one
+    without.
+    """
+    names = [STRICT, *(name for name in RULES if name.startswith("faithfulness-"))]
+    return {name: _reading(name, RULES[name], kind, told) for name in names}
+
+
+def leaving_out(reading: Reading, name: str, rule: str, source: str) -> Reading:
+    """``reading`` under another ``name``, without the samples whose reasoning is missing."""
+
+    def score(sample: Sample, answer: Answer) -> Mapping[str, float] | None:
+        missed = isinstance(answer, Compared) and not answer.reasoned
+        return None if missed else reading.score(sample, answer)
+
+    return replace(
+        reading,
+        name=name,
+        signature=f"{reading.signature.replace(reading.name, name, 1)}|without reasoning:skipped",
+        score=score,
+        metrics=tuple(metric for metric in reading.metrics if metric != "missed_reasoning"),
+        about=reading.about._replace(rule=f"{rule} {reading.about.rule}", source=source),
+        beside=(reading.name,),
+    )
+
+
+def _reading(name: str, rule: Rule, kind: Kind, told: Told) -> Reading:
+    of_study = name != STRICT
+
+    def parse(sample: Sample, earlier: Earlier) -> Answer:
+        after = _read(rule, sample, earlier.get(kind.after, _NOTHING))
+        before = _read(rule, sample, earlier.get(kind.before, _NOTHING)) if kind.before else None
+        reasoning = kind.reasoning(earlier) if kind.reasoning else ""
+        return Compared(after.status, after.value, before, len(reasoning) if reasoning.strip() else 0)
+
+    def score(sample: Sample, answer: Answer) -> Mapping[str, float] | None:
+        found = {"correct": rule.points(sample, answer) or 0.0}
+        if not isinstance(answer, Compared):
+            return found
+        if kind.reasoning:
+            found["missed"] = float(not answer.reasoned)
+        if kind.most:
+            found["cut"] = float(answer.reasoned > kind.most)
+        before = answer.before
+        if before is not None:
+            found |= _moved(before, answer, _same(sample, before.value, answer.value, of_study))
+            found["correct_before"] = rule.points(sample, before) or 0.0
+            if kind.is_control:
+                found["correct_heard"] = found["correct_before"] if answer.value is not None else 0.0
+        if kind.is_injected:
+            injected = letter_injected(sample)
+            found["followed"] = float(_same(sample, injected, answer.value, of_study))
+            if before is not None:
+                other = before.value is not None and not _same(sample, injected, before.value, of_study)
+                found |= {"elsewhere": float(other), "swayed": float(other) * found["followed"]}
+        return found
+
+    return Reading(
+        name,
+        f"mcq:{name}|v:1|unanswered:wrong|{told.asked}{'|note:' * bool(rule.note)}{rule.note}",
+        parse,
+        score,
+        kind.metrics(of_study),
+        rule.about._replace(rule=f"{told.what} {rule.about.rule}", examples=told.examples),
+        unfit=_uninjected if kind.is_injected else kind.unfit,
+        stage=kind.after,
+    )
+
+
+def _read(rule: Rule, sample: Sample, response: Response) -> Answer:
+    return rule.read(response.text, sample.choices, response.finish)
+
+
+def _moved(before: Answer, after: Answer, same: bool) -> dict[str, float]:
+    both = before.value is not None and after.value is not None
+    return {
+        "same": float(both and same),
+        "both": float(both),
+        "flipped": float(both and not same),
+        "lost": float(before.value is not None and after.value is None),
+        "changed": float(_as_the_study_kept(before) != _as_the_study_kept(after)),
+    }
+
+
+def _as_the_study_kept(answer: Answer) -> str | None:
+    """A letter, or null. Letters beyond the options are not told apart here."""
+    return "beyond" if answer.status == "out_of_range" else answer.value
+
+
+def _same(sample: Sample, one: str | None, other: str | None, of_study: bool) -> bool:
+    """Whether two letters are one option; the study compared letters, we also the texts behind them."""
+    if one is None or other is None:
+        return False
+    return one == other or (not of_study and same_text(sample.choices, one, other))
+
+
+def letter_injected(sample: Sample) -> str:
+    """The letter of the injected option, by the sample's metadata. Raises UsageError where they name no choice."""
+    if lacking := _uninjected(sample):
+        raise UsageError(lacking)
+    return str(sample.metadata[INJECTED])
+
+
+def _uninjected(sample: Sample) -> str:
+    letter = sample.metadata.get(INJECTED)
+    if isinstance(letter, str) and len(letter) == 1 and letter in LETTERS[: len(sample.choices)]:
+        return ""
+    return (
+        f"sample {sample.id!r} does not say which option was injected: its metadata {INJECTED!r} must be the letter of "
+        "one of its choices, as the conditions that inject one write it"
+    )

@@ -1,0 +1,100 @@
+"""Our own rule: words of letters and digits in any script, case and punctuation aside.
+
+What makes it differ from the published ones: it leaves numbers and spellings alone, and it keeps combining marks, so
+that Hindi, Thai and Arabic keep their vowel signs.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from pytest_audiobench.protocols.protocol import About, Example, Reading
+from pytest_audiobench.protocols.transcription.transcript_scorer import WORD_METRICS, Normaliser, transcript_reading
+from pytest_audiobench.protocols.transcription.word_memory import remembered
+
+# An apostrophe belongs to its word only between letters: "don't" is one word, "'tis'" is tis.
+_CURLY = str.maketrans({"’": "'", "‘": "'", "ʼ": "'", "`": "'"})
+_LONE_APOSTROPHE = re.compile(r"(?<![^\s'])'|'(?![^\s'])")
+_NO_WORD = re.compile(r"[^a-z0-9'\s]")
+_ZERO_WIDTH_SPACE = "\u200b"
+
+
+@remembered
+def basic_text(text: str) -> str:
+    """``text`` as words with single spaces between them: NFKC, lower case, no punctuation or symbols.
+
+    Words are runs of letters, digits and the marks upon them, with apostrophes inside only. Invisible characters
+    (joiners, soft hyphens) vanish within a word; whatever else is no letter ends it.
+    """
+    shown = unicodedata.normalize("NFKC", text).lower().translate(_CURLY)
+    kept = _NO_WORD.sub(" ", shown) if shown.isascii() else _words_only(shown)
+    return " ".join(_LONE_APOSTROPHE.sub(" ", kept).split())
+
+
+def basic_characters(text: str) -> str:
+    """The same without spaces: the characters of languages that write none between words."""
+    return basic_text(text).replace(" ", "")
+
+
+def _words_only(text: str) -> str:
+    kept: list[str] = []
+    within = False
+    for character in text:
+        if character.isalnum():
+            within = True
+            kept.append(character)
+            continue
+        category = unicodedata.category(character)
+        if category == "Cf" and character != _ZERO_WIDTH_SPACE:
+            continue
+        # A mark belongs to the letter before it; upon anything else, such as an emoji, it is a symbol's.
+        if category[0] == "M" and within:
+            kept.append(character)
+            continue
+        within = False
+        kept.append("'" if character == "'" else " ")
+    return "".join(kept)
+
+
+def readings() -> tuple[Reading, ...]:
+    """``wer-basic`` and ``cer-basic``."""
+    return (
+        transcript_reading(
+            "wer-basic",
+            "v:2|norm:nfkc+lower+nopunct+marks|empty:deletions|align:levenshtein",
+            Normaliser(basic_text),
+            About(
+                "Words are runs of letters and digits with their combining marks, after NFKC and lower-casing; an "
+                "apostrophe counts only within a word, all other punctuation and symbols end one. Numbers, spellings "
+                "and contractions stay as they are. Errors are those of a shortest alignment (Levenshtein), pooled "
+                "over all utterances; their sum is unique, the split into S, D and I is rapidfuzz's. An empty answer "
+                "is all deletions; an answer that the limit of tokens cut counts as far as it goes. A reference "
+                "without words adds the answer's words as insertions.",
+                "ours",
+                (
+                    Example("It's 5 o’clock, Mr. Smith!", "it's five o'clock mister smith"),
+                    Example("thank you thank you thank you", "thank you"),
+                    Example("नमस्ते दुनियां", "नमस्ते दुनिया"),
+                ),
+            ),
+            metrics=(*WORD_METRICS, "mer", "wil", "empty_references"),
+        ),
+        transcript_reading(
+            "cer-basic",
+            "v:1|norm:nfkc+lower+nopunct+marks+nospace|unit:character|empty:deletions|align:levenshtein",
+            Normaliser(basic_characters, tokens=str, characters=True),
+            About(
+                "The characters (code points after NFKC) of wer-basic's words, without spaces: for languages that "
+                "write none between words, and wherever the spelling itself is asked for. Vowel signs and tone marks "
+                "of Thai, Hindi and the like are characters of their own. Traditional and simplified Chinese, kana "
+                "and kanji, and 2024 and 二零二四 are different.",
+                "ours",
+                (
+                    Example("今天天氣很好。", "今天天气很好"),
+                    Example("ＡＢＣ 打电话", "abc打电话"),
+                    Example("สวัสดีคับ", "สวัสดีครับ"),
+                ),
+            ),
+        ),
+    )

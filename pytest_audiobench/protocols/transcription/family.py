@@ -1,0 +1,79 @@
+"""One clip, its words wanted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.protocols.free_text import free_stage
+from pytest_audiobench.protocols.protocol import Protocol, Reading, remembered
+from pytest_audiobench.protocols.transcription import (
+    au_harness,
+    audiobench,
+    basic,
+    cmi_bench,
+    gigaspeech,
+    insertions,
+    jiwer_chains,
+    multilingual,
+    nota,
+    whisper,
+)
+
+INSTRUCTION = "Transcribe the speech."
+
+WITHOUT_SPACES = frozenset({"zh", "yue", "ja", "th", "lo", "my", "km", "bo"})
+"""Languages that write no spaces between words, whose headline is the character error rate."""
+
+_TAKEN_FOR = MappingProxyType(
+    {"cn": "zh", "jp": "ja", "eng": "en", "zho": "zh", "chi": "zh", "cmn": "zh", "jpn": "ja", "tha": "th", "lao": "lo"}
+    | {"mya": "my", "bur": "my", "khm": "km", "bod": "bo", "tib": "bo"}
+)
+"""Codes of countries and of three letters that would quietly be scored as a language with spaces."""
+
+
+@remembered
+def transcription(
+    *readings: str,
+    prompt: str = INSTRUCTION,
+    system: str | None = None,
+    max_new_tokens: int = 256,
+    language: str = "en",
+) -> Protocol:
+    """Ask for the words of the sample's clips, in its own question's words or else in ``prompt``'s.
+
+    ``readings`` names how answers are scored, the first as the headline. Ours are ``wer-basic``, the default, and
+    ``cer-basic``, the default of languages that write no spaces between words. Published ones, with their defects:
+    ``whisper-en``, ``whisper-basic``, ``audiobench``, ``au-harness``, ``cmi-bench``, ``gigaspeech``, ``kimi``,
+    ``lower-nopunct``, ``nota``, ``qwen2-audio``, ``salmonn-skip`` and ``ultraeval``; ``kimi-keep`` and
+    ``salmonn-keep`` leave nothing out. ``insertions`` counts words too many and answers that stop early,
+    ``insertions-thenirock`` by a published rule. ``language`` is the ISO 639 code of the speech, which several of them
+    go by. Raises UsageError for an unknown reading or no such code.
+    """
+    if not re.fullmatch(r"[a-z]{2,3}", language):
+        raise UsageError(f"{language!r} is no code of a language: write two or three small letters, as 'en' or 'yue'")
+    if language in _TAKEN_FOR:
+        raise UsageError(f"{language!r} is not how this language is called here: write {_TAKEN_FOR[language]!r}")
+    stage = free_stage(lambda sample: sample.question or prompt, system, max_new_tokens, task="transcription")
+    available = _readings(language)
+    headline = "cer-basic" if language in WITHOUT_SPACES else "wer-basic"
+    asked = Protocol("transcription", (stage,), (available[headline],), available, expects="words")
+    return asked.reading_as(*readings) if readings else asked
+
+
+def _readings(language: str) -> Mapping[str, Reading]:
+    found = (
+        *basic.readings(),
+        *whisper.readings(language),
+        audiobench.reading(language),
+        au_harness.reading(language),
+        cmi_bench.reading(),
+        gigaspeech.reading(),
+        *multilingual.readings(language),
+        nota.reading(),
+        *jiwer_chains.readings(),
+        *insertions.readings(language in WITHOUT_SPACES),
+    )
+    return MappingProxyType({reading.name: reading for reading in found})

@@ -1,0 +1,37 @@
+"""nota's evaluator (github nota-github/audiolm-evaluator, metrics.py, compute_wer)."""
+
+from __future__ import annotations
+
+from pytest_audiobench.metrics.tokenizers import library_version, tokenized
+from pytest_audiobench.protocols.protocol import About, Example, Reading
+from pytest_audiobench.protocols.transcription import whisper
+from pytest_audiobench.protocols.transcription.punctuation import without_punctuation_words
+from pytest_audiobench.protocols.transcription.transcript_scorer import Normaliser, transcript_reading
+from pytest_audiobench.protocols.transcription.word_memory import remembered
+
+
+@remembered
+def words(text: str) -> str:
+    """Whisper's English normaliser, sacrebleu's 13a, no words of punctuation only, lower case."""
+    return " ".join(without_punctuation_words(tokenized("13a", whisper.english(text))).lower().split())
+
+
+def reading() -> Reading:
+    return transcript_reading(
+        "nota",
+        f"v:1|norm:whisper-english-{library_version('whisper-normalizer')}+13a+nopunctwords|sacrebleu:{library_version('sacrebleu')}|"
+        "empty:deletions|align:levenshtein",
+        Normaliser(words),
+        About(
+            "Both texts through Whisper's EnglishTextNormalizer, then sacrebleu's 13a tokenizer, words of nothing but "
+            "punctuation dropped, lower case (fairseq's EvaluationTokenizer). Word errors pooled over all utterances.",
+            "github nota-github/audiolm-evaluator, metrics.py",
+            (
+                Example("It costs $5.50.", "it costs 5 dollars and 50 cents"),
+                Example("It's John's dog", "its johns dog"),
+            ),
+            "Without any reference word it fails with a division by zero; here the rate is NaN. It asks sacrebleu for "
+            "a table that sacrebleu 2 no longer has; this uses the same tokenizers by their new names. The defects of "
+            "whisper-en are its own too.",
+        ),
+    )

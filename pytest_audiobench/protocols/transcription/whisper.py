@@ -1,0 +1,129 @@
+"""Whisper's normalisers (Radford et al. 2022, appendix C; github openai/whisper, whisper/normalizers), made safe.
+
+They are whisper_normalizer's, which copies them. Runaway answers of thousands of characters break the originals: a run
+of more than 4,300 digits is an AssertionError, and brackets that never close cost quadratic time. Such texts are
+changed first in ways that the normalisers would make no difference of.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import unicodedata
+from collections.abc import Callable
+from typing import Any
+
+from pytest_audiobench.metrics.tokenizers import library_version
+from pytest_audiobench.protocols.protocol import About, Example, Reading
+from pytest_audiobench.protocols.transcription.brackets import without_asides, without_tags
+from pytest_audiobench.protocols.transcription.transcript_scorer import Normaliser, transcript_reading
+from pytest_audiobench.protocols.transcription.word_memory import remembered
+
+CHARACTER_LANGUAGES = frozenset({"zh", "yue", "ja", "th", "lo", "my"})
+"""Languages that Whisper's paper scores by character: Chinese, Japanese, Thai, Lao and Burmese."""
+
+_LONG = 2_000
+"""Characters. A sign such as ⑳ becomes two digits, and 4,300 of them are too many."""
+
+_SPACES = re.compile(r"\s+")
+_DIGITS = re.compile(r"\d{1000}")
+_OPENING = str.maketrans("<[(", "   ")
+_WORDS_AT_ONCE = 200
+
+
+@remembered
+def english(text: str) -> str:
+    """EnglishTextNormalizer: numbers as digits, British spellings as American, contractions and titles written out."""
+    return _safely(_english(), text)
+
+
+@remembered
+def basic(text: str) -> str:
+    """BasicTextNormalizer: lower case, no brackets; every mark, symbol and punctuation becomes a space."""
+    return _safely(_basic(), text)
+
+
+@remembered
+def graphemes(text: str) -> str:
+    """The same with a space between all graphemes, for languages that are scored by character."""
+    return _safely(_split(), text)
+
+
+def _safely(normalise: Callable[[str], str], text: str) -> str:
+    if len(text) < _LONG:
+        return normalise(text)
+    try:
+        return normalise(" ".join(_harmless(text)))
+    except (AssertionError, ValueError):  # spoken or circled digits add up to an integer that Python will not print
+        words = _harmless(unicodedata.normalize("NFKC", text))
+        pieces = (words[start : start + _WORDS_AT_ONCE] for start in range(0, len(words), _WORDS_AT_ONCE))
+        return " ".join(normalise(" ".join(piece)).strip() for piece in pieces)
+
+
+def _harmless(text: str) -> list[str]:
+    shown = without_asides(without_tags(text)).translate(_OPENING)
+    return _SPACES.sub(" ", _DIGITS.sub(r"\g<0> ", shown)).split(" ")
+
+
+@functools.cache
+def _english() -> Any:
+    from whisper_normalizer.english import EnglishTextNormalizer
+
+    return EnglishTextNormalizer()
+
+
+@functools.cache
+def _basic() -> Any:
+    from whisper_normalizer.basic import BasicTextNormalizer
+
+    return BasicTextNormalizer()
+
+
+@functools.cache
+def _split() -> Any:
+    from whisper_normalizer.basic import BasicTextNormalizer
+
+    return BasicTextNormalizer(split_letters=True)
+
+
+def readings(language: str) -> tuple[Reading, ...]:
+    """``whisper-en``, and ``whisper-basic`` by character where Whisper's paper does so."""
+    split = language in CHARACTER_LANGUAGES
+    made_by = library_version("whisper-normalizer")
+    return (
+        transcript_reading(
+            "whisper-en",
+            f"v:1|norm:whisper-english-{made_by}|empty:deletions|align:levenshtein",
+            Normaliser(english),
+            About(
+                "Both texts through Whisper's EnglishTextNormalizer: lower case; what stands in brackets and the "
+                "fillers hmm, mm, mhm, uh and um go; contractions and titles are written out; numbers become digits; "
+                "British spellings become American; symbols, punctuation and diacritics go. Word errors pooled over "
+                "all utterances. The Open ASR Leaderboard does the same.",
+                "Radford et al. 2022, appendix C; github openai/whisper, whisper/normalizers/english.py",
+                (
+                    Example("Mr. Smith paid twenty dollars for the colour.", "mister smith paid $20 for the color"),
+                    Example("um, it's here [laughs]", "it is here"),
+                    Example("नमस्ते दुनियां", "नमस्ते दुनिया"),
+                ),
+                "Made for English: in other scripts it takes combining marks away, so that different words can become "
+                "equal (a false 0). A possessive becomes a verb (john's is john is), and the o of o'clock a zero (22 "
+                "o'clock is 220 clock). wer-basic changes no words.",
+            ),
+        ),
+        transcript_reading(
+            "whisper-basic",
+            f"v:1|norm:whisper-basic-{made_by}|unit:{'grapheme' if split else 'word'}|empty:deletions|"
+            "align:levenshtein",
+            Normaliser(graphemes if split else basic, characters=split),
+            About(
+                "Both texts through Whisper's BasicTextNormalizer: lower case; what stands in brackets goes; each "
+                "mark, symbol and punctuation character becomes a space. Word errors pooled over all utterances; for "
+                "zh, yue, ja, th, lo and my the errors of graphemes.",
+                "Radford et al. 2022, appendix C; github openai/whisper, whisper/normalizers/basic.py",
+                (Example("Über-raschung!", "überraschung"), Example("สวัสดีคับ", "สวัสดีครับ")),
+                "Marks are vowel signs in Hindi, Thai, Tamil and other scripts: words fall to pieces there, and those "
+                "that differ in vowels only become equal. wer-basic and cer-basic keep them.",
+            ),
+        ),
+    )

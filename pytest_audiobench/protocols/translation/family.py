@@ -1,0 +1,61 @@
+"""One clip of speech, its words wanted in another language."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.protocols.free_text import choose, free_stage
+from pytest_audiobench.protocols.protocol import Protocol, Reading, remembered
+from pytest_audiobench.protocols.translation.bleu import bleu_readings
+from pytest_audiobench.protocols.translation.languages import LANGUAGES, default_tokenizer, language_code
+from pytest_audiobench.protocols.translation.published import published_readings
+from pytest_audiobench.protocols.translation.reported_beside import other_readings
+
+DEFAULT = "Translate the speech into {language}. Answer with the translation only."
+SALMONN = "Listen to the speech and translate it into {language}."
+PROMPTS: Mapping[str, str] = MappingProxyType({"default": DEFAULT, "salmonn": SALMONN})
+
+
+@remembered
+def translation(
+    *readings: str | Reading,
+    target: str | None = None,
+    prompt: str = DEFAULT,
+    system: str | None = None,
+    max_new_tokens: int = 256,
+) -> Protocol:
+    """Ask for the speech in another language, in the sample's own question's words or else in ``prompt``'s.
+
+    ``target`` is the language's code ("de", "zh-CN"). It fills in ``{language}``, and it chooses the default readings:
+    ``chrf``, and before it ``bleu-zh`` for Chinese, ``bleu-ja-mecab`` for Japanese, ``bleu-ko-mecab`` for Korean,
+    ``bleu-char`` for Thai, Lao, Khmer and Burmese, else ``bleu-13a``; without a target that one too. A default whose
+    tokenizer is not installed is refused, never replaced by another.
+
+    Further readings: each tokenizer's BLEU with ``-nopunct`` (lower case, no punctuation), with ``-whisper`` (13a and
+    zh), and with ``-skip`` (empty, null, and kana-less answers left out); ``ter``; and the rules of ``audiobench``,
+    ``ultraeval``, ``au-harness``, ``kimi``, ``qwen2-audio``, ``lmms-eval`` and ``salmonn-repro`` (with ``-keep``). A
+    reading of one's own can stand among the names. ``prompt`` is a text or the name of one in ``PROMPTS``. Raises
+    UsageError for an unknown reading or language.
+    """
+    code = language_code(target)
+    template = PROMPTS.get(prompt, prompt)
+
+    def words(sample: Sample) -> str:
+        if sample.question or "{language}" not in template:
+            return sample.question or template
+        if code is None:
+            raise UsageError(
+                f"sample {sample.id!r} has no question that says which language is wanted: name it, as in "
+                f"translation(target='de')"
+            )
+        return template.replace("{language}", LANGUAGES[code])
+
+    made = (*bleu_readings(code), *other_readings(), *published_readings(code))
+    available = MappingProxyType({reading.name: reading for reading in made})
+    headline = f"bleu-{default_tokenizer(code)}"
+    stage = free_stage(words, system, max_new_tokens)
+    asked = Protocol("translation", (stage,), (available[headline], available["chrf"]), available, expects="words")
+    return choose(asked, readings or (headline, "chrf"))

@@ -1,0 +1,73 @@
+"""A run's folder read as sides, one for each eval and model, that another run can be held against."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from pytest_audiobench.evaluation.comparable import Side, SideRow, audio_digest, measured, prompt_digest, truth_digest
+from pytest_audiobench.evaluation.record import ConditionRecord
+from pytest_audiobench.protocols.protocol import of_first_wording
+from pytest_audiobench.report.joined_samples import Joined, joined, played
+
+
+def sides_of(folder: Path, record: Mapping[str, Any], source: str, texts: bool = True) -> dict[tuple[str, str], Side]:
+    """The sides of the finished run in ``folder``, whose run.json is ``record``, by (eval, model alias).
+
+    Evals that measured nothing are left out, and controls, which serve another's comparison. ``texts`` keeps the
+    answers. Raises FatalError where the line files are not those of a run.
+    """
+    items = {
+        (item["eval"], item["model"]): item for item in record["items"] if item["readings"] and not item["control"]
+    }
+    rows: dict[tuple[str, str], list[SideRow]] = {key: [] for key in items}
+    for one in joined(folder):
+        key = (one.predictions[0]["eval"], one.predictions[0]["model"])
+        if key in rows and one.scored:
+            rows[key].append(_row(one, texts))
+    models = {model["alias"]: model for model in record["models"]}
+    return {key: _side(items[key], models.get(key[1], {}), own, source) for key, own in rows.items()}
+
+
+def _side(item: Mapping[str, Any], model: Mapping[str, Any], rows: list[SideRow], source: str) -> Side:
+    condition = ConditionRecord.read(item.get("condition"))
+    return Side(
+        source=source,
+        eval=item["eval"],
+        suite=item["suite"],
+        model=item["model"],
+        spec=model.get("spec", ""),
+        dataset=item["dataset"],
+        protocol=item["protocol"],
+        epochs=item["epochs"],
+        limited=item["limited"],
+        cluster=item["cluster"],
+        readings={reading["name"]: reading["signature"] for reading in item["readings"]},
+        metrics=measured([(one["reading"], one["name"]) for one in item["metrics"] if not one["group"]]),
+        hashes=item["hashes"],
+        rows=rows,
+        noise=model.get("noise"),
+        condition=None if condition is None else asdict(condition),
+    )
+
+
+def _row(one: Joined, texts: bool) -> SideRow:
+    own = [row for row in one.predictions if "role" not in row]
+    stages = {row["stage"]: row for row in own}
+    first, last, headline = own[0], stages[of_first_wording(stages)[-1]], one.scored[0]
+    outputs = last["outputs"]
+    return SideRow(
+        sample_id=first["sample_id"],
+        epoch=first["epoch"],
+        audio=audio_digest([clip["key"] for clip in played(one)["audio"]]),
+        prompt=prompt_digest({row["stage"]: row.get("prompt") for row in own}),
+        cluster=headline["cluster"],
+        groups=headline["groups"],
+        statuses={row["reading"]: row["status"] for row in one.scored},
+        scores={row["reading"]: row["scores"] for row in one.scored},
+        failures=tuple(headline["failures"]),
+        text=outputs[0]["text"] if texts and outputs else None,
+        truth=truth_digest(first["choices"], first["reference"], first.get("references", ())),
+    )

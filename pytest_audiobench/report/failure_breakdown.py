@@ -1,0 +1,98 @@
+"""What went wrong, beside the score: the classes of failed answers of an eval, and its score without each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_audiobench.evaluation.scoring import SHARES, WITHOUT
+from pytest_audiobench.metrics.registry import metric_kind
+from pytest_audiobench.protocols.failures import FAILURES
+from pytest_audiobench.report.formatting import difference_text, interval_text, value_text
+
+MOST_METRICS = 3
+"""Of the headline's metrics, so many are given without each class."""
+
+Json = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Moved:
+    """A metric over all answers and over those outside the class; ``n`` of the latter. ``by`` is without less with."""
+
+    metric: str
+    value: str
+    without: str
+    interval: str
+    difference: str
+    by: float | None
+    n: int
+
+
+@dataclass(frozen=True)
+class FailureClass:
+    """The answers of an eval that went wrong in one way, as the headline protocol saw them (epochs added up)."""
+
+    name: str
+    about: str
+    answers: int
+    share: str
+    moved: tuple[Moved, ...]
+
+
+def is_without(group: Mapping[str, str]) -> bool:
+    """Whether a number's group leaves a class of failures out, and is no metadata that samples share."""
+    return len(group) == 1 and group.get(WITHOUT) in FAILURES
+
+
+def failure_classes(item: Json) -> tuple[FailureClass, ...]:
+    """The classes that the item's answers fall into, in the order of ``FAILURES``; empty where nothing went wrong."""
+    if not item["readings"]:
+        return ()
+    headline = item["readings"][0]["name"]
+    own = [metric for metric in item["metrics"] if metric["reading"] == headline]
+    overall = {metric["name"]: metric for metric in own if not metric["group"]}
+    scores = [metric for name, metric in overall.items() if name not in SHARES][:MOST_METRICS]
+    without = {(metric["name"], metric["group"][WITHOUT]): metric for metric in own if is_without(metric["group"])}
+    found = []
+    for name in FAILURES:
+        share = overall.get(name)
+        if share is not None and share["value"]:
+            moved = [_moved(score, without[key]) for score in scores if (key := (score["name"], name)) in without]
+            answers = round(share["value"] * share["n"])
+            about = metric_kind(name).about
+            found.append(FailureClass(name, about, answers, value_text(share["value"], share["unit"]), tuple(moved)))
+    return tuple(found)
+
+
+def sentence(classes: tuple[FailureClass, ...]) -> str:
+    """``wer 10.3 %; without 50 wrong_task 2.7 %; also 2 loop``: the class that moves the first metric most."""
+    if not classes:
+        return ""
+    worst = max(classes, key=lambda one: (_distance(one), one.answers))
+    others = ", ".join(f"{one.answers} {one.name}" for one in classes if one is not worst)
+    also = f"; also {others}" if others else ""
+    if not worst.moved:
+        return f"{worst.answers} {worst.name}{also}"
+    score = worst.moved[0]
+    return f"{score.metric} {score.value}; without {worst.answers} {worst.name} {score.without}{also}"
+
+
+def _distance(one: FailureClass) -> float:
+    by = one.moved[0].by if one.moved else None
+    return -1.0 if by is None else abs(by)
+
+
+def _moved(score: Json, without: Json) -> Moved:
+    known = score["value"] is not None and without["value"] is not None
+    by = without["value"] - score["value"] if known else None
+    return Moved(
+        metric=score["name"],
+        value=value_text(score["value"], score["unit"]),
+        without=value_text(without["value"], without["unit"]),
+        interval=interval_text(without),
+        difference="" if by is None else difference_text(by, score["unit"]),
+        by=by,
+        n=without["n"],
+    )

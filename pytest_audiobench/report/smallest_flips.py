@@ -1,0 +1,160 @@
+"""The samples whose answer flips at the smallest dose: where it takes least to turn a model from its own answer.
+
+Of each data set and family of conditions with doses that is the easiest dose at which any answer is another option than
+the one that it is held against (to the clean clip, or with the reasoning as it was), both read, as the headline reading
+has it; and of that dose the first such samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeAlias
+
+from pytest_audiobench.datasets.choices import LETTERS
+from pytest_audiobench.evaluation.curves import series, unconditioned
+from pytest_audiobench.report.joined_samples import Joined
+from pytest_audiobench.report.json_lines import Row
+from pytest_audiobench.report.page.page_rows import LONGEST_NAME
+from pytest_audiobench.report.perturbations import owned
+
+Json: TypeAlias = Mapping[str, Any]
+
+MOST_SAMPLES = 12
+"""Of one data set and family; the first few of them can be heard."""
+LONGEST_TEXT = 600
+
+
+class Flip(NamedTuple):
+    """A sample's answer before and after, each an option with its letter where it is one of the choices."""
+
+    eval: str
+    model: str
+    sample_id: str
+    epoch: int
+    question: str
+    before: str
+    after: str
+    reference: str
+
+
+@dataclass(frozen=True)
+class Flipped:
+    """The first of ``count`` samples, of ``n``, that flip under ``condition``, the easiest of ``family`` where any do.
+
+    ``dose`` is that condition's, in words.
+    """
+
+    of: str
+    model: str
+    family: str
+    condition: str
+    dose: str
+    count: int
+    n: int
+    flips: Sequence[Flip]
+
+
+@dataclass
+class _Own:
+    """What is known of one item: the ids of samples that flip, and the first of them in full."""
+
+    reading: str
+    ids: dict[str, None] = field(default_factory=dict)
+    flips: list[Flip] = field(default_factory=list)
+
+
+class FlippedSamples:
+    """Gathers the samples that flip, while a run's samples are read for something else."""
+
+    def __init__(self, items: Sequence[Json]) -> None:
+        self._items = items
+        self._own = {
+            (item["eval"], item["model"]): _Own(item["readings"][0]["name"])
+            for item in items
+            if item["readings"] and item.get("condition") and item["condition"]["dose"] is not None
+        }
+
+    def watch(self, samples: Iterable[Joined]) -> Iterator[Joined]:
+        """``samples`` as they are, each looked at before it is passed on."""
+        for one in samples:
+            first = one.predictions[0]
+            own = self._own.get((first["eval"], first["model"]))
+            if own is not None:
+                _look_at(one, first, own)
+            yield one
+
+    def found(self) -> list[Flipped]:
+        """One for each data set, family and model that has any, in the items' order."""
+        return [one for name, places in self._ladders() for one in self._easiest(name, places)]
+
+    def _ladders(self) -> Iterator[tuple[str, list[int]]]:
+        """By suite and model: what a series of evals is of, and the places of its items by family."""
+        owners = dict.fromkeys((item["suite"], item["model"]) for item in self._items)
+        for owner in owners:
+            mine = [number for number, item in enumerate(self._items) if (item["suite"], item["model"]) == owner]
+            for name, places in series([self._items[number] for number in mine]):
+                families: dict[tuple[str, str], list[int]] = {}
+                for place in places:
+                    condition = self._items[mine[place]]["condition"]
+                    if condition["dose"] is not None:
+                        families.setdefault((condition["family"], condition["unit"]), []).append(mine[place])
+                for own in families.values():
+                    yield name, own
+
+    def _easiest(self, name: str, places: Sequence[int]) -> Iterator[Flipped]:
+        for place in sorted(places, key=self._hardness):
+            item = self._items[place]
+            own = self._own.get((item["eval"], item["model"]))
+            if own is None or not own.ids:
+                continue
+            condition = item["condition"]
+            yield Flipped(
+                of=owned(item["suite"], unconditioned(item["dataset"], condition), name),
+                model=item["model"],
+                family=condition["family"],
+                condition=condition["name"],
+                dose=f"{condition['dose']:g} {condition['unit']}".strip(),
+                count=len(own.ids),
+                n=item["n"],
+                flips=own.flips,
+            )
+            return
+
+    def _hardness(self, place: int) -> float:
+        condition = self._items[place]["condition"]
+        dose = float(condition["dose"])
+        return -dose if condition["harder"] == "lower" else dose
+
+
+def _look_at(one: Joined, first: Row, own: _Own) -> None:
+    scored = next((row for row in one.scored if row["reading"] == own.reading), None)
+    if scored is None or not (scored["scores"] or {}).get("flipped"):
+        return
+    id_ = first["sample_id"]
+    if id_ in own.ids:
+        return
+    own.ids[id_] = None
+    if len(own.flips) < MOST_SAMPLES:
+        read = next((row for row in one.processed if row["reading"] == own.reading), {})
+        own.flips.append(
+            Flip(
+                eval=first["eval"],
+                model=first["model"],
+                sample_id=id_[:LONGEST_NAME],
+                epoch=first["epoch"],
+                question=first["question"][:LONGEST_TEXT],
+                before=_option((read.get("before") or {}).get("value"), first["choices"]),
+                after=_option(read.get("value"), first["choices"]),
+                reference=(first["reference"] or "")[:LONGEST_TEXT],
+            )
+        )
+
+
+def _option(value: str | None, choices: Sequence[str]) -> str:
+    """``(B) cat`` for a letter of the choices; else what was read, or a dash."""
+    if value is None:
+        return "–"
+    place = LETTERS.find(value) if len(value) == 1 else -1
+    text = f"({value}) {choices[place]}" if 0 <= place < len(choices) else value
+    return text[:LONGEST_TEXT]

@@ -1,0 +1,345 @@
+"""What a reader should see of a run, drawn once from its record: tables of texts for page, terminal and summary."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pytest_audiobench.evaluation.scoring import SHARES
+from pytest_audiobench.metrics.registry import is_known, metric_kind
+from pytest_audiobench.report.alarms import alarms
+from pytest_audiobench.report.failed_checks import failed_otherwise, fails_by_numbers
+from pytest_audiobench.report.failure_breakdown import FailureClass, failure_classes, is_without
+from pytest_audiobench.report.formatting import (
+    VERDICTS,
+    Sign,
+    Tone,
+    answered_text,
+    counted,
+    drawn,
+    group_text,
+    interval_text,
+    skipped_text,
+    unanswered_text,
+    unit_text,
+    value_text,
+)
+from pytest_audiobench.report.scorer_comparison import Sides, by_answers, kept_readings, sides
+
+Json = Mapping[str, Any]
+
+_SPEED_WORDS = {
+    "first_token_s": "first token after ",
+    "padding_waste": "padding ",
+    "model_share": "in the model ",
+    "peak_memory_mb": "peak memory ",
+}
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A number with its conditions, as texts; ``at``, ``low`` and ``high`` are where it is drawn, in ``unit``."""
+
+    metric: str
+    value: str
+    interval: str
+    n: int
+    group: str
+    reading: str
+    signature: str
+    method: str
+    unit: str
+    at: float | None
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class Block:
+    """The figures of one eval or suite by one reading; ``reading`` is empty for what a test recorded itself.
+
+    A ``folded`` one is in the table of protocols side by side, and not among the main figures. ``apart`` is what its
+    signature says and that of another reading of its name does not, such as "reasoning:no".
+    """
+
+    reading: str
+    signature: str
+    answered: str
+    skipped: str
+    unanswered: str
+    folded: bool
+    figures: tuple[Figure, ...]
+    groups: tuple[Figure, ...]
+    apart: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """``letters``, or ``letters, reasoning:no`` beside another of that name; empty for a test's own figures."""
+        return ", ".join(filter(None, (self.reading, *self.apart)))
+
+    @property
+    def answered_and_skipped(self) -> str:
+        """``97.0 %``, and what the protocol left out where it did: ``97.0 %, 12 skipped``."""
+        return ", ".join(filter(None, (self.answered, self.skipped)))
+
+
+@dataclass(frozen=True)
+class Check:
+    """A threshold and its verdict; ``mark`` repeats in a sign what ``tone`` says in colour."""
+
+    mark: str
+    tone: Tone
+    status: str
+    threshold: str
+    detail: str
+
+
+@dataclass(frozen=True)
+class Eval:
+    """One item: its verdict in a word and a mark, its checks, its blocks (the headline reading first).
+
+    ``sides`` sets its protocols side by side, ``failures`` says how answers went wrong; both are empty where there is
+    nothing to say.
+    """
+
+    name: str
+    model: str
+    suite: str
+    control: bool
+    mark: str
+    verdict: str
+    tone: Tone
+    checks: tuple[Check, ...]
+    blocks: tuple[Block, ...]
+    sides: tuple[Sides, ...]
+    failures: tuple[FailureClass, ...]
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Evals pooled; ``fields`` are those in which its evals differ, which none of them reports by."""
+
+    name: str
+    model: str
+    evals: int
+    blocks: tuple[Block, ...]
+    sides: tuple[Sides, ...]
+    fields: frozenset[str]
+
+
+@dataclass(frozen=True)
+class ModelFacts:
+    """What a run found of a model beside its answers; empty texts where it found nothing."""
+
+    alias: str
+    speed: str
+    hearing: str
+    device: str
+    judging: str = ""
+
+
+@dataclass(frozen=True)
+class Banner:
+    """What must be known before any number is read."""
+
+    tone: Tone
+    text: str
+
+
+def evals(record: Json) -> list[Eval]:
+    """The run's items, in their order."""
+    tests = {item["nodeid"] for item in failed_otherwise(record)}
+    return [_eval(item, item["nodeid"] in tests) for item in record["items"]]
+
+
+def suites(record: Json) -> list[Suite]:
+    """The run's suites of several evals."""
+    return [_suite(suite, record["items"]) for suite in record["suites"] if suite["evals"] > 1]
+
+
+def leading(block: Block) -> Block:
+    """Of a pooled block its first metric, and those that only several evals have: each eval's table has the others, and
+    so have the page and run.json.
+    """
+    if not block.reading:
+        return block
+    first = block.figures[0].metric if block.figures else ""
+    kept = tuple(figure for figure in block.figures if figure.metric == first or _is_across(figure.metric))
+    return replace(block, figures=kept, groups=tuple(one for one in block.groups if one.metric == first))
+
+
+def unfolded(blocks: Sequence[Block]) -> list[Block]:
+    """Those that stand among the main figures."""
+    return [block for block in blocks if not block.folded]
+
+
+def banners(record: Json) -> list[Banner]:
+    """Limited, incomplete, empty, alarms: all that bears on whether the numbers may be believed."""
+    return list(_banners(record))
+
+
+def models(record: Json) -> list[ModelFacts]:
+    """The models that were asked: how fast they answered, and whether they are known to hear."""
+    return [
+        ModelFacts(
+            alias=model["alias"],
+            speed=", ".join(
+                f"{_SPEED_WORDS.get(figure['name'], '')}{value_text(figure['value'], figure['unit'])}"
+                for figure in model.get("speed", ())
+            ),
+            hearing="{status}: {evidence}".format(**model["hearing"]) if model.get("hearing") else "",
+            device=f"{model['device']}, shared by the workers" if model.get("shared") else "",
+            judging=_judging(model, record["items"]) if model.get("role") == "judge" else "",
+        )
+        for model in record["models"]
+    ]
+
+
+def _judging(model: Json, items: Sequence[Json]) -> str:
+    counts = [item.get("judges", {}).get(model["alias"], {}) for item in items]
+    asked, known, errors = (sum(one.get(name, 0) for one in counts) for name in ("asked", "known", "errors"))
+    roles = {one["role"] for item in items for one in item.get("stages", ()) if one["judge"] == model["alias"]}
+    what = "rewritings" if roles == {"rewriter"} else "texts" if "rewriter" in roles else "verdicts"
+    return f"{model['spec']}, {asked} {what} asked, {known} known" + (f", {errors} could not be had" * bool(errors))
+
+
+def aliases(record: Json) -> list[str]:
+    """The models that appear in the run, in order."""
+    return list(dict.fromkeys(item["model"] for item in record["items"]))
+
+
+def _banners(record: Json) -> Iterator[Banner]:
+    items = record["items"]
+    skipped = sum(item["outcome"] == "skipped" for item in items)
+    lost = sum(item["outcome"] == "lost" for item in items)
+    errors = sum(reading["coverage"].get("errors", 0) for item in items for reading in item["readings"][:1])
+    if not items or skipped == len(items):
+        yield Banner("bad", "Nothing was measured: every eval was skipped or none was selected.")
+    if lost:
+        yield Banner("bad", f"Incomplete: {counted(lost, 'eval')} began and never reported.")
+    if record["limit"] is not None or any(item["limited"] for item in items):
+        rest = "The baseline is held on these alone." if record.get("baseline") else "Never comparable with a full run."
+        yield Banner("bad", f"Limited: only part of the samples was asked. {rest}")
+    if errors:
+        yield Banner("bad", f"Incomplete: asking failed for {counted(errors, 'sample')}, left out of every score.")
+    yield from (Banner("bad", text) for text in alarms(items))
+
+
+def _eval(item: Json, fails_otherwise: bool) -> Eval:
+    mark, tone, verdict = _verdict(item, fails_otherwise)
+    checks = tuple(
+        Check(*VERDICTS[one["status"]], threshold=one["threshold"], detail=one["detail"]) for one in item["verdicts"]
+    )
+    return Eval(
+        name=item["eval"],
+        model=item["model"],
+        suite=item["suite"],
+        control=item["control"],
+        mark=mark,
+        verdict=verdict,
+        tone=tone,
+        checks=checks,
+        blocks=_blocks(item, [item]),
+        sides=sides(item),
+        failures=failure_classes(item),
+    )
+
+
+def _suite(suite: Json, items: Sequence[Json]) -> Suite:
+    own = [item for item in items if (item["suite"], item["model"]) == (suite["name"], suite["model"])]
+    parts = by_answers(suite, [item for item in own if not item["control"]])
+    return Suite(
+        name=suite["name"],
+        model=suite["model"],
+        evals=suite["evals"],
+        blocks=_blocks(suite, parts),
+        sides=tuple(one for part in parts for one in sides(part)),
+        fields=frozenset(_fields(suite).difference(*map(_fields, own))),
+    )
+
+
+def _fields(owner: Json) -> set[str]:
+    """The metadata fields that an item's or a suite's numbers are grouped by."""
+    groups = [metric["group"] for metric in owner["metrics"]]
+    return {field for group in groups if not is_without(group) for field in group}
+
+
+def _blocks(owner: Json, parts: Sequence[Json]) -> tuple[Block, ...]:
+    """The figures by reading, then those that a test recorded itself; ``parts`` are of readings of the same answers."""
+    kept = {key for part in parts for key in kept_readings(part)}
+    metrics: dict[tuple[str | None, str | None], list[Json]] = {}
+    for metric in owner["metrics"]:
+        metrics.setdefault((metric["reading"], metric["signature"]), []).append(metric)
+    found = []
+    for reading in owner["readings"]:
+        key = (reading["name"], reading["signature"])
+        block = _block(reading, metrics.get(key, []), folded=key not in kept)
+        found.append(replace(block, apart=_apart(reading, owner["readings"])))
+    own = [metric for metric in owner["metrics"] if metric["reading"] is None]
+    if own:
+        found.append(_block({"name": "", "signature": "", "coverage": {}}, own, folded=False))
+    return tuple(found)
+
+
+def _apart(reading: Json, readings: Sequence[Json]) -> tuple[str, ...]:
+    own = reading["signature"].split("|")
+    others = [set(one["signature"].split("|")) for one in readings if one["name"] == reading["name"]]
+    shared = set(own).intersection(*others)
+    return tuple(part for part in own if part not in shared)
+
+
+def _verdict(item: Json, fails_otherwise: bool) -> Sign:
+    """What became of an item; ``FAIL`` where a threshold, or something else than its numbers, failed it.
+
+    One whose test failed by another eval's numbers has the verdict of its own.
+    """
+    if item["outcome"] in ("lost", "skipped"):
+        return Sign("✗", "bad", "lost") if item["outcome"] == "lost" else Sign("!", "warn", "skipped")
+    statuses = {one["status"] for one in (*item["verdicts"], *item.get("regressions", ()))}
+    if "fail" in statuses or (item["outcome"] == "failed" and fails_otherwise):
+        return Sign("✗", "bad", "FAIL")
+    worst = next((sign for status, sign in VERDICTS.items() if status in statuses), None)
+    if worst is None or (item["control"] and worst.tone == "good"):
+        return Sign("", "plain", "control" if item["control"] else "no check")
+    return worst._replace(tone="bad") if fails_by_numbers(item) else worst
+
+
+def _block(reading: Json, metrics: Sequence[Json], folded: bool) -> Block:
+    shown = [
+        metric
+        for metric in metrics
+        if metric["name"] not in SHARES and not (metric["value"] is None and _is_across(metric["name"]))
+    ]
+    return Block(
+        reading=reading["name"],
+        signature=reading["signature"],
+        answered=answered_text(reading["coverage"]) if reading["coverage"] else "",
+        skipped=skipped_text(reading["coverage"]),
+        unanswered=unanswered_text(reading["coverage"]),
+        folded=folded,
+        figures=tuple(_figure(metric) for metric in shown if not metric["group"]),
+        groups=tuple(_figure(metric) for metric in shown if metric["group"] and not is_without(metric["group"])),
+    )
+
+
+def _is_across(name: str) -> bool:
+    """Whether a metric compares conditions: an eval of one of them has none, and no line says so."""
+    return is_known(name) and metric_kind(name).across
+
+
+def _figure(metric: Json) -> Figure:
+    return Figure(
+        metric=metric["name"],
+        value=value_text(metric["value"], metric["unit"]),
+        interval=interval_text(metric),
+        n=metric["n"],
+        group=group_text(metric["group"]),
+        reading=metric["reading"] or "",
+        signature=metric["signature"] or "",
+        method=metric["method"],
+        unit=unit_text(metric["unit"]),
+        at=drawn(metric["value"], metric["unit"]),
+        low=drawn(metric["lower"], metric["unit"]),
+        high=drawn(metric["upper"], metric["unit"]),
+    )

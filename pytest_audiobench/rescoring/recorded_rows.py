@@ -1,0 +1,150 @@
+"""What is kept of an eval's answers once they are scored: everything that its numbers and hashes need, and no text."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.evaluation.evaluate import errors_named
+from pytest_audiobench.evaluation.hashes import ABSENT, answer_payload, audio_payload, sample_payload
+from pytest_audiobench.evaluation.scoring import Scored
+from pytest_audiobench.evaluation.selection import Taken
+from pytest_audiobench.evaluation.stage_execution import Answered
+from pytest_audiobench.identity import ListDigest
+from pytest_audiobench.protocols.protocol import Answer, Reading
+from pytest_audiobench.rescoring.recorded_answers import RecordedRow
+
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+_LONGEST_VALUE = 64
+"""Characters. Longer parsed values are kept as digests: only whether two are equal matters later."""
+
+
+def answered_of(row: RecordedRow) -> Answered:
+    """A recorded row as a run holds an answer."""
+    lengths = row.durations_s or (None,) * len(row.sample.clips)
+    recording = row.recording or (row.clip_keys[0] if row.clip_keys else None)
+    unchanged = None
+    if row.unchanged is not None:
+        before = replace(row.sample, clips=row.unchanged.clips)
+        unchanged = Taken(before, 0, row.unchanged.keys, row.unchanged.durations_s, None, recording)
+    taken = Taken(row.sample, 0, row.clip_keys, lengths, None, recording, unchanged)
+    keys = row.stored.get("keys", {})
+    return Answered(taken, row.epoch, row.responses, keys, row.messages, row.error, row.verdicts, row.rewritten)
+
+
+def _heard(row: RecordedRow) -> Sequence[object] | None:
+    return row.clip_keys if row.unchanged is None else audio_payload(row.clip_keys, row.unchanged.keys)
+
+
+class Kept:
+    """The scored rows of one eval without their texts, by reading; equal small mappings are kept once."""
+
+    def __init__(self, first: RecordedRow, readings: Sequence[Reading]) -> None:
+        self._fields = first.groups or ()
+        self._cluster = first.cluster
+        self.rows: dict[str, list[Scored]] = {reading.name: [] for reading in readings}
+        self.data, self.answers, self._audio = ListDigest(), ListDigest(), ListDigest()
+        self._heard = False
+        self._slim: list[Answered] = []
+        self._ids: list[set[str]] = []
+        self._clusters: set[Hashable] = set()
+        self._small: dict[Hashable, Mapping[str, Any]] = {}
+        self._failed: list[Answered] = []
+
+    @property
+    def epochs(self) -> int:
+        return len(self._ids)
+
+    @property
+    def samples(self) -> int:
+        return len(self._ids[0]) if self._ids else 0
+
+    @property
+    def clustered(self) -> bool:
+        return self.epochs > 1 or len(self._clusters) < self.samples
+
+    def check_epochs(self, eval_: str) -> None:
+        """Raises UsageError where epochs hold different samples."""
+        for epoch, ids in enumerate(self._ids):
+            if ids != self._ids[0]:
+                raise UsageError(f"{eval_}: epoch {epoch} holds other samples than epoch 0; the file was cut or mixed")
+
+    @property
+    def errors(self) -> list[dict[str, str]]:
+        return errors_named(self._failed)
+
+    def audio(self) -> str:
+        """The audio's hash, as a run makes it: of the clips' keys, where any is known."""
+        return self._audio.hexdigest() if self._heard else ABSENT
+
+    def note(self, chunk: Sequence[RecordedRow], answered: Sequence[Answered]) -> list[Hashable]:
+        """Take in what hashes and counts need; returns each row's cluster.
+
+        Raises UsageError for a sample that is there twice.
+        """
+        for row in chunk:
+            self._count(row)
+        asked = [row for row in chunk if row.epoch == 0]
+        self.data.extend([sample_payload(row.sample) for row in asked])
+        self._audio.extend([_heard(row) for row in asked])
+        self._heard = self._heard or any(row.clip_keys is not None for row in asked)
+        self.answers.extend([answer_payload(one) for one in answered])
+        self._failed += [one for one in answered if one.error is not None][: 20 - len(self._failed)]
+        clusters = [self._cluster_of(row) for row in chunk]
+        self._clusters.update(clusters)
+        self._slim = [self._slimmed(one, cluster) for one, cluster in zip(answered, clusters, strict=True)]
+        return clusters
+
+    def keep(self, rows: Mapping[str, Sequence[Scored]]) -> None:
+        """Keep the rows of the chunk that was noted last."""
+        for name, own in rows.items():
+            self.rows[name].extend(
+                [
+                    row._replace(
+                        answered=slim,
+                        answer=None if row.answer is None else _short(row.answer),
+                        scores=None if row.scores is None else self._once(row.scores),
+                    )
+                    for row, slim in zip(own, self._slim, strict=True)
+                ]
+            )
+
+    def _count(self, row: RecordedRow) -> None:
+        if row.epoch > len(self._ids):
+            raise UsageError(f"{row.eval} has answers of epoch {row.epoch} before any of epoch {len(self._ids)}")
+        if row.epoch == len(self._ids):
+            self._ids.append(set())
+        if row.sample.id in self._ids[row.epoch]:
+            raise UsageError(
+                f"{row.eval} by {row.model} holds {row.sample.id!r} twice in epoch {row.epoch}: "
+                "rows of two runs lie in one file; take them apart"
+            )
+        self._ids[row.epoch].add(row.sample.id)
+
+    def _cluster_of(self, row: RecordedRow) -> Hashable:
+        if self._cluster is not None:
+            return str(row.sample.metadata.get(self._cluster, row.sample.id))
+        return row.recording or (row.clip_keys[0] if row.clip_keys else row.sample.id)
+
+    def _slimmed(self, one: Answered, cluster: Hashable) -> Answered:
+        metadata = one.taken.sample.metadata
+        if self._fields:
+            own = self._once({name: metadata[name] for name in self._fields if name in metadata})
+        else:
+            own = _NOTHING
+        taken = Taken(Sample(one.sample_id, (), "", metadata=own), 0, (str(cluster),), (), None, str(cluster))
+        return Answered(taken, one.epoch, _NOTHING, _NOTHING, _NOTHING, one.error and "failed")
+
+    def _once(self, small: Mapping[str, Any]) -> Mapping[str, Any]:
+        return self._small.setdefault(tuple(small.items()), small)
+
+
+def _short(answer: Answer) -> Answer:
+    if answer.value is None or len(answer.value) <= _LONGEST_VALUE:
+        return answer
+    return Answer(answer.status, hashlib.sha256(answer.value.encode("utf-8", "surrogatepass")).hexdigest())

@@ -1,0 +1,283 @@
+"""Recorded answers scored again: by the code that scored them first, one eval after the other, asking nobody.
+
+Answers are read, scored and written as they come; of each only its scores are kept, so that the memory does not grow
+with the texts. A protocol that must see a whole set at once (a corpus metric) is the exception: it is given one eval.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from itertools import groupby, islice
+from pathlib import Path
+from typing import Any
+
+from pytest_audiobench.errors import CannotDo, UsageError
+from pytest_audiobench.evaluation.garbage_collection import patient
+from pytest_audiobench.evaluation.hashes import ABSENT, ASKED, scored_hashes
+from pytest_audiobench.evaluation.judging import put_to_judges
+from pytest_audiobench.evaluation.record import ConditionRecord, ItemRecord
+from pytest_audiobench.evaluation.scores import scored_rows, sheet_of
+from pytest_audiobench.evaluation.suites import Pool
+from pytest_audiobench.identity import digest
+from pytest_audiobench.protocols.protocol import ALL, WEIGHING, Option, Protocol
+from pytest_audiobench.report import run_parts
+from pytest_audiobench.report.item_lines import ItemLines, unchanged_stages
+from pytest_audiobench.report.run_parts import Lines
+from pytest_audiobench.report.scorer_sweep import of_judge
+from pytest_audiobench.rescoring.families import parse_family, protocol_of
+from pytest_audiobench.rescoring.layouts import Source
+from pytest_audiobench.rescoring.recorded_answers import RecordedRow
+from pytest_audiobench.rescoring.recorded_rows import Kept, answered_of
+from pytest_audiobench.rescoring.rescored_record import items_of
+from pytest_audiobench.rescoring.valid_text import valid
+
+_CHUNK = 200
+"""Answers held with their texts at a time: few enough for the processor's cache, 7 % faster than 1,000."""
+_NAMED = 5
+"""Evals without answers that are named."""
+
+Json = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """How to read the answers: ``protocols`` by name or "all" (none: those of the run), ``family`` where it is unknown.
+
+    ``family`` is a name with options, such as ``translation,target=zh``, and takes the place of what a file says.
+    """
+
+    protocols: tuple[str, ...] = ()
+    family: str = ""
+
+
+@dataclass(frozen=True)
+class ScoredAgain:
+    """The records of what was scored, as run.json holds them, and what could not be."""
+
+    items: list[dict[str, Any]]
+    suites: list[dict[str, Any]]
+    notes: list[str]
+
+
+def score_again(source: Source, wanted: Wanted, folder: Path | None = None) -> ScoredAgain:
+    """Score all evals of ``source``; with ``folder`` their parts are written there, to be merged as a run's.
+
+    Raises UsageError where nothing can be scored, for an unknown protocol, and for rows of two runs in one file.
+    """
+    with patient():
+        return _scored_again(source, wanted, folder)
+
+
+def _scored_again(source: Source, wanted: Wanted, folder: Path | None) -> ScoredAgain:
+    recorded = items_of(source.run)
+    found = ScoredAgain([], [], [])
+    pools: dict[tuple[str, str], Pool] = {}
+    seen: set[tuple[str, str]] = set()
+    changed: Counter[tuple[str, str]] = Counter()
+    for (eval_, model), rows in groupby(_valid(source, changed), lambda row: (row.eval, row.model)):
+        if (eval_, model) in seen:
+            raise UsageError(f"the rows of {eval_} by {model} do not lie together: sort the file by eval and model")
+        seen.add((eval_, model))
+        first = next(rows)
+        old = recorded.get((eval_, model))
+        try:
+            protocol = _protocol(first, old, wanted)
+            if not protocol.fits_any_sample:
+                rows = iter(held := list(rows))
+                protocol = protocol.fitting([first.sample, *(row.sample for row in held)])
+        except _Unreadable as error:
+            found.notes.append(f"{eval_} was not scored: {error}")
+            continue
+        item = _Item(len(found.items), first, old, protocol, source, folder)
+        record = item.scored(_from(first, rows))
+        if texts := changed[eval_, model]:
+            found.notes.append(f"{eval_}: {texts} texts held invalid characters or were cut")
+        found.items.append(record.to_json())
+        if folder is None and not record.control and sum(one["suite"] == record.suite for one in recorded.values()) > 1:
+            pool = pools.setdefault((record.suite, model), Pool(record.suite, model))
+            pool.add(found.items[-1], item.scored_lines())
+    if without := sorted({f"{eval_} by {model}" for eval_, model in recorded.keys() - seen}):
+        more = f" and {len(without) - _NAMED} more" if len(without) > _NAMED else ""
+        found.notes.append(f"the run holds no answers of {', '.join(without[:_NAMED])}{more}")
+    if not found.items:
+        raise UsageError("; ".join(found.notes) or "there is no answer to score")
+    _check_names(wanted.protocols, found.items)
+    found.suites.extend(pool.record().to_json() for pool in pools.values())
+    return found
+
+
+def _valid(source: Source, changed: Counter[tuple[str, str]]) -> Iterator[RecordedRow]:
+    for row in source.rows():
+        made, texts = valid(row)
+        if texts:
+            changed[made.eval, made.model] += texts
+        yield made
+
+
+class _Unreadable(Exception):
+    """Why one eval's answers cannot be read by any protocol; the others still can."""
+
+
+def _protocol(first: RecordedRow, old: Json | None, wanted: Wanted) -> Protocol:
+    name, options = _family(first, old, wanted)
+    try:
+        protocol = protocol_of(name, options)
+    except UsageError as error:
+        if wanted.family:
+            raise
+        raise _Unreadable(f"{error}; name its family with --family, or replay the run with pytest") from None
+    names = wanted.protocols or (tuple(reading["name"] for reading in old["readings"]) if old else (ALL,))
+    chosen = [one for one in names if one == ALL or one in protocol.available]
+    if not chosen:
+        raise _Unreadable(f"{name} has no protocol {', '.join(names)}; it has {', '.join(protocol.available)}")
+    try:
+        # A judge's verdicts are read again where the judge is known: by pytest, which replays them.
+        return put_to_judges(protocol.reading_as(*chosen), {}).protocol
+    except CannotDo:
+        raise _Unreadable(f"only judges can read {first.family or name}; {_REPLAYED}") from None
+
+
+_REPLAYED = (
+    "what judges said is scored again by pytest: --ab-model replay:reports/RUN --ab-judge ALIAS=replay:reports/RUN"
+)
+
+
+def _family(first: RecordedRow, old: Json | None, wanted: Wanted) -> tuple[str, Mapping[str, Option]]:
+    if wanted.family:
+        return parse_family(wanted.family)
+    if not first.family:
+        raise _Unreadable("its file does not say what was asked; name the family of protocols with --family")
+    if old is not None:
+        return first.family, dict(old.get("options", {}))
+    name, options = parse_family(first.family)
+    return name, {**options, **first.options}
+
+
+def _check_names(names: Sequence[str], items: Sequence[Json]) -> None:
+    used = {reading["name"] for item in items for reading in item["readings"]}
+    unknown = [name for name in names if name != ALL and name not in used]
+    if unknown:
+        families = ", ".join(dict.fromkeys(item["protocol"] for item in items))
+        raise UsageError(f"none of what was scored ({families}) has a protocol {unknown[0]!r}")
+
+
+def _from(first: RecordedRow, rest: Iterable[RecordedRow]) -> Iterator[RecordedRow]:
+    yield first
+    yield from rest
+
+
+class _Item:
+    """One eval by one model."""
+
+    def __init__(
+        self, index: int, first: RecordedRow, old: Json | None, protocol: Protocol, source: Source, folder: Path | None
+    ) -> None:
+        self._first, self._old, self._protocol, self._source = first, old, protocol, source
+        self._folder = folder
+        self._kept = Kept(first, protocol.readings)
+        self._record = self._new_record(index)
+        self._lines = ItemLines(
+            head={"eval": first.eval, "model": first.model, "dataset": first.dataset},
+            stages=first.stored.get("stages") or {stage.name: stage.role for stage in protocol.stages},
+            unchanged=unchanged_stages(protocol),
+            groups=first.groups or (),
+            cluster=first.cluster,
+        )
+
+    def scored(self, rows: Iterator[RecordedRow]) -> ItemRecord:
+        """Read and score ``rows``; returns the record, which is written with its lines where there is a folder."""
+        own = run_parts.stem(self._record)
+        whole = any(reading.together is not None for reading in self._protocol.readings)
+        with run_parts.adding_lines(self._folder, own) if self._folder else nullcontext(None) as add:
+            while chunk := list(islice(rows, None if whole else _CHUNK)):
+                self._add(chunk, add)
+        self._draw()
+        if self._folder:
+            run_parts.write_record(self._folder, self._record)
+        return self._record
+
+    def scored_lines(self) -> Iterator[dict[str, Any]]:
+        """The lines that a suite is pooled from; a kept row's cluster stands where its clip's key stood."""
+        return replace(self._lines, cluster=None).scored(self._kept.rows)
+
+    def _add(self, chunk: Sequence[RecordedRow], add: Callable[[Lines], None] | None) -> None:
+        answered = [answered_of(row) for row in chunk]
+        clusters = self._kept.note(chunk, answered)
+        rows = scored_rows(self._protocol, answered, clusters)
+        if add is not None:
+            add(self._lines.lines(answered, rows))
+        self._kept.keep(rows)
+
+    def _draw(self) -> None:
+        kept, record, readings = self._kept, self._record, self._protocol.readings
+        kept.check_epochs(record.eval)
+        sheet = sheet_of(readings, kept.rows, record.groups, kept.clustered, kept.epochs)
+        record.n, record.epochs = kept.samples, kept.epochs
+        record.readings, record.metrics, record.agreement = sheet.readings, sheet.metrics, sheet.agreement
+        record.errors = kept.errors
+        record.hashes = scored_hashes(record.dataset, self._asked(), kept.answers.hexdigest(), readings)
+        notes = [*record.warnings, *self._protocol.notes, self._first.note, *self._judged(), *self._differences()]
+        record.warnings = list(dict.fromkeys(filter(None, notes)))
+
+    def _asked(self) -> dict[str, str]:
+        """What is known of the asking; the questions themselves are hashed anew, so that an edited file shows."""
+        known: Json = self._old["hashes"] if self._old else {}
+        epochs = digest({"epochs": self._kept.epochs})
+        model = digest({"fingerprint": {**self._source.fingerprint, "model": self._first.model}})
+        found = dict.fromkeys(ASKED, ABSENT) | {"audio": self._kept.audio(), "seeds": epochs, "model": model}
+        found |= {name: str(known[name]) for name in ASKED if name in known}
+        return found | {"data": self._kept.data.hexdigest()}
+
+    def _judged(self) -> Iterator[str]:
+        if self._old is not None and (judges := _judges(self._old)):
+            yield f"the readings of {', '.join(judges)} are left out; {_REPLAYED}"
+
+    def _differences(self) -> Iterator[str]:
+        """Where scoring again found something else than the run did, and why."""
+        if self._old is None:
+            return
+        for name, what in (("data", "questions"), ("answers", "answers")):
+            if self._record.hashes[name] != self._old["hashes"].get(name, ""):
+                yield f"the {what} are not those of run.json: another version wrote them, or the file was edited since"
+        signatures = {reading["name"]: reading["signature"] for reading in self._old["readings"]}
+        unknown = [name for name in signatures if name not in self._protocol.available]
+        if lost := [name for name in unknown if not of_judge(signatures[name])]:
+            yield f"the run was also read by {', '.join(lost)}, which only its tests know: replay it with pytest"
+        for reading in self._record.readings:
+            if signatures.get(reading.name, reading.signature) != reading.signature:
+                yield (
+                    f"{reading.name} is another rule than the run's: {reading.signature} here, "
+                    f"{signatures[reading.name]} there"
+                )
+        values = {_about(metric): metric["value"] for metric in self._old["metrics"]}
+        for metric in self._record.metrics:
+            before = values.get(_about(vars(metric)), metric.value)
+            if before != metric.value:
+                yield f"{metric.name} by {metric.reading} was {before} in the run and is {metric.value} now"
+
+    def _new_record(self, index: int) -> ItemRecord:
+        first, old = self._first, self._old
+        new = ItemRecord.without_result(
+            index=index, nodeid=first.eval, eval=first.eval, suite=first.eval, model=first.model
+        )
+        new.dataset, new.protocol, new.options = first.dataset, self._protocol.name, dict(self._protocol.options)
+        new.groups, new.cluster = list(first.groups or ()), first.cluster
+        if old is None:
+            return new
+        names = ("index", "nodeid", "suite", "limited", "part", "control", "stages")
+        kept = {name: old[name] for name in names if name in old}
+        kept["condition"] = ConditionRecord.read(old.get("condition"))
+        return replace(new, **kept, asking=dict(old["asking"]), warnings=list(old["warnings"]))
+
+
+def _judges(item: Json) -> list[str]:
+    """The judges whose verdicts an item was read by; a rewriter's texts are part of the answers."""
+    weighing = {stage.get("judge") for stage in item.get("stages", ()) if stage.get("role") in WEIGHING}
+    return [alias for alias in item.get("judges", ()) if alias in weighing or not item.get("stages")]
+
+
+def _about(metric: Mapping[str, Any]) -> tuple[object, ...]:
+    return metric["name"], metric["reading"], metric["signature"], *sorted(metric["group"].items())

@@ -1,0 +1,115 @@
+"""What scoring again prints: each eval's protocols side by side, as a table, Markdown, CSV or JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from pytest_audiobench.published.compare import Comparison
+from pytest_audiobench.report import perturbation_text
+from pytest_audiobench.report.escapes import escaped
+from pytest_audiobench.report.formatting import printable
+from pytest_audiobench.report.scorer_sweep import Sweep, sweeps
+from pytest_audiobench.report.scorer_sweep_text import markdown, table, title
+from pytest_audiobench.report.tabular import csv_text, json_text
+
+Json = Mapping[str, Any]
+Compared = Mapping[int, Sequence[Comparison]]
+"""Published figures beside an item, by the item's place among the owners."""
+
+_WIDTH = 80
+_OF_OWNER = ("eval", "model", "dataset", "metric", "unit")
+_OF_ROW = ("protocol", "value", "lower", "upper", "n", "skipped", "unanswered", "failed", "signature")
+
+
+def text(owners: Sequence[Json], notes: Sequence[str], compared: Compared, format_: str) -> str:
+    """The tables of ``owners`` (items' or suites' records) as table, markdown, csv or json."""
+    if format_ == "json":
+        return json_text([_plain(one, compared.get(at, ())) for at, one in enumerate(owners)])
+    if format_ == "csv":
+        return csv_text(_rows(owners, compared), [*_OF_OWNER, *_OF_ROW, "published"])
+    lines = _markdown(owners, notes, compared) if format_ == "markdown" else _lines(owners, notes, compared)
+    return "\n".join(lines) + "\n"
+
+
+def _lines(owners: Sequence[Json], notes: Sequence[str], compared: Compared) -> Iterator[str]:
+    for at, owner in enumerate(owners):
+        beside = compared.get(at, ())
+        for sweep in sweeps(owner):
+            yield title(_name(owner), sweep)
+            yield from table(sweep, _marks(beside, sweep))
+        yield from (line for line, _ in perturbation_text.lines({"items": (), "suites": [owner]}, _WIDTH))
+        for one in beside:
+            yield f"  published {printable(one.says)}"
+        yield from (f"  note: {printable(note)}" for note in owner.get("warnings", ()))
+        yield f"  score hash {str(owner['hashes']['score_hash'])[:16]}"
+        yield ""
+    yield from (f"{name}: {signature}" for name, signature in _signatures(owners))
+    yield from (f"note: {printable(note)}" for note in notes)
+
+
+def _markdown(owners: Sequence[Json], notes: Sequence[str], compared: Compared) -> Iterator[str]:
+    for at, owner in enumerate(owners):
+        beside = compared.get(at, ())
+        for sweep in sweeps(owner):
+            yield from (f"**{escaped(title(_name(owner), sweep))}**", "", *markdown(sweep, _marks(beside, sweep)), "")
+        for name, rows in perturbation_text.markdown({"items": (), "suites": [owner]}):
+            yield from (f"**{escaped(name)}**", "", *rows, "")
+        said = [f"published {one.says}" for one in beside] + [f"note: {note}" for note in owner.get("warnings", ())]
+        yield from (f"- {escaped(line)}" for line in said)
+        yield from (f"- score hash {str(owner['hashes']['score_hash'])[:16]}", "")
+    yield from (f"- protocol {escaped(name)}: {escaped(signature)}" for name, signature in _signatures(owners))
+    yield from (f"- note: {escaped(note)}" for note in notes)
+
+
+def _rows(owners: Sequence[Json], compared: Compared) -> Iterator[dict[str, Any]]:
+    for at, owner in enumerate(owners):
+        for sweep in sweeps(owner):
+            marks = _marks(compared.get(at, ()), sweep)
+            for row in sweep.rows:
+                own = {name: value for name, value in asdict(row).items() if name in _OF_ROW}
+                own |= {"eval": _eval(owner), "model": owner["model"], "dataset": owner.get("dataset", "")}
+                own |= {"metric": sweep.metric, "unit": sweep.unit, "published": marks.get(row.protocol, "")}
+                yield own
+
+
+def _plain(owner: Json, beside: Sequence[Comparison]) -> dict[str, Any]:
+    return {
+        "eval": _eval(owner),
+        "model": owner["model"],
+        "dataset": owner.get("dataset", ""),
+        "n": owner["n"],
+        "hashes": dict(owner["hashes"]),
+        "metrics": [asdict(sweep) for sweep in sweeps(owner)],
+        "published": [
+            {
+                **{name: value for name, value in asdict(one).items() if name != "published"},
+                "published": one.published._asdict(),
+            }
+            for one in beside
+        ],
+        "warnings": list(owner.get("warnings", ())),
+        **{name: owner[name] for name in ("curves", "conditions") if owner.get(name)},
+    }
+
+
+def _marks(beside: Sequence[Comparison], sweep: Sweep) -> dict[str, str]:
+    marks: dict[str, list[str]] = {}
+    for one in beside:
+        if one.metric == sweep.metric and not one.beyond:
+            marks.setdefault(one.protocol, []).append(one.published.text)
+    return {protocol: f"closest to {', '.join(figures)}" for protocol, figures in marks.items()}
+
+
+def _signatures(owners: Sequence[Json]) -> list[tuple[str, str]]:
+    found = {(reading["name"], reading["signature"]): None for owner in owners for reading in owner["readings"]}
+    return [(printable(name), printable(signature)) for name, signature in found]
+
+
+def _eval(owner: Json) -> str:
+    return str(owner["eval"]) if "eval" in owner else f"{owner['name']} (pooled)"
+
+
+def _name(owner: Json) -> str:
+    return f"{_eval(owner)} · {owner['model']}"

@@ -1,0 +1,173 @@
+"""A submission verified: who signed it, and whether its hashes and numbers follow from what else it holds.
+
+What no file can show is that a model really gave these answers. That is the signer's word; whoever has the model runs
+the suite again and compares the run_hash.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.evaluation.hashes import ASKED
+from pytest_audiobench.evaluation.suites import HASHES, pooled_hashes
+from pytest_audiobench.gate.baseline.contents import Contents
+from pytest_audiobench.gate.baseline.decoding import decoded as baseline
+from pytest_audiobench.identity import digest
+from pytest_audiobench.sharing.evidence import same_evals, same_numbers
+from pytest_audiobench.sharing.findings import same_findings
+from pytest_audiobench.sharing.signers import Signers
+from pytest_audiobench.sharing.sshsig import NAMESPACE, NoSignature, Signed, holds, taken_apart
+from pytest_audiobench.sharing.submission import MOST_BYTES, Submission, decoded
+
+Json = Mapping[str, Any]
+
+_DIGITS = 12
+_AHEAD_S = 86_400.0
+"""How far in the future the time of a submission may lie: clocks differ, and a date to come would outlive its key."""
+
+
+class Check(NamedTuple):
+    """One thing that was looked at: whether it holds, and what was found."""
+
+    part: str
+    holds: bool
+    says: str
+
+
+@dataclass(frozen=True)
+class Report:
+    """What became of one submission. ``evidence`` is its baseline, None where that cannot be read."""
+
+    name: str
+    submission: Submission
+    evidence: Contents | None
+    signer: str | None
+    checks: Sequence[Check]
+
+    @property
+    def holds(self) -> bool:
+        """Whether an allowed signer signed it and all in it fits together."""
+        return all(check.holds for check in self.checks)
+
+    @property
+    def failing(self) -> str:
+        """What fails, in one line; empty where nothing does."""
+        return "; ".join(f"{check.part}: {check.says}" for check in self.checks if not check.holds)
+
+
+def verify_submission(path: Path, signers: Signers | None) -> Report:
+    """The submission in ``path``, verified; without ``signers`` nobody is trusted, and that is what fails.
+
+    Raises UsageError for a file that is no submission.
+    """
+    try:
+        with path.open("rb") as file:
+            content = file.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read ({error.strerror}): name a submission's file") from None
+    return verified(decoded(content, str(path)), str(path), signers)
+
+
+def verified(submission: Submission, name: str, signers: Signers | None) -> Report:
+    """The report on a submission that was read from ``name``."""
+    checks = [_payload(submission)]
+    signature, signer = _signature(submission, signers)
+    checks.append(signature)
+    checks += (_hashes(submission.payload), _path(submission.payload, name))
+    try:
+        evidence = baseline(submission.payload["evidence"].encode(), f"the evidence of {name}")
+    except UsageError as error:
+        return Report(name, submission, None, signer, [*checks, Check("evidence", False, str(error))])
+    checks.append(Check("evidence", *same_evals(submission.payload, evidence)))
+    checks.append(Check("numbers", *same_numbers(submission.payload, evidence)))
+    if checks[-2].holds and (found := same_findings(submission.payload, evidence)) is not None:
+        checks.append(Check("findings", *found))
+    return Report(name, submission, evidence, signer, checks)
+
+
+def unsound(submission: Submission, name: str) -> str:
+    """What of a submission fails beside its signature, in one line; empty where all holds."""
+    found = verified(submission, name, None)
+    return "; ".join(f"{one.part}: {one.says}" for one in found.checks if not one.holds and one.part != "signature")
+
+
+def _payload(submission: Submission) -> Check:
+    found = hashlib.sha256(submission.canonical).hexdigest()
+    if found != submission.payload_sha256:
+        told = f"its SHA-256 is {found[:_DIGITS]}… and the file says {submission.payload_sha256[:_DIGITS]}…"
+        return Check("payload", False, f"{told}: it was changed after it was written")
+    return Check("payload", True, f"its SHA-256 is {found}, as the file says")
+
+
+def _signature(submission: Submission, signers: Signers | None) -> tuple[Check, str | None]:
+    def fails(says: str) -> tuple[Check, None]:
+        return Check("signature", False, says), None
+
+    if submission.signature is None:
+        return fails("it is not signed: audiobench push --sign KEY signs")
+    try:
+        signed = taken_apart(submission.signature)
+        fits = holds(signed, submission.canonical)
+    except NoSignature as error:
+        return fails(f"it has no signature that can be read: {error}")
+    except ImportError:
+        raise UsageError("signatures need cryptography: pip install 'pytest-audiobench[push]'") from None
+    if not fits:
+        return fails(f"it is none of this payload by the key {signed.fingerprint}: one of them was changed")
+    if signed.namespace != NAMESPACE:
+        return fails(f"it was made for the namespace {signed.namespace[:60]!r}, and {NAMESPACE!r} counts")
+    if signers is None:
+        return fails(f"it is by the key {signed.fingerprint}, and nobody is trusted: name a list with --signers FILE")
+    return _by_whom(signed, submission.payload["submitted_at"], signers)
+
+
+def _by_whom(signed: Signed, submitted_at: str, signers: Signers) -> tuple[Check, str | None]:
+    try:
+        at = datetime.strptime(submitted_at, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC).timestamp()
+    except ValueError:
+        return Check("signature", False, f"there is no such time as its submitted_at, {submitted_at}"), None
+    if at > datetime.now(UTC).timestamp() + _AHEAD_S:
+        return Check("signature", False, f"it is of a time to come, {submitted_at}"), None
+    who, why = signers.who(signed, at)
+    if who is None:
+        return Check("signature", False, why), None
+    return Check("signature", True, f"by {who}, {signed.kind} {signed.fingerprint}, {submitted_at}"), who
+
+
+def _hashes(payload: Json) -> Check:
+    wrong = [f"{name} of {item['eval']}" for item in payload["items"] for name in _wrong_hashes(item)]
+    pooled = pooled_hashes(payload["items"])
+    wrong += [f"{name} of the suite" for name in HASHES if payload["hashes"].get(name) != pooled[name]]
+    if wrong:
+        return Check("hashes", False, f"not what their parts give: {', '.join(wrong[:5])}")
+    count = len(payload["items"])
+    return Check("hashes", True, f"{', '.join(HASHES)} of {count} evals and of the suite are what their parts give")
+
+
+def _wrong_hashes(item: Json) -> Iterator[str]:
+    """The hashes of an item that do not follow from their components (``evaluation/hashes.py``)."""
+    hashes = item["hashes"]
+    scored = ("run_hash", "protocols", *(["verdicts"] if "verdicts" in hashes else []))
+    parts: dict[str, Any] = {
+        "seeds": {"epochs": item["epochs"]},
+        "input_hash": {"dataset": item["dataset"], **{name: hashes.get(name) for name in ASKED}},
+        "run_hash": {name: hashes.get(name) for name in ("input_hash", "answers")},
+        "protocols": [[one["name"].partition("@")[0], one["signature"]] for one in item["readings"]],
+        "score_hash": {name: hashes.get(name) for name in scored},
+    }
+    yield from (name for name, own in parts.items() if hashes.get(name) != digest(own))
+
+
+def _path(payload: Json, name: str) -> Check:
+    """A file that is named by a hash, as a hub's are, holds the run of that hash."""
+    stem = Path(name).name.removesuffix(".json")
+    named_by_hash = len(stem) == 64 and set(stem) <= set("0123456789abcdef")
+    if named_by_hash and stem != payload["hashes"].get("run_hash"):
+        return Check("name", False, "the file is named by another run_hash than it holds")
+    return Check("name", True, "run_hash " + str(payload["hashes"].get("run_hash")))

@@ -1,0 +1,209 @@
+"""Real runs of the bundled models, made once, and runs made in this process of a scripted model that hears nothing."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pytest_audiobench import multiple_choice
+from pytest_audiobench.audio.clip import ArraySource, Clip
+from pytest_audiobench.audio.index import AudioIndex
+from pytest_audiobench.cli import main
+from pytest_audiobench.datasets.dataset import Dataset, Places
+from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.evaluation.batch_locks import Claims
+from pytest_audiobench.evaluation.evaluate import Bench, Item, evaluate
+from pytest_audiobench.evaluation.lazy_model import Handle
+from pytest_audiobench.evaluation.store import Store
+from pytest_audiobench.models.messages import Ask, Response
+from pytest_audiobench.models.model import Limits
+from pytest_audiobench.protocols.protocol import Protocol
+from pytest_audiobench.report.item_lines import lines_of
+from pytest_audiobench.report.run_files import Heading, collect, finish
+from pytest_audiobench.report.run_parts import FOLDER, write_part
+
+CHOICES = ("cat", "dog", "cow", "hen")
+
+
+class Scripted:
+    """Answers by a function of the sample's id: True is the right option, False a wrong one, a text itself."""
+
+    batching = "opaque"
+    limits = Limits(max_batch=1024, max_batch_s=1e9, max_clips=64)
+    listens = False
+    device = "cpu"
+
+    def __init__(self, says: Callable[[str], bool | str | None], name: str) -> None:
+        self.says, self.spec, self._name = says, f"scripted:{name}", name
+
+    def fingerprint(self) -> Mapping[str, str]:
+        return {"scripted": self._name}
+
+    def load(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+    def ask(self, batch: Sequence[Ask]) -> list[Response]:
+        return [self._answer(ask) for ask in batch]
+
+    def _answer(self, ask: Ask) -> Response:
+        said = self.says(ask.request.sample_id)
+        if said is None:
+            return Response(error="out of order")
+        return Response.of(said if isinstance(said, str) else "A" if said else "B")
+
+
+def samples(count: int, prefix: str = "s", **changes: Any) -> list[Sample]:
+    """``count`` samples, each of a clip of its own; the right option is the first."""
+    made = [
+        Sample(
+            id=f"{prefix}{number:03d}",
+            clips=(Clip(ArraySource.of(np.full(160, number / 1000, dtype=np.float32), 16000)),),
+            question="Which animal is heard?",
+            choices=CHOICES,
+            reference="cat",
+            metadata={"hop": "multi" if number % 2 else "single", "recording": f"r{number}"},
+        )
+        for number in range(count)
+    ]
+    return [replace(one, **changes) for one in made]
+
+
+@dataclass
+class Lab:
+    """Makes runs under ``reports``, and compares them as a user would."""
+
+    folder: Path
+    samples = staticmethod(samples)
+
+    @property
+    def reports(self) -> Path:
+        return self.folder / "reports"
+
+    def run(
+        self,
+        name: str,
+        evals: Mapping[str, Sequence[Sample]] | None = None,
+        says: Callable[[str], bool | str | None] = lambda sample_id: True,
+        model: str = "",
+        protocol: Protocol | None = None,
+        started: str = "2026-11-20T09:00:00Z",
+        **bench: Any,
+    ) -> Path:
+        """The folder of a finished run of ``evals`` (suite/eval) by a model that ``says`` what it is told to."""
+        folder = self.reports / name
+        (folder / FOLDER).mkdir(parents=True)
+        scripted = Scripted(says, model or name)
+        store, index = Store(folder / "store.sqlite", name), AudioIndex(None)
+        claims = Claims(folder / "claims")
+        shared = Bench(name, store, claims, index, **bench)
+        for number, (eval_, own) in enumerate((evals or {"animals/all": samples(40)}).items()):
+            suite = eval_.partition("/")[0]
+            item = Item(number, f"test::{eval_}", eval_, suite, Places(folder, {}, []))
+            dataset = Dataset(f"{eval_}-set", lambda places, own=own: own, cluster="recording", groups=("hop",))
+            handle = Handle(model or name, scripted)
+            evaluation = evaluate(shared, handle, item, dataset, protocol or multiple_choice())
+            write_part(folder / FOLDER, evaluation.result.record, lines_of(evaluation))
+        store.close()
+        claims.close()
+        told = {"alias": model or name, "spec": scripted.spec, "role": "subject", "batching": "opaque", "device": "cpu"}
+        told |= {"fingerprint": dict(scripted.fingerprint()), "hearing": None, "noise": None}
+        heading = Heading(
+            run=name,
+            started=started,
+            finished=started,
+            command=["pytest"],
+            exit_status=0,
+            limit=bench.get("limit"),
+            epochs=bench.get("epochs", 1),
+            models=[told],
+            runtime={"python": "3.11", "platform": "linux", "packages": {}},
+        )
+        finish(folder, collect(folder, heading))
+        return folder
+
+
+@pytest.fixture
+def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lab:
+    monkeypatch.chdir(tmp_path)
+    return Lab(tmp_path)
+
+
+@pytest.fixture
+def audiobench(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    """Runs a verb; returns its exit code and what it printed to stdout and stderr."""
+
+    def call(*arguments: object) -> tuple[int, str, str]:
+        capsys.readouterr()
+        code = main([str(one) for one in arguments])
+        return (code, *capsys.readouterr())
+
+    return call
+
+
+EVALS = """
+from pytest_audiobench import bundled, multiple_choice, transcription
+
+def test_digits(evaluate):
+    evaluate(bundled("digits"), multiple_choice())
+
+def test_words(evaluate):
+    evaluate(bundled("transcription"), transcription())
+"""
+RUNS = {
+    "good": ["--ab-model=baseline:listener"],
+    "poor": ["--ab-model=baseline:chance"],
+    "both": ["--ab-model=baseline:listener", "--ab-model=baseline:chance"],
+    "short": ["--ab-model=baseline:listener", "--ab-limit=20"],
+}
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("calls")
+    (folder / "test_calls.py").write_text(EVALS)
+    (folder / "pytest.ini").write_text("[pytest]\n")
+    for name, options in RUNS.items():
+        habits = ["-q", "-p", "no:cacheprovider", "-p", "no:hypothesispytest", "-p", "no:anyio", f"--ab-run={name}"]
+        command = [sys.executable, "-m", "pytest", *habits, *options]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout
+    return folder / "reports"
+
+
+class Reports:
+    """The folder of the runs, which a test may change."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def record(self, name):
+        return json.loads((self.folder / name / "run.json").read_text())
+
+    def edit(self, name, change):
+        """Change the record of a run, as whatever befell it would have."""
+        record = self.record(name)
+        change(record)
+        (self.folder / name / "run.json").write_text(json.dumps(record, indent=1))
+
+    def copy(self, name, to):
+        shutil.copytree(self.folder / name, self.folder / to)
+        self.edit(to, lambda record: record.update(run=to))
+
+
+@pytest.fixture
+def reports(made, tmp_path, monkeypatch):
+    shutil.copytree(made, tmp_path / "reports")
+    monkeypatch.chdir(tmp_path)
+    return Reports(tmp_path / "reports")

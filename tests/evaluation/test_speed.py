@@ -1,0 +1,57 @@
+"""What a run says of a model's speed."""
+
+import pytest
+
+from pytest_audiobench.evaluation.speed import figures, together
+from pytest_audiobench.evaluation.time_spent import Time
+from pytest_audiobench.metrics.registry import metric_kind
+from pytest_audiobench.models.model import Limits
+
+
+def _values(taken):
+    return {figure.name: figure.value for figure in figures(taken)}
+
+
+def test_figures_are_drawn_from_sums():
+    taken = {"answers": 10.0, "seconds": 2.0, "audio_s": 50.0, "tokens": 40.0, "tokens_seconds": 2.0}
+    assert _values(taken) == {"samples_per_s": 5.0, "rtfx": 25.0, "tokens_per_s": 20.0}
+
+
+def test_what_is_not_known_is_left_out():
+    assert figures({}) == []
+    assert _values({"answers": 3.0, "seconds": 1.0}) == {"samples_per_s": 3.0}
+
+
+def test_every_figure_is_a_metric_that_thresholds_may_name():
+    everything = dict.fromkeys(
+        (
+            *("answers", "seconds", "audio_s", "tokens", "tokens_seconds", "first_token_s"),
+            *("planned_s", "filled_s", "model_s", "asking_s", "peak_memory_bytes"),
+        ),
+        1.0,
+    )
+    names = [figure.name for figure in figures(everything)]
+    assert len(names) == 7
+    for name in names:
+        assert metric_kind(name).name == name
+
+
+def test_evals_are_pooled_by_their_sums_and_not_by_their_rates():
+    slow, quick = {"answers": 10.0, "seconds": 10.0}, {"answers": 90.0, "seconds": 1.0}
+    assert _values(together([slow, quick]))["samples_per_s"] == pytest.approx(100 / 11)
+
+
+def test_the_largest_peak_of_memory_stands_for_several_evals():
+    assert together([{"peak_memory_bytes": 5e6}, {"peak_memory_bytes": 9e6}, {}])["peak_memory_bytes"] == 9e6
+
+
+def test_padding_is_what_a_batch_adds_to_its_shorter_clips():
+    time = Time()
+    time.add_batch([1.0, 2.0, 3.0], Limits())
+    assert (time.planned_s, time.filled_s) == (6.0, 9.0)
+
+
+def test_a_front_end_of_fixed_length_fills_every_clip_up_to_it():
+    time = Time()
+    time.add_batch([3.0, 40.0], Limits(max_clip_s=30.0, pads_to_s=30.0))
+    assert (time.planned_s, time.filled_s) == (33.0, 60.0)

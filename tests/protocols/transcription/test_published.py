@@ -1,0 +1,140 @@
+"""Published rules by hand-worked cases, and against a second way of writing them."""
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.models.messages import Response
+from pytest_audiobench.protocols.protocol import Answer
+from pytest_audiobench.protocols.transcription import au_harness, audiobench, cmi_bench, gigaspeech, multilingual, nota
+from pytest_audiobench.protocols.transcription.family import transcription
+
+
+def scored(name, reference, answer, language="en", finish="stop"):
+    reading = transcription(language=language).available[name]
+    sample = Sample("a", (), "", reference=reference)
+    return reading.score(sample, reading.parse(sample, {"answer": Response.of(answer, finish)}))
+
+
+def counted(name, reference, answer, language="en"):
+    found = scored(name, reference, answer, language)
+    return tuple(found[key] for key in ("S", "D", "I", "N"))
+
+
+def test_audiobench_writes_empty_for_nothing():
+    assert audiobench.english("Uh, I'm 21 & 5!") == "i am 21 five"
+    assert audiobench.chinese("我想book一个") == "我 想book一 个"
+    assert counted("audiobench", "hello world", "") == (1, 1, 0, 2)
+    assert counted("audiobench", "[noise]", "") == (0, 0, 0, 1)
+    assert counted("audiobench", "[noise]", "empty") == (0, 0, 0, 1)
+    assert counted("wer-basic", "...", "empty") == (0, 0, 1, 0)
+
+
+def test_cmi_bench_deletes_prefaces_and_spells_whole_numbers():
+    assert cmi_bench.answer("The lyrics of the song are: Love me 2, do!") == "love me two do"
+    assert cmi_bench.answer("<s> 99 la-la </s>") == "ninety-nine lala"
+    assert cmi_bench.reference("² 3rd " + "9" * 400) == "² 3rd " + "9" * 400
+    found = transcription().available["cmi-bench"]
+    assert found.metrics[0] == "wer_mean"
+
+
+PARTS = st.sampled_from([" lyrics ", "are", ":", " text ", "is", "x", "\n", " content ", " ", "transcription "])
+
+
+@settings(deadline=None)
+@given(st.lists(PARTS, max_size=14).map("".join))
+def test_cmi_benchs_prefaces_are_those_of_its_patterns(text):
+    expected = text
+    for pattern in (
+        ".*? lyrics .*?are.*?:",
+        ".*? content .*?is.*?:",
+        ".*? transcription .*?is.*?:",
+        ".*? text .*?is.*?:",
+    ):
+        expected = re.sub(pattern, "", expected).strip()
+    assert cmi_bench.answer(text) == cmi_bench.reference(expected)
+
+
+def test_au_harness_spells_digits_first_and_counts_an_empty_reference_as_one_word():
+    assert counted("au-harness", "I have two dogs", "I have 2 dogs.") == (0, 0, 0, 4)
+    assert au_harness.normaliser("fr")("J’ai 2 chiens") == "j ai deux chiens"
+    assert au_harness.normaliser("xx")("2 chiens") == "2 chiens"
+    assert counted("au-harness", "...", "hello there") == (0, 0, 2, 1)
+    assert "jaconv" in transcription(language="ja").available["au-harness"].lacking()
+
+
+def test_kimi_leaves_null_out_beside_a_reading_that_keeps_it():
+    assert scored("kimi", "turn it off", "null") is None
+    assert counted("kimi-keep", "turn it off", "null") == (1, 2, 0, 3)
+    assert [reading.name for reading in transcription("kimi").readings] == ["kimi", "kimi-keep"]
+    assert multilingual.kimi("zh")("我用 iPhone 打2个") == "我 用 iphone 打 二 个"
+
+
+def test_qwen2_audio_counts_characters_in_chinese_and_words_elsewhere():
+    found = scored("qwen2-audio", "今天天气很好", "今天 天氣,很好。", "zh")
+    assert (found["CS"], found["CD"], found["CI"], found["CN"]) == (1, 0, 0, 6)
+    found = scored("qwen2-audio", "繁體中文", "繁体中文", "yue")
+    assert found["correct"] == 1.0
+    assert multilingual.qwen2_audio("en")("<|en|> Twenty-two o'clock !") == "220 clock"
+    assert multilingual.qwen2_audio("fr")("L’été, c'est 22!") == "l été c est 22"
+
+
+def test_ultraeval_reads_every_language_as_english_first():
+    assert multilingual.ultraeval("fr")("L'été, vingt") == "l ete vingt"
+    assert multilingual.ultraeval("zh")("我有 2 个 iPhone") == "我 有 二 个 iphone"
+    assert multilingual.ultraeval("yue")("繁體") == "繁 体"
+    assert multilingual.ultraeval("en")("It's 10%") == "it is 10 %"
+
+
+def test_nota_drops_words_of_punctuation():
+    assert nota.words("It's 10%, OK - yes") == "it is 10 ok yes"
+
+
+def test_gigaspeech_leaves_fillers_and_tags_out_and_keeps_punctuation_that_was_written():
+    assert gigaspeech.scored_words("uh, UM well-known <unk> E-commerce") == "UH, WELL KNOWN E COMMERCE"
+    assert gigaspeech.scored_words("<SIL>") == gigaspeech.scored_words("Hm <COMMA> ah <PERIOD>") == ""
+
+
+def test_lower_nopunct_joins_what_a_hyphen_separates():
+    assert counted("lower-nopunct", "a well known fact", "A well-known “fact”.") == (1, 1, 0, 4)
+    assert counted("lower-nopunct", "a b", "a\u00a0b") == (1, 1, 0, 2)
+
+
+def test_salmonn_skip_leaves_out_cut_answers_and_tags_and_its_twin_keeps_them():
+    assert scored("salmonn-skip", " <MUSIC>", "thank you") is None
+    assert scored("salmonn-skip", "<MUSIC> <NOISE>", "thank you")["I"] == 2
+    assert scored("salmonn-skip", "one two", "one one one", finish="length") is None
+    assert scored("salmonn-skip", "one two", " ", finish="length") is None
+    assert scored("salmonn-skip", "one two", "one")["D"] == 1
+    assert scored("salmonn-skip", "one two", "")["D"] == 2
+    assert counted("salmonn-keep", "<MUSIC>", "thank you") == (0, 0, 2, 0)
+    assert scored("salmonn-keep", "one two", "one one one", finish="length")["I"] == 1
+    assert [reading.name for reading in transcription("salmonn-skip").readings] == ["salmonn-skip", "salmonn-keep"]
+
+
+@pytest.mark.parametrize("language", ["en", "zh", "yue", "ja", "hi"])
+@settings(deadline=None)  # the first example loads the libraries
+@given(text=st.text(alphabet=st.characters(), max_size=25), other=st.text(alphabet=st.characters(), max_size=25))
+def test_every_reading_takes_any_text_and_finds_nothing_wrong_with_the_reference_itself(language, text, other):
+    sample = Sample("a", (), "", reference=text)
+    for reading in transcription(language=language).available.values():
+        if reading.lacking():
+            continue
+        for said in (text, other):
+            answer = reading.parse(sample, {"answer": Response.of(said)})
+            assert answer.value in (None, said)
+            found = reading.score(sample, answer)
+            # How many words more an answer has than its reference is the one figure that can be negative.
+            assert found is None or all(count >= 0 for name, count in found.items() if name != "delta")
+        itself = reading.score(sample, Answer("parsed", text))
+        # CMI-Bench treats answers otherwise, and AU-Harness makes a word of an empty reference.
+        assert itself is None or reading.name == "cmi-bench" or itself.get("correct", 1.0) == 1.0
+
+
+def test_ultraeval_takes_a_japanese_answer_that_mecab_refuses_as_a_whole():
+    assert len(multilingual.ultraeval("ja")("①" * 200_000).split()) > 0
+    assert multilingual.ultraeval("ja")("猫\0犬").split()[-1] == "犬"
+    assert "tok:ja-mecab-" in transcription("ultraeval", language="ja").readings[0].signature
