@@ -28,7 +28,7 @@ from measure import Spent, here, yardstick
 from pytest_audiobench.audio.clip import ArraySource, Clip, DataRoot, FileSource
 from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.evaluation import batching
-from pytest_audiobench.evaluation.garbage_collection import patient
+from pytest_audiobench.evaluation.garbage_collection import collector_paused
 from pytest_audiobench.models.hf.model import HfModel
 from pytest_audiobench.models.messages import Ask, AudioSlot, Message, Request, Settings
 
@@ -107,7 +107,7 @@ def ours(work: Work, batch: int) -> tuple[Callable[[], list[str]], str]:
 
     def run() -> list[str]:
         texts = [""] * len(work.asks)
-        with patient():
+        with collector_paused():
             for positions in batches:
                 for i, response in zip(positions, model.ask([work.asks[i] for i in positions]), strict=True):
                     assert response.error is None, response.error

@@ -24,7 +24,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import numpy as np
 from measure import Spent, here, yardstick
 
-from pytest_audiobench.audio.played import Heard
+from pytest_audiobench.audio.played import PlayedAudio
 from pytest_audiobench.models.messages import Ask, AudioSlot, Message, Request
 from pytest_audiobench.models.predictions.model import PredictionsModel
 from pytest_audiobench.models.predictions.request import Form, body, item
@@ -39,7 +39,7 @@ def asks(count: int) -> list[Ask]:
     found = []
     for number in range(count):
         samples = (0.1 * generator.standard_normal(int(RATE_HZ * CLIP_S))).astype(np.float32)
-        heard = Heard(samples, RATE_HZ, f"{number:064x}", RATE_HZ, len(samples), "none")
+        heard = PlayedAudio(samples, RATE_HZ, f"{number:064x}", RATE_HZ, len(samples), "none")
         message = Message("user", (AudioSlot(0), "Which animal is heard? Answer with a letter."))
         request = Request(f"{number:064x}", "bench", str(number), "answer", "open", (message,), ())
         found.append(Ask(request, (heard,)))

@@ -29,9 +29,9 @@ from measure import Spent, here, ratios, yardstick
 from rapidfuzz.distance import Levenshtein
 
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.evaluation.scores import score_sheet
-from pytest_audiobench.evaluation.selection import Taken
-from pytest_audiobench.evaluation.stage_execution import Answered
+from pytest_audiobench.evaluation.scores import score_answers
+from pytest_audiobench.evaluation.selection import SelectedSample
+from pytest_audiobench.evaluation.stage_execution import SampleAnswers
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.metrics.token_errors import token_errors
 from pytest_audiobench.models.messages import Response
@@ -115,7 +115,7 @@ def score_all(reading: Reading, pairs: Pairs) -> None:
         reading.score(sample, reading.parse(sample, {"answer": Response.of(said)}))
 
 
-def recorded_answers(count: int) -> list[Answered]:
+def recorded_answers(count: int) -> list[SampleAnswers]:
     """The study's answers over and over, each time as further samples."""
     found = []
     for path in sorted(RECORDED.glob("*/*.jsonl")):
@@ -123,7 +123,9 @@ def recorded_answers(count: int) -> list[Answered]:
         if path.parent.name != "manifests" and task:
             found += answers_to(path, RECORDED / "manifests" / f"{task[1]}_manifest.jsonl")
     repeated = itertools.islice(itertools.cycle(found), count)
-    return [Answered(taken(number, *one), 0, {"answer": one[1]}, {}, {}, None) for number, one in enumerate(repeated)]
+    return [
+        SampleAnswers(taken(number, *one), 0, {"answer": one[1]}, {}, {}, None) for number, one in enumerate(repeated)
+    ]
 
 
 def answers_to(path: Path, manifest: Path) -> list[tuple[Sample, Response]]:
@@ -143,9 +145,9 @@ def answers_to(path: Path, manifest: Path) -> list[tuple[Sample, Response]]:
     ]
 
 
-def taken(number: int, sample: Sample, response: Response) -> Taken:
+def taken(number: int, sample: Sample, response: Response) -> SelectedSample:
     again = Sample(f"{sample.id}-{number}", (), sample.question, sample.choices, sample.reference)
-    return Taken(again, 0, None, (), None)
+    return SelectedSample(again, 0, None, (), None)
 
 
 def choices(count: int, rounds: int) -> None:
@@ -155,7 +157,7 @@ def choices(count: int, rounds: int) -> None:
         ("letters", protocol.reading_as("letters")),
         (f"all {len(protocol.available)} readings", protocol.reading_as("all")),
     ):
-        spent = [here(lambda used=read: score_sheet(used, answered, None, (), 1)) for _ in range(rounds)]
+        spent = [here(lambda used=read: score_answers(used, answered, None, (), 1)) for _ in range(rounds)]
         row(f"multiple choice, {name}", spent, count, "answers/s")
         if name == "letters":
             print(ratios(f"{count:,} answers by letters", spent, ANSWERS_S * count / ANSWERS))

@@ -7,27 +7,27 @@ asked about where they are on this machine (``--ab-data librispeech=FOLDER``), a
 import pytest
 
 from pytest_audiobench import (
-    FIVE,
+    AUDIOBENCH_PERTURBATIONS,
     bundled,
     common_voice,
-    conditions,
     fleurs,
     gigaspeech,
     ladder,
     librispeech,
+    named_perturbations,
+    perturb,
     transcription,
-    under,
 )
 
 BESIDE = transcription("wer-basic", "lower-nopunct")
 """Ours as the headline, and that of the audiobench tool, whose five conditions these are, beside it."""
 
 STEPS = [
-    *conditions("clean"),
+    *named_perturbations("clean"),
     *ladder("white", 20, 10, 5, 0, -10),
     *ladder("babble", 20, 10, 5, 0, -10),
     *ladder("recorded", 20, 10, 5, 0, -10),
-    *conditions("room", "codec-gsm", "codec-mp3", "clipped-20dB", "speed-1.3", "gain-m30dB"),
+    *named_perturbations("room", "codec-gsm", "codec-mp3", "clipped-20dB", "speed-1.3", "gain-m30dB"),
 ]
 
 CORPORA = {
@@ -38,23 +38,23 @@ CORPORA = {
 }
 
 
-@pytest.mark.parametrize("condition", FIVE, ids=str)
+@pytest.mark.parametrize("condition", AUDIOBENCH_PERTURBATIONS, ids=str)
 def test_asr_robust(evaluate, condition):
     """Bundled utterances, clean and in the four degraded conditions that robust recognition is published in."""
-    evaluate(under(bundled("transcription"), condition), BESIDE, samples=32)
+    evaluate(perturb(bundled("transcription"), condition), BESIDE, samples=32)
 
 
 @pytest.mark.audiobench(suite="asr_robust_ladders")
 @pytest.mark.parametrize("condition", STEPS, ids=str)
 def test_ladder(evaluate, condition):
     """Bundled utterances down the ladders; recorded noise and rooms with --ab-data noise=FOLDER and rirs=FOLDER."""
-    evaluate(under(bundled("transcription"), condition), transcription(), samples=16)
+    evaluate(perturb(bundled("transcription"), condition), transcription(), samples=16)
 
 
-@pytest.mark.parametrize("condition", FIVE, ids=str)
+@pytest.mark.parametrize("condition", AUDIOBENCH_PERTURBATIONS, ids=str)
 @pytest.mark.parametrize(
     "corpus", [pytest.param(name, marks=pytest.mark.audiobench(suite=f"asr_robust_{name}")) for name in CORPORA]
 )
 def test_corpus(evaluate, corpus, condition):
     """A corpus of your own: --ab-data librispeech=FOLDER, common_voice=, fleurs= or gigaspeech=."""
-    evaluate(under(CORPORA[corpus], condition), BESIDE)
+    evaluate(perturb(CORPORA[corpus], condition), BESIDE)

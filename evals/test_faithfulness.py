@@ -9,24 +9,24 @@ import pytest
 
 from pytest_audiobench import (
     bundled,
-    change_of,
     conditioned_choice,
-    conditions,
     controls,
-    early,
+    early_answering,
     injections,
     manifest,
     masks,
     mmar,
     mmau,
+    named_perturbations,
     noises,
-    readings_of,
+    perturb,
     reasoned_choice,
+    reasoning_change,
     reasoning_changes,
     renderings,
     require_audio,
     sakura,
-    under,
+    style_scorers,
     warn_of_sway,
 )
 
@@ -44,7 +44,7 @@ TASKS = {
 FEW = {"digits": 20, "sounds": 20}
 """Of the bundled clips, which are there to try the way."""
 
-(CLEAN,) = conditions("clean")
+(CLEAN,) = named_perturbations("clean")
 MASKS = [*masks(), *masks(mode="start"), *masks(mode="end"), *masks(mode="scattered"), *masks(fill="noise")]
 
 
@@ -60,15 +60,15 @@ each_task = tasks(*TASKS)
 def asked(evaluate, task, condition, **how):
     """The task under ``condition``, asked with reasoning and held against the clean clips."""
     style = evaluate.style
-    protocol = reasoned_choice(*readings_of(style, TASKS[task].name), style=style, **how)
-    return evaluate(under(TASKS[task], condition), protocol, samples=FEW.get(task))
+    protocol = reasoned_choice(*style_scorers(style, TASKS[task].name), style=style, **how)
+    return evaluate(perturb(TASKS[task], condition), protocol, samples=FEW.get(task))
 
 
 @each_task
 def test_direct(evaluate, task):
     """The answer alone, without reasoning."""
     style = evaluate.style
-    readings = readings_of(style, TASKS[task].name, reasoning=False)
+    readings = style_scorers(style, TASKS[task].name, reasoning=False)
     protocol = reasoned_choice(*readings, style=style, reasoning=False)
     evaluate(TASKS[task], protocol, samples=FEW.get(task))
 
@@ -129,17 +129,17 @@ def test_injection(evaluate, task, condition):
 def test_conditioned(evaluate, task):
     """The model's own reasoning is put back, and a choice forced: does the answer follow from it?"""
     style = evaluate.style
-    protocol = conditioned_choice(*readings_of(style, TASKS[task].name), style=style)
+    protocol = conditioned_choice(*style_scorers(style, TASKS[task].name), style=style)
     evaluate(TASKS[task], protocol, samples=FEW.get(task))
 
 
-@pytest.mark.parametrize("condition", [*early(), *reasoning_changes()], ids=str)
+@pytest.mark.parametrize("condition", [*early_answering(), *reasoning_changes()], ids=str)
 @each_task
 def test_reasoning(evaluate, task, condition):
     """The reasoning is cut, changed or contradicted before it is put back: does the answer change with it?
 
     Paraphrases and mistakes are written by another model: ``--ab-judge``.
     """
-    style, change = evaluate.style, change_of(condition)
-    protocol = conditioned_choice(*readings_of(style, TASKS[task].name), style=style, change=change)
-    warn_of_sway(evaluate(under(TASKS[task], condition), protocol, samples=FEW.get(task)))
+    style, change = evaluate.style, reasoning_change(condition)
+    protocol = conditioned_choice(*style_scorers(style, TASKS[task].name), style=style, change=change)
+    warn_of_sway(evaluate(perturb(TASKS[task], condition), protocol, samples=FEW.get(task)))

@@ -10,7 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pytest_audiobench.compat.faithfulness_study.manifest import faithfulness as faithfulness
+    from pytest_audiobench.compat.faithfulness_study.manifest import faithfulness_study as faithfulness_study
     from pytest_audiobench.datasets.bundled import bundled as bundled
     from pytest_audiobench.datasets.common_voice import common_voice as common_voice
     from pytest_audiobench.datasets.dataset import Dataset as Dataset
@@ -22,21 +22,21 @@ if TYPE_CHECKING:
     from pytest_audiobench.datasets.mmau import mmau as mmau
     from pytest_audiobench.datasets.non_speech import non_speech as non_speech
     from pytest_audiobench.datasets.non_speech import non_speech_recordings as non_speech_recordings
-    from pytest_audiobench.datasets.packs.discovery import labelled as labelled
+    from pytest_audiobench.datasets.packs.discovery import pack_from_labels as pack_from_labels
     from pytest_audiobench.datasets.packs.sound_id import sound_id as sound_id
-    from pytest_audiobench.datasets.perturbations.catalogue import CONDITIONS as CONDITIONS
-    from pytest_audiobench.datasets.perturbations.catalogue import FIVE as FIVE
-    from pytest_audiobench.datasets.perturbations.catalogue import conditions as conditions
+    from pytest_audiobench.datasets.perturbations.catalogue import AUDIOBENCH_PERTURBATIONS as AUDIOBENCH_PERTURBATIONS
+    from pytest_audiobench.datasets.perturbations.catalogue import PERTURBATION_CATALOGUE as PERTURBATION_CATALOGUE
     from pytest_audiobench.datasets.perturbations.catalogue import ladder as ladder
+    from pytest_audiobench.datasets.perturbations.catalogue import named_perturbations as named_perturbations
     from pytest_audiobench.datasets.perturbations.injections import injections as injections
     from pytest_audiobench.datasets.perturbations.interventions import controls as controls
     from pytest_audiobench.datasets.perturbations.interventions import masks as masks
     from pytest_audiobench.datasets.perturbations.interventions import noises as noises
     from pytest_audiobench.datasets.perturbations.perturbation import Condition as Condition
     from pytest_audiobench.datasets.perturbations.perturbation import clipwise as clipwise
-    from pytest_audiobench.datasets.perturbations.perturbation import under as under
-    from pytest_audiobench.datasets.perturbations.reasoning import change_of as change_of
-    from pytest_audiobench.datasets.perturbations.reasoning import early as early
+    from pytest_audiobench.datasets.perturbations.perturbation import perturb as perturb
+    from pytest_audiobench.datasets.perturbations.reasoning import early_answering as early_answering
+    from pytest_audiobench.datasets.perturbations.reasoning import reasoning_change as reasoning_change
     from pytest_audiobench.datasets.perturbations.reasoning import reasoning_changes as reasoning_changes
     from pytest_audiobench.datasets.perturbations.renderings import rendered as rendered
     from pytest_audiobench.datasets.perturbations.renderings import renderings as renderings
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from pytest_audiobench.datasets.sample import Sample as Sample
     from pytest_audiobench.datasets.voices import bundled_digits as bundled_digits
     from pytest_audiobench.datasets.voices import espeak as espeak
-    from pytest_audiobench.datasets.voices import first_of as first_of
+    from pytest_audiobench.datasets.voices import first_available_voices as first_available_voices
     from pytest_audiobench.datasets.voices import ready_speech as ready_speech
     from pytest_audiobench.protocols.bioacoustic import bioacoustic as bioacoustic
     from pytest_audiobench.protocols.bioacoustic.captioning import bioacoustic_captioning as bioacoustic_captioning
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from pytest_audiobench.protocols.classification.family import classification as classification
     from pytest_audiobench.protocols.classification.tagging import tagging as tagging
     from pytest_audiobench.protocols.embedded import embedded as embedded
-    from pytest_audiobench.protocols.hallucination import unspoken as unspoken
+    from pytest_audiobench.protocols.hallucination import hallucination as hallucination
     from pytest_audiobench.protocols.judged.family import judged as judged
     from pytest_audiobench.protocols.keyphrases import keyphrases as keyphrases
     from pytest_audiobench.protocols.multiple_choice.family import multiple_choice as multiple_choice
@@ -64,8 +64,8 @@ if TYPE_CHECKING:
     from pytest_audiobench.protocols.prompt_sets import prompt_set as prompt_set
     from pytest_audiobench.protocols.reasoned_choice.conditioned import conditioned_choice as conditioned_choice
     from pytest_audiobench.protocols.reasoned_choice.family import reasoned_choice as reasoned_choice
-    from pytest_audiobench.protocols.reasoned_choice.styles import readings_of as readings_of
-    from pytest_audiobench.protocols.reasoned_choice.styles import style_of as style_of
+    from pytest_audiobench.protocols.reasoned_choice.styles import model_style as model_style
+    from pytest_audiobench.protocols.reasoned_choice.styles import style_scorers as style_scorers
     from pytest_audiobench.protocols.slot_filling import slot_filling as slot_filling
     from pytest_audiobench.protocols.spoken_questions.family import spoken_questions as spoken_questions
     from pytest_audiobench.protocols.story import story as story
@@ -73,7 +73,7 @@ if TYPE_CHECKING:
     from pytest_audiobench.protocols.translation.family import translation as translation
     from pytest_audiobench.protocols.understanding import understanding as understanding
     from pytest_audiobench.protocols.verification import verification as verification
-    from pytest_audiobench.report.run_reader import load as load
+    from pytest_audiobench.report.run_reader import load_run as load_run
     from pytest_audiobench.studies.determinism import determinism as determinism
     from pytest_audiobench.studies.faithfulness import require_audio as require_audio
     from pytest_audiobench.studies.faithfulness import warn_of_sway as warn_of_sway
@@ -84,7 +84,7 @@ _HOMES = {
     "CONDITIONS": "datasets.perturbations.catalogue",
     "Condition": "datasets.perturbations.perturbation",
     "Dataset": "datasets.dataset",
-    "FIVE": "datasets.perturbations.catalogue",
+    "AUDIOBENCH_PERTURBATIONS": "datasets.perturbations.catalogue",
     "PromptSet": "protocols.prompt_sets",
     "Sample": "datasets.sample",
     "bioacoustic": "protocols.bioacoustic",
@@ -129,7 +129,7 @@ _HOMES = {
     "phonemes": "protocols.phonemes",
     "presence": "protocols.presence.family",
     "prompt_set": "protocols.prompt_sets",
-    "readings_of": "protocols.reasoned_choice.styles",
+    "style_scorers": "protocols.reasoned_choice.styles",
     "ready_speech": "datasets.voices",
     "rendered": "datasets.perturbations.renderings",
     "renderings": "datasets.perturbations.renderings",
@@ -141,7 +141,7 @@ _HOMES = {
     "sound_id": "datasets.packs.sound_id",
     "spoken_questions": "protocols.spoken_questions.family",
     "story": "protocols.story",
-    "style_of": "protocols.reasoned_choice.styles",
+    "model_style": "protocols.reasoned_choice.styles",
     "tagging": "protocols.classification.tagging",
     "transcription": "protocols.transcription.family",
     "translation": "protocols.translation.family",

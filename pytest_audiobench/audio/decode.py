@@ -20,7 +20,7 @@ import soxr
 
 from pytest_audiobench.audio import combining, edits, synthesis
 from pytest_audiobench.audio.clip import ArraySource, Clip, CombinedSource, Edit, FileSource, Samples, SynthesisSource
-from pytest_audiobench.audio.played import Heard
+from pytest_audiobench.audio.played import PlayedAudio
 from pytest_audiobench.audio.sound_file import SourceSound, read_bytes
 from pytest_audiobench.audio.source_sound import file_excerpt, file_sound, made_sound
 from pytest_audiobench.errors import AudioError
@@ -36,7 +36,7 @@ _TAIL_S = 0.1
 """Read beyond the window, so that the resampler's filter ends on sound; far more than half its length."""
 
 
-def decode(clip: Clip, rate_hz: int, max_s: float | None, most_values: int = MOST_VALUES) -> Heard:
+def decode(clip: Clip, rate_hz: int, max_s: float | None, most_values: int = MOST_VALUES) -> PlayedAudio:
     """The clip as mono float32 at ``rate_hz``, its first ``max_s`` seconds where that is given.
 
     ``most_values`` bounds what may be read of a file for it: frames times channels, of which there are two at least,
@@ -51,7 +51,9 @@ def decode(clip: Clip, rate_hz: int, max_s: float | None, most_values: int = MOS
     return _heard(str(clip), sound, played, edits.length_s(clip.edits, sound.frames / sound.rate_hz), rate_hz, max_s)
 
 
-def decode_bytes(name: str, data: bytes, rate_hz: int, max_s: float | None, most_values: int = MOST_VALUES) -> Heard:
+def decode_bytes(
+    name: str, data: bytes, rate_hz: int, max_s: float | None, most_values: int = MOST_VALUES
+) -> PlayedAudio:
     """:func:`decode` for a file's bytes in memory, such as a server receives; ``name`` stands for them in messages."""
     sound = read_bytes(name, data, None if max_s is None else max_s + _TAIL_S, most_values)
     _check(name, sound.samples)
@@ -85,11 +87,13 @@ def _resampled(name: str, sound: SourceSound, edited: Samples, rate_hz: int) -> 
     return played
 
 
-def _heard(name: str, sound: SourceSound, played: Samples, length_s: float, rate_hz: int, max_s: float | None) -> Heard:
+def _heard(
+    name: str, sound: SourceSound, played: Samples, length_s: float, rate_hz: int, max_s: float | None
+) -> PlayedAudio:
     """What is heard of ``played``, which comes from ``sound`` and lasts ``length_s`` in whole."""
     cut = played if max_s is None else played[: max(1, round(max_s * rate_hz))]
     own = np.ascontiguousarray(cut) if cut.flags.writeable else cut.copy()
-    return Heard(
+    return PlayedAudio(
         samples=own,
         rate_hz=rate_hz,
         pcm_digest=hashlib.sha256(np.ascontiguousarray(own, dtype="<f4").data).hexdigest(),

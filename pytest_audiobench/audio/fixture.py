@@ -16,7 +16,7 @@ from pytest_audiobench.audio.location import Locator
 from pytest_audiobench.errors import AudioError, UsageError
 
 
-class AudioKit:
+class AudioFixture:
     """Clips for a test. ``here`` is the folder from which relative paths are read.
 
     Every method returns a new clip or numbers; clips are immutable, and decoded only when played or when

@@ -8,7 +8,7 @@ from pytest_audiobench.audio.clip import Samples
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class PlayedAudio:
     """What a model was really played: mono samples at the model's rate.
 
     ``pcm_digest`` is the SHA-256 of the float32 little-endian bytes; ``frames`` the source's frames at its

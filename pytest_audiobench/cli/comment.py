@@ -20,10 +20,10 @@ def run(args: argparse.Namespace) -> int:
     from pytest_audiobench.errors import UsageError
     from pytest_audiobench.report.atomic_files import write_text
     from pytest_audiobench.report.pull_request_comment import comment, comment_without_verdict
-    from pytest_audiobench.report.run_reader import load
+    from pytest_audiobench.report.run_reader import load_run
 
     try:
-        found, why = load(args.folder), ""
+        found, why = load_run(args.folder), ""
     except UsageError as error:
         found, why = None, str(error)
     text = comment(found, args.link) if found is not None else comment_without_verdict(why, args.link)

@@ -27,14 +27,14 @@ def run(args: argparse.Namespace) -> int:
     """0 where there is a table."""
     import time
 
-    from pytest_audiobench.evaluation.garbage_collection import patient
+    from pytest_audiobench.evaluation.garbage_collection import collector_paused
     from pytest_audiobench.sharing.collection import collect
     from pytest_audiobench.sharing.leaderboard import leaderboard
     from pytest_audiobench.sharing.leaderboard_text import remarks, text
     from pytest_audiobench.sharing.signers import read_signers
 
     signers = read_signers(args.signers)
-    with patient():
+    with collector_paused():
         made = leaderboard(collect(args.source, signers, time.sleep, args.suite), args.metric)
     put(text(made, args.format), remarks(made) if args.format in ("csv", "json") else (), args.out)
     return 0

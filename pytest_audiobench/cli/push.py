@@ -38,10 +38,10 @@ def run(args: argparse.Namespace) -> int:
     import time
 
     from pytest_audiobench.errors import UsageError
-    from pytest_audiobench.evaluation.garbage_collection import patient
+    from pytest_audiobench.evaluation.garbage_collection import collector_paused
     from pytest_audiobench.report.atomic_files import write_bytes
     from pytest_audiobench.report.formatting import printable
-    from pytest_audiobench.report.run_reader import load
+    from pytest_audiobench.report.run_reader import load_run
     from pytest_audiobench.report.runtime import iso
     from pytest_audiobench.sharing.hub import Hub
     from pytest_audiobench.sharing.payload import About, choose
@@ -51,13 +51,13 @@ def run(args: argparse.Namespace) -> int:
 
     if args.repo and not is_repo(args.repo):
         raise UsageError(f"--repo {args.repo} is no name of a data set: write it as USER/NAME")
-    found = load(args.source, args.reports)
+    found = load_run(args.source, args.reports)
     suite, model = choose(found, args.suite, args.model)
     key = None if args.sign is None else load_key(args.sign.expanduser())
     hub = None if args.dry_run else Hub()
     user = None if hub is None else patiently(hub.user, time.sleep)
     about = About(iso(time.time()), user, args.author, args.notes, names(args.tags))
-    with patient():
+    with collector_paused():
         submission, content, marks = prepared(found, suite, model, about, key)
     repo = args.repo or f"{user or '<user>'}/{DEFAULT_NAME}"
     where = Where(repo, path_of(suite, submission.payload["hashes"]["run_hash"]), args.private, args.overwrite)

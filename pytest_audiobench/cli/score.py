@@ -50,13 +50,13 @@ def run(args: argparse.Namespace) -> int:
     from pytest_audiobench.rescoring import score_table
     from pytest_audiobench.rescoring.layouts import source_of
     from pytest_audiobench.rescoring.output import scored_into
-    from pytest_audiobench.rescoring.rescore import Wanted, score_again
+    from pytest_audiobench.rescoring.rescore import Wanted, rescore
 
     figures = published.matching(args.published) if args.published else []
     source = source_of(args.answers, args.manifests, args.crashes)
     wanted = Wanted(names(args.protocols), args.family)
     if args.out is None:
-        found = score_again(source, wanted)
+        found = rescore(source, wanted)
     else:
         found = scored_into(args.out, source, wanted, ["audiobench", *sys.argv[1:]])
     compared, beside = {}, 0

@@ -40,13 +40,13 @@ def run(args: argparse.Namespace) -> int:
     from pytest_audiobench.comparison.track import Wanted, track
     from pytest_audiobench.comparison.track_page import write_page
     from pytest_audiobench.comparison.track_text import text
-    from pytest_audiobench.evaluation.garbage_collection import patient
+    from pytest_audiobench.evaluation.garbage_collection import collector_paused
     from pytest_audiobench.gate.margins import read_margin
 
     read_margin(args.max_drop)
     find = by_pattern(args.step) if args.step else by_words
     wanted = Wanted(Chosen(names(args.metric)), args.eval, args.alpha, args.max_drop)
-    with patient():
+    with collector_paused():
         found, model, notes = points(args.places, args.model, find, args.order)
         made = track(model, found, wanted, notes)
     page = args.out is not None and args.out.suffix.lower() in (".html", ".htm")

@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
     a mistake in what was named is 4.
     """
     from pytest_audiobench.errors import UsageError
-    from pytest_audiobench.evaluation.garbage_collection import patient
+    from pytest_audiobench.evaluation.garbage_collection import collector_paused
     from pytest_audiobench.sharing.submission import is_submission
     from pytest_audiobench.verification.clip_checks import Folders
     from pytest_audiobench.verification.verification_text import as_json, text
@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
             f"{path} is no submission, so it has no signature that --signers could be held against: audiobench push "
             "--dry-run --output FILE --sign KEY writes one of a run"
         )
-    with patient():
+    with collector_paused():
         found = verify(args.named, args.reports, Folders(dict(args.data)))
     put(as_json(found) if args.json else text(found), (), None)
     return found.exit_status()
@@ -58,14 +58,14 @@ def run(args: argparse.Namespace) -> int:
 
 def _submission(args: argparse.Namespace) -> int:
     from pytest_audiobench.errors import UsageError
-    from pytest_audiobench.evaluation.garbage_collection import patient
+    from pytest_audiobench.evaluation.garbage_collection import collector_paused
     from pytest_audiobench.sharing.report_text import as_json, text
     from pytest_audiobench.sharing.signers import read_signers
     from pytest_audiobench.sharing.submission_checks import verify_submission
 
     if args.data:
         raise UsageError(f"{args.named} is a submission, which holds no audio: --data is for a run")
-    with patient():
+    with collector_paused():
         found = verify_submission(Path(args.named), None if args.signers is None else read_signers(args.signers))
     put(as_json(found) if args.json else text(found), (), None)
     return 0 if found.holds else 1

@@ -6,11 +6,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from pytest_audiobench.comparison.contenders import Contender
-from pytest_audiobench.evaluation.comparable import Side, SideRow
+from pytest_audiobench.evaluation.comparable import ComparableEval, ComparableSample
 from pytest_audiobench.evaluation.hashes import ABSENT
 
 
-def alike(
+def aligned(
     found: Sequence[Contender], limited: Collection[str], allowed: Mapping[str, Collection[str]]
 ) -> list[Contender]:
     """The contenders with sides that a test of pairs accepts.
@@ -19,7 +19,7 @@ def alike(
     eval. ``allowed`` holds, by eval, the components that differ and may: audio or prompts that differ are no longer
     compared pair by pair, other settings, epochs or protocols count as the first's.
     """
-    sides: list[dict[str, Side]] = [dict(one.sides) for one in found]
+    sides: list[dict[str, ComparableEval]] = [dict(one.sides) for one in found]
     for eval_ in dict.fromkeys(name for one in found for name in one.sides):
         have = [own for own in sides if eval_ in own]
         own = [one[eval_] for one in have]
@@ -29,7 +29,7 @@ def alike(
     return [replace(one, sides=own) for one, own in zip(found, sides, strict=True)]
 
 
-def _alike(sides: Sequence[Side], limited: bool, differing: Collection[str]) -> list[Side]:
+def _alike(sides: Sequence[ComparableEval], limited: bool, differing: Collection[str]) -> list[ComparableEval]:
     epochs = min(side.epochs for side in sides)
     kept = None
     if limited or "data" in differing:
@@ -37,7 +37,9 @@ def _alike(sides: Sequence[Side], limited: bool, differing: Collection[str]) -> 
     return [_fit(side, sides[0], epochs, kept, differing) for side in sides]
 
 
-def _fit(side: Side, first: Side, epochs: int, kept: Collection[str] | None, differing: Collection[str]) -> Side:
+def _fit(
+    side: ComparableEval, first: ComparableEval, epochs: int, kept: Collection[str] | None, differing: Collection[str]
+) -> ComparableEval:
     rows = side.rows
     if kept is not None:
         rows = [row for row in rows if row.sample_id in kept]
@@ -65,7 +67,7 @@ def _fit(side: Side, first: Side, epochs: int, kept: Collection[str] | None, dif
     )
 
 
-def _unknown(row: SideRow, differing: Collection[str]) -> SideRow:
+def _unknown(row: ComparableSample, differing: Collection[str]) -> ComparableSample:
     return row._replace(
         audio=None if "audio" in differing else row.audio,
         prompt=None if "prompts" in differing else row.prompt,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pytest_audiobench.errors import FatalError, UsageError
-from pytest_audiobench.evaluation.comparable import Side
+from pytest_audiobench.evaluation.comparable import ComparableEval
 from pytest_audiobench.evaluation.suites import HASHES
 from pytest_audiobench.gate.baseline.contents import Contents, Figure
 from pytest_audiobench.metrics.tokenizers import library_version
@@ -30,7 +30,7 @@ def contents_of(run: Run, source: str, texts: bool) -> dict[str, Contents]:
     try:
         sides = sides_of(run.folder, run.record, source, texts)
         models = {model["alias"]: model for model in run.record["models"]}
-        by_alias: dict[str, dict[str, Side]] = {}
+        by_alias: dict[str, dict[str, ComparableEval]] = {}
         for (name, alias), side in sides.items():
             by_alias.setdefault(alias, {})[name] = side
         found = {alias: _contents(run.record, models.get(alias, {}), alias, own) for alias, own in by_alias.items()}
@@ -75,7 +75,7 @@ def _lacks(record: Json, alias: str) -> Iterator[str]:
             yield from (f"{item['eval']} is not comparable: {detail}" for detail in list(failed)[:1])
 
 
-def _contents(record: Json, model: Json, alias: str, sides: Mapping[str, Side]) -> Contents:
+def _contents(record: Json, model: Json, alias: str, sides: Mapping[str, ComparableEval]) -> Contents:
     items = {item["eval"]: item for item in record["items"] if item["model"] == alias and item["eval"] in sides}
     return Contents(
         version=library_version("pytest-audiobench"),

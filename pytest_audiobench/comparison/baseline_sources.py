@@ -12,11 +12,11 @@ from typing import Any
 from pytest_audiobench.comparison.baseline_of_run import contents_of, lacks
 from pytest_audiobench.comparison.git_blob import blob
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.comparable import Side
+from pytest_audiobench.evaluation.comparable import ComparableEval
 from pytest_audiobench.gate.baseline.contents import MOST_BYTES, Contents
 from pytest_audiobench.gate.baseline.decoding import decoded, read_bounded
 from pytest_audiobench.report.run_files import RECORD
-from pytest_audiobench.report.run_reader import Run, load
+from pytest_audiobench.report.run_reader import Run, load_run
 
 LAST = "last"
 _RUN = "the run "
@@ -52,12 +52,12 @@ class Baseline:
             return self.only
         if alias not in self.models:
             raise UsageError(
-                f"{called(self.source)} has no model {alias!r}, it has {', '.join(sorted(self.models))}: choose "
+                f"{source_text(self.source)} has no model {alias!r}, it has {', '.join(sorted(self.models))}: choose "
                 f"one for all by {self.place}#ALIAS, or give the model one of these aliases (--ab-model ALIAS=…)"
             )
         return self.models[alias]
 
-    def side(self, eval: str, alias: str) -> Side | None:
+    def side(self, eval: str, alias: str) -> ComparableEval | None:
         """What ``eval`` by the model called ``alias`` is held against; None where the baseline lacks that eval."""
         return self.of(alias).sides.get(eval)
 
@@ -74,7 +74,7 @@ class Baseline:
         }
 
 
-def called(source: str) -> str:
+def source_text(source: str) -> str:
     """``the baseline main.json``, or ``the run main``."""
     return source if source.startswith(_RUN) else f"the baseline {source}"
 
@@ -122,9 +122,9 @@ def _there(text: str, reports: Path, folder: Path, texts: bool) -> Baseline | No
     # A folder that merely has the name of a run does not stand before it.
     place = next((one for one in places if one.is_file() or (one / RECORD).exists()), places[0])
     if place.is_dir():
-        return _of_run(load(place), texts)
+        return _of_run(load_run(place), texts)
     if place.name == RECORD and place.parent.is_dir():
-        return _of_run(load(place.parent), texts)
+        return _of_run(load_run(place.parent), texts)
     return _of_file(read_bounded(place), text, str(place), text)
 
 
@@ -146,7 +146,7 @@ def _chosen(baseline: Baseline, alias: str) -> Baseline:
         return baseline
     if alias not in baseline.models:
         raise UsageError(
-            f"{called(baseline.source)} has no model {alias!r}: it has {', '.join(sorted(baseline.models))}"
+            f"{source_text(baseline.source)} has no model {alias!r}: it has {', '.join(sorted(baseline.models))}"
         )
     return Baseline(
         f"{baseline.source} ({alias})",
@@ -174,7 +174,7 @@ def _last(reports: Path, own_run: str | None, limit: int | None) -> Run:
 def _finished(reports: Path) -> Iterator[Run]:
     for path in reports.glob(f"*/{RECORD}"):
         try:
-            yield load(path.parent)
+            yield load_run(path.parent)
         except UsageError:
             # Another version's run, or one that was cut, is none that this one could be held against.
             continue

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from pytest_audiobench.evaluation.comparable import Side, SideRow
+from pytest_audiobench.evaluation.comparable import ComparableEval, ComparableSample
 from pytest_audiobench.evaluation.hashes import ABSENT
 from pytest_audiobench.evaluation.scoring import SHARES
 from pytest_audiobench.gate.baseline.contents import Contents, Figure
@@ -88,7 +88,7 @@ class _Moved(NamedTuple):
     other: int = 0
 
 
-def _row(side: Side, figure: Figure | None) -> tuple[str, ...]:
+def _row(side: ComparableEval, figure: Figure | None) -> tuple[str, ...]:
     answered = [row.statuses[side.headline] == "parsed" for row in side.rows]
     share = f"{100.0 * sum(answered) / len(answered):.1f} %" if answered else "–"
     if figure is None:
@@ -131,7 +131,7 @@ def _differ(before: Mapping[str, str], after: Mapping[str, str], component: str)
     return known[0] != known[1] and not {*known} & {None, ABSENT}
 
 
-def _moved(metric: str, reading: str, pairs: Sequence[tuple[SideRow, SideRow]]) -> _Moved:
+def _moved(metric: str, reading: str, pairs: Sequence[tuple[ComparableSample, ComparableSample]]) -> _Moved:
     scores = [(before.scores[reading], after.scores[reading]) for before, after in pairs]
     changed = [(was, now) for was, now in scores if was is not None and now is not None and was != now]
     kind = metric_kind(metric) if is_known(metric) and metric not in SHARES else None

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from pytest_audiobench.comparison.alignment import alike
+from pytest_audiobench.comparison.alignment import aligned
 from pytest_audiobench.comparison.contenders import Contender
 from pytest_audiobench.comparison.curves import CurveLine, curve_lines
 from pytest_audiobench.comparison.differences import Difference
@@ -76,7 +76,7 @@ def compare(found: Sequence[Contender], chosen: Chosen, rules: Rules) -> Compari
     if refused := [pair for pair in differing if pair[1].component not in rules.allow]:
         raise UsageError(_refusal(first, refused))
     limited = _limited(found).difference(*(evals for _, _, evals in _apart(found)))
-    made = alike(found, limited, _by_eval([one for _, one in differing]))
+    made = aligned(found, limited, _by_eval([one for _, one in differing]))
     lines, notes = planned(made, chosen)
     only = [_only(first, others), *(_only(one, [first]) for one in others)]
     return Comparison(

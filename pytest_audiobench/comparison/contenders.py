@@ -11,7 +11,7 @@ from pytest_audiobench.comparison.baseline_sources import LAST, Baseline, baseli
 from pytest_audiobench.compat.audiobench.artifact import Artifact, artifact_at
 from pytest_audiobench.compat.audiobench.comparison import beside_ours, sides_of_artifact
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.comparable import Side
+from pytest_audiobench.evaluation.comparable import ComparableEval
 from pytest_audiobench.gate.name_patterns import matches
 from pytest_audiobench.report.run_files import RECORD
 
@@ -29,7 +29,7 @@ class Contender:
     source: str
     model: str
     spec: str
-    sides: Mapping[str, Side]
+    sides: Mapping[str, ComparableEval]
     folder: Path | None
     missing: Sequence[str] = ()
     artifact: Artifact | None = None
@@ -72,7 +72,7 @@ def _of_artifact(run: Artifact, name: str, letter: str, model: str, evals: str) 
 
 def _beside_ours(found: Sequence[Contender]) -> list[Contender]:
     """The contenders with artifacts' sides made fit for those of ours, wherever an eval has both."""
-    ours: dict[str, Side] = {}
+    ours: dict[str, ComparableEval] = {}
     for one in found:
         if one.artifact is None:
             ours = {**one.sides, **ours}

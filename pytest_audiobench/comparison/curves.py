@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from pytest_audiobench.comparison.rows import Planned
-from pytest_audiobench.evaluation.comparable import Side, SideRow, statistics_of
+from pytest_audiobench.evaluation.comparable import ComparableEval, ComparableSample, statistics_of
 from pytest_audiobench.evaluation.curves import series, step, unconditioned
 from pytest_audiobench.evaluation.perturbation_sums import Asked, Samples
 from pytest_audiobench.gate.pairing import paired
@@ -105,7 +105,7 @@ def _figures(conditions: Sequence[Json]) -> Iterator[_Figure]:
     yield _Figure(f"mean of {count} conditions", range(count), [1.0 / count] * count)
 
 
-def _value(sides: Sequence[Side | None], line: Planned, figure: _Figure) -> float | None:
+def _value(sides: Sequence[ComparableEval | None], line: Planned, figure: _Figure) -> float | None:
     rows = [[] if side is None else side.rows for side in sides]
     points = _points(rows, line)
     if points is None or None in sides:
@@ -115,7 +115,7 @@ def _value(sides: Sequence[Side | None], line: Planned, figure: _Figure) -> floa
 
 
 def _held(
-    first: Sequence[Side | None], others: Sequence[Side | None], line: Planned, figure: _Figure
+    first: Sequence[ComparableEval | None], others: Sequence[ComparableEval | None], line: Planned, figure: _Figure
 ) -> tuple[Drop, int] | None:
     """By how much the figure of ``others`` is more than that of ``first``, on the answers that both scored."""
     pairs = [
@@ -133,10 +133,10 @@ def _held(
     return contrast(points, weights, span(line.kind.unit)), sum(map(len, pairs))
 
 
-def _points(rows: Sequence[Sequence[SideRow]], line: Planned) -> Points | None:
+def _points(rows: Sequence[Sequence[ComparableSample]], line: Planned) -> Points | None:
     """The samples of several lists of rows, a column for each; None where a sample lacks a statistic."""
 
-    def asked(row: SideRow) -> Asked:
+    def asked(row: ComparableSample) -> Asked:
         return Asked(row.identity, statistics_of(row, line.reading, line.kind.name), row.cluster or row.sample_id)
 
     sums = Samples([map(asked, own) for own in rows]).sums(line.kind)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from pytest_audiobench.comparison.contenders import Contender
 from pytest_audiobench.comparison.differences import MISSING, Difference, first_difference, shown
 from pytest_audiobench.comparison.recorded_prompts import DATA, Samples, generation, recorded
-from pytest_audiobench.evaluation.comparable import Side
+from pytest_audiobench.evaluation.comparable import ComparableEval
 from pytest_audiobench.evaluation.hashes import ABSENT
 
 COMPONENTS = ("data", "audio", "prompts", "settings", "seeds", "protocols")
@@ -64,7 +64,7 @@ def mismatches(first: Contender, other: Contender, readings: Mapping[str, Sequen
     return found
 
 
-def _suspects(before: Side, after: Side) -> set[str]:
+def _suspects(before: ComparableEval, after: ComparableEval) -> set[str]:
     """The components whose hashes differ where both are known; of limited runs they say nothing of each sample."""
     found = {name for name in COMPONENTS[:-1] if _differ(before.hashes.get(name), after.hashes.get(name))}
     return found | ({"data"} if before.dataset != after.dataset else set())
@@ -89,7 +89,7 @@ def _settings(first: Contender, other: Contender) -> dict[str, Difference | None
 
 
 def _sought(
-    eval_: str, component: str, sides: tuple[Side, Side], samples: tuple[Samples, Samples] | None
+    eval_: str, component: str, sides: tuple[ComparableEval, ComparableEval], samples: tuple[Samples, Samples] | None
 ) -> Mismatch | None:
     before, after = sides
     if component == "seeds":
@@ -117,7 +117,7 @@ def _of_samples(component: str, before: Samples, after: Samples) -> Difference |
     return None
 
 
-def _of_digests(eval_: str, component: str, before: Side, after: Side) -> Mismatch | None:
+def _of_digests(eval_: str, component: str, before: ComparableEval, after: ComparableEval) -> Mismatch | None:
     """Audio and prompts are known by digests of each sample, whether texts are kept or not."""
     field = "audio" if component == "audio" else "prompt"
     others = {row.sample_id: getattr(row, field) for row in after.rows if row.epoch == 0}
@@ -132,7 +132,7 @@ def _of_digests(eval_: str, component: str, before: Side, after: Side) -> Mismat
     return None if known else Mismatch(eval_, component, None, _NO_TEXTS)
 
 
-def _only_on_one(before: Side, after: Side) -> Difference | None:
+def _only_on_one(before: ComparableEval, after: ComparableEval) -> Difference | None:
     ids = [{row.sample_id: None for row in side.rows} for side in (before, after)]
     for own, other, told in ((ids[0], ids[1], (True, False)), (ids[1], ids[0], (False, True))):
         for sample_id in own:
@@ -142,7 +142,7 @@ def _only_on_one(before: Side, after: Side) -> Difference | None:
     return None
 
 
-def _protocols(before: Side, after: Side, readings: Sequence[str]) -> Iterator[Mismatch]:
+def _protocols(before: ComparableEval, after: ComparableEval, readings: Sequence[str]) -> Iterator[Mismatch]:
     told = [{name: side.readings[name] for name in readings if name in side.readings} for side in (before, after)]
     if (found := first_difference(told[0], told[1], "protocols")) is not None:
         yield Mismatch(before.eval, "protocols", found)

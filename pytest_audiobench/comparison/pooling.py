@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_audiobench.evaluation.comparable import Side, SideRow
+from pytest_audiobench.evaluation.comparable import ComparableEval, ComparableSample
 from pytest_audiobench.evaluation.curves import unconditioned
 from pytest_audiobench.identity import digest_of_trusted
 from pytest_audiobench.metrics.registry import is_known, metric_kind
 
 
-def pooled(sides: Sequence[Side], reading: str) -> Side:
+def pooled(sides: Sequence[ComparableEval], reading: str) -> ComparableEval:
     """The evals ``sides`` of one suite, all read by ``reading``, as one side with the metrics that can be pooled.
 
     A cluster that the data name holds across the suite; a sample's id is unique in its own data set only.
     """
     first = sides[0]
     names = dict.fromkeys(name for side in sides for name in side.metrics.get(reading, ()))
-    return Side(
+    return ComparableEval(
         source=first.source,
         eval=f"{first.suite} (pooled)",
         suite=first.suite,
@@ -35,7 +35,7 @@ def pooled(sides: Sequence[Side], reading: str) -> Side:
     )
 
 
-def _hashes(sides: Sequence[Side]) -> dict[str, str]:
+def _hashes(sides: Sequence[ComparableEval]) -> dict[str, str]:
     """What tells whether one model gave the same answers in all of them; empty where one of them does not know."""
     if not all("run_hash" in side.hashes for side in sides):
         return {}
@@ -45,7 +45,7 @@ def _hashes(sides: Sequence[Side]) -> dict[str, str]:
     }
 
 
-def _row(side: Side, row: SideRow) -> SideRow:
+def _row(side: ComparableEval, row: ComparableSample) -> ComparableSample:
     own = row.cluster in (None, row.sample_id)
     return row._replace(
         sample_id=f"{side.eval} {row.sample_id}",

@@ -11,7 +11,7 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Settings
 from pytest_audiobench.report.json_lines import read_lines
 from pytest_audiobench.report.run_files import LINE_FILES
-from pytest_audiobench.report.run_reader import load
+from pytest_audiobench.report.run_reader import load_run
 
 Samples: TypeAlias = dict[str, dict[str, Any]]
 """By sample id, what the hashes of an eval cover of it."""
@@ -44,7 +44,7 @@ def recorded(folder: Path, model: str, evals: Collection[str]) -> dict[str, Samp
 def generation(folder: Path, model: str) -> dict[str, dict[str, Any]]:
     """By eval, how answers were generated, as far as the options of its protocol say: settings are hashed, not kept."""
     names = [field.name for field in fields(Settings)]
-    items = [item for item in load(folder).record["items"] if item["model"] == model]
+    items = [item for item in load_run(folder).record["items"] if item["model"] == model]
     options = {item["eval"]: item.get("options", {}) for item in items}
     return {eval_: {name: own[name] for name in names if name in own} for eval_, own in options.items()}
 

@@ -9,12 +9,12 @@ from typing import NamedTuple
 from pytest_audiobench.comparison.contenders import Contender
 from pytest_audiobench.comparison.pooling import pooled
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.comparable import Side, SideRow, statistics_of
+from pytest_audiobench.evaluation.comparable import ComparableEval, ComparableSample, statistics_of
 from pytest_audiobench.evaluation.record import RegressionRecord
 from pytest_audiobench.evaluation.scoring import SHARES
 from pytest_audiobench.gate.margins import point
 from pytest_audiobench.gate.pairing import ERRORS
-from pytest_audiobench.gate.regression import Line, Terms, held_against
+from pytest_audiobench.gate.regression import Line, Terms, regression_of
 from pytest_audiobench.metrics.metric import Estimate, MetricKind
 from pytest_audiobench.metrics.registry import is_known, metric_kind
 from pytest_audiobench.stats.multiple_testing import holm
@@ -42,7 +42,7 @@ class Planned:
     kind: MetricKind
     reading: str
     group: Mapping[str, str]
-    sides: Sequence[Side | None]
+    sides: Sequence[ComparableEval | None]
 
     @property
     def signature(self) -> str:
@@ -108,7 +108,7 @@ def held(line: Planned, at: int, terms: Terms, max_drop: str) -> RegressionRecor
     if first is None or side is None:
         return None
     group = (("protocol", line.reading), *line.group.items())
-    return held_against(first, side, Line(line.kind.name, group, margin(line.kind, max_drop)), terms)
+    return regression_of(first, side, Line(line.kind.name, group, margin(line.kind, max_drop)), terms)
 
 
 def _compared(line: Planned, terms: Terms, max_drop: str) -> Compared:
@@ -130,7 +130,7 @@ def _with_holm(one: RegressionRecord, p_holm: float) -> RegressionRecord:
     return one if one.p is None else replace(one, p_holm=p_holm)
 
 
-def estimate(side: Side, kind: MetricKind, reading: str, group: Mapping[str, str]) -> Estimate:
+def estimate(side: ComparableEval, kind: MetricKind, reading: str, group: Mapping[str, str]) -> Estimate:
     """A metric over a side's own samples of ``group``, clustered where clusters repeat."""
     rows = _within(side, group)
     kept = [(row, found) for row in rows if (found := statistics_of(row, reading, kind.name)) is not None]
@@ -138,17 +138,19 @@ def estimate(side: Side, kind: MetricKind, reading: str, group: Mapping[str, str
     return kind.estimate([found for _, found in kept], clusters if len(set(clusters)) < len(clusters) else None)
 
 
-def answered(side: Side, reading: str, group: Mapping[str, str]) -> float | None:
+def answered(side: ComparableEval, reading: str, group: Mapping[str, str]) -> float | None:
     """The share of a side's samples of ``group`` that ``reading`` read an answer from; None where there are none."""
     statuses = [row.statuses.get(reading) for row in _within(side, group)]
     return statuses.count("parsed") / len(statuses) if statuses else None
 
 
-def _within(side: Side, group: Mapping[str, str]) -> list[SideRow]:
+def _within(side: ComparableEval, group: Mapping[str, str]) -> list[ComparableSample]:
     return [row for row in side.rows if all(row.groups.get(name) == value for name, value in group.items())]
 
 
-def _of_eval(suite: str, sides: Sequence[Side | None], chosen: Chosen, notes: dict[str, None]) -> Iterator[Planned]:
+def _of_eval(
+    suite: str, sides: Sequence[ComparableEval | None], chosen: Chosen, notes: dict[str, None]
+) -> Iterator[Planned]:
     first = next(side for side in sides if side is not None)
     for reading in chosen_readings(first, chosen.protocols):
         have = [side if side is not None and reading in side.readings else None for side in sides]
@@ -182,7 +184,7 @@ def _lines(
     name: str,
     is_pooled: bool,
     reading: str,
-    sides: Sequence[Side | None],
+    sides: Sequence[ComparableEval | None],
     chosen: Chosen,
     notes: dict[str, None],
 ) -> Iterator[Planned]:
@@ -200,21 +202,21 @@ def _lines(
                 yield Planned(suite, name, is_pooled, metric_kind(metric), reading, group, have)
 
 
-def chosen_readings(side: Side, wanted: Sequence[str]) -> list[str]:
+def chosen_readings(side: ComparableEval, wanted: Sequence[str]) -> list[str]:
     """The protocols of a side whose numbers are wanted."""
     if HEADLINE in wanted:
         return [side.headline]
     return [name for name in side.readings if ALL in wanted or name in wanted]
 
 
-def _metrics(sides: Sequence[Side], reading: str, wanted: Sequence[str]) -> list[str]:
+def _metrics(sides: Sequence[ComparableEval], reading: str, wanted: Sequence[str]) -> list[str]:
     own = list(dict.fromkeys(name for side in sides for name in side.metrics.get(reading, ())))
     if HEADLINE in wanted:
         return own[:1]
     return list(dict.fromkeys(name for name in (*own, *_SHARES) if name in wanted or (ALL in wanted and name in own)))
 
 
-def _groups(sides: Sequence[Side], wanted: Sequence[str]) -> Iterator[dict[str, str]]:
+def _groups(sides: Sequence[ComparableEval], wanted: Sequence[str]) -> Iterator[dict[str, str]]:
     values: dict[str, set[str]] = {}
     for side in sides:
         for row in side.rows:

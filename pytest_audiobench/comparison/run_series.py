@@ -17,7 +17,7 @@ from pytest_audiobench.gate.name_patterns import matches
 from pytest_audiobench.report import run_parts
 from pytest_audiobench.report.formatting import printable
 from pytest_audiobench.report.run_files import LINE_FILES, RECORD
-from pytest_audiobench.report.run_reader import load
+from pytest_audiobench.report.run_reader import load_run
 
 Order = Literal["step", "time"]
 _NAMED = 5
@@ -78,7 +78,7 @@ def reader(evals: str = "*") -> Callable[[Point], Contender]:
 
     @lru_cache(maxsize=3)
     def contender(point: Point) -> Contender:
-        contents = contents_of(load(point.folder), str(point.folder), texts=False)[point.names.alias]
+        contents = contents_of(load_run(point.folder), str(point.folder), texts=False)[point.names.alias]
         sides = {name: side for name, side in contents.sides.items() if matches(evals, name)}
         return Contender(point.label, str(point.folder), point.names.alias, point.names.spec, sides, point.folder)
 
@@ -128,7 +128,7 @@ def _of_run(folder: Path, named: Sequence[Path], model: str, notes: list[str]) -
 def _wanted(folder: Path, model: str) -> list[tuple[Point, tuple[str, ...]]]:
     """The models that match ``model``, each with what the run lacks of it."""
     try:
-        record = load(folder).record
+        record = load_run(folder).record
         found = [point for point in _models(folder, record) if _is_wanted(point.names, model)]
         return [(point, lacks(record, point.names.alias)) for point in found]
     except (KeyError, TypeError, AttributeError, IndexError) as error:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from pytest_audiobench.comparison.alignment import alike
+from pytest_audiobench.comparison.alignment import aligned
 from pytest_audiobench.comparison.contenders import Contender
 from pytest_audiobench.comparison.mismatches import mismatches
 from pytest_audiobench.comparison.rows import Chosen, Planned, answered, chosen_readings, estimate, held, planned
@@ -172,7 +172,7 @@ class _Tests(NamedTuple):
             )
         common = before.sides.keys() & after.sides.keys()
         limited = {name for name in common if before.sides[name].limited or after.sides[name].limited}
-        lines = planned(alike([before, after], limited, {}), chosen)[0] if common else []
+        lines = planned(aligned([before, after], limited, {}), chosen)[0] if common else []
         return {_key(line): held(line, 1, self.terms, self.wanted.max_drop) for line in lines}
 
 

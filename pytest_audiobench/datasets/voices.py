@@ -159,7 +159,7 @@ def _drawn(line: Line, by_digit: Mapping[str, list[Clip]]) -> Clip:
     return drawn(others, 1, "injected", "digit", line.sample.id, line.option)[0]
 
 
-def first_of(*voices: Voices) -> Voices:
+def first_available_voices(*voices: Voices) -> Voices:
     """The first of ``voices`` that can say all lines. Raises NotHere, with what each of them lacks."""
 
     def speak(places: Places, lines: Sequence[Line]) -> Sequence[Speech]:

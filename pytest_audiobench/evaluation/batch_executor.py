@@ -13,12 +13,12 @@ from typing import TypeAlias
 from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.errors import AudioError, FatalError, OutOfReach, PassingError, SampleError
 from pytest_audiobench.evaluation import batching
-from pytest_audiobench.evaluation.batch_locks import Claims
-from pytest_audiobench.evaluation.lazy_model import Handle
+from pytest_audiobench.evaluation.batch_locks import BatchLocks
+from pytest_audiobench.evaluation.lazy_model import ModelHandle
 from pytest_audiobench.evaluation.store import Store
 from pytest_audiobench.evaluation.text_repair import message
 from pytest_audiobench.evaluation.time_spent import Time
-from pytest_audiobench.models.messages import Ask, Heard, Request, Response
+from pytest_audiobench.models.messages import Ask, PlayedAudio, Request, Response
 
 _DECODERS = 4
 _AHEAD = 2
@@ -29,7 +29,7 @@ _FAILED_BATCHES = 3
 """Batches in a row that may fail before the model is taken to be broken."""
 
 Progress = Callable[[int, int], None]
-_Played: TypeAlias = "tuple[Heard, ...] | AudioError"
+_Played: TypeAlias = "tuple[PlayedAudio, ...] | AudioError"
 
 
 @dataclass
@@ -52,10 +52,10 @@ class _Batch:
     claims: tuple[bytes, ...]
 
 
-class Asker:
+class BatchExecutor:
     """Asks one ask set after another, sharing its work with every process that uses the same store."""
 
-    def __init__(self, handle: Handle, store: Store, claims: Claims, progress: Progress) -> None:
+    def __init__(self, handle: ModelHandle, store: Store, claims: BatchLocks, progress: Progress) -> None:
         self.handle, self._store, self._claims, self._progress = handle, store, claims, progress
         self.counts = Counts()
         self.time = Time()
@@ -128,7 +128,7 @@ class Asker:
 
     @contextmanager
     def _claimed(self, batch: _Batch, wait: bool) -> Iterator[bool]:
-        # Claims are taken in one order everywhere, so that two waiting askers cannot hold what the other wants.
+        # BatchLocks are taken in one order everywhere, so that two waiting askers cannot hold what the other wants.
         taken: list[bytes] = []
         for key in sorted(batch.claims):
             if not self._claims.take(key, wait):
@@ -240,7 +240,7 @@ class Asker:
 class _Decoding:
     """A batch's audio, being decoded on threads. A model that does not listen is played nothing."""
 
-    def __init__(self, requests: Sequence[Request], handle: Handle, pool: ThreadPoolExecutor) -> None:
+    def __init__(self, requests: Sequence[Request], handle: ModelHandle, pool: ThreadPoolExecutor) -> None:
         self._requests, self._handle, self._pool = requests, handle, pool
         self._portions: list[Future[dict[str, _Played]]] = []
         self._played: dict[str, _Played] = {}
@@ -258,7 +258,7 @@ class _Decoding:
         return [self._played.get(request.key, ()) for request in requests]
 
 
-def _decoded(requests: Sequence[Request], handle: Handle) -> dict[str, _Played]:
+def _decoded(requests: Sequence[Request], handle: ModelHandle) -> dict[str, _Played]:
     limits = handle.limits
     played: dict[str, _Played] = {}
     for request in requests:
@@ -276,7 +276,7 @@ def _without(batch: _Batch, known: Mapping[bytes, Response]) -> _Batch:
     return _Batch(tuple(batch.requests[i] for i in left), keys, keys)
 
 
-def _trace(heard: Heard) -> dict[str, object]:
+def _trace(heard: PlayedAudio) -> dict[str, object]:
     return {
         "pcm": heard.pcm_digest,
         "frames": heard.frames,

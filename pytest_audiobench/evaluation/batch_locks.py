@@ -13,8 +13,8 @@ from pathlib import Path
 from types import TracebackType
 
 
-class Claims:
-    """Claims of this process; not for use by several threads (POSIX locks belong to a process)."""
+class BatchLocks:
+    """BatchLocks of this process; not for use by several threads (POSIX locks belong to a process)."""
 
     def __init__(self, path: Path) -> None:
         self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -33,7 +33,7 @@ class Claims:
     def close(self) -> None:
         os.close(self._descriptor)
 
-    def __enter__(self) -> Claims:
+    def __enter__(self) -> BatchLocks:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:

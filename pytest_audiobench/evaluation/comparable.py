@@ -10,22 +10,22 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from pytest_audiobench.evaluation.hashes import settings_hash
-from pytest_audiobench.evaluation.lazy_model import Handle
+from pytest_audiobench.evaluation.lazy_model import ModelHandle
 from pytest_audiobench.evaluation.record import ItemRecord
 from pytest_audiobench.evaluation.requests import messages_payload
-from pytest_audiobench.evaluation.scoring import SHARES, Scored, share_statistics
-from pytest_audiobench.evaluation.selection import Slice, Taken
-from pytest_audiobench.evaluation.stage_execution import Answered, as_played
+from pytest_audiobench.evaluation.scoring import SHARES, ScoredSample, share_statistics
+from pytest_audiobench.evaluation.selection import SelectedSample, Selection
+from pytest_audiobench.evaluation.stage_execution import SampleAnswers, as_played
 from pytest_audiobench.identity import digest_of_trusted
 from pytest_audiobench.metrics.metric import Statistics
 from pytest_audiobench.protocols.failures import WORDINGS
-from pytest_audiobench.protocols.protocol import Protocol, of_first_wording, opening_stages
+from pytest_audiobench.protocols.protocol import Protocol, first_wording_stages, opening_stages
 
 DIGITS = 16
 """Hexadecimal digits of a sample's digests: 64 bits tell a changed clip from the same one."""
 
 
-class SideRow(NamedTuple):
+class ComparableSample(NamedTuple):
     """One sample in one epoch.
 
     ``audio`` and ``prompt`` are digests of its clips' keys and of the first stage's messages (in each wording), None
@@ -57,7 +57,7 @@ class SideRow(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Side:
+class ComparableEval:
     """``readings`` maps names to signatures, the headline first, and ``metrics`` to the names of what each measures;
     ``hashes`` are an item's (``evaluation/hashes.py``).
 
@@ -80,7 +80,7 @@ class Side:
     readings: Mapping[str, str]
     metrics: Mapping[str, Sequence[str]]
     hashes: Mapping[str, str]
-    rows: Sequence[SideRow]
+    rows: Sequence[ComparableSample]
     noise: Mapping[str, Any] | None = None
     condition: Mapping[str, Any] | None = None
 
@@ -90,9 +90,9 @@ class Side:
         return next(iter(self.readings))
 
 
-def side_of(record: ItemRecord, rows: Mapping[str, Sequence[Scored]], spec: str = "") -> Side:
+def comparable_eval(record: ItemRecord, rows: Mapping[str, Sequence[ScoredSample]], spec: str = "") -> ComparableEval:
     """The side of an eval that was just evaluated, from its record and its rows by reading."""
-    return Side(
+    return ComparableEval(
         source="this run",
         eval=record.eval,
         suite=record.suite,
@@ -110,13 +110,15 @@ def side_of(record: ItemRecord, rows: Mapping[str, Sequence[Scored]], spec: str 
     )
 
 
-def side_ahead(eval_: str, handle: Handle, slice_: Slice, protocol: Protocol, epochs: int) -> Side:
+def comparable_ahead(
+    eval_: str, handle: ModelHandle, slice_: Selection, protocol: Protocol, epochs: int
+) -> ComparableEval:
     """The side of an eval that nothing was asked for yet: its rows hold what is certain by now, and no score.
 
     Each row that can be asked counts as answered, so that what a baseline lacks, or knows with other audio or another
     prompt, shows before hours of asking.
     """
-    return Side(
+    return ComparableEval(
         source="this run",
         eval=eval_,
         suite="",
@@ -134,13 +136,13 @@ def side_ahead(eval_: str, handle: Handle, slice_: Slice, protocol: Protocol, ep
     )
 
 
-def _rows_ahead(slice_: Slice, protocol: Protocol, epoch: int) -> Iterator[SideRow]:
+def _rows_ahead(slice_: Selection, protocol: Protocol, epoch: int) -> Iterator[ComparableSample]:
     for taken in slice_.taken:
         openings = () if taken.error else protocol.openings
         asked = {stage.name: stage.messages(as_played(taken, stage).sample, {}) for stage in openings}
         messages = {stage: messages_payload(one) for stage, one in asked.items()}
         status = "error" if taken.error else "parsed"
-        yield SideRow(
+        yield ComparableSample(
             sample_id=taken.sample.id,
             epoch=epoch,
             audio=audio_digest(taken.clip_keys),
@@ -153,7 +155,7 @@ def _rows_ahead(slice_: Slice, protocol: Protocol, epoch: int) -> Iterator[SideR
         )
 
 
-def statistics_of(row: SideRow, reading: str, metric: str) -> Statistics | None:
+def statistics_of(row: ComparableSample, reading: str, metric: str) -> Statistics | None:
     """What ``metric`` is made of in a sample, as ``reading`` saw it: its scores, None where it has none; for one of
     :data:`pytest_audiobench.evaluation.scoring.SHARES` how it was answered.
     """
@@ -198,7 +200,7 @@ def truth_digest(choices: Sequence[str], reference: str, references: Sequence[st
     return digest_of_trusted([list(choices), reference, list(references)])[:DIGITS]
 
 
-def cluster_of(taken: Taken, field: str | None) -> str | None:
+def cluster_of(taken: SelectedSample, field: str | None) -> str | None:
     """A sample's cluster: what its metadata say in ``field``, else its recording; None where that is not known."""
     # Named even where nothing repeats within this eval: another of its suite may ask about the same recording.
     if field is not None:
@@ -206,21 +208,21 @@ def cluster_of(taken: Taken, field: str | None) -> str | None:
     return taken.recording
 
 
-def _prompt(answered: Answered) -> str | None:
+def _prompt(answered: SampleAnswers) -> str | None:
     asked = {stage: messages_payload(messages) for stage, messages in answered.messages.items()}
     # A sample that failed in one wording was not asked in those behind it.
     return None if answered.error is not None and len(opening_stages(asked)) > 1 else prompt_digest(asked)
 
 
-def _rows(record: ItemRecord, rows: Mapping[str, Sequence[Scored]]) -> Iterator[SideRow]:
+def _rows(record: ItemRecord, rows: Mapping[str, Sequence[ScoredSample]]) -> Iterator[ComparableSample]:
     for readings in zip(*rows.values(), strict=True):
         first = readings[0]
         answered = first.answered
         sample = answered.taken.sample
         metadata = sample.metadata
         responses = answered.responses
-        answering = of_first_wording(responses)
-        yield SideRow(
+        answering = first_wording_stages(responses)
+        yield ComparableSample(
             sample_id=answered.sample_id,
             epoch=answered.epoch,
             audio=audio_digest(answered.taken.clip_keys),

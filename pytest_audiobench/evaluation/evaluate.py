@@ -10,21 +10,21 @@ from pytest_audiobench.audio.index import AudioIndex
 from pytest_audiobench.datasets.dataset import Dataset, Places
 from pytest_audiobench.errors import CannotDo, UsageError
 from pytest_audiobench.evaluation import speed
-from pytest_audiobench.evaluation.batch_executor import Asker, Progress
-from pytest_audiobench.evaluation.batch_locks import Claims
-from pytest_audiobench.evaluation.garbage_collection import patient
+from pytest_audiobench.evaluation.batch_executor import BatchExecutor, Progress
+from pytest_audiobench.evaluation.batch_locks import BatchLocks
+from pytest_audiobench.evaluation.garbage_collection import collector_paused
 from pytest_audiobench.evaluation.hashes import ABSENT, item_hashes
-from pytest_audiobench.evaluation.judging import put_to_judges, put_to_rewriters
-from pytest_audiobench.evaluation.lazy_model import Handle
+from pytest_audiobench.evaluation.judging import with_judges, with_rewriters
+from pytest_audiobench.evaluation.lazy_model import ModelHandle
 from pytest_audiobench.evaluation.record import ConditionRecord, ItemRecord, StageRecord
 from pytest_audiobench.evaluation.requests import settings_payload
 from pytest_audiobench.evaluation.result import Result
-from pytest_audiobench.evaluation.scores import Sheet, score_sheet
-from pytest_audiobench.evaluation.scoring import Scored
-from pytest_audiobench.evaluation.selection import Slice, clusters, take
-from pytest_audiobench.evaluation.stage_execution import Answered, gather
+from pytest_audiobench.evaluation.scores import EvalScores, score_answers
+from pytest_audiobench.evaluation.scoring import ScoredSample
+from pytest_audiobench.evaluation.selection import Selection, clusters, select
+from pytest_audiobench.evaluation.stage_execution import SampleAnswers, collect_answers
 from pytest_audiobench.evaluation.store import Store
-from pytest_audiobench.protocols.catalogue import known_readings
+from pytest_audiobench.protocols.catalogue import scorer_names
 from pytest_audiobench.protocols.prompt_sets import PromptSet
 from pytest_audiobench.protocols.prompt_variants import reworded
 from pytest_audiobench.protocols.protocol import ALL, Protocol
@@ -33,22 +33,22 @@ _ERRORS_NAMED = 20
 
 
 @dataclass(frozen=True)
-class Bench:
+class RunContext:
     """What all evals of a run share on this machine."""
 
     run: str
     store: Store
-    claims: Claims
+    claims: BatchLocks
     index: AudioIndex
     limit: int | None = None
     epochs: int = 1
     protocols: tuple[str, ...] = ()
     prompts: PromptSet | None = None
-    judges: Mapping[str, Handle] = field(default_factory=dict)
+    judges: Mapping[str, ModelHandle] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class Item:
+class EvalSpec:
     """One eval × model as the run names it; ``index`` is its place in the collection.
 
     ``samples`` is how many it wants, None for all. ``ready`` is called with what is to be asked, before the first
@@ -64,7 +64,7 @@ class Item:
     part: int = 0
     control: bool = False
     progress: Callable[[int, int], None] = field(default=lambda done, total: None)
-    ready: Callable[[Slice, Protocol], None] = field(default=lambda slice_, protocol: None)
+    ready: Callable[[Selection, Protocol], None] = field(default=lambda slice_, protocol: None)
 
 
 @dataclass(frozen=True)
@@ -72,23 +72,27 @@ class Evaluation:
     """A finished eval: the result for the test, and the rows that the report's files are written from."""
 
     result: Result
-    slice: Slice
+    slice: Selection
     protocol: Protocol
-    answered: Sequence[Answered]
-    rows: Mapping[str, Sequence[Scored]]
+    answered: Sequence[SampleAnswers]
+    rows: Mapping[str, Sequence[ScoredSample]]
 
 
-def evaluate(bench: Bench, handle: Handle, item: Item, dataset: Dataset, protocol: Protocol) -> Evaluation:
+def evaluate(
+    bench: RunContext, handle: ModelHandle, item: EvalSpec, dataset: Dataset, protocol: Protocol
+) -> Evaluation:
     """Evaluate a model on a data set slice by a protocol.
 
     Raises NotHere when the data set is absent, CannotDo when the model is of another kind, UsageError for a mistake
     in either, FatalError when the model cannot be asked at all. A single sample's failure is recorded in the result.
     """
-    with patient():
+    with collector_paused():
         return _evaluated(bench, handle, item, dataset, protocol)
 
 
-def _evaluated(bench: Bench, handle: Handle, item: Item, dataset: Dataset, protocol: Protocol) -> Evaluation:
+def _evaluated(
+    bench: RunContext, handle: ModelHandle, item: EvalSpec, dataset: Dataset, protocol: Protocol
+) -> Evaluation:
     if bench.prompts is not None:
         protocol = reworded(protocol, bench.prompts)
     chosen = [name for name in bench.protocols if name in protocol.available or name == ALL]
@@ -96,16 +100,16 @@ def _evaluated(bench: Bench, handle: Handle, item: Item, dataset: Dataset, proto
         protocol = protocol.reading_as(*chosen)
     if len(chosen) < len(bench.protocols):
         _check_names(bench.protocols, protocol)
-    protocol, cautions = put_to_judges(put_to_rewriters(protocol, bench.judges), bench.judges)
+    protocol, cautions = with_judges(with_rewriters(protocol, bench.judges), bench.judges)
     _check_tasks(handle, dataset, protocol)
     _check_parts(protocol)
-    slice_ = take(dataset, item.places, bench.index, handle, bench.limit, item.samples)
+    slice_ = select(dataset, item.places, bench.index, handle, bench.limit, item.samples)
     protocol = protocol.fitting([one.sample for one in slice_.taken])
     item.ready(slice_, protocol)
-    asker = Asker(handle, bench.store, bench.claims, item.progress)
+    asker = BatchExecutor(handle, bench.store, bench.claims, item.progress)
     judges = judges_of(bench, protocol, item.progress)
-    answered = gather(slice_, protocol, asker, bench.epochs, judges)
-    sheet = score_sheet(protocol, answered, clusters(slice_), slice_.groups, bench.epochs)
+    answered = collect_answers(slice_, protocol, asker, bench.epochs, judges)
+    sheet = score_answers(protocol, answered, clusters(slice_), slice_.groups, bench.epochs)
     record = ItemRecord(
         index=item.index,
         nodeid=item.nodeid,
@@ -157,13 +161,13 @@ def _condition(dataset: Dataset) -> ConditionRecord | None:
 
 def _check_names(names: Sequence[str], protocol: Protocol) -> None:
     """Names that belong to other evals' protocols are fine; one that belongs to none is a mistake."""
-    known = {*protocol.available, *known_readings()}
+    known = {*protocol.available, *scorer_names()}
     unknown = [name for name in names if name not in known and name != ALL]
     if unknown:
         raise UsageError(f"no protocol is called {unknown[0]!r}; there are {', '.join(sorted(known))}")
 
 
-def _check_tasks(handle: Handle, dataset: Dataset, protocol: Protocol) -> None:
+def _check_tasks(handle: ModelHandle, dataset: Dataset, protocol: Protocol) -> None:
     for stage in protocol.stages:
         if stage.role == "subject" and stage.task not in handle.limits.tasks:
             can = " and ".join(handle.limits.tasks)
@@ -177,11 +181,11 @@ def _check_parts(protocol: Protocol) -> None:
             raise UsageError(f"the protocol {reading.name} cannot be used here: {lacking}")
 
 
-def _cut(answered: Sequence[Answered]) -> int:
+def _cut(answered: Sequence[SampleAnswers]) -> int:
     return sum(any(response.truncated_s for response in one.responses.values()) for one in answered)
 
 
-def errors_named(answered: Iterable[Answered]) -> list[dict[str, str]]:
+def errors_named(answered: Iterable[SampleAnswers]) -> list[dict[str, str]]:
     """The first samples whose asking failed, and why; behind them those whose verdicts could not be had."""
     kept = list(answered)
     failed = [(one, str(one.error)) for one in kept if one.error is not None]
@@ -189,7 +193,7 @@ def errors_named(answered: Iterable[Answered]) -> list[dict[str, str]]:
     return [{"sample_id": one.sample_id, "message": message} for one, message in failed[:_ERRORS_NAMED]]
 
 
-def _unread(sheet: Sheet, protocol: Protocol) -> list[str]:
+def _unread(sheet: EvalScores, protocol: Protocol) -> list[str]:
     """What a judge said that was no verdict, once for each judging of each judge."""
     found: dict[str, str] = {}
     for reading, record in zip(protocol.readings, sheet.readings, strict=True):
@@ -200,24 +204,26 @@ def _unread(sheet: Sheet, protocol: Protocol) -> list[str]:
     return list(found.values())
 
 
-def unjudged(one: Answered) -> list[tuple[str, str]]:
+def unjudged(one: SampleAnswers) -> list[tuple[str, str]]:
     """The stages whose verdict on an answer could not be had, each with its error."""
     return [(stage, verdict.error) for stage, verdict in one.verdicts.items() if verdict.error is not None]
 
 
-def judges_of(bench: Bench, protocol: Protocol, progress: Progress) -> dict[str, Asker]:
+def judges_of(bench: RunContext, protocol: Protocol, progress: Progress) -> dict[str, BatchExecutor]:
     """The judges that a protocol names, ready to be asked."""
     aliases = dict.fromkeys(stage.judge for stage in protocol.stages if stage.judge)
-    return {alias: Asker(bench.judges[alias], bench.store, bench.claims, progress) for alias in aliases}
+    return {alias: BatchExecutor(bench.judges[alias], bench.store, bench.claims, progress) for alias in aliases}
 
 
-def _judges(judges: Mapping[str, Asker], answered: Sequence[Answered]) -> dict[str, dict[str, int]]:
+def _judges(judges: Mapping[str, BatchExecutor], answered: Sequence[SampleAnswers]) -> dict[str, dict[str, int]]:
     """For each judge how asking it went; ``errors`` counts the verdicts that could not be had."""
     failed = Counter(stage.partition("@")[2] for one in answered for stage, _ in unjudged(one))
     return {alias: dict(vars(asker.counts)) | {"errors": failed[alias]} for alias, asker in judges.items()}
 
 
-def _warnings(record: ItemRecord, slice_: Slice, protocol: Protocol, answered: Sequence[Answered]) -> list[str]:
+def _warnings(
+    record: ItemRecord, slice_: Selection, protocol: Protocol, answered: Sequence[SampleAnswers]
+) -> list[str]:
     found = [*slice_.notes, *protocol.notes]
     if record.limited:
         taken = f"limited to {record.n} of {slice_.size} samples"

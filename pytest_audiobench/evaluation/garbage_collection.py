@@ -11,7 +11,7 @@ _THRESHOLDS = (50_000, 50, 100)
 
 
 @contextmanager
-def patient() -> Iterator[None]:
+def collector_paused() -> Iterator[None]:
     """Collect garbage seldom within the block, and as before behind it."""
     before = gc.get_threshold()
     gc.set_threshold(*_THRESHOLDS)

@@ -12,8 +12,8 @@ from types import MappingProxyType
 
 from pytest_audiobench.datasets.sample import Field, Sample
 from pytest_audiobench.evaluation.requests import messages_payload, settings_payload
-from pytest_audiobench.evaluation.selection import Slice, Taken
-from pytest_audiobench.evaluation.stage_execution import Answered
+from pytest_audiobench.evaluation.selection import SelectedSample, Selection
+from pytest_audiobench.evaluation.stage_execution import SampleAnswers
 from pytest_audiobench.identity import digest, digest_of_trusted
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.protocol import WEIGHING, Protocol, Reading, Stage
@@ -25,11 +25,11 @@ ASKED = ("data", "audio", "prompts", "settings", "seeds", "model")
 
 
 def item_hashes(
-    slice_: Slice,
+    slice_: Selection,
     protocol: Protocol,
     model: str,
     epochs: int,
-    answered: Sequence[Answered],
+    answered: Sequence[SampleAnswers],
     judges: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, str]:
     """All component hashes and the three that are built from them; ``answered`` in (epoch, sample) order.
@@ -53,7 +53,7 @@ def item_hashes(
     return scored_hashes(slice_.dataset.name, asked, answers, protocol.readings, verdicts)
 
 
-def _asked(one: Answered, stage: str) -> list[list[object]] | None:
+def _asked(one: SampleAnswers, stage: str) -> list[list[object]] | None:
     return messages_payload(one.messages[stage]) if stage in one.messages else None
 
 
@@ -91,7 +91,7 @@ def scored_hashes(
     return hashes
 
 
-def _verdicts(judging: Sequence[Stage], judges: Mapping[str, str], answered: Sequence[Answered]) -> str:
+def _verdicts(judging: Sequence[Stage], judges: Mapping[str, str], answered: Sequence[SampleAnswers]) -> str:
     return digest_of_trusted(
         [
             [
@@ -128,7 +128,7 @@ def _metadata(metadata: Mapping[str, Field]) -> list[list[str]]:
     return sorted([name, str(value)] for name, value in metadata.items())
 
 
-def _audio(slice_: Slice, with_unchanged: bool) -> str:
+def _audio(slice_: Selection, with_unchanged: bool) -> str:
     if all(one.clip_keys is None for one in slice_.taken):
         return ABSENT
     if not with_unchanged:
@@ -137,7 +137,7 @@ def _audio(slice_: Slice, with_unchanged: bool) -> str:
     return digest_of_trusted([audio_payload(*keys) for keys in zip(_keys(slice_.taken), _keys(before), strict=True)])
 
 
-def _keys(taken: Sequence[Taken]) -> list[tuple[str, ...] | None]:
+def _keys(taken: Sequence[SelectedSample]) -> list[tuple[str, ...] | None]:
     return [one.clip_keys for one in taken]
 
 
@@ -146,7 +146,7 @@ def audio_payload(keys: Sequence[object] | None, unchanged: Sequence[object] | N
     return [keys, unchanged]
 
 
-def answer_payload(one: Answered) -> list[object]:
+def answer_payload(one: SampleAnswers) -> list[object]:
     """What the answers' hash covers of a sample in one epoch."""
     payload = [one.sample_id, one.epoch, None if one.error is None else "error", _texts(one.responses)]
     return [*payload, _texts(one.rewritten)] if one.rewritten else payload

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import CannotDo, FatalError, UsageError
-from pytest_audiobench.evaluation.lazy_model import Handle
+from pytest_audiobench.evaluation.lazy_model import ModelHandle
 from pytest_audiobench.models.messages import Message, Response
 from pytest_audiobench.protocols.judged.agreement import agreement
 from pytest_audiobench.protocols.protocol import WEIGHING, Answer, Earlier, Judging, Protocol, Reading, Stage
@@ -25,7 +25,7 @@ class Judged(NamedTuple):
     warnings: Sequence[str] = ()
 
 
-def put_to_judges(protocol: Protocol, judges: Mapping[str, Handle]) -> Judged:
+def with_judges(protocol: Protocol, judges: Mapping[str, ModelHandle]) -> Judged:
     """``protocol`` with a stage ``JUDGING@ALIAS`` for each of its judgings and each judge that can be asked it.
 
     A judge's readings keep their names where the run has one judge, and are called ``READING@ALIAS`` where it has
@@ -57,7 +57,7 @@ def put_to_judges(protocol: Protocol, judges: Mapping[str, Handle]) -> Judged:
     return Judged(replace(protocol, stages=(*protocol.stages, *stages), readings=readings), warnings)
 
 
-def put_to_rewriters(protocol: Protocol, judges: Mapping[str, Handle]) -> Protocol:
+def with_rewriters(protocol: Protocol, judges: Mapping[str, ModelHandle]) -> Protocol:
     """``protocol`` with its rewriters' stages put to the first of ``judges`` that can be asked them.
 
     Raises CannotDo, naming the option, where there is none.
@@ -67,7 +67,7 @@ def put_to_rewriters(protocol: Protocol, judges: Mapping[str, Handle]) -> Protoc
     return replace(protocol, stages=tuple(_put(stage, judges) for stage in protocol.stages))
 
 
-def _put(stage: Stage, judges: Mapping[str, Handle]) -> Stage:
+def _put(stage: Stage, judges: Mapping[str, ModelHandle]) -> Stage:
     if stage.role != "rewriter":
         return stage
     alias = next((alias for alias, handle in judges.items() if handle.can_judge(stage.name)), None)
@@ -89,7 +89,7 @@ def _by_rule_alone(protocol: Protocol) -> Judged:
 
 
 def _unasked(
-    asked: Sequence[Judging], aliases: Mapping[str, Sequence[str]], judges: Mapping[str, Handle]
+    asked: Sequence[Judging], aliases: Mapping[str, Sequence[str]], judges: Mapping[str, ModelHandle]
 ) -> Iterator[str]:
     """The judges of the run that are not asked a judging which others are."""
     for alias in judges:
@@ -97,7 +97,7 @@ def _unasked(
             yield f"the judge {alias} cannot be asked {', '.join(names)}, and was not"
 
 
-def check_judge(handle: Handle) -> None:
+def check_judge(handle: ModelHandle) -> None:
     """Raises UsageError for a model that cannot be asked about text alone, or cannot be had here at all."""
     try:
         limits = handle.limits
@@ -122,7 +122,9 @@ def _stage(judging: Judging, alias: str, answer: str) -> Stage:
     return Stage(name, render, settings=judging.settings, role=judging.role, judge=alias)
 
 
-def _bound(reading: Reading, aliases: Mapping[str, Sequence[str]], judges: Mapping[str, Handle]) -> Iterator[Reading]:
+def _bound(
+    reading: Reading, aliases: Mapping[str, Sequence[str]], judges: Mapping[str, ModelHandle]
+) -> Iterator[Reading]:
     """The reading for each judge that is asked for it; itself where it reads no judge."""
     if not reading.judge:
         yield reading

@@ -10,7 +10,7 @@ from pytest_audiobench.identity import digest
 from pytest_audiobench.models.model import Hearing, Limits, Model
 
 
-class Handle:
+class ModelHandle:
     """One model of a run. Loading is put off until the first answer that the store does not hold.
 
     ``make_way`` is called before one that fills a device is loaded.

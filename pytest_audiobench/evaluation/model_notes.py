@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any, get_args
 
-from pytest_audiobench.evaluation.lazy_model import Handle
+from pytest_audiobench.evaluation.lazy_model import ModelHandle
 from pytest_audiobench.evaluation.store import Store
 from pytest_audiobench.identity import digest
 from pytest_audiobench.models.model import Hearing, HearingStatus
@@ -22,7 +22,7 @@ _LONGEST = 500
 """Characters of one piece of evidence."""
 
 
-def known_hearing(store: Store, handle: Handle) -> Hearing:
+def known_hearing(store: Store, handle: ModelHandle) -> Hearing:
     """What is known of the model's hearing by now: by loading it, and by listening evals of this and earlier runs.
 
     One proof is enough; where a listening eval failed to show it, the evidence says so.
@@ -37,14 +37,14 @@ def known_hearing(store: Store, handle: Handle) -> Hearing:
     return Hearing("unproven", "; ".join(doubts)) if doubts else _NOT_TOLD
 
 
-def keep_hearing(store: Store, handle: Handle, by: str, hearing: Hearing) -> None:
+def keep_hearing(store: Store, handle: ModelHandle, by: str, hearing: Hearing) -> None:
     """Remember what ``by`` (loading, or a listening eval's data set) showed of exactly this model (its digest)."""
     name, text = f"hearing:{handle.digest}:{by}", json.dumps([hearing.status, hearing.evidence[:_LONGEST]])
     if dict(store.notes(name)).get(name) != text:
         store.keep_note(name, text)
 
 
-def known_noise(store: Store, handle: Handle) -> dict[str, Any] | None:
+def known_noise(store: Store, handle: ModelHandle) -> dict[str, Any] | None:
     """The model's noise floor, where determinism evals have measured it: the worst of them, and each."""
     measured = list(_noises(store, handle))
     if not measured:
@@ -56,20 +56,20 @@ def known_noise(store: Store, handle: Handle) -> dict[str, Any] | None:
     }
 
 
-def keep_noise(store: Store, handle: Handle, noise: Mapping[str, Any]) -> None:
+def keep_noise(store: Store, handle: ModelHandle, noise: Mapping[str, Any]) -> None:
     """Remember how far exactly this model's repetitions differ, by data set, number of samples and conditions."""
     which = digest([noise["dataset"], noise["n"], sorted(noise["conditions"])])
     store.keep_note(f"noise:{handle.digest}:{which}", json.dumps(noise, allow_nan=False))
 
 
-def _hearings(store: Store, handle: Handle) -> Iterator[Hearing]:
+def _hearings(store: Store, handle: ModelHandle) -> Iterator[Hearing]:
     for _, text in store.notes(f"hearing:{handle.digest}:"):
         found = _read(text)
         if isinstance(found, list) and len(found) == 2 and found[0] in get_args(HearingStatus):
             yield Hearing(found[0], str(found[1])[:_LONGEST])
 
 
-def _noises(store: Store, handle: Handle) -> Iterator[dict[str, Any]]:
+def _noises(store: Store, handle: ModelHandle) -> Iterator[dict[str, Any]]:
     for _, text in store.notes(f"noise:{handle.digest}:"):
         found = _read(text)
         if not isinstance(found, dict) or not isinstance(found.get("conditions"), dict):

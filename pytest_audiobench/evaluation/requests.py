@@ -6,8 +6,8 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 
-from pytest_audiobench.evaluation.lazy_model import Handle
-from pytest_audiobench.evaluation.selection import Taken
+from pytest_audiobench.evaluation.lazy_model import ModelHandle
+from pytest_audiobench.evaluation.selection import SelectedSample
 from pytest_audiobench.evaluation.store import KEY_SCHEME
 from pytest_audiobench.identity import Payload, digest
 from pytest_audiobench.models.messages import AudioSlot, Message, Request
@@ -24,11 +24,11 @@ class Requester:
     A judge and an extractor are played a clip only where their prompt has a place for one.
     """
 
-    def __init__(self, handle: Handle, stage: Stage, dataset: str, epoch: int) -> None:
+    def __init__(self, handle: ModelHandle, stage: Stage, dataset: str, epoch: int) -> None:
         self._stage, self._dataset, self._epoch, self._listens = stage, dataset, epoch, handle.listens
         self._context = request_context(handle.digest, stage.task, settings_payload(stage), epoch)
 
-    def request(self, taken: Taken, earlier: Earlier) -> Request:
+    def request(self, taken: SelectedSample, earlier: Earlier) -> Request:
         sample, of_subject = taken.sample, self._stage.role == "subject"
         messages = self._stage.messages(sample, earlier)
         played = of_subject or any(isinstance(part, AudioSlot) for message in messages for part in message.parts)

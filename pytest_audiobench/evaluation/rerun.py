@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from pytest_audiobench.evaluation import batching
-from pytest_audiobench.evaluation.batch_executor import Asker
+from pytest_audiobench.evaluation.batch_executor import BatchExecutor
 from pytest_audiobench.evaluation.batching import Planned
-from pytest_audiobench.evaluation.selection import Slice
-from pytest_audiobench.evaluation.stage_execution import Answered, ask_set
+from pytest_audiobench.evaluation.selection import Selection
+from pytest_audiobench.evaluation.stage_execution import SampleAnswers, ask_set
 from pytest_audiobench.models.model import Limits
 from pytest_audiobench.protocols.protocol import Protocol
 
@@ -26,7 +26,7 @@ Cut = Callable[[Sequence[Planned], Limits], Sequence[Sequence[int]]]
 
 
 @dataclass(frozen=True)
-class Condition:
+class RerunVariant:
     """A way to ask again. ``number`` names its epochs, ``copies`` how often each question is asked at once."""
 
     name: str
@@ -35,8 +35,12 @@ class Condition:
     copies: int = 1
 
     def ask(
-        self, slice_: Slice, protocol: Protocol, asker: Asker, judges: Mapping[str, Asker] = MappingProxyType({})
-    ) -> list[list[Answered]]:
+        self,
+        slice_: Selection,
+        protocol: Protocol,
+        asker: BatchExecutor,
+        judges: Mapping[str, BatchExecutor] = MappingProxyType({}),
+    ) -> list[list[SampleAnswers]]:
         """The slice's answers, one list in hash order for each copy, judged where the protocol has judges."""
         first = _EPOCHS + _EACH * self.number
         epochs = list(range(first, first + self.copies))
@@ -47,31 +51,31 @@ class Condition:
         return [found[start : start + size] for start in range(0, len(found), size)]
 
 
-def again() -> Condition:
+def rerun() -> RerunVariant:
     """Exactly as planned, a second time: what even the same batches do not answer alike."""
-    return Condition("again", 1)
+    return RerunVariant("again", 1)
 
 
-def batches_of(size: int) -> Condition:
+def batches_of(size: int) -> RerunVariant:
     """In hash order, ``size`` at a time (1 to 50), whatever their lengths."""
-    return Condition(f"batch-{size}", 10 + size, lambda planned, limits: _chunks(range(len(planned)), size))
+    return RerunVariant(f"batch-{size}", 10 + size, lambda planned, limits: _chunks(range(len(planned)), size))
 
 
-def reversed_order() -> Condition:
+def reversed_order() -> RerunVariant:
     """The planned batches from last to first, each turned round."""
-    return Condition(
+    return RerunVariant(
         "reversed", 2, lambda planned, limits: [one[::-1] for one in batching.batches(planned, limits)[::-1]]
     )
 
 
-def of_dtype(dtype: str) -> Condition:
+def of_dtype(dtype: str) -> RerunVariant:
     """As planned, for the same model in another ``dtype``, whose answers have another model's keys anyway."""
-    return Condition(f"dtype-{dtype}", 4)
+    return RerunVariant(f"dtype-{dtype}", 4)
 
 
-def repeated(copies: int) -> Condition:
+def repeated(copies: int) -> RerunVariant:
     """Each question ``copies`` times in a batch of nothing else (2 to 100)."""
-    return Condition(f"repeated-{copies}", 3, lambda planned, limits: _alike(planned), copies)
+    return RerunVariant(f"repeated-{copies}", 3, lambda planned, limits: _alike(planned), copies)
 
 
 def _chunks(positions: Sequence[int], size: int) -> list[list[int]]:

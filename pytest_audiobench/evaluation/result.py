@@ -10,13 +10,13 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.confusion import confusion, gives_letters
 from pytest_audiobench.evaluation.prompt_variants import SPREADS
 from pytest_audiobench.evaluation.record import ItemRecord, MetricRecord
-from pytest_audiobench.evaluation.scoring import SHARES, WITHOUT, Scored, coverage, estimate
+from pytest_audiobench.evaluation.scoring import SHARES, WITHOUT, ScoredSample, coverage, estimate
 from pytest_audiobench.metrics.drops import drop_of
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.metrics.units import POINTS
 from pytest_audiobench.metrics.value import Metric
 from pytest_audiobench.protocols.failures import FAILURES
-from pytest_audiobench.protocols.protocol import Reading, of_first_wording
+from pytest_audiobench.protocols.protocol import Reading, first_wording_stages
 from pytest_audiobench.stats.drops import Question
 
 _KEY = re.compile(r"(?P<name>[a-z][\w-]*)(\[(?P<group>[^\]]*)\])?")
@@ -31,7 +31,11 @@ class Result:
     """
 
     def __init__(
-        self, record: ItemRecord, rows: Mapping[str, Sequence[Scored]], readings: Sequence[Reading], clustered: bool
+        self,
+        record: ItemRecord,
+        rows: Mapping[str, Sequence[ScoredSample]],
+        readings: Sequence[Reading],
+        clustered: bool,
     ) -> None:
         self.record = record
         self._rows, self._readings, self._clustered = rows, readings, clustered
@@ -129,17 +133,17 @@ class Result:
         """The first metric of the headline protocol."""
         return self._readings[0].metrics[0]
 
-    def estimate_of(self, rows: Sequence[Scored]) -> float:
+    def estimate_of(self, rows: Sequence[ScoredSample]) -> float:
         """The headline metric over ``rows``; NaN where it is no number."""
         found = estimate(self.headline_metric, self._readings[0], rows, False).value
         return float("nan") if found is None else found
 
     @property
-    def headline_rows(self) -> Sequence[Scored]:
+    def headline_rows(self) -> Sequence[ScoredSample]:
         """Every sample and epoch as the headline protocol read it."""
         return self._rows[self._readings[0].name]
 
-    def rows_for(self, metric: str) -> Sequence[Scored]:
+    def rows_for(self, metric: str) -> Sequence[ScoredSample]:
         """Every sample and epoch as the first protocol that yields ``metric`` read it; nothing where none does."""
         reading = next((one.name for one in self._readings if metric in one.metrics), None)
         return () if reading is None else self._rows[reading]
@@ -148,7 +152,7 @@ class Result:
         """One row per sample and epoch, as the headline protocol read it: id, question, answer, value, scores."""
         for row in self.headline_rows:
             sample = row.answered.taken.sample
-            last = of_first_wording(row.answered.responses)[-1:]
+            last = first_wording_stages(row.answered.responses)[-1:]
             yield {
                 "sample_id": sample.id,
                 "epoch": row.answered.epoch,
@@ -207,6 +211,6 @@ def as_metric(record: MetricRecord, coverage: Mapping[str, int]) -> Metric:
     )
 
 
-def _matches(row: Scored, wanted: Mapping[str, str]) -> bool:
+def _matches(row: ScoredSample, wanted: Mapping[str, str]) -> bool:
     metadata = row.answered.taken.sample.metadata
     return all(field in metadata and str(metadata[field]) == value for field, value in wanted.items())

@@ -7,46 +7,46 @@ from dataclasses import dataclass
 
 from pytest_audiobench.evaluation.prompt_variants import spreads
 from pytest_audiobench.evaluation.record import MetricRecord, ReadingRecord
-from pytest_audiobench.evaluation.scoring import WITHOUT, Scored, coverage, estimate, score
-from pytest_audiobench.evaluation.stage_execution import Answered
+from pytest_audiobench.evaluation.scoring import WITHOUT, ScoredSample, coverage, estimate, score
+from pytest_audiobench.evaluation.stage_execution import SampleAnswers
 from pytest_audiobench.metrics.agreement import across_epochs
 from pytest_audiobench.protocols.failures import FAILURES, failures
 from pytest_audiobench.protocols.protocol import Protocol, Reading
 
 
 @dataclass(frozen=True)
-class Sheet:
+class EvalScores:
     """The answers of one eval as each reading saw them, and the numbers drawn from them.
 
     ``clustered`` says whether one cluster holds several rows.
     """
 
-    rows: Mapping[str, Sequence[Scored]]
+    rows: Mapping[str, Sequence[ScoredSample]]
     readings: list[ReadingRecord]
     metrics: list[MetricRecord]
     agreement: dict[str, object] | None
     clustered: bool
 
 
-def score_sheet(
+def score_answers(
     protocol: Protocol,
-    answered: Sequence[Answered],
+    answered: Sequence[SampleAnswers],
     clusters: Sequence[str] | None,
     groups: Sequence[str],
     epochs: int,
-) -> Sheet:
+) -> EvalScores:
     """Read and score ``answered`` (epoch by epoch, each in one order of samples) by every reading of ``protocol``.
 
     ``clusters`` names each sample's cluster, None where no clip repeats; ``groups`` the metadata fields to report on.
     """
     each = (list(clusters) * epochs) if clusters is not None else [one.sample_id for one in answered]
     rows = scored_rows(protocol, answered, each)
-    return sheet_of(protocol.readings, rows, groups, clusters is not None or epochs > 1, epochs)
+    return scores_from_rows(protocol.readings, rows, groups, clusters is not None or epochs > 1, epochs)
 
 
 def scored_rows(
-    protocol: Protocol, answered: Sequence[Answered], clusters: Sequence[Hashable]
-) -> dict[str, list[Scored]]:
+    protocol: Protocol, answered: Sequence[SampleAnswers], clusters: Sequence[Hashable]
+) -> dict[str, list[ScoredSample]]:
     """``answered`` read and scored by each reading of ``protocol``; ``clusters`` gives each one's."""
     told: dict[str | None, list[tuple[str, ...]]] = {None: [()] * len(answered)}
     found = {}
@@ -61,16 +61,16 @@ def scored_rows(
     return found
 
 
-def sheet_of(
+def scores_from_rows(
     readings: Sequence[Reading],
-    rows: Mapping[str, Sequence[Scored]],
+    rows: Mapping[str, Sequence[ScoredSample]],
     groups: Sequence[str],
     clustered: bool,
     epochs: int,
-) -> Sheet:
+) -> EvalScores:
     """The numbers drawn from scored ``rows``, by reading; ``clustered`` where one cluster holds several of them."""
     metrics = [m for reading in readings for m in _metrics(reading, rows[reading.name], groups, clustered)]
-    return Sheet(
+    return EvalScores(
         rows=rows,
         readings=[ReadingRecord(r.name, r.signature, coverage(rows[r.name])) for r in readings],
         metrics=[*metrics, *spreads(metrics)],
@@ -79,7 +79,9 @@ def sheet_of(
     )
 
 
-def _metrics(reading: Reading, rows: Sequence[Scored], groups: Sequence[str], clustered: bool) -> list[MetricRecord]:
+def _metrics(
+    reading: Reading, rows: Sequence[ScoredSample], groups: Sequence[str], clustered: bool
+) -> list[MetricRecord]:
     found = [estimate(name, reading, rows, clustered) for name in (*reading.metrics, "coverage")]
     each = [row.failures for row in rows]
     there = set().union(*each)
@@ -88,7 +90,7 @@ def _metrics(reading: Reading, rows: Sequence[Scored], groups: Sequence[str], cl
         found.append(estimate(failure, reading, rows, clustered))
         found += [estimate(name, reading, others, clustered, {WITHOUT: failure}) for name in reading.metrics]
     for field_ in groups:
-        values: dict[str, list[Scored]] = {}
+        values: dict[str, list[ScoredSample]] = {}
         for row in rows:
             metadata = row.answered.taken.sample.metadata
             if field_ in metadata:
@@ -102,10 +104,10 @@ def _metrics(reading: Reading, rows: Sequence[Scored], groups: Sequence[str], cl
     return found
 
 
-def _agreement(reading: Reading, rows: Mapping[str, Sequence[Scored]], epochs: int) -> dict[str, object] | None:
+def _agreement(reading: Reading, rows: Mapping[str, Sequence[ScoredSample]], epochs: int) -> dict[str, object] | None:
     if epochs == 1:
         return None
-    by_epoch: list[list[Scored]] = [[] for _ in range(epochs)]
+    by_epoch: list[list[ScoredSample]] = [[] for _ in range(epochs)]
     for row in rows[reading.name]:
         by_epoch[row.answered.epoch].append(row)
     values = [estimate(reading.metrics[0], reading, part, False).value for part in by_epoch]

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from pytest_audiobench.evaluation.record import MetricRecord
-from pytest_audiobench.evaluation.stage_execution import Answered
+from pytest_audiobench.evaluation.stage_execution import SampleAnswers
 from pytest_audiobench.metrics.metric import Estimate, MetricKind, Statistics
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.protocols.failures import FAILURES, WORDINGS
@@ -23,14 +23,14 @@ WITHOUT = "without"
 """The group that leaves out the answers of one class of failures: ``wer[without=loop]``."""
 
 
-class Scored(NamedTuple):
+class ScoredSample(NamedTuple):
     """A sample as one reading saw it.
 
     ``answer`` is None when its asking failed; ``scores`` is None then, and where the protocol leaves the answer out.
     ``wording`` holds the classes of failures that the text shows.
     """
 
-    answered: Answered
+    answered: SampleAnswers
     answer: Answer | None
     scores: Statistics | None
     cluster: Hashable
@@ -54,22 +54,22 @@ class Scored(NamedTuple):
 
 def score(
     reading: Reading,
-    answered: Sequence[Answered],
+    answered: Sequence[SampleAnswers],
     clusters: Sequence[Hashable],
     wordings: Sequence[tuple[str, ...]] | None = None,
-) -> list[Scored]:
+) -> list[ScoredSample]:
     """Parse and score every answer; ``clusters`` gives each row's, ``wordings`` the failures that its text shows."""
     rows = []
     for one, cluster, wording in zip(answered, clusters, wordings or [()] * len(answered), strict=True):
         if one.failure(reading.judge) is not None:
-            rows.append(Scored(one, None, None, cluster))
+            rows.append(ScoredSample(one, None, None, cluster))
             continue
         answer = reading.parse(one.taken.sample, one.told)
-        rows.append(Scored(one, answer, reading.score(one.taken.sample, answer), cluster, wording))
+        rows.append(ScoredSample(one, answer, reading.score(one.taken.sample, answer), cluster, wording))
     return rows if reading.together is None else _together(reading, rows)
 
 
-def _together(reading: Reading, rows: Sequence[Scored]) -> list[Scored]:
+def _together(reading: Reading, rows: Sequence[ScoredSample]) -> list[ScoredSample]:
     """The rows with what only the set of all scored samples can tell of each."""
     scored = [row for row in rows if row.answer is not None and row.scores is not None]
     assert reading.together is not None
@@ -78,7 +78,7 @@ def _together(reading: Reading, rows: Sequence[Scored]) -> list[Scored]:
     return [row if row.scores is None else row._replace(scores={**row.scores, **next(further)[1]}) for row in rows]
 
 
-def coverage(rows: Sequence[Scored]) -> dict[str, int]:
+def coverage(rows: Sequence[ScoredSample]) -> dict[str, int]:
     """How many of the rows were answered, and why the others were not."""
     statuses = Counter("errors" if row.answer is None else row.answer.status for row in rows)
     skipped = sum(row.is_skipped for row in rows)
@@ -91,7 +91,7 @@ def coverage(rows: Sequence[Scored]) -> dict[str, int]:
 
 
 def estimate(
-    name: str, reading: Reading, rows: Sequence[Scored], clustered: bool, group: Mapping[str, str] | None = None
+    name: str, reading: Reading, rows: Sequence[ScoredSample], clustered: bool, group: Mapping[str, str] | None = None
 ) -> MetricRecord:
     """Metric ``name`` over ``rows``.
 
@@ -100,7 +100,7 @@ def estimate(
     """
     kind = metric_kind(name)
     if name in SHARES:
-        kept: Sequence[Scored] = rows
+        kept: Sequence[ScoredSample] = rows
         statistics: list[Statistics] = [
             share_statistics("errors" if row.answer is None else row.answer.status, row.is_skipped, row.wording)
             for row in rows

@@ -13,14 +13,14 @@ from pytest_audiobench.datasets.dataset import Dataset, Places
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation import batching
-from pytest_audiobench.evaluation.lazy_model import Handle
+from pytest_audiobench.evaluation.lazy_model import ModelHandle
 from pytest_audiobench.evaluation.text_repair import message
 
 _FEW_VALUES = 12
 """A metadata field with at most this many values (and at least two) is reported by group unasked."""
 
 
-class Taken(NamedTuple):
+class SelectedSample(NamedTuple):
     """One sample as a run takes it. ``clip_keys`` is None when its audio is not on this machine.
 
     ``durations_s`` are the clips' lengths by their headers, None where unknown. ``recording`` is the key of the clip
@@ -34,7 +34,7 @@ class Taken(NamedTuple):
     durations_s: tuple[float | None, ...]
     error: str | None
     recording: str | None = None
-    unchanged: Taken | None = None
+    unchanged: SelectedSample | None = None
 
     @property
     def duration_s(self) -> float | None:
@@ -44,12 +44,12 @@ class Taken(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Slice:
+class Selection:
     """The samples of one eval, in hash order; ``size`` counts those that it would take without the run's limit."""
 
     dataset: Dataset
     size: int
-    taken: Sequence[Taken]
+    taken: Sequence[SelectedSample]
     groups: tuple[str, ...]
     notes: list[str] = field(default_factory=list)
 
@@ -58,14 +58,14 @@ class Slice:
         return len(self.taken) < self.size
 
 
-def take(
+def select(
     dataset: Dataset,
     places: Places,
     index: AudioIndex,
-    handle: Handle,
+    handle: ModelHandle,
     limit: int | None = None,
     samples_wanted: int | None = None,
-) -> Slice:
+) -> Selection:
     """Read ``dataset`` and choose the samples that ``handle``'s model is asked about.
 
     ``limit`` is the run's, ``samples_wanted`` the eval's own: both take the first so many in hash order, and whole
@@ -96,7 +96,9 @@ def take(
     notes += [f"{absent} of {len(taken)} samples have no audio on this machine"] if partly else []
     doubts = Counter(sample.doubt for sample in chosen if sample.doubt)
     notes += [f"of {count} of {len(taken)} samples: {doubt}" for doubt, count in sorted(doubts.items())]
-    return Slice(dataset, len(whole), taken, _few_valued(chosen) if dataset.groups is None else dataset.groups, notes)
+    return Selection(
+        dataset, len(whole), taken, _few_valued(chosen) if dataset.groups is None else dataset.groups, notes
+    )
 
 
 def _clips(sample: Sample) -> tuple[Clip, ...]:
@@ -109,7 +111,9 @@ def _first_recording(sample: Sample) -> tuple[Clip, ...]:
     return () if sample.recordings in (None, sample.before) else (sample.recordings or ())[:1]
 
 
-def _identified(sample: Sample, window: int, found_of: Sequence[ClipFacts | Exception], handle: Handle) -> Taken:
+def _identified(
+    sample: Sample, window: int, found_of: Sequence[ClipFacts | Exception], handle: ModelHandle
+) -> SelectedSample:
     own = _played(sample, window, found_of[: len(sample.clips)], handle)
     if sample.before is None:
         return own
@@ -127,17 +131,19 @@ def _identified(sample: Sample, window: int, found_of: Sequence[ClipFacts | Exce
     return own._replace(recording=recording or own.recording, unchanged=unchanged)
 
 
-def _played(sample: Sample, window: int, facts: Sequence[ClipFacts | Exception], handle: Handle) -> Taken:
+def _played(sample: Sample, window: int, facts: Sequence[ClipFacts | Exception], handle: ModelHandle) -> SelectedSample:
     wrong = [message(fact) for fact in facts if isinstance(fact, Exception)]
     if wrong:
-        return Taken(sample, window, None, (None,) * len(facts), wrong[0] if handle.listens else None)
+        return SelectedSample(sample, window, None, (None,) * len(facts), wrong[0] if handle.listens else None)
     error, limits = None, handle.limits
     if handle.listens and not limits.min_clips <= len(facts) <= limits.max_clips:
         least = "" if limits.min_clips in (0, limits.max_clips) else f"{limits.min_clips} to "
         error = f"{handle.spec} takes {least}{limits.max_clips} clip(s) at once, and the sample has {len(facts)}"
     found = [fact for fact in facts if isinstance(fact, ClipFacts)]
     keys = tuple(clip.key_from(fact.digest) for clip, fact in zip(sample.clips, found, strict=True))
-    return Taken(sample, window, keys, tuple(fact.duration_s for fact in found), error, keys[0] if keys else None)
+    return SelectedSample(
+        sample, window, keys, tuple(fact.duration_s for fact in found), error, keys[0] if keys else None
+    )
 
 
 def _few_valued(samples: Sequence[Sample]) -> tuple[str, ...]:
@@ -150,7 +156,7 @@ def _few_valued(samples: Sequence[Sample]) -> tuple[str, ...]:
     return tuple(name for name, seen in sorted(values.items()) if 2 <= len(seen) <= _FEW_VALUES)
 
 
-def clusters(slice_: Slice) -> list[str] | None:
+def clusters(slice_: Selection) -> list[str] | None:
     """Each sample's statistical cluster: the data set's own field, else the recording where one repeats; else None."""
     name = slice_.dataset.cluster
     if name is not None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from pytest_audiobench.evaluation.record import MetricRecord
-from pytest_audiobench.evaluation.stage_execution import Answered
+from pytest_audiobench.evaluation.stage_execution import SampleAnswers
 from pytest_audiobench.evaluation.time_spent import Time
 from pytest_audiobench.metrics.registry import metric_kind
 
@@ -22,7 +22,7 @@ _LARGEST = ("first_token_s", "peak_memory_bytes")
 """What is no sum: of several evals the largest is taken."""
 
 
-def sums(answered: Sequence[Answered], time: Time, peak_memory_bytes: int | None) -> dict[str, float]:
+def sums(answered: Sequence[SampleAnswers], time: Time, peak_memory_bytes: int | None) -> dict[str, float]:
     """What an eval's answers took: seconds of asking, of audio, tokens; only what is known and not 0."""
     count, seconds, audio_s, tokens, tokens_seconds = 0, 0.0, 0.0, 0, 0.0
     first_tokens_s: list[float] = []

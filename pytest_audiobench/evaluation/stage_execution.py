@@ -8,10 +8,10 @@ from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 from pytest_audiobench.errors import SampleError
-from pytest_audiobench.evaluation.batch_executor import Asker
+from pytest_audiobench.evaluation.batch_executor import BatchExecutor
 from pytest_audiobench.evaluation.batching import Planned, duration_bucket, sample_hash
 from pytest_audiobench.evaluation.requests import Requester
-from pytest_audiobench.evaluation.selection import Slice, Taken
+from pytest_audiobench.evaluation.selection import SelectedSample, Selection
 from pytest_audiobench.models.messages import Message, Request, Response
 from pytest_audiobench.protocols.protocol import WEIGHING, Earlier, Protocol, Stage
 from pytest_audiobench.protocols.reasoned_choice.rewriting import unusable
@@ -19,7 +19,7 @@ from pytest_audiobench.protocols.reasoned_choice.rewriting import unusable
 _NONE: Mapping[str, Response] = MappingProxyType({})
 
 
-class Answered(NamedTuple):
+class SampleAnswers(NamedTuple):
     """One sample in one epoch: its responses by stage, the keys and messages they were asked with, or its error.
 
     ``verdicts`` are what judges and extractors said of the answer, by stage; one that could not be had carries its
@@ -27,7 +27,7 @@ class Answered(NamedTuple):
     stages could not be asked.
     """
 
-    taken: Taken
+    taken: SelectedSample
     epoch: int
     responses: Mapping[str, Response]
     keys: Mapping[str, str]
@@ -57,9 +57,13 @@ Arrange: TypeAlias = Callable[[Sequence[Planned]], Sequence[Sequence[int]]]
 """Cuts one ask set's requests into batches of its own, as positions, in place of the plan."""
 
 
-def gather(
-    slice_: Slice, protocol: Protocol, asker: Asker, epochs: int, judges: Mapping[str, Asker] = MappingProxyType({})
-) -> list[Answered]:
+def collect_answers(
+    slice_: Selection,
+    protocol: Protocol,
+    asker: BatchExecutor,
+    epochs: int,
+    judges: Mapping[str, BatchExecutor] = MappingProxyType({}),
+) -> list[SampleAnswers]:
     """Ask every stage in turn, epoch by epoch, in hash order; a sample that failed is not asked in the next stage.
 
     ``judges`` are asked by their aliases: rewriters in their turn, after all epochs of the stages before them, so that
@@ -77,13 +81,13 @@ def gather(
 
 
 def ask_set(
-    slice_: Slice,
+    slice_: Selection,
     protocol: Protocol,
-    asker: Asker,
+    asker: BatchExecutor,
     epochs: Sequence[int],
     arrange: Arrange | None = None,
-    judges: Mapping[str, Asker] = MappingProxyType({}),
-) -> list[Answered]:
+    judges: Mapping[str, BatchExecutor] = MappingProxyType({}),
+) -> list[SampleAnswers]:
     """Ask every stage of the slice in each of ``epochs``, the epochs of a stage together in one ask set.
 
     Returns the samples in hash order, epoch by epoch. ``judges`` are asked as in epoch 0: of an answer that was
@@ -115,7 +119,7 @@ def _weighing(protocol: Protocol) -> list[Stage]:
 class _AskSet:
     """A slice in some epochs, and what has been said of it so far."""
 
-    def __init__(self, slice_: Slice, epochs: Sequence[int]) -> None:
+    def __init__(self, slice_: Selection, epochs: Sequence[int]) -> None:
         self._dataset, self._epochs = slice_.dataset, epochs
         self._asked = [(epoch, taken) for epoch in epochs for taken in slice_.taken]
         self._responses: list[dict[str, Response]] = [{} for _ in self._asked]
@@ -125,7 +129,7 @@ class _AskSet:
         self._messages: list[dict[str, tuple[Message, ...]]] = [{} for _ in self._asked]
         self._errors = [taken.error for _, taken in self._asked]
 
-    def ask(self, stage: Stage, asker: Asker, arrange: Arrange | None = None, epoch: int | None = None) -> None:
+    def ask(self, stage: Stage, asker: BatchExecutor, arrange: Arrange | None = None, epoch: int | None = None) -> None:
         """Ask one stage of all samples that have not failed; in ``epoch`` instead of their own, if it is given."""
         dataset = self._dataset.unconditioned if stage.unchanged else self._dataset.name
         requesters = {
@@ -148,7 +152,7 @@ class _AskSet:
         for i, request in zip(open_, made, strict=True):
             self._keys[i][stage.name], self._messages[i][stage.name] = request.key, request.messages
         # Samples come in hash order, so a repeated request belongs to the first window that holds it.
-        first: dict[str, tuple[Request, Taken]] = {}
+        first: dict[str, tuple[Request, SelectedSample]] = {}
         for i, request in zip(open_, made, strict=True):
             first.setdefault(request.key, (request, asked[i][1]))
         unique = list(first.values())
@@ -192,13 +196,13 @@ class _AskSet:
         own = self._asked[i][1].error
         return stage.unchanged and own is not None and self._errors[i] == own
 
-    def answered(self) -> list[Answered]:
+    def answered(self) -> list[SampleAnswers]:
         each = zip(
             *(self._asked, self._responses, self._keys, self._messages, self._errors, self._verdicts, self._rewritten),
             strict=True,
         )
         return [
-            Answered(taken, epoch, responses, keys, messages, error, verdicts or _NONE, rewritten or _NONE)
+            SampleAnswers(taken, epoch, responses, keys, messages, error, verdicts or _NONE, rewritten or _NONE)
             for (epoch, taken), responses, keys, messages, error, verdicts, rewritten in each
         ]
 
@@ -211,12 +215,12 @@ def _failure(stage: Stage, response: Response) -> str:
     return f"{stage.name} by {stage.judge}: {why}" if why else ""
 
 
-def as_played(taken: Taken, stage: Stage) -> Taken:
+def as_played(taken: SelectedSample, stage: Stage) -> SelectedSample:
     """The sample as a stage is played it: as it was before its condition, for a stage that is ``unchanged``."""
     return taken.unchanged if stage.unchanged and taken.unchanged is not None else taken
 
 
-def _planned(unique: Sequence[tuple[Request, Taken]]) -> list[Planned]:
+def _planned(unique: Sequence[tuple[Request, SelectedSample]]) -> list[Planned]:
     found = []
     for request, taken in unique:
         # Who is played nothing is asked in batches that no seconds of audio cut.

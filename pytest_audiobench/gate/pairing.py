@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pytest_audiobench.evaluation.comparable import Side, SideRow
+from pytest_audiobench.evaluation.comparable import ComparableEval, ComparableSample
 
 ONLY_HERE, ONLY_IN_BASELINE, AUDIO, PROMPT, TRUTH = "only_here", "only_in_baseline", "audio", "prompt", "truth"
 ERRORS, SKIPPED = "errors", "skipped"
@@ -21,7 +21,7 @@ class Pairs:
     a limited run did not take, which is no mismatch.
     """
 
-    rows: Sequence[tuple[SideRow, SideRow]]
+    rows: Sequence[tuple[ComparableSample, ComparableSample]]
     left_out: Mapping[str, int]
     examples: Mapping[str, Sequence[str]]
     not_run: int = 0
@@ -33,7 +33,7 @@ class Pairs:
         return lost / (lost + len(self.rows)) if lost else 0.0
 
 
-def paired(baseline: Side, here: Side, reading: str, scored: bool = True) -> Pairs:
+def paired(baseline: ComparableEval, here: ComparableEval, reading: str, scored: bool = True) -> Pairs:
     """The pairs of ``baseline`` and ``here`` by sample id and epoch, as ``reading`` read them.
 
     ``scored`` leaves out what the reading gives no score on either side; a share of all samples needs those too.
@@ -41,7 +41,7 @@ def paired(baseline: Side, here: Side, reading: str, scored: bool = True) -> Pai
     ``not_run``; where the baseline was, what only this run has is left out of the pairs and not counted.
     """
     before = {row.identity: row for row in baseline.rows}
-    rows: list[tuple[SideRow, SideRow]] = []
+    rows: list[tuple[ComparableSample, ComparableSample]] = []
     out: dict[str, list[str]] = {}
     for row in here.rows:
         other = before.pop(row.identity, None)
@@ -62,7 +62,7 @@ def paired(baseline: Side, here: Side, reading: str, scored: bool = True) -> Pai
     )
 
 
-def _differs(before: SideRow | None, after: SideRow, reading: str) -> str | None:
+def _differs(before: ComparableSample | None, after: ComparableSample, reading: str) -> str | None:
     if before is None:
         return ONLY_HERE
     if _changed(before.audio, after.audio):

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.comparable import Side
+from pytest_audiobench.evaluation.comparable import ComparableEval
 from pytest_audiobench.gate.margins import margin_of, point
 from pytest_audiobench.gate.pairing import paired
 from pytest_audiobench.gate.regression import unlike
@@ -92,7 +92,7 @@ class _Samples(NamedTuple):
     """That of a paired difference at n, where pairs were measured."""
 
 
-def power_of(side: Side, against: Side | None, asked: Asked) -> Power:
+def power_of(side: ComparableEval, against: ComparableEval | None, asked: Asked) -> Power:
     """What the gate can see of ``side``'s eval; ``against`` is another run of it, in which flips are counted.
 
     Raises UsageError for a metric that the headline does not measure, for a drop or a margin that it cannot have, and
@@ -230,7 +230,7 @@ def _spread(kind: MetricKind, samples: _Samples) -> _Spread | str:
     return _Spread(variance, most - least, design, samples.flips or 0.0, n, units)
 
 
-def _samples(side: Side, against: Side | None, kind: MetricKind, asked: Asked) -> _Samples:
+def _samples(side: ComparableEval, against: ComparableEval | None, kind: MetricKind, asked: Asked) -> _Samples:
     reading = side.headline
     kept = [(row, found) for row in side.rows if (found := row.scores.get(reading)) is not None]
     names = [row.cluster or row.sample_id for row, _ in kept]

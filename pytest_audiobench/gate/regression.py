@@ -19,7 +19,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.comparable import Side, SideRow, statistics_of
+from pytest_audiobench.evaluation.comparable import ComparableEval, ComparableSample, statistics_of
 from pytest_audiobench.evaluation.record import RegressionRecord, RegressionStatus
 from pytest_audiobench.evaluation.scoring import SHARES, WITHOUT, finite
 from pytest_audiobench.gate.margins import margin_of
@@ -34,7 +34,7 @@ from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.stats.drops import Drop, Question, no_drop
 
 
-def held_against(baseline: Side | None, here: Side, line: Line, terms: Terms) -> RegressionRecord:
+def regression_of(baseline: ComparableEval | None, here: ComparableEval, line: Line, terms: Terms) -> RegressionRecord:
     """What became of ``line`` for ``here``; without a ``baseline`` it is inconclusive, and says so.
 
     Raises UsageError for a metric that nobody registered or that the reading does not measure, for a reading that was
@@ -53,10 +53,10 @@ def held_against(baseline: Side | None, here: Side, line: Line, terms: Terms) ->
     return held.decided(pairs, noise_text(baseline.noise, here.noise))
 
 
-def not_comparable(baseline: Side, here: Side, line: Line, terms: Terms) -> RegressionRecord | None:
+def not_comparable(baseline: ComparableEval, here: ComparableEval, line: Line, terms: Terms) -> RegressionRecord | None:
     """What is certain of ``line`` before anything is asked: None, or the verdict that the sides do not match.
 
-    ``here`` needs no answers (:func:`pytest_audiobench.evaluation.comparable.side_ahead`), and so tells nothing of groups: for a
+    ``here`` needs no answers (:func:`pytest_audiobench.evaluation.comparable.comparable_ahead`), and so tells nothing of groups: for a
     line on one only the tasks are compared. Raises as :func:`held_against` does.
     """
     held = _Held.of(here, line, terms)
@@ -67,7 +67,7 @@ def not_comparable(baseline: Side, here: Side, line: Line, terms: Terms) -> Regr
     return None if reason is None else held.without("not_comparable", reason, pairs)
 
 
-def given_up(here: Side, line: Line, terms: Terms, why: str) -> RegressionRecord:
+def given_up(here: ComparableEval, line: Line, terms: Terms, why: str) -> RegressionRecord:
     """The record of a line for which too much of the asking failed, in the words of ``why``. Raises likewise."""
     return _Held.of(here, line, terms).without("not_comparable", why)
 
@@ -83,7 +83,7 @@ class _Held:
     terms: Terms
 
     @classmethod
-    def of(cls, here: Side, line: Line, terms: Terms) -> _Held:
+    def of(cls, here: ComparableEval, line: Line, terms: Terms) -> _Held:
         group = dict(line.group)
         reading = group.pop("protocol", here.headline)
         if reading not in here.readings:
@@ -102,7 +102,7 @@ class _Held:
         kind = metric_kind(name)
         return cls(kind, reading, group, margin_of(line.margin, kind), terms)
 
-    def pairs(self, baseline: Side, here: Side) -> Pairs:
+    def pairs(self, baseline: ComparableEval, here: ComparableEval) -> Pairs:
         """The pairs of the group. What the reading leaves out of its score still counts in the shares of answers."""
         return paired(*_within(baseline, here, self.group), self.reading, scored=self.kind.name not in SHARES)
 
@@ -153,7 +153,7 @@ class _Held:
         record = self._record(status, pairs, drop, values, "", counts, names)
         return replace(record, detail=sentence(record) + noise)
 
-    def _statistics(self, row: SideRow) -> Statistics:
+    def _statistics(self, row: ComparableSample) -> Statistics:
         found = statistics_of(row, self.reading, self.kind.name)
         assert found is not None
         return found
@@ -197,7 +197,7 @@ class _Held:
         )
 
 
-def unlike(baseline: Side, here: Side, reading: str) -> str | None:
+def unlike(baseline: ComparableEval, here: ComparableEval, reading: str) -> str | None:
     """Why two sides of one eval cannot be compared whatever their samples are."""
     for what, before, now in (
         ("the data set", baseline.dataset, here.dataset),
@@ -214,14 +214,16 @@ def unlike(baseline: Side, here: Side, reading: str) -> str | None:
     return None
 
 
-def _same(baseline: Side, here: Side) -> bool:
+def _same(baseline: ComparableEval, here: ComparableEval) -> bool:
     """Whether one model, asked the same, said the same, and any judges too."""
     return "run_hash" in here.hashes and all(
         baseline.hashes.get(name) == here.hashes.get(name) for name in ("run_hash", "verdicts")
     )
 
 
-def _within(baseline: Side, here: Side, group: Mapping[str, str]) -> tuple[Side, Side]:
+def _within(
+    baseline: ComparableEval, here: ComparableEval, group: Mapping[str, str]
+) -> tuple[ComparableEval, ComparableEval]:
     """Both sides' rows of ``group``; a class of failures is left out of both where either side shows it."""
     wanted = dict(group)
     without = wanted.pop(WITHOUT, None)

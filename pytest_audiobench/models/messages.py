@@ -8,7 +8,7 @@ from string import ascii_uppercase
 from typing import Literal, NamedTuple, TypeAlias
 
 from pytest_audiobench.audio.clip import Clip
-from pytest_audiobench.audio.played import Heard as Heard
+from pytest_audiobench.audio.played import PlayedAudio as PlayedAudio
 
 Finish: TypeAlias = Literal["stop", "length", "refusal", "unknown"]
 
@@ -73,7 +73,7 @@ class Ask(NamedTuple):
     """A request with its audio, one element of a batch."""
 
     request: Request
-    audio: tuple[Heard, ...]
+    audio: tuple[PlayedAudio, ...]
 
 
 class Part(NamedTuple):

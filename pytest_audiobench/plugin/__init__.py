@@ -14,9 +14,9 @@ from pytest_audiobench.plugin.eval_items import is_eval
 from pytest_audiobench.plugin.stash import CONTROLLER, EVALUATOR, ITEM, SESSION
 
 if TYPE_CHECKING:
-    from pytest_audiobench.audio.fixture import AudioKit
+    from pytest_audiobench.audio.fixture import AudioFixture
     from pytest_audiobench.plugin.evaluator import Evaluator
-    from pytest_audiobench.plugin.model_fixture import AskedModel
+    from pytest_audiobench.plugin.model_fixture import ModelFixture
     from pytest_audiobench.plugin.session import EvalSession
 
 
@@ -199,20 +199,20 @@ def evaluate(_audiobench_evaluator: Evaluator) -> Evaluator:
 
 
 @pytest.fixture
-def model(_audiobench_session: EvalSession, _audiobench_model: str | None) -> AskedModel:
+def model(_audiobench_session: EvalSession, _audiobench_model: str | None) -> ModelFixture:
     """The model of this run, for a plain test: ``model.ask(clip, "What is heard?").text``; its device and limits."""
     from pytest_audiobench.plugin.error_mapping import test_errors
-    from pytest_audiobench.plugin.model_fixture import AskedModel
+    from pytest_audiobench.plugin.model_fixture import ModelFixture
 
     with test_errors():
-        return AskedModel(_audiobench_session, _audiobench_session.handle(_audiobench_model))
+        return ModelFixture(_audiobench_session, _audiobench_session.handle(_audiobench_model))
 
 
 @pytest.fixture
-def audio(request: pytest.FixtureRequest) -> Iterator[AudioKit]:
+def audio(request: pytest.FixtureRequest) -> Iterator[AudioFixture]:
     """Clips for a test of one's own: load (paths are read from the test file's folder), synthesise, edit."""
-    from pytest_audiobench.audio.fixture import AudioKit
+    from pytest_audiobench.audio.fixture import AudioFixture
     from pytest_audiobench.audio.index import AudioIndex
 
     with AudioIndex(None) as index:
-        yield AudioKit(request.path.parent, index)
+        yield AudioFixture(request.path.parent, index)

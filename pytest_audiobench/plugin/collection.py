@@ -19,7 +19,7 @@ from pytest_audiobench.plugin.declarative import DECLARED, DECLARED_LINES
 from pytest_audiobench.plugin.error_mapping import harmless
 from pytest_audiobench.plugin.eval_items import EvalItem, name_evals
 from pytest_audiobench.plugin.options import read_options
-from pytest_audiobench.plugin.run_folder import RunPlace, new_run_name, process_name
+from pytest_audiobench.plugin.run_folder import RunFolder, new_run_name, process_name
 from pytest_audiobench.plugin.session import EvalSession
 from pytest_audiobench.plugin.stash import CONTROLLER, ITEM, SESSION
 from pytest_audiobench.report.atomic_files import write_text
@@ -35,11 +35,11 @@ def session_of(config: pytest.Config) -> EvalSession:
         options = read_options(config)
         run = worker.run_of(config)
         if run is not None:
-            place = RunPlace(options.reports, run)
+            place = RunFolder(options.reports, run)
             shown = progress.to_file(place.folder / f"progress-{process_name(config)}")
         else:
             place = config.stash.setdefault(
-                CONTROLLER, Controller(RunPlace(options.reports, options.run or new_run_name()))
+                CONTROLLER, Controller(RunFolder(options.reports, options.run or new_run_name()))
             ).place
             shown = _terminal_progress(config)
         config.stash[SESSION] = EvalSession(config, options, place, shown)
@@ -74,7 +74,7 @@ def check(session: pytest.Session, config: pytest.Config, items: list[pytest.Ite
 def _refuse(config: pytest.Config, items: list[pytest.Item], error: Exception) -> None:
     if worker.run_of(config) is None:
         raise pytest.UsageError(harmless(str(error))) from error
-    place = RunPlace(read_options(config).reports, str(worker.run_of(config)))
+    place = RunFolder(read_options(config).reports, str(worker.run_of(config)))
     place.open()
     place.announce(process_name(config), {"usage_error": harmless(str(error))})
     items[:] = []

@@ -19,7 +19,7 @@ from pytest_audiobench.plugin.worker import BASELINE, DEVICE, RUN
 if TYPE_CHECKING:
     from pytest_audiobench.plugin.device_pool import DevicePool
     from pytest_audiobench.plugin.progress import WorkersLine
-    from pytest_audiobench.plugin.run_folder import RunPlace
+    from pytest_audiobench.plugin.run_folder import RunFolder
 
 
 class Expected(NamedTuple):
@@ -37,7 +37,7 @@ class Expected(NamedTuple):
 class Controller:
     """Registered as a plugin once an eval is to run: follows the reports, and ends the run."""
 
-    def __init__(self, place: RunPlace) -> None:
+    def __init__(self, place: RunFolder) -> None:
         self.place = place
         self.expected: dict[str, Expected] = {}
         self.left_out: list[str] = []
@@ -229,12 +229,12 @@ def _told(report: pytest.TestReport) -> str:
 
 def configure_node(node: Any) -> None:
     """Tell a new worker the run's name."""
-    from pytest_audiobench.plugin.run_folder import RunPlace, new_run_name
+    from pytest_audiobench.plugin.run_folder import RunFolder, new_run_name
 
     stash = node.config.stash
     if CONTROLLER not in stash:
         options = read_options(node.config)
-        stash[CONTROLLER] = Controller(RunPlace(options.reports, options.run or new_run_name()))
+        stash[CONTROLLER] = Controller(RunFolder(options.reports, options.run or new_run_name()))
         if options.run and not node.config.option.collectonly:
             with user_errors():
                 stash[CONTROLLER].place.check_free()
@@ -255,10 +255,10 @@ def node_collected(config: pytest.Config) -> None:
             controller.place.discard()
             raise pytest.UsageError(told["usage_error"])
         if controller.baseline and told["baseline"]["digest"] != controller.baseline["digest"]:
-            from pytest_audiobench.comparison.baseline_sources import called
+            from pytest_audiobench.comparison.baseline_sources import source_text
 
             raise pytest.UsageError(
-                f"{called(controller.baseline['source'])} changed while the run went on, so that its workers hold "
+                f"{source_text(controller.baseline['source'])} changed while the run went on, so that its workers hold "
                 "their evals against different ones: run again"
             )
         controller.expect(

@@ -22,7 +22,7 @@ import pytest
 from pytest_audiobench.errors import FatalError
 from pytest_audiobench.models.device.client import Address
 from pytest_audiobench.plugin.devices import environment_of
-from pytest_audiobench.plugin.run_folder import RunPlace
+from pytest_audiobench.plugin.run_folder import RunFolder
 
 _PATIENCE_S = 10.0
 _STARTS_WITHIN_S = 60.0
@@ -38,7 +38,7 @@ class _Started(NamedTuple):
 class DevicePool:
     """The processes that hold in-process models, by device. Each ends with the controller, however that ends."""
 
-    def __init__(self, devices: Sequence[str], place: RunPlace) -> None:
+    def __init__(self, devices: Sequence[str], place: RunFolder) -> None:
         """Choose their addresses. Nothing is started yet: the workers may have no eval to run."""
         # A socket's path may hold about 100 bytes, which a run's folder can exceed.
         self._folder = Path(tempfile.mkdtemp(prefix="audiobench-"))

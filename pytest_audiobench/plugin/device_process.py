@@ -19,7 +19,7 @@ import pytest
 from pytest_audiobench.models.device.host import Host
 from pytest_audiobench.plugin.options import read_options
 from pytest_audiobench.plugin.progress import silent
-from pytest_audiobench.plugin.run_folder import RunPlace
+from pytest_audiobench.plugin.run_folder import RunFolder
 from pytest_audiobench.plugin.session import EvalSession
 
 CLOSES_WITHIN_S = 5.0
@@ -29,7 +29,7 @@ CLOSES_WITHIN_S = 5.0
 def pytest_cmdline_main(config: pytest.Config) -> int:
     told = json.loads(sys.stdin.readline())
     options = read_options(config)
-    session = EvalSession(config, options, RunPlace(options.reports, told["run"]), silent())
+    session = EvalSession(config, options, RunFolder(options.reports, told["run"]), silent())
     host = Host(session.made)
     threading.Thread(target=_end_with_the_controller, args=(host,), daemon=True).start()
     host.serve(told["socket"], bytes.fromhex(told["key"]), lambda: _say_ready(told["ready"]))

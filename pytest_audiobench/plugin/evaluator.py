@@ -10,14 +10,14 @@ import pytest
 
 from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.errors import InstrumentGone, NotComparable, UsageError
-from pytest_audiobench.evaluation.batch_executor import Asker
-from pytest_audiobench.evaluation.evaluate import Evaluation, Item, evaluate, judges_of
-from pytest_audiobench.evaluation.lazy_model import Handle
+from pytest_audiobench.evaluation.batch_executor import BatchExecutor
+from pytest_audiobench.evaluation.evaluate import EvalSpec, Evaluation, evaluate, judges_of
+from pytest_audiobench.evaluation.lazy_model import ModelHandle
 from pytest_audiobench.evaluation.model_notes import keep_hearing, keep_noise
 from pytest_audiobench.evaluation.record import ItemRecord, MetricRecord, Outcome
-from pytest_audiobench.evaluation.rerun import Condition
+from pytest_audiobench.evaluation.rerun import RerunVariant
 from pytest_audiobench.evaluation.result import Result, as_metric
-from pytest_audiobench.evaluation.scoring import Scored, score
+from pytest_audiobench.evaluation.scoring import ScoredSample, score
 from pytest_audiobench.gate.thresholds import parse_threshold
 from pytest_audiobench.metrics.sanitise import number
 from pytest_audiobench.metrics.value import Metric
@@ -25,12 +25,12 @@ from pytest_audiobench.models.model import Hearing
 from pytest_audiobench.plugin.error_mapping import harmless, test_errors
 from pytest_audiobench.plugin.eval_items import EvalItem
 from pytest_audiobench.plugin.model_announcement import present_judges, present_model
-from pytest_audiobench.plugin.requirements import Duties, Wrong
+from pytest_audiobench.plugin.requirements import Requirements, Violation
 from pytest_audiobench.plugin.session import EvalSession
 from pytest_audiobench.plugin.stash import INSTRUMENT, REQUIRED
 from pytest_audiobench.plugin.threshold_checks import asking_failed
 from pytest_audiobench.protocols.protocol import Protocol
-from pytest_audiobench.protocols.reasoned_choice.styles import StyleName, style_named, style_of
+from pytest_audiobench.protocols.reasoned_choice.styles import StyleName, model_style, style_named
 from pytest_audiobench.report.item_lines import lines_of
 from pytest_audiobench.report.junit import properties
 from pytest_audiobench.report.page.excerpts import write_excerpts
@@ -44,18 +44,18 @@ class Evaluator:
     declared for the eval are checked when the test's body returns, whether or not it asserts anything.
     """
 
-    def __init__(self, session: EvalSession, item: pytest.Item, named: EvalItem, handle: Handle) -> None:
+    def __init__(self, session: EvalSession, item: pytest.Item, named: EvalItem, handle: ModelHandle) -> None:
         self._session, self._item, self._named, self._handle = session, item, named, handle
         self._evaluations: list[Evaluation] = []
         self._refused: list[ItemRecord] = []
-        self._duties = Duties(session, item, named.eval, handle)
+        self._duties = Requirements(session, item, named.eval, handle)
         self._settled = False
         self.beyond_tables: list[str] = []
         self.unmeasured = ""
         """Why an evaluation measured nothing, where that says nothing of the model: refused, or its process died."""
 
     @property
-    def model(self) -> Handle:
+    def model(self) -> ModelHandle:
         """The model that is evaluated: its alias, device, limits, whether it listens."""
         return self._handle
 
@@ -72,7 +72,7 @@ class Evaluator:
         """
         with test_errors():
             recorded = self._handle.style
-            return self._session.style or (style_named(recorded).name if recorded else style_of(self._handle.spec))
+            return self._session.style or (style_named(recorded).name if recorded else model_style(self._handle.spec))
 
     @property
     def results(self) -> list[Result]:
@@ -112,14 +112,14 @@ class Evaluator:
                 protocol = protocol.reading_as(*([protocols] if isinstance(protocols, str) else protocols))
             return self._evaluate(found, protocol, self._next(name, samples, control))
 
-    def _next(self, name: str | None, samples: int | None, control: bool) -> Item:
+    def _next(self, name: str | None, samples: int | None, control: bool) -> EvalSpec:
         self._check_open("evaluate")
         if samples is not None and samples < 1:
             raise UsageError(f"{self._named.eval} wants samples={samples}: ask for one or more, or None for all")
         eval_ = f"{self._named.eval}:{name}" if name else self._named.eval
         if any(record.eval == eval_ for record in self.records):
             raise UsageError(f"{eval_} was evaluated already in this test: give each evaluation a name=")
-        return Item(
+        return EvalSpec(
             index=self._named.number,
             nodeid=self._item.nodeid,
             eval=eval_,
@@ -132,7 +132,7 @@ class Evaluator:
             ready=self._duties.ahead(eval_, control),
         )
 
-    def _evaluate(self, dataset: Dataset, protocol: Protocol, item: Item) -> Result:
+    def _evaluate(self, dataset: Dataset, protocol: Protocol, item: EvalSpec) -> Result:
         try:
             evaluation = evaluate(self._session.bench, self._handle, item, dataset, protocol)
         except (NotComparable, InstrumentGone) as error:
@@ -148,8 +148,8 @@ class Evaluator:
         return evaluation.result
 
     def ask_again(
-        self, result: Result, condition: Condition, options: Mapping[str, str] | None = None
-    ) -> list[list[Scored]]:
+        self, result: Result, condition: RerunVariant, options: Mapping[str, str] | None = None
+    ) -> list[list[ScoredSample]]:
         """Ask what ``result`` was made of again, under ``condition``, as its headline protocol reads it.
 
         With ``options`` (such as ``{"dtype": "bfloat16"}``) the model is made anew with these options in place of its
@@ -161,7 +161,7 @@ class Evaluator:
         progress = self._session.progress.of(f"{result.record.eval} ({condition.name})")
         clusters = [row.cluster for row in result.headline_rows][: result.n]
         with test_errors(), self._session.variant(self._handle, options or {}) as handle:
-            asker = Asker(handle, bench.store, bench.claims, progress)
+            asker = BatchExecutor(handle, bench.store, bench.claims, progress)
             judges = judges_of(bench, evaluation.protocol, progress)
             copies = condition.ask(evaluation.slice, evaluation.protocol, asker, judges)
         failed = [one for answered in copies for one in answered if one.error is not None]
@@ -224,16 +224,16 @@ class Evaluator:
             self._duties.required += [parse_threshold(text) for text in thresholds]
             self._item.user_properties.append((REQUIRED, str(len(self._duties.required))))
 
-    def settle(self) -> list[Wrong]:
+    def settle(self) -> list[Violation]:
         """Check everything declared for this eval; what is wrong with it. Called when the body has returned."""
         self._settled = True
-        unmeasured = [Wrong(self.unmeasured, instrument=True)] if self.unmeasured else []
+        unmeasured = [Violation(self.unmeasured, instrument=True)] if self.unmeasured else []
         if not self.results:
             nothing = f"{self._named.eval} asked for `evaluate` and evaluated nothing: call it, or skip the test"
-            return unmeasured or [Wrong(nothing)]
+            return unmeasured or [Violation(nothing)]
         wrong, beyond = self._duties.settle(self._evaluations, self._refused)
         self.beyond_tables = [*beyond, *(one.text for one in unmeasured)]
-        return [*wrong, *(Wrong(text) for text in beyond), *unmeasured]
+        return [*wrong, *(Violation(text) for text in beyond), *unmeasured]
 
     @property
     def unasked(self) -> bool:

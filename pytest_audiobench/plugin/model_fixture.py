@@ -9,10 +9,10 @@ from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import SampleError
-from pytest_audiobench.evaluation.batch_executor import Asker
-from pytest_audiobench.evaluation.lazy_model import Handle
-from pytest_audiobench.evaluation.selection import take
-from pytest_audiobench.evaluation.stage_execution import gather
+from pytest_audiobench.evaluation.batch_executor import BatchExecutor
+from pytest_audiobench.evaluation.lazy_model import ModelHandle
+from pytest_audiobench.evaluation.selection import select
+from pytest_audiobench.evaluation.stage_execution import collect_answers
 from pytest_audiobench.models.messages import AudioSlot, Message, Response, Settings
 from pytest_audiobench.models.model import Limits
 from pytest_audiobench.plugin.error_mapping import test_errors
@@ -20,10 +20,10 @@ from pytest_audiobench.plugin.session import EvalSession
 from pytest_audiobench.protocols.protocol import Earlier, Protocol, Stage
 
 
-class AskedModel:
+class ModelFixture:
     """A model to ask one thing at a time; answers are kept in the run's store like any other."""
 
-    def __init__(self, session: EvalSession, handle: Handle) -> None:
+    def __init__(self, session: EvalSession, handle: ModelHandle) -> None:
         self._session, self._handle = session, handle
 
     @property
@@ -71,9 +71,9 @@ class AskedModel:
         bench = self._session.bench
         dataset = Dataset("asked", lambda places: [sample])
         places = self._session.places(Path.cwd())
-        slice_ = take(dataset, places, bench.index, self._handle)
-        asker = Asker(self._handle, bench.store, bench.claims, lambda done, total: None)
-        answered = gather(slice_, protocol, asker, epochs=1)[0]
+        slice_ = select(dataset, places, bench.index, self._handle)
+        asker = BatchExecutor(self._handle, bench.store, bench.claims, lambda done, total: None)
+        answered = collect_answers(slice_, protocol, asker, epochs=1)[0]
         if answered.error is not None:
             raise SampleError(answered.error)
         return answered.responses["answer"]

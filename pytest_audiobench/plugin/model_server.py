@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pytest_audiobench.models.model import Model
     from pytest_audiobench.models.server.process import Served, ServerProcess
     from pytest_audiobench.models.spec import ModelSpec
-    from pytest_audiobench.plugin.run_folder import RunPlace
+    from pytest_audiobench.plugin.run_folder import RunFolder
     from pytest_audiobench.plugin.session import EvalSession
 
 PORT = "audiobench_serve_port"
@@ -32,7 +32,7 @@ def configure_node(node: Any) -> None:
         node.workerinput[PORT] = _port(node.config)
 
 
-def start(config: pytest.Config, place: RunPlace) -> None:
+def start(config: pytest.Config, place: RunFolder) -> None:
     """Start the server once, when evals are to run and a model waits for it; it ends with this process's run."""
     options = read_options(config)
     if not options.serve_command:

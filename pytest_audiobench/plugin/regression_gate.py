@@ -16,20 +16,20 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 
-from pytest_audiobench.comparison.baseline_sources import Baseline, called
+from pytest_audiobench.comparison.baseline_sources import Baseline, source_text
 from pytest_audiobench.errors import NotComparable, UsageError
-from pytest_audiobench.evaluation.comparable import Side, side_ahead, side_of
+from pytest_audiobench.evaluation.comparable import ComparableEval, comparable_ahead, comparable_eval
 from pytest_audiobench.evaluation.evaluate import Evaluation
-from pytest_audiobench.evaluation.lazy_model import Handle
+from pytest_audiobench.evaluation.lazy_model import ModelHandle
 from pytest_audiobench.evaluation.model_notes import known_noise
 from pytest_audiobench.evaluation.record import RegressionRecord
 from pytest_audiobench.evaluation.scoring import WITHOUT
-from pytest_audiobench.evaluation.selection import Slice
+from pytest_audiobench.evaluation.selection import Selection
 from pytest_audiobench.evaluation.store import Store
 from pytest_audiobench.gate.config import Rules
 from pytest_audiobench.gate.margins import point, read_margin
 from pytest_audiobench.gate.pairing import Pairs, paired
-from pytest_audiobench.gate.regression import given_up, held_against, not_comparable, unlike
+from pytest_audiobench.gate.regression import given_up, not_comparable, regression_of, unlike
 from pytest_audiobench.gate.regression_line import MARGIN, NO_MARGIN, Line, Terms
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.plugin.options import Options
@@ -94,19 +94,19 @@ class Gate:
         held = {eval_: eval_.partition(":")[0] for contents in models for eval_ in contents.sides}
         if not chosen & set(held.values()):
             raise UsageError(
-                f"{called(self.baseline.source)} holds none of the {len(chosen)} selected evals "
+                f"{source_text(self.baseline.source)} holds none of the {len(chosen)} selected evals "
                 f"({_some(sorted(chosen))}): it holds {_some(list(held)) or 'none'}"
             )
         left = [eval_ for eval_, test in held.items() if test not in chosen]
         gone = [eval_ for eval_ in left if whole and held[eval_] not in all_]
-        notes = [f"{called(self.baseline.source)} is not whole: {one}" for one in self._missing]
+        notes = [f"{source_text(self.baseline.source)} is not whole: {one}" for one in self._missing]
         notes += [
-            f"{called(self.baseline.source)} holds {_some(gone)}, which "
+            f"{source_text(self.baseline.source)} holds {_some(gone)}, which "
             f"{'was' if len(gone) == 1 else 'were'} not collected: renamed, or removed?"
         ] * bool(gone)
         rest = [eval_ for eval_ in left if eval_ not in gone]
         return notes + [
-            f"{len(rest)} eval{'s' * (len(rest) > 1)} of {called(self.baseline.source)} "
+            f"{len(rest)} eval{'s' * (len(rest) > 1)} of {source_text(self.baseline.source)} "
             f"{'were' if len(rest) > 1 else 'was'} not selected: {_some(rest)}"
         ] * bool(rest)
 
@@ -131,28 +131,30 @@ class Held:
     ``own`` is the number of lines that are known to be in its code.
     """
 
-    def __init__(self, gate: Gate, eval_: str, handle: Handle, store: Store, own: int) -> None:
+    def __init__(self, gate: Gate, eval_: str, handle: ModelHandle, store: Store, own: int) -> None:
         self._gate, self._handle, self._store = gate, handle, store
         self._counted = gate.counted(gate.declared(eval_, handle.alias, own))
-        self._sides: dict[str, Side] = {}
+        self._sides: dict[str, ComparableEval] = {}
         self.refused: dict[str, list[RegressionRecord]] = {}
         """By eval: the verdicts on what was not asked, since the baseline is of another task."""
 
-    def ahead(self, eval_: str, control: bool, epochs: int, own: Sequence[Line]) -> Callable[[Slice, Protocol], None]:
+    def ahead(
+        self, eval_: str, control: bool, epochs: int, own: Sequence[Line]
+    ) -> Callable[[Selection, Protocol], None]:
         """What is checked before the first request: raises NotComparable where the baseline is of another task."""
 
-        def check(slice_: Slice, protocol: Protocol) -> None:
+        def check(slice_: Selection, protocol: Protocol) -> None:
             baseline = self._gate.baseline.side(eval_, self._handle.alias)
             if baseline is None or control:
                 return
             lines = self._gate.lines_of(eval_, self._handle.alias, protocol.readings[0].metrics[0], own)
-            here = side_ahead(eval_, self._handle, slice_, protocol, epochs)
+            here = comparable_ahead(eval_, self._handle, slice_, protocol, epochs)
             terms = self._gate.terms(self._counted, len(lines))
             found = [one for line in lines if (one := not_comparable(baseline, here, line, terms)) is not None]
             if found:
                 self.refused[eval_] = found
                 raise NotComparable(
-                    f"{eval_} is not comparable with {called(baseline.source)}, and nothing was asked: "
+                    f"{eval_} is not comparable with {source_text(baseline.source)}, and nothing was asked: "
                     f"{found[0].detail}; to renew it, run without --ab-baseline and make that run the baseline"
                 )
 
@@ -215,17 +217,17 @@ class Held:
         if failed:
             return given_up(here, line, terms, failed)
         _check_group(here, line)
-        return held_against(self._gate.baseline.side(here.eval, here.model), here, line, terms)
+        return regression_of(self._gate.baseline.side(here.eval, here.model), here, line, terms)
 
-    def _side(self, evaluation: Evaluation) -> Side:
+    def _side(self, evaluation: Evaluation) -> ComparableEval:
         record = evaluation.result.record
         if record.eval not in self._sides:
-            side = side_of(record, evaluation.rows, self._handle.spec)
+            side = comparable_eval(record, evaluation.rows, self._handle.spec)
             self._sides[record.eval] = replace(side, noise=known_noise(self._store, self._handle))
         return self._sides[record.eval]
 
 
-def _check_group(here: Side, line: Line) -> None:
+def _check_group(here: ComparableEval, line: Line) -> None:
     """Raises UsageError for a group that none of the eval's samples is in, whatever the baseline holds."""
     wanted = {field: value for field, value in line.group if field != "protocol"}
     without = wanted.pop(WITHOUT, None)

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 import pytest
 
 from pytest_audiobench.datasets.dataset import Dataset
-from pytest_audiobench.evaluation.evaluate import Evaluation, Item
-from pytest_audiobench.evaluation.lazy_model import Handle
+from pytest_audiobench.evaluation.evaluate import EvalSpec, Evaluation
+from pytest_audiobench.evaluation.lazy_model import ModelHandle
 from pytest_audiobench.evaluation.record import ItemRecord, MetricRecord, VerdictRecord
 from pytest_audiobench.evaluation.result import Result
 from pytest_audiobench.evaluation.scoring import SHARES
-from pytest_audiobench.evaluation.selection import Slice
+from pytest_audiobench.evaluation.selection import Selection
 from pytest_audiobench.gate.regression_line import Line
 from pytest_audiobench.gate.regression_text import line_text
 from pytest_audiobench.gate.thresholds import Threshold
@@ -30,17 +30,17 @@ class InconclusiveWarning(pytest.PytestWarning):
     """An eval neither regressed nor is known not to have: it has too few samples to tell."""
 
 
-class Wrong(NamedTuple):
+class Violation(NamedTuple):
     """What is wrong with an eval; ``instrument`` where nothing is known to be, but it cannot be compared."""
 
     text: str
     instrument: bool = False
 
 
-class Duties:
+class Requirements:
     """What is declared for one test, in files and in its code (``required``), and what it ``recorded`` itself."""
 
-    def __init__(self, session: EvalSession, item: pytest.Item, eval_: str, handle: Handle) -> None:
+    def __init__(self, session: EvalSession, item: pytest.Item, eval_: str, handle: ModelHandle) -> None:
         self._session, self._item, self._eval, self._handle = session, item, eval_, handle
         self.recorded: list[MetricRecord] = []
         self.required: list[Threshold | Line] = []
@@ -49,13 +49,13 @@ class Duties:
             lines = getattr(getattr(item, "function", None), DECLARED_LINES, 0)
             self._against = Held(session.gate, eval_, handle, session.bench.store, lines)
 
-    def ahead(self, eval_: str, control: bool) -> Callable[[Slice, Protocol], None]:
+    def ahead(self, eval_: str, control: bool) -> Callable[[Selection, Protocol], None]:
         """What an evaluation is checked for before its first request."""
         if self._against is None:
             return lambda slice_, protocol: None
         return self._against.ahead(eval_, control, self._session.bench.epochs, self._own_lines)
 
-    def refusal(self, item: Item, dataset: Dataset, protocol: Protocol) -> ItemRecord:
+    def refusal(self, item: EvalSpec, dataset: Dataset, protocol: Protocol) -> ItemRecord:
         """The record of an evaluation that was refused by that check."""
         record = ItemRecord.without_result(
             index=item.index, nodeid=item.nodeid, eval=item.eval, suite=item.suite, model=self._handle.alias
@@ -65,11 +65,13 @@ class Duties:
         record.regressions = self._against.refused[item.eval] if self._against else []
         return record
 
-    def settle(self, evaluations: Sequence[Evaluation], refused: Sequence[ItemRecord]) -> tuple[list[Wrong], list[str]]:
+    def settle(
+        self, evaluations: Sequence[Evaluation], refused: Sequence[ItemRecord]
+    ) -> tuple[list[Violation], list[str]]:
         """Put every verdict on record. Returns what is wrong by the numbers, and what else is, which no table shows."""
         taken = self._taken_names(evaluations)
         evaluations[0].result.record.metrics.extend(self.recorded)
-        wrong: list[Wrong] = []
+        wrong: list[Violation] = []
         judged: set[Threshold] = set()
         results = [evaluation.result for evaluation in evaluations]
         failed = [asking_failed(result, self._session.options.max_errors) for result in results]
@@ -77,14 +79,16 @@ class Duties:
             verdicts = verdicts_on(result, self._declared(result, judged), self.recorded, why)
             result.record.verdicts = [VerdictRecord(*verdict) for verdict in verdicts]
             bad = [verdict for verdict in verdicts if verdict.status != "pass"]
-            wrong += [Wrong(f"{v.threshold}: {v.detail}", v.status == "not_comparable") for v in bad]
+            wrong += [Violation(f"{v.threshold}: {v.detail}", v.status == "not_comparable") for v in bad]
         regressed, mistaken = self._regressions(evaluations, failed)
         wrong += regressed
         records = [*(one.result.record for one in evaluations), *refused]
         beyond = [*taken, *mistaken, *self._unmet_names(records), *self._controls_only(records)]
         return wrong, beyond
 
-    def _regressions(self, evaluations: Sequence[Evaluation], failed: Sequence[str]) -> tuple[list[Wrong], list[str]]:
+    def _regressions(
+        self, evaluations: Sequence[Evaluation], failed: Sequence[str]
+    ) -> tuple[list[Violation], list[str]]:
         """What is wrong with the evaluations, held against the baseline, and with the lines; noted without one."""
         if self._against is None:
             notes = [f"not checked: {line.text}, for there is no --ab-baseline" for line in self._own_lines]
@@ -99,7 +103,7 @@ class Duties:
             for one in regressions:
                 line = line_text(one, record.readings[0].name)
                 if self._against.wrong(one) or (one.status == "inconclusive" and not self._warned(record.eval, line)):
-                    wrong.append(Wrong(f"{line}: {one.detail}", one.status == "not_comparable"))
+                    wrong.append(Violation(f"{line}: {one.detail}", one.status == "not_comparable"))
         return wrong, mistaken
 
     def _warned(self, eval_: str, line: str) -> bool:

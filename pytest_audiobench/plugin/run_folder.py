@@ -23,7 +23,7 @@ def new_run_name() -> str:
     return f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
 
 
-class RunPlace:
+class RunFolder:
     """The folder ``reports/<run>`` and the small files through which the processes of a run speak."""
 
     def __init__(self, reports: Path, run: str) -> None:

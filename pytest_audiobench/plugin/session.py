@@ -15,10 +15,10 @@ from pytest_audiobench.comparison.baseline_sources import baseline_from
 from pytest_audiobench.datasets.dataset import Places, folders
 from pytest_audiobench.datasets.packs.recipes import written_from
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.batch_locks import Claims
-from pytest_audiobench.evaluation.evaluate import Bench
+from pytest_audiobench.evaluation.batch_locks import BatchLocks
+from pytest_audiobench.evaluation.evaluate import RunContext
 from pytest_audiobench.evaluation.judging import check_judge
-from pytest_audiobench.evaluation.lazy_model import Handle
+from pytest_audiobench.evaluation.lazy_model import ModelHandle
 from pytest_audiobench.evaluation.store import Store
 from pytest_audiobench.gate.config import Rules, find_rules
 from pytest_audiobench.gate.margins import read_margin
@@ -33,7 +33,7 @@ from pytest_audiobench.plugin.options import Options, base
 from pytest_audiobench.plugin.progress import Progress
 from pytest_audiobench.plugin.registration import Registration
 from pytest_audiobench.plugin.regression_gate import Gate
-from pytest_audiobench.plugin.run_folder import RunPlace, keep_out_of_git
+from pytest_audiobench.plugin.run_folder import RunFolder, keep_out_of_git
 from pytest_audiobench.protocols.prompt_sets import PromptSet, chosen_set
 from pytest_audiobench.protocols.reasoned_choice.styles import StyleName, style_named
 
@@ -43,13 +43,13 @@ _PLAYED_NOTHING = Hearing("unproven", "a judge is played nothing")
 class EvalSession:
     """One process's part in a run. Nothing is opened, made or read before it is needed."""
 
-    def __init__(self, config: pytest.Config, options: Options, place: RunPlace, progress: Progress) -> None:
+    def __init__(self, config: pytest.Config, options: Options, place: RunFolder, progress: Progress) -> None:
         self.config, self.options, self.place, self.progress = config, options, place, progress
         self.checked = False
         self.collected: list[str] = []
         """The names of all evals that were collected, whatever is selected of them."""
-        self._handles: dict[str, Handle] = {}
-        self._made: list[Handle] = []
+        self._handles: dict[str, ModelHandle] = {}
+        self._made: list[ModelHandle] = []
 
     @cached_property
     def registration(self) -> Registration:
@@ -75,7 +75,7 @@ class EvalSession:
         return found
 
     @cached_property
-    def judges(self) -> Mapping[str, Handle]:
+    def judges(self) -> Mapping[str, ModelHandle]:
         """The judges by alias."""
         return {alias: self._handle_on(spec, judge=True) for alias, spec in self.judge_specs.items()}
 
@@ -118,14 +118,14 @@ class EvalSession:
             raise UsageError(f"--ab-style: {error}") from None
 
     @cached_property
-    def bench(self) -> Bench:
+    def bench(self) -> RunContext:
         first, *extras = self.options.stores
         keep_out_of_git(first.parent)
         store = Store(first, self.place.run, self.options.refresh, extras)
-        return Bench(
+        return RunContext(
             run=self.place.run,
             store=store,
-            claims=Claims(first.with_name(first.name + ".claims")),
+            claims=BatchLocks(first.with_name(first.name + ".claims")),
             index=AudioIndex(first.parent / "audio.sqlite"),
             limit=self.options.limit,
             epochs=self.options.epochs,
@@ -134,7 +134,7 @@ class EvalSession:
             judges=self.judges,
         )
 
-    def handle(self, alias: str | None) -> Handle:
+    def handle(self, alias: str | None) -> ModelHandle:
         """The model of that alias, or the only one. At most one is loaded at a time."""
         spec = self.specs[alias] if alias is not None else next(iter(self.specs.values()))
         for other in self._handles.values():
@@ -145,7 +145,7 @@ class EvalSession:
         return self._handles[spec.alias]
 
     @contextmanager
-    def variant(self, handle: Handle, options: Mapping[str, str]) -> Iterator[Handle]:
+    def variant(self, handle: ModelHandle, options: Mapping[str, str]) -> Iterator[ModelHandle]:
         """``handle`` itself without ``options``; else its model made anew with them, closed at the block's end."""
         if not options:
             yield handle
@@ -184,7 +184,7 @@ class EvalSession:
         options = self.options
         return Budget(self.place.folder, options.max_cost_usd, options.max_requests, prepare=self.place.open)
 
-    def _handle_on(self, spec: ModelSpec, judge: bool = False) -> Handle:
+    def _handle_on(self, spec: ModelSpec, judge: bool = False) -> ModelHandle:
         """The model of ``spec``, in this process or, where the run shares models, in its device's."""
         model, address = self.made(spec, judge), worker.device_of(self.config)
         if address is not None and getattr(model, "in_process", False):
@@ -192,7 +192,7 @@ class EvalSession:
 
             self.place.shared.add(spec.alias)
             model = SharedModel(model, spec, Address(*address))
-        handle = Handle(spec.alias, model, make_way=self._make_way)
+        handle = ModelHandle(spec.alias, model, make_way=self._make_way)
         self._made.append(handle)
         return handle
 

@@ -49,6 +49,6 @@ def function_of(name: str) -> Callable[..., Protocol]:
     return function
 
 
-def known_readings() -> frozenset[str]:
+def scorer_names() -> frozenset[str]:
     """The names of all readings of all families."""
     return frozenset(name for one in FAMILIES for name in family(one).available)

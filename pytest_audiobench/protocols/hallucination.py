@@ -10,7 +10,7 @@ from pytest_audiobench.protocols.transcription.family import INSTRUCTION, WITHOU
 
 
 @remembered
-def unspoken(
+def hallucination(
     *readings: str,
     prompt: str = INSTRUCTION,
     system: str | None = None,

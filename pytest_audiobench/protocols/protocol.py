@@ -40,7 +40,7 @@ def at_wording(stage: str, number: int) -> str:
 _FURTHER = re.compile(r"@\d{1,4}\Z")
 
 
-def of_first_wording(stages: Iterable[str]) -> list[str]:
+def first_wording_stages(stages: Iterable[str]) -> list[str]:
     """The names of the subject's stages without those of further wordings."""
     return [stage for stage in stages if not _FURTHER.search(stage)]
 

@@ -50,7 +50,7 @@ class Block(NamedTuple):
     rows: tuple[Asked, ...]
 
 
-class Held(NamedTuple):
+class AnswerComparison(NamedTuple):
     """The blocks of one model on one data set; ``of`` names suite and data set, ``metric`` is the first column's."""
 
     of: str
@@ -86,7 +86,7 @@ _RATES = {
 _COUNTS = {"missed": "missed_reasoning", "changed": "prediction_changed"}
 
 
-def held(record: Json) -> list[Held]:
+def answer_comparisons(record: Json) -> list[AnswerComparison]:
     """One for each suite, model and data set in which any answer is held against another, in the items' order.
 
     Where only doses were asked about there is none: they have their curves.
@@ -104,10 +104,12 @@ def in_tables(record: Json) -> set[tuple[str, str]]:
     """The evals, with their models, of which these tables or that of all conditions say how much was answered."""
     summaries = [(suite["model"], one) for suite in record["suites"] for one in suite.get("conditions", ())]
     compared = {(point["eval"], model) for model, one in summaries if one["metric"] == SAME for point in one["points"]}
-    return compared | {(asked.eval, one.model) for one in held(record) for block in one.blocks for asked in block.rows}
+    return compared | {
+        (asked.eval, one.model) for one in answer_comparisons(record) for block in one.blocks for asked in block.rows
+    }
 
 
-def _held(own: tuple[str, str, str], items: Sequence[Json]) -> Held:
+def _held(own: tuple[str, str, str], items: Sequence[Json]) -> AnswerComparison:
     suite, model, dataset = own
     label = _labels(items)
     blocks: dict[tuple[str, str], list[Asked]] = {}
@@ -122,7 +124,7 @@ def _held(own: tuple[str, str, str], items: Sequence[Json]) -> Held:
             Asked(item["eval"], label(item), reading["name"], dict(_cells(item, reading)))
             for reading in item["readings"]
         ]
-    return Held(
+    return AnswerComparison(
         of=owned(suite, dataset, ""),
         model=model,
         metric=items[0]["metrics"][0]["name"],

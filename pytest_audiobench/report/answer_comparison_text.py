@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from pytest_audiobench.report import view_model
-from pytest_audiobench.report.answer_comparison import COLUMNS, Asked, Block, Cell, Held, held
+from pytest_audiobench.report.answer_comparison import COLUMNS, AnswerComparison, Asked, Block, Cell, answer_comparisons
 from pytest_audiobench.report.escapes import escaped
 from pytest_audiobench.report.formatting import called, printable
 from pytest_audiobench.report.tabular import bar
@@ -19,7 +19,7 @@ _SPARED = ("beyond", "same", "missed", "flips", "nulls")
 
 def lines(record: Json, width: int) -> Iterator[tuple[str, bool]]:
     """A title for each model and data set, and its blocks; with each line whether it is a head."""
-    for one in held(record):
+    for one in answer_comparisons(record):
         yield "", False
         yield printable(f"{_title(one, record)}; shares in %, differences in points"), True
         for block in one.blocks:
@@ -29,7 +29,7 @@ def lines(record: Json, width: int) -> Iterator[tuple[str, bool]]:
 
 def markdown(record: Json) -> Iterator[tuple[str, list[str]]]:
     """The same as Markdown: a title and one table for each model and data set; what came from outside is escaped."""
-    for one in held(record):
+    for one in answer_comparisons(record):
         columns = [name for name in COLUMNS if any(name in block.columns for block in one.blocks)]
         rows = [bar(map(escaped, ("Asked", *(_head(name, one) for name in columns))))]
         rows.append(bar((":--", *("--:",) * len(columns))))
@@ -45,11 +45,11 @@ def _with_interval(cell: Cell) -> str:
     return f"{cell.value} ({cell.interval})" if cell.interval else cell.value
 
 
-def _title(one: Held, record: Json) -> str:
+def _title(one: AnswerComparison, record: Json) -> str:
     return called(one.of, one.model, len(view_model.aliases(record)) > 1)
 
 
-def _head(name: str, one: Held) -> str:
+def _head(name: str, one: AnswerComparison) -> str:
     return one.metric if name == "score" else name
 
 
@@ -58,7 +58,7 @@ def _name(asked: Asked, block: Block) -> str:
     return f"{asked.label} by {asked.reading}" if several else asked.label
 
 
-def _table(one: Held, block: Block, width: int) -> list[str]:
+def _table(one: AnswerComparison, block: Block, width: int) -> list[str]:
     columns = list(block.columns)
     made = _rows(one, block, columns)
     for spared in _SPARED:
@@ -69,7 +69,7 @@ def _table(one: Held, block: Block, width: int) -> list[str]:
     return made
 
 
-def _rows(one: Held, block: Block, columns: Sequence[str]) -> list[str]:
+def _rows(one: AnswerComparison, block: Block, columns: Sequence[str]) -> list[str]:
     """A reading beside the first stands below it, indented, so that its name does not take the room of the numbers."""
     rows = [["", *(printable(_head(name, one)) for name in columns)]]
     for asked in block.rows:

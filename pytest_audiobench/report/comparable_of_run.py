@@ -7,13 +7,22 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from pytest_audiobench.evaluation.comparable import Side, SideRow, audio_digest, measured, prompt_digest, truth_digest
+from pytest_audiobench.evaluation.comparable import (
+    ComparableEval,
+    ComparableSample,
+    audio_digest,
+    measured,
+    prompt_digest,
+    truth_digest,
+)
 from pytest_audiobench.evaluation.record import ConditionRecord
-from pytest_audiobench.protocols.protocol import of_first_wording
+from pytest_audiobench.protocols.protocol import first_wording_stages
 from pytest_audiobench.report.joined_samples import Joined, joined, played
 
 
-def sides_of(folder: Path, record: Mapping[str, Any], source: str, texts: bool = True) -> dict[tuple[str, str], Side]:
+def sides_of(
+    folder: Path, record: Mapping[str, Any], source: str, texts: bool = True
+) -> dict[tuple[str, str], ComparableEval]:
     """The sides of the finished run in ``folder``, whose run.json is ``record``, by (eval, model alias).
 
     Evals that measured nothing are left out, and controls, which serve another's comparison. ``texts`` keeps the
@@ -22,7 +31,7 @@ def sides_of(folder: Path, record: Mapping[str, Any], source: str, texts: bool =
     items = {
         (item["eval"], item["model"]): item for item in record["items"] if item["readings"] and not item["control"]
     }
-    rows: dict[tuple[str, str], list[SideRow]] = {key: [] for key in items}
+    rows: dict[tuple[str, str], list[ComparableSample]] = {key: [] for key in items}
     for one in joined(folder):
         key = (one.predictions[0]["eval"], one.predictions[0]["model"])
         if key in rows and one.scored:
@@ -31,9 +40,11 @@ def sides_of(folder: Path, record: Mapping[str, Any], source: str, texts: bool =
     return {key: _side(items[key], models.get(key[1], {}), own, source) for key, own in rows.items()}
 
 
-def _side(item: Mapping[str, Any], model: Mapping[str, Any], rows: list[SideRow], source: str) -> Side:
+def _side(
+    item: Mapping[str, Any], model: Mapping[str, Any], rows: list[ComparableSample], source: str
+) -> ComparableEval:
     condition = ConditionRecord.read(item.get("condition"))
-    return Side(
+    return ComparableEval(
         source=source,
         eval=item["eval"],
         suite=item["suite"],
@@ -53,12 +64,12 @@ def _side(item: Mapping[str, Any], model: Mapping[str, Any], rows: list[SideRow]
     )
 
 
-def _row(one: Joined, texts: bool) -> SideRow:
+def _row(one: Joined, texts: bool) -> ComparableSample:
     own = [row for row in one.predictions if "role" not in row]
     stages = {row["stage"]: row for row in own}
-    first, last, headline = own[0], stages[of_first_wording(stages)[-1]], one.scored[0]
+    first, last, headline = own[0], stages[first_wording_stages(stages)[-1]], one.scored[0]
     outputs = last["outputs"]
-    return SideRow(
+    return ComparableSample(
         sample_id=first["sample_id"],
         epoch=first["epoch"],
         audio=audio_digest([clip["key"] for clip in played(one)["audio"]]),

@@ -10,7 +10,7 @@ from pytest_audiobench.report.formatting import VERDICTS, Tone
 Json = Mapping[str, Any]
 
 
-class Unmet(NamedTuple):
+class FailedChecks(NamedTuple):
     """One threshold, or the reason why a test failed for something else, as a sentence."""
 
     eval: str
@@ -20,19 +20,19 @@ class Unmet(NamedTuple):
     text: str
 
 
-def unmet(record: Json) -> list[Unmet]:
+def failed_checks(record: Json) -> list[FailedChecks]:
     """Thresholds that were not met, then evals that failed by an assertion, an error or a lost worker."""
     sign = VERDICTS["fail"]
     reasons = [
-        Unmet(item["eval"], item["model"], sign.mark, sign.tone, _first_line(item["message"]) or item["outcome"])
+        FailedChecks(item["eval"], item["model"], sign.mark, sign.tone, _first_line(item["message"]) or item["outcome"])
         for item in failed_otherwise(record)
     ]
     return [*unmet_thresholds(record), *reasons]
 
 
-def unmet_thresholds(record: Json) -> list[Unmet]:
+def unmet_thresholds(record: Json) -> list[FailedChecks]:
     return [
-        Unmet(item["eval"], item["model"], sign.mark, sign.tone, _sentence(one, sign.words))
+        FailedChecks(item["eval"], item["model"], sign.mark, sign.tone, _sentence(one, sign.words))
         for item in record["items"]
         for one in item["verdicts"]
         if (sign := VERDICTS[one["status"]]).tone != "good"

@@ -61,7 +61,7 @@ class Phrase:
 
 
 @dataclass(frozen=True)
-class Found:
+class FindingsView:
     """The findings of one eval; ``rule`` says what its statuses mean."""
 
     eval: str
@@ -74,12 +74,12 @@ class Found:
     phrases: Sequence[Phrase]
 
 
-def found(record: Json) -> list[Found]:
+def findings_view(record: Json) -> list[FindingsView]:
     """The findings of each eval that has some, in their order."""
     return [_found(item, item["findings"]) for item in record["items"] if (item.get("findings") or {}).get("findings")]
 
 
-def title(one: Found, several: bool) -> str:
+def title(one: FindingsView, several: bool) -> str:
     """``findings of suite/eval: hallucination_rate by domain: 1 validated, 3 rejected``."""
     name = f"{one.eval} · {one.model}" if several else one.eval
     return f"findings of {name}, {one.metric} by {one.by}: {one.summary}"
@@ -90,11 +90,11 @@ def phrase_text(one: Phrase) -> str:
     return f"“{one.text}” {one.count} times ({one.where})" if one.count > 1 else f"“{one.text}” once ({one.where})"
 
 
-def _found(item: Json, findings: Json) -> Found:
+def _found(item: Json, findings: Json) -> FindingsView:
     methods = findings["findings_methods"]
     # A record's objects are in the order of their names.
     counts = {status: findings["validation_summary"].get(status, 0) for status in SIGNS}
-    return Found(
+    return FindingsView(
         eval=item["eval"],
         model=item["model"],
         metric=findings["findings"][0]["metric"],

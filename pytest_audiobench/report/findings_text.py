@@ -7,7 +7,7 @@ from typing import Any
 
 from pytest_audiobench.report import view_model
 from pytest_audiobench.report.escapes import escaped
-from pytest_audiobench.report.findings_table import Found, found, phrase_text, title
+from pytest_audiobench.report.findings_table import FindingsView, findings_view, phrase_text, title
 from pytest_audiobench.report.formatting import printable
 from pytest_audiobench.report.tabular import bar
 
@@ -22,7 +22,7 @@ def lines(record: Json) -> Iterator[tuple[str, bool]]:
     Uplifts are in points.
     """
     several = len(view_model.aliases(record)) > 1
-    for one in found(record):
+    for one in findings_view(record):
         yield "", False
         yield printable(title(one, several)), True
         yield from ((text, False) for text in _table(one))
@@ -35,7 +35,7 @@ def lines(record: Json) -> Iterator[tuple[str, bool]]:
 def markdown(record: Json) -> Iterator[tuple[str, list[str]]]:
     """The same as Markdown: a title and the lines of each table; what came from outside is escaped."""
     several = len(view_model.aliases(record)) > 1
-    for one in found(record):
+    for one in findings_view(record):
         head = (escaped(one.by), "Uplift, points", "Interval", "q", "Uplift kept aside", "Interval", "p", "Status")
         rows = [bar(head), bar((":--", "--:", "--:", "--:", "--:", "--:", "--:", ":--"))]
         for row in one.rows:
@@ -47,7 +47,7 @@ def markdown(record: Json) -> Iterator[tuple[str, list[str]]]:
         yield title(one, several), rows
 
 
-def _table(one: Found) -> list[str]:
+def _table(one: FindingsView) -> list[str]:
     head = (one.by, "uplift", "interval", "q", "kept aside", "p", "status")
     rows = [head]
     for row in one.rows:

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from pytest_audiobench.report.failed_checks import failed_otherwise, fails_by_numbers
 from pytest_audiobench.report.formatting import printable
-from pytest_audiobench.report.verdict import PASS, overall, regression_lines
+from pytest_audiobench.report.verdict import PASS, regression_lines, run_verdict
 
 Json = Mapping[str, Any]
 Level: TypeAlias = Literal["error", "warning"]
@@ -59,7 +59,7 @@ def commands(record: Json, tests: Mapping[str, Place]) -> list[str]:
             place = tests.get(item["nodeid"]) or Place(item["nodeid"].partition("::")[0], None)
             told[level].append(_command(level, place, _title(item), _message(item)))
     if record["exit_status"] and not told["error"]:
-        verdict = overall(record)
+        verdict = run_verdict(record)
         text = " ".join(filter(None, (verdict.counts, verdict.advice, *record["notes"][:3])))
         told["error"].append(_command("error", None, f"audiobench: {verdict.word}", text))
     return [line for level, lines in told.items() for line in _bounded(level, lines)]

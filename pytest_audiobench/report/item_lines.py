@@ -13,9 +13,9 @@ from pytest_audiobench.evaluation.comparable import cluster_of
 from pytest_audiobench.evaluation.evaluate import Evaluation
 from pytest_audiobench.evaluation.record import ItemRecord
 from pytest_audiobench.evaluation.requests import messages_payload
-from pytest_audiobench.evaluation.scoring import Scored
-from pytest_audiobench.evaluation.selection import Taken
-from pytest_audiobench.evaluation.stage_execution import Answered
+from pytest_audiobench.evaluation.scoring import ScoredSample
+from pytest_audiobench.evaluation.selection import SelectedSample
+from pytest_audiobench.evaluation.stage_execution import SampleAnswers
 from pytest_audiobench.gate.pairing import Pairs
 from pytest_audiobench.metrics.drops import moved
 from pytest_audiobench.metrics.registry import metric_kind
@@ -80,11 +80,11 @@ class ItemLines:
     groups: Sequence[str]
     cluster: str | None
 
-    def lines(self, answered: Sequence[Answered], rows: Mapping[str, Sequence[Scored]]) -> Lines:
+    def lines(self, answered: Sequence[SampleAnswers], rows: Mapping[str, Sequence[ScoredSample]]) -> Lines:
         """The lines of ``answered`` and of ``rows``, the same samples as each reading saw them."""
         return Lines(self._predictions(answered), self._processed(rows), self.scored(rows))
 
-    def _predictions(self, answered: Iterable[Answered]) -> Iterator[Row]:
+    def _predictions(self, answered: Iterable[SampleAnswers]) -> Iterator[Row]:
         for one in answered:
             sample = one.taken.sample
             about = {
@@ -116,14 +116,14 @@ class ItemLines:
                 }
                 recipes = {} if stage not in self.unchanged else recipes
 
-    def _played(self, one: Answered, stage: str, response: Response | None, recipes: Row) -> Row:
+    def _played(self, one: SampleAnswers, stage: str, response: Response | None, recipes: Row) -> Row:
         if stage not in self.unchanged:
             return {"audio": _audio(one.taken, response), **recipes}
         before = one.taken.unchanged or one.taken
         own = {} if one.epoch else _recipes(before.sample)
         return {"unchanged": True, "audio": _audio(before, response), **own}
 
-    def _processed(self, rows: Mapping[str, Sequence[Scored]]) -> Iterator[Row]:
+    def _processed(self, rows: Mapping[str, Sequence[ScoredSample]]) -> Iterator[Row]:
         for readings in zip(*rows.values(), strict=True):
             for reading, row in zip(rows, readings, strict=True):
                 yield {
@@ -136,7 +136,7 @@ class ItemLines:
                     **_before(row.answer),
                 }
 
-    def scored(self, rows: Mapping[str, Sequence[Scored]]) -> Iterator[Row]:
+    def scored(self, rows: Mapping[str, Sequence[ScoredSample]]) -> Iterator[Row]:
         """The lines of the scored rows alone."""
         for readings in zip(*rows.values(), strict=True):
             for reading, row in zip(rows, readings, strict=True):
@@ -165,14 +165,14 @@ def _recipes(sample: Sample) -> Row:
     return {"recipes": found} if any(one is not None for one in found) else {}
 
 
-def _recording(one: Answered) -> Row:
+def _recording(one: SampleAnswers) -> Row:
     """The recording that the first clip was made of, where a condition changed it."""
     taken = one.taken
     own = taken.clip_keys[0] if taken.clip_keys else None
     return {} if taken.recording in (None, own) else {"recording": taken.recording}
 
 
-def _audio(taken: Taken, response: Response | None) -> list[Row]:
+def _audio(taken: SelectedSample, response: Response | None) -> list[Row]:
     clips = taken.sample.clips
     keys = taken.clip_keys or (None,) * len(clips)
     cut = (response and response.truncated_s) or (0.0,) * len(clips)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from pytest_audiobench.errors import FatalError
-from pytest_audiobench.protocols.protocol import of_first_wording
+from pytest_audiobench.protocols.protocol import first_wording_stages
 from pytest_audiobench.report.json_lines import Row, read_lines
 from pytest_audiobench.report.run_files import COMPARED_FILE, LINE_FILES
 
@@ -47,7 +47,7 @@ def plain(one: Joined) -> dict[str, Any]:
     # What a judge said of an answer is no answer.
     own = [row for row in one.predictions if "role" not in row]
     stages = {row["stage"]: row for row in own}
-    first, last = own[0], stages[of_first_wording(stages)[-1]]
+    first, last = own[0], stages[first_wording_stages(stages)[-1]]
     outputs = last["outputs"] or [{"text": None, "finish": None}]
     scored = {row["reading"]: row for row in one.scored}
     return {

@@ -16,10 +16,10 @@ from pytest_audiobench.report import (
 )
 from pytest_audiobench.report.changes import Change, baseline_text, changes
 from pytest_audiobench.report.escapes import escaped as escaped
-from pytest_audiobench.report.failed_checks import Unmet, unmet
+from pytest_audiobench.report.failed_checks import FailedChecks, failed_checks
 from pytest_audiobench.report.formatting import called, counted
 from pytest_audiobench.report.tabular import bar
-from pytest_audiobench.report.verdict import PASS, Overall, overall, regression_lines
+from pytest_audiobench.report.verdict import PASS, RunVerdict, regression_lines, run_verdict
 
 _MOST_ROWS = 200
 """GitHub refuses a step's summary beyond 1 MiB; a row is under a kilobyte or so."""
@@ -53,7 +53,7 @@ def summary(run: Mapping[str, Any]) -> str:
 
 
 def _lines(run: Mapping[str, Any]) -> Iterator[str]:
-    yield headline(run["run"], overall(run))
+    yield headline(run["run"], run_verdict(run))
     yield ""
     yield from _regressions(run)
     unheld = unheld_sentence(run, len(view_model.aliases(run)) > 1)
@@ -90,7 +90,7 @@ def _regressions(run: Mapping[str, Any]) -> Iterator[str]:
     if not lines:
         return
     several = len(view_model.aliases(run)) > 1
-    yield f"Held against {escaped(baseline_text(run))}. {overall(run).advice}"
+    yield f"Held against {escaped(baseline_text(run))}. {run_verdict(run).advice}"
     yield ""
     yield from regression_head()
     yield from (regression_row(one, several) for one in lines[:_MOST_ROWS])
@@ -110,7 +110,7 @@ def hash_line(run: Mapping[str, Any]) -> Iterator[str]:
         yield "- " + ", ".join(f"{name.replace('_', ' ')} {run['hashes'][name][:16]}" for name in names)
 
 
-def headline(name: str, verdict: Overall) -> str:
+def headline(name: str, verdict: RunVerdict) -> str:
     """The first line, which says what became of the run."""
     told = f" – {verdict.counts}" if verdict.counts else ""
     return " ".join(filter(None, ("##", verdict.mark, f"{escaped(name)}: {verdict.word}{told}")))
@@ -126,7 +126,7 @@ def unheld_sentence(run: Mapping[str, Any], several: bool) -> str:
     return f"Held against nothing: {', '.join(escaped(name, LONGEST_NAME) for name in names)}{more}."
 
 
-def unmet_sentence(one: Unmet, several: bool) -> str:
+def unmet_sentence(one: FailedChecks, several: bool) -> str:
     """A threshold that was not met, or why a test failed for something else."""
     name = escaped(called(one.eval, one.model, several), LONGEST_NAME)
     return f"{one.mark} **{name}** {escaped(one.text, LONGEST_DETAIL)}"
@@ -189,7 +189,7 @@ def _cells(name: str, model: str, block: view_model.Block, figure: view_model.Fi
 
 
 def _bullets(run: Mapping[str, Any]) -> Iterator[str]:
-    yield from (f"- {unmet_sentence(one, several=True)}" for one in unmet(run)[:_MOST_ROWS])
+    yield from (f"- {unmet_sentence(one, several=True)}" for one in failed_checks(run)[:_MOST_ROWS])
     beside = (summary_footer.side_lines(run), summary_footer.interval_lines(run), summary_footer.failure_lines(run))
     for text in (text for texts in beside for text in texts[:_MOST_ROWS]):
         yield f"- {escaped(text)}"

@@ -20,7 +20,7 @@ SAME = "consistency"
 
 
 @dataclass(frozen=True)
-class Compared:
+class PerturbationComparison:
     """The leading metric under all conditions of a data set; ``same`` is, by condition, the share of same answers."""
 
     suite: str
@@ -38,12 +38,14 @@ Owner: TypeAlias = tuple[str, str, str, str]
 """Suite, model, data set and series of evals."""
 
 
-def owner(one: Compared | Curve | Summary) -> Owner:
+def owner(one: PerturbationComparison | Curve | Summary) -> Owner:
     """Whose conditions these are."""
     return one.suite, one.model, one.dataset, one.series
 
 
-def compared(curves: Sequence[Curve], summaries: Sequence[Summary]) -> dict[Owner, Compared]:
+def perturbation_comparisons(
+    curves: Sequence[Curve], summaries: Sequence[Summary]
+) -> dict[Owner, PerturbationComparison]:
     """A table for each data set whose answers are held against clean ones, from all that is said of conditions."""
     headline = {owner(one): one for one in reversed(summaries) if one.leading}
     same: dict[Owner, dict[str, str]] = {}
@@ -55,7 +57,7 @@ def compared(curves: Sequence[Curve], summaries: Sequence[Summary]) -> dict[Owne
     return {own: _table(own, headline[own], found, curves, summaries) for own, found in same.items()}
 
 
-def title(one: Compared, several: bool) -> str:
+def title(one: PerturbationComparison, several: bool) -> str:
     """``faithfulness, digits: accuracy under 20 conditions``; the model is named where there are ``several``."""
     of = perturbations.owned(one.suite, one.dataset, one.series)
     return f"{of}{f', {one.model}' if several else ''}: {one.metric} under {len(one.rows)} conditions"
@@ -63,7 +65,7 @@ def title(one: Compared, several: bool) -> str:
 
 def _table(
     own: Owner, first: Summary, same: Mapping[str, str], curves: Sequence[Curve], summaries: Sequence[Summary]
-) -> Compared:
+) -> PerturbationComparison:
     mine = [one for one in curves if one.leading and owner(one) == own and one.metric == first.metric]
     others = [one for one in summaries if one.leading and owner(one) == own and one.metric == first.metric]
     rows = [
@@ -72,7 +74,7 @@ def _table(
         *(row for one in others for row in one.rows),
     ]
     told = [replace(line, name=f"{one.family}, {line.name}") for one in mine for line in one.lines]
-    return Compared(
+    return PerturbationComparison(
         *own,
         metric=first.metric,
         unit=first.unit,

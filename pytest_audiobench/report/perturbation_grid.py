@@ -29,7 +29,7 @@ class Heading(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Sheet:
+class EvalScores:
     """One metric of one model by one reading; ``cells`` are by row and column, None where nothing was measured.
 
     ``low`` and ``high`` are the ends of the scale that colours are chosen by, alike for all models; None without one.
@@ -51,7 +51,7 @@ class Grid:
     suites: tuple[str, ...]
     rows: tuple[Heading, ...]
     columns: tuple[str, ...]
-    sheets: tuple[Sheet, ...]
+    sheets: tuple[EvalScores, ...]
 
 
 def grids(record: Json) -> list[Grid]:
@@ -125,7 +125,7 @@ def _sheets(
     rows: Sequence[Heading],
     columns: Sequence[tuple[str, str]],
     items: Mapping[tuple[str, str], Json],
-) -> Iterator[Sheet]:
+) -> Iterator[EvalScores]:
     """Of each reading the leading metric, coverage, the other metrics, and how those who gave no answer failed."""
     all_ = [_Of(suite, one) for suite in suites for one in suite["conditions"]]
     for reading in dict.fromkeys(of.summary["reading"] for of in all_):
@@ -176,13 +176,13 @@ def _share_of(point: Json, share: str, one: Json, item: Json | None) -> Json | N
     return {**point, **{name: found[name] for name in ("value", "lower", "upper", "n", "method")}}
 
 
-def _sheet(own: Sequence[_Of], rows: Sequence[Heading], columns: Sequence[tuple[str, str]]) -> Sheet:
+def _sheet(own: Sequence[_Of], rows: Sequence[Heading], columns: Sequence[tuple[str, str]]) -> EvalScores:
     cells: dict[tuple[str, tuple[str, str]], Row] = {}
     for suite, one in own:
         make = Rows(suite, one)
         cells |= {(point["condition"], _column(one)): make.of(point["condition"], point) for point in one["points"]}
     first = own[0].summary
-    return Sheet(
+    return EvalScores(
         model=own[0].suite["model"],
         metric=first["metric"],
         reading=first["reading"],
@@ -193,7 +193,7 @@ def _sheet(own: Sequence[_Of], rows: Sequence[Heading], columns: Sequence[tuple[
     )
 
 
-def _scaled(sheets: Sequence[Sheet]) -> Iterator[Sheet]:
+def _scaled(sheets: Sequence[EvalScores]) -> Iterator[EvalScores]:
     """With the ends of their scales: 0 to 100 for percentages, else the least and the greatest that any model has."""
     known: dict[tuple[str, str], list[float]] = {}
     for sheet in sheets:

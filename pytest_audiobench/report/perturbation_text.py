@@ -8,7 +8,7 @@ from typing import Any
 from pytest_audiobench.report import perturbation_comparison, perturbations, view_model
 from pytest_audiobench.report.escapes import escaped
 from pytest_audiobench.report.formatting import printable
-from pytest_audiobench.report.perturbation_comparison import Compared, Owner, owner
+from pytest_audiobench.report.perturbation_comparison import Owner, PerturbationComparison, owner
 from pytest_audiobench.report.perturbations import Curve, Line, Row, Summary
 from pytest_audiobench.report.tabular import bar
 
@@ -33,7 +33,7 @@ def lines(record: Json, width: int) -> Iterator[tuple[str, bool]]:
         dropped = f"; {perturbations.against(one.rows)}" + " in points" * (one.unit == "%") if one.rows else ""
         yield printable(_title(one, several) + dropped), True
         if one.rows:
-            made = _compared_table(one) if isinstance(one, Compared) else _table(one, width)
+            made = _compared_table(one) if isinstance(one, PerturbationComparison) else _table(one, width)
             yield from ((text, False) for text in made)
             if told := perturbations.fewer(one.rows):
                 yield f"  {_FEWER} {printable(told)}", False
@@ -44,29 +44,31 @@ def markdown(record: Json) -> Iterator[tuple[str, list[str]]]:
     """The same as Markdown: a title and the lines of each table; what came from outside is escaped."""
     several = len(view_model.aliases(record)) > 1
     for one in _leading(record):
-        same = ["Same answer"] if isinstance(one, Compared) else []
+        same = ["Same answer"] if isinstance(one, PerturbationComparison) else []
         against = escaped(perturbations.against(one.rows))
         head = (_first(one), "Value", "Interval", "n", "Answered", *same, against, "Interval", "p (Holm)")
         rows = [bar(head), bar((":--", *("--:",) * (len(head) - 1)))] if one.rows else []
         for row in _shown(one):
             answered = f"{row.answered}, answers fewer" if row.fewer else row.answered
-            stayed = [one.same.get(row.condition, "")] if isinstance(one, Compared) else []
+            stayed = [one.same.get(row.condition, "")] if isinstance(one, PerturbationComparison) else []
             cells = (row.label, row.value, row.interval, str(row.n), answered, *stayed)
             rows.append(bar(map(escaped, (*cells, row.drop, row.drop_interval, row.p))))
         told = [f"- {escaped(_told(line))}" for line in one.lines]
         yield _title(one, several), [*rows, "", *told] if rows else told
 
 
-def _title(one: Compared | Curve | Summary, several: bool) -> str:
+def _title(one: PerturbationComparison | Curve | Summary, several: bool) -> str:
     return (
-        perturbation_comparison.title(one, several) if isinstance(one, Compared) else perturbations.title(one, several)
+        perturbation_comparison.title(one, several)
+        if isinstance(one, PerturbationComparison)
+        else perturbations.title(one, several)
     )
 
 
-def _leading(record: Json) -> Iterator[Compared | Curve | Summary]:
+def _leading(record: Json) -> Iterator[PerturbationComparison | Curve | Summary]:
     """By suite, model and data set: the curves, then what is said of all conditions; or one table of them all."""
     all_curves, all_summaries = perturbations.curves(record), perturbations.summaries(record)
-    whole = perturbation_comparison.compared(all_curves, all_summaries)
+    whole = perturbation_comparison.perturbation_comparisons(all_curves, all_summaries)
     curves = [one for one in all_curves if one.leading]
     told: set[Owner] = set()
     for summary in (one for one in all_summaries if one.leading):
@@ -78,11 +80,11 @@ def _leading(record: Json) -> Iterator[Compared | Curve | Summary]:
         told.add(own)
 
 
-def _first(one: Compared | Curve | Summary) -> str:
+def _first(one: PerturbationComparison | Curve | Summary) -> str:
     return escaped(one.dose_unit or "dose") if isinstance(one, Curve) else "Condition"
 
 
-def _shown(one: Compared | Curve | Summary) -> Sequence[Row]:
+def _shown(one: PerturbationComparison | Curve | Summary) -> Sequence[Row]:
     """A curve's rows, below the clean one, which they are held against."""
     return (one.clean, *one.rows) if isinstance(one, Curve) and one.clean is not None else one.rows
 
@@ -105,7 +107,7 @@ def _table(one: Curve | Summary, width: int) -> list[str]:
     return [_line(tuple(map(printable, row)), widths) for row in rows]
 
 
-def _compared_table(one: Compared) -> list[str]:
+def _compared_table(one: PerturbationComparison) -> list[str]:
     head = ("condition", one.metric, "answered", perturbation_comparison.SAME, "drop", "p")
     rows = [head]
     for row in one.rows:

@@ -10,7 +10,7 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.report import summary_footer, view_model
 from pytest_audiobench.report.changes import Change, baseline_text
 from pytest_audiobench.report.escapes import escaped, quoted
-from pytest_audiobench.report.failed_checks import unmet
+from pytest_audiobench.report.failed_checks import failed_checks
 from pytest_audiobench.report.flips import Flip, Flips, Owner, Said, flips_of, in_turn
 from pytest_audiobench.report.formatting import called, counted
 from pytest_audiobench.report.markdown import (
@@ -27,7 +27,7 @@ from pytest_audiobench.report.markdown import (
 )
 from pytest_audiobench.report.run_reader import Run
 from pytest_audiobench.report.tabular import bar
-from pytest_audiobench.report.verdict import PASS, Overall, overall, regression_lines
+from pytest_audiobench.report.verdict import PASS, RunVerdict, regression_lines, run_verdict
 
 Json = Mapping[str, Any]
 
@@ -84,7 +84,7 @@ def comment(run: Run, link: str = "") -> str:
     """
     _check(link)
     record = run.record
-    verdict = overall(record)
+    verdict = run_verdict(record)
     lines = regression_lines(record)
     flips = flips_of(run.folder, _FLIPS)
     sheet = _Sheet(MOST_BYTES - len(MARKER) - 1)
@@ -94,7 +94,7 @@ def comment(run: Run, link: str = "") -> str:
     changed = [one for one in lines if one.status != PASS]
     sheet.add_rows(regression_head(), [regression_row(one, several) for one in changed])
     sheet.add_lines("", (f"- {regression_sentence(one, several)}" for one in changed))
-    sheet.add_lines("", (f"- {unmet_sentence(one, several)}" for one in unmet(record)))
+    sheet.add_lines("", (f"- {unmet_sentence(one, several)}" for one in failed_checks(record)))
     unheld = unheld_sentence(record, several)
     if unheld:
         sheet.add(unheld, "")
@@ -116,7 +116,7 @@ def _check(link: str) -> None:
         raise UsageError(f"{link[:60]!r} is no link: give the http address where the report can be opened")
 
 
-def _told(record: Json, verdict: Overall, link: str) -> Iterator[str]:
+def _told(record: Json, verdict: RunVerdict, link: str) -> Iterator[str]:
     against = baseline_text(record)
     asked = [model for model in record["models"] if model.get("role") != "judge"]
     models = ", ".join(f"{model['alias']} = {model['spec']}" for model in asked)

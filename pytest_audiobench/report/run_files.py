@@ -15,7 +15,7 @@ from typing import Any
 
 from pytest_audiobench.errors import FatalError
 from pytest_audiobench.evaluation import speed
-from pytest_audiobench.evaluation.garbage_collection import patient
+from pytest_audiobench.evaluation.garbage_collection import collector_paused
 from pytest_audiobench.evaluation.record import SCHEMA
 from pytest_audiobench.evaluation.suites import Pool, pooled_hashes
 from pytest_audiobench.report import run_parts
@@ -68,7 +68,7 @@ def collect(folder: Path, heading: Heading) -> dict[str, Any]:
         notes.append(
             f"{len(lost)} evals were begun and never finished: their answers are in the store, their scores not here"
         )
-    with patient():
+    with collector_paused():
         suites = _suites(found)
     return run_record(heading, [part.item for part in found], suites, notes)
 

@@ -129,7 +129,7 @@ class Run:
         return _frame([row for one in self.rows() for row in _sample_rows(one)])
 
 
-def load(run: str | Path, reports: str | Path = "reports") -> Run:
+def load_run(run: str | Path, reports: str | Path = "reports") -> Run:
     """The run in the folder ``run``, or of that name under ``reports``.
 
     Raises UsageError when there is none, when it never finished, or when another version wrote it.

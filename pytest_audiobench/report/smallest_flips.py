@@ -39,7 +39,7 @@ class Flip(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Flipped:
+class SmallestFlips:
     """The first of ``count`` samples, of ``n``, that flip under ``condition``, the easiest of ``family`` where any do.
 
     ``dose`` is that condition's, in words.
@@ -84,7 +84,7 @@ class FlippedSamples:
                 _look_at(one, first, own)
             yield one
 
-    def found(self) -> list[Flipped]:
+    def found(self) -> list[SmallestFlips]:
         """One for each data set, family and model that has any, in the items' order."""
         return [one for name, places in self._ladders() for one in self._easiest(name, places)]
 
@@ -102,14 +102,14 @@ class FlippedSamples:
                 for own in families.values():
                     yield name, own
 
-    def _easiest(self, name: str, places: Sequence[int]) -> Iterator[Flipped]:
+    def _easiest(self, name: str, places: Sequence[int]) -> Iterator[SmallestFlips]:
         for place in sorted(places, key=self._hardness):
             item = self._items[place]
             own = self._own.get((item["eval"], item["model"]))
             if own is None or not own.ids:
                 continue
             condition = item["condition"]
-            yield Flipped(
+            yield SmallestFlips(
                 of=owned(item["suite"], unconditioned(item["dataset"], condition), name),
                 model=item["model"],
                 family=condition["family"],

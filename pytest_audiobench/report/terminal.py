@@ -21,7 +21,7 @@ from pytest_audiobench.report.alarms import is_alarm
 from pytest_audiobench.report.changes import Change, baseline_text
 from pytest_audiobench.report.failed_checks import unmet_thresholds
 from pytest_audiobench.report.formatting import Tone, called, printable
-from pytest_audiobench.report.verdict import PASS, overall, regression_lines
+from pytest_audiobench.report.verdict import PASS, regression_lines, run_verdict
 from pytest_audiobench.report.view_model import Block
 
 Style: TypeAlias = Literal["", "bold", "green", "red", "yellow", "light"]
@@ -64,7 +64,7 @@ def summary_lines(run: Mapping[str, Any], width: int) -> list[Line]:
 
 def verdict_lines(run: Mapping[str, Any], width: int) -> list[Line]:
     """The run's verdict, how it came about, and what a reader should do."""
-    verdict = overall(run)
+    verdict = run_verdict(run)
     told = f" ({verdict.counts})" if verdict.counts else ""
     return list(_fitted(printable(f"{verdict.word}{told}. {verdict.advice}"), _STYLES[verdict.tone], width))
 

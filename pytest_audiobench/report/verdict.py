@@ -24,7 +24,7 @@ INSTRUMENT_FAILED = 6
 """The exit code of a run in which everything that failed did so for its instruments' sake: retry just that."""
 
 
-class Overall(NamedTuple):
+class RunVerdict(NamedTuple):
     """A word with its mark and its colour, how it came about, and what a reader should do."""
 
     mark: str
@@ -40,7 +40,7 @@ def regression_lines(record: Json) -> Sequence[Change]:
     return found.lines if found else ()
 
 
-def overall(record: Json) -> Overall:
+def run_verdict(record: Json) -> RunVerdict:
     """The run's verdict, worst first: it did not end, regressed, failed, not comparable, inconclusive, passed."""
     held = changes(record)
     statuses = {item["status"] for item in _all(record, "regressions")}
@@ -53,7 +53,7 @@ def overall(record: Json) -> Overall:
     if sign is _PASSED and held is not None and held.unchecked:
         sign = sign._replace(mark="!", tone="warn")
         advice = "Not every line was checked: see which evals were skipped."
-    return Overall(*sign, counts, advice)
+    return RunVerdict(*sign, counts, advice)
 
 
 def _verdict(record: Json, lines: set[str], thresholds: Mapping[str, int], failed: int) -> tuple[Sign, str]:

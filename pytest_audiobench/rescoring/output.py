@@ -14,10 +14,10 @@ from pytest_audiobench.report.page.html import write_page
 from pytest_audiobench.report.run_files import Heading, collect, finish
 from pytest_audiobench.report.runtime import iso, runtime
 from pytest_audiobench.rescoring.layouts import Source
-from pytest_audiobench.rescoring.rescore import ScoredAgain, Wanted, score_again
+from pytest_audiobench.rescoring.rescore import RescoredEval, Wanted, rescore
 
 
-def scored_into(folder: Path, source: Source, wanted: Wanted, command: Sequence[str]) -> ScoredAgain:
+def scored_into(folder: Path, source: Source, wanted: Wanted, command: Sequence[str]) -> RescoredEval:
     """Score ``source`` and write run.json, the line files and report.html into ``folder``.
 
     Raises UsageError for a folder that holds anything: rows of two runs never lie in one. What was written is removed
@@ -29,7 +29,7 @@ def scored_into(folder: Path, source: Source, wanted: Wanted, command: Sequence[
     (folder / run_parts.FOLDER).mkdir(parents=True)
     started = time.time()
     try:
-        found = score_again(source, wanted, folder / run_parts.FOLDER)
+        found = rescore(source, wanted, folder / run_parts.FOLDER)
         heading = Heading(
             run=folder.resolve().name,
             started=iso(started),
@@ -48,7 +48,7 @@ def scored_into(folder: Path, source: Source, wanted: Wanted, command: Sequence[
     except BaseException:
         shutil.rmtree(folder if made else folder / run_parts.FOLDER, ignore_errors=True)
         raise
-    return ScoredAgain(record["items"], record["suites"], found.notes)
+    return RescoredEval(record["items"], record["suites"], found.notes)
 
 
 def _models(source: Source, items: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

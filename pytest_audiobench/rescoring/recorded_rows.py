@@ -12,9 +12,9 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.evaluate import errors_named
 from pytest_audiobench.evaluation.hashes import ABSENT, answer_payload, audio_payload, sample_payload
-from pytest_audiobench.evaluation.scoring import Scored
-from pytest_audiobench.evaluation.selection import Taken
-from pytest_audiobench.evaluation.stage_execution import Answered
+from pytest_audiobench.evaluation.scoring import ScoredSample
+from pytest_audiobench.evaluation.selection import SelectedSample
+from pytest_audiobench.evaluation.stage_execution import SampleAnswers
 from pytest_audiobench.identity import ListDigest
 from pytest_audiobench.protocols.protocol import Answer, Reading
 from pytest_audiobench.rescoring.recorded_answers import RecordedRow
@@ -24,17 +24,17 @@ _LONGEST_VALUE = 64
 """Characters. Longer parsed values are kept as digests: only whether two are equal matters later."""
 
 
-def answered_of(row: RecordedRow) -> Answered:
+def answered_of(row: RecordedRow) -> SampleAnswers:
     """A recorded row as a run holds an answer."""
     lengths = row.durations_s or (None,) * len(row.sample.clips)
     recording = row.recording or (row.clip_keys[0] if row.clip_keys else None)
     unchanged = None
     if row.unchanged is not None:
         before = replace(row.sample, clips=row.unchanged.clips)
-        unchanged = Taken(before, 0, row.unchanged.keys, row.unchanged.durations_s, None, recording)
-    taken = Taken(row.sample, 0, row.clip_keys, lengths, None, recording, unchanged)
+        unchanged = SelectedSample(before, 0, row.unchanged.keys, row.unchanged.durations_s, None, recording)
+    taken = SelectedSample(row.sample, 0, row.clip_keys, lengths, None, recording, unchanged)
     keys = row.stored.get("keys", {})
-    return Answered(taken, row.epoch, row.responses, keys, row.messages, row.error, row.verdicts, row.rewritten)
+    return SampleAnswers(taken, row.epoch, row.responses, keys, row.messages, row.error, row.verdicts, row.rewritten)
 
 
 def _heard(row: RecordedRow) -> Sequence[object] | None:
@@ -47,14 +47,14 @@ class Kept:
     def __init__(self, first: RecordedRow, readings: Sequence[Reading]) -> None:
         self._fields = first.groups or ()
         self._cluster = first.cluster
-        self.rows: dict[str, list[Scored]] = {reading.name: [] for reading in readings}
+        self.rows: dict[str, list[ScoredSample]] = {reading.name: [] for reading in readings}
         self.data, self.answers, self._audio = ListDigest(), ListDigest(), ListDigest()
         self._heard = False
-        self._slim: list[Answered] = []
+        self._slim: list[SampleAnswers] = []
         self._ids: list[set[str]] = []
         self._clusters: set[Hashable] = set()
         self._small: dict[Hashable, Mapping[str, Any]] = {}
-        self._failed: list[Answered] = []
+        self._failed: list[SampleAnswers] = []
 
     @property
     def epochs(self) -> int:
@@ -82,7 +82,7 @@ class Kept:
         """The audio's hash, as a run makes it: of the clips' keys, where any is known."""
         return self._audio.hexdigest() if self._heard else ABSENT
 
-    def note(self, chunk: Sequence[RecordedRow], answered: Sequence[Answered]) -> list[Hashable]:
+    def note(self, chunk: Sequence[RecordedRow], answered: Sequence[SampleAnswers]) -> list[Hashable]:
         """Take in what hashes and counts need; returns each row's cluster.
 
         Raises UsageError for a sample that is there twice.
@@ -100,7 +100,7 @@ class Kept:
         self._slim = [self._slimmed(one, cluster) for one, cluster in zip(answered, clusters, strict=True)]
         return clusters
 
-    def keep(self, rows: Mapping[str, Sequence[Scored]]) -> None:
+    def keep(self, rows: Mapping[str, Sequence[ScoredSample]]) -> None:
         """Keep the rows of the chunk that was noted last."""
         for name, own in rows.items():
             self.rows[name].extend(
@@ -131,14 +131,14 @@ class Kept:
             return str(row.sample.metadata.get(self._cluster, row.sample.id))
         return row.recording or (row.clip_keys[0] if row.clip_keys else row.sample.id)
 
-    def _slimmed(self, one: Answered, cluster: Hashable) -> Answered:
+    def _slimmed(self, one: SampleAnswers, cluster: Hashable) -> SampleAnswers:
         metadata = one.taken.sample.metadata
         if self._fields:
             own = self._once({name: metadata[name] for name in self._fields if name in metadata})
         else:
             own = _NOTHING
-        taken = Taken(Sample(one.sample_id, (), "", metadata=own), 0, (str(cluster),), (), None, str(cluster))
-        return Answered(taken, one.epoch, _NOTHING, _NOTHING, _NOTHING, one.error and "failed")
+        taken = SelectedSample(Sample(one.sample_id, (), "", metadata=own), 0, (str(cluster),), (), None, str(cluster))
+        return SampleAnswers(taken, one.epoch, _NOTHING, _NOTHING, _NOTHING, one.error and "failed")
 
     def _once(self, small: Mapping[str, Any]) -> Mapping[str, Any]:
         return self._small.setdefault(tuple(small.items()), small)

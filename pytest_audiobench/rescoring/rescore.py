@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from pytest_audiobench.errors import CannotDo, UsageError
-from pytest_audiobench.evaluation.garbage_collection import patient
+from pytest_audiobench.evaluation.garbage_collection import collector_paused
 from pytest_audiobench.evaluation.hashes import ABSENT, ASKED, scored_hashes
-from pytest_audiobench.evaluation.judging import put_to_judges
+from pytest_audiobench.evaluation.judging import with_judges
 from pytest_audiobench.evaluation.record import ConditionRecord, ItemRecord
-from pytest_audiobench.evaluation.scores import scored_rows, sheet_of
+from pytest_audiobench.evaluation.scores import scored_rows, scores_from_rows
 from pytest_audiobench.evaluation.suites import Pool
 from pytest_audiobench.identity import digest
 from pytest_audiobench.protocols.protocol import ALL, WEIGHING, Option, Protocol
@@ -54,7 +54,7 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class ScoredAgain:
+class RescoredEval:
     """The records of what was scored, as run.json holds them, and what could not be."""
 
     items: list[dict[str, Any]]
@@ -62,18 +62,18 @@ class ScoredAgain:
     notes: list[str]
 
 
-def score_again(source: Source, wanted: Wanted, folder: Path | None = None) -> ScoredAgain:
+def rescore(source: Source, wanted: Wanted, folder: Path | None = None) -> RescoredEval:
     """Score all evals of ``source``; with ``folder`` their parts are written there, to be merged as a run's.
 
     Raises UsageError where nothing can be scored, for an unknown protocol, and for rows of two runs in one file.
     """
-    with patient():
+    with collector_paused():
         return _scored_again(source, wanted, folder)
 
 
-def _scored_again(source: Source, wanted: Wanted, folder: Path | None) -> ScoredAgain:
+def _scored_again(source: Source, wanted: Wanted, folder: Path | None) -> RescoredEval:
     recorded = items_of(source.run)
-    found = ScoredAgain([], [], [])
+    found = RescoredEval([], [], [])
     pools: dict[tuple[str, str], Pool] = {}
     seen: set[tuple[str, str]] = set()
     changed: Counter[tuple[str, str]] = Counter()
@@ -135,7 +135,7 @@ def _protocol(first: RecordedRow, old: Json | None, wanted: Wanted) -> Protocol:
         raise _Unreadable(f"{name} has no protocol {', '.join(names)}; it has {', '.join(protocol.available)}")
     try:
         # A judge's verdicts are read again where the judge is known: by pytest, which replays them.
-        return put_to_judges(protocol.reading_as(*chosen), {}).protocol
+        return with_judges(protocol.reading_as(*chosen), {}).protocol
     except CannotDo:
         raise _Unreadable(f"only judges can read {first.family or name}; {_REPLAYED}") from None
 
@@ -214,7 +214,7 @@ class _Item:
     def _draw(self) -> None:
         kept, record, readings = self._kept, self._record, self._protocol.readings
         kept.check_epochs(record.eval)
-        sheet = sheet_of(readings, kept.rows, record.groups, kept.clustered, kept.epochs)
+        sheet = scores_from_rows(readings, kept.rows, record.groups, kept.clustered, kept.epochs)
         record.n, record.epochs = kept.samples, kept.epochs
         record.readings, record.metrics, record.agreement = sheet.readings, sheet.metrics, sheet.agreement
         record.errors = kept.errors

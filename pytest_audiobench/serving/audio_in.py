@@ -7,7 +7,7 @@ import os
 
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.audio.decode import decode, decode_bytes
-from pytest_audiobench.audio.played import Heard
+from pytest_audiobench.audio.played import PlayedAudio
 from pytest_audiobench.errors import AudioError, OutOfReach, SampleError
 from pytest_audiobench.models.model import Limits
 from pytest_audiobench.serving.options import ServeOptions
@@ -31,7 +31,7 @@ class AudioIn:
         self._limits, self._options, self._until = limits, options, until
         self._left_s = LONGEST_CALL_S
 
-    def heard(self, question: Question) -> tuple[Heard, ...]:
+    def heard(self, question: Question) -> tuple[PlayedAudio, ...]:
         """The question's clips. Raises SampleError, naming the clip by its place."""
         if len(question.sounds) > self._limits.max_clips:
             raise SampleError(f"{len(question.sounds)} clips, and the model takes {self._limits.max_clips} at most")
@@ -39,7 +39,7 @@ class AudioIn:
             raise SampleError(f"{len(question.sounds)} clips, and the model needs {self._limits.min_clips} at least")
         return tuple(self._heard(f"audio {i}", sound, question) for i, sound in enumerate(question.sounds))
 
-    def _heard(self, name: str, sound: Sound, question: Question) -> Heard:
+    def _heard(self, name: str, sound: Sound, question: Question) -> PlayedAudio:
         windows_s = (self._limits.window_s(question.task), question.longest_s, self._left_s)
         window_s = min(window for window in windows_s if window is not None)
         heard = self._decoded(name, sound, window_s)
@@ -50,7 +50,7 @@ class AudioIn:
         self._left_s = max(0.001, self._left_s - heard.duration_s)
         return heard
 
-    def _decoded(self, name: str, sound: Sound, window_s: float) -> Heard:
+    def _decoded(self, name: str, sound: Sound, window_s: float) -> PlayedAudio:
         # Somewhat more than what is left, so that a clip which is only too long is refused for its length.
         rate_hz, most_values = self._limits.rate_hz, round((self._left_s + 2) * _VALUES_A_SECOND)
         if isinstance(sound.data, bytes):

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from pytest_audiobench.errors import SampleError
 from pytest_audiobench.identity import digest_of_trusted
-from pytest_audiobench.models.messages import Ask, AudioSlot, Heard, Message, Request, Settings
+from pytest_audiobench.models.messages import Ask, AudioSlot, Message, PlayedAudio, Request, Settings
 
 Task: TypeAlias = Literal["choice", "transcription", "open"]
 PayloadType: TypeAlias = Literal["base64_wav", "file_path", "file_url"]
@@ -43,7 +43,7 @@ class Question:
     seed: int
     longest_s: float | None
 
-    def ask(self, heard: Sequence[Heard]) -> Ask:
+    def ask(self, heard: Sequence[PlayedAudio]) -> Ask:
         """The question as a model is asked it, with its audio decoded. Its key covers all that may change an answer."""
         turns = [
             [m.role, [list(part) if isinstance(part, AudioSlot) else part for part in m.parts]] for m in self.messages

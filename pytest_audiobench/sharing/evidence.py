@@ -10,7 +10,7 @@ from typing import Any
 from pytest_audiobench.comparison.pooling import pooled
 from pytest_audiobench.comparison.rows import estimate
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.comparable import Side, statistics_of
+from pytest_audiobench.evaluation.comparable import ComparableEval, statistics_of
 from pytest_audiobench.gate.baseline.contents import Contents
 from pytest_audiobench.metrics.estimates import value_of
 from pytest_audiobench.metrics.kinds.asking import not_of_samples
@@ -60,7 +60,7 @@ def _wrong_heads(payload: Json, evidence: Contents) -> Iterator[str]:
         yield "the suite's counts of answers, which are not those of its evals"
 
 
-def _wrong_item(payload: Json, item: Json, side: Side) -> Iterator[str]:
+def _wrong_item(payload: Json, item: Json, side: ComparableEval) -> Iterator[str]:
     name = item["eval"]
     own = (side.dataset, side.protocol, side.hashes, side.limited, side.epochs)
     same = own == tuple(item[what] for what in ("dataset", "protocol", "hashes", "limited", "epochs"))
@@ -74,7 +74,7 @@ def _wrong_item(payload: Json, item: Json, side: Side) -> Iterator[str]:
     yield from (f"{name}: the counts of {one['name']}" for one in item["readings"] if not _counted(one, side))
 
 
-def _counted(reading: Json, side: Side) -> bool:
+def _counted(reading: Json, side: ComparableEval) -> bool:
     name, signature, told = reading["name"], reading["signature"], reading["coverage"]
     if name not in side.readings:
         # Of a large suite only the first reading is evidence.
@@ -154,7 +154,7 @@ def _way(metric: str) -> tuple[str, str]:
     return kind.unit, kind.direction
 
 
-def sides_read(items: Sequence[Json], evidence: Contents, reading: str, signature: str) -> list[Side] | None:
+def sides_read(items: Sequence[Json], evidence: Contents, reading: str, signature: str) -> list[ComparableEval] | None:
     """The evals of a payload's ``items`` that were read so; None where the evidence lacks the statistics of one.
 
     Of a large suite only each eval's first reading is evidence.
@@ -174,7 +174,7 @@ def _is_of_no_samples(metric: str) -> bool:
     return metric_kind(metric).estimate is not_of_samples
 
 
-def _value(figure: Json, sides: Sequence[Side]) -> float | None:
+def _value(figure: Json, sides: Sequence[ComparableEval]) -> float | None:
     """The metric over the samples of the sides; None where their statistics are none of it."""
     reading, kind = figure["reading"], metric_kind(figure["metric"])
     found = [statistics_of(row, reading, kind.name) for side in sides for row in side.rows]

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import Any
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.comparable import Side, statistics_of
+from pytest_audiobench.evaluation.comparable import ComparableEval, statistics_of
 from pytest_audiobench.gate.baseline.contents import Contents
 from pytest_audiobench.sharing.evidence import other_versions
 from pytest_audiobench.sharing.submission import decimals
@@ -86,7 +86,7 @@ def _checked(payload: Json, evidence: Contents) -> tuple[bool, str] | None:
     return True, "; ".join([*right, *unknown])
 
 
-def _trials(side: Side, by: str) -> list[Trial] | str:
+def _trials(side: ComparableEval, by: str) -> list[Trial] | str:
     """What was tested of an eval, of its samples' statistics; or why these do not tell it."""
     reading = next((name for name, own in side.metrics.items() if METRIC in own), None)
     if reading is None:
@@ -130,7 +130,7 @@ def _alike(recorded: object, found: object) -> bool:
         return False
 
 
-def _samples(finding: Json, side: Side) -> list[str]:
+def _samples(finding: Json, side: ComparableEval) -> list[str]:
     """The samples of the part that the finding is about: those it names, else those of its group."""
     named = [finding[half].get("clips") for half in _HALVES]
     if None not in named:

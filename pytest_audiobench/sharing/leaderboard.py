@@ -23,10 +23,10 @@ from typing import NamedTuple
 from pytest_audiobench.comparison.pooling import pooled
 from pytest_audiobench.comparison.rows import answered, estimate
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.comparable import Side
+from pytest_audiobench.evaluation.comparable import ComparableEval
 from pytest_audiobench.evaluation.record import RegressionRecord
 from pytest_audiobench.evaluation.scoring import SHARES
-from pytest_audiobench.gate.regression import Line, Terms, held_against
+from pytest_audiobench.gate.regression import Line, Terms, regression_of
 from pytest_audiobench.gate.regression_line import ALPHA, MOST_UNMATCHED
 from pytest_audiobench.identity import digest
 from pytest_audiobench.metrics.metric import Estimate, MetricKind
@@ -45,7 +45,7 @@ class Measured(NamedTuple):
     """A submission as far as one table asks: the side that is compared, and its value on its own samples."""
 
     report: Report
-    side: Side
+    side: ComparableEval
     kind: MetricKind
     estimate: Estimate
     answered: float | None
@@ -214,7 +214,7 @@ def _ranked(found: Sequence[Measured], terms: Terms) -> tuple[list[int], list[Re
 
 def _held(best: Measured, other: Measured, terms: Terms) -> RegressionRecord:
     line = Line(other.kind.name, (("protocol", other.side.headline),), "0")
-    return held_against(best.side, other.side, line, terms)
+    return regression_of(best.side, other.side, line, terms)
 
 
 def _row(own: Measured, all_: Sequence[Measured], rank: int | None, behind: RegressionRecord | None) -> Row:

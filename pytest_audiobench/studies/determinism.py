@@ -10,9 +10,9 @@ import pytest
 
 from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.errors import FatalError, UsageError
-from pytest_audiobench.evaluation.rerun import Condition, again, batches_of, of_dtype, repeated, reversed_order
+from pytest_audiobench.evaluation.rerun import RerunVariant, batches_of, of_dtype, repeated, rerun, reversed_order
 from pytest_audiobench.evaluation.result import Result
-from pytest_audiobench.evaluation.scoring import Scored
+from pytest_audiobench.evaluation.scoring import ScoredSample
 from pytest_audiobench.metrics.units import POINTS, SHARE
 from pytest_audiobench.metrics.value import Metric
 from pytest_audiobench.protocols.protocol import Protocol
@@ -45,14 +45,14 @@ def determinism(
     if not model.listens:
         pytest.skip(f"{model.spec} is played no audio: there is nothing that it could repeat")
     asked = evaluate(dataset, protocol, samples=samples)
-    conditions = [again()]
+    conditions = [rerun()]
     if model.planned:
         sizes = [size for size in batch_sizes if size <= model.limits.max_batch]
         conditions += [reversed_order(), *map(batches_of, sizes)]
         conditions += [repeated(copies)] if copies <= model.limits.max_batch else []
     if dtypes and not model.planned:
         raise UsageError(f"{model.spec} has no dtype to choose: leave dtypes out")
-    ways: list[tuple[Condition, Mapping[str, str]]] = [(one, {}) for one in conditions]
+    ways: list[tuple[RerunVariant, Mapping[str, str]]] = [(one, {}) for one in conditions]
     ways += [(of_dtype(dtype), {"dtype": dtype}) for dtype in dtypes]
     found = {one.name: _compared(evaluate, asked, one, options) for one, options in ways}
     shares, shifts = zip(*found.values(), strict=True)
@@ -85,7 +85,7 @@ def _recorded(
 
 
 def _compared(
-    evaluate: Evaluator, asked: Result, condition: Condition, options: Mapping[str, str]
+    evaluate: Evaluator, asked: Result, condition: RerunVariant, options: Mapping[str, str]
 ) -> tuple[float, float]:
     """The share of same answers, over all copies, and the largest shift of the headline metric by a copy."""
     before = asked.headline_rows[: asked.n]
@@ -100,7 +100,7 @@ def _compared(
     return sum(same) / len(same), max(shifts)
 
 
-def _texts(row: Scored) -> list[str]:
+def _texts(row: ScoredSample) -> list[str]:
     """What was answered at every stage; an asking that failed is the same as nothing else."""
     if row.answered.error is not None:
         return [f"error {id(row)}"]

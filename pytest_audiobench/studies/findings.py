@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.record import FindingsRecord
-from pytest_audiobench.evaluation.scoring import Scored, finite
+from pytest_audiobench.evaluation.scoring import ScoredSample, finite
 from pytest_audiobench.identity import digest
-from pytest_audiobench.protocols.hallucination import unspoken
+from pytest_audiobench.protocols.hallucination import hallucination
 from pytest_audiobench.protocols.protocol import Protocol
 from pytest_audiobench.protocols.transcription.basic import basic_text
 from pytest_audiobench.protocols.transcription.silence import what_is_said
@@ -54,7 +54,7 @@ def findings(
     readings that the run was asked for count no made-up words, the record has no findings and says why. Raises
     UsageError for a sample without the field, and for a cluster that lies in two domains.
     """
-    result = evaluate(dataset, unspoken() if protocol is None else protocol)
+    result = evaluate(dataset, hallucination() if protocol is None else protocol)
     rows = result.rows_for(METRIC)
     if all(row.scores is None for row in rows):
         result.record.warnings.append(f"no findings: no answer was read by a protocol that has {METRIC}")
@@ -63,7 +63,7 @@ def findings(
     return result.record.findings
 
 
-def found_of(rows: Sequence[Scored], by: str, seed: int) -> FindingsRecord:
+def found_of(rows: Sequence[ScoredSample], by: str, seed: int) -> FindingsRecord:
     """The record of what ``rows`` show, one for each sample and epoch."""
     found = tested([_trial(row, by) for row in rows], by, seed)
     return replace(found, phrases=_phrases(rows, by))
@@ -114,7 +114,7 @@ def tested(trials: Sequence[Trial], by: str, seed: int) -> FindingsRecord:
     )
 
 
-def _trial(row: Scored, by: str) -> Trial:
+def _trial(row: ScoredSample, by: str) -> Trial:
     failed = None if row.scores is None else bool(round(row.scores[STATISTIC]))
     return Trial(row.answered.sample_id, str(row.cluster), _domain(row, by), failed)
 
@@ -135,7 +135,7 @@ def _units(trials: Sequence[Trial], by: str) -> list[stats.Unit]:
     return [stats.Unit(cluster, *unit) for cluster, unit in sorted(counts.items())]
 
 
-def _domain(row: Scored, by: str) -> str:
+def _domain(row: ScoredSample, by: str) -> str:
     sample = row.answered.taken.sample
     if sample.metadata.get(by) is None:
         raise UsageError(f"sample {sample.id!r} has no {by!r} in its metadata: add it, or give findings another by=")
@@ -199,7 +199,7 @@ def _methods(by: str, seed: int, tested: int, units: Sequence[stats.Unit]) -> di
     }
 
 
-def _phrases(rows: Sequence[Scored], by: str) -> list[dict[str, Any]]:
+def _phrases(rows: Sequence[ScoredSample], by: str) -> list[dict[str, Any]]:
     """The answers made up most often, without case, punctuation and markers, each with the domains it was given in."""
     said: dict[str, Counter[str]] = {}
     for row in rows:

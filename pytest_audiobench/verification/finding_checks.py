@@ -11,8 +11,8 @@ from typing import Any
 from pytest_audiobench.comparison.differences import first_difference, shown
 from pytest_audiobench.errors import AudiobenchError
 from pytest_audiobench.evaluation.scores import scored_rows
-from pytest_audiobench.evaluation.scoring import Scored
-from pytest_audiobench.evaluation.stage_execution import Answered
+from pytest_audiobench.evaluation.scoring import ScoredSample
+from pytest_audiobench.evaluation.stage_execution import SampleAnswers
 from pytest_audiobench.rescoring import own_run
 from pytest_audiobench.rescoring.families import protocol_of
 from pytest_audiobench.rescoring.recorded_rows import answered_of
@@ -45,7 +45,7 @@ def check_findings(file: Path, key: Key, item: Mapping[str, Any], numbers: Numbe
     return fails(PART, f"{found.path} is {told[0]} in run.json and {told[1]} recomputed{numbers.but}")
 
 
-def _rows(file: Path, key: Key, item: Mapping[str, Any]) -> list[Scored]:
+def _rows(file: Path, key: Key, item: Mapping[str, Any]) -> list[ScoredSample]:
     answered = [answered_of(row) for row in own_run.read(file, {key})]
     protocol = protocol_of(item["protocol"], item.get("options", {}))
     names = [one["name"] for one in item["readings"] if one["name"] in protocol.available]
@@ -54,14 +54,14 @@ def _rows(file: Path, key: Key, item: Mapping[str, Any]) -> list[Scored]:
     return list(rows[reading])
 
 
-def _clusters(answered: Sequence[Answered], field: str | None) -> list[str]:
+def _clusters(answered: Sequence[SampleAnswers], field: str | None) -> list[str]:
     """Each row's cluster as the eval had it: where none holds two samples, the samples themselves."""
     found = [_cluster(one, field) for one in answered]
     first = [cluster for cluster, one in zip(found, answered, strict=True) if one.epoch == 0]
     return found if len(set(first)) < len(first) else [one.sample_id for one in answered]
 
 
-def _cluster(one: Answered, field: str | None) -> str:
+def _cluster(one: SampleAnswers, field: str | None) -> str:
     if field is not None:
         return str(one.taken.sample.metadata.get(field, one.sample_id))
     return one.taken.recording or one.sample_id

@@ -14,7 +14,7 @@ from pytest_audiobench.evaluation.curves import unconditioned
 from pytest_audiobench.evaluation.suites import HASHES, Pool, pooled_hashes
 from pytest_audiobench.report.json_lines import read_lines
 from pytest_audiobench.report.run_files import LINE_FILES
-from pytest_audiobench.report.run_reader import load
+from pytest_audiobench.report.run_reader import load_run
 from pytest_audiobench.rescoring.rescored_record import run_of
 from pytest_audiobench.verification.checks import Check, Checked, Verification, fails, ok, unknown
 from pytest_audiobench.verification.clip_checks import PART as CLIPS
@@ -48,7 +48,7 @@ def verify_run(run: str | Path, reports: Path, folders: Folders) -> Verification
 
     Raises UsageError where there is no run, and where its run.json is none of this version's.
     """
-    loaded = load(run, reports)
+    loaded = load_run(run, reports)
     record = run_of(loaded.folder / LINE_FILES["predictions"])
     assert record is not None
     try:

@@ -21,7 +21,7 @@ from pytest_audiobench.report.run_files import LINE_FILES
 from pytest_audiobench.report.runtime import runtime
 from pytest_audiobench.rescoring import own_run
 from pytest_audiobench.rescoring.layouts import Source
-from pytest_audiobench.rescoring.rescore import Wanted, score_again
+from pytest_audiobench.rescoring.rescore import Wanted, rescore
 from pytest_audiobench.verification.checks import Check, fails, ok, unknown
 
 Json: TypeAlias = Mapping[str, Any]
@@ -130,7 +130,7 @@ def _scored_again(
         source = Source("run", (file,), partial(own_run.read, file, set(wanted)), record)
         own = place / str(len(list(place.iterdir())))
         own.mkdir()
-        told = score_again(source, Wanted(), own)
+        told = rescore(source, Wanted(), own)
     except AudiobenchError as error:
         if len(wanted) == 1:
             unreadable = " was not scored: " in str(error)

@@ -20,9 +20,9 @@ from pytest_audiobench.audio.index import AudioIndex
 from pytest_audiobench.cli import main
 from pytest_audiobench.datasets.dataset import Dataset, Places
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.evaluation.batch_locks import Claims
-from pytest_audiobench.evaluation.evaluate import Bench, Item, evaluate
-from pytest_audiobench.evaluation.lazy_model import Handle
+from pytest_audiobench.evaluation.batch_locks import BatchLocks
+from pytest_audiobench.evaluation.evaluate import EvalSpec, RunContext, evaluate
+from pytest_audiobench.evaluation.lazy_model import ModelHandle
 from pytest_audiobench.evaluation.store import Store
 from pytest_audiobench.models.messages import Ask, Response
 from pytest_audiobench.models.model import Limits
@@ -106,13 +106,13 @@ class Lab:
         (folder / FOLDER).mkdir(parents=True)
         scripted = Scripted(says, model or name)
         store, index = Store(folder / "store.sqlite", name), AudioIndex(None)
-        claims = Claims(folder / "claims")
-        shared = Bench(name, store, claims, index, **bench)
+        claims = BatchLocks(folder / "claims")
+        shared = RunContext(name, store, claims, index, **bench)
         for number, (eval_, own) in enumerate((evals or {"animals/all": samples(40)}).items()):
             suite = eval_.partition("/")[0]
-            item = Item(number, f"test::{eval_}", eval_, suite, Places(folder, {}, []))
+            item = EvalSpec(number, f"test::{eval_}", eval_, suite, Places(folder, {}, []))
             dataset = Dataset(f"{eval_}-set", lambda places, own=own: own, cluster="recording", groups=("hop",))
-            handle = Handle(model or name, scripted)
+            handle = ModelHandle(model or name, scripted)
             evaluation = evaluate(shared, handle, item, dataset, protocol or multiple_choice())
             write_part(folder / FOLDER, evaluation.result.record, lines_of(evaluation))
         store.close()

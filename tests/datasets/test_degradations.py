@@ -13,8 +13,14 @@ from pytest_audiobench.audio.index import AudioIndex
 from pytest_audiobench.datasets.bundled import bundled, bundled_folder
 from pytest_audiobench.datasets.dataset import Dataset, Places
 from pytest_audiobench.datasets.manifest import manifest
-from pytest_audiobench.datasets.perturbations.catalogue import CONDITIONS, FIVE, SNRS_DB, conditions, ladder
-from pytest_audiobench.datasets.perturbations.perturbation import Condition, under
+from pytest_audiobench.datasets.perturbations.catalogue import (
+    AUDIOBENCH_PERTURBATIONS,
+    PERTURBATION_CATALOGUE,
+    SNRS_DB,
+    ladder,
+    named_perturbations,
+)
+from pytest_audiobench.datasets.perturbations.perturbation import Condition, perturb
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import NotHere, UsageError
 
@@ -46,7 +52,7 @@ def heard(clip, rate_hz=RATE_HZ):
 
 
 def changed(condition, sample, places=HERE):
-    (one,) = under(Dataset("test", lambda places: [sample]), condition).read(places)
+    (one,) = perturb(Dataset("test", lambda places: [sample]), condition).read(places)
     return one.clips[0]
 
 
@@ -60,16 +66,16 @@ def snr_db(clean, noisy):
 
 
 def test_every_name_can_be_selected_by_k():
-    for name, condition in CONDITIONS.items():
+    for name, condition in PERTURBATION_CATALOGUE.items():
         assert name == str(condition) == condition.name
         assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9.]+)*(dB)?", name), name
-    assert len({(one.family, one.dose) for one in CONDITIONS.values() if one.dose is not None}) == sum(
-        one.dose is not None for one in CONDITIONS.values()
+    assert len({(one.family, one.dose) for one in PERTURBATION_CATALOGUE.values() if one.dose is not None}) == sum(
+        one.dose is not None for one in PERTURBATION_CATALOGUE.values()
     )
 
 
 def test_the_published_five_are_there_in_their_order():
-    assert [str(one) for one in FIVE] == ["clean", "cafe-10dB", "pink-5dB", "band-8k", "reverb"]
+    assert [str(one) for one in AUDIOBENCH_PERTURBATIONS] == ["clean", "cafe-10dB", "pink-5dB", "band-8k", "reverb"]
 
 
 @pytest.mark.parametrize("family", [*WITHOUT_FILES, "voices", "recorded"])
@@ -86,7 +92,7 @@ def test_a_ladder_of_noise_goes_from_20_to_minus_20_db(family):
 
 def test_a_ladder_may_have_doses_of_ones_own():
     assert [(str(one), one.dose) for one in ladder("pink", 12.5, -3)] == [("pink-12.5dB", 12.5), ("pink-m3dB", -3.0)]
-    assert ladder("white", 0) == conditions("white-0dB")
+    assert ladder("white", 0) == named_perturbations("white-0dB")
     assert [str(one) for one in ladder("speed", 0.95)] == ["speed-0.95"]
 
 
@@ -96,7 +102,7 @@ def test_a_ladder_may_have_doses_of_ones_own():
         (lambda: ladder("brown"), "no conditions are called 'brown'; there are white, pink"),
         (lambda: ladder("clean"), "no conditions are called 'clean'"),
         (lambda: ladder("codec", 3), "codecs have no dose"),
-        (lambda: conditions("clean", "white-1dB"), "no condition is called 'white-1dB'; there are clean"),
+        (lambda: named_perturbations("clean", "white-1dB"), "no condition is called 'white-1dB'; there are clean"),
     ],
 )
 def test_a_condition_that_is_not_there_is_refused_with_those_that_are(make, said):
@@ -142,9 +148,9 @@ def test_the_rungs_of_a_ladder_differ_in_the_dose_alone(places, family):
     assert np.allclose(louder, softer * 10**0.5, atol=1e-4)
 
 
-@pytest.mark.parametrize("name", [name for name in CONDITIONS if not name.startswith("speed")])
+@pytest.mark.parametrize("name", [name for name in PERTURBATION_CATALOGUE if not name.startswith("speed")])
 def test_a_condition_keeps_the_length_and_what_16_bits_hold(places, name):
-    clip = changed(CONDITIONS[name], SPEECH[0], places)
+    clip = changed(PERTURBATION_CATALOGUE[name], SPEECH[0], places)
     samples = heard(clip)
     assert len(samples) == len(heard(SPEECH[0].clips[0]))
     assert np.abs(samples).max() <= 1
@@ -153,31 +159,31 @@ def test_a_condition_keeps_the_length_and_what_16_bits_hold(places, name):
 
 def test_speed_changes_the_length():
     clean = len(heard(SPEECH[0].clips[0]))
-    assert len(heard(changed(CONDITIONS["speed-0.7"], SPEECH[0]))) == pytest.approx(clean / 0.7, abs=2)
-    assert len(heard(changed(CONDITIONS["speed-1.5"], SPEECH[0]))) == pytest.approx(clean / 1.5, abs=2)
+    assert len(heard(changed(PERTURBATION_CATALOGUE["speed-0.7"], SPEECH[0]))) == pytest.approx(clean / 0.7, abs=2)
+    assert len(heard(changed(PERTURBATION_CATALOGUE["speed-1.5"], SPEECH[0]))) == pytest.approx(clean / 1.5, abs=2)
 
 
 def test_no_gain_passes_full_scale_whatever_the_rate_of_the_file():
     random = np.random.default_rng(3)
     clip = Clip(ArraySource.of(0.3 * random.standard_normal(44_100), 44_100, "hiss"))
     sample = Sample(id="s", clips=(clip,), question="", reference="", metadata={})
-    loud = heard(changed(CONDITIONS["gain-20dB"], sample))
+    loud = heard(changed(PERTURBATION_CATALOGUE["gain-20dB"], sample))
     assert np.max(loud) == 32767 / 32768
     assert np.min(loud) == -1
 
 
 def test_gain_is_what_a_recording_of_16_bits_holds():
     sample = Sample("one", (Clip(ArraySource.of(np.linspace(-0.5, 0.5, 3001), RATE_HZ)),), "")
-    loud = heard(changed(CONDITIONS["gain-20dB"], sample))
+    loud = heard(changed(PERTURBATION_CATALOGUE["gain-20dB"], sample))
     assert (loud.min(), loud.max()) == (-1, 32767 / 32768)
-    quiet = heard(changed(CONDITIONS["gain-m40dB"], sample)) * 32768
+    quiet = heard(changed(PERTURBATION_CATALOGUE["gain-m40dB"], sample)) * 32768
     assert np.array_equal(quiet, np.rint(quiet))
     assert quiet.max() == round(0.005 * 32768)
 
 
 def test_a_band_of_8_khz_holds_nothing_above_4():
     sample = Sample("one", (Clip(ArraySource.of(np.random.default_rng(5).standard_normal(32_000) * 0.1, RATE_HZ)),), "")
-    power = np.abs(np.fft.rfft(heard(changed(CONDITIONS["band-8k"], sample)))) ** 2
+    power = np.abs(np.fft.rfft(heard(changed(PERTURBATION_CATALOGUE["band-8k"], sample)))) ** 2
     assert power[len(power) // 2 + 200 :].sum() < 1e-4 * power.sum()
 
 
@@ -185,15 +191,17 @@ def test_a_band_of_8_khz_holds_nothing_above_4():
 
 
 def test_samples_have_noise_of_their_own():
-    sounds = [heard(changed(CONDITIONS["white-0dB"], Sample(id_, SPEECH[0].clips, ""))) for id_ in ("a", "b", "a")]
+    sounds = [
+        heard(changed(PERTURBATION_CATALOGUE["white-0dB"], Sample(id_, SPEECH[0].clips, ""))) for id_ in ("a", "b", "a")
+    ]
     assert np.array_equal(sounds[0], sounds[2])
     assert not np.allclose(sounds[0], sounds[1], atol=0.01)
 
 
 def test_clips_of_one_sample_have_noise_of_their_own():
     twice = Sample("a", SPEECH[0].clips * 2, "")
-    (one,) = under(Dataset("test", lambda places: [twice]), CONDITIONS["white-0dB"]).read(HERE)
-    assert one.clips[0] == changed(CONDITIONS["white-0dB"], Sample("a", SPEECH[0].clips, ""))
+    (one,) = perturb(Dataset("test", lambda places: [twice]), PERTURBATION_CATALOGUE["white-0dB"]).read(HERE)
+    assert one.clips[0] == changed(PERTURBATION_CATALOGUE["white-0dB"], Sample("a", SPEECH[0].clips, ""))
     assert one.clips[0] != one.clips[1]
 
 
@@ -204,7 +212,9 @@ def test_recordings_are_drawn_by_the_sample_and_not_by_where_they_lie(places, tm
         (tmp_path / file.name).write_bytes(file.read_bytes())
     moved = Places(here=tmp_path, named={folder: tmp_path})
     samples = [Sample(f"sample-{place}", SPEECH[0].clips, "") for place in range(40)]
-    first, second = ([changed(CONDITIONS[name], one, where) for one in samples] for where in (places, moved))
+    first, second = (
+        [changed(PERTURBATION_CATALOGUE[name], one, where) for one in samples] for where in (places, moved)
+    )
     assert first == second
     assert keys(first) == keys(second)
     assert len({clip.source.clips[1] for clip in first if isinstance(clip.source, CombinedSource)}) > 4
@@ -217,7 +227,7 @@ def keys(clips):
 
 def test_babble_is_made_of_no_utterance_that_is_asked_about():
     asked = {str(clip.source).rpartition("/")[2] for one in bundled("transcription").read(HERE) for clip in one.clips}
-    babble = changed(CONDITIONS["babble-0dB"], SPEECH[0]).source.clips[1]
+    babble = changed(PERTURBATION_CATALOGUE["babble-0dB"], SPEECH[0]).source.clips[1]
     voices = {str(clip.source).rpartition("/")[2] for clip in babble.source.clips}
     assert len(voices) == 8
     assert not voices & asked
@@ -226,13 +236,13 @@ def test_babble_is_made_of_no_utterance_that_is_asked_about():
 @pytest.mark.parametrize(("name", "folder"), [("recorded-10dB", "noise"), ("room", "rirs"), ("voices-10dB", "voices")])
 def test_recordings_that_are_not_here_are_told_by_name(tmp_path, name, folder):
     with pytest.raises(NotHere, match=f"--ab-data {folder}=FOLDER"):
-        changed(CONDITIONS[name], SPEECH[0], Places(here=tmp_path))
+        changed(PERTURBATION_CATALOGUE[name], SPEECH[0], Places(here=tmp_path))
 
 
 def test_too_few_voices_are_no_babble(tmp_path):
     soundfile.write(tmp_path / "one.wav", np.full(100, 0.1), RATE_HZ)
     with pytest.raises(UsageError, match="needs 8 recordings beside its own, and there are 1; add more"):
-        changed(CONDITIONS["voices-0dB"], SPEECH[0], Places(here=tmp_path, named={"voices": tmp_path}))
+        changed(PERTURBATION_CATALOGUE["voices-0dB"], SPEECH[0], Places(here=tmp_path, named={"voices": tmp_path}))
 
 
 # Data sets
@@ -241,9 +251,9 @@ def test_too_few_voices_are_no_babble(tmp_path):
 @pytest.mark.parametrize("name", ["clean", "white-0dB", "babble-5dB", "codec-gsm", "speed-1.3", "gain-20dB", "reverb"])
 def test_nothing_is_decoded_before_it_is_played(tmp_path, name):
     (tmp_path / "own.jsonl").write_text('{"id": "a", "audio": "not there.wav", "answer": "words"}\n')
-    dataset = under(manifest(tmp_path / "own.jsonl"), CONDITIONS[name])
+    dataset = perturb(manifest(tmp_path / "own.jsonl"), PERTURBATION_CATALOGUE[name])
     (sample,) = dataset.read(Places(here=tmp_path))
-    assert (dataset.name, dataset.condition, sample.id) == (f"own+{name}", CONDITIONS[name], "a")
+    assert (dataset.name, dataset.condition, sample.id) == (f"own+{name}", PERTURBATION_CATALOGUE[name], "a")
 
 
 def test_a_condition_looks_at_its_folder_once_for_all_samples(places, monkeypatch):
@@ -252,7 +262,7 @@ def test_a_condition_looks_at_its_folder_once_for_all_samples(places, monkeypatc
     looked = []
     listing = catalogue.recordings
     monkeypatch.setattr(catalogue, "recordings", lambda *args: looked.append(args) or listing(*args))
-    under(bundled("transcription"), CONDITIONS["room"]).read(places)
+    perturb(bundled("transcription"), PERTURBATION_CATALOGUE["room"]).read(places)
     assert len(looked) == 1
 
 
@@ -290,7 +300,7 @@ def test_a_condition_that_no_record_could_hold_is_refused_where_it_is_made(about
 
 def test_a_clip_never_lies_beneath_itself():
     asked = bundled("language").read(HERE)
-    beneath = [one.clips[0].source.clips for one in under(bundled("language"), ladder("babble", 0)[0]).read(HERE)]
+    beneath = [one.clips[0].source.clips for one in perturb(bundled("language"), ladder("babble", 0)[0]).read(HERE)]
     for sample, (clip, voices) in zip(asked, beneath, strict=True):
         assert clip == sample.clips[0]
         assert clip not in voices.source.clips

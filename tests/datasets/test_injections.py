@@ -15,7 +15,7 @@ from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.datasets.bundled import bundled
 from pytest_audiobench.datasets.dataset import Dataset, Places
 from pytest_audiobench.datasets.perturbations.injections import injections
-from pytest_audiobench.datasets.perturbations.perturbation import under
+from pytest_audiobench.datasets.perturbations.perturbation import perturb
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.datasets.voices import Line, Speech, bundled_digits
 from pytest_audiobench.errors import UsageError
@@ -40,7 +40,7 @@ def sample(*choices: str, reference: str = "dog", clips: int = 1, id_: str = "a"
 
 def injected(name: str, *samples: Sample, **options: object) -> list[Sample]:
     (condition,) = [one for one in injections(voices=talkers, **options) if one.name == name]  # type: ignore[arg-type]
-    return list(under(Dataset("made", lambda places: samples), condition).read(HERE))
+    return list(perturb(Dataset("made", lambda places: samples), condition).read(HERE))
 
 
 def test_there_are_four_conditions_of_one_family_without_a_dose() -> None:
@@ -56,7 +56,7 @@ def test_there_are_four_conditions_of_one_family_without_a_dose() -> None:
 @pytest.mark.parametrize("name", DIGITS)
 def test_every_bundled_digit_is_injected_and_stays_itself_but_for_its_clip(name: str) -> None:
     before = bundled("digits").read(HERE)
-    after = under(bundled("digits"), DIGITS[name]).read(HERE)
+    after = perturb(bundled("digits"), DIGITS[name]).read(HERE)
     for one, changed in zip(before, after, strict=True):
         option = changed.choices["ABCD".index(str(changed.metadata["injected"]))]
         assert (option == changed.reference) == ("correct" in name)
@@ -76,7 +76,7 @@ def test_every_bundled_digit_is_injected_and_stays_itself_but_for_its_clip(name:
 def test_before_and_over_a_clip_the_same_is_said() -> None:
     for which in ("correct", "wrong"):
         pairs = [
-            under(bundled("digits"), DIGITS[f"inject-{which}-{where}"]).read(HERE) for where in ("before", "overlaid")
+            perturb(bundled("digits"), DIGITS[f"inject-{which}-{where}"]).read(HERE) for where in ("before", "overlaid")
         ]
         for one, other in zip(*pairs, strict=True):
             assert one.metadata == other.metadata
@@ -139,7 +139,7 @@ def test_what_a_voice_doubts_is_the_samples_doubt(monkeypatch: pytest.MonkeyPatc
 
     (condition,) = [one for one in injections(voices=doubting) if one.name == "inject-correct-before"]
     samples = [sample("dog", "cat"), sample("dog", "cat", reference="cat", id_="b")]
-    after = under(Dataset("made", lambda places: samples), condition).read(HERE)
+    after = perturb(Dataset("made", lambda places: samples), condition).read(HERE)
     assert [one.doubt for one in after] == ["", "unclear"]
 
 

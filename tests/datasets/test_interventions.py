@@ -15,7 +15,7 @@ from pytest_audiobench.datasets.manifest import manifest
 from pytest_audiobench.datasets.perturbations.catalogue import SNRS_DB, ladder
 from pytest_audiobench.datasets.perturbations.controls import silenced, unheard
 from pytest_audiobench.datasets.perturbations.interventions import PERCENTS, controls, masks, noises
-from pytest_audiobench.datasets.perturbations.perturbation import under
+from pytest_audiobench.datasets.perturbations.perturbation import perturb
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import AudioError, UsageError
 
@@ -33,7 +33,7 @@ def sample_of(samples, rate_hz=RATE_HZ, id_="a"):
 
 
 def changed(condition, *samples):
-    return under(Dataset("test", lambda places: list(samples)), condition).read(HERE)
+    return perturb(Dataset("test", lambda places: list(samples)), condition).read(HERE)
 
 
 def heard(condition, sample):
@@ -211,5 +211,5 @@ def test_a_single_sample_has_nobody_to_swap_with():
 @pytest.mark.parametrize("condition", [*masks(20, fill="noise"), *noises(0), *controls()[::2]], ids=str)
 def test_nothing_is_decoded_before_it_is_played(tmp_path, condition):
     (tmp_path / "own.jsonl").write_text('{"id": "a", "audio": "not there.wav", "answer": "words"}\n')
-    (sample,) = under(manifest(tmp_path / "own.jsonl"), condition).read(Places(here=tmp_path))
+    (sample,) = perturb(manifest(tmp_path / "own.jsonl"), condition).read(Places(here=tmp_path))
     assert sample.id == "a"

@@ -8,9 +8,9 @@ import pytest
 
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.datasets.dataset import Dataset, Places
-from pytest_audiobench.datasets.perturbations.catalogue import conditions
-from pytest_audiobench.datasets.perturbations.perturbation import Condition, under
-from pytest_audiobench.datasets.perturbations.reasoning import change_of, early, reasoning_changes
+from pytest_audiobench.datasets.perturbations.catalogue import named_perturbations
+from pytest_audiobench.datasets.perturbations.perturbation import Condition, perturb
+from pytest_audiobench.datasets.perturbations.reasoning import early_answering, reasoning_change, reasoning_changes
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 
@@ -23,28 +23,28 @@ def samples(choices: tuple[str, ...] = CHOICES, reference: str = "cat", n: int =
 
 
 def read(condition: Condition, *given: Sample) -> list[Sample]:
-    return list(under(Dataset("animals", lambda places: given), condition).read(PLACES))
+    return list(perturb(Dataset("animals", lambda places: given), condition).read(PLACES))
 
 
 def test_early_answering_is_a_curve_over_the_share_of_the_sentences() -> None:
-    rungs = early()
+    rungs = early_answering()
     assert [str(one) for one in rungs] == [f"early-{percent}" for percent in range(0, 101, 10)]
     assert {(one.family, one.unit, one.harder) for one in rungs} == {("early", "% of the sentences", "lower")}
     assert [one.dose for one in rungs] == list(range(0, 101, 10))
-    assert [read(one, *samples(n=1))[0].metadata["kept"] for one in early(0, 7, 12.5, 40, 100)] == [
+    assert [read(one, *samples(n=1))[0].metadata["kept"] for one in early_answering(0, 7, 12.5, 40, 100)] == [
         "0",
         "0.07",
         "0.125",
         "0.4",
         "1",
     ]
-    assert str(early(12.5)[0]) == "early-12.5"
+    assert str(early_answering(12.5)[0]) == "early-12.5"
 
 
 @pytest.mark.parametrize("percent", [-1, 100.5, float("nan"), "40", True])
 def test_a_share_outside_the_reasoning_is_refused(percent: float) -> None:
     with pytest.raises(UsageError, match="is no percentage of the sentences"):
-        early(percent)
+        early_answering(percent)
 
 
 def test_changes_without_a_dose_can_be_chosen_by_name() -> None:
@@ -60,13 +60,13 @@ def test_changes_without_a_dose_can_be_chosen_by_name() -> None:
 
 
 def test_the_protocol_is_told_which_change_a_condition_stands_for() -> None:
-    assert [change_of(one) for one in (*early(40), *reasoning_changes())] == [
+    assert [reasoning_change(one) for one in (*early_answering(40), *reasoning_changes())] == [
         *("early", "filler", "truncated", "shuffled", "paraphrased", "mistaken", "inject", "inject"),
     ]
-    assert change_of(conditions("clean")[0]) == ""
+    assert reasoning_change(named_perturbations("clean")[0]) == ""
 
 
-@pytest.mark.parametrize("condition", [*early(40), *reasoning_changes()], ids=str)
+@pytest.mark.parametrize("condition", [*early_answering(40), *reasoning_changes()], ids=str)
 def test_the_audio_and_the_question_stay_as_they_are(condition: Condition) -> None:
     clip = Clip(FileSource(DataRoot("data", Path(".")), "a.wav"))
     before = Sample("s", (clip,), "Which animal?", CHOICES, "cat", {"speaker": "x"})

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from pytest_audiobench.audio import edits
-from pytest_audiobench.compat.faithfulness_study.manifest import faithfulness
+from pytest_audiobench.compat.faithfulness_study.manifest import faithfulness_study
 from pytest_audiobench.datasets.dataset import Places
-from pytest_audiobench.datasets.perturbations.perturbation import under
+from pytest_audiobench.datasets.perturbations.perturbation import perturb
 from pytest_audiobench.datasets.perturbations.renderings import rendered, renderings
 from pytest_audiobench.datasets.sakura import sakura
 from pytest_audiobench.errors import NotHere, UsageError
@@ -57,7 +57,7 @@ def sources(samples):
     ["", "manifests", "data/sakura/animal", "processed_input/sakura/animal", "pooneh_version/data/sakura/animal"],
 )
 def test_a_manifest_is_found_where_the_study_keeps_it(tmp_path, place):
-    single, multi = faithfulness("animal").read(places(faithfulness=home(tmp_path, place=place)))
+    single, multi = faithfulness_study("animal").read(places(faithfulness=home(tmp_path, place=place)))
     assert (single.id, single.question, single.choices) == (ROW["id"], ROW["question"], ("sheep", "cat"))
     assert (single.reference, multi.reference) == ("cat", "Meow")
     assert dict(single.metadata) == {
@@ -71,7 +71,7 @@ def test_a_manifest_is_found_where_the_study_keeps_it(tmp_path, place):
 def test_options_need_no_list(tmp_path):
     row = {name: value for name, value in ROW.items() if name != "choices_list"}
     row |= {"id": "3fe6", "choices": "(A) a hen (or two) (B) cat"}
-    (one,) = faithfulness("mmau").read(places(faithfulness=home(tmp_path, row, place="data/mmau", name="mmau")))
+    (one,) = faithfulness_study("mmau").read(places(faithfulness=home(tmp_path, row, place="data/mmau", name="mmau")))
     assert one.choices == ("a hen (or two)", "cat")
     assert "hop" not in one.metadata
 
@@ -79,7 +79,7 @@ def test_options_need_no_list(tmp_path):
 def test_the_studys_first_manifests_are_read_too(tmp_path):
     row = {name: ROW[name] for name in ("id", "audio_path", "answer")}
     row["instruction"] = "Which animal is it? (a) sheep (b) cat"
-    (one,) = faithfulness("animal").read(places(faithfulness=home(tmp_path, row)))
+    (one,) = faithfulness_study("animal").read(places(faithfulness=home(tmp_path, row)))
     assert (one.question, one.choices, one.reference) == (ROW["question"], ("sheep", "cat"), "cat")
     assert one.metadata["faithfulness_letter"] is None
 
@@ -88,7 +88,7 @@ def test_the_audio_lies_below_the_data_root_wherever_that_is(tmp_path):
     folder = home(tmp_path)
     elsewhere = tmp_path / "audio"
     elsewhere.mkdir()
-    read = faithfulness("animal").read
+    read = faithfulness_study("animal").read
     assert read(places(faithfulness=folder))[0].clips[0].source.root.folder == folder
     sound(folder / "data", "sakura/data/Animal/audio/cat0.wav")
     assert read(places(faithfulness=folder))[0].clips[0].source.root.folder == folder / "data"
@@ -100,7 +100,9 @@ def test_the_audio_lies_below_the_data_root_wherever_that_is(tmp_path):
 
 def test_a_folder_of_data_sets_is_a_data_root_as_well(tmp_path):
     sound(tmp_path / "shelf", "sakura/data/Animal/audio/cat0.wav")
-    found = faithfulness("animal").read(Places(Path(), {"faithfulness": home(tmp_path)}, shelves=[tmp_path / "shelf"]))
+    found = faithfulness_study("animal").read(
+        Places(Path(), {"faithfulness": home(tmp_path)}, shelves=[tmp_path / "shelf"])
+    )
     assert found[0].clips[0].source.location.exists()
 
 
@@ -117,20 +119,20 @@ def test_a_folder_of_data_sets_is_a_data_root_as_well(tmp_path):
 def test_a_row_that_cannot_be_read_is_named(tmp_path, changes, said):
     folder = home(tmp_path, ROW, {**MULTI, **changes})
     with pytest.raises(UsageError, match=rf"animal_manifest\.jsonl, line 2 .*{said}"):
-        faithfulness("animal").read(places(faithfulness=folder))
+        faithfulness_study("animal").read(places(faithfulness=folder))
 
 
 def test_a_data_set_without_a_manifest_is_not_here(tmp_path):
     with pytest.raises(NotHere, match=r"emotion_manifest\.jsonl.*--ab-data faithfulness=FOLDER"):
-        faithfulness("emotion").read(places(faithfulness=home(tmp_path)))
+        faithfulness_study("emotion").read(places(faithfulness=home(tmp_path)))
     with pytest.raises(UsageError, match="no name of a data set"):
-        faithfulness("../animal")
+        faithfulness_study("../animal")
 
 
 @needs_data
 @pytest.mark.parametrize(("name", "n"), [("animal", 1000), ("emotion", 1000), ("mmau", 1000), ("mmar", 997)])
 def test_the_studys_manifests_are_read_whole(name, n):
-    samples = faithfulness(name).read(places(faithfulness=SHARED / "recorded", faithfulness_audio=SHARED))
+    samples = faithfulness_study(name).read(places(faithfulness=SHARED / "recorded", faithfulness_audio=SHARED))
     assert len({one.id for one in samples}) == n
     if n == 1000 and name != "mmau":
         here = sum(one.clips[0].source.location.exists() for one in samples)
@@ -154,7 +156,7 @@ def test_conditions_of_the_trees_are_named_like_ours_and_lie_on_curves_of_their_
 def test_a_rendered_clip_is_found_by_its_path_or_by_its_name(tmp_path, path):
     folder = home(tmp_path)
     sound(folder, f"animal/mask/p20/{path}")
-    samples = under(faithfulness("animal"), rendered("mask", 20)).read(places(faithfulness=folder))
+    samples = perturb(faithfulness_study("animal"), rendered("mask", 20)).read(places(faithfulness=folder))
     assert sources(samples) == [f"animal/mask/p20/{path}"] * 2
     assert [one.recordings[0].source.path for one in samples] == ["sakura/data/Animal/audio/cat0.wav"] * 2
 
@@ -167,10 +169,10 @@ def test_a_tree_serves_the_published_data_set_as_well(tmp_path):
     trees = tmp_path / "trees"
     sound(trees, "animal/noise_snr/snr-10/sakura/data/Animal/audio/cat0.wav")
     here = places(sakura=tmp_path / "SAKURA", faithfulness_audio=trees)
-    (one,) = under(sakura("animal", "single"), rendered("noise", -10)).read(here)
+    (one,) = perturb(sakura("animal", "single"), rendered("noise", -10)).read(here)
     assert one.clips[0].source.location == trees / "animal/noise_snr/snr-10/sakura/data/Animal/audio/cat0.wav"
     with pytest.raises(NotHere, match=r"animal/noise_snr/snr20 is not on this machine"):
-        under(sakura("animal", "single"), rendered("noise", 20)).read(here)
+        perturb(sakura("animal", "single"), rendered("noise", 20)).read(here)
 
 
 def test_of_a_track_without_trees_every_dose_says_the_same(tmp_path):
@@ -178,7 +180,7 @@ def test_of_a_track_without_trees_every_dose_says_the_same(tmp_path):
     said = set()
     for one in renderings():
         with pytest.raises(NotHere) as raised:
-            under(faithfulness("animal"), one).read(here)
+            perturb(faithfulness_study("animal"), one).read(here)
         said.add(str(raised.value))
     (sentence,) = said
     assert sentence.startswith("no tree of animal, such as animal/mask/p20, is on this machine (looked in ")
@@ -187,20 +189,20 @@ def test_of_a_track_without_trees_every_dose_says_the_same(tmp_path):
 def test_two_questions_under_one_id_are_refused(tmp_path):
     again = {**ROW, "question": "Which one is not heard?"}
     with pytest.raises(UsageError, match=r"line 2 asks something else under the id 'sakura_animal_0_single'"):
-        faithfulness("animal").read(places(faithfulness=home(tmp_path, ROW, again)))
+        faithfulness_study("animal").read(places(faithfulness=home(tmp_path, ROW, again)))
 
 
 def test_a_missing_rendered_clip_is_left_to_its_sample(tmp_path):
     folder = home(tmp_path, ROW, {**MULTI, "audio_path": "{DATA_ROOT}/sakura/data/Animal/audio/dog1.wav"})
     sound(folder, "animal/mask/p20/cat0.wav")
-    samples = under(faithfulness("animal"), rendered("mask", 20)).read(places(faithfulness=folder))
+    samples = perturb(faithfulness_study("animal"), rendered("mask", 20)).read(places(faithfulness=folder))
     assert [one.clips[0].source.location.exists() for one in samples] == [True, False]
 
 
 def test_a_track_that_leads_out_of_the_folder_is_refused(tmp_path):
     folder = home(tmp_path)
     sound(folder, "animal/mask/p20/cat0.wav")
-    (one, _) = faithfulness("animal").read(places(faithfulness=folder))
+    (one, _) = faithfulness_study("animal").read(places(faithfulness=folder))
     change = rendered("mask", 20).prepare(places(faithfulness=folder))
     with pytest.raises(UsageError, match="leaves its folder"):
         change([replace(one, metadata={"track": "../.."})])

@@ -16,7 +16,7 @@ from pytest_audiobench.audio.clip import ArraySource, Clip, FileSource
 from pytest_audiobench.datasets.bundled import bundled
 from pytest_audiobench.datasets.dataset import Places
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.datasets.voices import Line, bundled_digits, espeak, first_of, ready_speech
+from pytest_audiobench.datasets.voices import Line, bundled_digits, espeak, first_available_voices, ready_speech
 from pytest_audiobench.errors import NotHere, UsageError
 
 TONE = Clip(ArraySource.of(np.ones(160), 16_000))
@@ -90,7 +90,7 @@ def test_a_folder_of_other_options_is_passed_over(tmp_path: Path, listed: str | 
     places = folder(tmp_path, "dog.wav", listed=listed)
     with pytest.raises(NotHere, match=r"has speech for none of the options \('four', 'six'\)"):
         ready_speech()(places, [line("four"), line("six")])
-    both = first_of(ready_speech(), bundled_digits())
+    both = first_available_voices(ready_speech(), bundled_digits())
     assert [one.by for one in both(places, [line("four")])] == ["bundled digits"]
 
 
@@ -113,7 +113,7 @@ def test_bundled_digits_say_nothing_but_digits() -> None:
 
 
 def test_the_first_voices_that_can_say_all_of_it_are_taken(tmp_path: Path) -> None:
-    both = first_of(ready_speech(), bundled_digits())
+    both = first_available_voices(ready_speech(), bundled_digits())
     assert [one.by for one in both(Places(tmp_path), [line("four")])] == ["bundled digits"]
     assert [one.by for one in both(folder(tmp_path, "four.wav"), [line("four")])] == ["injection"]
 
@@ -123,7 +123,7 @@ def test_where_nobody_can_say_it_all_remedies_are_named(tmp_path: Path, monkeypa
         known.cache_clear()
     monkeypatch.setitem(sys.modules, "espeakng_loader", None)
     with pytest.raises(NotHere) as caught:
-        first_of(ready_speech(), espeak())(Places(tmp_path), [line("dog")])
+        first_available_voices(ready_speech(), espeak())(Places(tmp_path), [line("dog")])
     assert "--ab-data injection=FOLDER" in str(caught.value)
     assert "pip install 'pytest-audiobench[tts]'" in str(caught.value)
 

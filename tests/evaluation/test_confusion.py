@@ -3,7 +3,7 @@
 import pytest
 from sklearn.metrics import confusion_matrix
 
-from pytest_audiobench import load
+from pytest_audiobench import load_run
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.confusion import confusion
 
@@ -59,7 +59,7 @@ def test_a_run_read_back_gives_the_same_table(pytester):
         """
     )
     pytester.runpytest_subprocess("--ab-model=baseline:chance", "--ab-run=r").assert_outcomes(passed=1)
-    run = load(pytester.path / "reports" / "r")
+    run = load_run(pytester.path / "reports" / "r")
     (name,) = run.items["eval"]
     assert run.confusion(name).to_csv() == (pytester.path / "table.csv").read_text()
     assert run.confusion(name).to_numpy().sum() == 12

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.audio.edits import gain
-from pytest_audiobench.datasets.perturbations.perturbation import Condition, clipwise, under
+from pytest_audiobench.datasets.perturbations.perturbation import Condition, clipwise, perturb
 from pytest_audiobench.errors import CannotDo, NotComparable, UsageError
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.models.model import Limits
@@ -192,7 +192,7 @@ def test_the_record_says_what_was_asked_how_and_of_whom_in_plain_json(tmp_path: 
         "quiet", "gain", clipwise(lambda places: lambda clip, place: clip.edited(gain(-20.0))), 20.0, "dB"
     )
     own = samples(4, metadata={"hop": "a"})[:2] + [replace(one, metadata={"hop": "b"}) for one in samples(4)[2:]]
-    data = under(dataset(own, cluster="hop"), quiet)
+    data = perturb(dataset(own, cluster="hop"), quiet)
     place = {"index": 3, "nodeid": "t.py::x", "eval": "t/x", "suite": "t", "part": 1, "control": True}
     judge = Speaker("Yes", listens=False)
     protocol = judged(multiple_choice(max_new_tokens=9))

@@ -17,7 +17,7 @@ from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.audio.edits import gain
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.evaluation.hashes import ABSENT, answer_payload, item_hashes, sample_payload
-from pytest_audiobench.evaluation.selection import Slice, Taken
+from pytest_audiobench.evaluation.selection import SelectedSample, Selection
 from pytest_audiobench.models.messages import AudioSlot, Message, Response
 from pytest_audiobench.models.model import Limits
 from pytest_audiobench.protocols.judged.family import judged
@@ -205,8 +205,8 @@ def test_where_no_sample_has_its_audio_here_the_word_absent_stands_for_it(tmp_pa
 def asked_of(own: Sample, keys: tuple[str, ...], before: tuple[str, ...] | None, unchanged: bool) -> str:
     stage = Stage("answer", lambda sample, earlier: (Message("user", (AudioSlot(0),)),), unchanged=unchanged)
     protocol = Protocol("asking", (stage,), (), {})
-    as_before = None if before is None else Taken(own, 0, before, (1.0,), None)
-    slice_ = Slice(dataset([own]), 1, [Taken(own, 0, keys, (1.0,), None, unchanged=as_before)], ())
+    as_before = None if before is None else SelectedSample(own, 0, before, (1.0,), None)
+    slice_ = Selection(dataset([own]), 1, [SelectedSample(own, 0, keys, (1.0,), None, unchanged=as_before)], ())
     return item_hashes(slice_, protocol, "model", 1, [answered(own)])["audio"]
 
 

@@ -9,8 +9,8 @@ from typing import Literal
 import pytest
 
 from pytest_audiobench.errors import CannotDo, FatalError, UsageError
-from pytest_audiobench.evaluation.judging import check_judge, put_to_judges
-from pytest_audiobench.evaluation.lazy_model import Handle
+from pytest_audiobench.evaluation.judging import check_judge, with_judges
+from pytest_audiobench.evaluation.lazy_model import ModelHandle
 from pytest_audiobench.models.messages import Message, Response, Settings
 from pytest_audiobench.models.model import Limits
 from pytest_audiobench.protocols.judged.family import judged
@@ -28,7 +28,7 @@ class Rubrics(Speaker):
     judgings = ("rubric",)
 
 
-def judges(*aliases: str, **others: Speaker) -> dict[str, Handle]:
+def judges(*aliases: str, **others: Speaker) -> dict[str, ModelHandle]:
     models = {**{alias: Speaker("Yes", name=alias) for alias in aliases}, **others}
     return {alias: handle(model, alias) for alias, model in models.items()}
 
@@ -43,16 +43,16 @@ def weighing(protocol: Protocol) -> list[str]:
 
 def test_a_protocol_that_no_judge_is_needed_for_stays_as_it_is_whoever_there_is() -> None:
     plain = multiple_choice()
-    assert put_to_judges(plain, judges("a")) == (plain, ())
+    assert with_judges(plain, judges("a")) == (plain, ())
     unread = JUDGED.reading_as("letters")
-    assert put_to_judges(unread, judges("a")) == (unread, ())
+    assert with_judges(unread, judges("a")) == (unread, ())
 
 
 def test_the_readings_of_one_judge_keep_their_names_and_those_of_several_bear_its_alias() -> None:
-    one = put_to_judges(JUDGED, judges("a"))
+    one = with_judges(JUDGED, judges("a"))
     assert names(one.protocol) == ["letters", "yes-no", "yes-no-kept", "yes-no-vs-letters"]
     assert weighing(one.protocol) == ["yes-no@a"]
-    two = put_to_judges(JUDGED, judges("a", "b")).protocol
+    two = with_judges(JUDGED, judges("a", "b")).protocol
     assert names(two) == [
         *("letters", "yes-no@a", "yes-no@b", "yes-no-kept@a", "yes-no-kept@b"),
         *("yes-no@a-vs-letters", "yes-no@b-vs-letters", "yes-no@a-vs-yes-no@b"),
@@ -62,7 +62,7 @@ def test_the_readings_of_one_judge_keep_their_names_and_those_of_several_bear_it
 
 
 def test_all_that_one_judge_is_asked_is_asked_in_a_row() -> None:
-    both = put_to_judges(judged(multiple_choice(), "yes-no", "rubric"), judges("a", "b")).protocol
+    both = with_judges(judged(multiple_choice(), "yes-no", "rubric"), judges("a", "b")).protocol
     assert weighing(both) == ["yes-no@a", "rubric@a", "yes-no@b", "rubric@b"]
     # Judges agree on one judging's question, not on two questions.
     assert [name for name in names(both) if "-vs-" in name and "letters" not in name] == [
@@ -81,14 +81,14 @@ def test_a_judge_sees_what_is_true_and_an_extractor_does_not(role: Literal["judg
         Settings(),
         role,
     )
-    put = put_to_judges(judged(multiple_choice(), own=(mine,)), judges("a")).protocol
+    put = with_judges(judged(multiple_choice(), own=(mine,)), judges("a")).protocol
     (own,) = samples(1, reference="the true one")
     assert put.stages[-1].messages(own, {"answer": Response.of("A")}) == (Message("user", (shown,)),)
 
 
 def test_a_judges_signature_says_who_it_is_and_not_what_it_is_called() -> None:
     def signature(alias: str, name: str) -> str:
-        put = put_to_judges(JUDGED, {alias: handle(Speaker(name=name), alias)}).protocol
+        put = with_judges(JUDGED, {alias: handle(Speaker(name=name), alias)}).protocol
         return next(reading.signature for reading in put.readings if reading.name == "yes-no")
 
     assert signature("a", "one") == signature("b", "one") != signature("a", "other")
@@ -96,28 +96,28 @@ def test_a_judges_signature_says_who_it_is_and_not_what_it_is_called() -> None:
 
 
 def test_without_a_judge_the_readings_by_rule_are_left_and_a_warning_says_so() -> None:
-    left, warnings = put_to_judges(JUDGED, {})
+    left, warnings = with_judges(JUDGED, {})
     assert names(left) == ["letters"]
     assert weighing(left) == []
     assert warnings == ("no judge is named with --ab-judge: yes-no, yes-no-kept left out",)
     with pytest.raises(CannotDo, match="yes-no, yes-no-kept needs a judge: name one with --ab-judge"):
-        put_to_judges(judged(), {})
+        with_judges(judged(), {})
 
 
 def test_a_judge_that_cannot_be_asked_something_is_not_asked_it_and_a_warning_says_so() -> None:
     own = judged(multiple_choice(), "yes-no", "rubric")
-    put, warnings = put_to_judges(own, judges("a", scores=Rubrics()))
+    put, warnings = with_judges(own, judges("a", scores=Rubrics()))
     assert weighing(put) == ["yes-no@a", "rubric@a", "rubric@scores"]
     assert warnings == ("the judge scores cannot be asked yes-no, and was not",)
     with pytest.raises(CannotDo, match=r"yes-no can be put to none of this run's judges \(scores\): name another"):
-        put_to_judges(own, judges(scores=Rubrics()))
+        with_judges(own, judges(scores=Rubrics()))
 
 
 def test_a_judges_stage_written_by_hand_is_refused() -> None:
     by_hand = Stage("mine", lambda sample, earlier: (), role="judge", judge="a")
     plain = multiple_choice()
     with pytest.raises(UsageError, match="has the stage 'mine' of a judge: write it as a Judging"):
-        put_to_judges(replace(plain, stages=(*plain.stages, by_hand)), judges("a"))
+        with_judges(replace(plain, stages=(*plain.stages, by_hand)), judges("a"))
 
 
 def test_each_judge_is_asked_about_the_answer_and_read_by_its_own_verdicts(tmp_path: Path) -> None:

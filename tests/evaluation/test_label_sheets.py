@@ -7,9 +7,9 @@ import json
 import pytest
 
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.evaluation.scores import score_sheet
-from pytest_audiobench.evaluation.selection import Taken
-from pytest_audiobench.evaluation.stage_execution import Answered
+from pytest_audiobench.evaluation.scores import score_answers
+from pytest_audiobench.evaluation.selection import SelectedSample
+from pytest_audiobench.evaluation.stage_execution import SampleAnswers
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.catalogue import family
 
@@ -48,10 +48,10 @@ ASKED = {
 def numbers(name, *readings, asked=None):
     """Value and n by reading and metric."""
     rows = [
-        Answered(Taken(sample, 0, None, (), None), 0, {"answer": Response.of(text)}, {}, {}, None)
+        SampleAnswers(SelectedSample(sample, 0, None, (), None), 0, {"answer": Response.of(text)}, {}, {}, None)
         for sample, text in (asked or ASKED[name])
     ]
-    sheet = score_sheet(family(name).reading_as(*readings), rows, None, (), 1)
+    sheet = score_answers(family(name).reading_as(*readings), rows, None, (), 1)
     return {(metric.reading, metric.name): (metric.value, metric.n) for metric in sheet.metrics if not metric.group}
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from pytest_audiobench.evaluation.batch_executor import Asker
-from pytest_audiobench.evaluation.judging import put_to_judges
-from pytest_audiobench.evaluation.rerun import Condition, again, batches_of, of_dtype, repeated, reversed_order
-from pytest_audiobench.evaluation.selection import take
-from pytest_audiobench.evaluation.stage_execution import gather
+from pytest_audiobench.evaluation.batch_executor import BatchExecutor
+from pytest_audiobench.evaluation.judging import with_judges
+from pytest_audiobench.evaluation.rerun import RerunVariant, batches_of, of_dtype, repeated, rerun, reversed_order
+from pytest_audiobench.evaluation.selection import select
+from pytest_audiobench.evaluation.stage_execution import collect_answers
 from pytest_audiobench.models.model import Limits
 from pytest_audiobench.protocols.judged.family import judged
 from pytest_audiobench.protocols.multiple_choice.family import multiple_choice
@@ -19,17 +19,17 @@ from pytest_audiobench.protocols.multiple_choice.family import multiple_choice
 from .tiny import HERE, Speaker, bench, dataset, handle, samples
 
 COUNT = 10
-CONDITIONS = (again(), batches_of(3), reversed_order(), of_dtype("bfloat16"), repeated(4))
+CONDITIONS = (rerun(), batches_of(3), reversed_order(), of_dtype("bfloat16"), repeated(4))
 
 
-def batches(folder: Path, *conditions: Condition) -> list[list[list[str]]]:
+def batches(folder: Path, *conditions: RerunVariant) -> list[list[list[str]]]:
     """The samples' ids in each batch: as first asked, then under each condition."""
     model = Speaker(batching="planned", limits=Limits(max_batch=4))
     with bench(folder) as run:
         holder = handle(model)
-        asker = Asker(holder, run.store, run.claims, lambda done, total: None)
-        slice_ = take(dataset(samples(COUNT)), HERE, run.index, holder)
-        first = gather(slice_, multiple_choice(), asker, 1)
+        asker = BatchExecutor(holder, run.store, run.claims, lambda done, total: None)
+        slice_ = select(dataset(samples(COUNT)), HERE, run.index, holder)
+        first = collect_answers(slice_, multiple_choice(), asker, 1)
         found = [[[request.sample_id for request in batch] for batch in model.batches]]
         for condition in conditions:
             model.batches.clear()
@@ -42,7 +42,7 @@ def batches(folder: Path, *conditions: Condition) -> list[list[list[str]]]:
 
 
 def test_again_asks_in_exactly_the_batches_of_the_first_time(tmp_path: Path) -> None:
-    first, second = batches(tmp_path, again())
+    first, second = batches(tmp_path, rerun())
     assert [len(batch) for batch in first] == [4, 4, 2]
     assert second == first
 
@@ -73,16 +73,18 @@ def test_no_condition_is_answered_by_what_was_asked_before(tmp_path: Path) -> No
     assert len({condition.name for condition in CONDITIONS}) == len({condition.number for condition in CONDITIONS}) == 5
 
 
-@pytest.mark.parametrize("condition", [again(), repeated(2)])
-def test_a_judge_says_of_the_same_answer_what_it_said_before(condition: Condition, tmp_path: Path) -> None:
+@pytest.mark.parametrize("condition", [rerun(), repeated(2)])
+def test_a_judge_says_of_the_same_answer_what_it_said_before(condition: RerunVariant, tmp_path: Path) -> None:
     judge, model = Speaker("Yes", name="judge", listens=True), Speaker()
     judges = {"j": handle(judge, "j")}
-    protocol = put_to_judges(judged(multiple_choice()), judges).protocol
+    protocol = with_judges(judged(multiple_choice()), judges).protocol
     with bench(tmp_path) as run:
         holder = handle(model)
-        asker, weigher = (Asker(one, run.store, run.claims, lambda done, total: None) for one in (holder, judges["j"]))
-        slice_ = take(dataset(samples(3)), HERE, run.index, holder)
-        gather(slice_, protocol, asker, 1, {"j": weigher})
+        asker, weigher = (
+            BatchExecutor(one, run.store, run.claims, lambda done, total: None) for one in (holder, judges["j"])
+        )
+        slice_ = select(dataset(samples(3)), HERE, run.index, holder)
+        collect_answers(slice_, protocol, asker, 1, {"j": weigher})
         asked = len(judge.requests)
         copies = condition.ask(slice_, protocol, asker, {"j": weigher})
     assert len(judge.requests) == asked

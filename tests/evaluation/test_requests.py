@@ -12,7 +12,7 @@ import pytest
 from pytest_audiobench.audio.edits import gain
 from pytest_audiobench.audio.index import AudioIndex
 from pytest_audiobench.evaluation.requests import Requester
-from pytest_audiobench.evaluation.selection import take
+from pytest_audiobench.evaluation.selection import select
 from pytest_audiobench.models.messages import AudioSlot, Message, Request, Settings
 from pytest_audiobench.models.model import Limits
 from pytest_audiobench.protocols.protocol import Stage
@@ -38,7 +38,7 @@ def request(
 ) -> Request:
     holder = handle(model or Speaker(), alias)
     with AudioIndex(None) as index:
-        (taken,) = take(dataset([replace(SAMPLE, **changes)], name), HERE, index, holder).taken
+        (taken,) = select(dataset([replace(SAMPLE, **changes)], name), HERE, index, holder).taken
     return Requester(holder, stage, name, epoch).request(taken, {})
 
 
@@ -110,7 +110,7 @@ def test_a_model_that_is_played_nothing_is_asked_by_the_samples_name_in_place_of
 
 def test_a_clip_that_is_not_here_leaves_the_samples_name_in_its_place_also_for_a_judge_that_listens() -> None:
     with AudioIndex(None) as index:
-        (taken,) = take(dataset([SAMPLE]), HERE, index, handle(Speaker(listens=False))).taken
+        (taken,) = select(dataset([SAMPLE]), HERE, index, handle(Speaker(listens=False))).taken
     gone = taken._replace(clip_keys=None)
     named = request(replace(ASKING, role="judge"), Speaker(listens=False)).key
     for listens in (True, False):

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_audiobench.evaluation.scoring import STATUSES, Scored, coverage, estimate, finite, score
-from pytest_audiobench.evaluation.stage_execution import Answered
+from pytest_audiobench.evaluation.scoring import STATUSES, ScoredSample, coverage, estimate, finite, score
+from pytest_audiobench.evaluation.stage_execution import SampleAnswers
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.multiple_choice.family import multiple_choice
 from pytest_audiobench.protocols.protocol import Reading
@@ -28,13 +28,13 @@ TEXTS = {
 }
 
 
-def answers() -> list[Answered]:
+def answers() -> list[SampleAnswers]:
     """An answer of every kind; one is cut by the limit of tokens, the last of them failed."""
     cut = answered(sample("truncated"), responses={"answer": Response.of("I think that", "length")})
     return [cut, *(answered(sample(name), text) for name, text in TEXTS.items())]
 
 
-def rows_of(own: list[Answered], reading: Reading = LETTERS) -> list[Scored]:
+def rows_of(own: list[SampleAnswers], reading: Reading = LETTERS) -> list[ScoredSample]:
     return score(reading, own, [one.sample_id for one in own])
 
 

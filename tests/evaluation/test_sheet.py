@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import pytest
 
 from pytest_audiobench.evaluation.record import MetricRecord
-from pytest_audiobench.evaluation.scores import Sheet, score_sheet
-from pytest_audiobench.evaluation.stage_execution import Answered
+from pytest_audiobench.evaluation.scores import EvalScores, score_answers
+from pytest_audiobench.evaluation.stage_execution import SampleAnswers
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.multiple_choice.family import multiple_choice
 from pytest_audiobench.protocols.prompt_sets import PromptSet
@@ -19,30 +19,32 @@ from .tiny import answered, sample
 LOOP = "cat " * 40
 
 
-def sheet_of(
-    own: Sequence[Answered],
+def scores_from_rows(
+    own: Sequence[SampleAnswers],
     protocol: Protocol | None = None,
     clusters: Sequence[str] | None = None,
     groups: Sequence[str] = (),
     epochs: int = 1,
-) -> Sheet:
-    return score_sheet(protocol or multiple_choice(), own, clusters, groups, epochs)
+) -> EvalScores:
+    return score_answers(protocol or multiple_choice(), own, clusters, groups, epochs)
 
 
-def values(sheet: Sheet, name: str = "accuracy") -> dict[tuple[str | None, tuple[tuple[str, str], ...]], float | None]:
+def values(
+    sheet: EvalScores, name: str = "accuracy"
+) -> dict[tuple[str | None, tuple[tuple[str, str], ...]], float | None]:
     return {
         (metric.reading, tuple(metric.group.items())): metric.value for metric in sheet.metrics if metric.name == name
     }
 
 
-def metric(sheet: Sheet, name: str = "accuracy", **group: str) -> MetricRecord:
+def metric(sheet: EvalScores, name: str = "accuracy", **group: str) -> MetricRecord:
     (own,) = (record for record in sheet.metrics if record.name == name and dict(record.group) == group)
     return own
 
 
 def test_every_reading_has_its_own_rows_coverage_and_numbers_of_the_same_answers() -> None:
     own = [answered(sample("a")), answered(sample("b"), "dog"), answered(sample("c"), "dog or cat")]
-    sheet = sheet_of(own, multiple_choice("letters", "mmau-string"))
+    sheet = scores_from_rows(own, multiple_choice("letters", "mmau-string"))
     assert list(sheet.rows) == ["letters", "mmau-string"]
     assert [reading.coverage["n"] for reading in sheet.readings] == [3, 3]
     assert values(sheet) == {("letters", ()): pytest.approx(2 / 3), ("mmau-string", ()): pytest.approx(1 / 3)}
@@ -56,7 +58,7 @@ def test_numbers_by_group_are_of_the_samples_that_have_the_field() -> None:
         answered(sample("c", metadata={"hop": 2, "place": "x"})),
         answered(sample("d")),
     ]
-    sheet = sheet_of(own, groups=["hop", "place", "absent"])
+    sheet = scores_from_rows(own, groups=["hop", "place", "absent"])
     # A field with one value says nothing that the whole does not.
     assert values(sheet) == {
         ("letters", ()): 0.75,
@@ -70,17 +72,19 @@ def test_numbers_by_group_are_of_the_samples_that_have_the_field() -> None:
 
 def test_each_class_of_failures_that_occurs_has_its_share_and_the_score_without_it() -> None:
     own = [answered(sample("a")), answered(sample("b"), "B"), answered(sample("c"), LOOP), answered(sample("d"), "")]
-    sheet = sheet_of(own)
+    sheet = scores_from_rows(own)
     assert [record.group["without"] for record in sheet.metrics if "without" in record.group] == ["loop", "empty"]
     assert metric(sheet).value == 0.25
     assert metric(sheet, "loop").value == metric(sheet, "empty").value == 0.25
     assert (metric(sheet, without="loop").value, metric(sheet, without="loop").n) == (pytest.approx(1 / 3), 3)
     assert (metric(sheet, without="empty").value, metric(sheet, without="empty").n) == (pytest.approx(1 / 3), 3)
-    assert not [record for record in sheet_of(own[:2]).metrics if record.group or record.name in ("loop", "empty")]
+    assert not [
+        record for record in scores_from_rows(own[:2]).metrics if record.group or record.name in ("loop", "empty")
+    ]
 
 
 def test_a_sample_that_failed_is_no_class_of_failures_that_could_be_left_out() -> None:
-    sheet = sheet_of([answered(sample("a")), answered(sample("b"), None)])
+    sheet = scores_from_rows([answered(sample("a")), answered(sample("b"), None)])
     assert {record.name for record in sheet.metrics} == {"accuracy", "coverage"}
     assert metric(sheet).n == 1
     assert metric(sheet, "coverage").n == 2
@@ -88,15 +92,15 @@ def test_a_sample_that_failed_is_no_class_of_failures_that_could_be_left_out() -
 
 def test_samples_of_one_cluster_belong_together_in_every_epoch() -> None:
     own = [answered(sample(name), epoch=epoch) for epoch in range(2) for name in "abc"]
-    together = sheet_of(own, clusters=["x", "x", "y"], epochs=2)
+    together = scores_from_rows(own, clusters=["x", "x", "y"], epochs=2)
     assert [row.cluster for row in together.rows["letters"]] == ["x", "x", "y"] * 2
     assert together.clustered
-    alone = sheet_of(own, epochs=2)
+    alone = scores_from_rows(own, epochs=2)
     assert [row.cluster for row in alone.rows["letters"]] == ["a", "b", "c"] * 2
     # The same sample in another epoch is no sample more.
     assert alone.clustered
-    assert not sheet_of(own[:3]).clustered
-    assert sheet_of(own[:3], clusters=["x", "x", "y"]).clustered
+    assert not scores_from_rows(own[:3]).clustered
+    assert scores_from_rows(own[:3], clusters=["x", "x", "y"]).clustered
 
 
 def test_epochs_tell_how_far_the_answers_agree_and_the_score_spreads() -> None:
@@ -104,15 +108,15 @@ def test_epochs_tell_how_far_the_answers_agree_and_the_score_spreads() -> None:
     own = [
         answered(sample(str(number)), text, epoch) for epoch, texts in said.items() for number, text in enumerate(texts)
     ]
-    agreement = sheet_of(own, epochs=2).agreement
+    agreement = scores_from_rows(own, epochs=2).agreement
     assert agreement is not None
     assert (agreement["metric"], agreement["epochs"], agreement["n"]) == ("accuracy", 2, 4)
     assert (agreement["agreement"], agreement["mean"], agreement["min"], agreement["max"]) == (0.5, 0.5, 0.5, 0.5)
     worse = [answered(sample(str(number)), "B", 1) for number in range(4)]
-    spread = sheet_of([*own[:4], *worse], epochs=2).agreement
+    spread = scores_from_rows([*own[:4], *worse], epochs=2).agreement
     assert spread is not None
     assert (spread["agreement"], spread["mean"], spread["min"], spread["max"]) == (0.5, 0.25, 0.0, 0.5)
-    assert sheet_of(own[:4]).agreement is None
+    assert scores_from_rows(own[:4]).agreement is None
 
 
 def test_the_agreement_of_epochs_is_the_headlines_in_its_first_metric() -> None:
@@ -123,7 +127,7 @@ def test_the_agreement_of_epochs_is_the_headlines_in_its_first_metric() -> None:
         for name in "ab"
     ]
     # The vote's wordings always agree, and by the string the letter alone is never right.
-    agreement = sheet_of(own, multiple_choice("letters", "mmau-string").worded(prompts), epochs=2).agreement
+    agreement = scores_from_rows(own, multiple_choice("letters", "mmau-string").worded(prompts), epochs=2).agreement
     assert agreement is not None
     assert (agreement["metric"], agreement["min"], agreement["max"], agreement["agreement"]) == ("accuracy", 0, 1, 0)
 
@@ -134,7 +138,7 @@ def test_two_answers_that_could_not_be_read_do_not_agree() -> None:
         for epoch in range(2)
         for name, text in (("a", "hm"), ("b", None), ("c", "A"))
     ]
-    agreement = sheet_of(own, epochs=2).agreement
+    agreement = scores_from_rows(own, epochs=2).agreement
     assert agreement is not None
     assert agreement["agreement"] == pytest.approx(1 / 3)
 
@@ -143,7 +147,7 @@ def test_how_a_text_went_wrong_is_told_from_the_wording_that_a_reading_reads() -
     prompts = PromptSet("two", ("Listen. {question}\n{options}", "Hear this. {question}\n{options}"))
     protocol = multiple_choice().worded(prompts)
     own = answered(sample("a"), responses={"answer": Response.of("A"), "answer@2": Response.of(LOOP)})
-    rows = sheet_of([own], protocol).rows
+    rows = scores_from_rows([own], protocol).rows
     assert {name: row.failures for name, (row,) in rows.items()} == {
         # The vote is read from several texts, of which none is its own.
         "letters": (),
@@ -158,11 +162,11 @@ def test_the_wordings_spread_stands_behind_their_numbers() -> None:
         answered(sample(name), responses={"answer": Response.of("A"), "answer@2": Response.of(second)})
         for name, second in (("a", "A"), ("b", "B"))
     ]
-    sheet = sheet_of(own, multiple_choice().worded(prompts))
+    sheet = scores_from_rows(own, multiple_choice().worded(prompts))
     assert metric(sheet, "wording_spread").value == 0.5
     assert [record.name for record in sheet.metrics[-2:]] == ["wording_spread", "wording_sd"]
 
 
 def test_an_answer_that_the_model_never_gave_has_no_text_to_go_wrong() -> None:
-    sheet = sheet_of([answered(sample("a"), None), answered(sample("b"), LOOP)])
+    sheet = scores_from_rows([answered(sample("a"), None), answered(sample("b"), LOOP)])
     assert [row.failures for row in sheet.rows["letters"]] == [(), ("loop",)]

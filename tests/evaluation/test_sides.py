@@ -10,21 +10,21 @@ import pytest
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.audio.edits import gain
 from pytest_audiobench.datasets.dataset import Dataset
-from pytest_audiobench.datasets.perturbations.perturbation import Condition, clipwise, under
+from pytest_audiobench.datasets.perturbations.perturbation import Condition, clipwise, perturb
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.evaluation.comparable import (
-    Side,
-    SideRow,
+    ComparableEval,
+    ComparableSample,
     audio_digest,
     cluster_of,
+    comparable_ahead,
+    comparable_eval,
     measured,
     prompt_digest,
-    side_ahead,
-    side_of,
     statistics_of,
     truth_digest,
 )
-from pytest_audiobench.evaluation.selection import Slice
+from pytest_audiobench.evaluation.selection import Selection
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.multiple_choice.family import multiple_choice
 from pytest_audiobench.protocols.prompt_sets import PromptSet
@@ -43,20 +43,20 @@ def both_sides(
     protocol: Protocol | None = None,
     model: Speaker | None = None,
     **changes: Any,
-) -> tuple[Side, Side]:
+) -> tuple[ComparableEval, ComparableEval]:
     """The side ahead of the asking and the one after it."""
     speaker = model or Speaker()
-    ahead: list[Side] = []
+    ahead: list[ComparableEval] = []
 
-    def ready(slice_: Slice, fitting: Protocol) -> None:
+    def ready(slice_: Selection, fitting: Protocol) -> None:
         assert not speaker.batches
-        ahead.append(side_ahead("t", handle(speaker), slice_, fitting, changes.get("epochs", 1)))
+        ahead.append(comparable_ahead("t", handle(speaker), slice_, fitting, changes.get("epochs", 1)))
 
     done = evaluated(folder, own, protocol, speaker, item={"ready": ready}, **changes)
-    return ahead[0], side_of(done.result.record, done.rows, speaker.spec)
+    return ahead[0], comparable_eval(done.result.record, done.rows, speaker.spec)
 
 
-def certain(row: SideRow) -> tuple[object, ...]:
+def certain(row: ComparableSample) -> tuple[object, ...]:
     failed = {name for name, status in row.statuses.items() if status == "error"}
     return row.identity, row.audio, row.prompt, row.truth, failed
 
@@ -67,7 +67,7 @@ def certain(row: SideRow) -> tuple[object, ...]:
         (samples(5), multiple_choice(), {}),
         (samples(5), multiple_choice("letters", "mmau-string"), {"epochs": 2}),
         (samples(5), multiple_choice().worded(TWO), {"limit": 3}),
-        (under(dataset(samples(3)), QUIET), multiple_choice(), {}),
+        (perturb(dataset(samples(3)), QUIET), multiple_choice(), {}),
         ([*samples(2), sample("gone", clips=(GONE,))], multiple_choice(), {}),
     ],
 )
@@ -114,7 +114,7 @@ def test_a_recording_is_the_cluster_where_the_data_set_names_none_and_under_any_
     data = dataset(samples(2))
     (tmp_path / "clean").mkdir()
     _, clean = both_sides(tmp_path / "clean", data)
-    _, quiet = both_sides(tmp_path, under(data, QUIET))
+    _, quiet = both_sides(tmp_path, perturb(data, QUIET))
     assert [row.cluster for row in clean.rows] == [row.cluster for row in quiet.rows]
     assert len({row.cluster for row in clean.rows}) == 2
     assert not {row.audio for row in clean.rows} & {row.audio for row in quiet.rows}
@@ -168,8 +168,8 @@ def test_the_digest_of_the_truth_is_of_choices_and_references_in_order() -> None
     assert len(digests) == 7
 
 
-def row(status: str, scores: dict[str, float] | None, *failures: str) -> SideRow:
-    return SideRow("s", 0, None, None, None, {}, {"letters": status}, {"letters": scores}, failures)
+def row(status: str, scores: dict[str, float] | None, *failures: str) -> ComparableSample:
+    return ComparableSample("s", 0, None, None, None, {}, {"letters": status}, {"letters": scores}, failures)
 
 
 def test_a_share_is_drawn_from_how_a_sample_was_answered_and_a_score_from_its_statistics() -> None:

@@ -14,11 +14,11 @@ from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.audio.edits import gain
 from pytest_audiobench.audio.index import AudioIndex
 from pytest_audiobench.datasets.dataset import Dataset
-from pytest_audiobench.datasets.perturbations.perturbation import Condition, clipwise, under
+from pytest_audiobench.datasets.perturbations.perturbation import Condition, clipwise, perturb
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.batching import WINDOW_SAMPLES, window_bits, window_of
-from pytest_audiobench.evaluation.selection import Slice, clusters, take
+from pytest_audiobench.evaluation.selection import Selection, clusters, select
 from pytest_audiobench.models.model import Limits
 
 from .tiny import HERE, Speaker, clip, dataset, handle, sample, samples
@@ -30,13 +30,13 @@ QUIETER = Condition("quieter", "gain", clipwise(lambda places: lambda clip, plac
 
 def slice_of(
     own: list[Sample] | Dataset, model: Speaker | None = None, limit: int | None = None, wanted: int | None = None
-) -> Slice:
+) -> Selection:
     data = own if isinstance(own, Dataset) else dataset(own)
     with AudioIndex(None) as index:
-        return take(data, HERE, index, handle(model or Speaker()), limit, wanted)
+        return select(data, HERE, index, handle(model or Speaker()), limit, wanted)
 
 
-def ids(slice_: Slice) -> list[str]:
+def ids(slice_: Selection) -> list[str]:
     return [taken.sample.id for taken in slice_.taken]
 
 
@@ -145,7 +145,7 @@ def test_a_samples_length_is_that_of_all_its_clips():
 
 def test_a_condition_keeps_the_recording_and_the_clips_that_were_there_before_it():
     (plain,) = slice_of(samples(1)).taken
-    (quiet,) = slice_of(under(dataset(samples(1)), QUIET)).taken
+    (quiet,) = slice_of(perturb(dataset(samples(1)), QUIET)).taken
     assert plain.unchanged is None
     assert (plain.clip_keys,) == ((plain.recording,),)
     assert quiet.clip_keys != plain.clip_keys
@@ -157,8 +157,8 @@ def test_a_condition_keeps_the_recording_and_the_clips_that_were_there_before_it
 
 def test_of_two_conditions_the_recording_is_the_first_clip_and_before_is_what_the_second_changed():
     (plain,) = slice_of(samples(1)).taken
-    (quiet,) = slice_of(under(dataset(samples(1)), QUIET)).taken
-    (both,) = slice_of(under(under(dataset(samples(1)), QUIET), QUIETER)).taken
+    (quiet,) = slice_of(perturb(dataset(samples(1)), QUIET)).taken
+    (both,) = slice_of(perturb(perturb(dataset(samples(1)), QUIET), QUIETER)).taken
     assert both.recording == plain.recording
     assert both.unchanged is not None
     assert both.unchanged.clip_keys == quiet.clip_keys
@@ -168,13 +168,13 @@ def test_of_two_conditions_the_recording_is_the_first_clip_and_before_is_what_th
 def test_a_condition_that_changes_no_clip_leaves_no_other_sample_behind():
     nothing = Condition("clean", "clean", clipwise(lambda places: lambda clip, place: clip))
     (plain,) = slice_of(samples(1)).taken
-    (clean,) = slice_of(under(dataset(samples(1)), nothing)).taken
+    (clean,) = slice_of(perturb(dataset(samples(1)), nothing)).taken
     assert (clean.unchanged, clean.clip_keys, clean.recording) == (None, plain.clip_keys, plain.recording)
 
 
 def test_samples_of_one_recording_are_one_cluster_also_under_a_condition():
     own = [sample("a"), sample("b", clips=(clip("a"),)), sample("c")]
-    for data in (dataset(own), under(dataset(own), QUIET)):
+    for data in (dataset(own), perturb(dataset(own), QUIET)):
         slice_ = slice_of(data)
         found = dict(zip(ids(slice_), clusters(slice_) or [], strict=True))
         assert found["a"] == found["b"] != found["c"]

@@ -164,21 +164,21 @@ def test_a_local_folder_is_no_network_file_system(tmp_path):
 
 
 def test_claims_are_freed_by_death(tmp_path):
-    from pytest_audiobench.evaluation.batch_locks import Claims
+    from pytest_audiobench.evaluation.batch_locks import BatchLocks
 
     script = textwrap.dedent(
         """
         import sys, time
         from pathlib import Path
-        from pytest_audiobench.evaluation.batch_locks import Claims
-        claims = Claims(Path(sys.argv[1]))
+        from pytest_audiobench.evaluation.batch_locks import BatchLocks
+        claims = BatchLocks(Path(sys.argv[1]))
         print(claims.take(b"batch one"), flush=True)
         time.sleep(60)
         """
     )
     holder = subprocess.Popen([sys.executable, "-c", script, str(tmp_path / "c")], stdout=subprocess.PIPE)
     assert holder.stdout.readline() == b"True\n"
-    with Claims(tmp_path / "c") as claims:
+    with BatchLocks(tmp_path / "c") as claims:
         assert not claims.take(b"batch one")
         assert claims.take(b"batch two")
         os.kill(holder.pid, signal.SIGKILL)

@@ -14,11 +14,11 @@ from pytest_audiobench.audio.clip import ArraySource, Clip
 from pytest_audiobench.audio.index import AudioIndex
 from pytest_audiobench.datasets.dataset import Dataset, Places
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.evaluation.batch_locks import Claims
-from pytest_audiobench.evaluation.evaluate import Bench, Evaluation, Item, evaluate
-from pytest_audiobench.evaluation.lazy_model import Handle
-from pytest_audiobench.evaluation.selection import Taken
-from pytest_audiobench.evaluation.stage_execution import Answered
+from pytest_audiobench.evaluation.batch_locks import BatchLocks
+from pytest_audiobench.evaluation.evaluate import EvalSpec, Evaluation, RunContext, evaluate
+from pytest_audiobench.evaluation.lazy_model import ModelHandle
+from pytest_audiobench.evaluation.selection import SelectedSample
+from pytest_audiobench.evaluation.stage_execution import SampleAnswers
 from pytest_audiobench.evaluation.store import Store
 from pytest_audiobench.models.messages import Ask, Request, Response
 from pytest_audiobench.models.model import Limits
@@ -91,36 +91,40 @@ class Speaker:
         """There is nothing to free."""
 
 
-def handle(model: Speaker, alias: str = "model") -> Handle:
-    return Handle(alias, model)  # type: ignore[arg-type]
+def handle(model: Speaker, alias: str = "model") -> ModelHandle:
+    return ModelHandle(alias, model)  # type: ignore[arg-type]
 
 
 @contextmanager
-def bench(folder: Path, **changes: Any) -> Iterator[Bench]:
+def bench(folder: Path, **changes: Any) -> Iterator[RunContext]:
     """What the evals of a run share, with the store in ``folder``."""
-    with Store(folder / "store.sqlite", "run") as store, Claims(folder / "claims") as claims, AudioIndex(None) as index:
-        yield Bench("run", store, claims, index, **changes)
+    with (
+        Store(folder / "store.sqlite", "run") as store,
+        BatchLocks(folder / "claims") as claims,
+        AudioIndex(None) as index,
+    ):
+        yield RunContext("run", store, claims, index, **changes)
 
 
 def evaluated(
     folder: Path,
     own: Sequence[Sample] | Dataset,
     protocol: Protocol | None = None,
-    model: Speaker | Handle | None = None,
+    model: Speaker | ModelHandle | None = None,
     item: Mapping[str, Any] = {},
     judges: Mapping[str, Speaker] = {},
     **changes: Any,
 ) -> Evaluation:
     """One eval, asked with the answers that ``folder`` holds; ``changes`` are the bench's, ``item`` the item's."""
     data = own if isinstance(own, Dataset) else dataset(own)
-    holder = model if isinstance(model, Handle) else handle(model or Speaker())
-    place = Item(**{"index": 0, "nodeid": "t.py::test", "eval": "t", "suite": "t", "places": HERE, **item})
+    holder = model if isinstance(model, ModelHandle) else handle(model or Speaker())
+    place = EvalSpec(**{"index": 0, "nodeid": "t.py::test", "eval": "t", "suite": "t", "places": HERE, **item})
     with bench(folder, judges={alias: handle(judge, alias) for alias, judge in judges.items()}, **changes) as own_bench:
         return evaluate(own_bench, holder, place, data, protocol or multiple_choice())
 
 
-def answered(own: Sample, text: str | None = "A", epoch: int = 0, **changes: Any) -> Answered:
+def answered(own: Sample, text: str | None = "A", epoch: int = 0, **changes: Any) -> SampleAnswers:
     """A sample as it was answered, or as its asking failed for None, without any asking."""
     responses = {} if text is None else {"answer": Response.of(text)}
     error = "timed out" if text is None else None
-    return Answered(Taken(own, 0, (), (), None), epoch, responses, {}, {}, error)._replace(**changes)
+    return SampleAnswers(SelectedSample(own, 0, (), (), None), epoch, responses, {}, {}, error)._replace(**changes)

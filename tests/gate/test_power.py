@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pytest_audiobench.evaluation.comparable import Side, SideRow
+from pytest_audiobench.evaluation.comparable import ComparableEval, ComparableSample
 from pytest_audiobench.gate.power import Asked, power_of
 from pytest_audiobench.metrics.drops import drop_of
 from pytest_audiobench.metrics.registry import metric_kind
@@ -17,10 +17,10 @@ FLIPS = 0.02
 
 def side(statistics):
     rows = [
-        SideRow(f"s{at}", 0, None, None, None, {}, {"basic": "parsed"}, {"basic": own})
+        ComparableSample(f"s{at}", 0, None, None, None, {}, {"basic": "parsed"}, {"basic": own})
         for at, own in enumerate(statistics)
     ]
-    return Side(
+    return ComparableEval(
         source="main",
         eval="words",
         suite="words",

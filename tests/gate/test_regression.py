@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.comparable import Side, SideRow
+from pytest_audiobench.evaluation.comparable import ComparableEval, ComparableSample
 from pytest_audiobench.evaluation.record import ReadingRecord
 from pytest_audiobench.gate.failure_table import WIDTH, regression_table
 from pytest_audiobench.gate.multiplicity import adjust
-from pytest_audiobench.gate.regression import Line, Terms, held_against, not_comparable
+from pytest_audiobench.gate.regression import Line, Terms, not_comparable, regression_of
 from pytest_audiobench.gate.regression_text import line_text
 
 SIGNATURE = "mcq:letters|v:1"
@@ -27,7 +27,7 @@ def row(number, correct, **more):
         "scores": {"letters": None if correct is None else {"correct": float(correct)}},
         "truth": "cat",
     }
-    return SideRow(f"s{number}", 0, **{**given, **more})
+    return ComparableSample(f"s{number}", 0, **{**given, **more})
 
 
 def side(scores, **more):
@@ -47,7 +47,7 @@ def side(scores, **more):
         "hashes": {"settings": "s", "run_hash": "r"},
         "rows": [row(number, correct) for number, correct in enumerate(scores)],
     }
-    return Side(**{**given, **more})
+    return ComparableEval(**{**given, **more})
 
 
 HERE = {"hashes": {"settings": "s", "run_hash": "other"}}
@@ -56,7 +56,7 @@ GOOD = [1] * 280 + [0] * 20
 
 def held(before, after, line=None, terms=None, **more):
     here = side(after, **{**HERE, **more})
-    return held_against(side(before), here, line or Line(), terms or Terms())
+    return regression_of(side(before), here, line or Line(), terms or Terms())
 
 
 def flipped(worse, better=0):
@@ -97,14 +97,14 @@ def test_more_lines_make_a_regression_harder_and_a_pass_no_easier():
 
 
 def test_the_same_model_with_the_same_answers_has_not_changed():
-    same = held_against(side(GOOD), side(GOOD), Line(margin="0pp"), Terms())
+    same = regression_of(side(GOOD), side(GOOD), Line(margin="0pp"), Terms())
     assert (same.status, same.drop, same.p) == ("pass", 0.0, None)
     judged = side(GOOD, hashes={"settings": "s", "run_hash": "r", "verdicts": "other"})
-    assert held_against(side(GOOD), judged, Line(margin="0pp"), Terms()).status != "pass"
+    assert regression_of(side(GOOD), judged, Line(margin="0pp"), Terms()).status != "pass"
 
 
 def test_what_has_no_counterpart_is_inconclusive_by_name():
-    found = held_against(None, side(GOOD), Line(), Terms())
+    found = regression_of(None, side(GOOD), Line(), Terms())
     assert found.status == "inconclusive"
     assert found.detail.startswith("the baseline has no eval tones")
 
@@ -183,10 +183,10 @@ def test_a_share_is_of_all_samples_also_of_those_that_the_protocol_leaves_out():
     rows = [unread(number) if number < 60 else row(number, 1) for number in range(100)]
     here = side([], **HERE, rows=rows)
     for share, drop in (("coverage", 0.6), ("unparsed", 0.6), ("skipped", 0.6), ("refused", 0.0)):
-        found = held_against(side([1] * 100), here, Line(share), Terms())
+        found = regression_of(side([1] * 100), here, Line(share), Terms())
         assert (found.pairs, found.drop) == (100, pytest.approx(drop))
         assert found.status == ("regressed" if drop else "inconclusive")
-    assert held_against(side([1] * 100), here, Line(), Terms()).left_out == {"skipped": 60}
+    assert regression_of(side([1] * 100), here, Line(), Terms()).left_out == {"skipped": 60}
 
 
 def test_a_share_by_another_reading_is_that_readings_own():
@@ -198,21 +198,21 @@ def test_a_share_by_another_reading_is_that_readings_own():
         for n in range(100)
     ]
     sides = side([], rows=before, **both), side([], rows=after, **both, **HERE)
-    assert held_against(*sides, Line("refused"), Terms()).value == 1.0
-    assert held_against(*sides, Line("refused", (("protocol", "words"),)), Terms()).value == 0.0
-    assert held_against(*sides, Line("loop", (("protocol", "words"),)), Terms()).value == 1.0
+    assert regression_of(*sides, Line("refused"), Terms()).value == 1.0
+    assert regression_of(*sides, Line("refused", (("protocol", "words"),)), Terms()).value == 0.0
+    assert regression_of(*sides, Line("loop", (("protocol", "words"),)), Terms()).value == 1.0
 
 
 def test_statistics_that_were_edited_by_hand_are_no_crash():
     broken = side(GOOD, rows=[row(n, 1, scores={"letters": {"wrong": 1.0}}) for n in range(300)])
-    found = held_against(broken, side(GOOD, **HERE), Line(), Terms())
+    found = regression_of(broken, side(GOOD, **HERE), Line(), Terms())
     assert found.status == "not_comparable"
     assert found.detail.startswith("the baseline's statistics cannot be read as those of accuracy")
 
 
 def test_the_worst_noise_of_both_stands_behind_the_verdict():
     here = side(flipped(60), **HERE, noise={"same_answers": 0.97})
-    found = held_against(side(GOOD, noise={"same_answers": 0.99}), here, Line(), Terms())
+    found = regression_of(side(GOOD, noise={"same_answers": 0.99}), here, Line(), Terms())
     assert found.detail.endswith("; the model itself changes 3 % of its answers when asked again")
 
 
@@ -263,9 +263,9 @@ def test_a_share_of_answers_counts_those_that_the_protocol_leaves_out():
     fewer = [*answered[100:], *(row(number, 1, **gone) for number in range(100))]
     before, after = side([], rows=answered), side([], rows=fewer, **HERE)
     for name in ("coverage", "unparsed", "skipped"):
-        found = held_against(before, after, Line(name), Terms())
+        found = regression_of(before, after, Line(name), Terms())
         assert (found.status, found.pairs, found.worse) == ("regressed", 300, 100), name
-    assert held_against(before, after, Line(), Terms()).pairs == 200
+    assert regression_of(before, after, Line(), Terms()).pairs == 200
 
 
 def test_a_failure_that_one_reading_saw_is_not_anothers():
@@ -274,8 +274,8 @@ def test_a_failure_that_one_reading_saw_is_not_anothers():
     plain = {"statuses": {"letters": "parsed", "other": "parsed"}, "scores": {"letters": {}, "other": {}}}
     before = side([], rows=[row(number, 1, **plain) for number in range(40)], **two)
     after = side([], rows=[row(number, 1, **{**plain, **told}) for number in range(40)], **two, **HERE)
-    assert held_against(before, after, Line("out_of_range"), Terms()).value == 1.0
-    assert held_against(before, after, Line("out_of_range", (("protocol", "other"),)), Terms()).value == 0.0
+    assert regression_of(before, after, Line("out_of_range"), Terms()).value == 1.0
+    assert regression_of(before, after, Line("out_of_range", (("protocol", "other"),)), Terms()).value == 0.0
 
 
 def test_errors_are_held_against_no_baseline():
@@ -286,7 +286,7 @@ def test_errors_are_held_against_no_baseline():
 def test_samples_that_no_side_has_a_score_of_are_not_called_missing():
     nothing = {"statuses": {"letters": "unparsed"}, "scores": {"letters": None}}
     rows = [row(number, 1, **nothing) for number in range(3)]
-    found = held_against(side([], rows=rows), side([], rows=rows, **HERE), Line(), Terms())
+    found = regression_of(side([], rows=rows), side([], rows=rows, **HERE), Line(), Terms())
     assert found.status == "not_comparable"
     assert found.detail == (
         "no sample has a score on both sides: 3 are left out by the protocol on one side or both (s0, s1, s2)"
@@ -296,10 +296,10 @@ def test_samples_that_no_side_has_a_score_of_are_not_called_missing():
 def test_samples_whose_key_was_mended_since_are_in_no_pair():
     here = side(GOOD, **HERE)
     mended = [row._replace(truth="dog") if number < 3 else row for number, row in enumerate(here.rows)]
-    found = held_against(side(GOOD), replace(here, rows=mended), Line(), Terms())
+    found = regression_of(side(GOOD), replace(here, rows=mended), Line(), Terms())
     assert found.left_out == {"truth": 3}
     assert found.pairs == 297
     all_mended = [row._replace(truth="dog") for row in here.rows]
-    refused = held_against(side(GOOD), replace(here, rows=all_mended), Line(), Terms())
+    refused = regression_of(side(GOOD), replace(here, rows=all_mended), Line(), Terms())
     assert refused.status == "not_comparable"
     assert "300 have other choices or references than in the baseline (s0, s1" in refused.detail

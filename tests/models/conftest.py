@@ -7,7 +7,7 @@ import pytest
 
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.audio.decode import decode
-from pytest_audiobench.audio.played import Heard
+from pytest_audiobench.audio.played import PlayedAudio
 from pytest_audiobench.models.messages import Ask, AudioSlot, Message, Request, Settings
 
 
@@ -18,7 +18,7 @@ def heard():
     def make(samples, rate_hz=16_000):
         samples = np.ascontiguousarray(samples, dtype=np.float32)
         digest = hashlib.sha256(samples.tobytes()).hexdigest()
-        return Heard(samples, rate_hz, digest, rate_hz, len(samples), "test")
+        return PlayedAudio(samples, rate_hz, digest, rate_hz, len(samples), "test")
 
     return make
 

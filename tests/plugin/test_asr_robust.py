@@ -87,11 +87,11 @@ def test_a_corpus_of_ones_own_is_asked_about_under_the_five_conditions(robust):
 
 OWN = """
 import pytest
-from pytest_audiobench import conditions, manifest, transcription, under
+from pytest_audiobench import named_perturbations, manifest, transcription, perturb
 
-@pytest.mark.parametrize("condition", conditions({names}), ids=str)
+@pytest.mark.parametrize("condition", named_perturbations({names}), ids=str)
 def test_own(evaluate, condition):
-    evaluate(under(manifest("own.jsonl"), condition), transcription({options}))
+    evaluate(perturb(manifest("own.jsonl"), condition), transcription({options}))
 """
 
 

@@ -10,18 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from pytest_audiobench.report.run_reader import load
+from pytest_audiobench.report.run_reader import load_run
 
 SCHEMA = Path(__file__).parents[2] / "docs/run.schema.json"
 LADDER = """
 import pytest
-from pytest_audiobench import conditions, ladder, manifest, multiple_choice, under
+from pytest_audiobench import named_perturbations, ladder, manifest, multiple_choice, perturb
 
-STEPS = [*conditions("clean"), *ladder("white", -10, -20, -25, -30), *conditions("gain-m30dB")]
+STEPS = [*named_perturbations("clean"), *ladder("white", -10, -20, -25, -30), *named_perturbations("gain-m30dB")]
 
 @pytest.mark.parametrize("condition", STEPS, ids=str)
 def test_tones(evaluate, condition):
-    evaluate(under(manifest("data/tones.jsonl"), condition), multiple_choice())
+    evaluate(perturb(manifest("data/tones.jsonl"), condition), multiple_choice())
 """
 
 
@@ -168,7 +168,7 @@ def test_two_runs_are_held_against_each_other_by_slope_area_and_mean(ladder):
 
 def test_a_run_gives_its_curves_as_frames_in_one_line(ladder):
     pytest.importorskip("pandas", reason="pandas is not installed")
-    run = load(ladder.folder)
+    run = load_run(ladder.folder)
     assert run.curves.set_index("condition")["dose"].to_dict() == {
         "white-m10dB": -10.0,
         "white-m20dB": -20.0,
@@ -198,15 +198,15 @@ def test_an_edited_condition_is_named_in_one_sentence(ladder, tmp_path, change):
 
 NESTED = """
 import pytest
-from pytest_audiobench import conditions, manifest, masks, noises, reasoned_choice, under
+from pytest_audiobench import named_perturbations, manifest, masks, noises, reasoned_choice, perturb
 
 (NOISE,) = noises(0)
-TASK = under(manifest("data/tones.jsonl"), NOISE)
+TASK = perturb(manifest("data/tones.jsonl"), NOISE)
 
-@pytest.mark.parametrize("condition", [*conditions("clean"), *masks(40)], ids=str)
+@pytest.mark.parametrize("condition", [*named_perturbations("clean"), *masks(40)], ids=str)
 def test_tones(evaluate, condition):
     asked = reasoned_choice(reasoning=False, against_clean=condition.name != "clean")
-    evaluate(under(TASK, condition), asked)
+    evaluate(perturb(TASK, condition), asked)
 """
 
 

@@ -153,10 +153,10 @@ def test_a_device_process_that_never_gets_ready_is_told_and_ended(evals, monkeyp
 
 def _pool(suite, monkeypatch, starts_within_s=60.0):
     from pytest_audiobench.plugin import device_pool
-    from pytest_audiobench.plugin.run_folder import RunPlace
+    from pytest_audiobench.plugin.run_folder import RunFolder
 
     monkeypatch.setattr(device_pool, "_STARTS_WITHIN_S", starts_within_s)
-    return device_pool.DevicePool(["cpu"], RunPlace(suite.path / "reports", "run"))
+    return device_pool.DevicePool(["cpu"], RunFolder(suite.path / "reports", "run"))
 
 
 def _config(suite, *args):
@@ -294,19 +294,19 @@ def _device_processes(folder):
 @pytest.mark.parametrize("shares_s", [(100.0, 50.0), (100.0, None)])
 def test_the_time_within_a_shared_model_is_that_of_its_answers(tmp_path, shares_s):
     """Waiting for other workers' batches is none of it; where not every answer tells its share, the clock does."""
-    from pytest_audiobench.evaluation.batch_executor import Asker
-    from pytest_audiobench.evaluation.batch_locks import Claims
+    from pytest_audiobench.evaluation.batch_executor import BatchExecutor
+    from pytest_audiobench.evaluation.batch_locks import BatchLocks
     from pytest_audiobench.evaluation.batching import Planned
-    from pytest_audiobench.evaluation.lazy_model import Handle
+    from pytest_audiobench.evaluation.lazy_model import ModelHandle
     from pytest_audiobench.evaluation.store import Store
     from pytest_audiobench.models.messages import Response
 
     requests = [ask.request for ask in _asks("0", "1")]
     planned = [Planned(request.key.encode() * 32, 0, 0, 1.0, b"") for request in requests]
     model = Echo(lambda name: None if name == "load" else Response(share_s=shares_s[int(name)]))
-    with Claims(tmp_path / "claims") as claims:
+    with BatchLocks(tmp_path / "claims") as claims:
         store = Store(tmp_path / "store.sqlite", "run")
-        asker = Asker(Handle("echo", model), store, claims, lambda done, total: None)
+        asker = BatchExecutor(ModelHandle("echo", model), store, claims, lambda done, total: None)
         asker.responses(requests, planned)
         store.close()
     if None in shares_s:
@@ -323,10 +323,10 @@ def test_what_a_batch_is_made_of_travels_without_loss(tmp_path):
     from pytest_audiobench.models.messages import (
         Ask,
         AudioSlot,
-        Heard,
         Message,
         Output,
         Part,
+        PlayedAudio,
         Request,
         Response,
         Settings,
@@ -334,7 +334,7 @@ def test_what_a_batch_is_made_of_travels_without_loss(tmp_path):
 
     wave = np.random.default_rng(0).normal(size=1000).astype(np.float32)
     wave[:4] = [np.finfo(np.float32).tiny, -0.0, 1e-45, np.finfo(np.float32).max]
-    heard = [Heard(part, 16000, "d", 8000, 9, "soundfile", 0.5) for part in (wave[:300], wave[300:])]
+    heard = [PlayedAudio(part, 16000, "d", 8000, 9, "soundfile", 0.5) for part in (wave[:300], wave[300:])]
     messages = (Message("system", ("Be brief.",)), Message("user", ("a", AudioSlot(1), "b", AudioSlot(0))))
     request = Request("k", "set", "s😀", "answer", "choice", messages, (), ("x", "y"), Settings(9, "0.7"), 3)
     told, samples = wire.batch_to_bytes([Ask(request, tuple(heard))])

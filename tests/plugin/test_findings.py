@@ -163,13 +163,13 @@ def test_findings_stand_in_the_summary_of_a_ci_job_and_in_a_frame(phantom, monke
     assert "| hum | \\+100.0 |" in text
     assert "● validated" in text
     assert "<b>" not in text
-    from pytest_audiobench import load
+    from pytest_audiobench import load_run
 
-    frame = load(folder).findings
+    frame = load_run(folder).findings
     assert list(frame["domain"]) == [one["slice"]["domain"] for one in item["findings"]["findings"]]
     assert list(frame["top"]) == [True, False, False]
     assert frame["holdout.effect_size"][0] == 1.0
-    assert load(folder).items["top_finding"][0] == "hallucination-rate:hum"
+    assert load_run(folder).items["top_finding"][0] == "hallucination-rate:hum"
 
 
 def test_verifying_a_run_draws_its_findings_again(phantom):

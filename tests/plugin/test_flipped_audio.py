@@ -7,16 +7,16 @@ import pytest
 
 FLIPS = """
 import pytest
-from pytest_audiobench import bundled, conditions, masks, reasoned_choice, under
+from pytest_audiobench import bundled, named_perturbations, masks, reasoned_choice, perturb
 
-(CLEAN,) = conditions("clean")
+(CLEAN,) = named_perturbations("clean")
 
 def test_clean(evaluate):
-    evaluate(under(bundled("digits"), CLEAN), reasoned_choice(), samples=16)
+    evaluate(perturb(bundled("digits"), CLEAN), reasoned_choice(), samples=16)
 
 @pytest.mark.parametrize("condition", masks(20, 60, 90), ids=str)
 def test_mask(evaluate, condition):
-    evaluate(under(bundled("digits"), condition), reasoned_choice(against_clean=True), samples=16)
+    evaluate(perturb(bundled("digits"), condition), reasoned_choice(against_clean=True), samples=16)
 """
 
 

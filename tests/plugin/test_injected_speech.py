@@ -34,20 +34,20 @@ def pytest_audiobench_register(registration):
 """
 TONES = """
 import pytest
-from pytest_audiobench import injections, manifest, reasoned_choice, under
+from pytest_audiobench import injections, manifest, reasoned_choice, perturb
 
 @pytest.mark.parametrize("condition", injections("{option}"), ids=str)
 def test_tones(evaluate, condition):
     asked = reasoned_choice(reasoning=False, against_clean=True, injected=True)
-    evaluate(under(manifest("data/tones.jsonl"), condition), asked)
+    evaluate(perturb(manifest("data/tones.jsonl"), condition), asked)
 """
 DIGITS = """
 import pytest
-from pytest_audiobench import bundled, bundled_digits, espeak, injections, multiple_choice, under
+from pytest_audiobench import bundled, bundled_digits, espeak, injections, multiple_choice, perturb
 
 @pytest.mark.parametrize("condition", injections(voices=VOICES, gap_s=GAP_S), ids=str)
 def test_digits(evaluate, condition):
-    evaluate(under(bundled("digits"), condition), multiple_choice())
+    evaluate(perturb(bundled("digits"), condition), multiple_choice())
 
 def test_clean(evaluate):
     evaluate(bundled("digits"), multiple_choice())

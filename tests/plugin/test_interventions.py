@@ -13,16 +13,16 @@ from pytest_audiobench.audio.recipe import clip_of
 
 GRID = """
 import pytest
-from pytest_audiobench import conditions, controls, manifest, masks, multiple_choice, noises, under
+from pytest_audiobench import named_perturbations, controls, manifest, masks, multiple_choice, noises, perturb
 
 STEPS = [
-    *conditions("clean"), *masks(40, 100), *masks(40, 100, mode="scattered"), *masks(100, fill="noise"),
+    *named_perturbations("clean"), *masks(40, 100), *masks(40, 100, mode="scattered"), *masks(100, fill="noise"),
     *noises(-10, -30), *controls(),
 ]
 
 @pytest.mark.parametrize("condition", STEPS, ids=str)
 def test_tones(evaluate, condition):
-    evaluate(under(manifest("data/tones.jsonl"), condition), multiple_choice())
+    evaluate(perturb(manifest("data/tones.jsonl"), condition), multiple_choice())
 """
 
 

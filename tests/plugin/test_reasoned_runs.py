@@ -9,23 +9,23 @@ import pytest
 
 EVALS = """
 import pytest
-from pytest_audiobench import change_of, conditioned_choice, conditions, controls, early, manifest, masks
-from pytest_audiobench import reasoned_choice, reasoning_changes, under
+from pytest_audiobench import reasoning_change, conditioned_choice, named_perturbations, controls, early_answering, manifest, masks
+from pytest_audiobench import reasoned_choice, reasoning_changes, perturb
 
 TONES = manifest("data/tones.jsonl")
 
-@pytest.mark.parametrize("condition", [*conditions("clean"), *masks(100), *controls()], ids=str)
+@pytest.mark.parametrize("condition", [*named_perturbations("clean"), *masks(100), *controls()], ids=str)
 def test_heard(evaluate, condition):
     changed = condition.name != "clean"
     protocol = reasoned_choice("letters", against_clean=changed, control=condition.family == "control")
-    evaluate(under(TONES, condition), protocol)
+    evaluate(perturb(TONES, condition), protocol)
 
 def test_two_steps(evaluate):
     evaluate(TONES, conditioned_choice("letters", "faithfulness-two-step"))
 
-@pytest.mark.parametrize("condition", [*early(0, 100), *reasoning_changes("filler", "inject-text-wrong")], ids=str)
+@pytest.mark.parametrize("condition", [*early_answering(0, 100), *reasoning_changes("filler", "inject-text-wrong")], ids=str)
 def test_reasoning(evaluate, condition):
-    evaluate(under(TONES, condition), conditioned_choice(change=change_of(condition)))
+    evaluate(perturb(TONES, condition), conditioned_choice(change=reasoning_change(condition)))
 """
 REGISTER = """
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_audiobench import load
+from pytest_audiobench import load_run
 from pytest_audiobench.report.json_lines import read_lines
 
 FOUR = """
@@ -90,11 +90,11 @@ def test_a_worse_model_regresses_with_its_table_and_no_traceback(based, workers)
     }
     assert rows[0]["before"]["status"] == "parsed"
     assert rows[0]["before"]["text"] in "ABCD"
-    assert [row["sample_id"] for row in rows] == [row["sample_id"] for row in load(folder).rows()]
-    frame = load(folder).regressions
+    assert [row["sample_id"] for row in rows] == [row["sample_id"] for row in load_run(folder).rows()]
+    frame = load_run(folder).regressions
     assert list(frame["status"]) == ["regressed"]
     assert list(frame["eval"]) == ["tones"]
-    assert list(load(folder).items["regressions"]) == ["regressed"]
+    assert list(load_run(folder).items["regressions"]) == ["regressed"]
 
 
 def test_the_same_model_with_the_same_answers_passes_by_identity(based):

@@ -117,11 +117,11 @@ def pytest_audiobench_register(registration):
 '''
 EVAL = """
 import pytest
-from pytest_audiobench import change_of, conditioned_choice, manifest, reasoning_changes, under
+from pytest_audiobench import reasoning_change, conditioned_choice, manifest, reasoning_changes, perturb
 
 @pytest.mark.parametrize("condition", reasoning_changes("paraphrased", "mistaken"), ids=str)
 def test_tones(evaluate, condition):
-    evaluate(under(manifest("data/tones.jsonl"), condition), conditioned_choice(change=change_of(condition)))
+    evaluate(perturb(manifest("data/tones.jsonl"), condition), conditioned_choice(change=reasoning_change(condition)))
 """
 HEARD = [f"{300 + 200 * ((n + n % 4) % 7)} Hz" for n in range(40)]
 

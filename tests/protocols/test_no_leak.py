@@ -9,10 +9,10 @@ import pytest
 from pytest_audiobench.audio.clip import ArraySource, Clip
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.judging import put_to_judges
-from pytest_audiobench.evaluation.lazy_model import Handle
+from pytest_audiobench.evaluation.judging import with_judges
+from pytest_audiobench.evaluation.lazy_model import ModelHandle
 from pytest_audiobench.evaluation.requests import Requester
-from pytest_audiobench.evaluation.selection import Taken
+from pytest_audiobench.evaluation.selection import SelectedSample
 from pytest_audiobench.models.messages import Message, Response
 from pytest_audiobench.models.model import Limits
 from pytest_audiobench.protocols.catalogue import FAMILIES, family
@@ -60,7 +60,7 @@ PROTOCOLS = {
 def handle(alias="j", **model):
     limits = Limits()
     made = {"spec": f"stub:{alias}", "limits": limits, "listens": True, "batching": "opaque", "device": "cpu", **model}
-    return Handle(alias, SimpleNamespace(fingerprint=lambda: {"stub": alias}, **made))
+    return ModelHandle(alias, SimpleNamespace(fingerprint=lambda: {"stub": alias}, **made))
 
 
 def secretive(stage):
@@ -90,12 +90,12 @@ def sent(stage, stages):
     """All of a request for that stage that could reach a model, as text."""
     sample = secretive(stage)
     earlier = said_before(stage, stages)
-    request = Requester(handle(), stage, "data", 0).request(Taken(sample, 0, ("key",), (1.0,), None), earlier)
+    request = Requester(handle(), stage, "data", 0).request(SelectedSample(sample, 0, ("key",), (1.0,), None), earlier)
     return json.dumps([request.messages, request.choices, request.stage, request.task])
 
 
 def stages_of(protocol):
-    stages = put_to_judges(protocol, {"one": handle("one"), "two": handle("two")}).protocol.stages
+    stages = with_judges(protocol, {"one": handle("one"), "two": handle("two")}).protocol.stages
     return [(stage, stages) for stage in stages]
 
 
@@ -115,7 +115,7 @@ def test_every_judging_that_is_shipped_was_tried():
 
 def test_a_judge_is_played_nothing():
     for _, stage, stages in STAGES:
-        taken = Taken(secretive(stage), 0, ("key",), (1.0,), None)
+        taken = SelectedSample(secretive(stage), 0, ("key",), (1.0,), None)
         request = Requester(handle(), stage, "data", 0).request(taken, said_before(stage, stages))
         assert bool(request.clips) == (stage.role == "subject")
 

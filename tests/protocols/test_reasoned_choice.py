@@ -9,9 +9,9 @@ import pytest
 from pytest_audiobench.audio.clip import ArraySource, Clip
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.lazy_model import Handle
+from pytest_audiobench.evaluation.lazy_model import ModelHandle
 from pytest_audiobench.evaluation.requests import Requester
-from pytest_audiobench.evaluation.selection import Taken
+from pytest_audiobench.evaluation.selection import SelectedSample
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.models.messages import AudioSlot, Message, Response
 from pytest_audiobench.models.model import Limits
@@ -94,7 +94,7 @@ def test_words_system_message_and_limit_can_be_others() -> None:
 
 
 def request(protocol, stage, taken, dataset="animals"):
-    handle = Handle(
+    handle = ModelHandle(
         "m",
         SimpleNamespace(
             fingerprint=lambda: {"m": "1"}, spec="m", limits=Limits(), listens=True, batching="opaque", device="cpu"
@@ -108,14 +108,14 @@ def test_the_clean_clip_is_asked_about_by_the_very_request_of_the_clean_item() -
     compared = reasoned_choice(style="af3", against_clean=True)
     assert [(stage.name, stage.unchanged) for stage in compared.stages] == [("clean", True), ("answer", False)]
     assert compared.answering.name == "answer"
-    clean = Taken(SAMPLE, 0, ("key",), (1.0,), None)
+    clean = SelectedSample(SAMPLE, 0, ("key",), (1.0,), None)
     alone = request(reasoned_choice(style="af3"), "answer", clean)
     assert request(compared, "clean", clean).key == alone.key
     assert request(compared, "answer", clean._replace(clip_keys=("masked",))).key != alone.key
 
 
 def test_plain_without_reasoning_asks_what_multiple_choice_asks() -> None:
-    taken = Taken(SAMPLE, 0, ("key",), (1.0,), None)
+    taken = SelectedSample(SAMPLE, 0, ("key",), (1.0,), None)
     one, other = (request(own, "answer", taken) for own in (reasoned_choice(reasoning=False), multiple_choice()))
     assert one.key == other.key
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pytest_audiobench import published
 from pytest_audiobench.cli import main
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.protocols.catalogue import known_readings
+from pytest_audiobench.protocols.catalogue import scorer_names
 from pytest_audiobench.published import Published
 from pytest_audiobench.published.lint import is_possible, lint
 from pytest_audiobench.published.registry import everything
@@ -144,4 +144,4 @@ def test_the_command_lists_and_lints(capsys):
 def test_protocols_are_named_as_they_are_called_here():
     """One word is a protocol's name; what this project does not have is told in words."""
     named = {one.protocol for one in everything() if one.protocol and " " not in one.protocol}
-    assert named <= known_readings()
+    assert named <= scorer_names()

@@ -11,7 +11,7 @@ from pytest_audiobench.evaluation.record import VerdictRecord
 from pytest_audiobench.report.markdown import summary
 from pytest_audiobench.report.page import html
 from pytest_audiobench.report.pull_request_comment import MARKER, comment
-from pytest_audiobench.report.run_reader import load
+from pytest_audiobench.report.run_reader import load_run
 
 RIGHT, WRONG, REFUSED = ("(a) cat", "parsed", True), ("(b) dog", "parsed", False), ("I cannot hear", "refused", False)
 PAGE = "https://example.org/run/report.html"
@@ -27,7 +27,7 @@ HOSTILE = [
 
 def commented(runs, *items, link=PAGE, **changes):
     folder, _ = runs.gated(*items, **{"exit_status": 1} | changes)
-    return comment(load(folder), link)
+    return comment(load_run(folder), link)
 
 
 def regressed(runs, index=0, name="digits", answers=(RIGHT, WRONG), **changes):
@@ -82,7 +82,7 @@ def test_a_baseline_that_kept_no_texts_says_so(runs):
 
 def test_a_run_without_a_baseline_has_a_comment_too(runs):
     folder, _ = runs.collected(runs.item(0, "digits", [RIGHT]))
-    text = comment(load(folder))
+    text = comment(load_run(folder))
     assert text.startswith("## audiobench: passed\n")
     assert "held against no baseline" in text
 
@@ -91,7 +91,7 @@ def test_a_failed_threshold_and_a_lost_eval_are_told_beside_the_lines(runs):
     fail = VerdictRecord("fail", "accuracy >= 0.9", 0.5, "0.5 is not >= 0.9")
     poor = runs.item(0, "digits", [RIGHT, WRONG], verdicts=[fail], outcome="failed")
     folder, _ = runs.gated(poor, runs.item(1, "emotion", [], outcome="lost"), exit_status=1)
-    text = comment(load(folder)).replace("\\", "")
+    text = comment(load_run(folder)).replace("\\", "")
     told = "no regression line was held against the baseline; 1 threshold failed; 1 eval failed otherwise"
     assert text.splitlines()[0] == f"## ✗ audiobench: failed – {told}"
     assert "- ✗ **digits** accuracy &#62;= 0.9: fail: 0.5 is not &#62;= 0.9" in text
@@ -101,7 +101,7 @@ def test_a_failed_threshold_and_a_lost_eval_are_told_beside_the_lines(runs):
 def test_only_a_page_is_linked_to_its_samples(runs):
     assert f"](<{PAGE}#sample=" in commented(runs, regressed(runs))
     folder = runs.reports / "run"
-    text = comment(load(folder), "https://github.com/a/b/actions/runs/1/artifacts/2")
+    text = comment(load_run(folder), "https://github.com/a/b/actions/runs/1/artifacts/2")
     assert "#sample=" not in text
     assert "search there for the name of the sample" in text
     assert "[Open the report](<https://github.com/a/b/actions/runs/1/artifacts/2>)" in text
@@ -116,7 +116,7 @@ def test_a_link_that_is_none_is_refused(runs, link):
 def test_a_link_of_the_comment_opens_its_sample_in_the_report(runs, opened):
     folder, record = runs.gated(regressed(runs, answers=[RIGHT, WRONG]), regressed(runs, 1, "emotion", [WRONG]))
     page = html.write_page(folder, record)
-    text = comment(load(folder), "https://example.org/report.html")
+    text = comment(load_run(folder), "https://example.org/report.html")
     ends = re.findall(r"report\.html(#sample=[^>]*)>", text)
     assert len(ends) == 2
     browser = opened(page)
@@ -148,7 +148,7 @@ def test_no_answer_breaks_out_of_its_cell_or_becomes_markup(runs, rendered, host
         question=hostile,
     )
     folder, record = runs.gated(item, exit_status=1, before=valid, notes=[valid])
-    for text in (comment(load(folder), PAGE), summary(record)):
+    for text in (comment(load_run(folder), PAGE), summary(record)):
         text.encode()
         tokens = list(_all_tokens(rendered(text)))
         columns = [sum(one.type in ("th_open", "td_open") for one in row) for row in _rows(tokens)]
@@ -222,4 +222,4 @@ def test_lines_of_another_run_are_an_error_not_a_wrong_flip(runs):
     row = json.loads(path.read_text().splitlines()[0])
     path.write_text(json.dumps(row | {"sample_id": "elsewhere"}) + "\n")
     with pytest.raises(Exception, match="compared_predictions"):
-        comment(load(folder))
+        comment(load_run(folder))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from pytest_audiobench.report.joined_samples import joined
-from pytest_audiobench.report.smallest_flips import MOST_SAMPLES, Flipped, FlippedSamples
+from pytest_audiobench.report.smallest_flips import MOST_SAMPLES, FlippedSamples, SmallestFlips
 
 
-def found(runs: Any, *items: Any) -> list[Flipped]:
+def found(runs: Any, *items: Any) -> list[SmallestFlips]:
     folder, record = runs.collected(*items)
     flips = FlippedSamples(record["items"])
     samples = list(flips.watch(joined(folder)))

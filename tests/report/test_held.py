@@ -7,7 +7,7 @@ from typing import Any
 
 from pytest_audiobench.evaluation.record import ConditionRecord, MetricRecord
 from pytest_audiobench.report import answer_comparison_text, terminal
-from pytest_audiobench.report.answer_comparison import held
+from pytest_audiobench.report.answer_comparison import answer_comparisons
 from pytest_audiobench.report.markdown import summary
 from pytest_audiobench.report.page.html import write_page
 from pytest_audiobench.report.terminal import summary_lines
@@ -67,7 +67,7 @@ def _metric(name: str, value: float | None, reading: Any) -> dict[str, Any]:
 
 
 def test_evals_that_are_held_against_the_same_stand_together_and_say_against_what(runs: Any) -> None:
-    (one,) = held(paper(runs))
+    (one,) = answer_comparisons(paper(runs))
     assert (one.of, one.metric) == ("faith, cats", "accuracy")
     assert {block.about: [row.label for row in block.rows] for block in one.blocks} == {
         "asked, and held against nothing": ["direct", "baseline (clean)"],
@@ -79,7 +79,7 @@ def test_evals_that_are_held_against_the_same_stand_together_and_say_against_wha
 
 
 def test_refusals_are_nulls_and_letters_beyond_the_options_are_counted_apart(runs: Any) -> None:
-    (one,) = held(paper(runs))
+    (one,) = answer_comparisons(paper(runs))
     cells = {row.label: {name: cell.value for name, cell in row.cells.items()} for b in one.blocks for row in b.rows}
     assert cells["direct"] == {"score": "75.0", "n": "24", "nulls": "4", "beyond": "2"}
     assert cells["baseline (clean)"]["missed"] == "12"
@@ -92,7 +92,7 @@ def test_every_figure_is_the_records_with_its_interval(runs: Any) -> None:
     record = paper(runs)
     item = next(one for one in record["items"] if one["condition"] and one["condition"]["name"] == "filler")
     drop = next(metric for metric in item["metrics"] if metric["name"] == "accuracy_drop")
-    filler = next(row for block in held(record)[0].blocks for row in block.rows if row.label == "filler")
+    filler = next(row for block in answer_comparisons(record)[0].blocks for row in block.rows if row.label == "filler")
     assert filler.cells["drop"] == ("+12.5", f"{100 * drop['lower']:+.1f} to {100 * drop['upper']:+.1f}")
 
 
@@ -119,7 +119,7 @@ def test_eighty_columns_hold_the_table_and_markdown_has_every_column_and_interva
 
 def test_a_run_in_which_nothing_is_held_against_anything_has_no_such_table(runs: Any) -> None:
     _, record = runs.collected(*runs.ladder((22, 14, 5)))
-    assert held(record) == []
+    assert answer_comparisons(record) == []
     assert list(answer_comparison_text.lines(record, 80)) == []
 
 
@@ -128,7 +128,7 @@ def test_where_only_doses_were_asked_there_is_no_head_without_a_table(runs: Any)
     record["items"] = [item for item in record["items"] if "[cats]" in item["eval"] and "silence" in item["eval"]]
     (item,) = record["items"]
     item["condition"] |= {"family": "mask", "dose": 20.0, "unit": "% masked", "harder": "higher"}
-    assert held(record) == []
+    assert answer_comparisons(record) == []
     assert list(answer_comparison_text.lines(record, 80)) == []
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pytest_audiobench.report.findings_table import found
+from pytest_audiobench.report.findings_table import findings_view
 from pytest_audiobench.report.page.html import write_page
 
 RIGHT, WRONG = ("(a) cat", "parsed", True), ("(b) dog", "parsed", False)
@@ -111,4 +111,4 @@ def test_a_run_without_findings_has_no_such_section(runs: Any, opened: Any) -> N
 
 
 def test_findings_of_an_older_record_are_none() -> None:
-    assert found({"items": [{"eval": "a", "model": "m"}, {"eval": "b", "model": "m", "findings": None}]}) == []
+    assert findings_view({"items": [{"eval": "a", "model": "m"}, {"eval": "b", "model": "m", "findings": None}]}) == []

@@ -11,7 +11,7 @@ import pytest
 
 from pytest_audiobench.errors import FatalError, UsageError
 from pytest_audiobench.report import run_files
-from pytest_audiobench.report.run_reader import load
+from pytest_audiobench.report.run_reader import load_run
 
 RIGHT, WRONG, FAILED = ("(a) cat", "parsed", True), ("(b) dog", "parsed", False), ("no audio", "error", False)
 
@@ -26,7 +26,7 @@ def folder(runs: Any) -> Path:
 
 
 def test_rows_join_question_answer_reading_and_score(folder: Path) -> None:
-    rows = list(load(folder).rows())
+    rows = list(load_run(folder).rows())
     assert [row["sample_id"] for row in rows] == ["s00000", "s00001", "s00002", "s00000", "s00001"]
     first = rows[0]
     assert (first["eval"], first["question"], first["text"]) == ("single", "Which animal is heard?", "(a) cat")
@@ -37,8 +37,8 @@ def test_rows_join_question_answer_reading_and_score(folder: Path) -> None:
 
 
 def test_a_run_is_found_by_its_name_under_the_reports(folder: Path) -> None:
-    assert load(folder.name, reports=folder.parent).folder == folder
-    assert load(str(folder)).record["schema"] == "audiobench.run/1"
+    assert load_run(folder.name, reports=folder.parent).folder == folder
+    assert load_run(str(folder)).record["schema"] == "audiobench.run/1"
 
 
 def test_a_run_whose_regressions_were_edited_is_told_in_a_sentence(folder: Path) -> None:
@@ -46,12 +46,12 @@ def test_a_run_whose_regressions_were_edited_is_told_in_a_sentence(folder: Path)
     record["items"][1]["regressions"] = [{"status": "regressed"}]
     (folder / "run.json").write_text(json.dumps(record))
     with pytest.raises(UsageError, match=r"run.json: items\[1\].regressions\[0\] has no 'metric': it was edited"):
-        load(folder)
+        load_run(folder)
 
 
 def test_frames_hold_one_row_per_item_number_and_reading(folder: Path) -> None:
     pytest.importorskip("pandas", reason="frames need pandas")
-    run = load(folder)
+    run = load_run(folder)
     assert list(run.items["eval"]) == ["single", "multi"]
     assert run.items["coverage.errors"].tolist() == [1, 0]
     assert run.items["hashes.run_hash"].str.len().tolist() == [64, 64]
@@ -67,14 +67,14 @@ def test_frames_hold_one_row_per_item_number_and_reading(folder: Path) -> None:
 def test_a_run_without_record_says_what_can_be_read(runs: Any) -> None:
     crashed = runs.begun(runs.item(0, "a", [RIGHT]))
     with pytest.raises(UsageError, match=r"crashed or is still going; 1 finished evals can be read under .*parts"):
-        load(crashed)
+        load_run(crashed)
 
 
 def test_a_run_cut_after_merging_is_no_finished_run_either(runs: Any) -> None:
     crashed = runs.begun(runs.item(0, "a", [RIGHT]))
     run_files.collect(crashed, runs.heading())
     with pytest.raises(UsageError, match="crashed or is still going"):
-        load(crashed)
+        load_run(crashed)
 
 
 @pytest.mark.parametrize(
@@ -84,14 +84,14 @@ def test_a_run_cut_after_merging_is_no_finished_run_either(runs: Any) -> None:
 def test_a_record_of_another_version_or_none_is_refused(folder: Path, content: str, reason: str) -> None:
     (folder / "run.json").write_text(content)
     with pytest.raises(UsageError, match=reason):
-        load(folder)
+        load_run(folder)
 
 
 def test_a_folder_that_is_no_run_or_not_there_is_said_to_be_so(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="not the folder of a run"):
-        load(tmp_path)
+        load_run(tmp_path)
     with pytest.raises(UsageError, match="there is no run 'nightly'"):
-        load("nightly", reports=tmp_path)
+        load_run("nightly", reports=tmp_path)
 
 
 def test_files_that_do_not_belong_together_are_an_error_not_a_wrong_join(folder: Path) -> None:
@@ -99,15 +99,15 @@ def test_files_that_do_not_belong_together_are_an_error_not_a_wrong_join(folder:
     lines = path.read_text().splitlines(keepends=True)
     path.write_text("".join(reversed(lines)))
     with pytest.raises(FatalError, match="not of one run, or were sorted"):
-        list(load(folder).rows())
+        list(load_run(folder).rows())
 
 
 def test_reading_rows_imports_no_pandas_and_frames_without_it_say_what_to_install(folder: Path) -> None:
     script = """
         import sys
         sys.modules["pandas"] = None  # as on a machine without it
-        from pytest_audiobench.report.run_reader import load
-        run = load(sys.argv[1])
+        from pytest_audiobench.report.run_reader import load_run
+        run = load_run(sys.argv[1])
         print(sum(1 for _ in run.rows()))
         try:
             run.samples
@@ -129,7 +129,7 @@ def test_stages_and_several_outputs_are_kept_apart(folder: Path) -> None:
         reasoning = row | {"stage": "reasoning", "outputs": [{"text": "I hear purring.", "finish": "length"}]}
         staged += [reasoning, row]
     path.write_text("".join(json.dumps(row) + "\n" for row in staged))
-    first = next(load(folder).rows())
+    first = next(load_run(folder).rows())
     assert first["stages"] == {"reasoning": ["I hear purring."], "answer": ["(a) cat"]}
     assert first["text"] == "(a) cat"
 
@@ -142,7 +142,7 @@ def test_each_frame_is_written_to_parquet_in_one_line_and_comes_back(runs: Any, 
         runs.item(0, "single", [RIGHT, FAILED], question="half a pair: \ud83c", regressions=[runs.dropped()]),
         runs.item(1, "multi", [RIGHT, WRONG], groups={"hop": "multi"}, verdict="yes"),
     ]
-    frame = getattr(load(runs.gated(*items)[0]), name)
+    frame = getattr(load_run(runs.gated(*items)[0]), name)
     frame.to_parquet(tmp_path / "frame.parquet")
     back = pandas.read_parquet(tmp_path / "frame.parquet")
     assert list(back.columns) == list(frame.columns)
@@ -162,7 +162,7 @@ def test_a_column_of_a_frame_holds_values_of_one_kind(runs: Any) -> None:
     for item, options in zip(record["items"], ({"prompt": "Choose.", "labels": ["x"]}, {"labels": None}), strict=True):
         item["options"], item["judges"] = options, {}
     (folder / "run.json").write_text(json.dumps(record))
-    run = load(folder)
+    run = load_run(folder)
     assert run.items["options.labels"].tolist() == ['["x"]', "null"]
     for frame in (run.items, run.metrics, run.samples):
         for column in frame:

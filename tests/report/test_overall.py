@@ -2,7 +2,7 @@
 
 from pytest_audiobench.evaluation.record import VerdictRecord
 from pytest_audiobench.report.terminal import summary_lines
-from pytest_audiobench.report.verdict import overall
+from pytest_audiobench.report.verdict import run_verdict
 
 RIGHT = ("(a) cat", "parsed", True)
 WRONG = ("(b) dog", "parsed", False)
@@ -14,7 +14,7 @@ def gated(runs, *items, **changes):
 
 
 def said(record):
-    verdict = overall(record)
+    verdict = run_verdict(record)
     return f"{verdict.word} ({verdict.counts}). {verdict.advice}"
 
 

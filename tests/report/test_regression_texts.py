@@ -11,7 +11,7 @@ from pytest_audiobench.evaluation.record import MetricRecord, VerdictRecord
 from pytest_audiobench.report.junit import properties
 from pytest_audiobench.report.markdown import summary
 from pytest_audiobench.report.terminal import summary_lines, verdict_lines
-from pytest_audiobench.report.verdict import overall
+from pytest_audiobench.report.verdict import run_verdict
 
 RIGHT, WRONG, LOST = ("(a) cat", "parsed", True), ("(b) dog", "parsed", False), ("no audio", "error", False)
 LONG = "an-eval-with-a-name-that-somebody-thought-about-for-too-long-and-then-parametrised[first-second-third-fourth]"
@@ -114,12 +114,12 @@ def test_models_are_named_where_there_are_several(runs):
 )
 def test_the_verdict_of_a_run_is_its_worst_line(runs, statuses, changes, word):
     names = ["a", "b", "c", "d"][: len(statuses)]
-    assert overall(held(runs, statuses, names, **changes)).word == word
+    assert run_verdict(held(runs, statuses, names, **changes)).word == word
 
 
 def test_a_failed_threshold_fails_a_run_that_did_not_regress(runs):
     item = runs.item(0, "a", [WRONG], verdicts=[FAIL], regressions=[runs.dropped("pass")], outcome="failed")
-    verdict = overall(runs.gated(item, exit_status=1)[1])
+    verdict = run_verdict(runs.gated(item, exit_status=1)[1])
     assert (verdict.word, verdict.counts) == ("failed", "1 of 1 line pass; 1 threshold failed")
 
 

@@ -6,12 +6,12 @@ import pytest
 
 from pytest_audiobench.evaluation.record import VerdictRecord
 from pytest_audiobench.report import view_model
-from pytest_audiobench.report.failed_checks import unmet
+from pytest_audiobench.report.failed_checks import failed_checks
 from pytest_audiobench.report.github_annotations import commands
 from pytest_audiobench.report.markdown import summary
 from pytest_audiobench.report.pull_request_comment import comment
-from pytest_audiobench.report.run_reader import load
-from pytest_audiobench.report.verdict import overall
+from pytest_audiobench.report.run_reader import load_run
+from pytest_audiobench.report.verdict import run_verdict
 
 RIGHT, WRONG = ("(a) cat", "parsed", True), ("(b) dog", "parsed", False)
 ASSERTION = "the hop is too low"
@@ -27,17 +27,17 @@ def asserted(runs: Any, status: str) -> Any:
 @pytest.mark.parametrize("status", ["pass", "inconclusive"])
 def test_an_assertion_that_failed_is_not_hidden_by_a_line_in_doubt(runs: Any, status: str) -> None:
     folder, record = runs.gated(asserted(runs, status), exit_status=1)
-    assert overall(record).word == "failed"
-    assert overall(record).counts.endswith("1 eval failed otherwise")
+    assert run_verdict(record).word == "failed"
+    assert run_verdict(record).counts.endswith("1 eval failed otherwise")
     assert view_model.evals(record)[0].verdict == "FAIL"
-    for text in (comment(load(folder)), summary(record), commands(record, {})[0]):
+    for text in (comment(load_run(folder)), summary(record), commands(record, {})[0]):
         assert ASSERTION in text
 
 
 def test_an_assertion_is_told_beside_a_regression(runs: Any) -> None:
     folder, record = runs.gated(asserted(runs, "regressed"), exit_status=1)
-    assert overall(record).word == "regressed"
-    assert ASSERTION in comment(load(folder))
+    assert run_verdict(record).word == "regressed"
+    assert ASSERTION in comment(load_run(folder))
 
 
 def test_an_inconclusive_line_that_was_to_fail_is_the_reason(runs: Any) -> None:
@@ -46,9 +46,9 @@ def test_an_inconclusive_line_that_was_to_fail_is_the_reason(runs: Any) -> None:
         0, "a", [RIGHT], regressions=[line], outcome="failed", message=f"accuracy.drop <= 1pp: {line.detail}"
     )
     _, record = runs.gated(item, exit_status=1)
-    assert (overall(record).word, overall(record).tone) == ("inconclusive", "bad")
+    assert (run_verdict(record).word, run_verdict(record).tone) == ("inconclusive", "bad")
     assert [(one.mark, one.verdict, one.tone) for one in view_model.evals(record)] == [("?", "inconclusive", "bad")]
-    assert unmet(record) == []
+    assert failed_checks(record) == []
 
 
 def test_of_a_test_with_several_evals_the_one_that_failed_it_is_named(runs: Any) -> None:
@@ -61,8 +61,8 @@ def test_of_a_test_with_several_evals_the_one_that_failed_it_is_named(runs: Any)
     _, record = runs.collected(*items, exit_status=1)
     for item in record["items"]:
         item["nodeid"] = "evals/test_a.py::test_a"
-    assert [one.eval for one in unmet(record)] == ["a:heard"]
-    assert overall(record).counts == "1 threshold failed"
+    assert [one.eval for one in failed_checks(record)] == ["a:heard"]
+    assert run_verdict(record).counts == "1 threshold failed"
 
 
 def test_a_test_of_several_evals_that_failed_by_an_assertion_is_told_once(runs: Any) -> None:
@@ -70,15 +70,15 @@ def test_a_test_of_several_evals_that_failed_by_an_assertion_is_told_once(runs: 
     _, record = runs.collected(*items, exit_status=1)
     for item in record["items"]:
         item["nodeid"] = "evals/test_a.py::test_a"
-    assert [(one.eval, one.text) for one in unmet(record)] == [("a:0", ASSERTION)]
+    assert [(one.eval, one.text) for one in failed_checks(record)] == [("a:0", ASSERTION)]
 
 
 def test_lines_that_were_not_checked_are_counted_and_a_pass_warns_of_them(runs: Any) -> None:
     held = runs.item(0, "digits", [RIGHT], regressions=[runs.dropped("pass", lines=3)])
     skipped = [runs.item(number, f"away-{number}", [], outcome="skipped") for number in (1, 2)]
     folder, record = runs.gated(held, *skipped)
-    verdict = overall(record)
+    verdict = run_verdict(record)
     assert (verdict.mark, verdict.word, verdict.tone) == ("!", "passed", "warn")
     assert verdict.counts == "1 of 3 lines pass, 2 not checked"
-    for text in (comment(load(folder)), summary(record)):
+    for text in (comment(load_run(folder)), summary(record)):
         assert "Held against nothing: away\\-1, away\\-2." in text

@@ -14,11 +14,11 @@ import soundfile
 
 from pytest_audiobench.cli import main
 from pytest_audiobench.compat.faithfulness_study.files import write_study
-from pytest_audiobench.compat.faithfulness_study.manifest import faithfulness
+from pytest_audiobench.compat.faithfulness_study.manifest import faithfulness_study
 from pytest_audiobench.datasets.dataset import Places
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.rescoring.layouts import source_of
-from pytest_audiobench.rescoring.rescore import Wanted, score_again
+from pytest_audiobench.rescoring.rescore import Wanted, rescore
 
 ROOT = Path(__file__).parents[2]
 SHARED = ROOT.parent / "shared" / "data"
@@ -26,11 +26,11 @@ SHARED = ROOT.parent / "shared" / "data"
 EVALS = """
 import pytest
 from pytest_audiobench import (
-    conditioned_choice, conditions, faithfulness, masks, noises, reasoned_choice, transcription, under
+    conditioned_choice, named_perturbations, faithfulness_study, masks, noises, reasoned_choice, transcription, perturb
 )
 
-DATA = faithfulness("animal")
-(CLEAN,) = conditions("clean")
+DATA = faithfulness_study("animal")
+(CLEAN,) = named_perturbations("clean")
 READ = ("letters", "faithfulness-runtime-af3", "faithfulness-recovered")
 
 
@@ -41,7 +41,7 @@ def test_direct(evaluate):
 @pytest.mark.parametrize("condition", [CLEAN, *masks(20, 100), *masks(20, mode="start"), *noises(-10)], ids=str)
 def test_reasoned(evaluate, condition):
     how = {"against_clean": True} if condition.dose is not None else {}
-    evaluate(under(DATA, condition), reasoned_choice(*READ, style="af3", **how))
+    evaluate(perturb(DATA, condition), reasoned_choice(*READ, style="af3", **how))
 
 
 def test_conditioned(evaluate):
@@ -51,12 +51,12 @@ def test_conditioned(evaluate):
 
 OTHER = """
 import pytest
-from pytest_audiobench import bundled, conditions, multiple_choice, under
+from pytest_audiobench import bundled, named_perturbations, multiple_choice, perturb
 
 
-@pytest.mark.parametrize("condition", conditions("clean", "reverb"), ids=str)
+@pytest.mark.parametrize("condition", named_perturbations("clean", "reverb"), ids=str)
 def test_digits(evaluate, condition):
-    evaluate(under(bundled("digits"), condition), multiple_choice(), samples=5)
+    evaluate(perturb(bundled("digits"), condition), multiple_choice(), samples=5)
 """
 
 
@@ -167,8 +167,8 @@ def test_a_replayed_study_is_written_as_it_was(made, written):
         first = {id_: row[field] if field.endswith("output") else row[field][:1] for id_, row in old.items()}
         assert {id_: row[field] for id_, row in new.items()} == first
     places = Places(Path(), {"faithfulness": folder})
-    before = faithfulness("animal").read(Places(Path(), {"faithfulness": made}))
-    after = faithfulness("animal").read(places)
+    before = faithfulness_study("animal").read(Places(Path(), {"faithfulness": made}))
+    after = faithfulness_study("animal").read(places)
     assert sorted(map(asked, before)) == sorted(map(asked, after))
 
 
@@ -237,18 +237,18 @@ def test_what_has_no_place_is_named(written, suite, tmp_path):
 BOTH = """
 import pytest
 from pytest_audiobench import (
-    bundled, change_of, conditioned_choice, faithfulness, masks, reasoned_choice, reasoning_changes, rendered, under
+    bundled, reasoning_change, conditioned_choice, faithfulness_study, masks, reasoned_choice, reasoning_changes, rendered, perturb
 )
 
 
 @pytest.mark.parametrize("condition", [*masks(20, 40), rendered("mask", 20), rendered("mask", 40)], ids=str)
 def test_both(evaluate, condition):
-    evaluate(under(faithfulness("animal"), condition), reasoned_choice(style="af3", against_clean=True))
+    evaluate(perturb(faithfulness_study("animal"), condition), reasoned_choice(style="af3", against_clean=True))
 
 
 def test_shuffled(evaluate):
     (shuffled,) = [one for one in reasoning_changes() if one.name == "shuffled"]
-    evaluate(under(bundled("digits"), shuffled), conditioned_choice(change=change_of(shuffled)), samples=5)
+    evaluate(perturb(bundled("digits"), shuffled), conditioned_choice(change=reasoning_change(shuffled)), samples=5)
 """
 
 
@@ -284,7 +284,7 @@ def test_epochs_are_the_studys_runs(made, replay, tmp_path):
     assert [row["raw_model_outputs"] for row in rows.values()] == [rows_of_made(made)[id_] for id_ in rows]
     assert {len(row["predicted_letters"]) for row in rows.values()} == {2}
     assert rows["sakura_animal_0_single"]["accuracy"] == 0.5
-    (item, *_) = score_again(source_of(tmp_path / "out" / "result" / "baseline" / "af3"), Wanted(("letters",))).items
+    (item, *_) = rescore(source_of(tmp_path / "out" / "result" / "baseline" / "af3"), Wanted(("letters",))).items
     assert (item["model"], item["epochs"], item["n"]) == ("af3", 2, 4)
 
 

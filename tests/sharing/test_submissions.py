@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from pytest_audiobench.cli import main
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.gate.baseline.decoding import decoded as baseline
-from pytest_audiobench.protocols.hallucination import unspoken
+from pytest_audiobench.protocols.hallucination import hallucination
 from pytest_audiobench.report.runtime import runtime
 from pytest_audiobench.sharing.private_keys import load_key
 from pytest_audiobench.sharing.report_text import text
@@ -265,7 +265,7 @@ def found_once(tmp_path_factory, keys):
     lab = runs.Lab(tmp_path_factory.mktemp("found"))
     silent = lab.samples(40, question="", choices=(), reference="")
     folder = lab.run(
-        "main", {"phantoms/all": silent}, lambda name: "" if int(name[1:]) % 2 else "hello", protocol=unspoken()
+        "main", {"phantoms/all": silent}, lambda name: "" if int(name[1:]) % 2 else "hello", protocol=hallucination()
     )
     record = json.loads((folder / "run.json").read_text())
     item = record["items"][0]
@@ -453,13 +453,15 @@ def test_of_a_large_suite_only_the_first_reading_is_evidence(lab, audiobench, ke
 
 
 def test_ten_thousand_samples_stay_small(lab):
-    from pytest_audiobench.report.run_reader import load
+    from pytest_audiobench.report.run_reader import load_run
     from pytest_audiobench.sharing.payload import About, payload_of
 
     small = lab.run("small", {"animals/all": lab.samples(100)})
     large = lab.run("large", {"animals/all": lab.samples(200)})
     sizes = [
-        len(Submission.of(payload_of(load(one), "animals", one.name, About("2026-11-21T19:06:00Z")), None).encoded())
+        len(
+            Submission.of(payload_of(load_run(one), "animals", one.name, About("2026-11-21T19:06:00Z")), None).encoded()
+        )
         for one in (small, large)
     ]
     assert (sizes[1] - sizes[0]) * 100 < 2_000_000

@@ -45,12 +45,12 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_audiobench import bundled, findings, judged, multiple_choice, non_speech, transcription, unspoken
+from pytest_audiobench import bundled, findings, judged, multiple_choice, non_speech, transcription, hallucination
 from pytest_audiobench.audio import synthesis
 from pytest_audiobench.audio.clip import Clip
 from pytest_audiobench.audio.combining import with_noise
 from pytest_audiobench.audio.edits import white_noise
-from pytest_audiobench.datasets.perturbations.perturbation import Condition, clipwise, under
+from pytest_audiobench.datasets.perturbations.perturbation import Condition, clipwise, perturb
 
 NOISE = lambda places: lambda clip, own: clip.edited(white_noise(0, seed=own))
 NOISY = Condition("white-0dB", "white", clipwise(NOISE), 0.0, "dB")
@@ -64,7 +64,7 @@ def test_digits(evaluate):
 
 @pytest.mark.parametrize("condition", [NOISY, MIXED], ids=lambda one: one.name)
 def test_words(evaluate, condition):
-    evaluate(under(bundled("transcription"), condition), transcription())
+    evaluate(perturb(bundled("transcription"), condition), transcription())
 
 
 def test_judged(evaluate):
@@ -80,7 +80,7 @@ def test_tones(evaluate):
 
 
 def test_phantoms(evaluate):
-    findings(evaluate, non_speech(lengths_s=(0.5,), clips=2), unspoken("non-speech"))
+    findings(evaluate, non_speech(lengths_s=(0.5,), clips=2), hallucination("non-speech"))
 
 
 def test_own_rule(evaluate):

@@ -13,12 +13,12 @@ from types import MappingProxyType
 
 from pytest_audiobench.compat.audiobench.artifact import HALLUCINATION, ROBUST, SOUND, SUITES, Artifact
 from pytest_audiobench.compat.audiobench.hashing import stable_digest
-from pytest_audiobench.evaluation.comparable import DIGITS, Side, SideRow
+from pytest_audiobench.evaluation.comparable import DIGITS, ComparableEval, ComparableSample
 from pytest_audiobench.report import run_parts
 from pytest_audiobench.report.comparable_of_run import sides_of
 from pytest_audiobench.report.run_files import Heading, collect
 from pytest_audiobench.rescoring.layouts import source_of
-from pytest_audiobench.rescoring.rescore import Wanted, score_again
+from pytest_audiobench.rescoring.rescore import Wanted, rescore
 
 _READINGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -40,12 +40,12 @@ _EVALS: Mapping[str, str] = MappingProxyType(
 """What our evals of the same are called, where it is more than the suite's name."""
 
 
-def sides_of_artifact(run: Artifact) -> dict[str, Side]:
+def sides_of_artifact(run: Artifact) -> dict[str, ComparableEval]:
     """The sides of ``run`` by the names of our evals. Raises UsageError for answers that cannot be scored again."""
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         (folder / run_parts.FOLDER).mkdir()
-        score_again(source_of(run.file), Wanted(_READINGS[run.suite]), folder / run_parts.FOLDER)
+        rescore(source_of(run.file), Wanted(_READINGS[run.suite]), folder / run_parts.FOLDER)
         heading = Heading(
             run=run.file.stem,
             started="",
@@ -67,7 +67,7 @@ def _called(eval_: str) -> str:
     return _EVALS.get(eval_, f"{SUITES[suite]}{bracket}{condition}")
 
 
-def _as_ours(side: Side, eval_: str, run: Artifact, heard: Mapping[str, str]) -> Side:
+def _as_ours(side: ComparableEval, eval_: str, run: Artifact, heard: Mapping[str, str]) -> ComparableEval:
     return replace(
         side,
         eval=eval_,
@@ -79,7 +79,7 @@ def _as_ours(side: Side, eval_: str, run: Artifact, heard: Mapping[str, str]) ->
     )
 
 
-def _row(row: SideRow, heard: Mapping[str, str]) -> SideRow:
+def _row(row: ComparableSample, heard: Mapping[str, str]) -> ComparableSample:
     """The row with the digest of its mixture's recipe for its audio: where that differs the audio does."""
     return row._replace(audio=heard.get(row.sample_id.rpartition("/")[0]))
 
@@ -93,7 +93,7 @@ def _named_sounds(run: Artifact) -> dict[str, str]:
     }
 
 
-def beside_ours(side: Side, ours: Side) -> Side:
+def beside_ours(side: ComparableEval, ours: ComparableEval) -> ComparableEval:
     """``side`` of an artifact as it can be held against a side of ours: what it does not know is no difference.
 
     The reading that is our headline is its headline too, where its answers were read so.

@@ -33,7 +33,7 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.identity import digest
 from pytest_audiobench.models.replay.join import said_in
 from pytest_audiobench.protocols.reasoned_choice.stages import ANSWER, CHANGED, CLEAN, CONDITIONED
-from pytest_audiobench.protocols.reasoned_choice.styles import Style, style_named, style_of
+from pytest_audiobench.protocols.reasoned_choice.styles import Style, model_style, style_named
 from pytest_audiobench.rescoring import own_run
 from pytest_audiobench.rescoring.recorded_answers import RecordedRow
 from pytest_audiobench.rescoring.rescored_record import FILE, items_of, run_of
@@ -244,7 +244,7 @@ def _audio(sample: Sample) -> str:
 
 def _style(item: Json, spec: str) -> Style:
     written = item.get("options", {}).get("style")
-    return style_named(written if isinstance(written, str) else style_of(spec))
+    return style_named(written if isinstance(written, str) else model_style(spec))
 
 
 def _is_reasoned(samples: Sequence[Sequence[RecordedRow]], stage: str) -> bool:

@@ -65,7 +65,7 @@ class Row(NamedTuple):
     place: str
 
 
-def faithfulness(name: str) -> Dataset:
+def faithfulness_study(name: str) -> Dataset:
     """One data set of the study: "animal", "emotion", "gender", "language", "mmau", "mmar", or any that has a manifest.
 
     ``NAME_manifest.jsonl`` is looked for in ``--ab-data faithfulness=FOLDER``, in its layout or flat; the audio in

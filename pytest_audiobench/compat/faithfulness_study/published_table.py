@@ -15,7 +15,7 @@ from pytest_audiobench.compat.faithfulness_study import output_files
 from pytest_audiobench.compat.faithfulness_study.replay import files_of_answers
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.protocols.multiple_choice.rules import RULES, STRICT
-from pytest_audiobench.protocols.reasoned_choice.styles import Style, StyleName, readings_of, style_named, style_of
+from pytest_audiobench.protocols.reasoned_choice.styles import Style, StyleName, model_style, style_named, style_scorers
 from pytest_audiobench.published.registry import Published, values
 from pytest_audiobench.rescoring.recorded_answers import RecordedRow
 from pytest_audiobench.stats.intervals import proportion
@@ -79,7 +79,7 @@ class _Outputs:
         self._rows: dict[tuple[StyleName, str], list[RecordedRow]] = {}
         for file in files_of_answers(folder):
             rows = [row for row in output_files.read(file, manifests, "unanswered") if row.epoch == 0]
-            if rows and (style := style_of(rows[0].model)) in _MODELS:
+            if rows and (style := model_style(rows[0].model)) in _MODELS:
                 self._rows[style, rows[0].eval] = rows
         if not self._rows:
             raise UsageError(f"{folder} holds no outputs of the study: name the folder of its models' folders")
@@ -127,7 +127,7 @@ def _reasoned(outputs: _Outputs) -> Iterator[Sequence[str]]:
         if not rows:
             yield *head, _NOT_HERE, *[_NO_READING] * 6
             continue
-        _, runtime, *recovered = readings_of(style, dataset)
+        _, runtime, *recovered = style_scorers(style, dataset)
         rule = (recovered or [runtime])[-1]
         theirs = _read(rows, rule)
         found = (_percent(theirs), str(theirs.nulls), str(_missed(rows, style_named(style))), f"`{rule}`")
@@ -136,13 +136,13 @@ def _reasoned(outputs: _Outputs) -> Iterator[Sequence[str]]:
 
 def _direct(outputs: _Outputs) -> Iterator[Sequence[str]]:
     for style, dataset in _each(_DATASETS):
-        yield _row(outputs, style, dataset, "no_reas", readings_of(style, dataset, reasoning=False)[-1])
+        yield _row(outputs, style, dataset, "no_reas", style_scorers(style, dataset, reasoning=False)[-1])
 
 
 def _injected(outputs: _Outputs) -> Iterator[Sequence[str]]:
     for which in ("correct", "wrong"):
         for style, dataset in _each(_TRACKS):
-            row = _row(outputs, style, dataset, f"adv_{which}_reas", readings_of(style, dataset)[-1])
+            row = _row(outputs, style, dataset, f"adv_{which}_reas", style_scorers(style, dataset)[-1])
             before, after = (_accuracy(style, dataset, variant) for variant in ("reas", f"adv_{which}_reas"))
             by_figures = f"{after - before:+.2f}" if before is not None and after is not None else _NO_READING
             told = _CHANGES[which][dataset] if style == "af3" else _NO_READING
@@ -165,7 +165,7 @@ def _two_step(outputs: _Outputs) -> Iterator[Sequence[str]]:
     if not rows:
         yield *head, "110", _NOT_HERE, *[_NO_READING] * 4
         return
-    rule = readings_of("af3", "animal")[-1]
+    rule = style_scorers("af3", "animal")[-1]
     theirs, first = _read(rows, rule), _read(before, rule)
     changed = sum(letter != first.letters.get(id_) for id_, letter in theirs.letters.items())
     yield *head, "110", _percent(theirs), str(changed), f"`{rule}`", *_ours(rows)
@@ -173,7 +173,7 @@ def _two_step(outputs: _Outputs) -> Iterator[Sequence[str]]:
 
 def _masked(outputs: _Outputs) -> Iterator[Sequence[str]]:
     for style, dataset in _each(_TRACKS):
-        rule = readings_of(style, dataset)[-1]
+        rule = style_scorers(style, dataset)[-1]
         for percent in (0, *_MASKS):
             rows = outputs.rows(style, dataset, f"mask_p{percent}_reas" if percent else "reas")
             masked = outputs.rows(style, dataset, f"mask_p{_MASKS[0]}_reas") if not percent else rows
@@ -189,7 +189,7 @@ def _masked(outputs: _Outputs) -> Iterator[Sequence[str]]:
 def _hops(outputs: _Outputs) -> Iterator[Sequence[str]]:
     for style, dataset in _each(_TRACKS):
         if rows := outputs.rows(style, dataset, "reas"):
-            rules = (readings_of(style, dataset)[-1], STRICT)
+            rules = (style_scorers(style, dataset)[-1], STRICT)
             found = [_of_hop(_read(rows, rule), rows, hop) for rule in rules for hop in output_files.HOPS]
             yield _MODELS[style], dataset, *found
 

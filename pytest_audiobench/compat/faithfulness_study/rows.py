@@ -16,7 +16,7 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.multiple_choice.rules import RULES, STRICT
 from pytest_audiobench.protocols.reasoned_choice.stages import ANSWER, CONDITIONED, MOST_REASONING
-from pytest_audiobench.protocols.reasoned_choice.styles import Style, readings_of
+from pytest_audiobench.protocols.reasoned_choice.styles import Style, style_scorers
 from pytest_audiobench.rescoring.recorded_answers import RecordedRow
 
 Labels: TypeAlias = Literal["strict", "runtime", "recovered"]
@@ -29,7 +29,7 @@ def rule_named(labels: Labels, style: Style, dataset: str, reasoning: bool) -> s
     Where nothing is recovered (without reasoning, and of Qwen2.5-Omni's answers) the run-time letters stand. Raises
     UsageError for a style that the study has no rule for.
     """
-    rules = readings_of(style.name, dataset, reasoning)
+    rules = style_scorers(style.name, dataset, reasoning)
     if labels == "strict":
         return STRICT
     if len(rules) < 2:

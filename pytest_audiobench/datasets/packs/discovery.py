@@ -48,7 +48,7 @@ class Listed(NamedTuple):
     pack: Pack | FatalError
 
 
-def labelled(dataset: Dataset, by: str, name: str | None = None) -> Labelled:
+def pack_from_labels(dataset: Dataset, by: str, name: str | None = None) -> Labelled:
     """Any data set of one clip a sample as a pack: the metadata field ``by`` says what is heard in each clip.
 
     ``labelled(sakura("animal", "single"), by="label")``. Raises UsageError, when it is read, for a sample without it.

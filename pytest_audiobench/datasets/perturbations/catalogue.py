@@ -63,12 +63,12 @@ def ladder(family: str, *doses: float) -> tuple[Condition, ...]:
     return tuple(rungs.values())
 
 
-def conditions(*names: str) -> tuple[Condition, ...]:
+def named_perturbations(*names: str) -> tuple[Condition, ...]:
     """The conditions of the catalogue that are so called. Raises UsageError, with all names, for one that is not."""
     for name in names:
-        if name not in CONDITIONS:
-            raise UsageError(f"no condition is called {name!r}; there are {', '.join(CONDITIONS)}")
-    return tuple(CONDITIONS[name] for name in names)
+        if name not in PERTURBATION_CATALOGUE:
+            raise UsageError(f"no condition is called {name!r}; there are {', '.join(PERTURBATION_CATALOGUE)}")
+    return tuple(PERTURBATION_CATALOGUE[name] for name in names)
 
 
 def _rung(family: str, dose: float) -> Condition:
@@ -170,11 +170,11 @@ _ALONE = (
     *(_coded(name) for name in codecs.NAMES),
 )
 
-CONDITIONS: Mapping[str, Condition] = MappingProxyType(
+PERTURBATION_CATALOGUE: Mapping[str, Condition] = MappingProxyType(
     {one.name: one for one in (*_ALONE, *(one for family in _LADDERS for one in ladder(family)))}
 )
 """Every condition of the catalogue by its name. ``recorded`` noise lies in the folder ``noise``, responses of a
 ``room`` in ``rirs``, speech for ``voices`` in ``voices`` (``--ab-data noise=FOLDER``); all else needs no files."""
 
-FIVE = conditions("clean", "cafe-10dB", "pink-5dB", "band-8k", "reverb")
+AUDIOBENCH_PERTURBATIONS = named_perturbations("clean", "cafe-10dB", "pink-5dB", "band-8k", "reverb")
 """The five of audiobench's robust speech recognition (github THENIROCK/audiobench, perturbations.py), in its order."""

@@ -19,7 +19,7 @@ from pytest_audiobench.datasets.dataset import Places
 from pytest_audiobench.datasets.perturbations.injected_option import wrong
 from pytest_audiobench.datasets.perturbations.perturbation import Change, Condition
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.datasets.voices import Line, Voices, bundled_digits, espeak, first_of, ready_speech
+from pytest_audiobench.datasets.voices import Line, Voices, bundled_digits, espeak, first_available_voices, ready_speech
 from pytest_audiobench.errors import UsageError
 
 _Letter: TypeAlias = Callable[[Sample], str]
@@ -27,7 +27,7 @@ _Put: TypeAlias = Callable[[Clip, Clip], Clip]
 
 _LETTERS: Mapping[str, _Letter] = {"correct": letter_of, "wrong": wrong}
 
-ANYBODY = first_of(ready_speech(), bundled_digits(), espeak())
+ANYBODY = first_available_voices(ready_speech(), bundled_digits(), espeak())
 """A folder of ready speech (``--ab-data injection=FOLDER``) where there is one, the bundled digits for options that are
 digits, else espeak-ng."""
 

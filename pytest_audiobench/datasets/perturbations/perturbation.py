@@ -53,7 +53,7 @@ class Condition:
         return self.name
 
 
-def under(dataset: Dataset, condition: Condition) -> Dataset:
+def perturb(dataset: Dataset, condition: Condition) -> Dataset:
     """``dataset`` with its samples changed by ``condition``; they keep their ids, so that conditions are paired."""
 
     def read(places: Places) -> Sequence[Sample]:

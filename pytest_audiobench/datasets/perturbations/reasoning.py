@@ -21,7 +21,7 @@ _INJECTED = {"inject-text-correct": letter_of, "inject-text-wrong": wrong}
 _ALIKE = ("filler", "truncated", "shuffled", "paraphrased", "mistaken")
 
 
-def early(*percents: float) -> tuple[Condition, ...]:
+def early_answering(*percents: float) -> tuple[Condition, ...]:
     """Early answering: ``early-40`` shows the first 40 % of the reasoning's sentences; by default 0 to 100 in tens.
 
     The doses of one curve, in "% of the sentences". A sample's metadata field ``kept`` holds the share as a text
@@ -43,7 +43,7 @@ def reasoning_changes(*names: str) -> tuple[Condition, ...]:
     return tuple(known[name] for name in names) or _CHANGES
 
 
-def change_of(condition: Condition) -> str:
+def reasoning_change(condition: Condition) -> str:
     """What ``condition`` has done to the reasoning, as protocols name it: ``early``, ``filler``, …, ``inject``.
 
     Empty for a condition of another family.

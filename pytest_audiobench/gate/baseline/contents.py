@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.comparable import Side, SideRow
+from pytest_audiobench.evaluation.comparable import ComparableEval, ComparableSample
 
 SCHEMA = "audiobench.baseline/1"
 
@@ -54,7 +54,7 @@ class Contents:
     noise: Mapping[str, Any] | None
     limit: int | None
     epochs: int
-    sides: Mapping[str, Side]
+    sides: Mapping[str, ComparableEval]
     figures: Mapping[str, Mapping[str, Sequence[Figure]]]
     missing: Sequence[str] = field(default_factory=tuple)
 
@@ -96,7 +96,7 @@ class Contents:
         return replace(self, sides=sides, figures=figures)
 
 
-def _reduced(row: SideRow, readings: Sequence[str], texts: bool) -> SideRow:
+def _reduced(row: ComparableSample, readings: Sequence[str], texts: bool) -> ComparableSample:
     text = row.text if texts else None
     if text is not None and len(text) > LONGEST_TEXT:
         text = text[: LONGEST_TEXT - 1] + "…"

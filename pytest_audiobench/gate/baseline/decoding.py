@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.comparable import Side
+from pytest_audiobench.evaluation.comparable import ComparableEval
 from pytest_audiobench.evaluation.suites import HASHES
 from pytest_audiobench.gate.baseline.contents import MOST_BYTES, SCHEMA, Contents, Figure
 from pytest_audiobench.gate.baseline.evals import Whose, side_of
@@ -123,7 +123,7 @@ def _contents(value: object, source: str) -> Contents:
     alias, spec = model.text("alias"), model.text("spec")
     noise = _noise(model["noise"])
     hashes = Fields(head["hashes"], "hashes", HASHES)
-    sides: dict[str, Side] = {}
+    sides: dict[str, ComparableEval] = {}
     figures: dict[str, Mapping[str, Sequence[Figure]]] = {}
     for index, one in enumerate(head.items("evals"), 1):
         side, own = side_of(one, f"eval number {index}", Whose(source, alias, spec, noise))

@@ -14,7 +14,7 @@ from operator import itemgetter
 from typing import Any
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.comparable import Side, SideRow
+from pytest_audiobench.evaluation.comparable import ComparableEval, ComparableSample
 from pytest_audiobench.gate.baseline.contents import COMMON, MOST_BYTES, SCHEMA, Contents, Figure
 from pytest_audiobench.metrics.metric import Statistics
 
@@ -56,7 +56,7 @@ def encoded(contents: Contents) -> bytes:
     return text
 
 
-def _eval(side: Side, figures: Mapping[str, Sequence[Figure]]) -> bytes:
+def _eval(side: ComparableEval, figures: Mapping[str, Sequence[Figure]]) -> bytes:
     head = {
         "eval": side.eval,
         "suite": side.suite,
@@ -86,13 +86,15 @@ def _eval(side: Side, figures: Mapping[str, Sequence[Figure]]) -> bytes:
     )
 
 
-def _reading(side: Side, name: str, statistics: list[str] | None, figures: Sequence[Figure]) -> bytes:
+def _reading(side: ComparableEval, name: str, statistics: list[str] | None, figures: Sequence[Figure]) -> bytes:
     head = {"name": name, "signature": side.readings[name], "statistics": statistics}
     text = _json(head)[:-1] + b","
     return text + _list("metrics", [_json({**one._asdict(), **_plain_values(one)}) for one in figures]) + b"}"
 
 
-def _sample(row: SideRow, names: Mapping[str, list[str] | None], keys: Mapping[str, str], common: str | None) -> bytes:
+def _sample(
+    row: ComparableSample, names: Mapping[str, list[str] | None], keys: Mapping[str, str], common: str | None
+) -> bytes:
     line: list[Any] = [
         row.sample_id,
         row.epoch,
@@ -113,7 +115,7 @@ def _sample(row: SideRow, names: Mapping[str, list[str] | None], keys: Mapping[s
     return _json([*line, uncommon] if uncommon else line)
 
 
-def _shared_names(reading: str, rows: Sequence[SideRow]) -> list[str] | None:
+def _shared_names(reading: str, rows: Sequence[ComparableSample]) -> list[str] | None:
     """The names of the statistics where all samples have the same ones."""
     found = {tuple(sorted(scores)) for row in rows if (scores := row.scores[reading]) is not None}
     return list(found.pop()) if len(found) == 1 else None
@@ -152,7 +154,7 @@ def _keys(texts: Collection[str]) -> dict[str, str]:
     return {text: digest[:width] for text, digest in digests.items()}
 
 
-def _common_prompt(rows: Sequence[SideRow]) -> str | None:
+def _common_prompt(rows: Sequence[ComparableSample]) -> str | None:
     """The prompt that more than half of the samples were asked by."""
     found = Counter(row.prompt for row in rows if row.prompt is not None).most_common(1)
     return found[0][0] if found and 2 * found[0][1] > len(rows) and len(rows) > 1 else None

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.comparable import Side, SideRow
+from pytest_audiobench.evaluation.comparable import ComparableEval, ComparableSample
 from pytest_audiobench.evaluation.scoring import SHARES, STATUSES
 from pytest_audiobench.gate.baseline.contents import COMMON, LONGEST_TEXT, Figure
 from pytest_audiobench.gate.baseline.fields import Fields, Wrong, count, items, number, shown, text, texts
@@ -52,7 +52,7 @@ class _Shared(NamedTuple):
     epochs: int
 
 
-def side_of(value: object, place: str, whose: Whose) -> tuple[Side, dict[str, Sequence[Figure]]]:
+def side_of(value: object, place: str, whose: Whose) -> tuple[ComparableEval, dict[str, Sequence[Figure]]]:
     """The side and the figures by reading that ``value`` holds; ``place`` names it until its own name is known."""
     head = Fields(value, place, _EVAL)
     head.place = place = f"eval {shown(head.text('eval'))}"
@@ -68,7 +68,7 @@ def side_of(value: object, place: str, whose: Whose) -> tuple[Side, dict[str, Se
     rows = list(_rows(head.items("samples"), place, shared))
     _check_once(rows, place)
     figures = {one.name: one.figures for one in readings if one.figures}
-    side = Side(
+    side = ComparableEval(
         **whose._asdict(),
         eval=head.text("eval"),
         suite=head.text("suite"),
@@ -117,7 +117,7 @@ def _figure(value: object, place: str) -> Figure:
     )
 
 
-def _rows(lines: Sequence[object], place: str, shared: _Shared) -> Iterator[SideRow]:
+def _rows(lines: Sequence[object], place: str, shared: _Shared) -> Iterator[ComparableSample]:
     for at, line in enumerate(lines, 1):
         try:
             yield _row(line, shared)
@@ -127,7 +127,7 @@ def _rows(lines: Sequence[object], place: str, shared: _Shared) -> Iterator[Side
             raise Wrong(f"{place}, {which},", str(error)) from None
 
 
-def _row(value: object, shared: _Shared) -> SideRow:
+def _row(value: object, shared: _Shared) -> ComparableSample:
     line = items(value, "its line")
     if not len(_COLUMNS) <= len(line) <= len(_COLUMNS) + 1:
         columns = f"{len(_COLUMNS)} entries ({', '.join(_COLUMNS)})"
@@ -147,7 +147,7 @@ def _row(value: object, shared: _Shared) -> SideRow:
     for name, status in statuses.items():
         if status == _ERROR and found[name] is not None:
             raise Wrong("scores", "must be null where the status is error")
-    return SideRow(
+    return ComparableSample(
         sample_id=text(sample_id, "id"),
         epoch=epoch,
         audio=_text_or_null(audio, "audio"),
@@ -200,7 +200,7 @@ def _scores(value: object, reading: _Reading) -> Statistics | None:
     return {name: number(one, place) for name, one in zip(reading.statistics, items(value, place), strict=True)}
 
 
-def _check_once(rows: Sequence[SideRow], place: str) -> None:
+def _check_once(rows: Sequence[ComparableSample], place: str) -> None:
     found = set()
     for row in rows:
         if row.identity in found:
@@ -208,7 +208,7 @@ def _check_once(rows: Sequence[SideRow], place: str) -> None:
         found.add(row.identity)
 
 
-def _check_statistics(reading: _Reading, rows: Sequence[SideRow], place: str) -> None:
+def _check_statistics(reading: _Reading, rows: Sequence[ComparableSample], place: str) -> None:
     """Refuse samples that lack what a metric of the reading is made of, as far as this process knows the metric."""
     for figure in reading.figures:
         if figure.name in SHARES or not is_known(figure.name):

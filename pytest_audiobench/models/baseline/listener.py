@@ -15,7 +15,7 @@ from pytest_audiobench.models.baseline.letters import UNKNOWN, chosen
 from pytest_audiobench.models.baseline.sphinx import Sphinx
 from pytest_audiobench.models.baseline.trained import Trained, listener_folder
 from pytest_audiobench.models.hf.checkpoint import sha256_of
-from pytest_audiobench.models.messages import SOMETHING_ELSE, Ask, Heard, Message, Response
+from pytest_audiobench.models.messages import SOMETHING_ELSE, Ask, Message, PlayedAudio, Response
 from pytest_audiobench.models.model import Limits
 
 LONGEST_S = 30.0
@@ -76,7 +76,7 @@ class Listener:
         return chosen(choices, trained.choose(head, choices, _features_of(ask.audio[0], heard)))
 
 
-def _features_of(clip: Heard, heard: dict[str, Array]) -> Array:
+def _features_of(clip: PlayedAudio, heard: dict[str, Array]) -> Array:
     if clip.pcm_digest not in heard:
         heard[clip.pcm_digest] = features(clip.samples)
     return heard[clip.pcm_digest]

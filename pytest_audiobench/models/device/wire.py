@@ -17,10 +17,10 @@ from pytest_audiobench import errors
 from pytest_audiobench.models.messages import (
     Ask,
     AudioSlot,
-    Heard,
     Message,
     Output,
     Part,
+    PlayedAudio,
     Request,
     Response,
     Settings,
@@ -49,7 +49,7 @@ def batch_from_bytes(told: Mapping[str, Any], samples: bytes) -> list[Ask]:
         audio = []
         for heard in one["audio"]:
             end = start + heard.pop("length")
-            audio.append(Heard(samples=wave[start:end].astype(np.float32), **heard))
+            audio.append(PlayedAudio(samples=wave[start:end].astype(np.float32), **heard))
             start = end
         batch.append(Ask(_request_from(one["request"]), tuple(audio)))
     return batch
@@ -101,7 +101,7 @@ def _float(value: float | None) -> float | None:
     return None if value is None else float(value)
 
 
-def _heard(heard: Heard) -> dict[str, Any]:
+def _heard(heard: PlayedAudio) -> dict[str, Any]:
     return {
         "length": len(heard.samples),
         "rate_hz": heard.rate_hz,

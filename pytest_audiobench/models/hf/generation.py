@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from pytest_audiobench.audio.clip import Samples
-from pytest_audiobench.audio.played import Heard
+from pytest_audiobench.audio.played import PlayedAudio
 from pytest_audiobench.errors import FatalError
 from pytest_audiobench.identity import seed
 from pytest_audiobench.models.hf.checkpoint import first_line
@@ -165,7 +165,7 @@ def _trial(rate_hz: int, clips: int) -> Ask:
     """A question about a second of silence, or about nothing."""
     parts: tuple[str | AudioSlot, ...] = (*(AudioSlot(i) for i in range(clips)), "What is heard?")
     request = Request("", "", "", "", "open", (Message("user", parts),), clips=())
-    silence = Heard(np.zeros(rate_hz, dtype=np.float32), rate_hz, "", rate_hz, rate_hz, "none")
+    silence = PlayedAudio(np.zeros(rate_hz, dtype=np.float32), rate_hz, "", rate_hz, rate_hz, "none")
     return Ask(request, (silence,) * clips)
 
 

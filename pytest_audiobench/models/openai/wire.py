@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, Literal, TypeAlias
 
-from pytest_audiobench.audio.played import Heard
+from pytest_audiobench.audio.played import PlayedAudio
 from pytest_audiobench.audio.wav import Pcm, wav_bytes
 from pytest_audiobench.errors import SampleError
 from pytest_audiobench.identity import seed
@@ -30,7 +30,7 @@ _SHOWN = 300
 _SAYING = ("error", "message", "detail")
 
 
-def wav(heard: Heard, encoding: Format) -> memoryview:
+def wav(heard: PlayedAudio, encoding: Format) -> memoryview:
     """A WAV file of what is played. "wav" rounds to 16 bits, and is exact for clips that came from 16 bits.
 
     Samples beyond full scale are clipped by "wav" and kept by "wav-float32".

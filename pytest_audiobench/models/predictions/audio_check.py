@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from pytest_audiobench.audio.played import Heard
+from pytest_audiobench.audio.played import PlayedAudio
 from pytest_audiobench.errors import FatalError
 from pytest_audiobench.models.messages import Ask, AudioSlot, Message, Request, Response, Settings
 from pytest_audiobench.models.model import Hearing
@@ -50,7 +50,7 @@ def _probe(rate_hz: int, sound: bool, placeholder: str) -> Ask:
     message = Message("user", parts)
     name = "probe" if sound else "probe-without-audio"
     request = Request(name, "", name, "", "open", (message,), (), settings=Settings(max_new_tokens=1))
-    heard = Heard(wave.astype(np.float32), rate_hz, name, rate_hz, len(wave), "none")
+    heard = PlayedAudio(wave.astype(np.float32), rate_hz, name, rate_hz, len(wave), "none")
     return Ask(request, (heard,) if sound else ())
 
 

@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from pytest_audiobench.audio.clip import Clip, FileSource
 from pytest_audiobench.audio.location import Locator
-from pytest_audiobench.audio.played import Heard
+from pytest_audiobench.audio.played import PlayedAudio
 from pytest_audiobench.audio.wav import Pcm, wav_bytes
 from pytest_audiobench.errors import SampleError
 from pytest_audiobench.models.messages import Ask, AudioSlot, Message, Request
@@ -118,7 +118,7 @@ def _audio(ask: Ask, number: int, form: Form) -> tuple[bytes, ...]:
     return (_json({"payload_type": form.payload, "data": data, "sample_rate": rate_hz}),)
 
 
-def _file(clip: Clip | None, heard: Heard, form: Form) -> tuple[Path, int]:
+def _file(clip: Clip | None, heard: PlayedAudio, form: Form) -> tuple[Path, int]:
     """The original file at its own rate where it is played whole and unedited, else a WAV file in the folder."""
     if clip is not None and isinstance(clip.source, FileSource) and not clip.edits and not heard.truncated_s:
         return Path(Locator().find(clip.source).path).resolve(), heard.source_rate_hz
@@ -130,7 +130,7 @@ def _file(clip: Clip | None, heard: Heard, form: Form) -> tuple[Path, int]:
     return _written(heard, form.folder, form.pcm), heard.rate_hz
 
 
-def _written(heard: Heard, folder: Path, pcm: Pcm) -> Path:
+def _written(heard: PlayedAudio, folder: Path, pcm: Pcm) -> Path:
     """The clip as a WAV file named by its content, so that workers may share it."""
     path = folder.resolve() / f"{heard.pcm_digest[:32]}-{heard.rate_hz}-{pcm}.wav"
     if not path.exists():

@@ -57,7 +57,7 @@ class Style:
     recovered: Mapping[str, str] | None = None
 
 
-def readings_of(style: str, dataset: str, reasoning: bool = True) -> tuple[str, ...]:
+def style_scorers(style: str, dataset: str, reasoning: bool = True) -> tuple[str, ...]:
     """The readings that belong to a style and a data set by its name: ours first, and the study's where it has any.
 
     The study read answers as they came, and recovered the labels of those with reasoning afterwards: by a rule for
@@ -71,7 +71,7 @@ def readings_of(style: str, dataset: str, reasoning: bool = True) -> tuple[str, 
     return tuple(found)
 
 
-def style_of(spec: str) -> StyleName:
+def model_style(spec: str) -> StyleName:
     """The style in which the study would ask the model of ``spec``, by its name: ``plain`` where it had none.
 
     Options are no part of the name: where a server is called qwen, its models need not be.

@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 from pytest_audiobench.audio.clip import Clip, Samples
 from pytest_audiobench.evaluation.evaluate import Evaluation
-from pytest_audiobench.evaluation.lazy_model import Handle
-from pytest_audiobench.evaluation.scoring import Scored
-from pytest_audiobench.evaluation.selection import Taken
+from pytest_audiobench.evaluation.lazy_model import ModelHandle
+from pytest_audiobench.evaluation.scoring import ScoredSample
+from pytest_audiobench.evaluation.selection import SelectedSample
 from pytest_audiobench.report.json_lines import Row, write_lines
 from pytest_audiobench.report.page.page_rows import right
 from pytest_audiobench.report.run_parts import stem
@@ -52,7 +52,7 @@ class Wanted(NamedTuple):
     """
 
     rank: int
-    taken: Taken
+    taken: SelectedSample
     both: bool
 
 
@@ -66,7 +66,7 @@ class _Version(NamedTuple):
 
 
 def write_excerpts(
-    parts: Path, evaluation: Evaluation, handle: Handle, which: str, changes: Mapping[str, str]
+    parts: Path, evaluation: Evaluation, handle: ModelHandle, which: str, changes: Mapping[str, str]
 ) -> list[str]:
     """Write an eval's excerpts into the folder of parts, and return what could not be made, in sentences.
 
@@ -118,11 +118,11 @@ def _wanted(evaluation: Evaluation, which: str, changes: Mapping[str, str]) -> I
         yield Wanted(rank, here[id_], id_ in both)
 
 
-def _has_flipped(row: Scored) -> bool:
+def _has_flipped(row: ScoredSample) -> bool:
     return row.scores is not None and bool(row.scores.get("flipped"))
 
 
-def _was_changed(taken: Taken) -> bool:
+def _was_changed(taken: SelectedSample) -> bool:
     return taken.unchanged is not None and bool(taken.unchanged.clip_keys)
 
 
@@ -136,7 +136,7 @@ def _versions(wanted: Wanted) -> Iterator[tuple[int, _Version]]:
             yield number, _Version(name, clip, key, length_s)
 
 
-def _is_wrong(row: Scored) -> bool:
+def _is_wrong(row: ScoredSample) -> bool:
     if row.answer is None:
         return False
     return row.answer.status != "parsed" or (row.scores is not None and right(row.scores) is False)
@@ -145,7 +145,7 @@ def _is_wrong(row: Scored) -> bool:
 _kept: OrderedDict[tuple[str, int, float | None], Row] = OrderedDict()
 
 
-def _excerpt(one: _Version, evaluation: Evaluation, handle: Handle) -> Row:
+def _excerpt(one: _Version, evaluation: Evaluation, handle: ModelHandle) -> Row:
     """The beginning of what the model was played, as MP3, and how long it was played for in all."""
     if handle.listens:
         task = next(stage.task for stage in evaluation.protocol.stages if stage.role == "subject")

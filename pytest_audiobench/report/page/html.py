@@ -13,25 +13,25 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pytest_audiobench.evaluation.garbage_collection import patient
+from pytest_audiobench.evaluation.garbage_collection import collector_paused
 from pytest_audiobench.protocols.failures import FAILURES
 from pytest_audiobench.report import perturbations, view_model
-from pytest_audiobench.report.answer_comparison import COLUMNS, Held, held
+from pytest_audiobench.report.answer_comparison import COLUMNS, AnswerComparison, answer_comparisons
 from pytest_audiobench.report.atomic_files import write_chunks
 from pytest_audiobench.report.changes import changes
 from pytest_audiobench.report.failure_breakdown import sentence
-from pytest_audiobench.report.findings_table import found
+from pytest_audiobench.report.findings_table import findings_view
 from pytest_audiobench.report.joined_samples import joined
 from pytest_audiobench.report.label_tables import LabelCounts, LabelTable
 from pytest_audiobench.report.page.page_frame import PLOT, encoded, page_frame
 from pytest_audiobench.report.page.page_samples import BUDGET_BYTES, PageSamples, bytes_on_page, page_samples
 from pytest_audiobench.report.page.page_sounds import PageSounds, page_sounds
-from pytest_audiobench.report.perturbation_grid import Grid, Sheet, grids
+from pytest_audiobench.report.perturbation_grid import EvalScores, Grid, grids
 from pytest_audiobench.report.run_files import COMPARED_FILE, LINE_FILES
 from pytest_audiobench.report.run_parts import FOLDER
 from pytest_audiobench.report.scorer_comparison import Sides
-from pytest_audiobench.report.smallest_flips import Flip, Flipped, FlippedSamples
-from pytest_audiobench.report.verdict import overall
+from pytest_audiobench.report.smallest_flips import Flip, FlippedSamples, SmallestFlips
+from pytest_audiobench.report.verdict import run_verdict
 
 PAGE = "report.html"
 _OF_RUN = ("run", "started", "finished", "command", "models", "hashes", "runtime", "notes", "epochs")
@@ -62,7 +62,7 @@ def write_page(folder: Path, record: Mapping[str, Any], budget_bytes: int = BUDG
     kept_back = budget_bytes // 10
     counts, flips = LabelCounts(record["items"]), FlippedSamples(record["items"])
     path = folder / PAGE
-    with patient():
+    with collector_paused():
         samples = flips.watch(counts.watch(joined(folder)))
         shown = page_samples(samples, record["items"], max(left - kept_back, budget_bytes // 4))
         tables = _within(kept_back, counts.tables())
@@ -83,12 +83,12 @@ def escaped_json(text: str) -> str:
 
 def _within(budget_bytes: int, tables: Sequence[LabelTable]) -> list[str]:
     """As many of the tables, as JSON, as a budget allows, and null for each of the others."""
-    found = []
+    findings_view = []
     for table in tables:
         text = _encode(table._asdict())
         budget_bytes -= bytes_on_page(text)
-        found.append(text if budget_bytes >= 0 else "null")
-    return found
+        findings_view.append(text if budget_bytes >= 0 else "null")
+    return findings_view
 
 
 def _page(
@@ -111,7 +111,7 @@ def _content(record: Mapping[str, Any]) -> dict[str, Any]:
     words = _Words()
     return {
         **{name: record[name] for name in _OF_RUN},
-        "verdict": overall(record)._asdict(),
+        "verdict": run_verdict(record)._asdict(),
         "several": len(view_model.aliases(record)) > 1,
         "facts": [asdict(facts) for facts in view_model.models(record)],
         "banners": [asdict(banner) for banner in view_model.banners(record)],
@@ -137,10 +137,10 @@ def _content(record: Mapping[str, Any]) -> dict[str, Any]:
             for suite in view_model.suites(record)
         ],
         "grids": _grids(grids(record)),
-        "held": [_held(one) for one in held(record)],
+        "held": [_held(one) for one in answer_comparisons(record)],
         "heldColumns": COLUMNS,
         "conditions": _conditions(record),
-        "findings": [asdict(one) for one in found(record)],
+        "findings": [asdict(one) for one in findings_view(record)],
         "changes": None if changed is None else asdict(changed),
         "words": list(words.places),
         "failures": FAILURES,
@@ -182,14 +182,14 @@ def _conditions(record: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _held(one: Held) -> dict[str, Any]:
+def _held(one: AnswerComparison) -> dict[str, Any]:
     return {**one._asdict(), "blocks": [block._asdict() for block in one.blocks]}
 
 
-def _grids(found: Sequence[Grid]) -> list[dict[str, Any]]:
+def _grids(findings_view: Sequence[Grid]) -> list[dict[str, Any]]:
     """As page.grid.js takes them apart; sheets beyond what a page may hold are counted."""
     left, drawn = _MOST_CELLS, []
-    for grid in found:
+    for grid in findings_view:
         kept = []
         for sheet in grid.sheets:
             left -= len(grid.rows) * len(grid.columns)
@@ -201,7 +201,7 @@ def _grids(found: Sequence[Grid]) -> list[dict[str, Any]]:
     return drawn
 
 
-def _flipped(one: Flipped, sounds: PageSounds) -> dict[str, Any]:
+def _flipped(one: SmallestFlips, sounds: PageSounds) -> dict[str, Any]:
     def heard(flip: Flip) -> list[list[Any]]:
         return [list(sound) for sound in sounds.of.get((flip.eval, flip.model, flip.sample_id), ())]
 
@@ -209,7 +209,7 @@ def _flipped(one: Flipped, sounds: PageSounds) -> dict[str, Any]:
     return {**about, "flips": [{**flip._asdict(), "sounds": heard(flip)} for flip in one.flips]}
 
 
-def _sheet(sheet: Sheet) -> dict[str, Any]:
+def _sheet(sheet: EvalScores) -> dict[str, Any]:
     cells = [[cell and [getattr(cell, name) for name in _OF_CELL] for cell in row] for row in sheet.cells]
     about = {name: getattr(sheet, name) for name in ("model", "metric", "reading", "unit", "low", "high")}
     return {**about, "cells": cells}

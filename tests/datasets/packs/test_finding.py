@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from pytest_audiobench import bundled, labelled, sakura
+from pytest_audiobench import bundled, pack_from_labels, sakura
 from pytest_audiobench.datasets.dataset import Places
 from pytest_audiobench.datasets.packs.discovery import find, listed
 from pytest_audiobench.datasets.packs.inspection import look, probes
@@ -112,11 +112,13 @@ def test_esc50_and_sakuras_animals_are_packs(shared):
 
 
 def test_any_labelled_data_set_is_a_pack(shared, tmp_path):
-    animals = labelled(sakura("animal", "single"), by="label").read(Places(shared, {"sakura": shared / "sakura"}))
+    animals = pack_from_labels(sakura("animal", "single"), by="label").read(
+        Places(shared, {"sakura": shared / "sakura"})
+    )
     assert animals.id == "sakura-animal-single"
     assert sum(map(len, animals.clips.values())) == 100
     with pytest.raises(UsageError, match="has 1 clips and the colour ''; for a pack every sample needs"):
-        labelled(bundled("sounds"), by="colour").read(Places(tmp_path))
+        pack_from_labels(bundled("sounds"), by="colour").read(Places(tmp_path))
 
 
 def test_a_pack_that_is_not_here_says_how_to_point_to_it(places):

@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from pytest_audiobench import labelled, sakura, sound_id
+from pytest_audiobench import pack_from_labels, sakura, sound_id
 from pytest_audiobench.audio.combining import mixture
 from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.datasets.dataset import Places
@@ -108,7 +108,7 @@ def test_a_pack_with_too_few_labels_for_a_condition_is_skipped(places, manifest)
 
 def test_sakuras_animals_are_mixed_and_heard(shared):
     places = Places(shared, {"sakura": shared / "sakura"})
-    samples = sound_id(labelled(sakura("animal", "single"), by="label"), "triple", mixtures=2).read(places)
+    samples = sound_id(pack_from_labels(sakura("animal", "single"), by="label"), "triple", mixtures=2).read(places)
     assert [sample.reference for sample in samples] == ["yes", "yes", "yes", "no", "no"] * 2
     assert decode(samples[0].clips[0], 16_000, None).duration_s == pytest.approx(5.0, abs=0.01)
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.comparable import Side, SideRow
+from pytest_audiobench.evaluation.comparable import ComparableEval, ComparableSample
 from pytest_audiobench.gate.baseline import decoding
 from pytest_audiobench.gate.baseline.contents import LONGEST_TEXT, MOST_BYTES, Contents, Figure
 from pytest_audiobench.gate.baseline.decoding import decoded, read_bounded
@@ -32,7 +32,7 @@ def row(sample_id="a", epoch=0, correct=1.0, **more):
         "scores": {"letters": None if correct is None else {"correct": correct}},
         "truth": "7ru7h",
     }
-    return SideRow(sample_id, epoch, **{**given, **more})
+    return ComparableSample(sample_id, epoch, **{**given, **more})
 
 
 def side(rows, name="sakura[animal]", **more):
@@ -51,7 +51,7 @@ def side(rows, name="sakura[animal]", **more):
         "metrics": {"letters": ["accuracy"]},
         "hashes": {"model": "c" * 64},
     }
-    return Side(rows=rows, **{**given, **more})
+    return ComparableEval(rows=rows, **{**given, **more})
 
 
 def contents(*sides, figures=None, **more):
@@ -394,7 +394,7 @@ def sides(draw, name):
         given = {one: draw(st.none() | scores) for one in readings}
         failed = draw(st.booleans())
         found.append(
-            SideRow(
+            ComparableSample(
                 sample_id,
                 epoch,
                 draw(DIGESTS),

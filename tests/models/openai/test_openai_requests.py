@@ -128,11 +128,11 @@ def test_clips_of_16_bits_are_sent_bit_for_bit():
 
     import soundfile
 
-    from pytest_audiobench.audio.played import Heard
+    from pytest_audiobench.audio.played import PlayedAudio
     from pytest_audiobench.models.openai.wire import wav
 
     whole = np.arange(-32768, 32768, dtype=np.int16)
-    heard = Heard((whole / 32768).astype(np.float32), 16_000, "", 16_000, len(whole), "test")
+    heard = PlayedAudio((whole / 32768).astype(np.float32), 16_000, "", 16_000, len(whole), "test")
     sent, rate_hz = soundfile.read(io.BytesIO(wav(heard, "wav")), dtype="int16")
     assert np.array_equal(sent, whole)
     assert rate_hz == 16_000
@@ -143,11 +143,11 @@ def test_other_samples_are_rounded_or_sent_as_they_are():
 
     import soundfile
 
-    from pytest_audiobench.audio.played import Heard
+    from pytest_audiobench.audio.played import PlayedAudio
     from pytest_audiobench.models.openai.wire import wav
 
     samples = np.array([0.1, -0.2000001, 1.5, -1.5], dtype=np.float32)
-    heard = Heard(samples, 24_000, "", 24_000, 4, "test")
+    heard = PlayedAudio(samples, 24_000, "", 24_000, 4, "test")
     rounded, _ = soundfile.read(io.BytesIO(wav(heard, "wav")), dtype="float32")
     assert np.abs(rounded[:2] - samples[:2]).max() <= 0.5 / 32768
     assert rounded[2:].tolist() == [32767 / 32768, -1.0]

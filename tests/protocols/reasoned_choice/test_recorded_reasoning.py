@@ -19,7 +19,7 @@ from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.protocol import Protocol
 from pytest_audiobench.protocols.reasoned_choice.conditioned import conditioned_choice
 from pytest_audiobench.protocols.reasoned_choice.family import reasoned_choice
-from pytest_audiobench.protocols.reasoned_choice.styles import STYLES, readings_of
+from pytest_audiobench.protocols.reasoned_choice.styles import STYLES, style_scorers
 
 RECORDED = Path(__file__).parents[3].parent / "shared" / "data" / "recorded"
 pytestmark = pytest.mark.skipif(not RECORDED.is_dir(), reason=f"the recorded outputs are not at {RECORDED}")
@@ -94,7 +94,7 @@ def reasoned(style: str, reading: str, task: str, path: str, **options: Any) -> 
     ],
 )
 def test_b25_audio_flamingo_3_with_reasoning(task: str, accuracy: float, nulls: int, missed: int) -> None:
-    found = reasoned("af3", readings_of("af3", task)[2], task, WITH[task])
+    found = reasoned("af3", style_scorers("af3", task)[2], task, WITH[task])
     assert (found.value("accuracy"), found.nulls, found.total("missed")) == (accuracy, nulls, missed)
 
 
@@ -125,7 +125,7 @@ QWEN = [
     ],
 )
 def test_b26_and_b30_without_reasoning(style: str, task: str, path: str, accuracy: float) -> None:
-    name = readings_of(style, task, reasoning=False)[1]
+    name = style_scorers(style, task, reasoning=False)[1]
     found = reasoned(style, name, task, path, reasoning=False)
     assert found.value("accuracy") == accuracy
     assert "missed" not in found.scores[0]
@@ -133,7 +133,7 @@ def test_b26_and_b30_without_reasoning(style: str, task: str, path: str, accurac
 
 @pytest.mark.parametrize(("task", "accuracy", "nulls"), [("animal", 83.60, 0), ("emotion", 34.00, 3)])
 def test_b29_qwen_omni_with_reasoning(task: str, accuracy: float, nulls: int) -> None:
-    name = readings_of("qwen", task)[1]
+    name = style_scorers("qwen", task)[1]
     found = reasoned("qwen", name, task, f"qwen2.5-omni/baseline_{task}_REAS")
     assert (found.value("accuracy"), found.nulls, found.total("missed")) == (accuracy, nulls, 0)
 

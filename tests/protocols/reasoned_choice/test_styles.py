@@ -14,7 +14,7 @@ from pytest_audiobench.protocols.multiple_choice.family import (
     FAITHFULNESS_AF3_REASONING,
     multiple_choice,
 )
-from pytest_audiobench.protocols.reasoned_choice.styles import STYLES, readings_of, style_named, style_of
+from pytest_audiobench.protocols.reasoned_choice.styles import STYLES, model_style, style_named, style_scorers
 
 MARKED = st.lists(
     st.sampled_from(
@@ -38,7 +38,7 @@ MARKED = st.lists(
     ],
 )
 def test_the_style_goes_by_the_models_name(spec: str, style: str) -> None:
-    assert style_of(spec) == style
+    assert model_style(spec) == style
 
 
 def test_a_style_that_there_is_not_is_refused() -> None:
@@ -58,9 +58,9 @@ def test_a_style_that_there_is_not_is_refused() -> None:
 )
 def test_each_style_and_data_set_has_the_readings_that_the_study_had(style, dataset, reasoned, direct) -> None:
     for reasoning, own in ((True, reasoned), (False, direct)):
-        names = [one.removeprefix("faithfulness-") for one in readings_of(style, dataset, reasoning)]
+        names = [one.removeprefix("faithfulness-") for one in style_scorers(style, dataset, reasoning)]
         assert names == list(dict.fromkeys(["letters", *own]))
-        multiple_choice(*readings_of(style, dataset, reasoning))
+        multiple_choice(*style_scorers(style, dataset, reasoning))
 
 
 def test_the_words_of_the_study_have_one_home() -> None:

@@ -8,7 +8,7 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.failures import failures
-from pytest_audiobench.protocols.hallucination import unspoken
+from pytest_audiobench.protocols.hallucination import hallucination
 from pytest_audiobench.protocols.transcription.family import transcription
 from pytest_audiobench.protocols.transcription.silence import what_is_said
 
@@ -108,7 +108,7 @@ def test_brackets_of_any_kind_never_break_it(text):
 
 
 def scored(name, text, reference="", language="en"):
-    reading = unspoken(language=language).available[name]
+    reading = hallucination(language=language).available[name]
     sample = Sample("a", (), "", reference=reference)
     answer = reading.parse(sample, {"answer": Response.of(text)})
     return answer.status, reading.score(sample, answer)
@@ -145,7 +145,7 @@ def test_the_published_rule_by_its_own_chain_of_jiwers():
 
 
 def test_a_reading_of_silence_refuses_speech_and_the_other_way_round():
-    asked = unspoken("non-speech")
+    asked = hallucination("non-speech")
     spoken = Sample("s", (), "", reference="open the door")
     with pytest.raises(UsageError, match="somebody speaks in 's'"):
         asked.fitting([spoken])
@@ -162,6 +162,6 @@ def test_silence_about_silence_is_no_failure_and_runaway_answers_are():
 
 
 def test_silence_is_asked_about_as_speech_is_so_that_nobody_is_told():
-    silent, spoken = unspoken().answering, transcription().answering
+    silent, spoken = hallucination().answering, transcription().answering
     assert silent.messages(SILENT, {}) == spoken.messages(SILENT, {})
     assert (silent.name, silent.task, silent.settings) == (spoken.name, spoken.task, spoken.settings)
