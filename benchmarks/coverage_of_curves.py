@@ -1,9 +1,9 @@
-"""How often intervals of slopes, areas and means over conditions hold: python benchmarks/coverage_of_curves.py.
+"""How often intervals of slopes, areas and means over perturbations hold: python benchmarks/coverage_of_curves.py.
 
-Utterances (or speakers) of their own difficulty are answered under every condition of a ladder, so that conditions
+Utterances (or speakers) of their own difficulty are answered under every perturbation of a ladder, so that perturbations
 share what is hard; the truth is the curve of all utterances there could be. Rows are as ``coverage.py`` prints them:
 the share of repetitions with an interval, the share of those that holds the truth, its median width. ``naive`` rows are
-what comes of taking conditions for independent: the same figure with the variances of the points added up.
+what comes of taking perturbations for independent: the same figure with the variances of the points added up.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def _speakers(easy: float, hard: float, apart: float) -> Draw:
 
 
 def _failing(easy: float, hard: float, apart: float) -> Draw:
-    """Of which one asking in ten failed, so that the conditions do not share all of their samples."""
+    """Of which one asking in ten failed, so that the perturbations do not share all of their samples."""
     whole = _words(easy, hard, apart)
 
     def draw(rng: np.random.Generator, n: int) -> tuple[Points, np.ndarray]:
@@ -133,7 +133,7 @@ def _forms(most: float) -> Iterator[tuple[str, list[float], Callable[[Points], I
     area, equal = area_weights(DOSES), [1.0 / len(DOSES)] * len(DOSES)
     yield "slope per 10 dB", slope, _slope
     yield "area", area, lambda points: mean_interval(points, area, most)
-    yield "mean of conditions", equal, lambda points: mean_interval(points, equal, most)
+    yield "mean of perturbations", equal, lambda points: mean_interval(points, equal, most)
     yield "naive slope", slope, _naive(slope)
     yield "naive mean", equal, _naive(equal)
 

@@ -8,7 +8,7 @@ Run ``python benchmarks/harness.py [--samples N] [--rounds N]``. Each stage is a
 
 They are run for a model that does not listen, whose audio is hashed and never decoded, and for one that
 does. A round runs each of them once, and takes away what the same process costs with an eval of one sample
-in that round; what reading the files costs one thread (hashing them, and for the listener decoding them)
+in that round; what scorer the files costs one thread (hashing them, and for the listener decoding them)
 is taken away where the line says so. Other packages' pytest plugins are left out. Limits: 0.25 ms a sample
 for the deaf model's first run, 2 s for its cached run, 300 MB for any.
 """
@@ -110,14 +110,14 @@ def one_round(folder: Path, files: Sequence[Path]) -> dict[str, Spent]:
     hashing, decoding = here(lambda: hash_all(files)), here(lambda: decode_all(files))
     found = {"yardstick": yardstick(), "one sample": start, "hashing alone": hashing, "decoding alone": decoding}
     for model in ("deaf", "listening"):
-        reading = [decoding] if model == "listening" else []
+        scorer = [decoding] if model == "listening" else []
         cold = run(folder, "all", model, "store", "audio").beyond(start)
         first = run(folder, "all", model, "store").beyond(start)
         found[f"{model}: cold"] = cold
-        found[f"{model}: cold beyond reading"] = cold.beyond(hashing, *reading)
+        found[f"{model}: cold beyond scorer"] = cold.beyond(hashing, *scorer)
         found[f"{model}: first"] = first
-        if reading:
-            found[f"{model}: first beyond reading"] = first.beyond(*reading)
+        if scorer:
+            found[f"{model}: first beyond scorer"] = first.beyond(*scorer)
         found[f"{model}: cached"] = run(folder, "all", model).beyond(start)
     return found
 

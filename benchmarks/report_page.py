@@ -26,7 +26,7 @@ from typing import Any
 from measure import yardstick
 from playwright.sync_api import sync_playwright
 
-from pytest_audiobench.evaluation.record import ItemRecord, MetricRecord, ReadingRecord
+from pytest_audiobench.evaluation.record import ItemRecord, MetricRecord, ScorerRecord
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.metrics.token_errors import token_errors
 from pytest_audiobench.protocols.transcription.basic import basic_text
@@ -57,7 +57,7 @@ class MadeItem:
         self.words = ["".join(self.drawn.choices("etaoinshrdlu", k=self.drawn.randint(2, 8))) for _ in range(5_000)]
         self.index, self.count, self.transcripts = index, count, transcripts
         self.eval = f"made[{index}]"
-        self.reading = "wer-basic" if transcripts else "letters"
+        self.scorer = "wer-basic" if transcripts else "letters"
         self.rows = [self._sample(number) for number in range(count)]
 
     def _sample(self, number: int) -> dict[str, Any]:
@@ -88,9 +88,9 @@ class MadeItem:
         name = "wer" if self.transcripts else "accuracy"
         kind = metric_kind(name)
         found = kind.estimate([row["scores"][0] for row in self.rows], None)
-        signature = SIGNATURES[self.reading]
+        signature = SIGNATURES[self.scorer]
         metric = MetricRecord(
-            name, found.value, found.lower, found.upper, found.n, kind.unit, kind.direction, found.method, self.reading,
+            name, found.value, found.lower, found.upper, found.n, kind.unit, kind.direction, found.method, self.scorer,
             signature,
         )  # fmt: skip
         coverage = {"n": self.count, "parsed": self.count, "errors": 0, "skipped": 0}
@@ -106,7 +106,7 @@ class MadeItem:
             n=self.count,
             epochs=1,
             limited=False,
-            readings=[ReadingRecord(self.reading, signature, coverage)],
+            scorers=[ScorerRecord(self.scorer, signature, coverage)],
             metrics=[metric],
             hashes=dict.fromkeys(("input_hash", "run_hash", "score_hash"), f"{self.index:064x}"),
             asking={},
@@ -150,13 +150,13 @@ class MadeItem:
 
     def _processed(self) -> Iterator[dict[str, Any]]:
         for row in self.rows:
-            yield self.base(row) | {"reading": self.reading, "status": "parsed", "value": row["values"][0]}
+            yield self.base(row) | {"scorer": self.scorer, "status": "parsed", "value": row["values"][0]}
 
     def _scored(self) -> Iterator[dict[str, Any]]:
         for row in self.rows:
             groups = {"language": "en", "track": ["animal", "emotion", "place"][row["kind"]]}
             told = {"status": "parsed", "scores": row["scores"][0], "failures": [], "groups": groups}
-            yield self.base(row) | {"reading": self.reading, "cluster": f"speaker-{row['number'] % 97}", **told}
+            yield self.base(row) | {"scorer": self.scorer, "cluster": f"speaker-{row['number'] % 97}", **told}
 
     def compared(self) -> Iterator[dict[str, Any]]:
         """The rows of compared_predictions.jsonl."""
@@ -164,7 +164,7 @@ class MadeItem:
             here, before = (_badness(scores) for scores in row["scores"])
             told = {"status": "parsed", "scores": row["scores"][1], "text": row["said"][1], "failures": []}
             change = "worse" if here > before else "better" if here < before else "same"
-            yield self.base(row) | {"reading": self.reading, "change": change, "before": told}
+            yield self.base(row) | {"scorer": self.scorer, "change": change, "before": told}
 
 
 def _word_errors(reference: str, said: str) -> dict[str, int]:

@@ -7,7 +7,7 @@ on one thread.
   them wrong), texts in and the rate with its interval out. Peers: jiwer's process_words called for each utterance and
   for all at once, which keep the counts too, and rapidfuzz's plain distance, which does not. Aim: 40,000
   utterances a second.
-- The readings of transcripts, whole: both texts normalised for the first time, and known.
+- The scorers of transcripts, whole: both texts normalised for the first time, and known.
 - Recorded multiple-choice answers, read by ``letters`` and estimated; the recorded outputs of the faithfulness study
   repeated, where they are in ``../shared/data/recorded``. Limit: 100,000 in 10 s.
 """
@@ -36,7 +36,7 @@ from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.metrics.token_errors import token_errors
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.multiple_choice.family import multiple_choice
-from pytest_audiobench.protocols.protocol import Reading
+from pytest_audiobench.protocols.protocol import Scorer
 from pytest_audiobench.protocols.transcription.family import transcription
 
 RECORDED = Path(__file__).parents[1].parent / "shared" / "data" / "recorded"
@@ -99,20 +99,20 @@ def word_errors(pairs: Pairs, rounds: int) -> None:
 def transcripts(pairs: Pairs, rounds: int) -> None:
     """Each round has words of its own, so that no text is known at its first time; the second time all are."""
     for name in ("wer-basic", "whisper-en", "audiobench", "qwen2-audio", "nota"):
-        reading = transcription().available[name]
+        scorer = transcription().available[name]
         first, again = [], []
         for number in range(rounds):
             texts = [(f"{name} {number} {reference}", f"{name} {number} {said}") for reference, said in pairs]
-            first.append(here(lambda reading=reading, texts=texts: score_all(reading, texts)))
-            again.append(here(lambda reading=reading, texts=texts: score_all(reading, texts)))
+            first.append(here(lambda scorer=scorer, texts=texts: score_all(scorer, texts)))
+            again.append(here(lambda scorer=scorer, texts=texts: score_all(scorer, texts)))
         row(f"{name}, first time", first, len(pairs), "utterances/s")
         row(f"{name}, known texts", again, len(pairs), "utterances/s")
 
 
-def score_all(reading: Reading, pairs: Pairs) -> None:
+def score_all(scorer: Scorer, pairs: Pairs) -> None:
     for reference, said in pairs:
         sample = Sample("a", (), "", reference=reference)
-        reading.score(sample, reading.parse(sample, {"answer": Response.of(said)}))
+        scorer.score(sample, scorer.parse(sample, {"answer": Response.of(said)}))
 
 
 def recorded_answers(count: int) -> list[SampleAnswers]:
@@ -154,8 +154,8 @@ def choices(count: int, rounds: int) -> None:
     answered = recorded_answers(count)
     protocol = multiple_choice()
     for name, read in (
-        ("letters", protocol.reading_as("letters")),
-        (f"all {len(protocol.available)} readings", protocol.reading_as("all")),
+        ("letters", protocol.with_scorers("letters")),
+        (f"all {len(protocol.available)} scorers", protocol.with_scorers("all")),
     ):
         spent = [here(lambda used=read: score_answers(used, answered, None, (), 1)) for _ in range(rounds)]
         row(f"multiple choice, {name}", spent, count, "answers/s")

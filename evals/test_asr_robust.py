@@ -1,4 +1,4 @@
-"""Speech under conditions: clean, degraded in five ways, and down ladders of noise; word error rates of each.
+"""Speech under perturbations: clean, degraded in five ways, and down ladders of noise; word error rates of each.
 
 The bundled utterances are short and of a small vocabulary, which the default listener transcribes. Four corpora are
 asked about where they are on this machine (``--ab-data librispeech=FOLDER``), and skipped elsewhere.
@@ -20,7 +20,7 @@ from pytest_audiobench import (
 )
 
 BESIDE = transcription("wer-basic", "lower-nopunct")
-"""Ours as the headline, and that of the audiobench tool, whose five conditions these are, beside it."""
+"""Ours as the headline, and that of the audiobench tool, whose five perturbations these are, beside it."""
 
 STEPS = [
     *named_perturbations("clean"),
@@ -38,23 +38,23 @@ CORPORA = {
 }
 
 
-@pytest.mark.parametrize("condition", AUDIOBENCH_PERTURBATIONS, ids=str)
-def test_asr_robust(evaluate, condition):
-    """Bundled utterances, clean and in the four degraded conditions that robust recognition is published in."""
-    evaluate(perturb(bundled("transcription"), condition), BESIDE, samples=32)
+@pytest.mark.parametrize("perturbation", AUDIOBENCH_PERTURBATIONS, ids=str)
+def test_asr_robust(evaluate, perturbation):
+    """Bundled utterances, clean and in the four degraded perturbations that robust recognition is published in."""
+    evaluate(perturb(bundled("transcription"), perturbation), BESIDE, samples=32)
 
 
 @pytest.mark.audiobench(suite="asr_robust_ladders")
-@pytest.mark.parametrize("condition", STEPS, ids=str)
-def test_ladder(evaluate, condition):
+@pytest.mark.parametrize("perturbation", STEPS, ids=str)
+def test_ladder(evaluate, perturbation):
     """Bundled utterances down the ladders; recorded noise and rooms with --ab-data noise=FOLDER and rirs=FOLDER."""
-    evaluate(perturb(bundled("transcription"), condition), transcription(), samples=16)
+    evaluate(perturb(bundled("transcription"), perturbation), transcription(), samples=16)
 
 
-@pytest.mark.parametrize("condition", AUDIOBENCH_PERTURBATIONS, ids=str)
+@pytest.mark.parametrize("perturbation", AUDIOBENCH_PERTURBATIONS, ids=str)
 @pytest.mark.parametrize(
     "corpus", [pytest.param(name, marks=pytest.mark.audiobench(suite=f"asr_robust_{name}")) for name in CORPORA]
 )
-def test_corpus(evaluate, corpus, condition):
+def test_corpus(evaluate, corpus, perturbation):
     """A corpus of your own: --ab-data librispeech=FOLDER, common_voice=, fleurs= or gigaspeech=."""
-    evaluate(perturb(CORPORA[corpus], condition), BESIDE)
+    evaluate(perturb(CORPORA[corpus], perturbation), BESIDE)

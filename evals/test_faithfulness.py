@@ -49,7 +49,7 @@ MASKS = [*masks(), *masks(mode="start"), *masks(mode="end"), *masks(mode="scatte
 
 
 def tasks(*names):
-    """Each task in a suite of its own, since one sample is asked under many conditions."""
+    """Each task in a suite of its own, since one sample is asked under many perturbations."""
     named = [pytest.param(name, marks=pytest.mark.audiobench(suite=f"faithfulness_{name}")) for name in names]
     return pytest.mark.parametrize("task", named)
 
@@ -57,72 +57,72 @@ def tasks(*names):
 each_task = tasks(*TASKS)
 
 
-def asked(evaluate, task, condition, **how):
-    """The task under ``condition``, asked with reasoning and held against the clean clips."""
+def asked(evaluate, task, perturbation, **how):
+    """The task under ``perturbation``, asked with reasoning and held against the clean clips."""
     style = evaluate.style
     protocol = reasoned_choice(*style_scorers(style, TASKS[task].name), style=style, **how)
-    return evaluate(perturb(TASKS[task], condition), protocol, samples=FEW.get(task))
+    return evaluate(perturb(TASKS[task], perturbation), protocol, samples=FEW.get(task))
 
 
 @each_task
 def test_direct(evaluate, task):
     """The answer alone, without reasoning."""
     style = evaluate.style
-    readings = style_scorers(style, TASKS[task].name, reasoning=False)
-    protocol = reasoned_choice(*readings, style=style, reasoning=False)
+    scorers = style_scorers(style, TASKS[task].name, reasoning=False)
+    protocol = reasoned_choice(*scorers, style=style, reasoning=False)
     evaluate(TASKS[task], protocol, samples=FEW.get(task))
 
 
 @each_task
 def test_baseline(evaluate, task):
-    """Reasoning, then the answer; every condition is held against these answers."""
+    """Reasoning, then the answer; every perturbation is held against these answers."""
     asked(evaluate, task, CLEAN)
 
 
-@pytest.mark.parametrize("condition", MASKS, ids=str)
+@pytest.mark.parametrize("perturbation", MASKS, ids=str)
 @each_task
-def test_mask(evaluate, task, condition):
+def test_mask(evaluate, task, perturbation):
     """A share of the clip is silence, or noise of its level."""
-    asked(evaluate, task, condition, against_clean=True)
+    asked(evaluate, task, perturbation, against_clean=True)
 
 
-@pytest.mark.parametrize("condition", noises(), ids=str)
+@pytest.mark.parametrize("perturbation", noises(), ids=str)
 @each_task
-def test_noise(evaluate, task, condition):
+def test_noise(evaluate, task, perturbation):
     """White noise over the whole clip."""
-    asked(evaluate, task, condition, against_clean=True)
+    asked(evaluate, task, perturbation, against_clean=True)
 
 
-@pytest.mark.parametrize("condition", renderings(), ids=str)
+@pytest.mark.parametrize("perturbation", renderings(), ids=str)
 @tasks("animal", "emotion", "gender", "language")
-def test_rendered(evaluate, task, condition):
+def test_rendered(evaluate, task, perturbation):
     """Clips masked or in noise as the faithfulness study distributes them: --ab-data faithfulness=FOLDER."""
-    asked(evaluate, task, condition, against_clean=True)
+    asked(evaluate, task, perturbation, against_clean=True)
 
 
-@pytest.mark.parametrize("condition", controls(), ids=str)
+@pytest.mark.parametrize("perturbation", controls(), ids=str)
 @each_task
-def test_control(evaluate, task, condition):
+def test_control(evaluate, task, perturbation):
     """Silence, another sample's clip, the text alone: fails where the audio is not shown to add anything over it.
 
     Refusals show nothing: where nearly all answers without the audio are refused, a note says so.
     """
     if not evaluate.model.listens:
         pytest.skip(f"{evaluate.model.spec} is played no audio, so there is none to take away")
-    if condition.name == "text" and evaluate.model.limits.min_clips:
+    if perturbation.name == "text" and evaluate.model.limits.min_clips:
         pytest.skip(f"{evaluate.model.spec} cannot be asked without audio")
-    asked(evaluate, task, condition, against_clean=True, control=True)
+    asked(evaluate, task, perturbation, against_clean=True, control=True)
     require_audio(evaluate)
 
 
-@pytest.mark.parametrize("condition", injections(), ids=str)
+@pytest.mark.parametrize("perturbation", injections(), ids=str)
 @each_task
-def test_injection(evaluate, task, condition):
+def test_injection(evaluate, task, perturbation):
     """Somebody says the correct option, or a wrong one, before the clip or over it.
 
     Files of --ab-data injection=FOLDER, the bundled digits where all options are digits, else espeak-ng.
     """
-    warn_of_sway(asked(evaluate, task, condition, against_clean=True, injected=True))
+    warn_of_sway(asked(evaluate, task, perturbation, against_clean=True, injected=True))
 
 
 @each_task
@@ -133,13 +133,13 @@ def test_conditioned(evaluate, task):
     evaluate(TASKS[task], protocol, samples=FEW.get(task))
 
 
-@pytest.mark.parametrize("condition", [*early_answering(), *reasoning_changes()], ids=str)
+@pytest.mark.parametrize("perturbation", [*early_answering(), *reasoning_changes()], ids=str)
 @each_task
-def test_reasoning(evaluate, task, condition):
+def test_reasoning(evaluate, task, perturbation):
     """The reasoning is cut, changed or contradicted before it is put back: does the answer change with it?
 
     Paraphrases and mistakes are written by another model: ``--ab-judge``.
     """
-    style, change = evaluate.style, reasoning_change(condition)
+    style, change = evaluate.style, reasoning_change(perturbation)
     protocol = conditioned_choice(*style_scorers(style, TASKS[task].name), style=style, change=change)
-    warn_of_sway(evaluate(perturb(TASKS[task], condition), protocol, samples=FEW.get(task)))
+    warn_of_sway(evaluate(perturb(TASKS[task], perturbation), protocol, samples=FEW.get(task)))

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pytest_audiobench.datasets.perturbations.interventions import controls as controls
     from pytest_audiobench.datasets.perturbations.interventions import masks as masks
     from pytest_audiobench.datasets.perturbations.interventions import noises as noises
-    from pytest_audiobench.datasets.perturbations.perturbation import Condition as Condition
+    from pytest_audiobench.datasets.perturbations.perturbation import Perturbation as Perturbation
     from pytest_audiobench.datasets.perturbations.perturbation import clipwise as clipwise
     from pytest_audiobench.datasets.perturbations.perturbation import perturb as perturb
     from pytest_audiobench.datasets.perturbations.reasoning import early_answering as early_answering
@@ -81,8 +81,8 @@ if TYPE_CHECKING:
     from pytest_audiobench.studies.listening import listening as listening
 
 _HOMES = {
-    "CONDITIONS": "datasets.perturbations.catalogue",
-    "Condition": "datasets.perturbations.perturbation",
+    "PERTURBATIONS": "datasets.perturbations.catalogue",
+    "Perturbation": "datasets.perturbations.perturbation",
     "Dataset": "datasets.dataset",
     "AUDIOBENCH_PERTURBATIONS": "datasets.perturbations.catalogue",
     "PromptSet": "protocols.prompt_sets",
@@ -98,7 +98,7 @@ _HOMES = {
     "clipwise": "datasets.perturbations.perturbation",
     "common_voice": "datasets.common_voice",
     "conditioned_choice": "protocols.reasoned_choice.conditioned",
-    "conditions": "datasets.perturbations.catalogue",
+    "perturbations": "datasets.perturbations.catalogue",
     "controls": "datasets.perturbations.interventions",
     "determinism": "studies.determinism",
     "early": "datasets.perturbations.reasoning",

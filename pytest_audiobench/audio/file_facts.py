@@ -1,4 +1,4 @@
-"""Reading what identifies a file: the digest of its bytes and the duration its header claims."""
+"""Scorer what identifies a file: the digest of its bytes and the duration its header claims."""
 
 from __future__ import annotations
 

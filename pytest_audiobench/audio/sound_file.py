@@ -1,4 +1,4 @@
-"""Reading a file's samples by libsndfile, as mono, in blocks, no further than is needed."""
+"""Scorer a file's samples by libsndfile, as mono, in blocks, no further than is needed."""
 
 from __future__ import annotations
 

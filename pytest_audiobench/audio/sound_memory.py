@@ -1,4 +1,4 @@
-"""What was decoded lately, kept while there is room: conditions, evals and models that follow ask for it again."""
+"""What was decoded lately, kept while there is room: perturbations, evals and models that follow ask for it again."""
 
 from __future__ import annotations
 

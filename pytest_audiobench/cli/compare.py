@@ -26,7 +26,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--metrics", metavar="headline|all|NAME,…", default="headline", help="the metrics (default: each eval's first)"
     )
     parser.add_argument(
-        "--protocols", metavar="headline|all|NAME,…", default="headline", help="the readings (default: the first)"
+        "--protocols", metavar="headline|all|NAME,…", default="headline", help="the scorers (default: the first)"
     )
     parser.add_argument(
         "--groups", metavar="all|none|FIELD,…", default="none", help="lines for groups of samples too (default: none)"

@@ -8,7 +8,7 @@ HELP = "list the protocols: what they ask, how they read answers, where they com
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", nargs="?", metavar="NAME", help="show readings whose family or name holds NAME")
+    parser.add_argument("name", nargs="?", metavar="NAME", help="show scorers whose family or name holds NAME")
     parser.add_argument("--markdown", action="store_true", help="print the whole list as docs/protocols.md holds it")
 
 
@@ -28,11 +28,11 @@ def run(args: argparse.Namespace) -> int:
             continue
         found += len(chosen)
         print(f"{name}: {asks}")
-        for reading in chosen:
-            print(f"  {reading.name:<32} {', '.join(reading.metrics)}")
+        for scorer in chosen:
+            print(f"  {scorer.name:<32} {', '.join(scorer.metrics)}")
             if args.name is not None:
-                print(f"    {reading.about.rule}\n    source: {reading.about.source}\n    {reading.signature}")
-                for what, text in (("known defects", reading.about.defects), ("missing here", reading.lacking())):
+                print(f"    {scorer.about.rule}\n    source: {scorer.about.source}\n    {scorer.signature}")
+                for what, text in (("known defects", scorer.about.defects), ("missing here", scorer.lacking())):
                     if text:
                         print(f"    {what}: {text}")
     if not found:

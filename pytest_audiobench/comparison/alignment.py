@@ -47,9 +47,9 @@ def _fit(
         rows = [row for row in rows if row.epoch < epochs]
     if not {"audio", "prompts"}.isdisjoint(differing):
         rows = [_unknown(row, differing) for row in rows]
-    readings = side.readings
+    scorers = side.scorers
     if "protocols" in differing:
-        readings = {name: first.readings.get(name, signature) for name, signature in readings.items()}
+        scorers = {name: first.scorers.get(name, signature) for name, signature in scorers.items()}
     hashes = side.hashes
     if "protocols" in differing:
         # The same answers read another way are not the same scores.
@@ -61,7 +61,7 @@ def _fit(
         rows=rows,
         dataset=first.dataset if "data" in differing else side.dataset,
         epochs=epochs if "seeds" in differing else side.epochs,
-        readings=readings,
+        scorers=scorers,
         hashes=hashes,
         limited=side.limited or kept is not None,
     )

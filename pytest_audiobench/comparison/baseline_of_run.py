@@ -68,7 +68,7 @@ def _lacks(record: Json, alias: str) -> Iterator[str]:
             continue
         if item["outcome"] == "lost":
             yield f"{item['eval']} was lost with its worker"
-        elif not item["readings"]:
+        elif not item["scorers"]:
             yield f"{item['eval']} failed before it measured anything"
         else:
             failed = (one["detail"] for one in item["verdicts"] if one["status"] == "not_comparable")
@@ -98,6 +98,6 @@ def _contents(record: Json, model: Json, alias: str, sides: Mapping[str, Compara
 def _figures(item: Json) -> dict[str, list[Figure]]:
     found: dict[str, list[Figure]] = {}
     for one in item["metrics"]:
-        if one["reading"] is not None and not one["group"]:
-            found.setdefault(one["reading"], []).append(Figure(**{name: one[name] for name in Figure._fields}))
+        if one["scorer"] is not None and not one["group"]:
+            found.setdefault(one["scorer"], []).append(Figure(**{name: one[name] for name in Figure._fields}))
     return found

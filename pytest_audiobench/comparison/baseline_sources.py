@@ -190,7 +190,7 @@ def _unfit(run: Run, limit: int | None) -> str | None:
     try:
         if record["limit"] not in (None, limit):
             return f"was limited to {record['limit']}"
-        aliases = {item["model"] for item in record["items"] if item["readings"] and not item["control"]}
+        aliases = {item["model"] for item in record["items"] if item["scorers"] and not item["control"]}
         if not aliases:
             return "measured nothing"
         missing = [one for alias in sorted(aliases) for one in lacks(record, alias)]

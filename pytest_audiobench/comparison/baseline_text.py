@@ -104,7 +104,7 @@ def _move(name: str, before: Contents, after: Contents) -> tuple[str, ...] | Non
     left, right = before.sides[name], after.sides[name]
     if was is None or now is None or was.name != now.name or left.headline != right.headline:
         return name, now.name if now else "–", *_shown(was, now), "another headline: not compared"
-    if left.readings[left.headline] != right.readings[right.headline]:
+    if left.scorers[left.headline] != right.scorers[right.headline]:
         return name, now.name, *_shown(was, now), f"another version of {right.headline}: not compared"
     pairs = paired(left, right, right.headline)
     count = _moved(now.name, right.headline, pairs.rows)
@@ -131,8 +131,8 @@ def _differ(before: Mapping[str, str], after: Mapping[str, str], component: str)
     return known[0] != known[1] and not {*known} & {None, ABSENT}
 
 
-def _moved(metric: str, reading: str, pairs: Sequence[tuple[ComparableSample, ComparableSample]]) -> _Moved:
-    scores = [(before.scores[reading], after.scores[reading]) for before, after in pairs]
+def _moved(metric: str, scorer: str, pairs: Sequence[tuple[ComparableSample, ComparableSample]]) -> _Moved:
+    scores = [(before.scores[scorer], after.scores[scorer]) for before, after in pairs]
     changed = [(was, now) for was, now in scores if was is not None and now is not None and was != now]
     kind = metric_kind(metric) if is_known(metric) and metric not in SHARES else None
     if kind is None or (kind.parts is None and kind.own is None):

@@ -15,7 +15,7 @@ from pytest_audiobench.report.atomic_files import write_bytes
 
 
 class Wanted(NamedTuple):
-    """``protocols``: readings to keep beside the headline's ("all": every one); ``texts``: keep the answers;
+    """``protocols``: scorers to keep beside the headline's ("all": every one); ``texts``: keep the answers;
     ``partial``: take a run that is not whole.
     """
 

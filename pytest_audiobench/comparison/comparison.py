@@ -12,7 +12,7 @@ from pytest_audiobench.comparison.contenders import Contender
 from pytest_audiobench.comparison.curves import CurveLine, curve_lines
 from pytest_audiobench.comparison.differences import Difference
 from pytest_audiobench.comparison.mismatches import COMPONENTS, Mismatch, mismatches
-from pytest_audiobench.comparison.rows import Chosen, Compared, chosen_readings, compared, fields, planned
+from pytest_audiobench.comparison.rows import Chosen, Compared, chosen_scorers, compared, fields, planned
 from pytest_audiobench.compat.audiobench.comparison import asked_otherwise, caution
 from pytest_audiobench.compat.audiobench.comparison_figures import figure_notes
 from pytest_audiobench.compat.audiobench.hashing import run_hash
@@ -35,7 +35,7 @@ class Comparison:
     """Lines of numbers, the first contender's beside the others'.
 
     ``heading`` says what the reader must know before any number, ``notes`` what is left out, ``curves`` how figures
-    over conditions differ; these have no verdict.
+    over perturbations differ; these have no verdict.
     """
 
     contenders: Sequence[Contender]
@@ -69,9 +69,9 @@ def compare(found: Sequence[Contender], chosen: Chosen, rules: Rules) -> Compari
     for other in others:
         if first.sides.keys().isdisjoint(other.sides):
             raise UsageError(f"{called(first)} and {called(other)} have no eval in common: {_evals(first, other)}")
-    readings = {eval_: chosen_readings(side, chosen.protocols) for eval_, side in first.sides.items()}
+    scorers = {eval_: chosen_scorers(side, chosen.protocols) for eval_, side in first.sides.items()}
     differing = [
-        (other, one) for other in others for one in (*_otherwise(first, other), *mismatches(first, other, readings))
+        (other, one) for other in others for one in (*_otherwise(first, other), *mismatches(first, other, scorers))
     ]
     if refused := [pair for pair in differing if pair[1].component not in rules.allow]:
         raise UsageError(_refusal(first, refused))

@@ -63,7 +63,7 @@ def _row(one: Comparison, line: Compared, at: int, held: RegressionRecord) -> di
         "suite": plan.suite,
         "eval": None if plan.is_pooled else plan.name,
         "metric": plan.kind.name,
-        "protocol": plan.reading,
+        "protocol": plan.scorer,
         "signature": plan.signature,
         "group": group_text(plan.group),
         "unit": plan.kind.unit,
@@ -160,7 +160,7 @@ def _footing(one: Comparison) -> Iterator[str]:
     if len(told) > _MOST_SENTENCES:
         yield f"… and {len(told) - _MOST_SENTENCES} more; --format csv has all"
     yield from wrapped(_counts(one))
-    for line in _conditions(one):
+    for line in _perturbations(one):
         yield from wrapped(line)
     for note in one.notes:
         yield from wrapped(f"note: {note}", "  ")
@@ -174,19 +174,19 @@ def _sentences(one: Comparison) -> Iterator[tuple[str, str]]:
                 yield MARKS[held.status], f"{one.contenders[at].letter} {_name(line)}: {held.detail}"
 
 
-def _conditions(one: Comparison) -> list[str]:
+def _perturbations(one: Comparison) -> list[str]:
     """What was not answered, which samples are in no pair, and what each protocol's name stands for; each once."""
     letters = [each.letter for each in one.contenders]
     told: dict[str, None] = {}
     for line in one.lines:
         group = f" [{group_text(line.plan.group)}]" if line.plan.group else ""
-        owner = f"{line.plan.name} by {line.plan.reading}{group}"
+        owner = f"{line.plan.name} by {line.plan.scorer}{group}"
         told[answers(owner, dict(zip(letters, line.answered, strict=True)))] = None
         for letter, held in zip(letters, line.held, strict=True):
             for reason, count in held.left_out.items() if held is not None else ():
                 ids = ", ".join(held.examples.get(reason, ())) if held is not None else ""
                 told[f"in no pair of {letter} in {owner}: {count} {reason.replace('_', ' ')} ({ids})"] = None
-    signatures = {f"{line.plan.reading}: {line.plan.signature}": None for line in one.lines}
+    signatures = {f"{line.plan.scorer}: {line.plan.signature}": None for line in one.lines}
     return [text for text in (*told, *signatures) if text]
 
 
@@ -199,7 +199,7 @@ def _counts(one: Comparison) -> str:
 def _name(line: Compared) -> str:
     plan = line.plan
     group = f" [{group_text(plan.group)}]" if plan.group else ""
-    return f"{plan.name} {named(plan.kind.name, plan.kind.unit)} by {plan.reading}{group}"
+    return f"{plan.name} {named(plan.kind.name, plan.kind.unit)} by {plan.scorer}{group}"
 
 
 def _rows_of(one: Comparison, line: Compared) -> Iterator[tuple[str, ...]]:
@@ -232,13 +232,13 @@ def _markdown(one: Comparison) -> Iterator[str]:
     yield from curve_markdown(one.contenders, one.curves)
     yield from (f"- {mark} {escaped(sentence, LONGEST)}" for mark, sentence in _sentences(one))
     yield f"- {escaped(_counts(one))}"
-    yield from (f"- {escaped(line, LONGEST)}" for line in (*_conditions(one), *one.notes))
+    yield from (f"- {escaped(line, LONGEST)}" for line in (*_perturbations(one), *one.notes))
 
 
 def _markdown_rows(one: Comparison, line: Compared) -> Iterator[str]:
     plan = line.plan
     group = f" [{group_text(plan.group)}]" if plan.group else ""
-    names = (plan.name, f"{plan.kind.name} by {plan.reading}{group}")
+    names = (plan.name, f"{plan.kind.name} by {plan.scorer}{group}")
     for cells in _rows_of(one, line):
         yield bar((*map(escaped, names), *(escaped(cell.strip()) for cell in cells)))
         names = ("", "")

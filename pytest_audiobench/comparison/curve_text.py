@@ -1,4 +1,4 @@
-"""Differences of figures over conditions as a table of 80 columns, as Markdown and as plain rows."""
+"""Differences of figures over perturbations as a table of 80 columns, as Markdown and as plain rows."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from pytest_audiobench.report.escapes import escaped
 from pytest_audiobench.report.perturbations import owned
 from pytest_audiobench.report.tabular import bar
 
-_HEAD = ("over conditions", "value", "more than {}", "interval", "pairs")
-_ABOUT = "over conditions: how much more than {} on pairs, of shares in points; no verdict rests on these"
+_HEAD = ("over perturbations", "value", "more than {}", "interval", "pairs")
+_ABOUT = "over perturbations: how much more than {} on pairs, of shares in points; no verdict rests on these"
 
 
 def curve_rows(contenders: Sequence[Contender], lines: Sequence[CurveLine]) -> list[dict[str, Any]]:
@@ -26,7 +26,7 @@ def curve_rows(contenders: Sequence[Contender], lines: Sequence[CurveLine]) -> l
             "series": line.series,
             "figure": line.figure,
             "metric": line.kind.name,
-            "protocol": line.reading,
+            "protocol": line.scorer,
             "unit": line.kind.unit,
             "contender": contender.letter,
             "value": value,
@@ -43,7 +43,7 @@ def curve_rows(contenders: Sequence[Contender], lines: Sequence[CurveLine]) -> l
 
 
 def curve_table(contenders: Sequence[Contender], lines: Sequence[CurveLine]) -> Iterator[str]:
-    """Nothing where there is no figure over conditions."""
+    """Nothing where there is no figure over perturbations."""
     if not lines:
         return
     yield from wrapped(_ABOUT.format(contenders[0].letter))
@@ -74,7 +74,7 @@ def curve_markdown(contenders: Sequence[Contender], lines: Sequence[CurveLine]) 
 
 def _name(line: CurveLine) -> str:
     owner = owned(line.suite, line.dataset, line.series)
-    return f"{owner} {line.figure} of {named(line.kind.name, line.kind.unit)} by {line.reading}"
+    return f"{owner} {line.figure} of {named(line.kind.name, line.kind.unit)} by {line.scorer}"
 
 
 def _cells(contenders: Sequence[Contender], line: CurveLine) -> Iterator[tuple[str, ...]]:

@@ -1,4 +1,4 @@
-"""What conditions do to one contender and to another: the differences of slopes, areas and means, on shared samples."""
+"""What perturbations do to one contender and to another: the differences of slopes, areas and means, on shared samples."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from pytest_audiobench.comparison.rows import Planned
 from pytest_audiobench.evaluation.comparable import ComparableEval, ComparableSample, statistics_of
-from pytest_audiobench.evaluation.curves import series, step, unconditioned
+from pytest_audiobench.evaluation.curves import series, step, unperturbed
 from pytest_audiobench.evaluation.perturbation_sums import Asked, Samples
 from pytest_audiobench.gate.pairing import paired
 from pytest_audiobench.metrics.metric import MetricKind
@@ -22,7 +22,7 @@ Json = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class CurveLine:
-    """A figure over conditions: each contender's value, and how much more it is than the first's, on shared samples.
+    """A figure over perturbations: each contender's value, and how much more it is than the first's, on shared samples.
 
     ``values`` are over each one's own samples, None where it lacks an eval; ``differences`` are None there and for the
     first, ``pairs`` how many answers they rest on. A slope's are in the metric's unit per step of dose, as
@@ -34,7 +34,7 @@ class CurveLine:
     series: str
     figure: str
     kind: MetricKind
-    reading: str
+    scorer: str
     values: Sequence[float | None]
     differences: Sequence[Drop | None]
     pairs: Sequence[int]
@@ -49,11 +49,11 @@ class _Figure(NamedTuple):
 
 
 def curve_lines(lines: Sequence[Planned]) -> list[CurveLine]:
-    """The figures over conditions of all that is compared eval by eval, where a data set is under two or more."""
+    """The figures over perturbations of all that is compared eval by eval, where a data set is under two or more."""
     together: dict[tuple[str, str, str], list[Planned]] = {}
     for line in lines:
         if not line.is_pooled and not line.group and line.kind.parts is not None:
-            together.setdefault((line.suite, line.kind.name, line.reading), []).append(line)
+            together.setdefault((line.suite, line.kind.name, line.scorer), []).append(line)
     return [found for own in together.values() for found in _of_metric(own)]
 
 
@@ -63,17 +63,17 @@ def _of_metric(lines: Sequence[Planned]) -> Iterator[CurveLine]:
         if len(places) < 2:
             continue
         own, told = [lines[place] for place in places], [items[place] for place in places]
-        for figure in _figures([one["condition"] for one in told]):
+        for figure in _figures([one["perturbation"] for one in told]):
             chosen = [own[place] for place in figure.places]
             sides = [[line.sides[at] for line in chosen] for at in range(len(own[0].sides))]
             held = [_held(sides[0], others, chosen[0], figure) if at else None for at, others in enumerate(sides)]
             yield CurveLine(
                 suite=own[0].suite,
-                dataset=unconditioned(told[0]["dataset"], told[0]["condition"]),
+                dataset=unperturbed(told[0]["dataset"], told[0]["perturbation"]),
                 series=name,
                 figure=figure.name,
                 kind=own[0].kind,
-                reading=own[0].reading,
+                scorer=own[0].scorer,
                 values=[_value(side, own[0], figure) for side in sides],
                 differences=[one and one[0] for one in held],
                 pairs=[one[1] if one else 0 for one in held],
@@ -81,19 +81,19 @@ def _of_metric(lines: Sequence[Planned]) -> Iterator[CurveLine]:
 
 
 def _item(line: Planned) -> Json:
-    """What tells a data set and its condition; a baseline's file does not say it of itself."""
+    """What tells a data set and its perturbation; a baseline's file does not say it of itself."""
     known = [side for side in line.sides if side is not None]
-    side = next((one for one in known if one.condition), known[0])
-    return {"dataset": side.dataset, "condition": side.condition, "eval": line.name}
+    side = next((one for one in known if one.perturbation), known[0])
+    return {"dataset": side.dataset, "perturbation": side.perturbation, "eval": line.name}
 
 
-def _figures(conditions: Sequence[Json]) -> Iterator[_Figure]:
+def _figures(perturbations: Sequence[Json]) -> Iterator[_Figure]:
     families: dict[tuple[str, str], list[int]] = {}
-    for place, one in enumerate(conditions):
+    for place, one in enumerate(perturbations):
         if one["dose"] is not None:
             families.setdefault((one["family"], one["unit"]), []).append(place)
     for (family, unit), places in families.items():
-        doses = [float(conditions[place]["dose"]) for place in places]
+        doses = [float(perturbations[place]["dose"]) for place in places]
         if len(set(doses)) > 1:
             per = step(doses)
             slope = [per * weight for weight in slope_weights(doses)]
@@ -101,8 +101,8 @@ def _figures(conditions: Sequence[Json]) -> Iterator[_Figure]:
             yield _Figure(
                 f"{family}: area from {min(doses):g} to {max(doses):g} {unit}".rstrip(), places, area_weights(doses)
             )
-    count = len(conditions)
-    yield _Figure(f"mean of {count} conditions", range(count), [1.0 / count] * count)
+    count = len(perturbations)
+    yield _Figure(f"mean of {count} perturbations", range(count), [1.0 / count] * count)
 
 
 def _value(sides: Sequence[ComparableEval | None], line: Planned, figure: _Figure) -> float | None:
@@ -119,7 +119,7 @@ def _held(
 ) -> tuple[Drop, int] | None:
     """By how much the figure of ``others`` is more than that of ``first``, on the answers that both scored."""
     pairs = [
-        paired(one, other, line.reading).rows
+        paired(one, other, line.scorer).rows
         for one, other in zip(first, others, strict=True)
         if one is not None and other is not None
     ]
@@ -137,7 +137,7 @@ def _points(rows: Sequence[Sequence[ComparableSample]], line: Planned) -> Points
     """The samples of several lists of rows, a column for each; None where a sample lacks a statistic."""
 
     def asked(row: ComparableSample) -> Asked:
-        return Asked(row.identity, statistics_of(row, line.reading, line.kind.name), row.cluster or row.sample_id)
+        return Asked(row.identity, statistics_of(row, line.scorer, line.kind.name), row.cluster or row.sample_id)
 
     sums = Samples([map(asked, own) for own in rows]).sums(line.kind)
     return None if isinstance(sums, str) else sums.points(range(len(rows)))

@@ -44,8 +44,8 @@ class Mismatch(NamedTuple):
         return f"{head}: {path} is {shown(before, after)} in {first} and {shown(after, before)} in {other}"
 
 
-def mismatches(first: Contender, other: Contender, readings: Mapping[str, Sequence[str]]) -> list[Mismatch]:
-    """All components in which evals of both differ, by eval; ``readings`` are the protocols of each that count."""
+def mismatches(first: Contender, other: Contender, scorers: Mapping[str, Sequence[str]]) -> list[Mismatch]:
+    """All components in which evals of both differ, by eval; ``scorers`` are the protocols of each that count."""
     common = [eval_ for eval_ in first.sides if eval_ in other.sides]
     suspects = {eval_: _suspects(first.sides[eval_], other.sides[eval_]) for eval_ in common}
     unclear = [eval_ for eval_, components in suspects.items() if not components.isdisjoint(_OF_SAMPLES)]
@@ -60,7 +60,7 @@ def mismatches(first: Contender, other: Contender, readings: Mapping[str, Sequen
                 found.append(Mismatch(eval_, component, settings.get(eval_), _UNKNOWN_SETTINGS))
             elif component in suspects[eval_]:
                 found += filter(None, [_sought(eval_, component, sides, samples)])
-        found += _protocols(*sides, readings.get(eval_, ()))
+        found += _protocols(*sides, scorers.get(eval_, ()))
     return found
 
 
@@ -142,8 +142,8 @@ def _only_on_one(before: ComparableEval, after: ComparableEval) -> Difference | 
     return None
 
 
-def _protocols(before: ComparableEval, after: ComparableEval, readings: Sequence[str]) -> Iterator[Mismatch]:
-    told = [{name: side.readings[name] for name in readings if name in side.readings} for side in (before, after)]
+def _protocols(before: ComparableEval, after: ComparableEval, scorers: Sequence[str]) -> Iterator[Mismatch]:
+    told = [{name: side.scorers[name] for name in scorers if name in side.scorers} for side in (before, after)]
     if (found := first_difference(told[0], told[1], "protocols")) is not None:
         yield Mismatch(before.eval, "protocols", found)
 

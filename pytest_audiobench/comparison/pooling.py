@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pytest_audiobench.evaluation.comparable import ComparableEval, ComparableSample
-from pytest_audiobench.evaluation.curves import unconditioned
+from pytest_audiobench.evaluation.curves import unperturbed
 from pytest_audiobench.identity import digest_of_trusted
 from pytest_audiobench.metrics.registry import is_known, metric_kind
 
 
-def pooled(sides: Sequence[ComparableEval], reading: str) -> ComparableEval:
-    """The evals ``sides`` of one suite, all read by ``reading``, as one side with the metrics that can be pooled.
+def pooled(sides: Sequence[ComparableEval], scorer: str) -> ComparableEval:
+    """The evals ``sides`` of one suite, all read by ``scorer``, as one side with the metrics that can be pooled.
 
     A cluster that the data name holds across the suite; a sample's id is unique in its own data set only.
     """
     first = sides[0]
-    names = dict.fromkeys(name for side in sides for name in side.metrics.get(reading, ()))
+    names = dict.fromkeys(name for side in sides for name in side.metrics.get(scorer, ()))
     return ComparableEval(
         source=first.source,
         eval=f"{first.suite} (pooled)",
@@ -28,8 +28,8 @@ def pooled(sides: Sequence[ComparableEval], reading: str) -> ComparableEval:
         epochs=max(side.epochs for side in sides),
         limited=any(side.limited for side in sides),
         cluster=None,
-        readings={reading: first.readings[reading]},
-        metrics={reading: [name for name in names if is_known(name) and metric_kind(name).poolable]},
+        scorers={scorer: first.scorers[scorer]},
+        metrics={scorer: [name for name in names if is_known(name) and metric_kind(name).poolable]},
         hashes=_hashes(sides),
         rows=[_row(side, row) for side in sides for row in side.rows],
     )
@@ -49,5 +49,5 @@ def _row(side: ComparableEval, row: ComparableSample) -> ComparableSample:
     own = row.cluster in (None, row.sample_id)
     return row._replace(
         sample_id=f"{side.eval} {row.sample_id}",
-        cluster=f"{unconditioned(side.dataset, side.condition)} {row.sample_id}" if own else row.cluster,
+        cluster=f"{unperturbed(side.dataset, side.perturbation)} {row.sample_id}" if own else row.cluster,
     )

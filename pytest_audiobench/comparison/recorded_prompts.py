@@ -20,7 +20,7 @@ DATA = ("question", "choices", "reference", "references", "metadata")
 
 
 def recorded(folder: Path, model: str, evals: Collection[str]) -> dict[str, Samples]:
-    """By eval, the samples that ``model`` was asked: first epoch, first stage under the eval's own condition.
+    """By eval, the samples that ``model`` was asked: first epoch, first stage under the eval's own perturbation.
 
     ``prompt`` and ``audio`` are None where the run does not know them. Raises FatalError for a file that was cut,
     UsageError for one that was edited.
@@ -29,7 +29,9 @@ def recorded(folder: Path, model: str, evals: Collection[str]) -> dict[str, Samp
     path = folder / LINE_FILES["predictions"]
     try:
         for row in read_lines(path):
-            if row.get("unchanged"):  # the clips as they were before a condition tell nothing of what it made of them
+            if row.get(
+                "unchanged"
+            ):  # the clips as they were before a perturbation tell nothing of what it made of them
                 continue
             if row["eval"] in found and row["model"] == model and row["epoch"] == 0 and "role" not in row:
                 found[row["eval"]].setdefault(row["sample_id"], _sample(row))

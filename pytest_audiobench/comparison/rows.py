@@ -40,14 +40,14 @@ class Planned:
     name: str
     is_pooled: bool
     kind: MetricKind
-    reading: str
+    scorer: str
     group: Mapping[str, str]
     sides: Sequence[ComparableEval | None]
 
     @property
     def signature(self) -> str:
         """What the protocol's name stands for."""
-        return next(side.readings[self.reading] for side in self.sides if side is not None)
+        return next(side.scorers[self.scorer] for side in self.sides if side is not None)
 
     @property
     def comparisons(self) -> int:
@@ -107,14 +107,14 @@ def held(line: Planned, at: int, terms: Terms, max_drop: str) -> RegressionRecor
     first, side = line.sides[0], line.sides[at]
     if first is None or side is None:
         return None
-    group = (("protocol", line.reading), *line.group.items())
+    group = (("protocol", line.scorer), *line.group.items())
     return regression_of(first, side, Line(line.kind.name, group, margin(line.kind, max_drop)), terms)
 
 
 def _compared(line: Planned, terms: Terms, max_drop: str) -> Compared:
     tests = [held(line, at, terms, max_drop) if at else None for at in range(len(line.sides))]
-    estimates = [None if side is None else estimate(side, line.kind, line.reading, line.group) for side in line.sides]
-    shares = [None if side is None else answered(side, line.reading, line.group) for side in line.sides]
+    estimates = [None if side is None else estimate(side, line.kind, line.scorer, line.group) for side in line.sides]
+    shares = [None if side is None else answered(side, line.scorer, line.group) for side in line.sides]
     return Compared(line, estimates, shares, tests)
 
 
@@ -130,17 +130,17 @@ def _with_holm(one: RegressionRecord, p_holm: float) -> RegressionRecord:
     return one if one.p is None else replace(one, p_holm=p_holm)
 
 
-def estimate(side: ComparableEval, kind: MetricKind, reading: str, group: Mapping[str, str]) -> Estimate:
+def estimate(side: ComparableEval, kind: MetricKind, scorer: str, group: Mapping[str, str]) -> Estimate:
     """A metric over a side's own samples of ``group``, clustered where clusters repeat."""
     rows = _within(side, group)
-    kept = [(row, found) for row in rows if (found := statistics_of(row, reading, kind.name)) is not None]
+    kept = [(row, found) for row in rows if (found := statistics_of(row, scorer, kind.name)) is not None]
     clusters = [row.cluster or row.sample_id for row, _ in kept]
     return kind.estimate([found for _, found in kept], clusters if len(set(clusters)) < len(clusters) else None)
 
 
-def answered(side: ComparableEval, reading: str, group: Mapping[str, str]) -> float | None:
-    """The share of a side's samples of ``group`` that ``reading`` read an answer from; None where there are none."""
-    statuses = [row.statuses.get(reading) for row in _within(side, group)]
+def answered(side: ComparableEval, scorer: str, group: Mapping[str, str]) -> float | None:
+    """The share of a side's samples of ``group`` that ``scorer`` read an answer from; None where there are none."""
+    statuses = [row.statuses.get(scorer) for row in _within(side, group)]
     return statuses.count("parsed") / len(statuses) if statuses else None
 
 
@@ -152,65 +152,65 @@ def _of_eval(
     suite: str, sides: Sequence[ComparableEval | None], chosen: Chosen, notes: dict[str, None]
 ) -> Iterator[Planned]:
     first = next(side for side in sides if side is not None)
-    for reading in chosen_readings(first, chosen.protocols):
-        have = [side if side is not None and reading in side.readings else None for side in sides]
-        yield from _lines(suite, first.eval, False, reading, have, chosen, notes)
+    for scorer in chosen_scorers(first, chosen.protocols):
+        have = [side if side is not None and scorer in side.scorers else None for side in sides]
+        yield from _lines(suite, first.eval, False, scorer, have, chosen, notes)
 
 
 def _of_suite(
     suite: str, evals: Sequence[str], found: Sequence[Contender], chosen: Chosen, notes: dict[str, None]
 ) -> Iterator[Planned]:
-    """Pooled over the evals that all contenders have, by each reading that reads several of them."""
+    """Pooled over the evals that all contenders have, by each scorer that reads several of them."""
     common = [eval_ for eval_ in evals if all(eval_ in one.sides for one in found)]
     read: dict[tuple[str, str], list[str]] = {}
     for eval_ in common:
         side = found[0].sides[eval_]
-        for reading in chosen_readings(side, chosen.protocols):
-            if all(reading in one.sides[eval_].readings for one in found):
-                read.setdefault((reading, side.readings[reading]), []).append(eval_)
-    for (reading, _), own in read.items():
+        for scorer in chosen_scorers(side, chosen.protocols):
+            if all(scorer in one.sides[eval_].scorers for one in found):
+                read.setdefault((scorer, side.scorers[scorer]), []).append(eval_)
+    for (scorer, _), own in read.items():
         if len(own) > 1:
-            sides = [pooled([one.sides[eval_] for eval_ in own], reading) for one in found]
+            sides = [pooled([one.sides[eval_] for eval_ in own], scorer) for one in found]
             if len(common) < len(evals):
                 notes[f"{suite} is pooled over the {len(own)} evals that all have"] = None
-            for name in dict.fromkeys(name for eval_ in own for name in found[0].sides[eval_].metrics.get(reading, ())):
+            for name in dict.fromkeys(name for eval_ in own for name in found[0].sides[eval_].metrics.get(scorer, ())):
                 if is_known(name) and not metric_kind(name).poolable and HEADLINE not in chosen.metrics:
                     notes[f"{name} of {suite} is not pooled: its scores depend on the set they were scored in"] = None
-            yield from _lines(suite, sides[0].eval, True, reading, sides, chosen, notes)
+            yield from _lines(suite, sides[0].eval, True, scorer, sides, chosen, notes)
 
 
 def _lines(
     suite: str,
     name: str,
     is_pooled: bool,
-    reading: str,
+    scorer: str,
     sides: Sequence[ComparableEval | None],
     chosen: Chosen,
     notes: dict[str, None],
 ) -> Iterator[Planned]:
-    for metric in _metrics([side for side in sides if side is not None], reading, chosen.metrics):
+    for metric in _metrics([side for side in sides if side is not None], scorer, chosen.metrics):
         if not is_known(metric):
             notes[f"{metric} of {name} is not compared: it is registered by a conftest.py that is not read here"] = None
             continue
         # A share of answers is written into a run only where it is not 0, and each run has it.
         have = [
-            side if side is not None and (metric in SHARES or metric in side.metrics.get(reading, ())) else None
+            side if side is not None and (metric in SHARES or metric in side.metrics.get(scorer, ())) else None
             for side in sides
         ]
         for group in ({}, *_groups([side for side in have if side is not None], chosen.groups)):
             if not group or metric not in SHARES:
-                yield Planned(suite, name, is_pooled, metric_kind(metric), reading, group, have)
+                yield Planned(suite, name, is_pooled, metric_kind(metric), scorer, group, have)
 
 
-def chosen_readings(side: ComparableEval, wanted: Sequence[str]) -> list[str]:
+def chosen_scorers(side: ComparableEval, wanted: Sequence[str]) -> list[str]:
     """The protocols of a side whose numbers are wanted."""
     if HEADLINE in wanted:
         return [side.headline]
-    return [name for name in side.readings if ALL in wanted or name in wanted]
+    return [name for name in side.scorers if ALL in wanted or name in wanted]
 
 
-def _metrics(sides: Sequence[ComparableEval], reading: str, wanted: Sequence[str]) -> list[str]:
-    own = list(dict.fromkeys(name for side in sides for name in side.metrics.get(reading, ())))
+def _metrics(sides: Sequence[ComparableEval], scorer: str, wanted: Sequence[str]) -> list[str]:
+    own = list(dict.fromkeys(name for side in sides for name in side.metrics.get(scorer, ())))
     if HEADLINE in wanted:
         return own[:1]
     return list(dict.fromkeys(name for name in (*own, *_SHARES) if name in wanted or (ALL in wanted and name in own)))
@@ -233,11 +233,11 @@ def fields(found: Sequence[Contender]) -> list[str]:
 
 
 def _check(chosen: Chosen, found: Sequence[Contender]) -> None:
-    readings = {name for one in found for side in one.sides.values() for name in side.readings}
+    scorers = {name for one in found for side in one.sides.values() for name in side.scorers}
     metrics = {name for one in found for side in one.sides.values() for own in side.metrics.values() for name in own}
     metrics |= set(_SHARES)
     for what, wanted, known in (
-        ("protocol", chosen.protocols, readings),
+        ("protocol", chosen.protocols, scorers),
         ("metric", chosen.metrics, metrics),
         ("group", chosen.groups, set(fields(found)) if chosen.groups else set()),
     ):

@@ -143,7 +143,7 @@ def _is_wanted(names: Names, model: str) -> bool:
 
 def _models(folder: Path, record: Mapping[str, Any]) -> Iterator[Point]:
     specs = {model["alias"]: str(model["spec"]) for model in record["models"]}
-    measured = [item for item in record["items"] if item["readings"] and not item["control"]]
+    measured = [item for item in record["items"] if item["scorers"] and not item["control"]]
     for alias in dict.fromkeys(str(item["model"]) for item in measured):
         limited = any(item["limited"] for item in measured if item["model"] == alias)
         yield Point(folder, Names(alias, specs.get(alias, ""), folder.name), str(record["finished"]), limited)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from pytest_audiobench.comparison.alignment import aligned
 from pytest_audiobench.comparison.contenders import Contender
 from pytest_audiobench.comparison.mismatches import mismatches
-from pytest_audiobench.comparison.rows import Chosen, Planned, answered, chosen_readings, estimate, held, planned
+from pytest_audiobench.comparison.rows import Chosen, Planned, answered, chosen_scorers, estimate, held, planned
 from pytest_audiobench.comparison.run_series import Point, reader
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.record import RegressionRecord
@@ -30,7 +30,7 @@ class Key(NamedTuple):
     suite: str
     name: str
     metric: str
-    reading: str
+    scorer: str
     is_pooled: bool
 
 
@@ -126,7 +126,7 @@ def _plan(one: Contender, wanted: Wanted) -> dict[Key, tuple[str, ...]]:
 
 
 def _key(line: Planned) -> Key:
-    return Key(line.suite, line.name, line.kind.name, line.reading, line.is_pooled)
+    return Key(line.suite, line.name, line.kind.name, line.scorer, line.is_pooled)
 
 
 def _changing(listed: Sequence[dict[Key, tuple[str, ...]]]) -> set[str]:
@@ -164,8 +164,8 @@ class _Tests(NamedTuple):
     def held(self, before: Contender, after: Contender) -> dict[Key, RegressionRecord | None]:
         """What became of each line that both have. Raises UsageError where they were not asked the same."""
         chosen = self.wanted.chosen
-        readings = {name: chosen_readings(side, chosen.protocols) for name, side in before.sides.items()}
-        if found := mismatches(before, after, readings):
+        scorers = {name: chosen_scorers(side, chosen.protocols) for name, side in before.sides.items()}
+        if found := mismatches(before, after, scorers):
             raise UsageError(
                 f"{before.source} and {after.source} were not asked the same, so they are on no one track: "
                 f"{found[0].says('the one', 'the other')}; name the runs that were"
@@ -181,8 +181,8 @@ def _add(curves: dict[Key, Curve], at: int, here: Contender, wanted: Wanted) -> 
     for line in planned([here], wanted.chosen)[0]:
         if (curve := curves.get(_key(line))) is not None and (side := line.sides[0]) is not None:
             curve.unit, curve.direction = line.kind.unit, line.kind.direction
-            curve.values[at] = estimate(side, line.kind, line.reading, line.group)
-            curve.answered[at], curve.signature = answered(side, line.reading, line.group), line.signature
+            curve.values[at] = estimate(side, line.kind, line.scorer, line.group)
+            curve.answered[at], curve.signature = answered(side, line.scorer, line.group), line.signature
 
 
 def _apart(curves: Sequence[Curve]) -> dict[tuple[int, int], dict[Key, Curve]]:

@@ -61,7 +61,7 @@ def _curve(curve: Curve) -> dict[str, Any]:
         "name": name(curve),
         "owner": curve.key.name,
         "metric": curve.key.metric,
-        "reading": curve.key.reading,
+        "scorer": curve.key.scorer,
         "unit": "%" if curve.unit in PERCENT_UNITS else curve.unit,
         "direction": curve.direction,
         "best": curve.best,

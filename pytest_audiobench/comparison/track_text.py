@@ -50,7 +50,7 @@ def _row(one: Track, curve: Curve, at: int, own: Estimate) -> dict[str, Any]:
         "suite": key.suite,
         "eval": None if key.is_pooled else key.name,
         "metric": key.metric,
-        "protocol": key.reading,
+        "protocol": key.scorer,
         "signature": curve.signature,
         "unit": curve.unit,
         "direction": curve.direction,
@@ -103,7 +103,7 @@ def _plain(one: Track) -> dict[str, Any]:
 
 def name(curve: Curve) -> str:
     """``bundled/digits accuracy by letters``."""
-    return f"{curve.key.name} {named(curve.key.metric, curve.unit)} by {curve.key.reading}"
+    return f"{curve.key.name} {named(curve.key.metric, curve.unit)} by {curve.key.scorer}"
 
 
 def heading(one: Track) -> list[str]:
@@ -163,7 +163,7 @@ def _table(one: Track) -> Iterator[str]:
     for status, sentence in sentences(one):
         yield from wrapped(f"{MARKS[status]} {sentence}", "  ")
     yield from wrapped(summary(one))
-    for line in conditions(one):
+    for line in perturbations(one):
         yield from wrapped(line)
     for note in one.notes:
         yield from wrapped(f"note: {note}", "  ")
@@ -185,13 +185,13 @@ def summary(one: Track) -> str:
     )
 
 
-def conditions(one: Track) -> list[str]:
+def perturbations(one: Track) -> list[str]:
     """What was not answered, and what each protocol's name stands for; each once."""
     told: dict[str, None] = {}
     for curve in one.curves:
         shares = {one.points[at].label: share for at, share in curve.answered.items()}
-        told[answers(f"{curve.key.name} by {curve.key.reading}", shares)] = None
-    signatures = {f"{curve.key.reading}: {curve.signature}": None for curve in one.curves if curve.signature}
+        told[answers(f"{curve.key.name} by {curve.key.scorer}", shares)] = None
+    signatures = {f"{curve.key.scorer}: {curve.signature}": None for curve in one.curves if curve.signature}
     return [text for text in (*told, *signatures) if text]
 
 
@@ -201,11 +201,11 @@ def _markdown(one: Track) -> Iterator[str]:
     yield "| eval | metric | run | value | interval | drop | interval | flips | pairs |"
     yield "| :-- | :-- | --: | --: | --: | --: | --: | --: | --: |"
     for curve in one.curves:
-        names: tuple[str, str] = (curve.key.name, f"{named(curve.key.metric, curve.unit)} by {curve.key.reading}")
+        names: tuple[str, str] = (curve.key.name, f"{named(curve.key.metric, curve.unit)} by {curve.key.scorer}")
         for cells in _cells(one, curve):
             yield bar(map(escaped, (*names, *(cell.strip() for cell in cells))))
             names = ("", "")
     yield ""
     yield from (f"- {MARKS[status]} {escaped(sentence, LONGEST)}" for status, sentence in sentences(one))
     yield f"- {escaped(summary(one))}"
-    yield from (f"- {escaped(line, LONGEST)}" for line in (*conditions(one), *one.notes))
+    yield from (f"- {escaped(line, LONGEST)}" for line in (*perturbations(one), *one.notes))

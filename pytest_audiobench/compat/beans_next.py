@@ -2,7 +2,7 @@
 
 ``predictions.jsonl`` holds raw answers only; truths, processed texts and scores are in ``scored_predictions.jsonl`` or
 ``processed_predictions.jsonl`` beside it, which can also be read by themselves. A file of pairs holds all.
-The label list of a task is in none of them: for our own reading give it to the family (``labels=FILE``).
+The label list of a task is in none of them: for our own scorer give it to the family (``labels=FILE``).
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import NotHere, UsageError
 
 if TYPE_CHECKING:
-    from pytest_audiobench.datasets.perturbations.perturbation import Condition
+    from pytest_audiobench.datasets.perturbations.perturbation import Perturbation
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +52,8 @@ class Dataset:
 
     ``cluster`` names the metadata field whose values are the statistical clusters (one recording asked
     twice, one speaker); ``groups`` the metadata fields reported on; None means the fields with few values.
-    ``note`` is what a reader of its numbers must know; it is printed with them. ``condition`` is what was done to the
-    clips, where it is the point of a curve or one of several conditions that a suite compares.
+    ``note`` is what a reader of its numbers must know; it is printed with them. ``perturbation`` is what was done to the
+    clips, where it is the point of a curve or one of several perturbations that a suite compares.
     """
 
     name: str
@@ -61,12 +61,12 @@ class Dataset:
     cluster: str | None = None
     groups: tuple[str, ...] | None = None
     note: str = ""
-    condition: Condition | None = None
+    perturbation: Perturbation | None = None
 
     @property
-    def unconditioned(self) -> str:
-        """The name of the data set that the condition was put upon."""
-        return self.name if self.condition is None else self.name.removesuffix(f"+{self.condition.name}")
+    def unperturbed(self) -> str:
+        """The name of the data set that the perturbation was put upon."""
+        return self.name if self.perturbation is None else self.name.removesuffix(f"+{self.perturbation.name}")
 
 
 def folders(entries: Sequence[str], base: Path, option: str) -> tuple[dict[str, Path], list[Path]]:

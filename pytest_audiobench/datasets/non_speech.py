@@ -113,7 +113,7 @@ def _recorded(name: str, lengths: Sequence[float], places: Places) -> Sequence[S
 def _files(root: DataRoot) -> Iterator[PurePosixPath]:
     """The recordings, all of them below a domain's folder, as paths within the root, in the order of their names.
 
-    Links are left to the reading of audio, which refuses those that lead out; a linked folder is not entered.
+    Links are left to the scorer of audio, which refuses those that lead out; a linked folder is not entered.
     """
     found: list[str] = []
     for folder, below, files in os.walk(root.folder):

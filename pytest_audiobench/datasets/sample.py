@@ -17,8 +17,8 @@ class Sample:
 
     ``references`` are all texts that are true, the first of them ``reference``, where there are several: captions of
     one clip, the labels of a clip, the talkers of a mixture, accepted answers. ``recordings`` are the clips as they
-    were before any condition changed them (``datasets/perturbations/perturbation.py``), None where none did: samples of one recording
-    belong together, whatever they were put under. ``before`` are those before the last condition, where one is put upon
+    were before any perturbation changed them (``datasets/perturbations/perturbation.py``), None where none did: samples of one recording
+    belong together, whatever they were put under. ``before`` are those before the last perturbation, where one is put upon
     another. ``doubt`` says, where something is known, why its answer may mean
     less than the others'; samples are counted by it beside the numbers.
     """

@@ -30,9 +30,9 @@ class ComparableSample(NamedTuple):
 
     ``audio`` and ``prompt`` are digests of its clips' keys and of the first stage's messages (in each wording), None
     where they are not known (a replay without audio, a sample that could not be asked); ``truth`` is that of its
-    choices and references. ``statuses`` and ``scores`` are by reading; a score of None means that the asking failed
-    (the status is "error") or that the reading leaves the answer out.
-    ``failures`` are the classes that the headline reading sees. ``text`` is the answer, where the source keeps texts.
+    choices and references. ``statuses`` and ``scores`` are by scorer; a score of None means that the asking failed
+    (the status is "error") or that the scorer leaves the answer out.
+    ``failures`` are the classes that the headline scorer sees. ``text`` is the answer, where the source keeps texts.
     """
 
     sample_id: str
@@ -58,12 +58,12 @@ class ComparableSample(NamedTuple):
 
 @dataclass(frozen=True)
 class ComparableEval:
-    """``readings`` maps names to signatures, the headline first, and ``metrics`` to the names of what each measures;
+    """``scorers`` maps names to signatures, the headline first, and ``metrics`` to the names of what each measures;
     ``hashes`` are an item's (``evaluation/hashes.py``).
 
     ``model`` is the alias, ``spec`` what it stood for. ``cluster`` says which metadata field names the clusters (None:
     the clip). ``noise`` is the model's noise floor where it has been measured (``evaluation/model_notes.py``). ``source`` says
-    for people where the side comes from. ``condition`` is the item's, as run.json holds it; None for none, and where
+    for people where the side comes from. ``perturbation`` is the item's, as run.json holds it; None for none, and where
     the source does not know it (a baseline's file).
     """
 
@@ -77,21 +77,21 @@ class ComparableEval:
     epochs: int
     limited: bool
     cluster: str | None
-    readings: Mapping[str, str]
+    scorers: Mapping[str, str]
     metrics: Mapping[str, Sequence[str]]
     hashes: Mapping[str, str]
     rows: Sequence[ComparableSample]
     noise: Mapping[str, Any] | None = None
-    condition: Mapping[str, Any] | None = None
+    perturbation: Mapping[str, Any] | None = None
 
     @property
     def headline(self) -> str:
-        """The name of the first reading."""
-        return next(iter(self.readings))
+        """The name of the first scorer."""
+        return next(iter(self.scorers))
 
 
 def comparable_eval(record: ItemRecord, rows: Mapping[str, Sequence[ScoredSample]], spec: str = "") -> ComparableEval:
-    """The side of an eval that was just evaluated, from its record and its rows by reading."""
+    """The side of an eval that was just evaluated, from its record and its rows by scorer."""
     return ComparableEval(
         source="this run",
         eval=record.eval,
@@ -103,8 +103,8 @@ def comparable_eval(record: ItemRecord, rows: Mapping[str, Sequence[ScoredSample
         epochs=record.epochs,
         limited=record.limited,
         cluster=record.cluster,
-        readings={reading.name: reading.signature for reading in record.readings},
-        metrics=measured([(one.reading, one.name) for one in record.metrics if not one.group]),
+        scorers={scorer.name: scorer.signature for scorer in record.scorers},
+        metrics=measured([(one.scorer, one.name) for one in record.metrics if not one.group]),
         hashes=record.hashes,
         rows=list(_rows(record, rows)),
     )
@@ -129,8 +129,8 @@ def comparable_ahead(
         epochs=epochs,
         limited=slice_.limited,
         cluster=slice_.dataset.cluster,
-        readings={reading.name: reading.signature for reading in protocol.readings},
-        metrics={reading.name: reading.metrics for reading in protocol.readings},
+        scorers={scorer.name: scorer.signature for scorer in protocol.scorers},
+        metrics={scorer.name: scorer.metrics for scorer in protocol.scorers},
         hashes={"settings": settings_hash(protocol)},
         rows=[row for epoch in range(epochs) for row in _rows_ahead(slice_, protocol, epoch)],
     )
@@ -149,30 +149,30 @@ def _rows_ahead(slice_: Selection, protocol: Protocol, epoch: int) -> Iterator[C
             prompt=prompt_digest(messages),
             cluster=None,
             groups={},
-            statuses=dict.fromkeys([reading.name for reading in protocol.readings], status),
-            scores={reading.name: None if taken.error else {} for reading in protocol.readings},
+            statuses=dict.fromkeys([scorer.name for scorer in protocol.scorers], status),
+            scores={scorer.name: None if taken.error else {} for scorer in protocol.scorers},
             truth=truth_digest(taken.sample.choices, taken.sample.reference, taken.sample.references),
         )
 
 
-def statistics_of(row: ComparableSample, reading: str, metric: str) -> Statistics | None:
-    """What ``metric`` is made of in a sample, as ``reading`` saw it: its scores, None where it has none; for one of
+def statistics_of(row: ComparableSample, scorer: str, metric: str) -> Statistics | None:
+    """What ``metric`` is made of in a sample, as ``scorer`` saw it: its scores, None where it has none; for one of
     :data:`pytest_audiobench.evaluation.scoring.SHARES` how it was answered.
     """
-    scores, status = row.scores.get(reading), row.statuses[reading]
+    scores, status = row.scores.get(scorer), row.statuses[scorer]
     if metric not in SHARES:
         return scores
-    # The other classes are what the headline made of the answer, which this reading may read otherwise.
+    # The other classes are what the headline made of the answer, which this scorer may read otherwise.
     told = tuple(name for name in row.failures if name in WORDINGS)
     return share_statistics("errors" if status == "error" else status, status != "error" and scores is None, told)
 
 
 def measured(pairs: Sequence[tuple[str | None, str]]) -> dict[str, list[str]]:
-    """The names of metrics by reading, in order, from (reading, name) pairs; numbers of a test's own are left out."""
+    """The names of metrics by scorer, in order, from (scorer, name) pairs; numbers of a test's own are left out."""
     found: dict[str, list[str]] = {}
-    for reading, name in pairs:
-        if reading is not None and name not in found.setdefault(reading, []):
-            found[reading].append(name)
+    for scorer, name in pairs:
+        if scorer is not None and name not in found.setdefault(scorer, []):
+            found[scorer].append(name)
     return found
 
 
@@ -215,8 +215,8 @@ def _prompt(answered: SampleAnswers) -> str | None:
 
 
 def _rows(record: ItemRecord, rows: Mapping[str, Sequence[ScoredSample]]) -> Iterator[ComparableSample]:
-    for readings in zip(*rows.values(), strict=True):
-        first = readings[0]
+    for scorers in zip(*rows.values(), strict=True):
+        first = scorers[0]
         answered = first.answered
         sample = answered.taken.sample
         metadata = sample.metadata
@@ -231,9 +231,9 @@ def _rows(record: ItemRecord, rows: Mapping[str, Sequence[ScoredSample]]) -> Ite
             groups={name: str(metadata[name]) for name in record.groups if name in metadata},
             statuses={
                 name: "error" if row.answer is None else row.answer.status
-                for name, row in zip(rows, readings, strict=True)
+                for name, row in zip(rows, scorers, strict=True)
             },
-            scores={name: row.scores for name, row in zip(rows, readings, strict=True)},
+            scores={name: row.scores for name, row in zip(rows, scorers, strict=True)},
             failures=first.failures,
             text=responses[answering[-1]].text if answering else None,
             truth=truth_digest(sample.choices, sample.reference, sample.references),

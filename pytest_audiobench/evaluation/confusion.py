@@ -77,7 +77,7 @@ class Tally:
 
 
 def gives_letters(signature: str) -> bool:
-    """Whether a reading with this signature gives an option's letter in place of its text."""
+    """Whether a scorer with this signature gives an option's letter in place of its text."""
     return signature.startswith("mcq:")
 
 

@@ -1,4 +1,4 @@
-"""What a suite's record holds of its conditions, as plain values; ``evaluation/curves.py`` makes them."""
+"""What a suite's record holds of its perturbations, as plain values; ``evaluation/curves.py`` makes them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pytest_audiobench.metrics.metric import Direction
 
 @dataclass(frozen=True)
 class FigureRecord:
-    """A figure over conditions with its 95 % interval; ``method`` says how, or why there is none."""
+    """A figure over perturbations with its 95 % interval; ``method`` says how, or why there is none."""
 
     value: float | None
     lower: float | None
@@ -23,7 +23,7 @@ class SlopeRecord(FigureRecord):
     """Least squares' slope of the points on the dose, all alike: the change of the metric per ``per`` units of dose.
 
     ``p`` is that of "no trend", as ``method`` says: of "no worse where the dose is harder" where it is known which way
-    that is, else two-sided. ``p_holm`` is adjusted over the curves of one metric, reading and series of evals.
+    that is, else two-sided. ``p_holm`` is adjusted over the curves of one metric, scorer and series of evals.
     """
 
     per: float = 1.0
@@ -33,9 +33,9 @@ class SlopeRecord(FigureRecord):
 
 @dataclass(frozen=True)
 class PointRecord:
-    """One condition: the metric as its ``eval`` measured it over ``n`` samples, and the share of these ``answered``."""
+    """One perturbation: the metric as its ``eval`` measured it over ``n`` samples, and the share of these ``answered``."""
 
-    condition: str
+    perturbation: str
     family: str
     dose: float | None
     eval: str
@@ -49,18 +49,18 @@ class PointRecord:
 
 @dataclass(frozen=True)
 class CurveRecord:
-    """A metric over the doses of one family of conditions, easiest dose first where it is known which way is harder.
+    """A metric over the doses of one family of perturbations, easiest dose first where it is known which way is harder.
 
     ``area`` is the trapezoid's over the range of doses divided by the range: the metric's mean value over it, in its
-    own unit. ``clean`` is the condition of that name, which is at no dose. ``series`` tells its evals from others of
-    the data set under the same conditions: it is their names without the condition, empty where there are no others.
+    own unit. ``clean`` is the perturbation of that name, which is at no dose. ``series`` tells its evals from others of
+    the data set under the same perturbations: it is their names without the perturbation, empty where there are no others.
     """
 
     dataset: str
     series: str
     family: str
     metric: str
-    reading: str
+    scorer: str
     signature: str
     unit: str
     direction: Direction
@@ -74,13 +74,13 @@ class CurveRecord:
 
 @dataclass(frozen=True)
 class DifferenceRecord:
-    """How much worse a metric is under ``condition`` than under ``reference``, on the ``pairs`` scored under both.
+    """How much worse a metric is under ``perturbation`` than under ``reference``, on the ``pairs`` scored under both.
 
-    ``p`` is that of "it is no worse"; ``p_holm`` is adjusted over the differences of one metric, reading and data set.
+    ``p`` is that of "it is no worse"; ``p_holm`` is adjusted over the differences of one metric, scorer and data set.
     ``worse`` and ``better`` count the pairs whose own score moved.
     """
 
-    condition: str
+    perturbation: str
     reference: str
     drop: float | None
     lower: float | None
@@ -94,8 +94,8 @@ class DifferenceRecord:
 
 
 @dataclass(frozen=True)
-class ConditionsRecord:
-    """A metric over all conditions of one data set: its mean by ``weights``, which add up to 1, and the differences.
+class PerturbationsRecord:
+    """A metric over all perturbations of one data set: its mean by ``weights``, which add up to 1, and the differences.
 
     ``series`` is as in :class:`CurveRecord`.
     """
@@ -103,7 +103,7 @@ class ConditionsRecord:
     dataset: str
     series: str
     metric: str
-    reading: str
+    scorer: str
     signature: str
     unit: str
     direction: Direction

@@ -1,6 +1,6 @@
-"""What conditions do to a suite's numbers: curves over doses, the mean over conditions, differences from the clean one.
+"""What perturbations do to a suite's numbers: curves over doses, the mean over perturbations, differences from the clean one.
 
-Evals of one data set under several conditions ask about the same samples, so that every figure here is a sum of ratios
+Evals of one data set under several perturbations ask about the same samples, so that every figure here is a sum of ratios
 over the same samples (``stats/weighted_sums.py``), and a difference is one of pairs (``metrics/drops.py``). Only metrics
 that are ratios of sums have such figures; the others have their points, and the reason why no more.
 """
@@ -15,10 +15,10 @@ from typing import Any, NamedTuple, TypeAlias, cast
 
 from pytest_audiobench.datasets.perturbations.dose import Harder
 from pytest_audiobench.evaluation.curve_records import (
-    ConditionsRecord,
     CurveRecord,
     DifferenceRecord,
     FigureRecord,
+    PerturbationsRecord,
     PointRecord,
     SlopeRecord,
 )
@@ -30,7 +30,7 @@ from pytest_audiobench.stats.multiple_testing import holm_of_known
 from pytest_audiobench.stats.weighted_sums import area_weights, contrast, mean_interval, slope_weights, trend_p
 
 CLEAN = "clean"
-"""The condition that others are held against, by its name."""
+"""The perturbation that others are held against, by its name."""
 
 TREND = "; p: trend test on each one's own slope (summary measures: Matthews et al. 1990, BMJ 300:230)"
 """Begins what a slope's method says of its p."""
@@ -39,16 +39,16 @@ Json: TypeAlias = Mapping[str, Any]
 
 
 Rows: TypeAlias = Mapping[int, Sequence[Asked]]
-"""What one reading made of the samples of each item, by the item's place."""
+"""What one scorer made of the samples of each item, by the item's place."""
 
 
 class Figures(NamedTuple):
     curves: list[CurveRecord]
-    conditions: list[ConditionsRecord]
+    perturbations: list[PerturbationsRecord]
 
 
 class Series(NamedTuple):
-    """The places of evals that are one data set under several conditions.
+    """The places of evals that are one data set under several perturbations.
 
     ``name`` tells them from another series of the data set; it is empty where there is no other.
     """
@@ -57,24 +57,24 @@ class Series(NamedTuple):
     places: list[int]
 
 
-def unconditioned(dataset: str, condition: Json | None) -> str:
-    """The name of the data set that a condition was put upon."""
-    return dataset if condition is None else dataset.removesuffix(f"+{condition['name']}")
+def unperturbed(dataset: str, perturbation: Json | None) -> str:
+    """The name of the data set that a perturbation was put upon."""
+    return dataset if perturbation is None else dataset.removesuffix(f"+{perturbation['name']}")
 
 
 def figures(items: Sequence[Json], rows: Mapping[tuple[str, str], Rows]) -> Figures:
-    """The curves and the summaries of one suite's ``items`` by one model; ``rows`` are by reading and signature."""
+    """The curves and the summaries of one suite's ``items`` by one model; ``rows`` are by scorer and signature."""
     found = Figures([], [])
     for name, places in series(items):
-        for (reading, signature), own in rows.items():
-            having = [place for place in places if _coverage(items[place], reading, signature) is not None]
+        for (scorer, signature), own in rows.items():
+            having = [place for place in places if _coverage(items[place], scorer, signature) is not None]
             kept: dict[tuple[int, ...], Samples] = {}
-            for metric, measured in _measured(items, having, reading, signature).items():
+            for metric, measured in _measured(items, having, scorer, signature).items():
                 samples = kept.setdefault(tuple(measured), Samples([own.get(place, ()) for place in measured]))
-                of = _Metric(items, Series(name, measured), metric, reading, signature, samples)
+                of = _Metric(items, Series(name, measured), metric, scorer, signature, samples)
                 if len(of.points) > 1:
                     found.curves.extend(_held_together(list(of.curves())))
-                    found.conditions.append(of.summary())
+                    found.perturbations.append(of.summary())
     return found
 
 
@@ -86,17 +86,17 @@ def step(doses: Sequence[float]) -> float:
 
 
 def series(items: Sequence[Json]) -> list[Series]:
-    """The items that belong together; of each ``eval``, ``dataset`` and ``condition`` are looked at.
+    """The items that belong together; of each ``eval``, ``dataset`` and ``perturbation`` are looked at.
 
-    Where a condition occurs twice, evals are told apart by what is left of their names without it.
+    Where a perturbation occurs twice, evals are told apart by what is left of their names without it.
     """
     found: dict[str, list[int]] = {}
     for place, item in enumerate(items):
-        if item.get("condition"):
-            found.setdefault(unconditioned(item["dataset"], item["condition"]), []).append(place)
+        if item.get("perturbation"):
+            found.setdefault(unperturbed(item["dataset"], item["perturbation"]), []).append(place)
     told_apart: list[Series] = []
     for places in found.values():
-        names = [items[place]["condition"]["name"] for place in places]
+        names = [items[place]["perturbation"]["name"] for place in places]
         if len(set(names)) == len(names):
             told_apart.append(Series("", places))
             continue
@@ -105,13 +105,15 @@ def series(items: Sequence[Json]) -> list[Series]:
             apart.setdefault(_without(items[place]["eval"], name), []).append(place)
         told_apart.extend(Series(*one) for one in apart.items())
     return [
-        one for one in told_apart if len({items[place]["condition"]["name"] for place in one.places}) == len(one.places)
+        one
+        for one in told_apart
+        if len({items[place]["perturbation"]["name"] for place in one.places}) == len(one.places)
     ]
 
 
-def _without(eval_: str, condition: str) -> str:
+def _without(eval_: str, perturbation: str) -> str:
     """``clean_speech[a]`` for ``clean_speech[clean-a]``: the last place is that among the parameters."""
-    found = [*re.finditer(rf"(?<![^\W_]){re.escape(condition)}(?![^\W_])", eval_)]
+    found = [*re.finditer(rf"(?<![^\W_]){re.escape(perturbation)}(?![^\W_])", eval_)]
     if not found:
         return eval_
     left, right = eval_[: found[-1].start()], eval_[found[-1].end() :]
@@ -122,39 +124,39 @@ def _without(eval_: str, condition: str) -> str:
     return f"{left}{right}".removesuffix("[]")
 
 
-def _coverage(item: Json, reading: str, signature: str) -> Json | None:
-    return next((r["coverage"] for r in item["readings"] if (r["name"], r["signature"]) == (reading, signature)), None)
+def _coverage(item: Json, scorer: str, signature: str) -> Json | None:
+    return next((r["coverage"] for r in item["scorers"] if (r["name"], r["signature"]) == (scorer, signature)), None)
 
 
-def _measured(items: Sequence[Json], places: Sequence[int], reading: str, signature: str) -> dict[str, list[int]]:
-    """What the reading measured, each with the items that it measured it of; shares of answers are each point's own."""
+def _measured(items: Sequence[Json], places: Sequence[int], scorer: str, signature: str) -> dict[str, list[int]]:
+    """What the scorer measured, each with the items that it measured it of; shares of answers are each point's own."""
     found: dict[str, list[int]] = {}
     for place in places:
         for m in items[place]["metrics"]:
-            if (m["reading"], m["signature"]) == (reading, signature) and not m["group"] and m["name"] not in SHARES:
+            if (m["scorer"], m["signature"]) == (scorer, signature) and not m["group"] and m["name"] not in SHARES:
                 found.setdefault(m["name"], []).append(place)
     return found
 
 
 class _Metric:
-    """One metric by one reading over the conditions of one data set."""
+    """One metric by one scorer over the perturbations of one data set."""
 
     def __init__(
-        self, items: Sequence[Json], own: Series, metric: str, reading: str, signature: str, samples: Samples
+        self, items: Sequence[Json], own: Series, metric: str, scorer: str, signature: str, samples: Samples
     ) -> None:
-        self._about = (metric, reading, signature)
+        self._about = (metric, scorer, signature)
         self._series, places = own
         self.points: list[PointRecord] = []
         self._columns: dict[str, int] = {}
         for column, place in enumerate(places):
             item = items[place]
-            measured = [m for m in item["metrics"] if (m["name"], m["reading"], m["signature"]) == self._about]
+            measured = [m for m in item["metrics"] if (m["name"], m["scorer"], m["signature"]) == self._about]
             if one := next((m for m in measured if not m["group"]), None):
-                self.points.append(_point(item, one, _coverage(item, reading, signature) or {}))
-                self._columns[item["condition"]["name"]] = column
+                self.points.append(_point(item, one, _coverage(item, scorer, signature) or {}))
+                self._columns[item["perturbation"]["name"]] = column
                 self._unit, self._direction = one["unit"], one["direction"]
-                self._dataset = unconditioned(item["dataset"], item["condition"])
-        self._told = {items[place]["condition"]["name"]: items[place]["condition"] for place in places}
+                self._dataset = unperturbed(item["dataset"], item["perturbation"])
+        self._told = {items[place]["perturbation"]["name"]: items[place]["perturbation"] for place in places}
         # A metric that a conftest.py of the workers registered is not known to the process that puts a run together.
         is_ratio = is_known(metric) and metric_kind(metric).parts is not None
         self._sums = samples.sums(metric_kind(metric)) if is_ratio else f"{metric} is no ratio of sums over samples"
@@ -164,14 +166,14 @@ class _Metric:
         families: dict[tuple[str, str], list[PointRecord]] = {}
         for point in self.points:
             if point.dose is not None:
-                families.setdefault((point.family, self._told[point.condition]["unit"]), []).append(point)
+                families.setdefault((point.family, self._told[point.perturbation]["unit"]), []).append(point)
         for (family, unit), points in families.items():
             if len({point.dose for point in points}) > 1:
                 yield self._curve(family, unit, points)
 
     def _curve(self, family: str, unit: str, points: Sequence[PointRecord]) -> CurveRecord:
-        metric, reading, signature = self._about
-        sides = {self._told[point.condition]["harder"] for point in points}
+        metric, scorer, signature = self._about
+        sides = {self._told[point.perturbation]["harder"] for point in points}
         harder = sides.pop() if len(sides) == 1 else ""
         ordered = sorted(points, key=lambda point: point.dose or 0.0, reverse=harder == "lower")
         return CurveRecord(
@@ -179,14 +181,14 @@ class _Metric:
             series=self._series,
             family=family,
             metric=metric,
-            reading=reading,
+            scorer=scorer,
             signature=signature,
             unit=self._unit,
             direction=self._direction,
             dose_unit=unit,
             harder=cast(Harder, harder),
             points=ordered,
-            clean=next((point for point in self.points if point.condition == CLEAN and point.dose is None), None),
+            clean=next((point for point in self.points if point.perturbation == CLEAN and point.dose is None), None),
             slope=self._slope(ordered, cast(Harder, harder)),
             area=self._mean(ordered, area_weights([_dose(point) for point in ordered]), "trapezoid rule over"),
         )
@@ -194,7 +196,7 @@ class _Metric:
     def _slope(self, points: Sequence[PointRecord], harder: Harder) -> SlopeRecord:
         doses = [_dose(point) for point in points]
         per = step(doses)
-        how = f"least squares over {len(points)} conditions, all alike"
+        how = f"least squares over {len(points)} perturbations, all alike"
         if isinstance(self._sums, str):
             return SlopeRecord(None, None, None, f"no slope: {self._sums}", per)
         own, weights = self._sums.points(self._of(points)), [per * weight for weight in slope_weights(doses)]
@@ -212,20 +214,20 @@ class _Metric:
             return 0
         return 1 if (self._direction == "higher") == (harder == "lower") else -1
 
-    def summary(self) -> ConditionsRecord:
-        """The mean over all conditions, each weighing alike, and the differences."""
-        metric, reading, signature = self._about
+    def summary(self) -> PerturbationsRecord:
+        """The mean over all perturbations, each weighing alike, and the differences."""
+        metric, scorer, signature = self._about
         weights = [1.0 / len(self.points)] * len(self.points)
-        return ConditionsRecord(
+        return PerturbationsRecord(
             dataset=self._dataset,
             series=self._series,
             metric=metric,
-            reading=reading,
+            scorer=scorer,
             signature=signature,
             unit=self._unit,
             direction=self._direction,
             points=self.points,
-            weights={point.condition: weight for point, weight in zip(self.points, weights, strict=True)},
+            weights={point.perturbation: weight for point, weight in zip(self.points, weights, strict=True)},
             mean=self._mean(self.points, weights, "mean of"),
             differences=_adjusted(list(self._differences())),
         )
@@ -236,35 +238,35 @@ class _Metric:
         own = self._sums.points(self._of(points))
         least, most = RANGES.get(self._unit, (0.0, math.inf))
         found = mean_interval(own, weights, most, likely=1.0 if self._unit in FRACTIONS else None, least=least)
-        method = f"{how} {len(points)} conditions; {found.method}"
+        method = f"{how} {len(points)} perturbations; {found.method}"
         return FigureRecord(finite(own.value(weights)), finite(found.lower), finite(found.upper), method)
 
     def _of(self, points: Sequence[PointRecord]) -> list[int]:
-        return [self._columns[point.condition] for point in points]
+        return [self._columns[point.perturbation] for point in points]
 
     def _differences(self) -> Iterator[DifferenceRecord]:
         if isinstance(self._sums, str):
             return
         for point in self.points:
             reference = self._reference(point)
-            if reference is not None and reference != point.condition:
-                yield self._difference(point.condition, reference)
+            if reference is not None and reference != point.perturbation:
+                yield self._difference(point.perturbation, reference)
 
     def _reference(self, point: PointRecord) -> str | None:
-        """The condition named clean; else the easiest dose of the point's family, where it is known which that is."""
-        if any(one.condition == CLEAN for one in self.points):
+        """The perturbation named clean; else the easiest dose of the point's family, where it is known which that is."""
+        if any(one.perturbation == CLEAN for one in self.points):
             return CLEAN
-        told = self._told[point.condition]
+        told = self._told[point.perturbation]
         own = [one for one in self.points if one.family == point.family and one.dose is not None]
         if point.dose is None or not told["harder"] or len(own) < 2:
             return None
-        return min(own, key=lambda one: _dose(one) if told["harder"] == "higher" else -_dose(one)).condition
+        return min(own, key=lambda one: _dose(one) if told["harder"] == "higher" else -_dose(one)).perturbation
 
-    def _difference(self, condition: str, reference: str) -> DifferenceRecord:
+    def _difference(self, perturbation: str, reference: str) -> DifferenceRecord:
         assert not isinstance(self._sums, str)
-        found = self._sums.difference(self._columns[reference], self._columns[condition])
+        found = self._sums.difference(self._columns[reference], self._columns[perturbation])
         return DifferenceRecord(
-            condition=condition,
+            perturbation=perturbation,
             reference=reference,
             drop=finite(found.drop.value),
             lower=finite(found.drop.lower),
@@ -279,11 +281,11 @@ class _Metric:
 
 
 def _point(item: Json, metric: Json, coverage: Json) -> PointRecord:
-    condition, n = item["condition"], coverage.get("n", 0)
+    perturbation, n = item["perturbation"], coverage.get("n", 0)
     return PointRecord(
-        condition=condition["name"],
-        family=condition["family"],
-        dose=condition["dose"],
+        perturbation=perturbation["name"],
+        family=perturbation["family"],
+        dose=perturbation["dose"],
         eval=item["eval"],
         value=metric["value"],
         lower=metric["lower"],

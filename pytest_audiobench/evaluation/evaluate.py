@@ -16,7 +16,7 @@ from pytest_audiobench.evaluation.garbage_collection import collector_paused
 from pytest_audiobench.evaluation.hashes import ABSENT, item_hashes
 from pytest_audiobench.evaluation.judging import with_judges, with_rewriters
 from pytest_audiobench.evaluation.lazy_model import ModelHandle
-from pytest_audiobench.evaluation.record import ConditionRecord, ItemRecord, StageRecord
+from pytest_audiobench.evaluation.record import ItemRecord, PerturbationRecord, StageRecord
 from pytest_audiobench.evaluation.requests import settings_payload
 from pytest_audiobench.evaluation.result import Result
 from pytest_audiobench.evaluation.scores import EvalScores, score_answers
@@ -97,7 +97,7 @@ def _evaluated(
         protocol = reworded(protocol, bench.prompts)
     chosen = [name for name in bench.protocols if name in protocol.available or name == ALL]
     if chosen:
-        protocol = protocol.reading_as(*chosen)
+        protocol = protocol.with_scorers(*chosen)
     if len(chosen) < len(bench.protocols):
         _check_names(bench.protocols, protocol)
     protocol, cautions = with_judges(with_rewriters(protocol, bench.judges), bench.judges)
@@ -121,7 +121,7 @@ def _evaluated(
         n=len(slice_.taken),
         epochs=bench.epochs,
         limited=slice_.limited,
-        readings=sheet.readings,
+        scorers=sheet.scorers,
         metrics=sheet.metrics,
         hashes=item_hashes(
             slice_,
@@ -140,7 +140,7 @@ def _evaluated(
         part=item.part,
         control=item.control,
         agreement=sheet.agreement,
-        condition=_condition(dataset),
+        perturbation=_perturbation(dataset),
         stages=[
             StageRecord(one.name, one.role, one.task, settings_payload(one), one.judge, one.version)
             for one in protocol.stages
@@ -150,13 +150,13 @@ def _evaluated(
     record.taken = speed.sums(answered, asker.time, handle.peak_memory_bytes) if handle.listens else {}
     record.speed = speed.figures(record.taken)
     record.warnings = [*_warnings(record, slice_, protocol, answered), *cautions, *_unread(sheet, protocol)]
-    result = Result(record, sheet.rows, protocol.readings, sheet.clustered)
+    result = Result(record, sheet.rows, protocol.scorers, sheet.clustered)
     return Evaluation(result, slice_, protocol, answered, sheet.rows)
 
 
-def _condition(dataset: Dataset) -> ConditionRecord | None:
-    one = dataset.condition
-    return None if one is None else ConditionRecord(one.name, one.family, one.dose, one.unit, one.harder)
+def _perturbation(dataset: Dataset) -> PerturbationRecord | None:
+    one = dataset.perturbation
+    return None if one is None else PerturbationRecord(one.name, one.family, one.dose, one.unit, one.harder)
 
 
 def _check_names(names: Sequence[str], protocol: Protocol) -> None:
@@ -176,9 +176,9 @@ def _check_tasks(handle: ModelHandle, dataset: Dataset, protocol: Protocol) -> N
 
 def _check_parts(protocol: Protocol) -> None:
     """What a score needs is asked for before the model is, or hours of answers would end in a missing library."""
-    for reading in protocol.readings:
-        if lacking := reading.lacking():
-            raise UsageError(f"the protocol {reading.name} cannot be used here: {lacking}")
+    for scorer in protocol.scorers:
+        if lacking := scorer.lacking():
+            raise UsageError(f"the protocol {scorer.name} cannot be used here: {lacking}")
 
 
 def _cut(answered: Sequence[SampleAnswers]) -> int:
@@ -196,11 +196,11 @@ def errors_named(answered: Iterable[SampleAnswers]) -> list[dict[str, str]]:
 def _unread(sheet: EvalScores, protocol: Protocol) -> list[str]:
     """What a judge said that was no verdict, once for each judging of each judge."""
     found: dict[str, str] = {}
-    for reading, record in zip(protocol.readings, sheet.readings, strict=True):
+    for scorer, record in zip(protocol.scorers, sheet.scorers, strict=True):
         asked = record.coverage["n"] - record.coverage["errors"]
         unread = asked - record.coverage["parsed"]
-        if reading.judge and unread:
-            found.setdefault(reading.judge, f"{unread} of {asked} verdicts of {reading.judge} could not be read")
+        if scorer.judge and unread:
+            found.setdefault(scorer.judge, f"{unread} of {asked} verdicts of {scorer.judge} could not be read")
     return list(found.values())
 
 

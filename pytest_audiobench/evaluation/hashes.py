@@ -16,7 +16,7 @@ from pytest_audiobench.evaluation.selection import SelectedSample, Selection
 from pytest_audiobench.evaluation.stage_execution import SampleAnswers
 from pytest_audiobench.identity import digest, digest_of_trusted
 from pytest_audiobench.models.messages import Response
-from pytest_audiobench.protocols.protocol import WEIGHING, Protocol, Reading, Stage
+from pytest_audiobench.protocols.protocol import WEIGHING, Protocol, Scorer, Stage
 
 ABSENT = "absent"
 """Stands for the audio's hash where the audio of a replay is not on this machine, and for what nobody recorded."""
@@ -50,7 +50,7 @@ def item_hashes(
     answers = digest_of_trusted([answer_payload(one) for one in answered])
     judging = [stage for stage in protocol.stages if stage.role in WEIGHING]
     verdicts = _verdicts(judging, judges, answered) if judging else ""
-    return scored_hashes(slice_.dataset.name, asked, answers, protocol.readings, verdicts)
+    return scored_hashes(slice_.dataset.name, asked, answers, protocol.scorers, verdicts)
 
 
 def _asked(one: SampleAnswers, stage: str) -> list[list[object]] | None:
@@ -72,7 +72,7 @@ def settings_hash(protocol: Protocol) -> str:
 
 
 def scored_hashes(
-    dataset: str, asked: Mapping[str, str], answers: str, readings: Sequence[Reading], verdicts: str = ""
+    dataset: str, asked: Mapping[str, str], answers: str, scorers: Sequence[Scorer], verdicts: str = ""
 ) -> dict[str, str]:
     """``asked`` (data, audio, prompts, settings, seeds, model) with all that is built upon it.
 
@@ -82,7 +82,7 @@ def scored_hashes(
     hashes["input_hash"] = digest({"dataset": dataset, **hashes})
     hashes["answers"] = answers
     hashes["run_hash"] = digest({name: hashes[name] for name in ("input_hash", "answers")})
-    hashes["protocols"] = digest([[reading.name.partition("@")[0], reading.signature] for reading in readings])
+    hashes["protocols"] = digest([[scorer.name.partition("@")[0], scorer.signature] for scorer in scorers])
     scored = ["run_hash", "protocols"]
     if verdicts:
         hashes["verdicts"] = verdicts
@@ -142,7 +142,7 @@ def _keys(taken: Sequence[SelectedSample]) -> list[tuple[str, ...] | None]:
 
 
 def audio_payload(keys: Sequence[object] | None, unchanged: Sequence[object] | None) -> list[Sequence[object] | None]:
-    """What the audio's hash covers of a sample that is also played as it was before a condition changed it."""
+    """What the audio's hash covers of a sample that is also played as it was before a perturbation changed it."""
     return [keys, unchanged]
 
 

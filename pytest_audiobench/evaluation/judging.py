@@ -1,4 +1,4 @@
-"""A protocol's judgings put to the judges of a run: a stage and readings for each, and how far they agree."""
+"""A protocol's judgings put to the judges of a run: a stage and scorers for each, and how far they agree."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from pytest_audiobench.errors import CannotDo, FatalError, UsageError
 from pytest_audiobench.evaluation.lazy_model import ModelHandle
 from pytest_audiobench.models.messages import Message, Response
 from pytest_audiobench.protocols.judged.agreement import agreement
-from pytest_audiobench.protocols.protocol import WEIGHING, Answer, Earlier, Judging, Protocol, Reading, Stage
+from pytest_audiobench.protocols.protocol import WEIGHING, Answer, Earlier, Judging, Protocol, Scorer, Stage
 
 _DIGITS = 12
-"""Of a judge's digest, in the signatures of its readings."""
+"""Of a judge's digest, in the signatures of its scorers."""
 
 
 class Judged(NamedTuple):
-    """A protocol whose stages and readings name the judges of the run, and what the reader must be told of it."""
+    """A protocol whose stages and scorers name the judges of the run, and what the reader must be told of it."""
 
     protocol: Protocol
     warnings: Sequence[str] = ()
@@ -28,9 +28,9 @@ class Judged(NamedTuple):
 def with_judges(protocol: Protocol, judges: Mapping[str, ModelHandle]) -> Judged:
     """``protocol`` with a stage ``JUDGING@ALIAS`` for each of its judgings and each judge that can be asked it.
 
-    A judge's readings keep their names where the run has one judge, and are called ``READING@ALIAS`` where it has
-    several. Behind them stand the agreements: of each judge with the first reading by rule, and of each two judges.
-    Without a judge, the readings by rule are left, with a warning; another names what a judge cannot be asked. Raises
+    A judge's scorers keep their names where the run has one judge, and are called ``READING@ALIAS`` where it has
+    several. Behind them stand the agreements: of each judge with the first scorer by rule, and of each two judges.
+    Without a judge, the scorers by rule are left, with a warning; another names what a judge cannot be asked. Raises
     CannotDo, naming the option, when there are none, and when no judge can be asked; UsageError for a protocol with a
     judge's stage of its own.
     """
@@ -38,7 +38,7 @@ def with_judges(protocol: Protocol, judges: Mapping[str, ModelHandle]) -> Judged
         raise UsageError(
             f"{protocol.name} has the stage {by_hand[0]!r} of a judge: write it as a Judging, for judged(…, own=…)"
         )
-    asked = [one for one in protocol.judgings if any(reading.judge == one.name for reading in protocol.readings)]
+    asked = [one for one in protocol.judgings if any(scorer.judge == one.name for scorer in protocol.scorers)]
     if not asked:
         return Judged(protocol)
     if not judges:
@@ -51,10 +51,10 @@ def with_judges(protocol: Protocol, judges: Mapping[str, ModelHandle]) -> Judged
     answer = protocol.answering.name
     stages = tuple(_stage(one, alias, answer) for one, alias in pairs)
     own = {one.name: [alias for other, alias in pairs if other is one] for one in asked}
-    readings = tuple(bound for reading in protocol.readings for bound in _bound(reading, own, judges))
-    readings += tuple(_agreements(protocol.readings, readings))
+    scorers = tuple(bound for scorer in protocol.scorers for bound in _bound(scorer, own, judges))
+    scorers += tuple(_agreements(protocol.scorers, scorers))
     warnings = tuple(_unasked(asked, own, judges))
-    return Judged(replace(protocol, stages=(*protocol.stages, *stages), readings=readings), warnings)
+    return Judged(replace(protocol, stages=(*protocol.stages, *stages), scorers=scorers), warnings)
 
 
 def with_rewriters(protocol: Protocol, judges: Mapping[str, ModelHandle]) -> Protocol:
@@ -80,12 +80,12 @@ def _put(stage: Stage, judges: Mapping[str, ModelHandle]) -> Stage:
 
 
 def _by_rule_alone(protocol: Protocol) -> Judged:
-    left = tuple(reading for reading in protocol.readings if not reading.judge)
-    names = ", ".join(reading.name for reading in protocol.readings if reading.judge)
+    left = tuple(scorer for scorer in protocol.scorers if not scorer.judge)
+    names = ", ".join(scorer.name for scorer in protocol.scorers if scorer.judge)
     if not left:
         raise CannotDo(f"{names} needs a judge: name one with --ab-judge, such as --ab-judge openai:MODEL")
     warning = f"no judge is named with --ab-judge: {names} left out"
-    return Judged(replace(protocol, readings=left), (warning,))
+    return Judged(replace(protocol, scorers=left), (warning,))
 
 
 def _unasked(
@@ -122,39 +122,37 @@ def _stage(judging: Judging, alias: str, answer: str) -> Stage:
     return Stage(name, render, settings=judging.settings, role=judging.role, judge=alias)
 
 
-def _bound(
-    reading: Reading, aliases: Mapping[str, Sequence[str]], judges: Mapping[str, ModelHandle]
-) -> Iterator[Reading]:
-    """The reading for each judge that is asked for it; itself where it reads no judge."""
-    if not reading.judge:
-        yield reading
+def _bound(scorer: Scorer, aliases: Mapping[str, Sequence[str]], judges: Mapping[str, ModelHandle]) -> Iterator[Scorer]:
+    """The scorer for each judge that is asked for it; itself where it reads no judge."""
+    if not scorer.judge:
+        yield scorer
         return
-    for alias in aliases[reading.judge]:
-        tail, stage = f"@{alias}" if len(judges) > 1 else "", f"{reading.judge}@{alias}"
+    for alias in aliases[scorer.judge]:
+        tail, stage = f"@{alias}" if len(judges) > 1 else "", f"{scorer.judge}@{alias}"
         yield replace(
-            reading,
-            name=reading.name + tail,
-            signature=f"{reading.signature}|judge:{judges[alias].digest[:_DIGITS]}",
-            parse=_parser(reading, stage),
-            beside=tuple(name + tail for name in reading.beside),
+            scorer,
+            name=scorer.name + tail,
+            signature=f"{scorer.signature}|judge:{judges[alias].digest[:_DIGITS]}",
+            parse=_parser(scorer, stage),
+            beside=tuple(name + tail for name in scorer.beside),
             judge=stage,
         )
 
 
-def _parser(reading: Reading, stage: str) -> Callable[[Sample, Earlier], Answer]:
+def _parser(scorer: Scorer, stage: str) -> Callable[[Sample, Earlier], Answer]:
     def parse(sample: Sample, earlier: Earlier) -> Answer:
-        return reading.parse(sample, {**earlier, reading.judge: earlier.get(stage, Response())})
+        return scorer.parse(sample, {**earlier, scorer.judge: earlier.get(stage, Response())})
 
     return parse
 
 
-def _agreements(chosen: Sequence[Reading], bound: Sequence[Reading]) -> Iterator[Reading]:
-    """Each judge's first reading against the rule's, and against every other judge's of the same judging."""
+def _agreements(chosen: Sequence[Scorer], bound: Sequence[Scorer]) -> Iterator[Scorer]:
+    """Each judge's first scorer against the rule's, and against every other judge's of the same judging."""
     by_rule = next((one for one in chosen if not one.judge and "accuracy" in one.metrics), None)
-    first: dict[str, Reading] = {}
-    for reading in bound:
-        if reading.judge:
-            first.setdefault(reading.judge, reading)
+    first: dict[str, Scorer] = {}
+    for scorer in bound:
+        if scorer.judge:
+            first.setdefault(scorer.judge, scorer)
     if by_rule is not None:
         yield from (agreement(one, by_rule) for one in first.values())
     for one, other in combinations(first.values(), 2):

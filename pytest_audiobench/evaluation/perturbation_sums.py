@@ -1,4 +1,4 @@
-"""The same samples under several conditions in one order, and what a metric is made of in each."""
+"""The same samples under several perturbations in one order, and what a metric is made of in each."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Identity: TypeAlias = tuple[str, int]
 
 
 class Asked(NamedTuple):
-    """One sample as one reading scored it; ``statistics`` is None where it has no score."""
+    """One sample as one scorer scored it; ``statistics`` is None where it has no score."""
 
     identity: Identity
     statistics: Statistics | None
@@ -39,7 +39,7 @@ class Difference(NamedTuple):
 
 
 class Samples:
-    """Every sample that has a score under any condition; ``columns`` hold what was asked under each."""
+    """Every sample that has a score under any perturbation; ``columns`` hold what was asked under each."""
 
     def __init__(self, columns: Sequence[Iterable[Asked]]) -> None:
         clusters: dict[Identity, Hashable] = {}
@@ -54,7 +54,7 @@ class Samples:
         self._columns = [[own.get(identity) for identity in clusters] for own in scored]
 
     def sums(self, kind: MetricKind) -> Sums | str:
-        """Numerators and denominators by sample and condition; or why there are none."""
+        """Numerators and denominators by sample and perturbation; or why there are none."""
         if kind.parts is None:
             return f"{kind.name} is no ratio of sums over samples"
         # Few different statistics occur, and a pool keeps each once.
@@ -77,7 +77,7 @@ class Samples:
 
 @dataclass(frozen=True)
 class Sums:
-    """What a metric is made of, shape (samples, conditions) each; ``scored`` says which samples have a score."""
+    """What a metric is made of, shape (samples, perturbations) each; ``scored`` says which samples have a score."""
 
     kind: MetricKind
     tops: Floats

@@ -24,23 +24,23 @@ _HOW: dict[str, Callable[[Sequence[float]], float]] = {
 
 
 def of_wording(signature: str) -> bool:
-    """Whether a reading is of one wording of several."""
+    """Whether a scorer is of one wording of several."""
     return _WORDING.search(signature) is not None
 
 
 def spreads(metrics: Sequence[MetricRecord]) -> Iterator[MetricRecord]:
-    """``wording_spread`` and ``wording_sd`` of each reading that was asked in several wordings, by each group.
+    """``wording_spread`` and ``wording_sd`` of each scorer that was asked in several wordings, by each group.
 
-    ``metrics`` are those of all its readings, a reading's headline metric its first. Without a value where any wording
+    ``metrics`` are those of all its scorers, a scorer's headline metric its first. Without a value where any wording
     has none.
     """
     headline: dict[str | None, MetricRecord] = {}
     values: dict[tuple[str, str, tuple[tuple[str, str], ...]], list[MetricRecord]] = {}
     for metric in metrics:
-        first = headline.setdefault(metric.reading, metric)
+        first = headline.setdefault(metric.scorer, metric)
         found = _WORDING.search(metric.signature or "")
         if found and metric.name == first.name and WITHOUT not in metric.group:
-            base = str(metric.reading).partition("@")[0]
+            base = str(metric.scorer).partition("@")[0]
             values.setdefault((base, found[2], tuple(sorted(metric.group.items()))), []).append(metric)
     for (base, count, group), own in values.items():
         if len(own) == int(count) and base in headline:
@@ -60,7 +60,7 @@ def _spread(name: str, headline: MetricRecord, own: Sequence[MetricRecord], grou
         unit=POINTS if own[0].unit in FRACTIONS else own[0].unit,
         direction="lower",
         method=f"{_NO_INTERVAL[name]}; {what}" if whole else f"{what}, one of which has no value",
-        reading=headline.reading,
+        scorer=headline.scorer,
         signature=headline.signature,
         group=group,
     )

@@ -23,7 +23,7 @@ RegressionStatus: TypeAlias = Literal["pass", "regressed", "inconclusive", "not_
 
 @dataclass(frozen=True)
 class MetricRecord:
-    """One number with its conditions. ``reading`` is None for a number that a test recorded itself."""
+    """One number with its perturbations. ``scorer`` is None for a number that a test recorded itself."""
 
     name: str
     value: float | None
@@ -33,7 +33,7 @@ class MetricRecord:
     unit: str
     direction: Literal["higher", "lower"]
     method: str
-    reading: str | None = None
+    scorer: str | None = None
     signature: str | None = None
     group: Mapping[str, str] = field(default_factory=dict)
 
@@ -63,7 +63,7 @@ class RegressionRecord:
 
     status: RegressionStatus
     metric: str
-    reading: str
+    scorer: str
     group: Mapping[str, str]
     unit: str
     direction: Literal["higher", "lower"]
@@ -90,8 +90,8 @@ class RegressionRecord:
 
 
 @dataclass(frozen=True)
-class ReadingRecord:
-    """A protocol's reading of the answers, with the counts of what it made of them (epochs added up)."""
+class ScorerRecord:
+    """A protocol's scorer of the answers, with the counts of what it made of them (epochs added up)."""
 
     name: str
     signature: str
@@ -113,7 +113,7 @@ class StageRecord:
 
 
 @dataclass(frozen=True)
-class ConditionRecord:
+class PerturbationRecord:
     """What was done to an item's clips. Items of one suite, model and ``family`` that have a ``dose`` make a curve."""
 
     name: str
@@ -123,18 +123,18 @@ class ConditionRecord:
     harder: Harder
 
     @classmethod
-    def read(cls, told: Mapping[str, Any] | None) -> ConditionRecord | None:
-        """What a run.json says, which anyone may have edited. Raises KeyError or TypeError where it is no condition."""
+    def read(cls, told: Mapping[str, Any] | None) -> PerturbationRecord | None:
+        """What a run.json says, which anyone may have edited. Raises KeyError or TypeError where it is no perturbation."""
         if told is None:
             return None
         texts = [told[name] for name in ("name", "family", "unit", "harder")]
         dose = told["dose"]
         if {type(text) for text in texts} != {str} or not (dose is None or is_dose(dose)):
             raise TypeError(
-                "a condition has texts for name, family, unit and harder, and a number or null for its dose"
+                "a perturbation has texts for name, family, unit and harder, and a number or null for its dose"
             )
         if told["harder"] not in get_args(Harder):
-            raise TypeError("a condition's harder is higher, lower or empty")
+            raise TypeError("a perturbation's harder is higher, lower or empty")
         return cls(told["name"], told["family"], dose, told["unit"], told["harder"])
 
 
@@ -156,7 +156,7 @@ class FindingsRecord:
 
 @dataclass
 class ItemRecord:
-    """One eval × condition × model.
+    """One eval × perturbation × model.
 
     ``coverage`` keys: n, parsed, unparsed, refused, empty, out_of_range, truncated, errors.
     ``hashes`` keys: data, audio, prompts, settings, seeds, model, input_hash, answers, run_hash, protocols, score_hash.
@@ -182,7 +182,7 @@ class ItemRecord:
     n: int
     epochs: int
     limited: bool
-    readings: list[ReadingRecord]
+    scorers: list[ScorerRecord]
     metrics: list[MetricRecord]
     hashes: dict[str, str]
     asking: dict[str, int]
@@ -201,7 +201,7 @@ class ItemRecord:
     outcome: Outcome = "passed"
     message: str = ""
     judges: dict[str, dict[str, int]] = field(default_factory=dict)
-    condition: ConditionRecord | None = None
+    perturbation: PerturbationRecord | None = None
     findings: FindingsRecord | None = None
     stages: list[StageRecord] = field(default_factory=list)
 
@@ -219,7 +219,7 @@ class ItemRecord:
             n=0,
             epochs=0,
             limited=False,
-            readings=[],
+            scorers=[],
             metrics=[],
             hashes={},
             asking={},

@@ -1,4 +1,4 @@
-"""What ``evaluate`` returns: numbers to assert on, each with its conditions, and the samples behind them."""
+"""What ``evaluate`` returns: numbers to assert on, each with its perturbations, and the samples behind them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.metrics.units import POINTS
 from pytest_audiobench.metrics.value import Metric
 from pytest_audiobench.protocols.failures import FAILURES
-from pytest_audiobench.protocols.protocol import Reading, first_wording_stages
+from pytest_audiobench.protocols.protocol import Scorer, first_wording_stages
 from pytest_audiobench.stats.drops import Question
 
 _KEY = re.compile(r"(?P<name>[a-z][\w-]*)(\[(?P<group>[^\]]*)\])?")
@@ -26,7 +26,7 @@ class Result:
     """The outcome of one eval.
 
     ``result["accuracy"]`` is the headline protocol's; ``result["accuracy[hop=multi]"]`` a group's, for any
-    metadata field; ``result["accuracy[protocol=mmau-string]"]`` another protocol's reading of the same answers;
+    metadata field; ``result["accuracy[protocol=mmau-string]"]`` another protocol's scorer of the same answers;
     ``result["wer[without=loop]"]`` the score without the answers of one class of failures.
     """
 
@@ -34,11 +34,11 @@ class Result:
         self,
         record: ItemRecord,
         rows: Mapping[str, Sequence[ScoredSample]],
-        readings: Sequence[Reading],
+        scorers: Sequence[Scorer],
         clustered: bool,
     ) -> None:
         self.record = record
-        self._rows, self._readings, self._clustered = rows, readings, clustered
+        self._rows, self._scorers, self._clustered = rows, scorers, clustered
 
     @property
     def input_hash(self) -> str:
@@ -56,7 +56,7 @@ class Result:
     @property
     def errors(self) -> int:
         """Samples × epochs whose asking failed."""
-        return self.record.readings[0].coverage["errors"]
+        return self.record.scorers[0].coverage["errors"]
 
     def __getitem__(self, key: str) -> Metric:
         """The metric by key. Raises KeyError, naming what there is, for an unknown metric, field, value or protocol."""
@@ -71,30 +71,30 @@ class Result:
 
     def keys(self) -> list[str]:
         """The keys of all recorded metrics."""
-        return [metric_key(metric, self._readings[0].name) for metric in self.record.metrics]
+        return [metric_key(metric, self._scorers[0].name) for metric in self.record.metrics]
 
     def find(self, name: str, group: Mapping[str, str]) -> Metric | None:
         """The metric ``name`` over the samples whose metadata match ``group``, or None when there are none."""
         wanted = dict(group)
-        reading = next((r for r in self._readings if r.name == wanted.get("protocol", self._readings[0].name)), None)
+        scorer = next((r for r in self._scorers if r.name == wanted.get("protocol", self._scorers[0].name)), None)
         wanted.pop("protocol", None)
-        own = [one for one in (*self.record.speed, *self.record.metrics) if one.reading is None]
+        own = [one for one in (*self.record.speed, *self.record.metrics) if one.scorer is None]
         recorded = [one for one in own if one.name == name and dict(one.group) == dict(group)]
         if recorded:
             return as_metric(recorded[-1], {})
-        if reading is None:
+        if scorer is None:
             return None
         if name in SPREADS:
-            drawn = [one for one in self.record.metrics if (one.name, one.reading) == (name, reading.name)]
+            drawn = [one for one in self.record.metrics if (one.name, one.scorer) == (name, scorer.name)]
             return next((as_metric(one, {}) for one in drawn if dict(one.group) == wanted), None)
-        if name not in (*reading.metrics, *SHARES):
+        if name not in (*scorer.metrics, *SHARES):
             return None
         without = wanted.pop(WITHOUT, None)
-        rows = [row for row in self._rows[reading.name] if without not in row.failures and _matches(row, wanted)]
+        rows = [row for row in self._rows[scorer.name] if without not in row.failures and _matches(row, wanted)]
         if not rows or (without is not None and without not in FAILURES):
             return None
         group = wanted if without is None else {**wanted, WITHOUT: without}
-        return as_metric(estimate(name, reading, rows, self._clustered, group), coverage(rows))
+        return as_metric(estimate(name, scorer, rows, self._clustered, group), coverage(rows))
 
     def gain_over(self, other: Result, metric: str | None = None) -> Metric:
         """How much better this result is than ``other`` on the samples that both asked, in points: positive is better.
@@ -131,22 +131,22 @@ class Result:
     @property
     def headline_metric(self) -> str:
         """The first metric of the headline protocol."""
-        return self._readings[0].metrics[0]
+        return self._scorers[0].metrics[0]
 
     def estimate_of(self, rows: Sequence[ScoredSample]) -> float:
         """The headline metric over ``rows``; NaN where it is no number."""
-        found = estimate(self.headline_metric, self._readings[0], rows, False).value
+        found = estimate(self.headline_metric, self._scorers[0], rows, False).value
         return float("nan") if found is None else found
 
     @property
     def headline_rows(self) -> Sequence[ScoredSample]:
         """Every sample and epoch as the headline protocol read it."""
-        return self._rows[self._readings[0].name]
+        return self._rows[self._scorers[0].name]
 
     def rows_for(self, metric: str) -> Sequence[ScoredSample]:
         """Every sample and epoch as the first protocol that yields ``metric`` read it; nothing where none does."""
-        reading = next((one.name for one in self._readings if metric in one.metrics), None)
-        return () if reading is None else self._rows[reading]
+        scorer = next((one.name for one in self._scorers if metric in one.metrics), None)
+        return () if scorer is None else self._rows[scorer]
 
     def samples(self) -> Iterator[dict[str, Any]]:
         """One row per sample and epoch, as the headline protocol read it: id, question, answer, value, scores."""
@@ -181,17 +181,17 @@ class Result:
 
         By the headline protocol, for evals whose samples have a list of labels or options and one true one.
         """
-        return confusion(self.samples(), gives_letters(self._readings[0].signature))
+        return confusion(self.samples(), gives_letters(self._scorers[0].signature))
 
     def __repr__(self) -> str:
-        return f"<Result of {self.record.eval}: {', '.join(repr(self[name]) for name in self._readings[0].metrics)}>"
+        return f"<Result of {self.record.eval}: {', '.join(repr(self[name]) for name in self._scorers[0].metrics)}>"
 
 
 def metric_key(metric: MetricRecord, headline: str) -> str:
     """How a metric is asked for: ``accuracy``, ``accuracy[hop=multi]``, ``accuracy[protocol=mmau-string]``."""
     inside = dict(metric.group)
-    if metric.reading not in (None, headline):
-        inside = {"protocol": str(metric.reading), **inside}
+    if metric.scorer not in (None, headline):
+        inside = {"protocol": str(metric.scorer), **inside}
     return metric.name + (f"[{','.join(f'{k}={v}' for k, v in inside.items())}]" if inside else "")
 
 

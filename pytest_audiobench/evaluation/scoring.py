@@ -1,4 +1,4 @@
-"""Answers read and scored: one row per sample, epoch and reading, and the numbers drawn from them."""
+"""Answers read and scored: one row per sample, epoch and scorer, and the numbers drawn from them."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from pytest_audiobench.evaluation.stage_execution import SampleAnswers
 from pytest_audiobench.metrics.metric import Estimate, MetricKind, Statistics
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.protocols.failures import FAILURES, WORDINGS
-from pytest_audiobench.protocols.protocol import Answer, Reading
+from pytest_audiobench.protocols.protocol import Answer, Scorer
 
 STATUSES = ("parsed", "unparsed", "refused", "empty", "out_of_range", "truncated")
 SHARES = ("coverage", *STATUSES[1:], "errors", "skipped", *WORDINGS)
-"""Metrics that every reading has: which share of the samples was answered, and how the rest was not."""
+"""Metrics that every scorer has: which share of the samples was answered, and how the rest was not."""
 
 WITHOUT = "without"
 """The group that leaves out the answers of one class of failures: ``wer[without=loop]``."""
 
 
 class ScoredSample(NamedTuple):
-    """A sample as one reading saw it.
+    """A sample as one scorer saw it.
 
     ``answer`` is None when its asking failed; ``scores`` is None then, and where the protocol leaves the answer out.
     ``wording`` holds the classes of failures that the text shows.
@@ -38,12 +38,12 @@ class ScoredSample(NamedTuple):
 
     @property
     def identity(self) -> tuple[str, int]:
-        """The sample's id and the epoch: equal for one question asked under two conditions."""
+        """The sample's id and the epoch: equal for one question asked under two perturbations."""
         return self.answered.sample_id, self.answered.epoch
 
     @property
     def failures(self) -> tuple[str, ...]:
-        """The classes of failures that the answer falls into: by its text, and by what the reading made of it."""
+        """The classes of failures that the answer falls into: by its text, and by what the scorer made of it."""
         return _classes(self.wording, "errors" if self.answer is None else self.answer.status)
 
     @property
@@ -53,7 +53,7 @@ class ScoredSample(NamedTuple):
 
 
 def score(
-    reading: Reading,
+    scorer: Scorer,
     answered: Sequence[SampleAnswers],
     clusters: Sequence[Hashable],
     wordings: Sequence[tuple[str, ...]] | None = None,
@@ -61,19 +61,19 @@ def score(
     """Parse and score every answer; ``clusters`` gives each row's, ``wordings`` the failures that its text shows."""
     rows = []
     for one, cluster, wording in zip(answered, clusters, wordings or [()] * len(answered), strict=True):
-        if one.failure(reading.judge) is not None:
+        if one.failure(scorer.judge) is not None:
             rows.append(ScoredSample(one, None, None, cluster))
             continue
-        answer = reading.parse(one.taken.sample, one.told)
-        rows.append(ScoredSample(one, answer, reading.score(one.taken.sample, answer), cluster, wording))
-    return rows if reading.together is None else _together(reading, rows)
+        answer = scorer.parse(one.taken.sample, one.told)
+        rows.append(ScoredSample(one, answer, scorer.score(one.taken.sample, answer), cluster, wording))
+    return rows if scorer.together is None else _together(scorer, rows)
 
 
-def _together(reading: Reading, rows: Sequence[ScoredSample]) -> list[ScoredSample]:
+def _together(scorer: Scorer, rows: Sequence[ScoredSample]) -> list[ScoredSample]:
     """The rows with what only the set of all scored samples can tell of each."""
     scored = [row for row in rows if row.answer is not None and row.scores is not None]
-    assert reading.together is not None
-    found = reading.together([(row.answered.taken.sample, row.answer) for row in scored if row.answer is not None])
+    assert scorer.together is not None
+    found = scorer.together([(row.answered.taken.sample, row.answer) for row in scored if row.answer is not None])
     further = iter(zip(scored, found, strict=True))
     return [row if row.scores is None else row._replace(scores={**row.scores, **next(further)[1]}) for row in rows]
 
@@ -91,7 +91,7 @@ def coverage(rows: Sequence[ScoredSample]) -> dict[str, int]:
 
 
 def estimate(
-    name: str, reading: Reading, rows: Sequence[ScoredSample], clustered: bool, group: Mapping[str, str] | None = None
+    name: str, scorer: Scorer, rows: Sequence[ScoredSample], clustered: bool, group: Mapping[str, str] | None = None
 ) -> MetricRecord:
     """Metric ``name`` over ``rows``.
 
@@ -110,11 +110,11 @@ def estimate(
         statistics = [row.scores for row in kept if row.scores is not None]
     clusters = [row.cluster for row in kept] if clustered else None
     found = kind.estimate(statistics, clusters)
-    return recorded(kind, found, reading.name, reading.signature, group)
+    return recorded(kind, found, scorer.name, scorer.signature, group)
 
 
 def recorded(
-    kind: MetricKind, found: Estimate, reading: str, signature: str, group: Mapping[str, str] | None
+    kind: MetricKind, found: Estimate, scorer: str, signature: str, group: Mapping[str, str] | None
 ) -> MetricRecord:
     """An estimate as a record holds it: what is no number is None there."""
     return MetricRecord(
@@ -126,7 +126,7 @@ def recorded(
         unit=kind.unit,
         direction=kind.direction,
         method=found.method,
-        reading=reading,
+        scorer=scorer,
         signature=signature,
         group=dict(group or {}),
     )

@@ -24,8 +24,8 @@ class SelectedSample(NamedTuple):
     """One sample as a run takes it. ``clip_keys`` is None when its audio is not on this machine.
 
     ``durations_s`` are the clips' lengths by their headers, None where unknown. ``recording`` is the key of the clip
-    that its cluster is known by where nothing else names one: the first, as it was before any condition changed it.
-    ``unchanged`` is the sample with all clips as they were before its last condition; None where that changed none.
+    that its cluster is known by where nothing else names one: the first, as it was before any perturbation changed it.
+    ``unchanged`` is the sample with all clips as they were before its last perturbation; None where that changed none.
     """
 
     sample: Sample
@@ -102,12 +102,12 @@ def select(
 
 
 def _clips(sample: Sample) -> tuple[Clip, ...]:
-    """What a sample plays, behind it the same before its condition, and the recording where that is another again."""
+    """What a sample plays, behind it the same before its perturbation, and the recording where that is another again."""
     return (*sample.clips, *(sample.before or ()), *_first_recording(sample))
 
 
 def _first_recording(sample: Sample) -> tuple[Clip, ...]:
-    """Where one condition is put upon another."""
+    """Where one perturbation is put upon another."""
     return () if sample.recordings in (None, sample.before) else (sample.recordings or ())[:1]
 
 

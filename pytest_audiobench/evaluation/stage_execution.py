@@ -42,13 +42,13 @@ class SampleAnswers(NamedTuple):
 
     @property
     def told(self) -> Earlier:
-        """What readings read: the responses, the rewriters' texts and the verdicts, by stage."""
+        """What scorers read: the responses, the rewriters' texts and the verdicts, by stage."""
         if self.verdicts or self.rewritten:
             return {**self.responses, **self.rewritten, **self.verdicts}
         return self.responses
 
     def failure(self, judge: str) -> str | None:
-        """Why there is nothing to read for a reading of ``judge``'s verdicts ("" for one of the answers)."""
+        """Why there is nothing to read for a scorer of ``judge``'s verdicts ("" for one of the answers)."""
         verdict = self.verdicts.get(judge) if judge else None
         return self.error if verdict is None else verdict.error
 
@@ -131,7 +131,7 @@ class _AskSet:
 
     def ask(self, stage: Stage, asker: BatchExecutor, arrange: Arrange | None = None, epoch: int | None = None) -> None:
         """Ask one stage of all samples that have not failed; in ``epoch`` instead of their own, if it is given."""
-        dataset = self._dataset.unconditioned if stage.unchanged else self._dataset.name
+        dataset = self._dataset.unperturbed if stage.unchanged else self._dataset.name
         requesters = {
             own: Requester(asker.handle, stage, dataset, own if epoch is None else epoch) for own in self._epochs
         }
@@ -192,7 +192,7 @@ class _AskSet:
         return places, made
 
     def _is_unplayed(self, i: int, stage: Stage) -> bool:
-        """Whether only the changed clips cannot be played: an unchanged stage then has the batches of any condition."""
+        """Whether only the changed clips cannot be played: an unchanged stage then has the batches of any perturbation."""
         own = self._asked[i][1].error
         return stage.unchanged and own is not None and self._errors[i] == own
 
@@ -216,7 +216,7 @@ def _failure(stage: Stage, response: Response) -> str:
 
 
 def as_played(taken: SelectedSample, stage: Stage) -> SelectedSample:
-    """The sample as a stage is played it: as it was before its condition, for a stage that is ``unchanged``."""
+    """The sample as a stage is played it: as it was before its perturbation, for a stage that is ``unchanged``."""
     return taken.unchanged if stage.unchanged and taken.unchanged is not None else taken
 
 

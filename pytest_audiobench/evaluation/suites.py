@@ -6,11 +6,11 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
-from pytest_audiobench.evaluation.curve_records import ConditionsRecord, CurveRecord
-from pytest_audiobench.evaluation.curves import figures, unconditioned
+from pytest_audiobench.evaluation.curve_records import CurveRecord, PerturbationsRecord
+from pytest_audiobench.evaluation.curves import figures, unperturbed
 from pytest_audiobench.evaluation.perturbation_sums import Asked, Identity
 from pytest_audiobench.evaluation.prompt_variants import spreads
-from pytest_audiobench.evaluation.record import MetricRecord, ReadingRecord
+from pytest_audiobench.evaluation.record import MetricRecord, ScorerRecord
 from pytest_audiobench.evaluation.scoring import SHARES, WITHOUT, recorded
 from pytest_audiobench.identity import digest
 from pytest_audiobench.metrics.metric import Statistics
@@ -27,7 +27,7 @@ class SuiteRecord:
     """A suite as one model did it. ``n`` counts samples, each once; ``evals`` the items pooled.
 
     ``metrics`` are over all samples and by each group field; ``hashes`` are over the items' sorted hashes. ``curves``
-    and ``conditions`` say what its conditions do (``evaluation/curves.py``); both are empty where it has fewer than two.
+    and ``perturbations`` say what its perturbations do (``evaluation/curves.py``); both are empty where it has fewer than two.
     """
 
     name: str
@@ -35,11 +35,11 @@ class SuiteRecord:
     n: int
     evals: int
     limited: bool
-    readings: list[ReadingRecord]
+    scorers: list[ScorerRecord]
     metrics: list[MetricRecord]
     hashes: dict[str, str | None] = field(default_factory=dict)
     curves: list[CurveRecord] = field(default_factory=list)
-    conditions: list[ConditionsRecord] = field(default_factory=list)
+    perturbations: list[PerturbationsRecord] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -49,7 +49,7 @@ class Row(NamedTuple):
     """A scored sample in one epoch, stripped to what pooling needs.
 
     ``statistics`` is None when its asking failed or the protocol leaves the answer out. ``identity`` tells which sample
-    it is, where its item has a condition and the same sample is asked under others; ``item`` is the item's place.
+    it is, where its item has a perturbation and the same sample is asked under others; ``item`` is the item's place.
     """
 
     statistics: Statistics | None
@@ -61,7 +61,7 @@ class Row(NamedTuple):
 
 
 class Pool:
-    """The rows of one suite × model, by reading; equal small mappings are kept once, so a row costs little."""
+    """The rows of one suite × model, by scorer; equal small mappings are kept once, so a row costs little."""
 
     def __init__(self, name: str, model: str) -> None:
         self.name, self.model = name, model
@@ -73,22 +73,22 @@ class Pool:
     def add(self, item: Json, scored: Iterable[Json]) -> None:
         """Add an item's record and its rows of scored_predictions.jsonl."""
         self.items.append(item)
-        rows = {r["name"]: self._rows.setdefault((r["name"], r["signature"]), []) for r in item["readings"]}
+        rows = {r["name"]: self._rows.setdefault((r["name"], r["signature"]), []) for r in item["scorers"]}
         for line in scored:
-            if line["reading"] in rows:
-                rows[line["reading"]].append(self._row(line, item.get("condition")))
+            if line["scorer"] in rows:
+                rows[line["scorer"]].append(self._row(line, item.get("perturbation")))
 
-    def _row(self, line: Json, condition: Json | None) -> Row:
+    def _row(self, line: Json, perturbation: Json | None) -> Row:
         failed = line["status"] == "error"
         skipped = not failed and line["scores"] is None
         shares = dict.fromkeys(("errors" if failed else line["status"], *line["failures"]), 1.0)
         status = self._keep({**shares, "skipped": float(skipped)})
         statistics = None if failed or skipped else self._keep(line["scores"])
-        identity = None if condition is None else (line["sample_id"], line["epoch"])
+        identity = None if perturbation is None else (line["sample_id"], line["epoch"])
         return Row(
             statistics,
             status,
-            _cluster(line, condition),
+            _cluster(line, perturbation),
             self._keep(line["groups"]),
             len(self.items) - 1,
             identity and self._identities.setdefault(identity, identity),
@@ -99,57 +99,57 @@ class Pool:
 
     def record(self) -> SuiteRecord:
         """The pooled record."""
-        found = figures(self.items, {reading: _asked(rows) for reading, rows in self._rows.items()})
-        metrics = [metric for reading in self._rows for metric in self._metrics(*reading)]
+        found = figures(self.items, {scorer: _asked(rows) for scorer, rows in self._rows.items()})
+        metrics = [metric for scorer in self._rows for metric in self._metrics(*scorer)]
         return SuiteRecord(
             name=self.name,
             model=self.model,
             n=sum(item["n"] for item in self.items),
             evals=len(self.items),
             limited=any(item["limited"] for item in self.items),
-            readings=[ReadingRecord(*reading, self._coverage(*reading)) for reading in self._rows],
+            scorers=[ScorerRecord(*scorer, self._coverage(*scorer)) for scorer in self._rows],
             metrics=[*metrics, *spreads(metrics)],
             hashes=pooled_hashes(self.items),
             curves=found.curves,
-            conditions=found.conditions,
+            perturbations=found.perturbations,
         )
 
     def _coverage(self, name: str, signature: str) -> dict[str, int]:
         counts: dict[str, int] = {}
-        for reading in self._readings(name, signature):
-            for status, count in reading["coverage"].items():
+        for scorer in self._scorers(name, signature):
+            for status, count in scorer["coverage"].items():
                 counts[status] = counts.get(status, 0) + count
         return counts
 
-    def _readings(self, name: str, signature: str) -> Iterator[Json]:
+    def _scorers(self, name: str, signature: str) -> Iterator[Json]:
         for item in self.items:
-            yield from (r for r in item["readings"] if (r["name"], r["signature"]) == (name, signature))
+            yield from (r for r in item["scorers"] if (r["name"], r["signature"]) == (name, signature))
 
-    def _metrics(self, reading: str, signature: str) -> Iterator[MetricRecord]:
-        rows = self._rows[reading, signature]
+    def _metrics(self, scorer: str, signature: str) -> Iterator[MetricRecord]:
+        rows = self._rows[scorer, signature]
         epochs = max(item["epochs"] for item in self.items)
         # A metric that a conftest.py of the workers registered is not known to the process that pools.
-        names = [name for name in self._names(reading, signature) if is_known(name) and metric_kind(name).poolable]
+        names = [name for name in self._names(scorer, signature) if is_known(name) and metric_kind(name).poolable]
         for name in names:
-            yield _pooled(name, (reading, signature), rows, epochs)
+            yield _pooled(name, (scorer, signature), rows, epochs)
         for group, members in (*_without_failures(rows), *_grouped(rows)):
             for name in names:
                 if name not in SHARES:
-                    yield _pooled(name, (reading, signature), members, epochs, group)
+                    yield _pooled(name, (scorer, signature), members, epochs, group)
 
-    def _names(self, reading: str, signature: str) -> list[str]:
+    def _names(self, scorer: str, signature: str) -> list[str]:
         """The metrics that all items have which were read so: what only some measured is no figure of the suite."""
         read_so = [
-            {m["name"]: None for m in item["metrics"] if _is_of(m, reading, signature)}
+            {m["name"]: None for m in item["metrics"] if _is_of(m, scorer, signature)}
             for item in self.items
-            if any((r["name"], r["signature"]) == (reading, signature) for r in item["readings"])
+            if any((r["name"], r["signature"]) == (scorer, signature) for r in item["scorers"])
         ]
         names = dict.fromkeys(name for own in read_so for name in own)
         return [name for name in names if all(name in own for own in read_so)]
 
 
-def _is_of(metric: Json, reading: str, signature: str) -> bool:
-    return (metric["reading"], metric["signature"]) == (reading, signature) and not metric["group"]
+def _is_of(metric: Json, scorer: str, signature: str) -> bool:
+    return (metric["scorer"], metric["signature"]) == (scorer, signature) and not metric["group"]
 
 
 def pooled_hashes(items: Sequence[Json]) -> dict[str, str | None]:
@@ -159,7 +159,7 @@ def pooled_hashes(items: Sequence[Json]) -> dict[str, str | None]:
 
 
 def _asked(rows: Sequence[Row]) -> dict[int, list[Asked]]:
-    """The rows of items with a condition, by the item."""
+    """The rows of items with a perturbation, by the item."""
     found: dict[int, list[Asked]] = {}
     for row in rows:
         if row.identity is not None:
@@ -167,12 +167,12 @@ def _asked(rows: Sequence[Row]) -> dict[int, list[Asked]]:
     return found
 
 
-def _cluster(line: Json, condition: Json | None) -> Hashable:
+def _cluster(line: Json, perturbation: Json | None) -> Hashable:
     # A cluster that the data set names holds across the suite: one clip asked in two evals is one clip.
-    # An id of a sample is unique in its own data set only, which is the same one under every condition.
+    # An id of a sample is unique in its own data set only, which is the same one under every perturbation.
     own: Hashable = line["cluster"]
     if own is None or own == line["sample_id"]:
-        return unconditioned(line["dataset"], condition), line["sample_id"]
+        return unperturbed(line["dataset"], perturbation), line["sample_id"]
     return own
 
 
@@ -195,7 +195,7 @@ def _without_failures(rows: Sequence[Row]) -> Iterator[tuple[dict[str, str], lis
 
 
 def _pooled(
-    name: str, reading: tuple[str, str], rows: Sequence[Row], epochs: int, group: Mapping[str, str] | None = None
+    name: str, scorer: tuple[str, str], rows: Sequence[Row], epochs: int, group: Mapping[str, str] | None = None
 ) -> MetricRecord:
     kind = metric_kind(name)
     kept = rows if name in SHARES else [row for row in rows if row.statistics is not None]
@@ -204,7 +204,7 @@ def _pooled(
     repeats = len(set(clusters)) < len(clusters)
     found = kind.estimate(statistics, clusters if repeats else None)
     method = _method(found.method, epochs, len(rows) - len(kept))
-    return recorded(kind, found._replace(method=method), *reading, group)
+    return recorded(kind, found._replace(method=method), *scorer, group)
 
 
 def _method(own: str, epochs: int, left_out: int) -> str:

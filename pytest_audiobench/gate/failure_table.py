@@ -1,4 +1,4 @@
-"""The tables that a failing eval prints: every number with its conditions, beside what was required of it."""
+"""The tables that a failing eval prints: every number with its perturbations, beside what was required of it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.record import MetricRecord, ReadingRecord, RegressionRecord, VerdictRecord
+from pytest_audiobench.evaluation.record import MetricRecord, RegressionRecord, ScorerRecord, VerdictRecord
 from pytest_audiobench.gate.grammar import ParsedDrop, group_text, read
 from pytest_audiobench.gate.regression_text import line_text, margin_text, p_text, subject_text
 from pytest_audiobench.gate.verdict import Verdict
@@ -18,9 +18,9 @@ WIDTH = 110
 
 
 class _Key(NamedTuple):
-    """Which number: the reading (None for one that a test recorded), the metric's name and the group."""
+    """Which number: the scorer (None for one that a test recorded), the metric's name and the group."""
 
-    reading: str | None
+    scorer: str | None
     name: str
     group: frozenset[tuple[str, str]]
 
@@ -48,14 +48,14 @@ class _HeldRow(NamedTuple):
 
 
 class _Known(NamedTuple):
-    """An item's numbers, and how many answers each reading left out of its scores."""
+    """An item's numbers, and how many answers each scorer left out of its scores."""
 
     metrics: Mapping[_Key, MetricRecord]
     skipped: Mapping[str | None, int]
 
 
 _MANY = 3
-"""Readings that a table of one eval has room for."""
+"""Scorers that a table of one eval has room for."""
 _HEAD = _Row(*_Row._fields)
 _HELD_HEAD = _HeldRow(*_HeldRow._fields)._replace(change="baseline → here")
 _RIGHT = {"value", "n", "coverage", "drop", "bound", "margin"}
@@ -65,38 +65,38 @@ _WIDEST = {"threshold": 24, "interval": 24, "change": 24}
 def failure_table(
     metrics: Sequence[MetricRecord],
     verdicts: Sequence[VerdictRecord | Verdict],
-    readings: Sequence[ReadingRecord] = (),
+    scorers: Sequence[ScorerRecord] = (),
 ) -> str:
     """Aligned plain text of at most 110 columns: a row per verdict, then the overall metrics that have none.
 
-    Of more than three readings only the headline's metrics are shown. Below the table stands a line for each verdict
-    that is no pass, with its detail. ``metrics``, ``verdicts`` and ``readings`` are those of an item's record; a
+    Of more than three scorers only the headline's metrics are shown. Below the table stands a line for each verdict
+    that is no pass, with its detail. ``metrics``, ``verdicts`` and ``scorers`` are those of an item's record; a
     threshold whose group is not among ``metrics`` shows its value alone.
     """
-    headline = next((metric.reading for metric in metrics if metric.reading is not None), None)
+    headline = next((metric.scorer for metric in metrics if metric.scorer is not None), None)
     known = _Known(
         {_key(metric): metric for metric in metrics},
-        {reading.name: reading.coverage.get("skipped", 0) for reading in readings},
+        {scorer.name: scorer.coverage.get("skipped", 0) for scorer in scorers},
     )
-    shown = {metric.reading for metric in metrics}
+    shown = {metric.scorer for metric in metrics}
     if len(shown - {None}) > _MANY:
         shown = {headline, None}
     rows = [_judged(verdict, headline, known) for verdict in verdicts]
     named = {row.metric for row in rows}
     for metric in metrics:
         name = _name(metric, headline)
-        if metric.reading in shown and not metric.group and metric.name != "coverage" and name not in named:
+        if metric.scorer in shown and not metric.group and metric.name != "coverage" and name not in named:
             rows.append(_row(name, metric, known))
     return "\n".join([*_aligned([_HEAD, *rows]), *_details(verdicts)])
 
 
-def regression_table(regressions: Sequence[RegressionRecord], readings: Sequence[ReadingRecord] = ()) -> str:
+def regression_table(regressions: Sequence[RegressionRecord], scorers: Sequence[ScorerRecord] = ()) -> str:
     """Aligned plain text of at most 110 columns: a row per line that was held against the baseline.
 
     Drops, their intervals, bounds and margins are in points of a hundred (pp) or in the metric's unit; ``n`` counts the
     pairs, and the clusters where several are of one. Below stands a line for each verdict that is no pass.
     """
-    headline = readings[0].name if readings else None
+    headline = scorers[0].name if scorers else None
     rows = [_held(one, headline) for one in regressions]
     details = [(line_text(one, headline), one.detail) for one in regressions if one.status != "pass"]
     return "\n".join([*_aligned([_HELD_HEAD, *rows]), *_wrapped(details)])
@@ -132,10 +132,10 @@ def _judged(verdict: VerdictRecord | Verdict, headline: str | None, known: _Know
         # A record from another version may hold a threshold that this one cannot read.
         return _Row(_clean(verdict.threshold), value_text(verdict.value), "", "", "", "", status)
     group = dict(parts.group)
-    reading = group.pop("protocol", headline)
-    key = _Key(reading, parts.metric, frozenset(group.items()))
+    scorer = group.pop("protocol", headline)
+    key = _Key(scorer, parts.metric, frozenset(group.items()))
     required = f"{'' if parts.bound == 'value' else f'{parts.bound} '}{parts.operator} {parts.limit:g}"
-    metric = known.metrics.get(key) or known.metrics.get(key._replace(reading=None))
+    metric = known.metrics.get(key) or known.metrics.get(key._replace(scorer=None))
     name = _clean(parts.metric + group_text(parts.group))
     if metric is None:
         value = value_text(verdict.value) if parts.bound == "value" else "–"
@@ -146,19 +146,19 @@ def _judged(verdict: VerdictRecord | Verdict, headline: str | None, known: _Know
 def _row(name: str, metric: MetricRecord, known: _Known) -> _Row:
     covered = known.metrics.get(_key(metric)._replace(name="coverage"))
     share = "" if covered is None or covered.value is None else f"{100.0 * covered.value:.1f} %"
-    if share and (skipped := known.skipped.get(metric.reading)):
+    if share and (skipped := known.skipped.get(metric.scorer)):
         share += f", {skipped} skipped"
     interval = interval_text(metric.lower, metric.upper)
     return _Row(name, value_text(metric.value), interval, "", str(metric.n), share, "")
 
 
 def _key(metric: MetricRecord) -> _Key:
-    return _Key(metric.reading, metric.name, frozenset(metric.group.items()))
+    return _Key(metric.scorer, metric.name, frozenset(metric.group.items()))
 
 
 def _name(metric: MetricRecord, headline: str | None) -> str:
-    reading = {} if metric.reading in (None, headline) else {"protocol": str(metric.reading)}
-    return _clean(metric.name + group_text(tuple({**reading, **metric.group}.items())))
+    scorer = {} if metric.scorer in (None, headline) else {"protocol": str(metric.scorer)}
+    return _clean(metric.name + group_text(tuple({**scorer, **metric.group}.items())))
 
 
 def _aligned(rows: Sequence[_Row] | Sequence[_HeldRow]) -> list[str]:

@@ -17,7 +17,7 @@ _NAMED = 5
 class Pairs:
     """``rows`` holds (baseline's row, this run's row) in this run's order. ``left_out`` counts the others by reason:
     samples on one side only, changed audio, a changed prompt, asking that failed on either side, answers that the
-    reading leaves out on either side; ``examples`` names some of each. ``not_run`` counts samples of the baseline that
+    scorer leaves out on either side; ``examples`` names some of each. ``not_run`` counts samples of the baseline that
     a limited run did not take, which is no mismatch.
     """
 
@@ -28,15 +28,15 @@ class Pairs:
 
     @property
     def mismatched(self) -> float:
-        """The share of the samples that should be in a pair and are in none; what a reading leaves out should not."""
+        """The share of the samples that should be in a pair and are in none; what a scorer leaves out should not."""
         lost = sum(count for reason, count in self.left_out.items() if reason != SKIPPED)
         return lost / (lost + len(self.rows)) if lost else 0.0
 
 
-def paired(baseline: ComparableEval, here: ComparableEval, reading: str, scored: bool = True) -> Pairs:
-    """The pairs of ``baseline`` and ``here`` by sample id and epoch, as ``reading`` read them.
+def paired(baseline: ComparableEval, here: ComparableEval, scorer: str, scored: bool = True) -> Pairs:
+    """The pairs of ``baseline`` and ``here`` by sample id and epoch, as ``scorer`` read them.
 
-    ``scored`` leaves out what the reading gives no score on either side; a share of all samples needs those too.
+    ``scored`` leaves out what the scorer gives no score on either side; a share of all samples needs those too.
     Audio and prompts are compared where both sides know them. Where this run was limited, what it did not take is
     ``not_run``; where the baseline was, what only this run has is left out of the pairs and not counted.
     """
@@ -45,7 +45,7 @@ def paired(baseline: ComparableEval, here: ComparableEval, reading: str, scored:
     out: dict[str, list[str]] = {}
     for row in here.rows:
         other = before.pop(row.identity, None)
-        reason = _differs(other, row, reading)
+        reason = _differs(other, row, scorer)
         if reason == SKIPPED and not scored:
             reason = None
         if reason is None and other is not None:
@@ -62,7 +62,7 @@ def paired(baseline: ComparableEval, here: ComparableEval, reading: str, scored:
     )
 
 
-def _differs(before: ComparableSample | None, after: ComparableSample, reading: str) -> str | None:
+def _differs(before: ComparableSample | None, after: ComparableSample, scorer: str) -> str | None:
     if before is None:
         return ONLY_HERE
     if _changed(before.audio, after.audio):
@@ -71,9 +71,9 @@ def _differs(before: ComparableSample | None, after: ComparableSample, reading: 
         return PROMPT
     if _changed(before.truth, after.truth):
         return TRUTH
-    if "error" in (before.statuses.get(reading), after.statuses.get(reading)):
+    if "error" in (before.statuses.get(scorer), after.statuses.get(scorer)):
         return ERRORS
-    return SKIPPED if before.scores.get(reading) is None or after.scores.get(reading) is None else None
+    return SKIPPED if before.scores.get(scorer) is None or after.scores.get(scorer) is None else None
 
 
 def _changed(before: str | None, after: str | None) -> bool:

@@ -231,8 +231,8 @@ def _spread(kind: MetricKind, samples: _Samples) -> _Spread | str:
 
 
 def _samples(side: ComparableEval, against: ComparableEval | None, kind: MetricKind, asked: Asked) -> _Samples:
-    reading = side.headline
-    kept = [(row, found) for row in side.rows if (found := row.scores.get(reading)) is not None]
+    scorer = side.headline
+    kept = [(row, found) for row in side.rows if (found := row.scores.get(scorer)) is not None]
     names = [row.cluster or row.sample_id for row, _ in kept]
     own, clusters = [found for _, found in kept], names if len(set(names)) < len(names) else None
     if against is None:
@@ -241,13 +241,13 @@ def _samples(side: ComparableEval, against: ComparableEval | None, kind: MetricK
         if side.noise is not None:
             return _Samples(own, clusters, 1.0 - float(side.noise["same_answers"]), "the model's noise floor", None)
         return _Samples(own, clusters, ASSUMED_FLIPS, "assumed", None)
-    if (reason := unlike(side, against, reading)) is not None:
+    if (reason := unlike(side, against, scorer)) is not None:
         raise UsageError(f"{side.eval} cannot be held against {against.source} to count what differs: {reason}")
-    pairs = paired(side, against, reading).rows
+    pairs = paired(side, against, scorer).rows
     if not pairs:
         raise UsageError(f"{side.eval}: the run it is held against shares no sample with it")
     before, after = (
-        [found for row in rows if (found := row.scores[reading]) is not None] for rows in zip(*pairs, strict=True)
+        [found for row in rows if (found := row.scores[scorer]) is not None] for rows in zip(*pairs, strict=True)
     )
     changes = [moved(kind, *one) for one in zip(before, after, strict=True)]
     # What is net of both ways is a drop, and no flip.

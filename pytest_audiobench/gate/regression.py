@@ -37,13 +37,13 @@ from pytest_audiobench.stats.drops import Drop, Question, no_drop
 def regression_of(baseline: ComparableEval | None, here: ComparableEval, line: Line, terms: Terms) -> RegressionRecord:
     """What became of ``line`` for ``here``; without a ``baseline`` it is inconclusive, and says so.
 
-    Raises UsageError for a metric that nobody registered or that the reading does not measure, for a reading that was
+    Raises UsageError for a metric that nobody registered or that the scorer does not measure, for a scorer that was
     not used here, and for a margin that the metric cannot have.
     """
     held = _Held.of(here, line, terms)
     if baseline is None:
         return held.without("inconclusive", f"the baseline has no eval {here.eval}: nothing says whether it dropped")
-    if (reason := unlike(baseline, here, held.reading)) is not None:
+    if (reason := unlike(baseline, here, held.scorer)) is not None:
         return held.without("not_comparable", reason)
     pairs = held.pairs(baseline, here)
     if (reason := held.unpaired(pairs)) is not None:
@@ -60,7 +60,7 @@ def not_comparable(baseline: ComparableEval, here: ComparableEval, line: Line, t
     line on one only the tasks are compared. Raises as :func:`held_against` does.
     """
     held = _Held.of(here, line, terms)
-    reason, pairs = unlike(baseline, here, held.reading), None
+    reason, pairs = unlike(baseline, here, held.scorer), None
     if reason is None and not held.group:
         pairs = held.pairs(baseline, here)
         reason = held.unpaired(pairs)
@@ -74,10 +74,10 @@ def given_up(here: ComparableEval, line: Line, terms: Terms, why: str) -> Regres
 
 @dataclass(frozen=True)
 class _Held:
-    """A line resolved for one eval: the metric's kind, the reading, the group and the margin in the metric's unit."""
+    """A line resolved for one eval: the metric's kind, the scorer, the group and the margin in the metric's unit."""
 
     kind: MetricKind
-    reading: str
+    scorer: str
     group: Mapping[str, str]
     margin: float
     terms: Terms
@@ -85,26 +85,26 @@ class _Held:
     @classmethod
     def of(cls, here: ComparableEval, line: Line, terms: Terms) -> _Held:
         group = dict(line.group)
-        reading = group.pop("protocol", here.headline)
-        if reading not in here.readings:
+        scorer = group.pop("protocol", here.headline)
+        if scorer not in here.scorers:
             raise UsageError(
-                f"{here.eval} was not read by the protocol {reading!r}; it was by {', '.join(here.readings)}"
+                f"{here.eval} was not read by the protocol {scorer!r}; it was by {', '.join(here.scorers)}"
             )
-        own = here.metrics.get(reading, ())
+        own = here.metrics.get(scorer, ())
         name = line.metric or own[0]
         if name not in (*own, *SHARES):
-            raise UsageError(f"{here.eval} does not measure {name} by {reading}; it measures {', '.join(own)}")
+            raise UsageError(f"{here.eval} does not measure {name} by {scorer}; it measures {', '.join(own)}")
         if name == ERRORS:
             raise UsageError(
                 f"{here.eval}: errors are the instrument's, and no pair holds a sample that could not be asked: limit "
                 "them by --ab-max-errors, and hold another metric against the baseline"
             )
         kind = metric_kind(name)
-        return cls(kind, reading, group, margin_of(line.margin, kind), terms)
+        return cls(kind, scorer, group, margin_of(line.margin, kind), terms)
 
     def pairs(self, baseline: ComparableEval, here: ComparableEval) -> Pairs:
-        """The pairs of the group. What the reading leaves out of its score still counts in the shares of answers."""
-        return paired(*_within(baseline, here, self.group), self.reading, scored=self.kind.name not in SHARES)
+        """The pairs of the group. What the scorer leaves out of its score still counts in the shares of answers."""
+        return paired(*_within(baseline, here, self.group), self.scorer, scored=self.kind.name not in SHARES)
 
     def without(self, status: RegressionStatus, why: str, pairs: Pairs | None = None) -> RegressionRecord:
         """The record of a line that no test was made for."""
@@ -154,7 +154,7 @@ class _Held:
         return replace(record, detail=sentence(record) + noise)
 
     def _statistics(self, row: ComparableSample) -> Statistics:
-        found = statistics_of(row, self.reading, self.kind.name)
+        found = statistics_of(row, self.scorer, self.kind.name)
         assert found is not None
         return found
 
@@ -171,7 +171,7 @@ class _Held:
         return RegressionRecord(
             status=status,
             metric=self.kind.name,
-            reading=self.reading,
+            scorer=self.scorer,
             group=self.group,
             unit=self.kind.unit,
             direction=self.kind.direction,
@@ -197,7 +197,7 @@ class _Held:
         )
 
 
-def unlike(baseline: ComparableEval, here: ComparableEval, reading: str) -> str | None:
+def unlike(baseline: ComparableEval, here: ComparableEval, scorer: str) -> str | None:
     """Why two sides of one eval cannot be compared whatever their samples are."""
     for what, before, now in (
         ("the data set", baseline.dataset, here.dataset),
@@ -205,10 +205,10 @@ def unlike(baseline: ComparableEval, here: ComparableEval, reading: str) -> str 
     ):
         if before != now:
             return f"{what} is {before} in the baseline and {now} here"
-    if reading not in baseline.readings:
-        return f"the baseline was not read by the protocol {reading}: it has {', '.join(baseline.readings)}"
-    if baseline.readings[reading] != here.readings[reading]:
-        return f"the protocol is {baseline.readings[reading]} in the baseline and {here.readings[reading]} here"
+    if scorer not in baseline.scorers:
+        return f"the baseline was not read by the protocol {scorer}: it has {', '.join(baseline.scorers)}"
+    if baseline.scorers[scorer] != here.scorers[scorer]:
+        return f"the protocol is {baseline.scorers[scorer]} in the baseline and {here.scorers[scorer]} here"
     if baseline.hashes.get("settings") != here.hashes.get("settings"):
         return "it is asked with other settings or in other stages than in the baseline (the hash of settings differs)"
     return None

@@ -16,7 +16,7 @@ NO_MARGIN = "none"
 class Line(NamedTuple):
     """One regression line: the metric (None: the first of the headline), the group, and the margin as it was written.
 
-    ``group`` may name another reading as ``protocol``.
+    ``group`` may name another scorer as ``protocol``.
     """
 
     metric: str | None = None

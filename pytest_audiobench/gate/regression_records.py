@@ -28,7 +28,7 @@ def _check(line: Fields) -> None:
     for name, allowed in (("status", get_args(RegressionStatus)), ("direction", ("higher", "lower"))):
         if line[name] not in allowed:
             raise Wrong(line.at(name), f"must be one of {', '.join(allowed)}, not {shown(line[name])}")
-    for name in ("metric", "reading", "unit"):
+    for name in ("metric", "scorer", "unit"):
         line.text(name)
     for name in ("method", "detail"):
         text(line[name], line.at(name), _LONGEST)

@@ -80,9 +80,9 @@ def line_text(record: RegressionRecord, headline: str | None = None) -> str:
 
 
 def subject_text(record: RegressionRecord, headline: str | None = None) -> str:
-    """What a verdict is on: ``accuracy[hop=multi]``; a reading that is not the ``headline`` is named."""
-    reading = {} if headline in (None, record.reading) else {"protocol": record.reading}
-    return f"{record.metric}{group_text(tuple({**reading, **record.group}.items()))}"
+    """What a verdict is on: ``accuracy[hop=multi]``; a scorer that is not the ``headline`` is named."""
+    scorer = {} if headline in (None, record.scorer) else {"protocol": record.scorer}
+    return f"{record.metric}{group_text(tuple({**scorer, **record.group}.items()))}"
 
 
 def margin_text(record: RegressionRecord) -> str:

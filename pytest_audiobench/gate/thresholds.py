@@ -32,7 +32,7 @@ _HOLDS: Mapping[Operator, Callable[[float, float], bool]] = {
 class Threshold:
     """A requirement on a metric's value or on a bound of its interval.
 
-    ``group`` holds metadata fields and their values; the field ``protocol`` names another reading of the same
+    ``group`` holds metadata fields and their values; the field ``protocol`` names another scorer of the same
     answers. ``text`` is what the user wrote. ``str()`` is the canonical text, read back as an equal threshold.
     """
 
@@ -136,8 +136,8 @@ def check(threshold: Threshold, find: Find) -> Verdict:
     if held is None or not math.isfinite(held):
         return Verdict("fail", text, None, f"{_base(threshold)} has no {threshold.bound} bound{why}")
     held = float(held)
-    conditions = " ".join(part for part in (interval_text(found.lower, found.upper), f"n={found.n}") if part)
-    measured = f"{value_text(found)} {conditions}"
+    perturbations = " ".join(part for part in (interval_text(found.lower, found.upper), f"n={found.n}") if part)
+    measured = f"{value_text(found)} {perturbations}"
     if _HOLDS[threshold.operator](held, threshold.limit):
         return Verdict("pass", text, held, measured)
     shown = value_text(held) if value_text(held) != value_text(threshold.limit) else repr(held)

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 class Verdict(NamedTuple):
     """``value`` is what was held against the limit (the value or a bound), None where there was no finite number.
 
-    ``detail`` gives the number's conditions or the reason for the verdict. Only "pass" is a pass.
+    ``detail`` gives the number's perturbations or the reason for the verdict. Only "pass" is a pass.
     """
 
     status: Literal["pass", "fail", "not_comparable"]

@@ -22,7 +22,7 @@ def columns(statistics: Sequence[Statistics], metric: str, *names: str) -> Float
     has = ", ".join(next(one for one in statistics if missing not in one)) or "none"
     raise UsageError(
         f"{metric} needs the statistic {missing!r} of every sample, and a sample has {has}: "
-        f"let the protocol's score return it, or name another metric in its reading"
+        f"let the protocol's score return it, or name another metric in its scorer"
     )
 
 

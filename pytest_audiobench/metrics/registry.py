@@ -1,4 +1,4 @@
-"""The metrics by name: those that thresholds may name and readings may yield.
+"""The metrics by name: those that thresholds may name and scorers may yield.
 
 The project's own lie in ``metrics/kinds/``, a module for each group; a module there lists its metrics as ``KINDS``.
 """

@@ -1,4 +1,4 @@
-"""The number a test asserts on: a float that carries its conditions."""
+"""The number a test asserts on: a float that carries its perturbations."""
 
 from __future__ import annotations
 

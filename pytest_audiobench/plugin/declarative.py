@@ -23,7 +23,7 @@ _KEYS: Mapping[str, type | tuple[type, ...]] = {
     "manifest": str,
     "dataset": str,
     "protocol": str,
-    "readings": list,
+    "scorers": list,
     "protocols": (str, list),
     "cluster": str,
     "groups": list,
@@ -69,7 +69,7 @@ def _protocol(table: Mapping[str, Any]) -> Any:
     from pytest_audiobench.protocols.catalogue import family
 
     made = family(table.get("protocol", _FIRST), **{key: value for key, value in table.items() if key not in _KEYS})
-    return made.reading_as(*table["readings"]) if table.get("readings") else made
+    return made.with_scorers(*table["scorers"]) if table.get("scorers") else made
 
 
 def _read(path: Path) -> tuple[Mapping[str, Any], int]:

@@ -100,7 +100,7 @@ class Evaluator:
         window where batches are planned): the same on every machine, and their answers are shared with evals of the
         whole. A ``control`` only serves a comparison: no threshold holds it unless one names it
         (``eval = "test:name"``), and it is not pooled with its suite.
-        ``protocols`` are the readings to use in place of the protocol's own, by name, the first as the headline;
+        ``protocols`` are the scorers to use in place of the protocol's own, by name, the first as the headline;
         "all" takes every one that this machine has the parts for, and the record warns of the others.
         ``--ab-protocol`` goes before them.
         Raises UsageError for a second evaluation without a name of its own, and whatever
@@ -109,7 +109,7 @@ class Evaluator:
         with test_errors():
             found = self._registered(dataset) if isinstance(dataset, str) else dataset
             if protocols is not None:
-                protocol = protocol.reading_as(*([protocols] if isinstance(protocols, str) else protocols))
+                protocol = protocol.with_scorers(*([protocols] if isinstance(protocols, str) else protocols))
             return self._evaluate(found, protocol, self._next(name, samples, control))
 
     def _next(self, name: str | None, samples: int | None, control: bool) -> EvalSpec:
@@ -148,27 +148,27 @@ class Evaluator:
         return evaluation.result
 
     def ask_again(
-        self, result: Result, condition: RerunVariant, options: Mapping[str, str] | None = None
+        self, result: Result, perturbation: RerunVariant, options: Mapping[str, str] | None = None
     ) -> list[list[ScoredSample]]:
-        """Ask what ``result`` was made of again, under ``condition``, as its headline protocol reads it.
+        """Ask what ``result`` was made of again, under ``perturbation``, as its headline protocol reads it.
 
         With ``options`` (such as ``{"dtype": "bfloat16"}``) the model is made anew with these options in place of its
-        own. Returns one list in hash order for each copy that the condition asks. Answers are kept in the store;
+        own. Returns one list in hash order for each copy that the perturbation asks. Answers are kept in the store;
         askings that fail count towards ``--ab-max-errors``.
         """
         evaluation = next(one for one in self._evaluations if one.result is result)
-        bench, reading = self._session.bench, evaluation.protocol.readings[0]
-        progress = self._session.progress.of(f"{result.record.eval} ({condition.name})")
+        bench, scorer = self._session.bench, evaluation.protocol.scorers[0]
+        progress = self._session.progress.of(f"{result.record.eval} ({perturbation.name})")
         clusters = [row.cluster for row in result.headline_rows][: result.n]
         with test_errors(), self._session.variant(self._handle, options or {}) as handle:
             asker = BatchExecutor(handle, bench.store, bench.claims, progress)
             judges = judges_of(bench, evaluation.protocol, progress)
-            copies = condition.ask(evaluation.slice, evaluation.protocol, asker, judges)
+            copies = perturbation.ask(evaluation.slice, evaluation.protocol, asker, judges)
         failed = [one for answered in copies for one in answered if one.error is not None]
         asking, errors = result.record.asking, result.record.errors
         asking["failed_again"] = asking.get("failed_again", 0) + len(failed)
-        errors += [{"sample_id": one.sample_id, "message": f"{condition.name}: {one.error}"} for one in failed[:3]]
-        return [score(reading, answered, clusters) for answered in copies]
+        errors += [{"sample_id": one.sample_id, "message": f"{perturbation.name}: {one.error}"} for one in failed[:3]]
+        return [score(scorer, answered, clusters) for answered in copies]
 
     def note_noise(self, noise: Mapping[str, Any]) -> None:
         """Put the model's noise floor on record: how far its own repetitions differ."""
@@ -186,7 +186,7 @@ class Evaluator:
     ) -> Metric:
         """Record a number of the test's own beside the eval's metrics; thresholds may name it once it is registered.
 
-        ``group`` says for which part it holds, such as ``{"condition": "batch-3"}``.
+        ``group`` says for which part it holds, such as ``{"perturbation": "batch-3"}``.
 
         A :class:`Metric` (such as ``heard.gain_over(silent)``) keeps its own interval, n, unit, direction and method.
         Raises UsageError for a value that is no number. NaN and infinity are kept as "no number", on

@@ -26,7 +26,7 @@ _LISTS = {
     "data": ("[NAME=]FOLDER", "a folder that holds data sets by name, or one data set's own folder; repeatable"),
     "mix": (
         "[PACK:]LABEL[@DB]+LABEL[@DB]…|FILE",
-        "a mixture of a pack's sounds for the condition custom of sound identification, or a file of recipes; "
+        "a mixture of a pack's sounds for the perturbation custom of sound identification, or a file of recipes; "
         "repeatable",
     ),
     "protocol": (

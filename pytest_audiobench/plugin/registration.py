@@ -37,5 +37,5 @@ class Registration:
         self.datasets[name] = dataset
 
     def metric(self, kind: MetricKind) -> None:
-        """Make ``kind.name`` a metric that thresholds may name and readings may yield."""
+        """Make ``kind.name`` a metric that thresholds may name and scorers may yield."""
         metrics.register(kind)

@@ -147,7 +147,7 @@ class Held:
             baseline = self._gate.baseline.side(eval_, self._handle.alias)
             if baseline is None or control:
                 return
-            lines = self._gate.lines_of(eval_, self._handle.alias, protocol.readings[0].metrics[0], own)
+            lines = self._gate.lines_of(eval_, self._handle.alias, protocol.scorers[0].metrics[0], own)
             here = comparable_ahead(eval_, self._handle, slice_, protocol, epochs)
             terms = self._gate.terms(self._counted, len(lines))
             found = [one for line in lines if (one := not_comparable(baseline, here, line, terms)) is not None]

@@ -101,7 +101,7 @@ class Requirements:
             record.regressions = regressions
             record.warnings += filter(None, [self._against.note(evaluation, self._own_lines)])
             for one in regressions:
-                line = line_text(one, record.readings[0].name)
+                line = line_text(one, record.scorers[0].name)
                 if self._against.wrong(one) or (one.status == "inconclusive" and not self._warned(record.eval, line)):
                     wrong.append(Violation(f"{line}: {one.detail}", one.status == "not_comparable"))
         return wrong, mistaken

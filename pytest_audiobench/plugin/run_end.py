@@ -36,7 +36,7 @@ def finish(session: pytest.Session, controller: Controller) -> None:
         return
     # Under xdist nothing was collected here; pooled figures need the metrics that a conftest.py registers.
     _ = session_of(session.config).registration
-    controller.measured = {part.item["nodeid"] for part in whole_parts(controller.place.parts) if part.item["readings"]}
+    controller.measured = {part.item["nodeid"] for part in whole_parts(controller.place.parts) if part.item["scorers"]}
     notes = [*controller.unchecked, *controller.excused, *controller.cautions]
     if stopped and controller.lost:
         unheld = ", nor held against the baseline" if controller.baseline is not None else ""

@@ -59,8 +59,8 @@ def tables(evaluator: Evaluator) -> list[str]:
     """The evals' tables, as they are printed when one fails; no line of them is a command to a CI's runner."""
     found = []
     for one in evaluator.records:
-        parts = [failure_table(one.metrics, one.verdicts, one.readings)] if one.readings else []
-        parts += [regression_table(one.regressions, one.readings)] if one.regressions else []
+        parts = [failure_table(one.metrics, one.verdicts, one.scorers)] if one.scorers else []
+        parts += [regression_table(one.regressions, one.scorers)] if one.regressions else []
         found.append(harmless("\n\n".join([f"{one.eval} ({one.model})", *parts])))
     return found
 

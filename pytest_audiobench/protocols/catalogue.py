@@ -1,4 +1,4 @@
-"""The families of protocols there are, a way of asking each, with all their readings."""
+"""The families of protocols there are, a way of asking each, with all their scorers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ FAMILIES: Mapping[str, str] = MappingProxyType(
 
 
 def family(name: str, **options: Any) -> Protocol:
-    """The family's protocol as it comes, or called with ``options``; every reading it has is among ``available``."""
+    """The family's protocol as it comes, or called with ``options``; every scorer it has is among ``available``."""
     return function_of(name)(**options)
 
 
@@ -50,5 +50,5 @@ def function_of(name: str) -> Callable[..., Protocol]:
 
 
 def scorer_names() -> frozenset[str]:
-    """The names of all readings of all families."""
+    """The names of all scorers of all families."""
     return frozenset(name for one in FAMILIES for name in family(one).available)

@@ -10,7 +10,7 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.registry import metric_kind, names
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.catalogue import FAMILIES, family
-from pytest_audiobench.protocols.protocol import Answer, Example, Protocol, Reading
+from pytest_audiobench.protocols.protocol import Answer, Example, Protocol, Scorer
 
 _VERSION = re.compile(
     r"\b(version|nltk|pycocoevalcap|rouge_score|sacrebleu|num2words|whisper(?:-[a-z]+)?)([:-])\d+(?:\.\d+)+"
@@ -24,7 +24,7 @@ _ESCAPES = str.maketrans({"|": "\\|", "\n": " ⏎ ", "<": "&lt;", ">": "&gt;"})
 
 
 def markdown() -> str:
-    """Every family, reading and metric. Needs the parts of every reading, since the examples are computed."""
+    """Every family, scorer and metric. Needs the parts of every scorer, since the examples are computed."""
     lines: list[str] = []
     for name, asks in FAMILIES.items():
         lines += _family(name, asks, family(name))
@@ -32,13 +32,13 @@ def markdown() -> str:
     return "\n".join(lines) + "\n"
 
 
-def worked(reading: Reading, stage: str) -> list[tuple[Example, Answer, Mapping[str, float] | None]]:
-    """The reading's examples with what it makes of each; those that it scores together are one set.
+def worked(scorer: Scorer, stage: str) -> list[tuple[Example, Answer, Mapping[str, float] | None]]:
+    """The scorer's examples with what it makes of each; those that it scores together are one set.
 
-    An example's text is what ``stage`` answered; for a reading of verdicts, what the judge said.
+    An example's text is what ``stage`` answered; for a scorer of verdicts, what the judge said.
     """
     found = []
-    for number, example in enumerate(reading.about.examples):
+    for number, example in enumerate(scorer.about.examples):
         sample = Sample(
             id=f"example-{number}",
             clips=(),
@@ -49,16 +49,14 @@ def worked(reading: Reading, stage: str) -> list[tuple[Example, Answer, Mapping[
             metadata=dict(example.metadata),
         )
         said = {name: Response.of(text) for name, text in example.earlier.items()}
-        said[reading.judge or stage] = Response.of(example.text, example.finish)
-        answer = reading.parse(sample, said)
-        found.append((example, sample, answer, reading.score(sample, answer)))
+        said[scorer.judge or stage] = Response.of(example.text, example.finish)
+        answer = scorer.parse(sample, said)
+        found.append((example, sample, answer, scorer.score(sample, answer)))
     further: Iterator[Mapping[str, float]] = iter(())
-    if reading.together is not None:
-        further = iter(
-            reading.together([(sample, answer) for _, sample, answer, scores in found if scores is not None])
-        )
+    if scorer.together is not None:
+        further = iter(scorer.together([(sample, answer) for _, sample, answer, scores in found if scores is not None]))
     return [
-        (example, answer, scores if scores is None or reading.together is None else {**scores, **next(further)})
+        (example, answer, scores if scores is None or scorer.together is None else {**scores, **next(further)})
         for example, _, answer, scores in found
     ]
 
@@ -66,29 +64,29 @@ def worked(reading: Reading, stage: str) -> list[tuple[Example, Answer, Mapping[
 def _family(name: str, asks: str, protocol: Protocol) -> Iterator[str]:
     yield f"## {name}"
     yield ""
-    headline = protocol.readings[0].name
+    headline = protocol.scorers[0].name
     yield f"{asks}. `{name}()` reads by `{headline}` unless told otherwise."
     yield ""
-    yield "| reading | metrics | source |"
+    yield "| scorer | metrics | source |"
     yield "|---|---|---|"
-    for reading in protocol.available.values():
-        metrics = ", ".join(reading.metrics)
-        yield f"| [`{reading.name}`](#{_anchor(name, reading.name)}) | {metrics} | {_cell(reading.about.source)} |"
+    for scorer in protocol.available.values():
+        metrics = ", ".join(scorer.metrics)
+        yield f"| [`{scorer.name}`](#{_anchor(name, scorer.name)}) | {metrics} | {_cell(scorer.about.source)} |"
     yield ""
-    for reading in protocol.available.values():
-        yield from _reading(name, reading, protocol.stages[-1].name)
+    for scorer in protocol.available.values():
+        yield from _reading(name, scorer, protocol.stages[-1].name)
 
 
-def _reading(family_: str, reading: Reading, stage: str) -> Iterator[str]:
-    about = reading.about
-    yield f"### {family_}: {reading.name}"
+def _reading(family_: str, scorer: Scorer, stage: str) -> Iterator[str]:
+    about = scorer.about
+    yield f"### {family_}: {scorer.name}"
     yield ""
-    signature = _VERSION.sub(r"\1\2…", reading.signature)
+    signature = _VERSION.sub(r"\1\2…", scorer.signature)
     yield f"Signature `{signature}`"
     yield ""
     yield _prose(about.rule)
-    if reading.beside:
-        kept = ", ".join(f"`{name}`" for name in reading.beside)
+    if scorer.beside:
+        kept = ", ".join(f"`{name}`" for name in scorer.beside)
         yield f"It leaves answers out of its score; {kept} is shown beside it."
     if about.defects:
         yield ""
@@ -96,13 +94,13 @@ def _reading(family_: str, reading: Reading, stage: str) -> Iterator[str]:
     yield ""
     yield f"Source: {_prose(about.source)}."
     yield ""
-    if reading.lacking():
+    if scorer.lacking():
         yield "No example is computed here, since it needs parts that no package of this project brings."
         yield ""
         return
-    rows = worked(reading, stage)
+    rows = worked(scorer, stage)
     if rows:
-        yield from _examples(reading.metrics[:_SHOWN], rows)
+        yield from _examples(scorer.metrics[:_SHOWN], rows)
         yield ""
 
 
@@ -139,8 +137,8 @@ def _metrics() -> Iterator[str]:
         yield f"| `{name}` | {kind.direction} | {kind.unit or '–'} | {_cell(kind.about)}{alone} |"
 
 
-def _anchor(family_: str, reading: str) -> str:
-    return f"{family_}-{reading}".lower()
+def _anchor(family_: str, scorer: str) -> str:
+    return f"{family_}-{scorer}".lower()
 
 
 def _prose(text: str) -> str:

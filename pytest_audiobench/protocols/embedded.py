@@ -17,7 +17,7 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.metrics.embedding import cosines
 from pytest_audiobench.protocols.free_text import read_text
-from pytest_audiobench.protocols.protocol import About, Answer, Example, Reading
+from pytest_audiobench.protocols.protocol import About, Answer, Example, Scorer
 from pytest_audiobench.stats.intervals import Floats
 
 Encoder: TypeAlias = Callable[[Sequence[str]], npt.ArrayLike]
@@ -29,11 +29,11 @@ _Scored: TypeAlias = Sequence[tuple[Sample, Answer]]
 _TELLING = Example("A hound is barking.", "a dog barks")
 
 
-def embedded(encoder: Encoder | Path, name: str) -> Reading:
-    """A reading for free answers: the cosine between an answer's vector and the nearest reference's (``cosine``).
+def embedded(encoder: Encoder | Path, name: str) -> Scorer:
+    """A scorer for free answers: the cosine between an answer's vector and the nearest reference's (``cosine``).
 
     ``encoder`` is a function, called once with all texts of an eval, or a local folder of a sentence-transformers or
-    model2vec model. ``name`` says which encoder it is: the reading is called ``embedding-<name>``, and numbers of
+    model2vec model. ``name`` says which encoder it is: the scorer is called ``embedding-<name>``, and numbers of
     different encoders cannot be compared. Hand it to a family: ``captioning("captions", embedded(encode, "minilm"))``.
     """
     encode, which = _encoder(encoder, name)
@@ -41,7 +41,7 @@ def embedded(encoder: Encoder | Path, name: str) -> Reading:
     def together(scored: _Scored) -> Sequence[Mapping[str, float]]:
         return [{"cosine": max(one, default=0.0)} for one in _each_cosine(encode, scored)]
 
-    return Reading(
+    return Scorer(
         f"embedding-{name}",
         f"open:embedding|v:1|encoder:{which}|references:nearest|empty:0",
         read_text,
@@ -58,7 +58,7 @@ def embedded(encoder: Encoder | Path, name: str) -> Reading:
     )
 
 
-def fense(encoder: Encoder | Path, checker: Checker, name: str) -> Reading:
+def fense(encoder: Encoder | Path, checker: Checker, name: str) -> Scorer:
     """FENSE for captions, of an encoder and an error checker of the user's, called ``fense-<name>``.
 
     The published numbers use paraphrase-TinyBERT-L6-v2 and echecker_clotho_audiocaps_base.
@@ -76,7 +76,7 @@ def fense(encoder: Encoder | Path, checker: Checker, name: str) -> Reading:
         similar = [float(np.mean(one)) if one else 0.0 for one in _each_cosine(encode, scored)]
         return [{"fense": value * (0.1 if chance > 0.9 else 1.0)} for value, chance in zip(similar, wrong, strict=True)]
 
-    return Reading(
+    return Scorer(
         f"fense-{name}",
         f"cap:fense|v:1|encoder:{which}|references:mean|penalty:0.9|threshold:0.9",
         read_text,

@@ -10,7 +10,7 @@ from typing import Literal
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import AudioSlot, Message, Response, Settings
-from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Reading, Stage
+from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Scorer, Stage
 
 _NO_ANSWER = Response()
 
@@ -56,9 +56,9 @@ def read_text(sample: Sample, earlier: Earlier) -> Answer:
     return Answer("truncated" if response.finish == "length" else "parsed", response.text)
 
 
-def choose(asked: Protocol, readings: Sequence[str | Reading]) -> Protocol:
-    """``asked``, read by ``readings``: names of its own, and readings that a user has made; as it comes without any."""
-    own = {one.name: one for one in readings if isinstance(one, Reading)}
-    names = [one.name if isinstance(one, Reading) else one for one in readings]
+def choose(asked: Protocol, scorers: Sequence[str | Scorer]) -> Protocol:
+    """``asked``, read by ``scorers``: names of its own, and scorers that a user has made; as it comes without any."""
+    own = {one.name: one for one in scorers if isinstance(one, Scorer)}
+    names = [one.name if isinstance(one, Scorer) else one for one in scorers]
     offered = replace(asked, available=MappingProxyType({**asked.available, **own}))
-    return offered.reading_as(*names) if names else offered
+    return offered.with_scorers(*names) if names else offered

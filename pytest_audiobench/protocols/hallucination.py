@@ -11,7 +11,7 @@ from pytest_audiobench.protocols.transcription.family import INSTRUCTION, WITHOU
 
 @remembered
 def hallucination(
-    *readings: str,
+    *scorers: str,
     prompt: str = INSTRUCTION,
     system: str | None = None,
     max_new_tokens: int = 256,
@@ -19,12 +19,12 @@ def hallucination(
 ) -> Protocol:
     """Ask for the words of clips in which nobody speaks, just as ``transcription`` asks for those of speech.
 
-    ``readings`` names how answers are scored, the first as the headline: ``non-speech`` is ours and the default,
+    ``scorers`` names how answers are scored, the first as the headline: ``non-speech`` is ours and the default,
     ``non-speech-thenirock`` the published rule. ``language`` is the ISO 639 code of the language that is asked for.
-    Raises UsageError for an unknown reading or no such code.
+    Raises UsageError for an unknown scorer or no such code.
     """
     (stage,) = transcription(prompt=prompt, system=system, max_new_tokens=max_new_tokens, language=language).stages
-    own = non_speech.readings(language in WITHOUT_SPACES)
-    available = MappingProxyType({reading.name: reading for reading in own})
+    own = non_speech.scorers(language in WITHOUT_SPACES)
+    available = MappingProxyType({scorer.name: scorer for scorer in own})
     asked = Protocol("unspoken", (stage,), own[:1], available, expects="words")
-    return asked.reading_as(*readings) if readings else asked
+    return asked.with_scorers(*scorers) if scorers else asked

@@ -11,7 +11,7 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics import keyphrases as metric
 from pytest_audiobench.protocols.classification.mentions import shown
 from pytest_audiobench.protocols.free_text import answer_of, choose, free_stage
-from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Protocol, Reading, remembered
+from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Protocol, Scorer, remembered
 from pytest_audiobench.protocols.refusals import refuses
 from pytest_audiobench.protocols.spoken_questions.completeness import ended
 
@@ -27,18 +27,18 @@ _LEAD = re.compile(r"[^\n:,;]{0,120}:(?=\s)")
 
 @remembered
 def keyphrases(
-    *readings: str, prompt: str = INSTRUCTION, system: str | None = None, max_new_tokens: int = 128
+    *scorers: str, prompt: str = INSTRUCTION, system: str | None = None, max_new_tokens: int = 128
 ) -> Protocol:
     """Ask for keyphrases, in the sample's own question's words or else in ``prompt``'s; its references are true ones.
 
-    The readings are ``stemmed`` (the default; ours, needs nltk), ``salmonn-keywords`` (which leaves out answers without
+    The scorers are ``stemmed`` (the default; ours, needs nltk), ``salmonn-keywords`` (which leaves out answers without
     an end) and ``salmonn-keywords-keep``. One reference may hold several phrases with semicolons between them.
-    ``prompt`` may be the name of one in ``PROMPTS``. Raises UsageError for an unknown reading.
+    ``prompt`` may be the name of one in ``PROMPTS``. Raises UsageError for an unknown scorer.
     """
     instruction = PROMPTS.get(prompt, prompt)
     stage = free_stage(lambda sample: sample.question or instruction, system, max_new_tokens)
-    available = MappingProxyType({reading.name: reading for reading in _READINGS})
-    return choose(Protocol("keyphrases", (stage,), (available["stemmed"],), available), readings)
+    available = MappingProxyType({scorer.name: scorer for scorer in _READINGS})
+    return choose(Protocol("keyphrases", (stage,), (available["stemmed"],), available), scorers)
 
 
 def true_phrases(sample: Sample) -> list[str]:
@@ -113,7 +113,7 @@ _SALMONN_DEFECTS = (
 _TALK = ("neural network; speech recognition",)
 
 _READINGS = (
-    Reading(
+    Scorer(
         "stemmed",
         "keyphrases:stemmed|v:1|unanswered:misses-all|case:lower|stem:porter-nltk|dedupe:yes",
         _parse,
@@ -142,7 +142,7 @@ _READINGS = (
         ),
         lacking=metric.lacking,
     ),
-    Reading(
+    Scorer(
         "salmonn-keywords",
         "keyphrases:salmonn-keywords|v:1|unended:skipped|cap:3|match:exact-or-within",
         _parse_salmonn,
@@ -160,7 +160,7 @@ _READINGS = (
         ),
         beside=("salmonn-keywords-keep",),
     ),
-    Reading(
+    Scorer(
         "salmonn-keywords-keep",
         "keyphrases:salmonn-keywords-keep|v:1|unended:kept|cap:3|match:exact-or-within",
         _parse_salmonn,

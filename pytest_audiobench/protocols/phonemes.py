@@ -9,7 +9,7 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.phones import PHONES, PhoneSet, folded, phone_tokens
 from pytest_audiobench.metrics.token_errors import token_errors
 from pytest_audiobench.protocols.free_text import choose, free_stage
-from pytest_audiobench.protocols.protocol import About, Answer, Example, Protocol, Reading, remembered
+from pytest_audiobench.protocols.protocol import About, Answer, Example, Protocol, Scorer, remembered
 from pytest_audiobench.protocols.spoken_questions.completeness import ended
 from pytest_audiobench.protocols.transcription.jiwer_chains import salmonn
 from pytest_audiobench.protocols.transcription.punctuation import jiwer_words
@@ -20,27 +20,27 @@ INSTRUCTION = "Provide the phonetic transcription for the speech."
 
 @remembered
 def phonemes(
-    *readings: str, prompt: str = INSTRUCTION, system: str | None = None, max_new_tokens: int = 512
+    *scorers: str, prompt: str = INSTRUCTION, system: str | None = None, max_new_tokens: int = 512
 ) -> Protocol:
     """Ask for the phones of the sample's clips, in its own question's words or else in ``prompt``'s.
 
-    A sample's reference is its phones as TIMIT or CMUdict write them, between spaces. The readings are ``per-39``
+    A sample's reference is its phones as TIMIT or CMUdict write them, between spaces. The scorers are ``per-39``
     (the default; ours), ``per-48`` and ``per-61`` by the set that phones are folded to, and ``salmonn-keep`` and
-    ``salmonn-skip`` (those of the reproduction of SALMONN). Raises UsageError for an unknown reading.
+    ``salmonn-skip`` (those of the reproduction of SALMONN). Raises UsageError for an unknown scorer.
     """
     stage = free_stage(lambda sample: sample.question or prompt, system, max_new_tokens, task="transcription")
     asked = Protocol("phonemes", (stage,), (_READINGS["per-39"],), _READINGS, expects="words")
-    return choose(asked, readings)
+    return choose(asked, scorers)
 
 
-def _folding(phones: PhoneSet, about: About) -> Reading:
+def _folding(phones: PhoneSet, about: About) -> Scorer:
     def score(sample: Sample, answer: Answer) -> Mapping[str, float]:
         said = phone_tokens(answer.value or "")
         errors = token_errors(folded(phone_tokens(sample.reference), phones), folded(said, phones))
         return {**errors, "other": float(sum(token not in PHONES for token in said)), "said": float(len(said))}
 
     signature = f"phones:per-{phones}|v:1|norm:nfkc+lower+nopunct+nostress|fold:{phones}|other:errors|empty:deletions"
-    return Reading(f"per-{phones}", signature, ended, score, ("per", "other_tokens"), about)
+    return Scorer(f"per-{phones}", signature, ended, score, ("per", "other_tokens"), about)
 
 
 def _as_they_stand(sample: Sample, answer: Answer) -> Mapping[str, float]:
@@ -73,11 +73,11 @@ _REPRODUCTION = (
 )
 
 
-def _study(name: str, rest: str, reading: str) -> str:
-    return f"phones:{name}|v:1|norm:lower+nopunct+notags|fold:none|{rest}|{reading}"
+def _study(name: str, rest: str, scorer: str) -> str:
+    return f"phones:{name}|v:1|norm:lower+nopunct+notags|fold:none|{rest}|{scorer}"
 
 
-_READINGS: Mapping[str, Reading] = MappingProxyType(
+_READINGS: Mapping[str, Scorer] = MappingProxyType(
     {
         "per-39": _folding(
             39,
@@ -108,7 +108,7 @@ _READINGS: Mapping[str, Reading] = MappingProxyType(
             61,
             About(_RULE.format("Nothing is folded, and q counts."), _SOURCE.format("TIMIT's own set"), _EXAMPLES),
         ),
-        "salmonn-keep": Reading(
+        "salmonn-keep": Scorer(
             "salmonn-keep",
             _study("salmonn-keep", "unended:kept", "empty:deletions"),
             ended,
@@ -125,7 +125,7 @@ _READINGS: Mapping[str, Reading] = MappingProxyType(
                 "between them become one. per-39 takes stress away and cuts at commas.",
             ),
         ),
-        "salmonn-skip": Reading(
+        "salmonn-skip": Scorer(
             "salmonn-skip",
             _study("salmonn-skip", "unended:skipped", "empty:deletions"),
             ended,

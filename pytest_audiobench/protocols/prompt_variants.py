@@ -1,7 +1,7 @@
 """One question in several wordings: an axis along which any family whose prompt is an argument can be asked.
 
 Each wording is asked in stages of its own, so that asking five of a set after three asks the two that are new. The
-readings of the family read each wording (``letters@2``). Of closed answers (an option, yes or no) the reading under its
+scorers of the family read each wording (``letters@2``). Of closed answers (an option, yes or no) the scorer under its
 plain name is the vote of all wordings; of answers in free words it is the first wording's. What the wordings make of
 the headline is ``wording_spread`` and ``wording_sd`` (``evaluation/prompt_variants.py``).
 """
@@ -19,12 +19,12 @@ from pytest_audiobench.models.messages import Message
 from pytest_audiobench.protocols.catalogue import FAMILIES, family
 from pytest_audiobench.protocols.family_options import options_of
 from pytest_audiobench.protocols.prompt_sets import PromptSet, prompt_set
-from pytest_audiobench.protocols.protocol import Answer, Earlier, Option, Protocol, Reading, Stage, Status, at_wording
+from pytest_audiobench.protocols.protocol import Answer, Earlier, Option, Protocol, Scorer, Stage, Status, at_wording
 
 WORDINGS, WORDING_SET = "wordings", "wording_set"
 """The options under which a record keeps the wordings and the version of their set."""
 TIES: Mapping[str, str] = MappingProxyType({"ab-yesno": "no"})
-"""Readings whose published rule decides a tie; by every other a tie is no answer."""
+"""Scorers whose published rule decides a tie; by every other a tie is no answer."""
 
 
 class Voted(Answer):
@@ -56,25 +56,25 @@ def worded(protocol: Protocol, prompts: str | PromptSet, ensemble: int | None = 
     kept.pop("prompt", None)
     if len(each) == 1:
         return replace(each[0], options=kept)
-    available = {reading.name: reading for name in protocol.available for reading in _readings(protocol, each, name)}
+    available = {scorer.name: scorer for name in protocol.available for scorer in _scorers(protocol, each, name)}
     stages = [stage for number, one in enumerate(each, 1) for stage in _stages(one, each[0], number)]
-    named = [reading.name for reading in protocol.readings]
+    named = [scorer.name for scorer in protocol.scorers]
     return replace(
-        protocol, stages=tuple(stages), available=MappingProxyType(available), options=kept, readings=()
-    ).reading_as(*named)
+        protocol, stages=tuple(stages), available=MappingProxyType(available), options=kept, scorers=()
+    ).with_scorers(*named)
 
 
 def reworded(protocol: Protocol, prompts: PromptSet) -> Protocol:
     """A protocol that has wordings on record, asked in those of ``prompts`` instead; any other as it is.
 
-    Raises UsageError as :func:`worded` does, and for a reading that a test made itself.
+    Raises UsageError as :func:`worded` does, and for a scorer that a test made itself.
     """
     if WORDINGS not in protocol.options:
         return protocol
     own = {option: value for option, value in protocol.options.items() if option not in (WORDINGS, WORDING_SET)}
     plain = family(protocol.name, **own)
-    names = dict.fromkeys(reading.name.partition("@")[0] for reading in protocol.readings)
-    return worded(plain.reading_as(*names), prompts)
+    names = dict.fromkeys(scorer.name.partition("@")[0] for scorer in protocol.scorers)
+    return worded(plain.with_scorers(*names), prompts)
 
 
 def worded_again(name: str, options: Mapping[str, Option]) -> Protocol:
@@ -89,14 +89,14 @@ def worded_again(name: str, options: Mapping[str, Option]) -> Protocol:
 
 
 def _asked(protocol: Protocol, text: str, number: int, chosen: PromptSet) -> Protocol:
-    """The protocol with ``text`` for its prompt; readings that its family does not have are kept."""
+    """The protocol with ``text`` for its prompt; scorers that its family does not have are kept."""
     try:
         own = family(protocol.name, **{**protocol.options, "prompt": text})
     except UsageError as error:
         raise UsageError(f"{chosen.name}, paraphrases[{number - 1}]: {error}") from None
     available = MappingProxyType({**protocol.available, **own.available})
-    names = [reading.name for reading in protocol.readings]
-    return replace(protocol, stages=own.stages, available=available).reading_as(*names)
+    names = [scorer.name for scorer in protocol.scorers]
+    return replace(protocol, stages=own.stages, available=available).with_scorers(*names)
 
 
 def _stages(one: Protocol, first: Protocol, number: int) -> Iterator[Stage]:
@@ -138,8 +138,8 @@ def _rendering(
     return render
 
 
-def _readings(protocol: Protocol, each: Sequence[Protocol], name: str) -> Iterator[Reading]:
-    """A reading of the protocol: of the vote or of the first wording under its own name, then of every wording."""
+def _scorers(protocol: Protocol, each: Sequence[Protocol], name: str) -> Iterator[Scorer]:
+    """A scorer of the protocol: of the vote or of the first wording under its own name, then of every wording."""
     base = protocol.available[name]
     if base.judge:
         yield base
@@ -152,7 +152,7 @@ def _readings(protocol: Protocol, each: Sequence[Protocol], name: str) -> Iterat
     yield from kept
 
 
-def _single(one: Protocol, name: str, number: int, count: int) -> Reading:
+def _single(one: Protocol, name: str, number: int, count: int) -> Scorer:
     own = one.available[name]
     return replace(
         own,
@@ -164,7 +164,7 @@ def _single(one: Protocol, name: str, number: int, count: int) -> Reading:
     )
 
 
-def _vote(name: str, each: Sequence[Protocol]) -> Reading:
+def _vote(name: str, each: Sequence[Protocol]) -> Scorer:
     parts = [one.available[name] for one in each]
     base, tied = parts[0], TIES.get(name)
     pairs = list(enumerate(zip(each, parts, strict=True), 1))

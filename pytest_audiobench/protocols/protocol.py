@@ -62,7 +62,7 @@ class Stage:
     answer. ``wording`` counts the wordings of one question from 1; the stages of a further one are named by
     :func:`at_wording`. ``offers`` makes, of the sample as the stage sees it, what listeners that are no language
     models choose among where the sample itself has no choices. A stage that is ``unchanged`` is played the clips as
-    they were before a condition changed them: its request is that of the same data set without the condition.
+    they were before a perturbation changed them: its request is that of the same data set without the perturbation.
 
     A "rewriter" is another model, whose text the subject's later stages are shown. Where its ``render`` gives no
     messages there is nothing to rewrite, and its text is ""; where that raises SampleError, the sample fails. The run
@@ -123,7 +123,7 @@ class _Shown(dict[str, Field]):
 
 
 class Example(NamedTuple):
-    """A sample and an answer to it. What a reading makes of them is computed where it is shown, never written down.
+    """A sample and an answer to it. What a scorer makes of them is computed where it is shown, never written down.
 
     ``earlier`` are what was answered in the stages before, by stage.
     """
@@ -139,7 +139,7 @@ class Example(NamedTuple):
 
 
 class About(NamedTuple):
-    """What the list of protocols says of a reading.
+    """What the list of protocols says of a scorer.
 
     ``rule`` is the whole rule, ``source`` the paper or the repository and file that it comes from ("ours" for our own),
     ``defects`` what is known to be wrong with a published rule and what our default does otherwise.
@@ -163,7 +163,7 @@ def fits_all(sample: Sample) -> str:
 
 
 @dataclass(frozen=True)
-class Reading:
+class Scorer:
     """A named, versioned way to read and score answers; its signature stands beside every number it yields.
 
     ``score`` returns a sample's sufficient statistics ({"correct": 1}, {"S": 1, "D": 0, "I": 0, "N": 7}), or None
@@ -171,9 +171,9 @@ class Reading:
     both are shown. It is called for every answer that was asked for, whatever its status; ``metrics`` are names of the
     registry. ``together`` gives further statistics that only the whole set of scored samples can (CIDEr's document
     frequencies, an encoder's batch), in their order. ``lacking`` says in a sentence what must be installed for this
-    reading, and nothing where all is there; ``unfit`` likewise what a sample lacks that it needs, such as the words of
+    scorer, and nothing where all is there; ``unfit`` likewise what a sample lacks that it needs, such as the words of
     the speech. ``judge`` names the stage of a judge or an extractor whose verdict it
-    reads: where that could not be had, the sample's asking counts as failed for this reading alone. ``words`` takes a
+    reads: where that could not be had, the sample's asking counts as failed for this scorer alone. ``words`` takes a
     reference and an answer's value apart into what is aligned and counted, where the statistics are such counts.
     ``stage`` names the stage whose text it reads, "" for the protocol's answering one and None where it reads several:
     how an answer went wrong is told from that text.
@@ -196,7 +196,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Judging:
-    """What a judge is asked about an answer: a pinned prompt, and the readings of its verdicts (``earlier[name]``).
+    """What a judge is asked about an answer: a pinned prompt, and the scorers of its verdicts (``earlier[name]``).
 
     ``prompt`` makes the messages from the sample and the subject's text. A "judge" sees the sample whole, an
     "extractor" without what is true of it (:class:`Stage`). A run asks each of its judges, a stage for each.
@@ -204,13 +204,13 @@ class Judging:
 
     name: str
     prompt: Callable[[Sample, str], tuple[Message, ...]]
-    readings: tuple[Reading, ...]
+    scorers: tuple[Scorer, ...]
     settings: Settings
     role: Literal["judge", "extractor"] = "judge"
 
 
 ALL = "all"
-"""In place of names: every reading that this machine has the parts for."""
+"""In place of names: every scorer that this machine has the parts for."""
 
 
 Option: TypeAlias = str | int | float | bool | list[str] | None
@@ -240,18 +240,18 @@ def remembered(family: Callable[P, Protocol]) -> Callable[P, Protocol]:
 
 @dataclass(frozen=True)
 class Protocol:
-    """Prompt, and one or several readings of the same answers; the first is the headline.
+    """Prompt, and one or several scorers of the same answers; the first is the headline.
 
     ``expects`` says what an answer should be, so that the ways in which it goes wrong can be told apart.
     ``options`` are what its family was called with, so that recorded answers can be read in the same way again;
     ``notes`` are what a reader of its numbers must know. ``judgings`` are what judges can be asked about the answers:
-    those that a chosen reading needs are. ``swept`` are the readings that "all" chose and nobody named.
+    those that a chosen scorer needs are. ``swept`` are the scorers that "all" chose and nobody named.
     """
 
     name: str
     stages: tuple[Stage, ...]
-    readings: tuple[Reading, ...]
-    available: Mapping[str, Reading]
+    scorers: tuple[Scorer, ...]
+    available: Mapping[str, Scorer]
     expects: Expects = "open"
     options: Mapping[str, Option] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
@@ -279,11 +279,11 @@ class Protocol:
 
         return worded(self, prompts, ensemble)
 
-    def reading_as(self, *names: str) -> Protocol:
-        """The same questions, read by the named readings, the first as the headline; by every one for "all".
+    def with_scorers(self, *names: str) -> Protocol:
+        """The same questions, read by the named scorers, the first as the headline; by every one for "all".
 
-        A reading that leaves answers out brings the one that keeps them, right after it. Raises UsageError when a name
-        is not among ``available``, and for a named reading whose parts are not installed.
+        A scorer that leaves answers out brings the one that keeps them, right after it. Raises UsageError when a name
+        is not among ``available``, and for a named scorer whose parts are not installed.
         """
         wanted: dict[str, None] = {}
         lacking = self._lacking() if ALL in names else {}
@@ -295,46 +295,46 @@ class Protocol:
             raise UsageError(f"{self.name} can be read by no protocol here: {why}")
         notes = tuple(_left_out(lacking))
         swept = frozenset(wanted) - frozenset(names) if ALL in names else frozenset()
-        return replace(self, readings=tuple(self._named(name) for name in wanted), notes=notes, swept=swept)
+        return replace(self, scorers=tuple(self._named(name) for name in wanted), notes=notes, swept=swept)
 
     @property
     def fits_any_sample(self) -> bool:
-        """Whether no reading asks anything of the samples."""
-        return all(reading.unfit is fits_all for reading in self.readings)
+        """Whether no scorer asks anything of the samples."""
+        return all(scorer.unfit is fits_all for scorer in self.scorers)
 
     def fitting(self, samples: Sequence[Sample]) -> Protocol:
-        """Without those readings chosen by "all" that cannot read every one of ``samples``; a note says why.
+        """Without those scorers chosen by "all" that cannot read every one of ``samples``; a note says why.
 
-        Raises UsageError for a named reading that cannot, and where none is left.
+        Raises UsageError for a named scorer that cannot, and where none is left.
         """
         if self.fits_any_sample:
             return self
-        unfit = {reading.name: next(filter(None, map(reading.unfit, samples)), "") for reading in self.readings}
+        unfit = {scorer.name: next(filter(None, map(scorer.unfit, samples)), "") for scorer in self.scorers}
         unfit = {name: why for name, why in unfit.items() if why}
-        kept = tuple(reading for reading in self.readings if reading.name not in unfit)
+        kept = tuple(scorer for scorer in self.scorers if scorer.name not in unfit)
         for name, why in unfit.items():
             if name not in self.swept or not kept:
                 raise UsageError(f"the protocol {name} cannot be used here: {why}")
-        return replace(self, readings=kept, notes=(*self.notes, *_left_out(unfit)))
+        return replace(self, scorers=kept, notes=(*self.notes, *_left_out(unfit)))
 
     def _all(self, lacking: Mapping[str, str]) -> list[str]:
-        headline = [reading.name for reading in self.readings[:1] if reading.name not in lacking]
+        headline = [scorer.name for scorer in self.scorers[:1] if scorer.name not in lacking]
         # Another way to read costs nothing; another judge's prompt would be asked for every sample.
-        asked = {"", *(reading.judge for reading in self.readings)}
+        asked = {"", *(scorer.judge for scorer in self.scorers)}
         return headline + [
-            name for name, reading in self.available.items() if reading.judge in asked and name not in lacking
+            name for name, scorer in self.available.items() if scorer.judge in asked and name not in lacking
         ]
 
     def _lacking(self) -> dict[str, str]:
-        """The readings that this machine has not the parts for, or not for the one that is shown beside."""
+        """The scorers that this machine has not the parts for, or not for the one that is shown beside."""
         found = {}
-        for name, reading in self.available.items():
-            parts = [self.available[one].lacking() for one in (name, *reading.beside) if one in self.available]
+        for name, scorer in self.available.items():
+            parts = [self.available[one].lacking() for one in (name, *scorer.beside) if one in self.available]
             if why := next(filter(None, parts), ""):
                 found[name] = why
         return found
 
-    def _named(self, name: str) -> Reading:
+    def _named(self, name: str) -> Scorer:
         if name not in self.available:
             raise UsageError(f"{self.name} has no protocol {name!r}; it has {', '.join(sorted(self.available))}")
         if lacking := self.available[name].lacking():

@@ -9,9 +9,9 @@ from types import MappingProxyType
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.protocols.free_text import choose, free_stage
-from pytest_audiobench.protocols.protocol import About, Answer, Example, Protocol, Reading, remembered
+from pytest_audiobench.protocols.protocol import About, Answer, Example, Protocol, Scorer, remembered
 from pytest_audiobench.protocols.spoken_questions.completeness import ended
-from pytest_audiobench.protocols.spoken_questions.instruction_following import TRANSCRIPT, following_reading
+from pytest_audiobench.protocols.spoken_questions.instruction_following import TRANSCRIPT, following_scorer
 from pytest_audiobench.protocols.spoken_questions.matching import matches
 
 INSTRUCTION = "According to the speech, what is the {slot}?"
@@ -23,12 +23,12 @@ SLOT = "slot"
 
 @remembered
 def slot_filling(
-    *readings: str, prompt: str = INSTRUCTION, system: str | None = None, max_new_tokens: int = 256
+    *scorers: str, prompt: str = INSTRUCTION, system: str | None = None, max_new_tokens: int = 256
 ) -> Protocol:
     """Ask for one slot's value: in the sample's question's words, or else in ``prompt``'s with metadata "slot".
 
-    A sample's references are the accepted values. The readings are ``slot-value`` (the default; ours) and
-    ``following`` (needs metadata "transcript"). Raises UsageError for an unknown reading.
+    A sample's references are the accepted values. The scorers are ``slot-value`` (the default; ours) and
+    ``following`` (needs metadata "transcript"). Raises UsageError for an unknown scorer.
     """
 
     def words(sample: Sample) -> str:
@@ -43,16 +43,16 @@ def slot_filling(
 
     stage = replace(free_stage(words, system, max_new_tokens), fields=(SLOT,))
     asked = Protocol("slot_filling", (stage,), (_READINGS["slot-value"],), _READINGS)
-    return choose(asked, readings)
+    return choose(asked, scorers)
 
 
 def _score(sample: Sample, answer: Answer) -> Mapping[str, float]:
     return matches(answer.value or "", sample.truths)
 
 
-_READINGS: Mapping[str, Reading] = MappingProxyType(
+_READINGS: Mapping[str, Scorer] = MappingProxyType(
     {
-        "slot-value": Reading(
+        "slot-value": Scorer(
             "slot-value",
             "slots:slot-value|v:1|norm:nfkc+lower+nopunct+noarticles+cjkchars|match:contained words|unanswered:wrong",
             ended,
@@ -74,7 +74,7 @@ _READINGS: Mapping[str, Reading] = MappingProxyType(
                 "following. A number in figures is not its word.",
             ),
         ),
-        "following": following_reading(
+        "following": following_scorer(
             "slots",
             "github jaeeewon/project-multimodal dist_eval/eval_sf.py: .996 (SALMONN .99). There an utterance counts "
             "when the answer to any of its slots has that error rate by jiwer, in small letters with their "

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.diversity import moving_average_ratio
 from pytest_audiobench.protocols.free_text import choose, free_stage
-from pytest_audiobench.protocols.protocol import About, Answer, Example, Protocol, Reading, remembered
+from pytest_audiobench.protocols.protocol import About, Answer, Example, Protocol, Scorer, remembered
 from pytest_audiobench.protocols.spoken_questions.completeness import ended
 from pytest_audiobench.protocols.spoken_questions.words import NORMALISED, spoken_words
 
@@ -23,15 +23,15 @@ SHORTEST = 50
 
 
 @remembered
-def story(*readings: str, prompt: str = INSTRUCTION, system: str | None = None, max_new_tokens: int = 200) -> Protocol:
+def story(*scorers: str, prompt: str = INSTRUCTION, system: str | None = None, max_new_tokens: int = 200) -> Protocol:
     """Ask for a story about the sample's clips, in its own question's words or else in ``prompt``'s.
 
-    200 tokens are those of the study. No reference is needed. The readings are ``word-variety`` (the default; ours)
-    and ``salmonn-repro`` (SALMONN's diversity). Raises UsageError for an unknown reading.
+    200 tokens are those of the study. No reference is needed. The scorers are ``word-variety`` (the default; ours)
+    and ``salmonn-repro`` (SALMONN's diversity). Raises UsageError for an unknown scorer.
     """
     stage = free_stage(lambda sample: sample.question or prompt, system, max_new_tokens)
     asked = Protocol("story", (stage,), (_READINGS["word-variety"],), _READINGS)
-    return choose(asked, readings)
+    return choose(asked, scorers)
 
 
 def _variety(sample: Sample, answer: Answer) -> Mapping[str, float]:
@@ -52,9 +52,9 @@ _TALE = (
 )
 _LOOP = "A dog barks in the street. " * 12
 
-_READINGS: Mapping[str, Reading] = MappingProxyType(
+_READINGS: Mapping[str, Scorer] = MappingProxyType(
     {
-        "word-variety": Reading(
+        "word-variety": Scorer(
             "word-variety",
             f"story:word-variety|v:1|norm:{NORMALISED}|window:{SHORTEST}|short:0",
             ended,
@@ -72,7 +72,7 @@ _READINGS: Mapping[str, Reading] = MappingProxyType(
                 "or Japanese counts as a word, so values of different languages cannot be compared.",
             ),
         ),
-        "salmonn-repro": Reading(
+        "salmonn-repro": Scorer(
             "salmonn-repro",
             f"story:salmonn-repro|v:1|norm:lower+noasciipunct|short:0|following:>={SHORTEST}",
             ended,

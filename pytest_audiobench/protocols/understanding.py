@@ -13,7 +13,7 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.metrics.entities import TYPED, Entity, Measure, added, entity_counts
 from pytest_audiobench.protocols.free_text import answer_of, choose, free_stage
-from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Protocol, Reading, remembered
+from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Protocol, Scorer, remembered
 from pytest_audiobench.protocols.refusals import refuses
 
 INSTRUCTION = (
@@ -36,17 +36,17 @@ class Frame(NamedTuple):
 
 @remembered
 def understanding(
-    *readings: str, prompt: str = INSTRUCTION, system: str | None = None, max_new_tokens: int = 256
+    *scorers: str, prompt: str = INSTRUCTION, system: str | None = None, max_new_tokens: int = 256
 ) -> Protocol:
     """Ask for a request's intent and entities as JSON, in the sample's own question's words or else in ``prompt``'s.
 
-    The readings are ``frame`` (the default; ours), ``slurp`` (which leaves out samples without a readable answer) and
+    The scorers are ``frame`` (the default; ours), ``slurp`` (which leaves out samples without a readable answer) and
     ``slurp-keep``. A sample's reference is JSON of the same form: {"intent": …, "entities": [{"type": …, "filler":
-    …}]}; SLURP's "scenario" and "action" may stand in place of "intent". Raises UsageError for an unknown reading.
+    …}]}; SLURP's "scenario" and "action" may stand in place of "intent". Raises UsageError for an unknown scorer.
     """
     stage = free_stage(lambda sample: sample.question or prompt, system, max_new_tokens)
-    available = MappingProxyType({reading.name: reading for reading in _READINGS})
-    return choose(Protocol("understanding", (stage,), (available["frame"],), available), readings)
+    available = MappingProxyType({scorer.name: scorer for scorer in _READINGS})
+    return choose(Protocol("understanding", (stage,), (available["frame"],), available), scorers)
 
 
 def frame_in(text: str) -> Frame | None:
@@ -156,7 +156,7 @@ _SLURP_DEFECTS = (
 _TRUE = '{"intent": "alarm_set", "entities": [{"type": "time", "filler": "seven am"}]}'
 
 _READINGS = (
-    Reading(
+    Scorer(
         "frame",
         "understanding:frame|v:1|unanswered:misses-all|case:ignored|distance:slurp",
         _parse,
@@ -174,7 +174,7 @@ _READINGS = (
             ),
         ),
     ),
-    Reading(
+    Scorer(
         "slurp",
         "understanding:slurp|v:1|unanswered:skipped|case:kept|distance:slurp",
         _parse,
@@ -192,7 +192,7 @@ _READINGS = (
         ),
         beside=("slurp-keep",),
     ),
-    Reading(
+    Scorer(
         "slurp-keep",
         "understanding:slurp-keep|v:1|unanswered:misses-all|case:kept|distance:slurp",
         _parse,

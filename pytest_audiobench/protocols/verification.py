@@ -13,7 +13,7 @@ from pytest_audiobench.protocols.classification import agreement
 from pytest_audiobench.protocols.classification.mentions import labels_of
 from pytest_audiobench.protocols.classification.truth import statistics_of
 from pytest_audiobench.protocols.free_text import answer_of, choose, free_stage
-from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Protocol, Reading, remembered
+from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Protocol, Scorer, remembered
 from pytest_audiobench.protocols.spoken_questions.completeness import ended
 
 INSTRUCTION = "Do you only hear the same person talking? Answer yes or no."
@@ -39,20 +39,20 @@ _NUMBER = re.compile(
 
 @remembered
 def verification(
-    *readings: str, prompt: str = INSTRUCTION, system: str | None = None, max_new_tokens: int = 32
+    *scorers: str, prompt: str = INSTRUCTION, system: str | None = None, max_new_tokens: int = 32
 ) -> Protocol:
     """Ask whether one speaker is heard, in the sample's own question's words or else in ``prompt``'s.
 
-    The readings are ``same-speaker`` (the default; ours, with a third value), ``similarity`` (ours, for scored trials:
+    The scorers are ``same-speaker`` (the default; ours, with a third value), ``similarity`` (ours, for scored trials:
     equal error rate and detection cost) and ``salmonn-sv``. A sample's reference is "yes", "same" or "target", or else
     "no", "different" or "nontarget". ``prompt`` may be the name of one in ``PROMPTS``. Raises UsageError for an unknown
-    reading.
+    scorer.
     """
     instruction = PROMPTS.get(prompt, prompt)
     stage = free_stage(lambda sample: sample.question or instruction, system, max_new_tokens)
-    available = MappingProxyType({reading.name: reading for reading in _READINGS})
+    available = MappingProxyType({scorer.name: scorer for scorer in _READINGS})
     return choose(
-        Protocol("verification", (stage,), (available["same-speaker"],), available, expects="option"), readings
+        Protocol("verification", (stage,), (available["same-speaker"],), available, expects="option"), scorers
     )
 
 
@@ -112,7 +112,7 @@ def _score_similarity(sample: Sample, answer: Answer) -> Mapping[str, float]:
 
 
 _READINGS = (
-    Reading(
+    Scorer(
         "same-speaker",
         "trial:same-speaker|v:1|unanswered:wrong",
         _parse,
@@ -132,7 +132,7 @@ _READINGS = (
             ),
         ),
     ),
-    Reading(
+    Scorer(
         "similarity",
         "trial:similarity|v:1|unscored:worst|score:output-or-number",
         _parse_similarity,
@@ -155,7 +155,7 @@ _READINGS = (
             ),
         ),
     ),
-    Reading(
+    Scorer(
         "salmonn-sv",
         "trial:salmonn-sv|v:1|unanswered:no|case:ignored",
         _parse_salmonn,

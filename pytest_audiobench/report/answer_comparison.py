@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-from pytest_audiobench.evaluation.curves import unconditioned
+from pytest_audiobench.evaluation.curves import unperturbed
 from pytest_audiobench.metrics.units import SHARE
 from pytest_audiobench.protocols.reasoned_choice.stages import ANSWER, CLEAN, CONDITIONED
 from pytest_audiobench.report.formatting import interval_text, value_text
@@ -34,11 +34,11 @@ class Cell(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """An eval by one reading: its condition, else its test's name; ``cells`` are by the names of :data:`COLUMNS`."""
+    """An eval by one scorer: its perturbation, else its test's name; ``cells`` are by the names of :data:`COLUMNS`."""
 
     eval: str
     label: str
-    reading: str
+    scorer: str
     cells: Mapping[str, Cell]
 
 
@@ -94,15 +94,15 @@ def answer_comparisons(record: Json) -> list[AnswerComparison]:
     found: dict[tuple[str, str, str], list[Json]] = {}
     for item in record["items"]:
         if item["metrics"]:
-            dataset = unconditioned(item["dataset"], item.get("condition"))
+            dataset = unperturbed(item["dataset"], item.get("perturbation"))
             found.setdefault((item["suite"], item["model"], dataset), []).append(item)
     made = (_held(own, items) for own, items in found.items() if any(_is_held(item) for item in items))
     return [one for one in made if one.blocks]
 
 
 def in_tables(record: Json) -> set[tuple[str, str]]:
-    """The evals, with their models, of which these tables or that of all conditions say how much was answered."""
-    summaries = [(suite["model"], one) for suite in record["suites"] for one in suite.get("conditions", ())]
+    """The evals, with their models, of which these tables or that of all perturbations say how much was answered."""
+    summaries = [(suite["model"], one) for suite in record["suites"] for one in suite.get("perturbations", ())]
     compared = {(point["eval"], model) for model, one in summaries if one["metric"] == SAME for point in one["points"]}
     return compared | {
         (asked.eval, one.model) for one in answer_comparisons(record) for block in one.blocks for asked in block.rows
@@ -114,15 +114,14 @@ def _held(own: tuple[str, str, str], items: Sequence[Json]) -> AnswerComparison:
     label = _labels(items)
     blocks: dict[tuple[str, str], list[Asked]] = {}
     for item in items:
-        condition = item.get("condition")
-        if condition is not None and condition["dose"] is not None:
+        perturbation = item.get("perturbation")
+        if perturbation is not None and perturbation["dose"] is not None:
             continue
         against = _against(item)
-        key = (condition["family"] if condition and against else "", against)
+        key = (perturbation["family"] if perturbation and against else "", against)
         rows = blocks.setdefault(key, [])
         rows += [
-            Asked(item["eval"], label(item), reading["name"], dict(_cells(item, reading)))
-            for reading in item["readings"]
+            Asked(item["eval"], label(item), scorer["name"], dict(_cells(item, scorer))) for scorer in item["scorers"]
         ]
     return AnswerComparison(
         of=owned(suite, dataset, ""),
@@ -151,27 +150,27 @@ def _against(item: Json) -> str:
 
 
 def _labels(items: Sequence[Json]) -> Callable[[Json], str]:
-    """The condition's name, else the test's, of the clean one both; the eval's whole name where two would be alike."""
+    """The perturbation's name, else the test's, of the clean one both; the eval's whole name where two would be alike."""
 
     def short(item: Json) -> str:
-        condition: Json | None = item.get("condition")
+        perturbation: Json | None = item.get("perturbation")
         test: str = item["eval"].removeprefix(f"{item['suite']}/").partition("[")[0]
-        if condition is None:
+        if perturbation is None:
             return test
-        return f"{test} ({CLEAN})" if condition["name"] == CLEAN else str(condition["name"])
+        return f"{test} ({CLEAN})" if perturbation["name"] == CLEAN else str(perturbation["name"])
 
     names = [short(item) for item in items]
     return lambda item: item["eval"] if names.count(short(item)) > 1 else short(item)
 
 
-def _cells(item: Json, reading: Json) -> Iterator[tuple[str, Cell]]:
+def _cells(item: Json, scorer: Json) -> Iterator[tuple[str, Cell]]:
     named = {
         metric["name"]: metric
         for metric in reversed(item["metrics"])
-        if (metric["reading"], metric["signature"]) == (reading["name"], reading["signature"]) and not metric["group"]
+        if (metric["scorer"], metric["signature"]) == (scorer["name"], scorer["signature"]) and not metric["group"]
     }
     first = next((metric for metric in item["metrics"] if metric["name"] in named), None)
-    coverage = reading["coverage"]
+    coverage = scorer["coverage"]
     if first is None:
         return
     leading = named[first["name"]]

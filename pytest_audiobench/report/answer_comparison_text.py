@@ -54,8 +54,8 @@ def _head(name: str, one: AnswerComparison) -> str:
 
 
 def _name(asked: Asked, block: Block) -> str:
-    several = len({one.reading for one in block.rows}) > 1
-    return f"{asked.label} by {asked.reading}" if several else asked.label
+    several = len({one.scorer for one in block.rows}) > 1
+    return f"{asked.label} by {asked.scorer}" if several else asked.label
 
 
 def _table(one: AnswerComparison, block: Block, width: int) -> list[str]:
@@ -70,11 +70,11 @@ def _table(one: AnswerComparison, block: Block, width: int) -> list[str]:
 
 
 def _rows(one: AnswerComparison, block: Block, columns: Sequence[str]) -> list[str]:
-    """A reading beside the first stands below it, indented, so that its name does not take the room of the numbers."""
+    """A scorer beside the first stands below it, indented, so that its name does not take the room of the numbers."""
     rows = [["", *(printable(_head(name, one)) for name in columns)]]
     for asked in block.rows:
-        first = next(other.reading for other in block.rows if other.label == asked.label) == asked.reading
-        name = asked.label if first else f"  {asked.reading}"
+        first = next(other.scorer for other in block.rows if other.label == asked.label) == asked.scorer
+        name = asked.label if first else f"  {asked.scorer}"
         rows.append([printable(name), *(asked.cells[c].value if c in asked.cells else "" for c in columns)])
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [_line(row, widths) for row in rows]

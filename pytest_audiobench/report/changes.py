@@ -52,7 +52,7 @@ class Change:
     subject: str
     line: str
     metric: str
-    reading: str
+    scorer: str
     group: str
     before: str
     now: str
@@ -184,7 +184,7 @@ def _change(item: Json, line: Json) -> Change:
     unit = line["unit"]
     fraction = unit in FRACTIONS
     record = RegressionRecord(**line)
-    headline = item["readings"][0]["name"] if item["readings"] else None
+    headline = item["scorers"][0]["name"] if item["scorers"] else None
     # The sign of a bound that a margin is held against says no more than its number does.
     bound, margin, detectable = (difference_text(line[name], unit) for name in ("bound", "margin", "detectable"))
     return Change(
@@ -196,7 +196,7 @@ def _change(item: Json, line: Json) -> Change:
         subject=subject_text(record, headline),
         line=line_text(record, headline),
         metric=line["metric"],
-        reading=line["reading"],
+        scorer=line["scorer"],
         group=group_text(line["group"]),
         before=value_text(line["baseline"], unit),
         now=value_text(line["value"], unit),

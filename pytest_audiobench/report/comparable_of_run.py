@@ -15,7 +15,7 @@ from pytest_audiobench.evaluation.comparable import (
     prompt_digest,
     truth_digest,
 )
-from pytest_audiobench.evaluation.record import ConditionRecord
+from pytest_audiobench.evaluation.record import PerturbationRecord
 from pytest_audiobench.protocols.protocol import first_wording_stages
 from pytest_audiobench.report.joined_samples import Joined, joined, played
 
@@ -28,9 +28,7 @@ def sides_of(
     Evals that measured nothing are left out, and controls, which serve another's comparison. ``texts`` keeps the
     answers. Raises FatalError where the line files are not those of a run.
     """
-    items = {
-        (item["eval"], item["model"]): item for item in record["items"] if item["readings"] and not item["control"]
-    }
+    items = {(item["eval"], item["model"]): item for item in record["items"] if item["scorers"] and not item["control"]}
     rows: dict[tuple[str, str], list[ComparableSample]] = {key: [] for key in items}
     for one in joined(folder):
         key = (one.predictions[0]["eval"], one.predictions[0]["model"])
@@ -43,7 +41,7 @@ def sides_of(
 def _side(
     item: Mapping[str, Any], model: Mapping[str, Any], rows: list[ComparableSample], source: str
 ) -> ComparableEval:
-    condition = ConditionRecord.read(item.get("condition"))
+    perturbation = PerturbationRecord.read(item.get("perturbation"))
     return ComparableEval(
         source=source,
         eval=item["eval"],
@@ -55,12 +53,12 @@ def _side(
         epochs=item["epochs"],
         limited=item["limited"],
         cluster=item["cluster"],
-        readings={reading["name"]: reading["signature"] for reading in item["readings"]},
-        metrics=measured([(one["reading"], one["name"]) for one in item["metrics"] if not one["group"]]),
+        scorers={scorer["name"]: scorer["signature"] for scorer in item["scorers"]},
+        metrics=measured([(one["scorer"], one["name"]) for one in item["metrics"] if not one["group"]]),
         hashes=item["hashes"],
         rows=rows,
         noise=model.get("noise"),
-        condition=None if condition is None else asdict(condition),
+        perturbation=None if perturbation is None else asdict(perturbation),
     )
 
 
@@ -76,8 +74,8 @@ def _row(one: Joined, texts: bool) -> ComparableSample:
         prompt=prompt_digest({row["stage"]: row.get("prompt") for row in own}),
         cluster=headline["cluster"],
         groups=headline["groups"],
-        statuses={row["reading"]: row["status"] for row in one.scored},
-        scores={row["reading"]: row["scores"] for row in one.scored},
+        statuses={row["scorer"]: row["status"] for row in one.scored},
+        scores={row["scorer"]: row["scores"] for row in one.scored},
         failures=tuple(headline["failures"]),
         text=outputs[0]["text"] if texts and outputs else None,
         truth=truth_digest(first["choices"], first["reference"], first.get("references", ())),

@@ -48,10 +48,10 @@ def is_without(group: Mapping[str, str]) -> bool:
 
 def failure_classes(item: Json) -> tuple[FailureClass, ...]:
     """The classes that the item's answers fall into, in the order of ``FAILURES``; empty where nothing went wrong."""
-    if not item["readings"]:
+    if not item["scorers"]:
         return ()
-    headline = item["readings"][0]["name"]
-    own = [metric for metric in item["metrics"] if metric["reading"] == headline]
+    headline = item["scorers"][0]["name"]
+    own = [metric for metric in item["metrics"] if metric["scorer"] == headline]
     overall = {metric["name"]: metric for metric in own if not metric["group"]}
     scores = [metric for name, metric in overall.items() if name not in SHARES][:MOST_METRICS]
     without = {(metric["name"], metric["group"][WITHOUT]): metric for metric in own if is_without(metric["group"])}

@@ -70,7 +70,7 @@ def flips_of(folder: Path, most: int) -> dict[Owner, Flips]:
             continue
         row, first = one.compared, one.predictions[0]
         flips = found.setdefault((row["eval"], row["model"]), Flips())
-        before, now = _before(row), _now(one, row["reading"])
+        before, now = _before(row), _now(one, row["scorer"])
         flips.before.update([before.status, *before.failures])
         flips.now.update([now.status, *now.failures])
         if row["change"] == "worse" and len(flips.worse) < most:
@@ -103,9 +103,9 @@ def _before(row: Row) -> Said:
     return Said(one["text"], one["status"], one["scores"], _classes(one["failures"], one["status"]))
 
 
-def _now(one: Joined, reading: str) -> Said:
+def _now(one: Joined, scorer: str) -> Said:
     last = [row for row in one.predictions if "role" not in row][-1]
-    scored = next((row for row in one.scored if row["reading"] == reading), one.scored[0])
+    scored = next((row for row in one.scored if row["scorer"] == scorer), one.scored[0])
     text = last["outputs"][0]["text"] if last["outputs"] else None
     return Said(text, scored["status"], scored["scores"], _classes(scored["failures"], scored["status"]))
 

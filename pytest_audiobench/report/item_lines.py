@@ -31,7 +31,7 @@ CHANGES = {1: "worse", -1: "better", 0: "same"}
 
 def lines_of(evaluation: Evaluation) -> Lines:
     """Rows in (epoch, sample) order, samples in hash order, the same in all three files, so that they can be joined
-    as they are read; a sample's rows are by stage in the first file, by reading in the others.
+    as they are read; a sample's rows are by stage in the first file, by scorer in the others.
 
     The scored rows hold nothing that differs between two runs of the same answers.
     """
@@ -48,19 +48,19 @@ def lines_of(evaluation: Evaluation) -> Lines:
 
 def compared_lines(record: ItemRecord, pairs: Pairs | None) -> Iterator[Row]:
     """What the baseline holds of each sample in a pair, as the headline reads it, in the rows' order; none for None."""
-    reading = record.readings[0].name
+    scorer = record.scorers[0].name
     kind = metric_kind(record.metrics[0].name)
     for before, after in pairs.rows if pairs else ():
-        earlier, later = before.scores[reading], after.scores[reading]
+        earlier, later = before.scores[scorer], after.scores[scorer]
         yield {
             "eval": record.eval,
             "model": record.model,
             "sample_id": after.sample_id,
             "epoch": after.epoch,
-            "reading": reading,
+            "scorer": scorer,
             "change": CHANGES[moved(kind, earlier, later)] if earlier is not None and later is not None else "same",
             "before": {
-                "status": before.statuses[reading],
+                "status": before.statuses[scorer],
                 "scores": None if earlier is None else dict(earlier),
                 "text": before.text,
                 "failures": list(before.failures),
@@ -71,7 +71,7 @@ def compared_lines(record: ItemRecord, pairs: Pairs | None) -> Iterator[Row]:
 @dataclass(frozen=True)
 class ItemLines:
     """What all rows of one item share: its names, its stages' roles and which of them are played the clips as they were
-    before a condition, the metadata fields of its groups and clusters.
+    before a perturbation, the metadata fields of its groups and clusters.
     """
 
     head: Mapping[str, str]
@@ -81,7 +81,7 @@ class ItemLines:
     cluster: str | None
 
     def lines(self, answered: Sequence[SampleAnswers], rows: Mapping[str, Sequence[ScoredSample]]) -> Lines:
-        """The lines of ``answered`` and of ``rows``, the same samples as each reading saw them."""
+        """The lines of ``answered`` and of ``rows``, the same samples as each scorer saw them."""
         return Lines(self._predictions(answered), self._processed(rows), self.scored(rows))
 
     def _predictions(self, answered: Iterable[SampleAnswers]) -> Iterator[Row]:
@@ -124,13 +124,13 @@ class ItemLines:
         return {"unchanged": True, "audio": _audio(before, response), **own}
 
     def _processed(self, rows: Mapping[str, Sequence[ScoredSample]]) -> Iterator[Row]:
-        for readings in zip(*rows.values(), strict=True):
-            for reading, row in zip(rows, readings, strict=True):
+        for scorers in zip(*rows.values(), strict=True):
+            for scorer, row in zip(rows, scorers, strict=True):
                 yield {
                     **self.head,
                     "sample_id": row.answered.sample_id,
                     "epoch": row.answered.epoch,
-                    "reading": reading,
+                    "scorer": scorer,
                     "status": "error" if row.answer is None else row.answer.status,
                     "value": None if row.answer is None else row.answer.value,
                     **_before(row.answer),
@@ -138,14 +138,14 @@ class ItemLines:
 
     def scored(self, rows: Mapping[str, Sequence[ScoredSample]]) -> Iterator[Row]:
         """The lines of the scored rows alone."""
-        for readings in zip(*rows.values(), strict=True):
-            for reading, row in zip(rows, readings, strict=True):
+        for scorers in zip(*rows.values(), strict=True):
+            for scorer, row in zip(rows, scorers, strict=True):
                 metadata = row.answered.taken.sample.metadata
                 yield {
                     **self.head,
                     "sample_id": row.answered.sample_id,
                     "epoch": row.answered.epoch,
-                    "reading": reading,
+                    "scorer": scorer,
                     "status": "error" if row.answer is None else row.answer.status,
                     "scores": None if row.scores is None else dict(row.scores),
                     "failures": list(row.failures),
@@ -155,7 +155,7 @@ class ItemLines:
 
 
 def unchanged_stages(protocol: Protocol) -> frozenset[str]:
-    """The stages that are played the clips as they were before a condition."""
+    """The stages that are played the clips as they were before a perturbation."""
     return frozenset(stage.name for stage in protocol.stages if stage.unchanged)
 
 
@@ -166,7 +166,7 @@ def _recipes(sample: Sample) -> Row:
 
 
 def _recording(one: SampleAnswers) -> Row:
-    """The recording that the first clip was made of, where a condition changed it."""
+    """The recording that the first clip was made of, where a perturbation changed it."""
     taken = one.taken
     own = taken.clip_keys[0] if taken.clip_keys else None
     return {} if taken.recording in (None, own) else {"recording": taken.recording}

@@ -16,7 +16,7 @@ Key: TypeAlias = tuple[str, str, str, int]
 
 
 class Joined(NamedTuple):
-    """One sample in one epoch: its predictions by stage, and each reading's line of what was read and scored.
+    """One sample in one epoch: its predictions by stage, and each scorer's line of what was read and scored.
 
     ``compared`` says by what the baseline's answer differs, where there is a baseline that has the sample.
     """
@@ -43,13 +43,13 @@ def joined(folder: Path) -> Iterator[Joined]:
 
 
 def plain(one: Joined) -> dict[str, Any]:
-    """A sample as one flat mapping: what was asked, what was answered, and what each reading made of it."""
+    """A sample as one flat mapping: what was asked, what was answered, and what each scorer made of it."""
     # What a judge said of an answer is no answer.
     own = [row for row in one.predictions if "role" not in row]
     stages = {row["stage"]: row for row in own}
     first, last = own[0], stages[first_wording_stages(stages)[-1]]
     outputs = last["outputs"] or [{"text": None, "finish": None}]
-    scored = {row["reading"]: row for row in one.scored}
+    scored = {row["scorer"]: row for row in one.scored}
     return {
         **{
             name: first[name]
@@ -70,11 +70,11 @@ def plain(one: Joined) -> dict[str, Any]:
         "error": next((row["error"] for row in own if row["error"] is not None), None),
         "stages": {row["stage"]: [output["text"] for output in row["outputs"]] for row in one.predictions},
         "audio": played(one)["audio"],
-        "readings": {
-            row["reading"]: {
+        "scorers": {
+            row["scorer"]: {
                 "status": row["status"],
                 "value": row["value"],
-                "scores": scored.get(row["reading"], {}).get("scores") or {},
+                "scores": scored.get(row["scorer"], {}).get("scores") or {},
             }
             for row in one.processed
         },
@@ -84,7 +84,7 @@ def plain(one: Joined) -> dict[str, Any]:
 
 
 def played(one: Joined) -> Row:
-    """The row that says what was played: not of a stage that was played the clips as they were before a condition."""
+    """The row that says what was played: not of a stage that was played the clips as they were before a perturbation."""
     return next((row for row in one.predictions if not row.get("unchanged")), one.predictions[0])
 
 

@@ -35,12 +35,12 @@ def properties(item: ItemRecord) -> list[tuple[str, str]]:
 
 
 def _properties(item: ItemRecord) -> Iterator[tuple[str, str]]:
-    headline = item.readings[0].name if item.readings else ""
+    headline = item.scorers[0].name if item.scorers else ""
     yield from (("eval.name", item.eval), ("eval.model", item.model), ("eval.outcome", item.outcome))
     for name in ("input_hash", "run_hash", "score_hash"):
         if name in item.hashes:
             yield f"eval.{name}", item.hashes[name]
-    for status, count in (item.readings[0].coverage if item.readings else {}).items():
+    for status, count in (item.scorers[0].coverage if item.scorers else {}).items():
         # How many there are is the n of the metric called coverage.
         if status != "n":
             yield f"eval.coverage.{status}", str(count)
@@ -54,8 +54,8 @@ def _properties(item: ItemRecord) -> Iterator[tuple[str, str]]:
     for metric in (metric for metric in item.metrics if not metric.group):
         numbers = {"score": metric.value, "lower": metric.lower, "upper": metric.upper, "n": metric.n}
         yield from _numbers(f"eval.{metric_key(metric, headline)}", numbers)
-    for reading in item.readings:
-        yield f"eval.protocol.{reading.name}", reading.signature
+    for scorer in item.scorers:
+        yield f"eval.protocol.{scorer.name}", scorer.signature
 
 
 def _regression(one: RegressionRecord, headline: str) -> Iterator[tuple[str, str]]:

@@ -46,7 +46,7 @@ class _Own:
     """What has been counted of one item; ``is_over`` once it is known that it gets no table."""
 
     number: int
-    reading: str
+    scorer: str
     tally: Tally
     change: Counter[tuple[str, str]] = field(default_factory=Counter)
     pairs: int = 0
@@ -60,7 +60,7 @@ class LabelCounts:
         self._own = {
             (item["eval"], item["model"]): _Own(number, head["name"], Tally(gives_letters(head["signature"])))
             for number, item in reversed(list(enumerate(items)))
-            for head in item["readings"][:1]
+            for head in item["scorers"][:1]
         }
 
     def watch(self, samples: Iterable[Joined]) -> Iterator[Joined]:
@@ -79,7 +79,7 @@ class LabelCounts:
         own = self._own.get((first["eval"], first["model"]))
         if own is None or own.is_over:
             return
-        sample = _sample(one, own.reading)
+        sample = _sample(one, own.scorer)
         try:
             own.tally.add(sample)
         except UsageError:
@@ -94,14 +94,14 @@ class LabelCounts:
                 own.change[true, said] -= 1
 
 
-def _sample(one: Joined, reading: str) -> dict[str, Any]:
+def _sample(one: Joined, scorer: str) -> dict[str, Any]:
     own = [row for row in one.predictions if "role" not in row]
     return {
         "sample_id": own[0]["sample_id"],
         "choices": own[0]["choices"],
         "reference": own[0]["reference"],
         "references": own[0].get("references", ()),
-        "value": next((row["value"] for row in one.processed if row["reading"] == reading), None),
+        "value": next((row["value"] for row in one.processed if row["scorer"] == scorer), None),
         "error": next((row["error"] for row in own if row["error"] is not None), None),
     }
 

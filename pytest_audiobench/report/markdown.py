@@ -79,7 +79,7 @@ def _lines(run: Mapping[str, Any]) -> Iterator[str]:
     for name, rows in tables[:_MOST_TABLES]:
         yield from (f"**{escaped(name)}**", "", *rows[:_MOST_ROWS], "")
     if len(tables) > _MOST_TABLES:
-        yield f"{counted(len(tables) - _MOST_TABLES, 'more table')} of conditions and findings: run.json."
+        yield f"{counted(len(tables) - _MOST_TABLES, 'more table')} of perturbations and findings: run.json."
         yield ""
     yield from _bullets(run)
 

@@ -1,7 +1,7 @@
-"""All conditions of a data set in one table, where answers are held against those to the clean clips.
+"""All perturbations of a data set in one table, where answers are held against those to the clean clips.
 
-Where each sample says whether its answer stayed the same, tables by family would say half of what the conditions do:
-so these data sets have one table, a row for each condition.
+Where each sample says whether its answer stayed the same, tables by family would say half of what the perturbations do:
+so these data sets have one table, a row for each perturbation.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SAME = "consistency"
 
 @dataclass(frozen=True)
 class PerturbationComparison:
-    """The leading metric under all conditions of a data set; ``same`` is, by condition, the share of same answers."""
+    """The leading metric under all perturbations of a data set; ``same`` is, by perturbation, the share of same answers."""
 
     suite: str
     model: str
@@ -39,28 +39,28 @@ Owner: TypeAlias = tuple[str, str, str, str]
 
 
 def owner(one: PerturbationComparison | Curve | Summary) -> Owner:
-    """Whose conditions these are."""
+    """Whose perturbations these are."""
     return one.suite, one.model, one.dataset, one.series
 
 
 def perturbation_comparisons(
     curves: Sequence[Curve], summaries: Sequence[Summary]
 ) -> dict[Owner, PerturbationComparison]:
-    """A table for each data set whose answers are held against clean ones, from all that is said of conditions."""
+    """A table for each data set whose answers are held against clean ones, from all that is said of perturbations."""
     headline = {owner(one): one for one in reversed(summaries) if one.leading}
     same: dict[Owner, dict[str, str]] = {}
     everything: list[Curve | Summary] = [*curves, *summaries]
     for one in everything:
         first = headline.get(owner(one))
-        if one.metric == SAME and first is not None and one.reading == first.reading:
-            same.setdefault(owner(one), {}).update({row.condition: row.value for row in one.rows})
+        if one.metric == SAME and first is not None and one.scorer == first.scorer:
+            same.setdefault(owner(one), {}).update({row.perturbation: row.value for row in one.rows})
     return {own: _table(own, headline[own], found, curves, summaries) for own, found in same.items()}
 
 
 def title(one: PerturbationComparison, several: bool) -> str:
-    """``faithfulness, digits: accuracy under 20 conditions``; the model is named where there are ``several``."""
+    """``faithfulness, digits: accuracy under 20 perturbations``; the model is named where there are ``several``."""
     of = perturbations.owned(one.suite, one.dataset, one.series)
-    return f"{of}{f', {one.model}' if several else ''}: {one.metric} under {len(one.rows)} conditions"
+    return f"{of}{f', {one.model}' if several else ''}: {one.metric} under {len(one.rows)} perturbations"
 
 
 def _table(
@@ -78,7 +78,7 @@ def _table(
         *own,
         metric=first.metric,
         unit=first.unit,
-        rows=tuple({row.condition: replace(row, label=row.condition) for row in rows}.values()),
+        rows=tuple({row.perturbation: replace(row, label=row.perturbation) for row in rows}.values()),
         same=same,
         lines=(*told, *(line for one in others for line in one.lines)),
     )

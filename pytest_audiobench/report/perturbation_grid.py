@@ -1,6 +1,6 @@
-"""Conditions at a glance: a row for each condition, a column for each data set, a sheet for each metric.
+"""Perturbations at a glance: a row for each perturbation, a column for each data set, a sheet for each metric.
 
-Suites that share conditions (the tracks of a benchmark, each a suite of its own) are columns of one grid.
+Suites that share perturbations (the tracks of a benchmark, each a suite of its own) are columns of one grid.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ Json: TypeAlias = Mapping[str, Any]
 
 
 class Heading(NamedTuple):
-    """A row: a condition, the family that it stands with, and its label there: its dose in ``unit``, else its name."""
+    """A row: a perturbation, the family that it stands with, and its label there: its dose in ``unit``, else its name."""
 
-    condition: str
+    perturbation: str
     family: str
     unit: str
     label: str
@@ -30,14 +30,14 @@ class Heading(NamedTuple):
 
 @dataclass(frozen=True)
 class EvalScores:
-    """One metric of one model by one reading; ``cells`` are by row and column, None where nothing was measured.
+    """One metric of one model by one scorer; ``cells`` are by row and column, None where nothing was measured.
 
     ``low`` and ``high`` are the ends of the scale that colours are chosen by, alike for all models; None without one.
     """
 
     model: str
     metric: str
-    reading: str
+    scorer: str
     unit: str
     low: float | None
     high: float | None
@@ -55,17 +55,17 @@ class Grid:
 
 
 def grids(record: Json) -> list[Grid]:
-    """A grid for the suites that share a leading metric and conditions, in the run's order."""
+    """A grid for the suites that share a leading metric and perturbations, in the run's order."""
     return [_grid(record, names) for names in _together(record)]
 
 
 def _together(record: Json) -> list[list[str]]:
-    """The names of suites, those together that share a condition beside the clean one."""
+    """The names of suites, those together that share a perturbation beside the clean one."""
     found: list[tuple[str, set[str], list[str]]] = []
     for suite in record["suites"]:
-        if not suite.get("conditions"):
+        if not suite.get("perturbations"):
             continue
-        metric, names = suite["conditions"][0]["metric"], _measured(suite) - {CLEAN}
+        metric, names = suite["perturbations"][0]["metric"], _measured(suite) - {CLEAN}
         alike = [one for one in found if one[0] == metric and (one[1] & names or suite["name"] in one[2])]
         for one in alike:
             found.remove(one)
@@ -75,15 +75,15 @@ def _together(record: Json) -> list[list[str]]:
 
 
 def _measured(suite: Json) -> set[str]:
-    return {point["condition"] for one in suite["conditions"] for point in one["points"]}
+    return {point["perturbation"] for one in suite["perturbations"] for point in one["points"]}
 
 
 def _grid(record: Json, names: Sequence[str]) -> Grid:
-    suites = [suite for suite in record["suites"] if suite["name"] in names and suite.get("conditions")]
+    suites = [suite for suite in record["suites"] if suite["name"] in names and suite.get("perturbations")]
     measured = set().union(*map(_measured, suites))
-    told = [item["condition"] for item in record["items"] if item["suite"] in names and item.get("condition")]
+    told = [item["perturbation"] for item in record["items"] if item["suite"] in names and item.get("perturbation")]
     rows = _headings([one for one in told if one["name"] in measured])
-    columns = list(dict.fromkeys(_column(one) for suite in suites for one in suite["conditions"]))
+    columns = list(dict.fromkeys(_column(one) for suite in suites for one in suite["perturbations"]))
     items = {(item["eval"], item["model"]): item for item in record["items"]}
     by_model: dict[str, list[Json]] = {}
     for suite in suites:
@@ -100,7 +100,7 @@ def _grid(record: Json, names: Sequence[str]) -> Grid:
 
 
 def _headings(told: Sequence[Json]) -> list[Heading]:
-    """Conditions by family in the order of the run, those without a dose first, then doses from easy to hard."""
+    """Perturbations by family in the order of the run, those without a dose first, then doses from easy to hard."""
     families: dict[tuple[str, str], dict[str, Json]] = {}
     for one in told:
         families.setdefault((one["family"], one["unit"]), {}).setdefault(one["name"], one)
@@ -126,12 +126,12 @@ def _sheets(
     columns: Sequence[tuple[str, str]],
     items: Mapping[tuple[str, str], Json],
 ) -> Iterator[EvalScores]:
-    """Of each reading the leading metric, coverage, the other metrics, and how those who gave no answer failed."""
-    all_ = [_Of(suite, one) for suite in suites for one in suite["conditions"]]
-    for reading in dict.fromkeys(of.summary["reading"] for of in all_):
+    """Of each scorer the leading metric, coverage, the other metrics, and how those who gave no answer failed."""
+    all_ = [_Of(suite, one) for suite in suites for one in suite["perturbations"]]
+    for scorer in dict.fromkeys(of.summary["scorer"] for of in all_):
         named: dict[str, list[_Of]] = {}
         for of in all_:
-            if of.summary["reading"] == reading:
+            if of.summary["scorer"] == scorer:
                 named.setdefault(of.summary["metric"], []).append(of)
         leading, *others = named
         coverage, *failures = _shares(named[leading], items)
@@ -141,7 +141,7 @@ def _sheets(
 
 
 class _Of(NamedTuple):
-    """A metric over the conditions of a data set, and its suite."""
+    """A metric over the perturbations of a data set, and its suite."""
 
     suite: Json
     summary: Json
@@ -166,7 +166,7 @@ def _share_of(point: Json, share: str, one: Json, item: Json | None) -> Json | N
         (
             metric
             for metric in (item["metrics"] if item else ())
-            if (metric["name"], metric["reading"], metric["signature"]) == (share, one["reading"], one["signature"])
+            if (metric["name"], metric["scorer"], metric["signature"]) == (share, one["scorer"], one["signature"])
             and not metric["group"]
         ),
         None,
@@ -180,16 +180,18 @@ def _sheet(own: Sequence[_Of], rows: Sequence[Heading], columns: Sequence[tuple[
     cells: dict[tuple[str, tuple[str, str]], Row] = {}
     for suite, one in own:
         make = Rows(suite, one)
-        cells |= {(point["condition"], _column(one)): make.of(point["condition"], point) for point in one["points"]}
+        cells |= {
+            (point["perturbation"], _column(one)): make.of(point["perturbation"], point) for point in one["points"]
+        }
     first = own[0].summary
     return EvalScores(
         model=own[0].suite["model"],
         metric=first["metric"],
-        reading=first["reading"],
+        scorer=first["scorer"],
         unit=unit_text(first["unit"]),
         low=None,
         high=None,
-        cells=tuple(tuple(cells.get((row.condition, column)) for column in columns) for row in rows),
+        cells=tuple(tuple(cells.get((row.perturbation, column)) for column in columns) for row in rows),
     )
 
 
@@ -197,8 +199,8 @@ def _scaled(sheets: Sequence[EvalScores]) -> Iterator[EvalScores]:
     """With the ends of their scales: 0 to 100 for percentages, else the least and the greatest that any model has."""
     known: dict[tuple[str, str], list[float]] = {}
     for sheet in sheets:
-        own = known.setdefault((sheet.metric, sheet.reading), [0.0, 100.0] if sheet.unit == "%" else [])
+        own = known.setdefault((sheet.metric, sheet.scorer), [0.0, 100.0] if sheet.unit == "%" else [])
         own += [cell.at for row in sheet.cells for cell in row if cell is not None and cell.at is not None]
     for sheet in sheets:
-        own = known[sheet.metric, sheet.reading]
+        own = known[sheet.metric, sheet.scorer]
         yield replace(sheet, low=min(own), high=max(own)) if own else sheet

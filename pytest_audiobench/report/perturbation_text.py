@@ -1,4 +1,4 @@
-"""Curves and other conditions as tables for a terminal and as Markdown."""
+"""Curves and other perturbations as tables for a terminal and as Markdown."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _BAR = 12
 """Columns of the bar that draws a percentage, in signs that every terminal has."""
 
 _FEWER = "!"
-"""Stands where clearly fewer samples were answered than under the clean condition."""
+"""Stands where clearly fewer samples were answered than under the clean perturbation."""
 
 Json = Mapping[str, Any]
 
 
 def lines(record: Json, width: int) -> Iterator[tuple[str, bool]]:
-    """A table for each family's curve of a leading metric, one for the conditions on no curve, and the mean over all;
-    or one for all conditions of a data set, where its answers are held against clean ones.
+    """A table for each family's curve of a leading metric, one for the perturbations on no curve, and the mean over all;
+    or one for all perturbations of a data set, where its answers are held against clean ones.
 
     With each line whether it is a head.
     """
@@ -50,7 +50,7 @@ def markdown(record: Json) -> Iterator[tuple[str, list[str]]]:
         rows = [bar(head), bar((":--", *("--:",) * (len(head) - 1)))] if one.rows else []
         for row in _shown(one):
             answered = f"{row.answered}, answers fewer" if row.fewer else row.answered
-            stayed = [one.same.get(row.condition, "")] if isinstance(one, PerturbationComparison) else []
+            stayed = [one.same.get(row.perturbation, "")] if isinstance(one, PerturbationComparison) else []
             cells = (row.label, row.value, row.interval, str(row.n), answered, *stayed)
             rows.append(bar(map(escaped, (*cells, row.drop, row.drop_interval, row.p))))
         told = [f"- {escaped(_told(line))}" for line in one.lines]
@@ -66,7 +66,7 @@ def _title(one: PerturbationComparison | Curve | Summary, several: bool) -> str:
 
 
 def _leading(record: Json) -> Iterator[PerturbationComparison | Curve | Summary]:
-    """By suite, model and data set: the curves, then what is said of all conditions; or one table of them all."""
+    """By suite, model and data set: the curves, then what is said of all perturbations; or one table of them all."""
     all_curves, all_summaries = perturbations.curves(record), perturbations.summaries(record)
     whole = perturbation_comparison.perturbation_comparisons(all_curves, all_summaries)
     curves = [one for one in all_curves if one.leading]
@@ -81,7 +81,7 @@ def _leading(record: Json) -> Iterator[PerturbationComparison | Curve | Summary]
 
 
 def _first(one: PerturbationComparison | Curve | Summary) -> str:
-    return escaped(one.dose_unit or "dose") if isinstance(one, Curve) else "Condition"
+    return escaped(one.dose_unit or "dose") if isinstance(one, Curve) else "Perturbation"
 
 
 def _shown(one: PerturbationComparison | Curve | Summary) -> Sequence[Row]:
@@ -96,7 +96,7 @@ def _told(line: Line) -> str:
 
 
 def _table(one: Curve | Summary, width: int) -> list[str]:
-    first = (one.dose_unit or "dose") if isinstance(one, Curve) else "condition"
+    first = (one.dose_unit or "dose") if isinstance(one, Curve) else "perturbation"
     drawn = one.unit == "%" and any(row.at is not None for row in one.rows)
     head = (first, one.metric, "answered", "", "drop", "interval", "p")
     rows = [head, *(_cells(row, drawn) for row in _shown(one))]
@@ -108,11 +108,11 @@ def _table(one: Curve | Summary, width: int) -> list[str]:
 
 
 def _compared_table(one: PerturbationComparison) -> list[str]:
-    head = ("condition", one.metric, "answered", perturbation_comparison.SAME, "drop", "p")
+    head = ("perturbation", one.metric, "answered", perturbation_comparison.SAME, "drop", "p")
     rows = [head]
     for row in one.rows:
         _, value, answered, _, drop, _, p = _cells(row, False)
-        rows.append((row.label, value, answered, one.same.get(row.condition, ""), drop, p))
+        rows.append((row.label, value, answered, one.same.get(row.perturbation, ""), drop, p))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [_line(tuple(map(printable, row)), widths) for row in rows]
 

@@ -1,4 +1,4 @@
-"""What a reader should see of a run's conditions, drawn once from its record: for terminal, summary and page."""
+"""What a reader should see of a run's perturbations, drawn once from its record: for terminal, summary and page."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from pytest_audiobench.report.formatting import difference_text, drawn, interval
 Json: TypeAlias = Mapping[str, Any]
 
 FEWER = 0.02
-"""Of all samples, so many fewer answered ones than under the clean condition are pointed out."""
+"""Of all samples, so many fewer answered ones than under the clean perturbation are pointed out."""
 
 _MANY_REFERENCES = 4
-"""Conditions that drops are from, beyond which a head does not name them."""
+"""Perturbations that drops are from, beyond which a head does not name them."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """One condition as texts, and where it is drawn; ``label`` is its dose on a curve, else its name.
+    """One perturbation as texts, and where it is drawn; ``label`` is its dose on a curve, else its name.
 
     ``drop`` says how much worse it is than ``against``; both are empty where it is held against nothing. ``fewer`` is a
-    sentence where clearly fewer samples were answered than under the clean condition (or the family's easiest dose),
+    sentence where clearly fewer samples were answered than under the clean perturbation (or the family's easiest dose),
     else empty: a score may rise, or hold, on refusals alone.
     """
 
     label: str
-    condition: str
+    perturbation: str
     dose: float | None
     value: str
     interval: str
@@ -50,7 +50,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Line:
-    """A figure over conditions: what it is, its value, its interval, and how it came about.
+    """A figure over perturbations: what it is, its value, its interval, and how it came about.
 
     ``p`` is that of the trend test, adjusted by Holm's method over the data set's curves; empty where none was made.
     """
@@ -64,14 +64,14 @@ class Line:
 
 @dataclass(frozen=True)
 class _Figures:
-    """Whose figures these are, of which metric by which reading, and whether it is the suite's leading one."""
+    """Whose figures these are, of which metric by which scorer, and whether it is the suite's leading one."""
 
     suite: str
     model: str
     dataset: str
     series: str
     metric: str
-    reading: str
+    scorer: str
     unit: str
     direction: str
     leading: bool
@@ -81,7 +81,7 @@ class _Figures:
 
 @dataclass(frozen=True)
 class Curve(_Figures):
-    """A metric over the doses of a family; ``leading`` where it is the first metric of the headline reading."""
+    """A metric over the doses of a family; ``leading`` where it is the first metric of the headline scorer."""
 
     family: str
     dose_unit: str
@@ -91,7 +91,7 @@ class Curve(_Figures):
 
 @dataclass(frozen=True)
 class Summary(_Figures):
-    """A metric over all conditions of a data set: those on no curve, and the mean of all."""
+    """A metric over all perturbations of a data set: those on no curve, and the mean of all."""
 
 
 def curves(record: Json) -> list[Curve]:
@@ -101,15 +101,17 @@ def curves(record: Json) -> list[Curve]:
 
 
 def summaries(record: Json) -> list[Summary]:
-    """What is said of all conditions of each data set, each suite's leading metric first."""
-    found = [_summary(suite, one) for suite in record["suites"] for one in suite.get("conditions", ())]
+    """What is said of all perturbations of each data set, each suite's leading metric first."""
+    found = [_summary(suite, one) for suite in record["suites"] for one in suite.get("perturbations", ())]
     return sorted(found, key=lambda one: not one.leading)
 
 
 def title(one: Curve | Summary, several: bool) -> str:
     """``asr_robust, digits: wer under white``; the model is named where there are ``several``."""
     owner = owned(one.suite, one.dataset, one.series)
-    under = f"under {one.family}" if isinstance(one, Curve) else "by condition" if one.rows else "over its conditions"
+    under = (
+        f"under {one.family}" if isinstance(one, Curve) else "by perturbation" if one.rows else "over its perturbations"
+    )
     return f"{owner}{f', {one.model}' if several else ''}: {one.metric} {under}"
 
 
@@ -127,7 +129,7 @@ def _curve(suite: Json, curve: Json) -> Curve:
         dose_unit=curve["dose_unit"],
         harder=curve["harder"],
         rows=tuple(row.of(f"{one['dose']:g}", one) for one in curve["points"]),
-        clean=None if curve["clean"] is None else row.of(curve["clean"]["condition"], curve["clean"]),
+        clean=None if curve["clean"] is None else row.of(curve["clean"]["perturbation"], curve["clean"]),
         lines=tuple(_curve_lines(curve)),
     )
 
@@ -135,54 +137,54 @@ def _curve(suite: Json, curve: Json) -> Curve:
 def _summary(suite: Json, one: Json) -> Summary:
     own = [curve for curve in suite.get("curves", ()) if _about(curve) == _about(one)]
     on_curves = {
-        point["condition"]
+        point["perturbation"]
         for curve in own
         for point in (*curve["points"], *([curve["clean"]] if curve["clean"] else []))
     }
     row = Rows(suite, one)
-    alone = [point for point in one["points"] if point["condition"] not in on_curves]
+    alone = [point for point in one["points"] if point["perturbation"] not in on_curves]
     count = len(one["weights"])
     is_plain = len(set(one["weights"].values())) == 1
     weights = f"each weighing 1/{count}" if is_plain else "by the weights in run.json"
-    name = f"mean of the {count} conditions measured{_which(suite, one)}, {weights}"
+    name = f"mean of the {count} perturbations measured{_which(suite, one)}, {weights}"
     return Summary(
         **_owner(suite, one),
-        rows=tuple(row.of(point["condition"], point) for point in alone),
+        rows=tuple(row.of(point["perturbation"], point) for point in alone),
         lines=(_line(name, one["mean"], one["unit"]),),
     )
 
 
 def _which(suite: Json, one: Json) -> str:
-    """The families in brackets, where another protocol asked the same data set under conditions of its own."""
-    alike = ("dataset", "series", "metric", "reading")
-    others = [other for other in suite["conditions"] if all(other[name] == one[name] for name in alike)]
+    """The families in brackets, where another protocol asked the same data set under perturbations of its own."""
+    alike = ("dataset", "series", "metric", "scorer")
+    others = [other for other in suite["perturbations"] if all(other[name] == one[name] for name in alike)]
     families = dict.fromkeys(point["family"] for point in one["points"])
     return f" ({', '.join(families)})" if len(others) > 1 else ""
 
 
 def _owner(suite: Json, one: Json) -> dict[str, Any]:
     """What a curve and a summary take alike from their suite and their own record."""
-    shared = {name: one[name] for name in ("dataset", "series", "metric", "reading", "direction")}
+    shared = {name: one[name] for name in ("dataset", "series", "metric", "scorer", "direction")}
     owner = {"suite": suite["name"], "model": suite["model"]}
     return {**owner, **shared, "unit": unit_text(one["unit"]), "leading": _leads(suite, one)}
 
 
 def _leads(suite: Json, one: Json) -> bool:
-    """Whether this is the first metric of the first reading over its conditions.
+    """Whether this is the first metric of the first scorer over its perturbations.
 
-    A protocol that asks under conditions of its own (with the reasoning changed) has a leading metric beside another's.
+    A protocol that asks under perturbations of its own (with the reasoning changed) has a leading metric beside another's.
     """
-    own = _conditions_of(_beside(suite, one))
+    own = _perturbations_of(_beside(suite, one))
     first = next(
         other
-        for other in suite["conditions"]
-        if (other["dataset"], other["series"]) == (one["dataset"], one["series"]) and own & _conditions_of(other)
+        for other in suite["perturbations"]
+        if (other["dataset"], other["series"]) == (one["dataset"], one["series"]) and own & _perturbations_of(other)
     )
     return _about(first) == _about(one)
 
 
-def _conditions_of(summary: Json) -> set[str]:
-    return {point["condition"] for point in summary["points"]}
+def _perturbations_of(summary: Json) -> set[str]:
+    return {point["perturbation"] for point in summary["points"]}
 
 
 def _about(one: Json) -> tuple[str, ...]:
@@ -190,33 +192,33 @@ def _about(one: Json) -> tuple[str, ...]:
 
 
 def _whose(one: Json) -> tuple[str, ...]:
-    """Of which evals by which reading."""
-    return one["dataset"], one["series"], one["reading"], one["signature"]
+    """Of which evals by which scorer."""
+    return one["dataset"], one["series"], one["scorer"], one["signature"]
 
 
 def _beside(suite: Json, curve: Json) -> Json:
-    return next(one for one in suite["conditions"] if _about(one) == _about(curve))
+    return next(one for one in suite["perturbations"] if _about(one) == _about(curve))
 
 
 class Rows:
-    """Makes the rows of one metric over the conditions of a data set."""
+    """Makes the rows of one metric over the perturbations of a data set."""
 
     def __init__(self, suite: Json, summary: Json) -> None:
         self._unit = summary["unit"]
-        self._held = {one["condition"]: one for one in summary["differences"]}
-        # A metric that only a changed condition has, as a share of flips, has no point where nothing was changed.
+        self._held = {one["perturbation"]: one for one in summary["differences"]}
+        # A metric that only a changed perturbation has, as a share of flips, has no point where nothing was changed.
         self._answered = {
-            point["condition"]: point["answered"]
-            for one in suite["conditions"]
+            point["perturbation"]: point["answered"]
+            for one in suite["perturbations"]
             if _whose(one) == _whose(summary)
             for point in one["points"]
         }
 
     def of(self, label: str, point: Json) -> Row:
-        held, unit = self._held.get(point["condition"]), self._unit
+        held, unit = self._held.get(point["perturbation"]), self._unit
         return Row(
             label=label,
-            condition=point["condition"],
+            perturbation=point["perturbation"],
             dose=point["dose"],
             value=value_text(point["value"], unit),
             interval=interval_text({**point, "unit": unit}),
@@ -236,7 +238,7 @@ class Rows:
         )
 
     def _fewer(self, point: Json) -> str:
-        held = self._held.get(point["condition"])
+        held = self._held.get(point["perturbation"])
         reference = CLEAN if CLEAN in self._answered else "" if held is None else held["reference"]
         before, now = self._answered.get(reference), point["answered"]
         if before is None or now is None or round(before - now, 9) < FEWER:

@@ -199,13 +199,13 @@ def _add_details(sheet: _Sheet, record: Json, passed: Sequence[Change], several:
     if rows and sheet.add("<details><summary>All numbers of this run</summary>", ""):
         sheet.add_rows(head, rows)
         sheet.lines.append("</details>")
-    if sheet.add("<details><summary>Conditions</summary>", ""):
-        for text in _conditions(record):
+    if sheet.add("<details><summary>Perturbations</summary>", ""):
+        for text in _perturbations(record):
             sheet.add(text)
         sheet.lines += ["", "</details>"]
 
 
-def _conditions(record: Json) -> Iterator[str]:
+def _perturbations(record: Json) -> Iterator[str]:
     lines = [one for item in record["items"] for one in item.get("regressions", ())]
     if lines:
         yield f"- {_RULES}"

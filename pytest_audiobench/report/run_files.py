@@ -128,7 +128,7 @@ def _merge(folder: Path, found: Sequence[Part], files: Mapping[str, str]) -> lis
 def _suites(found: Sequence[Part]) -> list[dict[str, Any]]:
     by_suite: dict[tuple[str, str], list[Part]] = {}
     for part in found:
-        if part.item["readings"] and part.item["outcome"] != "skipped" and not part.item["control"]:
+        if part.item["scorers"] and part.item["outcome"] != "skipped" and not part.item["control"]:
             by_suite.setdefault((part.item["suite"], part.item["model"]), []).append(part)
     suites = []
     for (name, model), own in by_suite.items():

@@ -47,15 +47,15 @@ class Run:
         where its samples have no list of labels with one true.
         """
         found = [item for item in self.record["items"] if item["eval"] == eval and model in (None, item["model"])]
-        if len(found) != 1 or not found[0]["readings"]:
+        if len(found) != 1 or not found[0]["scorers"]:
             listed = ", ".join(f"{item['eval']} by {item['model']}" for item in self.record["items"])
             wanted = eval if model is None else f"{eval} by {model}"
             raise UsageError(f"{len(found)} measured evals of this run are {wanted!r}; it holds {listed}")
         item = found[0]
-        reading = item["readings"][0]
+        scorer = item["scorers"][0]
         rows = (row for row in self.rows() if (row["eval"], row["model"]) == (item["eval"], item["model"]))
-        samples = ({**row, "value": row["readings"].get(reading["name"], {}).get("value")} for row in rows)
-        return cast("DataFrame", confusion(samples, gives_letters(reading["signature"])))
+        samples = ({**row, "value": row["scorers"].get(scorer["name"], {}).get("value")} for row in rows)
+        return cast("DataFrame", confusion(samples, gives_letters(scorer["signature"])))
 
     @cached_property
     def items(self) -> DataFrame:
@@ -106,22 +106,22 @@ class Run:
         )
 
     @cached_property
-    def conditions(self) -> DataFrame:
-        """One row per condition and metric, with its ``weight`` in ``mean.value`` and, where it is held against
+    def perturbations(self) -> DataFrame:
+        """One row per perturbation and metric, with its ``weight`` in ``mean.value`` and, where it is held against
         another, the ``drop`` from its ``reference``; what says how is in ``drop.method`` and its like.
         """
         return _frame(
             [
-                _condition_row(suite, one, point)
+                _perturbation_row(suite, one, point)
                 for suite in self.record["suites"]
-                for one in suite.get("conditions", ())
+                for one in suite.get("perturbations", ())
                 for point in one["points"]
             ]
         )
 
     @cached_property
     def samples(self) -> DataFrame:
-        """One row per sample × epoch × reading; statistics as ``score.correct``, group fields as ``group.hop``.
+        """One row per sample × epoch × scorer; statistics as ``score.correct``, group fields as ``group.hop``.
 
         A stage's outputs are in ``stage.answer``. Beside texts and numbers there are lists of texts and, in ``audio``,
         of objects with the same keys: ``run.samples.to_parquet("samples.parquet")`` holds them all (with pyarrow).
@@ -183,7 +183,7 @@ def _frame(rows: list[dict[str, Any]]) -> DataFrame:
 
 def _item_row(item: Mapping[str, Any]) -> dict[str, Any]:
     nested = (
-        "readings",
+        "scorers",
         "metrics",
         "hashes",
         "asking",
@@ -197,16 +197,16 @@ def _item_row(item: Mapping[str, Any]) -> dict[str, Any]:
         "judges",
         "options",
         "findings",
-        "condition",
+        "perturbation",
         "stages",
     )
-    coverage = item["readings"][0]["coverage"] if item["readings"] else {}
+    coverage = item["scorers"][0]["coverage"] if item["scorers"] else {}
     return {
         **{name: value for name, value in item.items() if name not in nested},
         "top_finding": (item.get("findings") or {}).get("top_finding"),
         "verdicts": ", ".join(verdict["status"] for verdict in item["verdicts"]),
         "regressions": ", ".join(one["status"] for one in item.get("regressions", ())),
-        **_prefixed("condition", item.get("condition") or {}),
+        **_prefixed("perturbation", item.get("perturbation") or {}),
         **_prefixed("coverage", coverage),
         **_prefixed("asking", item["asking"]),
         **_prefixed("hashes", item["hashes"]),
@@ -233,18 +233,20 @@ def _metric_row(eval_: str | None, suite: str, owner: Mapping[str, Any], metric:
 
 
 def _owned(suite: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
-    """What a curve, or a summary of conditions, is of: its plain values."""
+    """What a curve, or a summary of perturbations, is of: its plain values."""
     plain_ = {name: value for name, value in found.items() if isinstance(value, str)}
     return {"suite": suite["name"], "model": suite["model"], **plain_}
 
 
-def _condition_row(suite: Mapping[str, Any], one: Mapping[str, Any], point: Mapping[str, Any]) -> dict[str, Any]:
-    held: Mapping[str, Any] = next((each for each in one["differences"] if each["condition"] == point["condition"]), {})
+def _perturbation_row(suite: Mapping[str, Any], one: Mapping[str, Any], point: Mapping[str, Any]) -> dict[str, Any]:
+    held: Mapping[str, Any] = next(
+        (each for each in one["differences"] if each["perturbation"] == point["perturbation"]), {}
+    )
     names = ("reference", "drop", "lower", "upper", "p", "p_holm", "pairs", "worse", "better", "method")
     return {
         **_owned(suite, one),
         **point,
-        "weight": one["weights"][point["condition"]],
+        "weight": one["weights"][point["perturbation"]],
         **_prefixed("mean", one["mean"]),
         **{name if name in ("reference", "drop") else f"drop.{name}": held.get(name) for name in names},
     }
@@ -283,14 +285,14 @@ def _finding_row(item: Mapping[str, Any], one: Mapping[str, Any]) -> dict[str, A
 
 
 def _sample_rows(one: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    base = {name: _valid(value) for name, value in one.items() if name not in ("readings", "groups", "stages")}
-    for name, reading in one["readings"].items():
+    base = {name: _valid(value) for name, value in one.items() if name not in ("scorers", "groups", "stages")}
+    for name, scorer in one["scorers"].items():
         yield {
             **base,
-            "reading": name,
-            "status": reading["status"],
-            "value": reading["value"],
-            **_prefixed("score", reading["scores"]),
+            "scorer": name,
+            "status": scorer["status"],
+            "value": scorer["value"],
+            **_prefixed("score", scorer["scores"]),
             **_prefixed("group", one["groups"]),
             **_prefixed("stage", one["stages"]),
         }

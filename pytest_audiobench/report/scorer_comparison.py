@@ -13,7 +13,7 @@ from pytest_audiobench.report.scorer_sweep import Sweep, SweepRow, is_many, of_j
 
 Json = Mapping[str, Any]
 Key: TypeAlias = tuple[str, str]
-"""A reading's name and signature."""
+"""A scorer's name and signature."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Side:
 class Sides:
     """A metric by several protocols, the best first; differences are to ``compared``, the first that yields it.
 
-    A ``leading`` one is of the first metric of a reading among the main figures; where it ``folds``, some of its
+    A ``leading`` one is of the first metric of a scorer among the main figures; where it ``folds``, some of its
     protocols are not among these.
     """
 
@@ -56,21 +56,21 @@ class Sides:
 
 
 def by_answers(suite: Json, items: Sequence[Json]) -> list[Json]:
-    """A suite's record in parts, each of readings that read the same answers; ``items`` are those that it pools.
+    """A suite's record in parts, each of scorers that read the same answers; ``items`` are those that it pools.
 
     An eval read by letters and one read by words have pooled numbers, but these are no two views of one thing.
     """
     read: dict[Key, list[int]] = {}
     for number, item in enumerate(items):
-        for reading in item["readings"]:
-            read.setdefault(_key(reading), []).append(number)
+        for scorer in item["scorers"]:
+            read.setdefault(_key(scorer), []).append(number)
     scopes: dict[tuple[int, ...], list[Json]] = {}
-    for reading in suite["readings"]:
-        scopes.setdefault(tuple(read.get(_key(reading), ())), []).append(reading)
+    for scorer in suite["scorers"]:
+        scopes.setdefault(tuple(read.get(_key(scorer), ())), []).append(scorer)
     parts: list[Json] = []
-    for readings in scopes.values():
-        own = {_key(reading) for reading in readings}
-        parts.append({"readings": readings, "metrics": [m for m in suite["metrics"] if _key(m, "reading") in own]})
+    for scorers in scopes.values():
+        own = {_key(scorer) for scorer in scorers}
+        parts.append({"scorers": scorers, "metrics": [m for m in suite["metrics"] if _key(m, "scorer") in own]})
     return parts
 
 
@@ -82,14 +82,14 @@ def sides(owner: Json) -> tuple[Sides, ...]:
     found = [one for one in sweeps(owner) if len(one.rows) > 1 and any(row.value is not None for row in one.rows)]
     if not found:
         return ()
-    yields, kept = _yields(owner), kept_readings(owner)
+    yields, kept = _yields(owner), kept_scorers(owner)
     leading = {name for key in kept for name in yields[key][:1]}
     folds = len(kept) < len(yields)
-    return tuple(_sides(one, owner["readings"][0]["name"], one.metric in leading, folds) for one in found)
+    return tuple(_sides(one, owner["scorers"][0]["name"], one.metric in leading, folds) for one in found)
 
 
-def kept_readings(owner: Json) -> set[Key]:
-    """The readings of an item, or of a suite's part, that stand among the main figures, by name and signature.
+def kept_scorers(owner: Json) -> set[Key]:
+    """The scorers of an item, or of a suite's part, that stand among the main figures, by name and signature.
 
     All, or where there are many, the first to yield a metric, what judges said, and beside a headline that skips
     answers, the first that keeps all. The others stand side by side only.
@@ -103,8 +103,8 @@ def kept_readings(owner: Json) -> set[Key]:
         if not kept or not seen.issuperset(names) or of_judge(key[1]):
             kept.add(key)
         seen.update(names)
-    skipping = {_key(reading) for reading in owner["readings"] if reading["coverage"].get("skipped")}
-    headline = _key(owner["readings"][0])
+    skipping = {_key(scorer) for scorer in owner["scorers"] if scorer["coverage"].get("skipped")}
+    headline = _key(owner["scorers"][0])
     if headline in skipping:
         keeping = (
             k for k, names in yields.items() if k not in skipping and not set(names).isdisjoint(yields[headline])
@@ -118,11 +118,11 @@ def _key(record: Json, name: str = "name") -> Key:
 
 
 def _yields(owner: Json) -> dict[Key, list[str]]:
-    """The names of each reading's metrics, in its order; shares of what went wrong are left out."""
-    found: dict[Key, list[str]] = {_key(reading): [] for reading in owner["readings"]}
+    """The names of each scorer's metrics, in its order; shares of what went wrong are left out."""
+    found: dict[Key, list[str]] = {_key(scorer): [] for scorer in owner["scorers"]}
     for metric in owner["metrics"]:
-        if not metric["group"] and metric["name"] not in SHARES and metric["reading"] is not None:
-            found[_key(metric, "reading")].append(metric["name"])
+        if not metric["group"] and metric["name"] not in SHARES and metric["scorer"] is not None:
+            found[_key(metric, "scorer")].append(metric["name"])
     return found
 
 

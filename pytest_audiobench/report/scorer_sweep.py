@@ -56,22 +56,22 @@ class Sweep:
 
 def sweeps(owner: Json) -> list[Sweep]:
     """The tables of an item's (or a suite's) record: one for each metric, groups left out."""
-    coverages = {(reading["name"], reading["signature"]): reading["coverage"] for reading in owner["readings"]}
+    coverages = {(scorer["name"], scorer["signature"]): scorer["coverage"] for scorer in owner["scorers"]}
     by_metric: dict[str, list[Json]] = {}
     for metric in owner["metrics"]:
-        if metric["reading"] is not None and not metric["group"] and metric["name"] not in SHARES:
+        if metric["scorer"] is not None and not metric["group"] and metric["name"] not in SHARES:
             by_metric.setdefault(metric["name"], []).append(metric)
     return [_sweep(name, metrics, coverages) for name, metrics in by_metric.items()]
 
 
 def is_many(owner: Json) -> bool:
     """Whether an item or a suite was read by so many rules that a table of their own shows them."""
-    signatures = [reading["signature"] for reading in owner["readings"]]
+    signatures = [scorer["signature"] for scorer in owner["scorers"]]
     return sum(not of_judge(one) for one in signatures) > MANY or any(map(of_wording, signatures))
 
 
 def of_judge(signature: str) -> bool:
-    """Whether a reading is of what a judge said, or of how far one agrees: no further rule for the same answers."""
+    """Whether a scorer is of what a judge said, or of how far one agrees: no further rule for the same answers."""
     return signature.startswith(("judge:", "agreement|")) or "|judge:" in signature
 
 
@@ -82,7 +82,7 @@ def scale(unit: str) -> float:
 
 def _sweep(name: str, metrics: Sequence[Json], coverages: Mapping[tuple[str, str], Json]) -> Sweep:
     unit = metrics[0]["unit"]
-    rows = tuple(_row(metric, coverages.get((metric["reading"], metric["signature"]), {})) for metric in metrics)
+    rows = tuple(_row(metric, coverages.get((metric["scorer"], metric["signature"]), {})) for metric in metrics)
     values = [row.value for row in rows if row.value is not None]
     spread = scale(unit) * (max(values) - min(values)) if len(values) > 1 else None
     return Sweep(name, unit, metrics[0]["direction"], rows, spread, _spread_text(spread, unit))
@@ -99,7 +99,7 @@ def _spread_text(spread: float | None, unit: str) -> str:
 def _row(metric: Json, coverage: Json) -> SweepRow:
     failed = coverage.get("errors", 0)
     return SweepRow(
-        protocol=metric["reading"],
+        protocol=metric["scorer"],
         signature=metric["signature"],
         value=metric["value"],
         lower=metric["lower"],

@@ -1,7 +1,7 @@
 """The samples whose answer flips at the smallest dose: where it takes least to turn a model from its own answer.
 
-Of each data set and family of conditions with doses that is the easiest dose at which any answer is another option than
-the one that it is held against (to the clean clip, or with the reasoning as it was), both read, as the headline reading
+Of each data set and family of perturbations with doses that is the easiest dose at which any answer is another option than
+the one that it is held against (to the clean clip, or with the reasoning as it was), both read, as the headline scorer
 has it; and of that dose the first such samples.
 """
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
 from pytest_audiobench.datasets.choices import LETTERS
-from pytest_audiobench.evaluation.curves import series, unconditioned
+from pytest_audiobench.evaluation.curves import series, unperturbed
 from pytest_audiobench.report.joined_samples import Joined
 from pytest_audiobench.report.json_lines import Row
 from pytest_audiobench.report.page.page_rows import LONGEST_NAME
@@ -40,15 +40,15 @@ class Flip(NamedTuple):
 
 @dataclass(frozen=True)
 class SmallestFlips:
-    """The first of ``count`` samples, of ``n``, that flip under ``condition``, the easiest of ``family`` where any do.
+    """The first of ``count`` samples, of ``n``, that flip under ``perturbation``, the easiest of ``family`` where any do.
 
-    ``dose`` is that condition's, in words.
+    ``dose`` is that perturbation's, in words.
     """
 
     of: str
     model: str
     family: str
-    condition: str
+    perturbation: str
     dose: str
     count: int
     n: int
@@ -59,7 +59,7 @@ class SmallestFlips:
 class _Own:
     """What is known of one item: the ids of samples that flip, and the first of them in full."""
 
-    reading: str
+    scorer: str
     ids: dict[str, None] = field(default_factory=dict)
     flips: list[Flip] = field(default_factory=list)
 
@@ -70,9 +70,9 @@ class FlippedSamples:
     def __init__(self, items: Sequence[Json]) -> None:
         self._items = items
         self._own = {
-            (item["eval"], item["model"]): _Own(item["readings"][0]["name"])
+            (item["eval"], item["model"]): _Own(item["scorers"][0]["name"])
             for item in items
-            if item["readings"] and item.get("condition") and item["condition"]["dose"] is not None
+            if item["scorers"] and item.get("perturbation") and item["perturbation"]["dose"] is not None
         }
 
     def watch(self, samples: Iterable[Joined]) -> Iterator[Joined]:
@@ -96,9 +96,9 @@ class FlippedSamples:
             for name, places in series([self._items[number] for number in mine]):
                 families: dict[tuple[str, str], list[int]] = {}
                 for place in places:
-                    condition = self._items[mine[place]]["condition"]
-                    if condition["dose"] is not None:
-                        families.setdefault((condition["family"], condition["unit"]), []).append(mine[place])
+                    perturbation = self._items[mine[place]]["perturbation"]
+                    if perturbation["dose"] is not None:
+                        families.setdefault((perturbation["family"], perturbation["unit"]), []).append(mine[place])
                 for own in families.values():
                     yield name, own
 
@@ -108,13 +108,13 @@ class FlippedSamples:
             own = self._own.get((item["eval"], item["model"]))
             if own is None or not own.ids:
                 continue
-            condition = item["condition"]
+            perturbation = item["perturbation"]
             yield SmallestFlips(
-                of=owned(item["suite"], unconditioned(item["dataset"], condition), name),
+                of=owned(item["suite"], unperturbed(item["dataset"], perturbation), name),
                 model=item["model"],
-                family=condition["family"],
-                condition=condition["name"],
-                dose=f"{condition['dose']:g} {condition['unit']}".strip(),
+                family=perturbation["family"],
+                perturbation=perturbation["name"],
+                dose=f"{perturbation['dose']:g} {perturbation['unit']}".strip(),
                 count=len(own.ids),
                 n=item["n"],
                 flips=own.flips,
@@ -122,13 +122,13 @@ class FlippedSamples:
             return
 
     def _hardness(self, place: int) -> float:
-        condition = self._items[place]["condition"]
-        dose = float(condition["dose"])
-        return -dose if condition["harder"] == "lower" else dose
+        perturbation = self._items[place]["perturbation"]
+        dose = float(perturbation["dose"])
+        return -dose if perturbation["harder"] == "lower" else dose
 
 
 def _look_at(one: Joined, first: Row, own: _Own) -> None:
-    scored = next((row for row in one.scored if row["reading"] == own.reading), None)
+    scored = next((row for row in one.scored if row["scorer"] == own.scorer), None)
     if scored is None or not (scored["scores"] or {}).get("flipped"):
         return
     id_ = first["sample_id"]
@@ -136,7 +136,7 @@ def _look_at(one: Joined, first: Row, own: _Own) -> None:
         return
     own.ids[id_] = None
     if len(own.flips) < MOST_SAMPLES:
-        read = next((row for row in one.processed if row["reading"] == own.reading), {})
+        read = next((row for row in one.processed if row["scorer"] == own.scorer), {})
         own.flips.append(
             Flip(
                 eval=first["eval"],

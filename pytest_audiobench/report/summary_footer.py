@@ -62,11 +62,11 @@ def interval_lines(record: Json) -> list[str]:
     """Why headlines' metrics have no interval where there are too few samples for one; the same reason once."""
     found: dict[str, dict[str, None]] = {}
     for item in record["items"]:
-        headline = item["readings"][0]["name"] if item["readings"] and not item["control"] else None
+        headline = item["scorers"][0]["name"] if item["scorers"] and not item["control"] else None
         for one in item["metrics"]:
             reason = one["method"].removeprefix("no interval: ")
             # What never has an interval, such as a count, has no number that would be needed.
-            if headline is not None and one["reading"] == headline and not one["group"] and reason.endswith(" needed"):
+            if headline is not None and one["scorer"] == headline and not one["group"] and reason.endswith(" needed"):
                 found.setdefault(f"no interval of {one['name']}: {reason}", {})[item["eval"]] = None
     return [
         f"{evals[0] if len(evals) == 1 else f'{len(evals)} evals'}: {reason}"
@@ -75,11 +75,11 @@ def interval_lines(record: Json) -> list[str]:
 
 
 def signatures(record: Json) -> dict[str, list[str]]:
-    """The signatures of all readings, by name."""
+    """The signatures of all scorers, by name."""
     found: dict[str, dict[str, None]] = {}
     for item in record["items"]:
-        for reading in item["readings"]:
-            found.setdefault(reading["name"], {})[reading["signature"]] = None
+        for scorer in item["scorers"]:
+            found.setdefault(scorer["name"], {})[scorer["signature"]] = None
     return {name: list(own) for name, own in found.items()}
 
 

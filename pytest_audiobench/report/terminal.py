@@ -89,13 +89,13 @@ def _numbers(run: Mapping[str, Any], width: int) -> list[Line]:
     if is_long:
         lines.append(("of so many evals only the first metric; the others: report.html and run.json", "light"))
         if folded := len(measured) - len(kept):
-            lines.append((f"{folded} evals under conditions: in the tables of their conditions below", "light"))
+            lines.append((f"{folded} evals under perturbations: in the tables of their perturbations below", "light"))
     for name, sweep, marks in summary_footer.side_tables(run):
         lines += [("", ""), (scorer_sweep_text.title(name, sweep), "bold")]
         lines += [(text, "") for text in scorer_sweep_text.table(sweep, marks)]
     tables = (*perturbation_text.lines(run, width), *answer_comparison_text.lines(run, width))
     lines += [(text, "bold" if is_head else "") for text, is_head in tables]
-    lines += [("", "")] if any(suite.get("conditions") for suite in run["suites"]) else []
+    lines += [("", "")] if any(suite.get("perturbations") for suite in run["suites"]) else []
     lines += [(text, "bold" if is_head else "") for text, is_head in findings_text.lines(run)]
     lines += [(printable(text), "") for text in summary_footer.side_lines(run)]
     lines += [(printable(text), "") for text in summary_footer.interval_lines(run)]
@@ -111,12 +111,12 @@ def _numbers(run: Mapping[str, Any], width: int) -> list[Line]:
 
 
 def _told_below(run: Mapping[str, Any]) -> set[tuple[str, str]]:
-    """The evals and models that stand in the tables of conditions."""
+    """The evals and models that stand in the tables of perturbations."""
     return {
         (point["eval"], suite["model"])
         for suite in run["suites"]
-        for conditions in suite.get("conditions", ())
-        for point in conditions["points"]
+        for perturbations in suite.get("perturbations", ())
+        for point in perturbations["points"]
     }
 
 

@@ -25,7 +25,7 @@ from pytest_audiobench.report.formatting import (
     unit_text,
     value_text,
 )
-from pytest_audiobench.report.scorer_comparison import Sides, by_answers, kept_readings, sides
+from pytest_audiobench.report.scorer_comparison import Sides, by_answers, kept_scorers, sides
 
 Json = Mapping[str, Any]
 
@@ -39,14 +39,14 @@ _SPEED_WORDS = {
 
 @dataclass(frozen=True)
 class Figure:
-    """A number with its conditions, as texts; ``at``, ``low`` and ``high`` are where it is drawn, in ``unit``."""
+    """A number with its perturbations, as texts; ``at``, ``low`` and ``high`` are where it is drawn, in ``unit``."""
 
     metric: str
     value: str
     interval: str
     n: int
     group: str
-    reading: str
+    scorer: str
     signature: str
     method: str
     unit: str
@@ -57,13 +57,13 @@ class Figure:
 
 @dataclass(frozen=True)
 class Block:
-    """The figures of one eval or suite by one reading; ``reading`` is empty for what a test recorded itself.
+    """The figures of one eval or suite by one scorer; ``scorer`` is empty for what a test recorded itself.
 
     A ``folded`` one is in the table of protocols side by side, and not among the main figures. ``apart`` is what its
-    signature says and that of another reading of its name does not, such as "reasoning:no".
+    signature says and that of another scorer of its name does not, such as "reasoning:no".
     """
 
-    reading: str
+    scorer: str
     signature: str
     answered: str
     skipped: str
@@ -76,7 +76,7 @@ class Block:
     @property
     def title(self) -> str:
         """``letters``, or ``letters, reasoning:no`` beside another of that name; empty for a test's own figures."""
-        return ", ".join(filter(None, (self.reading, *self.apart)))
+        return ", ".join(filter(None, (self.scorer, *self.apart)))
 
     @property
     def answered_and_skipped(self) -> str:
@@ -97,7 +97,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Eval:
-    """One item: its verdict in a word and a mark, its checks, its blocks (the headline reading first).
+    """One item: its verdict in a word and a mark, its checks, its blocks (the headline scorer first).
 
     ``sides`` sets its protocols side by side, ``failures`` says how answers went wrong; both are empty where there is
     nothing to say.
@@ -162,7 +162,7 @@ def leading(block: Block) -> Block:
     """Of a pooled block its first metric, and those that only several evals have: each eval's table has the others, and
     so have the page and run.json.
     """
-    if not block.reading:
+    if not block.scorer:
         return block
     first = block.figures[0].metric if block.figures else ""
     kept = tuple(figure for figure in block.figures if figure.metric == first or _is_across(figure.metric))
@@ -213,7 +213,7 @@ def _banners(record: Json) -> Iterator[Banner]:
     items = record["items"]
     skipped = sum(item["outcome"] == "skipped" for item in items)
     lost = sum(item["outcome"] == "lost" for item in items)
-    errors = sum(reading["coverage"].get("errors", 0) for item in items for reading in item["readings"][:1])
+    errors = sum(scorer["coverage"].get("errors", 0) for item in items for scorer in item["scorers"][:1])
     if not items or skipped == len(items):
         yield Banner("bad", "Nothing was measured: every eval was skipped or none was selected.")
     if lost:
@@ -266,25 +266,25 @@ def _fields(owner: Json) -> set[str]:
 
 
 def _blocks(owner: Json, parts: Sequence[Json]) -> tuple[Block, ...]:
-    """The figures by reading, then those that a test recorded itself; ``parts`` are of readings of the same answers."""
-    kept = {key for part in parts for key in kept_readings(part)}
+    """The figures by scorer, then those that a test recorded itself; ``parts`` are of scorers of the same answers."""
+    kept = {key for part in parts for key in kept_scorers(part)}
     metrics: dict[tuple[str | None, str | None], list[Json]] = {}
     for metric in owner["metrics"]:
-        metrics.setdefault((metric["reading"], metric["signature"]), []).append(metric)
+        metrics.setdefault((metric["scorer"], metric["signature"]), []).append(metric)
     found = []
-    for reading in owner["readings"]:
-        key = (reading["name"], reading["signature"])
-        block = _block(reading, metrics.get(key, []), folded=key not in kept)
-        found.append(replace(block, apart=_apart(reading, owner["readings"])))
-    own = [metric for metric in owner["metrics"] if metric["reading"] is None]
+    for scorer in owner["scorers"]:
+        key = (scorer["name"], scorer["signature"])
+        block = _block(scorer, metrics.get(key, []), folded=key not in kept)
+        found.append(replace(block, apart=_apart(scorer, owner["scorers"])))
+    own = [metric for metric in owner["metrics"] if metric["scorer"] is None]
     if own:
         found.append(_block({"name": "", "signature": "", "coverage": {}}, own, folded=False))
     return tuple(found)
 
 
-def _apart(reading: Json, readings: Sequence[Json]) -> tuple[str, ...]:
-    own = reading["signature"].split("|")
-    others = [set(one["signature"].split("|")) for one in readings if one["name"] == reading["name"]]
+def _apart(scorer: Json, scorers: Sequence[Json]) -> tuple[str, ...]:
+    own = scorer["signature"].split("|")
+    others = [set(one["signature"].split("|")) for one in scorers if one["name"] == scorer["name"]]
     shared = set(own).intersection(*others)
     return tuple(part for part in own if part not in shared)
 
@@ -305,18 +305,18 @@ def _verdict(item: Json, fails_otherwise: bool) -> Sign:
     return worst._replace(tone="bad") if fails_by_numbers(item) else worst
 
 
-def _block(reading: Json, metrics: Sequence[Json], folded: bool) -> Block:
+def _block(scorer: Json, metrics: Sequence[Json], folded: bool) -> Block:
     shown = [
         metric
         for metric in metrics
         if metric["name"] not in SHARES and not (metric["value"] is None and _is_across(metric["name"]))
     ]
     return Block(
-        reading=reading["name"],
-        signature=reading["signature"],
-        answered=answered_text(reading["coverage"]) if reading["coverage"] else "",
-        skipped=skipped_text(reading["coverage"]),
-        unanswered=unanswered_text(reading["coverage"]),
+        scorer=scorer["name"],
+        signature=scorer["signature"],
+        answered=answered_text(scorer["coverage"]) if scorer["coverage"] else "",
+        skipped=skipped_text(scorer["coverage"]),
+        unanswered=unanswered_text(scorer["coverage"]),
         folded=folded,
         figures=tuple(_figure(metric) for metric in shown if not metric["group"]),
         groups=tuple(_figure(metric) for metric in shown if metric["group"] and not is_without(metric["group"])),
@@ -324,7 +324,7 @@ def _block(reading: Json, metrics: Sequence[Json], folded: bool) -> Block:
 
 
 def _is_across(name: str) -> bool:
-    """Whether a metric compares conditions: an eval of one of them has none, and no line says so."""
+    """Whether a metric compares perturbations: an eval of one of them has none, and no line says so."""
     return is_known(name) and metric_kind(name).across
 
 
@@ -335,7 +335,7 @@ def _figure(metric: Json) -> Figure:
         interval=interval_text(metric),
         n=metric["n"],
         group=group_text(metric["group"]),
-        reading=metric["reading"] or "",
+        scorer=metric["scorer"] or "",
         signature=metric["signature"] or "",
         method=metric["method"],
         unit=unit_text(metric["unit"]),

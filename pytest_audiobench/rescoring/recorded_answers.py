@@ -30,7 +30,7 @@ class RecordedRow:
     layout does not say. ``groups`` and ``cluster`` name metadata fields as a :class:`Dataset` does. ``stored`` is what
     the file itself says of how the answer was read and scored. ``note`` is what a reader of the numbers must know of
     the layout, the same for all its rows. ``verdicts`` are what judges said of the answer, by stage; ``messages`` is
-    what each stage was asked, where the layout keeps it. ``recording`` is the key of the recording that a condition
+    what each stage was asked, where the layout keeps it. ``recording`` is the key of the recording that a perturbation
     changed, where the layout knows of one, ``unchanged`` what a stage was played that was asked about the clips as they
     were before; ``options`` are those that the family was called with; ``rewritten`` are the texts of rewriters, by
     stage.

@@ -16,7 +16,7 @@ from pytest_audiobench.evaluation.scoring import ScoredSample
 from pytest_audiobench.evaluation.selection import SelectedSample
 from pytest_audiobench.evaluation.stage_execution import SampleAnswers
 from pytest_audiobench.identity import ListDigest
-from pytest_audiobench.protocols.protocol import Answer, Reading
+from pytest_audiobench.protocols.protocol import Answer, Scorer
 from pytest_audiobench.rescoring.recorded_answers import RecordedRow
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -42,12 +42,12 @@ def _heard(row: RecordedRow) -> Sequence[object] | None:
 
 
 class Kept:
-    """The scored rows of one eval without their texts, by reading; equal small mappings are kept once."""
+    """The scored rows of one eval without their texts, by scorer; equal small mappings are kept once."""
 
-    def __init__(self, first: RecordedRow, readings: Sequence[Reading]) -> None:
+    def __init__(self, first: RecordedRow, scorers: Sequence[Scorer]) -> None:
         self._fields = first.groups or ()
         self._cluster = first.cluster
-        self.rows: dict[str, list[ScoredSample]] = {reading.name: [] for reading in readings}
+        self.rows: dict[str, list[ScoredSample]] = {scorer.name: [] for scorer in scorers}
         self.data, self.answers, self._audio = ListDigest(), ListDigest(), ListDigest()
         self._heard = False
         self._slim: list[SampleAnswers] = []

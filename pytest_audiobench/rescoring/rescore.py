@@ -18,7 +18,7 @@ from pytest_audiobench.errors import CannotDo, UsageError
 from pytest_audiobench.evaluation.garbage_collection import collector_paused
 from pytest_audiobench.evaluation.hashes import ABSENT, ASKED, scored_hashes
 from pytest_audiobench.evaluation.judging import with_judges
-from pytest_audiobench.evaluation.record import ConditionRecord, ItemRecord
+from pytest_audiobench.evaluation.record import ItemRecord, PerturbationRecord
 from pytest_audiobench.evaluation.scores import scored_rows, scores_from_rows
 from pytest_audiobench.evaluation.suites import Pool
 from pytest_audiobench.identity import digest
@@ -129,13 +129,13 @@ def _protocol(first: RecordedRow, old: Json | None, wanted: Wanted) -> Protocol:
         if wanted.family:
             raise
         raise _Unreadable(f"{error}; name its family with --family, or replay the run with pytest") from None
-    names = wanted.protocols or (tuple(reading["name"] for reading in old["readings"]) if old else (ALL,))
+    names = wanted.protocols or (tuple(scorer["name"] for scorer in old["scorers"]) if old else (ALL,))
     chosen = [one for one in names if one == ALL or one in protocol.available]
     if not chosen:
         raise _Unreadable(f"{name} has no protocol {', '.join(names)}; it has {', '.join(protocol.available)}")
     try:
         # A judge's verdicts are read again where the judge is known: by pytest, which replays them.
-        return with_judges(protocol.reading_as(*chosen), {}).protocol
+        return with_judges(protocol.with_scorers(*chosen), {}).protocol
     except CannotDo:
         raise _Unreadable(f"only judges can read {first.family or name}; {_REPLAYED}") from None
 
@@ -157,7 +157,7 @@ def _family(first: RecordedRow, old: Json | None, wanted: Wanted) -> tuple[str, 
 
 
 def _check_names(names: Sequence[str], items: Sequence[Json]) -> None:
-    used = {reading["name"] for item in items for reading in item["readings"]}
+    used = {scorer["name"] for item in items for scorer in item["scorers"]}
     unknown = [name for name in names if name != ALL and name not in used]
     if unknown:
         families = ", ".join(dict.fromkeys(item["protocol"] for item in items))
@@ -177,7 +177,7 @@ class _Item:
     ) -> None:
         self._first, self._old, self._protocol, self._source = first, old, protocol, source
         self._folder = folder
-        self._kept = Kept(first, protocol.readings)
+        self._kept = Kept(first, protocol.scorers)
         self._record = self._new_record(index)
         self._lines = ItemLines(
             head={"eval": first.eval, "model": first.model, "dataset": first.dataset},
@@ -190,7 +190,7 @@ class _Item:
     def scored(self, rows: Iterator[RecordedRow]) -> ItemRecord:
         """Read and score ``rows``; returns the record, which is written with its lines where there is a folder."""
         own = run_parts.stem(self._record)
-        whole = any(reading.together is not None for reading in self._protocol.readings)
+        whole = any(scorer.together is not None for scorer in self._protocol.scorers)
         with run_parts.adding_lines(self._folder, own) if self._folder else nullcontext(None) as add:
             while chunk := list(islice(rows, None if whole else _CHUNK)):
                 self._add(chunk, add)
@@ -212,13 +212,13 @@ class _Item:
         self._kept.keep(rows)
 
     def _draw(self) -> None:
-        kept, record, readings = self._kept, self._record, self._protocol.readings
+        kept, record, scorers = self._kept, self._record, self._protocol.scorers
         kept.check_epochs(record.eval)
-        sheet = scores_from_rows(readings, kept.rows, record.groups, kept.clustered, kept.epochs)
+        sheet = scores_from_rows(scorers, kept.rows, record.groups, kept.clustered, kept.epochs)
         record.n, record.epochs = kept.samples, kept.epochs
-        record.readings, record.metrics, record.agreement = sheet.readings, sheet.metrics, sheet.agreement
+        record.scorers, record.metrics, record.agreement = sheet.scorers, sheet.metrics, sheet.agreement
         record.errors = kept.errors
-        record.hashes = scored_hashes(record.dataset, self._asked(), kept.answers.hexdigest(), readings)
+        record.hashes = scored_hashes(record.dataset, self._asked(), kept.answers.hexdigest(), scorers)
         notes = [*record.warnings, *self._protocol.notes, self._first.note, *self._judged(), *self._differences()]
         record.warnings = list(dict.fromkeys(filter(None, notes)))
 
@@ -233,7 +233,7 @@ class _Item:
 
     def _judged(self) -> Iterator[str]:
         if self._old is not None and (judges := _judges(self._old)):
-            yield f"the readings of {', '.join(judges)} are left out; {_REPLAYED}"
+            yield f"the scorers of {', '.join(judges)} are left out; {_REPLAYED}"
 
     def _differences(self) -> Iterator[str]:
         """Where scoring again found something else than the run did, and why."""
@@ -242,21 +242,21 @@ class _Item:
         for name, what in (("data", "questions"), ("answers", "answers")):
             if self._record.hashes[name] != self._old["hashes"].get(name, ""):
                 yield f"the {what} are not those of run.json: another version wrote them, or the file was edited since"
-        signatures = {reading["name"]: reading["signature"] for reading in self._old["readings"]}
+        signatures = {scorer["name"]: scorer["signature"] for scorer in self._old["scorers"]}
         unknown = [name for name in signatures if name not in self._protocol.available]
         if lost := [name for name in unknown if not of_judge(signatures[name])]:
             yield f"the run was also read by {', '.join(lost)}, which only its tests know: replay it with pytest"
-        for reading in self._record.readings:
-            if signatures.get(reading.name, reading.signature) != reading.signature:
+        for scorer in self._record.scorers:
+            if signatures.get(scorer.name, scorer.signature) != scorer.signature:
                 yield (
-                    f"{reading.name} is another rule than the run's: {reading.signature} here, "
-                    f"{signatures[reading.name]} there"
+                    f"{scorer.name} is another rule than the run's: {scorer.signature} here, "
+                    f"{signatures[scorer.name]} there"
                 )
         values = {_about(metric): metric["value"] for metric in self._old["metrics"]}
         for metric in self._record.metrics:
             before = values.get(_about(vars(metric)), metric.value)
             if before != metric.value:
-                yield f"{metric.name} by {metric.reading} was {before} in the run and is {metric.value} now"
+                yield f"{metric.name} by {metric.scorer} was {before} in the run and is {metric.value} now"
 
     def _new_record(self, index: int) -> ItemRecord:
         first, old = self._first, self._old
@@ -269,7 +269,7 @@ class _Item:
             return new
         names = ("index", "nodeid", "suite", "limited", "part", "control", "stages")
         kept = {name: old[name] for name in names if name in old}
-        kept["condition"] = ConditionRecord.read(old.get("condition"))
+        kept["perturbation"] = PerturbationRecord.read(old.get("perturbation"))
         return replace(new, **kept, asking=dict(old["asking"]), warnings=list(old["warnings"]))
 
 
@@ -280,4 +280,4 @@ def _judges(item: Json) -> list[str]:
 
 
 def _about(metric: Mapping[str, Any]) -> tuple[object, ...]:
-    return metric["name"], metric["reading"], metric["signature"], *sorted(metric["group"].items())
+    return metric["name"], metric["scorer"], metric["signature"], *sorted(metric["group"].items())

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.record import SCHEMA, ConditionRecord
+from pytest_audiobench.evaluation.record import SCHEMA, PerturbationRecord
 
 FILE = "predictions.jsonl"
 RECORD = "run.json"
@@ -19,17 +19,17 @@ Kinds: TypeAlias = Mapping[str, type | tuple[type, ...]]
 _NAMES: Kinds = {"name": str, "signature": str}
 _METRIC: Kinds = {
     **{"name": str, "group": dict, "value": (int, float, type(None))},
-    **dict.fromkeys(("reading", "signature"), (str, type(None))),
+    **dict.fromkeys(("scorer", "signature"), (str, type(None))),
 }
 _ITEM: Kinds = {
     **dict.fromkeys(("eval", "model", "dataset", "protocol", "suite", "nodeid"), str),
     **dict.fromkeys(("index", "part"), int),
     **dict.fromkeys(("hashes", "asking"), dict),
-    **dict.fromkeys(("readings", "metrics", "warnings"), list),
+    **dict.fromkeys(("scorers", "metrics", "warnings"), list),
 }
 _LATER: Kinds = {
     **{"options": dict, "judges": dict, "groups": list, "cluster": (str, type(None)), "stages": list},
-    "condition": (dict, type(None)),
+    "perturbation": (dict, type(None)),
     "stages": list,
 }
 """Fields that runs of earlier versions may lack."""
@@ -72,11 +72,11 @@ def _check(path: Path, record: Json) -> None:
         if not all(isinstance(text, str) for text in (*item.get("groups", ()), *item["warnings"])):
             raise UsageError(f"{path}: groups and warnings of {place} must be texts: it was edited")
         try:
-            ConditionRecord.read(item.get("condition"))
+            PerturbationRecord.read(item.get("perturbation"))
         except (KeyError, TypeError) as error:
-            raise UsageError(f"{path}: the condition of {place} is none ({error}): it was edited") from None
-        for reading in item["readings"]:
-            _check_types(path, f"a reading of {place}", reading, _NAMES)
+            raise UsageError(f"{path}: the perturbation of {place} is none ({error}): it was edited") from None
+        for scorer in item["scorers"]:
+            _check_types(path, f"a scorer of {place}", scorer, _NAMES)
         for metric in item["metrics"]:
             _check_types(path, f"a metric of {place}", metric, _METRIC)
 

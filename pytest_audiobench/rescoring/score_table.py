@@ -90,7 +90,7 @@ def _plain(owner: Json, beside: Sequence[Comparison]) -> dict[str, Any]:
             for one in beside
         ],
         "warnings": list(owner.get("warnings", ())),
-        **{name: owner[name] for name in ("curves", "conditions") if owner.get(name)},
+        **{name: owner[name] for name in ("curves", "perturbations") if owner.get(name)},
     }
 
 
@@ -103,7 +103,7 @@ def _marks(beside: Sequence[Comparison], sweep: Sweep) -> dict[str, str]:
 
 
 def _signatures(owners: Sequence[Json]) -> list[tuple[str, str]]:
-    found = {(reading["name"], reading["signature"]): None for owner in owners for reading in owner["readings"]}
+    found = {(scorer["name"], scorer["signature"]): None for owner in owners for scorer in owner["scorers"]}
     return [(printable(name), printable(signature)) for name, signature in found]
 
 

@@ -52,11 +52,11 @@ def _wrong_heads(payload: Json, evidence: Contents) -> Iterator[str]:
     if payload["limited"] != any(item["limited"] for item in items) or payload["n"] != sum(one["n"] for one in items):
         yield "n or limited, which are not those of its evals"
     summed: dict[tuple[str, str], Counter[str]] = {}
-    for reading in (one for item in items for one in item["readings"]):
-        own = summed.setdefault((reading["name"], reading["signature"]), Counter())
-        own.update(reading["coverage"])
-    told_of = {(one["name"], one["signature"]): Counter(one["coverage"]) for one in payload["readings"]}
-    if told_of != summed or len(told_of) != len(payload["readings"]):
+    for scorer in (one for item in items for one in item["scorers"]):
+        own = summed.setdefault((scorer["name"], scorer["signature"]), Counter())
+        own.update(scorer["coverage"])
+    told_of = {(one["name"], one["signature"]): Counter(one["coverage"]) for one in payload["scorers"]}
+    if told_of != summed or len(told_of) != len(payload["scorers"]):
         yield "the suite's counts of answers, which are not those of its evals"
 
 
@@ -65,21 +65,21 @@ def _wrong_item(payload: Json, item: Json, side: ComparableEval) -> Iterator[str
     own = (side.dataset, side.protocol, side.hashes, side.limited, side.epochs)
     same = own == tuple(item[what] for what in ("dataset", "protocol", "hashes", "limited", "epochs"))
     same = same and side.suite == payload["suite"] and side.hashes.get("model") == payload["model"]["digest"]
-    same = same and side.headline == (item["readings"] or [{"name": ""}])[0]["name"]
+    same = same and side.headline == (item["scorers"] or [{"name": ""}])[0]["name"]
     if not same:
-        yield f"{name}: its data set, hashes, model, suite, epochs or first reading"
+        yield f"{name}: its data set, hashes, model, suite, epochs or first scorer"
     samples = {row.sample_id for row in side.rows}
     if (item["n"], item["n"] * item["epochs"]) != (len(samples), len(side.rows)):
         yield f"{name}: {item['n']} samples"
-    yield from (f"{name}: the counts of {one['name']}" for one in item["readings"] if not _counted(one, side))
+    yield from (f"{name}: the counts of {one['name']}" for one in item["scorers"] if not _counted(one, side))
 
 
-def _counted(reading: Json, side: ComparableEval) -> bool:
-    name, signature, told = reading["name"], reading["signature"], reading["coverage"]
-    if name not in side.readings:
-        # Of a large suite only the first reading is evidence.
+def _counted(scorer: Json, side: ComparableEval) -> bool:
+    name, signature, told = scorer["name"], scorer["signature"], scorer["coverage"]
+    if name not in side.scorers:
+        # Of a large suite only the first scorer is evidence.
         return True
-    if side.readings[name] != signature:
+    if side.scorers[name] != signature:
         return False
     found = Counter(row.statuses[name] for row in side.rows)
     found["n"], found["errors"] = len(side.rows), found.pop("error", 0)
@@ -94,9 +94,9 @@ def same_numbers(payload: Json, evidence: Contents) -> tuple[bool, str]:
     owners += [(item["eval"], item["metrics"], [item]) for item in payload["items"]]
     for owner, metrics, items in owners:
         for one in metrics:
-            read = sides_read(items, evidence, one["reading"], one["signature"])
+            read = sides_read(items, evidence, one["scorer"], one["signature"])
             if read is None or not is_known(one["metric"]) or _is_of_no_samples(one["metric"]):
-                unknown.add(f"{one['metric']} by {one['reading']}")
+                unknown.add(f"{one['metric']} by {one['scorer']}")
             elif (found := _value(one, read)) is None or not _equal(number(one["value"]), found):
                 told = "no number" if found is None or math.isnan(found) else f"{found:.6g}"
                 wrong.append(f"{one['metric']} of {owner} is said to be {one['value']}, and its samples give {told}")
@@ -129,12 +129,12 @@ def other_versions(payload: Json) -> str:
 def _headline(payload: Json, evidence: Contents) -> str:
     """What is to be said of the interval and the n of the headline; empty where they cannot be made anew."""
     figure = payload["headline"]
-    read = figure and sides_read(payload["items"], evidence, figure["reading"], figure["signature"])
+    read = figure and sides_read(payload["items"], evidence, figure["scorer"], figure["signature"])
     if not read or not is_known(figure["metric"]) or _is_of_no_samples(figure["metric"]):
         return ""
-    side = pooled(read, figure["reading"]) if len(read) > 1 else read[0]
+    side = pooled(read, figure["scorer"]) if len(read) > 1 else read[0]
     try:
-        found = estimate(side, metric_kind(figure["metric"]), figure["reading"], {})
+        found = estimate(side, metric_kind(figure["metric"]), figure["scorer"], {})
     except (UsageError, ArithmeticError, LookupError, TypeError, ValueError):
         return f"{_OTHERWISE}: its samples give none"
     told = [number(figure[name]) for name in ("lower", "upper")]
@@ -154,18 +154,18 @@ def _way(metric: str) -> tuple[str, str]:
     return kind.unit, kind.direction
 
 
-def sides_read(items: Sequence[Json], evidence: Contents, reading: str, signature: str) -> list[ComparableEval] | None:
+def sides_read(items: Sequence[Json], evidence: Contents, scorer: str, signature: str) -> list[ComparableEval] | None:
     """The evals of a payload's ``items`` that were read so; None where the evidence lacks the statistics of one.
 
-    Of a large suite only each eval's first reading is evidence.
+    Of a large suite only each eval's first scorer is evidence.
     """
     told = [
         item["eval"]
         for item in items
-        if any((one["name"], one["signature"]) == (reading, signature) for one in item["readings"])
+        if any((one["name"], one["signature"]) == (scorer, signature) for one in item["scorers"])
     ]
     sides = [evidence.sides[name] for name in told if name in evidence.sides]
-    if len(sides) < len(told) or not all(side.readings.get(reading) == signature for side in sides):
+    if len(sides) < len(told) or not all(side.scorers.get(scorer) == signature for side in sides):
         return None
     return sides
 
@@ -176,8 +176,8 @@ def _is_of_no_samples(metric: str) -> bool:
 
 def _value(figure: Json, sides: Sequence[ComparableEval]) -> float | None:
     """The metric over the samples of the sides; None where their statistics are none of it."""
-    reading, kind = figure["reading"], metric_kind(figure["metric"])
-    found = [statistics_of(row, reading, kind.name) for side in sides for row in side.rows]
+    scorer, kind = figure["scorer"], metric_kind(figure["metric"])
+    found = [statistics_of(row, scorer, kind.name) for side in sides for row in side.rows]
     try:
         return value_of(kind, [one for one in found if one is not None])
     except (UsageError, ArithmeticError, LookupError, TypeError, ValueError):

@@ -88,8 +88,8 @@ def _checked(payload: Json, evidence: Contents) -> tuple[bool, str] | None:
 
 def _trials(side: ComparableEval, by: str) -> list[Trial] | str:
     """What was tested of an eval, of its samples' statistics; or why these do not tell it."""
-    reading = next((name for name, own in side.metrics.items() if METRIC in own), None)
-    if reading is None:
+    scorer = next((name for name, own in side.metrics.items() if METRIC in own), None)
+    if scorer is None:
         return f"the evidence lacks the statistics of {METRIC}"
     if not all(by in row.groups for row in side.rows):
         return f"the evidence does not name the {by} of each sample"
@@ -103,7 +103,7 @@ def _trials(side: ComparableEval, by: str) -> list[Trial] | str:
             row.sample_id,
             row.sample_id if alone else row.cluster or row.sample_id,
             row.groups[by],
-            None if (scores := statistics_of(row, reading, METRIC)) is None else bool(round(scores[STATISTIC])),
+            None if (scores := statistics_of(row, scorer, METRIC)) is None else bool(round(scores[STATISTIC])),
         )
         for row in side.rows
     ]

@@ -68,7 +68,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """The models of one task: ``suite`` on the data of ``task``, by one metric and one reading.
+    """The models of one task: ``suite`` on the data of ``task``, by one metric and one scorer.
 
     ``limit`` is that of limited runs, None for whole ones; ``comparisons`` among how many alpha is divided.
     """
@@ -76,7 +76,7 @@ class Table:
     suite: str
     task: str
     kind: MetricKind
-    reading: str
+    scorer: str
     signature: str
     evals: Sequence[str]
     limit: int | None
@@ -120,28 +120,28 @@ def leaderboard(found: Collected, metric: str = "") -> Leaderboard:
 
 
 def _measured(report: Report, metric: str) -> Measured:
-    """The suite by its headline's reading, or by the first that has ``metric``. Raises UsageError where none has."""
+    """The suite by its headline's scorer, or by the first that has ``metric``. Raises UsageError where none has."""
     assert report.evidence is not None
     headline = report.submission.payload["headline"]
     name = metric or (headline["metric"] if headline else "")
     sides = list(report.evidence.sides.values())
-    readings = [
-        one for side in sides for one in side.readings.items() if name in (*side.metrics.get(one[0], ()), *SHARES)
+    scorers = [
+        one for side in sides for one in side.scorers.items() if name in (*side.metrics.get(one[0], ()), *SHARES)
     ]
-    first = (headline["reading"], headline["signature"]) if headline else None
-    if not is_known(name) or not readings:
+    first = (headline["scorer"], headline["signature"]) if headline else None
+    if not is_known(name) or not scorers:
         raise UsageError(f"it does not measure {name or 'anything over all its samples'}")
-    reading, signature = first if first in readings else readings[0]
-    read = sides_read(report.submission.payload["items"], report.evidence, reading, signature)
+    scorer, signature = first if first in scorers else scorers[0]
+    read = sides_read(report.submission.payload["items"], report.evidence, scorer, signature)
     if not read:
-        raise UsageError(f"its evidence lacks the statistics of {reading}, which is not the first reading of each eval")
+        raise UsageError(f"its evidence lacks the statistics of {scorer}, which is not the first scorer of each eval")
     kind = metric_kind(name)
     if len(read) > 1 and not kind.poolable:
         raise UsageError(f"{name} has no value over several evals: its scores depend on the set they were scored in")
     # In the order of their names: that of a run is its own, and none of the task.
-    side = pooled(sorted(read, key=lambda one: one.eval), reading) if len(read) > 1 else read[0]
-    own = replace(side, readings={reading: signature})
-    return Measured(report, own, kind, estimate(own, kind, reading, {}), answered(own, reading, {}))
+    side = pooled(sorted(read, key=lambda one: one.eval), scorer) if len(read) > 1 else read[0]
+    own = replace(side, scorers={scorer: signature})
+    return Measured(report, own, kind, estimate(own, kind, scorer, {}), answered(own, scorer, {}))
 
 
 def _task(own: Measured) -> tuple[str, ...]:
@@ -150,11 +150,11 @@ def _task(own: Measured) -> tuple[str, ...]:
     asked = sorted(
         [one["eval"], one["dataset"], *[one["hashes"].get(name, "") for name in _ASKED]] for one in payload["items"]
     )
-    return payload["suite"], digest(asked), own.kind.name, own.side.headline, own.side.readings[own.side.headline]
+    return payload["suite"], digest(asked), own.kind.name, own.side.headline, own.side.scorers[own.side.headline]
 
 
 def _table(task: tuple[str, ...], found: Sequence[Measured]) -> Table:
-    suite, asked, _, reading, signature = task
+    suite, asked, _, scorer, signature = task
     models: dict[str, list[Measured]] = {}
     for one in sorted(found, key=lambda one: (one.report.submission.payload["submitted_at"], one.report.name)):
         models.setdefault(one.report.submission.payload["model"]["digest"], []).append(one)
@@ -170,13 +170,13 @@ def _table(task: tuple[str, ...], found: Sequence[Measured]) -> Table:
     any_ = newest[0].report.submission.payload
     evals = [one["eval"] for one in any_["items"]]
     limit = any_["limit"] if any_["limited"] else None
-    return Table(suite, asked, newest[0].kind, reading, signature, evals, limit, terms.lines, rows)
+    return Table(suite, asked, newest[0].kind, scorer, signature, evals, limit, terms.lines, rows)
 
 
 def _unranked(one: Measured) -> str:
     """Why a model has no rank; empty where it has one."""
-    rows, reading = one.side.rows, one.side.headline
-    failed = sum(row.statuses[reading] == "error" for row in rows)
+    rows, scorer = one.side.rows, one.side.headline
+    failed = sum(row.statuses[scorer] == "error" for row in rows)
     if failed > MOST_UNASKED * len(rows):
         return (
             f"{failed} of {len(rows)} samples could not be asked, more than {100.0 * MOST_UNASKED:g} %: run it again, "
@@ -229,6 +229,6 @@ def _row(own: Measured, all_: Sequence[Measured], rank: int | None, behind: Regr
 
 
 def _answers(one: Measured) -> tuple[str, list[object]]:
-    reading = one.side.headline
-    rows: list[object] = [(row.identity, row.statuses[reading], row.scores[reading]) for row in one.side.rows]
+    scorer = one.side.headline
+    rows: list[object] = [(row.identity, row.statuses[scorer], row.scores[scorer]) for row in one.side.rows]
     return str(one.report.submission.payload["hashes"]["run_hash"]), rows

@@ -83,7 +83,7 @@ def _title(table: Table) -> str:
     limited = f", LIMITED to {table.limit} samples of each" if table.limit else ""
     metric = named(table.kind.name, table.kind.unit)
     better = f"{table.kind.direction} is better"
-    return f"{table.suite}: {metric} by {table.reading} ({better}), {evals}{limited}, task {table.task[:_DIGITS]}"
+    return f"{table.suite}: {metric} by {table.scorer} ({better}), {evals}{limited}, task {table.task[:_DIGITS]}"
 
 
 def _cells(row: Row) -> tuple[str, ...]:
@@ -107,7 +107,7 @@ def _name(own: Measured) -> str:
 
 
 def _about(table: Table) -> Iterator[str]:
-    yield f"{table.reading}: {table.signature}"
+    yield f"{table.scorer}: {table.signature}"
     for row in table.rows:
         payload, report = row.own.report.submission.payload, row.own.report
         also = f", the same answers by {', '.join(row.also)}" if row.also else ""
@@ -146,7 +146,7 @@ def _plain(one: Leaderboard) -> dict[str, Any]:
                 "metric": table.kind.name,
                 "unit": table.kind.unit,
                 "direction": table.kind.direction,
-                "protocol": table.reading,
+                "protocol": table.scorer,
                 "signature": table.signature,
                 "evals": list(table.evals),
                 "limit": table.limit,
@@ -168,7 +168,7 @@ def _flat(table: Table) -> Iterator[dict[str, Any]]:
             "suite": table.suite,
             "task": table.task,
             "metric": table.kind.name,
-            "protocol": table.reading,
+            "protocol": table.scorer,
             "rank": row.rank,
             "unranked": row.unranked,
             "model": payload["model"]["alias"],

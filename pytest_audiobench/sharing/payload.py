@@ -18,7 +18,7 @@ from pytest_audiobench.sharing.submission import SCHEMA, decimal, decimals
 Json = Mapping[str, Any]
 
 ALL = ("all",)
-"""Every reading's statistics are evidence."""
+"""Every scorer's statistics are evidence."""
 _LONGEST = {"notes": 4_000, "tags": 50, "author": 200}
 _MOST_TAGS = 20
 
@@ -65,7 +65,7 @@ def choose(run: Run, suite: str, model: str) -> tuple[str, str]:
 def payload_of(run: Run, suite: str, model: str, about: About, evident: Sequence[str] = ALL) -> dict[str, Any]:
     """The payload of what ``model`` did in ``suite``, as :func:`choose` named them.
 
-    ``evident`` names the readings whose statistics are evidence, beside each eval's first. Raises UsageError for a run
+    ``evident`` names the scorers whose statistics are evidence, beside each eval's first. Raises UsageError for a run
     whose files were edited or cut, and for one whose evals lack hashes.
     """
     about.check()
@@ -104,11 +104,11 @@ def _payload(run: Run, evidence: Contents, suite: str, about: About) -> dict[str
         "missing": list(evidence.missing),
         "headline": metrics[0] if metrics else None,
         "metrics": metrics,
-        "readings": _readings(own),
+        "scorers": _scorers(own),
         "items": [_item(one) for one in items],
-        # What a run's conditions do, and what was found of it, as the run records them.
+        # What a run's perturbations do, and what was found of it, as the run records them.
         "curves": decimals(own.get("curves", [])),
-        "conditions": decimals(own.get("conditions", [])),
+        "perturbations": decimals(own.get("perturbations", [])),
         "findings": findings,
         "top_finding": top_of(findings, evidence),
         "evidence": encoded(evidence).decode(),
@@ -120,11 +120,11 @@ def _payload(run: Run, evidence: Contents, suite: str, about: About) -> dict[str
 
 def _is_of(item: Json, suite: str, model: str) -> bool:
     """Whether the suite pools the item (``report/run_files.py``)."""
-    measured = item["readings"] and not item["control"] and item["outcome"] != "skipped"
+    measured = item["scorers"] and not item["control"] and item["outcome"] != "skipped"
     return bool(measured) and (item["suite"], item["model"]) == (suite, model)
 
 
-def _evidence(contents: Contents, record: Json, suite: str, readings: Sequence[str]) -> Contents:
+def _evidence(contents: Contents, record: Json, suite: str, scorers: Sequence[str]) -> Contents:
     """The suite's part of a baseline, without texts."""
     own = next(one for one in record["suites"] if (one["name"], one["model"]) == (suite, contents.alias))
     names = [name for name, side in contents.sides.items() if side.suite == suite]
@@ -136,29 +136,29 @@ def _evidence(contents: Contents, record: Json, suite: str, readings: Sequence[s
         figures={name: contents.figures[name] for name in names},
         missing=lacks({**record, "items": items}, contents.alias),
     )
-    return part.reduced(readings, texts=False)
+    return part.reduced(scorers, texts=False)
 
 
 def _item(item: Json) -> dict[str, Any]:
     return {
         **{name: item[name] for name in ("eval", "dataset", "protocol", "n", "epochs", "limited")},
-        "condition": decimals(item.get("condition")),
+        "perturbation": decimals(item.get("perturbation")),
         "hashes": dict(item["hashes"]),
-        "readings": _readings(item),
+        "scorers": _scorers(item),
         "metrics": list(_figures(item)),
     }
 
 
-def _readings(owner: Json) -> list[dict[str, Any]]:
-    return [{name: one[name] for name in ("name", "signature", "coverage")} for one in owner["readings"]]
+def _scorers(owner: Json) -> list[dict[str, Any]]:
+    return [{name: one[name] for name in ("name", "signature", "coverage")} for one in owner["scorers"]]
 
 
 def _figures(owner: Json) -> Iterator[dict[str, Any]]:
-    """The owner's metrics over all its samples, by each reading."""
+    """The owner's metrics over all its samples, by each scorer."""
     for one in owner["metrics"]:
-        if one["reading"] is not None and not one["group"]:
+        if one["scorer"] is not None and not one["group"]:
             yield {
                 "metric": one["name"],
-                **{name: one[name] for name in ("reading", "signature", "n", "unit", "direction")},
+                **{name: one[name] for name in ("scorer", "signature", "n", "unit", "direction")},
                 **{name: decimal(one[name]) for name in ("value", "lower", "upper")},
             }

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 LARGE = 5_000_000
-"""Bytes of a file from which on only each eval's first reading has its statistics in it."""
+"""Bytes of a file from which on only each eval's first scorer has its statistics in it."""
 
 
 class Prepared(NamedTuple):
@@ -60,7 +60,7 @@ def prepared(run: Run, suite: str, model: str, about: About, key: PrivateKey | N
 
 def _marks(submission: Submission) -> list[str]:
     payload = submission.payload
-    failed = sum(one["readings"][0]["coverage"].get("errors", 0) for one in payload["items"] if one["readings"])
+    failed = sum(one["scorers"][0]["coverage"].get("errors", 0) for one in payload["items"] if one["scorers"])
     return [
         *([f"limited to {payload['limit']} samples of each eval"] if payload["limited"] else []),
         *payload["missing"],

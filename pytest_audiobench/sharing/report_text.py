@@ -54,4 +54,4 @@ def _value(payload: Mapping[str, Any]) -> str:
     numbers = {name: number(figure[name]) for name in ("value", "lower", "upper")}
     interval = interval_text({**numbers, "unit": figure["unit"]})
     between = f" [{interval}]" if interval else ""
-    return f", {figure['metric']} by {figure['reading']} {value_text(numbers['value'], figure['unit'])}{between}"
+    return f", {figure['metric']} by {figure['scorer']} {value_text(numbers['value'], figure['unit'])}{between}"

@@ -28,13 +28,13 @@ SCHEMA = "audiobench.submission/1"
 MOST_BYTES = 16 * 2**20
 """A larger file is no submission: 10,000 samples read by one protocol take about one MB."""
 
-FIGURE = ("metric", "reading", "signature", "value", "lower", "upper", "n", "unit", "direction")
+FIGURE = ("metric", "scorer", "signature", "value", "lower", "upper", "n", "unit", "direction")
 PAYLOAD = (
     *("schema", "suite", "model", "run", "hashes", "n", "epochs", "limit", "limited", "missing", "headline"),
-    *("metrics", "readings", "items", "curves", "conditions", "findings", "top_finding", "evidence", "runtime"),
+    *("metrics", "scorers", "items", "curves", "perturbations", "findings", "top_finding", "evidence", "runtime"),
     *("submitted_at", "submitted_by", "authored_by", "notes", "tags"),
 )
-ITEM = ("eval", "dataset", "protocol", "n", "epochs", "limited", "condition", "hashes", "readings", "metrics")
+ITEM = ("eval", "dataset", "protocol", "n", "epochs", "limited", "perturbation", "hashes", "scorers", "metrics")
 
 _FILE = FileKind("submission", "audiobench push RUN --dry-run --output FILE", "fetch or write it anew")
 _HEAD = ("schema", "payload", "payload_sha256", "signature")
@@ -198,7 +198,7 @@ def _check_payload(value: object) -> None:
         raise Wrong("payload, items", "must name at least one eval")
     for one in head["items"]:
         _check_item(one)
-    for name in ("curves", "conditions"):
+    for name in ("curves", "perturbations"):
         head.items(name)
     for one in head.items("findings"):
         found = ("eval", "findings", "top_finding", "validation_summary", "findings_methods")
@@ -214,18 +214,18 @@ def _check_item(value: object) -> None:
     item.place = f"payload, item {shown(item.text('eval'))}"
     item.text("dataset"), item.text("protocol"), item.texts("hashes")
     item.count("n"), item.count("epochs", 1), item.flag("limited")
-    if item["condition"] is not None and not isinstance(item["condition"], dict):
-        raise Wrong(item.at("condition"), "must be an object or null")
+    if item["perturbation"] is not None and not isinstance(item["perturbation"], dict):
+        raise Wrong(item.at("perturbation"), "must be an object or null")
     _check_read(item, item.place)
 
 
 def _check_read(head: Fields, place: str) -> None:
-    """The readings and metrics of an item or a suite."""
-    for one in head.items("readings"):
-        reading = Fields(one, f"{place}, a reading", ("name", "signature", "coverage"))
-        reading.text("name"), reading.text("signature")
-        coverage = Fields(reading["coverage"], f"{place}, coverage", list(reading["coverage"]))
-        for name in reading["coverage"]:
+    """The scorers and metrics of an item or a suite."""
+    for one in head.items("scorers"):
+        scorer = Fields(one, f"{place}, a scorer", ("name", "signature", "coverage"))
+        scorer.text("name"), scorer.text("signature")
+        coverage = Fields(scorer["coverage"], f"{place}, coverage", list(scorer["coverage"]))
+        for name in scorer["coverage"]:
             coverage.count(name)
     for one in head.items("metrics"):
         _check_figure(one, f"{place}, a metric")
@@ -233,7 +233,7 @@ def _check_read(head: Fields, place: str) -> None:
 
 def _check_figure(value: object, place: str) -> None:
     figure = Fields(value, place, FIGURE)
-    for name in ("metric", "reading", "signature", "unit"):
+    for name in ("metric", "scorer", "signature", "unit"):
         figure.text(name)
     if figure["direction"] not in ("higher", "lower"):
         raise Wrong(figure.at("direction"), f'must be "higher" or "lower", not {shown(figure["direction"])}')

@@ -158,7 +158,7 @@ def _wrong_hashes(item: Json) -> Iterator[str]:
         "seeds": {"epochs": item["epochs"]},
         "input_hash": {"dataset": item["dataset"], **{name: hashes.get(name) for name in ASKED}},
         "run_hash": {name: hashes.get(name) for name in ("input_hash", "answers")},
-        "protocols": [[one["name"].partition("@")[0], one["signature"]] for one in item["readings"]],
+        "protocols": [[one["name"].partition("@")[0], one["signature"]] for one in item["scorers"]],
         "score_hash": {name: hashes.get(name) for name in scored},
     }
     yield from (name for name, own in parts.items() if hashes.get(name) != digest(own))

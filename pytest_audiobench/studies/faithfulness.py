@@ -43,12 +43,12 @@ def warn_of_sway(result: Result) -> None:
 
     That is where the interval of ``swayed`` lies above one half. A correct option raises no alarm.
     """
-    condition = result.record.condition
-    if condition is None or "wrong" not in condition.name.split("-"):
+    perturbation = result.record.perturbation
+    if perturbation is None or "wrong" not in perturbation.name.split("-"):
         return
     found = result["swayed"]
     if found.lower is not None and found.lower > MOST_SWAYED:
         result.record.warnings.append(
             f"{ALARM} {100 * found:.0f} % of the other answers were given up for the wrong option that "
-            f"{condition.name} puts in (swayed, n={found.n})"
+            f"{perturbation.name} puts in (swayed, n={found.n})"
         )

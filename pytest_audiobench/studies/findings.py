@@ -51,7 +51,7 @@ def findings(
     ``by`` is the metadata field that names a sample's domain. ``seed`` is that of the split into discovery and holdout,
     which depends on it and on the clusters' names only; another seed is another split of the same answers. The
     protocol is ``unspoken()`` unless given. Nothing is required: thresholds may be. Where the
-    readings that the run was asked for count no made-up words, the record has no findings and says why. Raises
+    scorers that the run was asked for count no made-up words, the record has no findings and says why. Raises
     UsageError for a sample without the field, and for a cluster that lies in two domains.
     """
     result = evaluate(dataset, hallucination() if protocol is None else protocol)

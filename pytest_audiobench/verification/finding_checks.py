@@ -48,10 +48,10 @@ def check_findings(file: Path, key: Key, item: Mapping[str, Any], numbers: Numbe
 def _rows(file: Path, key: Key, item: Mapping[str, Any]) -> list[ScoredSample]:
     answered = [answered_of(row) for row in own_run.read(file, {key})]
     protocol = protocol_of(item["protocol"], item.get("options", {}))
-    names = [one["name"] for one in item["readings"] if one["name"] in protocol.available]
-    reading = next(name for name in names if METRIC in protocol.available[name].metrics)
-    rows = scored_rows(protocol.reading_as(reading), answered, _clusters(answered, item["cluster"]))
-    return list(rows[reading])
+    names = [one["name"] for one in item["scorers"] if one["name"] in protocol.available]
+    scorer = next(name for name in names if METRIC in protocol.available[name].metrics)
+    rows = scored_rows(protocol.with_scorers(scorer), answered, _clusters(answered, item["cluster"]))
+    return list(rows[scorer])
 
 
 def _clusters(answered: Sequence[SampleAnswers], field: str | None) -> list[str]:

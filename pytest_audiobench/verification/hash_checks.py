@@ -57,7 +57,7 @@ def record_checks(item: Json, digests: Mapping[str, str], epochs: int) -> Iterat
         yield unknown("model", "run.json does not say what the model's digest is made of"), None
     else:
         yield _of("model", hashes.get("model"), found)
-    told = [[str(one["name"]).partition("@")[0], one["signature"]] for one in item["readings"]]
+    told = [[str(one["name"]).partition("@")[0], one["signature"]] for one in item["scorers"]]
     yield _of("protocols", hashes.get("protocols"), digest_of_trusted(told))
 
 

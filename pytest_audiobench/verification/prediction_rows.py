@@ -22,7 +22,7 @@ _ABOUT = ("dataset", "question", "choices", "reference", "references", "metadata
 
 class Requests:
     """Recomputes requests' keys. ``stages`` are an item's by name, ``digests`` those of models by alias; ``choices``
-    tells what a row's stage lets a listener choose among. ``unconditioned`` is the data set's name without a condition.
+    tells what a row's stage lets a listener choose among. ``unperturbed`` is the data set's name without a perturbation.
     """
 
     def __init__(
@@ -30,10 +30,10 @@ class Requests:
         stages: Mapping[str, Json],
         digests: Mapping[str, str],
         choices: Callable[[Row], Sequence[str]],
-        unconditioned: str = "",
+        unperturbed: str = "",
     ) -> None:
         self._stages, self._digests, self._choices = stages, digests, choices
-        self._unconditioned = unconditioned
+        self._unperturbed = unperturbed
         self._contexts: dict[tuple[str, int], bytes] = {}
 
     def knows(self, stage: str) -> bool:
@@ -44,7 +44,7 @@ class Requests:
         stage = self._stages[row["stage"]]
         of_subject = stage["role"] == "subject"
         played = of_subject or any(type(part) is int for _, parts in row["prompt"] for part in parts)
-        dataset = self._unconditioned if row.get("unchanged") else row["dataset"]
+        dataset = self._unperturbed if row.get("unchanged") else row["dataset"]
         stand_in = [dataset, row["sample_id"], row["stage"]]
         clips: list[object] = [] if clip_keys is None and played else [list(clip_keys or ()) if played else []]
         choices = self._choices(row) if of_subject else []

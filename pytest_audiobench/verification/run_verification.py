@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from pytest_audiobench.errors import FatalError, UsageError
-from pytest_audiobench.evaluation.curves import unconditioned
+from pytest_audiobench.evaluation.curves import unperturbed
 from pytest_audiobench.evaluation.suites import HASHES, Pool, pooled_hashes
 from pytest_audiobench.report.json_lines import read_lines
 from pytest_audiobench.report.run_files import LINE_FILES
@@ -31,7 +31,7 @@ from pytest_audiobench.verification.hash_checks import (
 from pytest_audiobench.verification.offered_choices import offered
 from pytest_audiobench.verification.prediction_rows import ItemLines, Requests
 from pytest_audiobench.verification.score_checks import Key, Numbers, check_scores
-from pytest_audiobench.verification.suite_checks import conditions, counts, pooled_metrics
+from pytest_audiobench.verification.suite_checks import counts, perturbations, pooled_metrics
 
 Json: TypeAlias = Mapping[str, Any]
 
@@ -66,7 +66,7 @@ class _Run:
         self._digests = model_digests(record)
         for item in record["items"]:
             _check_item(item)
-        measured = [item for item in record["items"] if item["readings"]]
+        measured = [item for item in record["items"] if item["scorers"]]
         names = Counter((item["eval"], item["model"]) for item in measured)
         # The lines of two evals of one name cannot be told apart.
         self._twice = {name for name, count in names.items() if count > 1}
@@ -121,7 +121,7 @@ class _Run:
         sound = all(check.status == "ok" for check, _ in record_checks(item, self._digests, 0) if check.part in _KEYED)
         judges = {one["judge"]: self._digests[one["judge"]] for one in stages.values() if one["judge"] in self._digests}
         own = self._digests.get(item["model"], "")
-        plain = unconditioned(item["dataset"], item.get("condition"))
+        plain = unperturbed(item["dataset"], item.get("perturbation"))
         return Requests(stages if sound and own else {}, {**judges, "": own}, offered(item), plain)
 
     def _of_item(self, key: Key, item: Json, lines: ItemLines) -> Iterator[Check]:
@@ -191,8 +191,8 @@ class _Run:
             checks = list(self._pooled_hashes(recorded[key]["hashes"], own))
             if sound is None:
                 found = json.loads(json.dumps(pools[key].record().to_json()))
-                checks += counts(recorded[key], found, self._holding(own, "lines", "readings"), numbers)
-                checks += conditions(recorded[key], found, self._holding(own, "lines", "metrics"), numbers)
+                checks += counts(recorded[key], found, self._holding(own, "lines", "scorers"), numbers)
+                checks += perturbations(recorded[key], found, self._holding(own, "lines", "metrics"), numbers)
                 checks += pooled_metrics(recorded[key], found, numbers)
             else:
                 checks.append(unknown("metrics", sound))

@@ -28,7 +28,7 @@ Json: TypeAlias = Mapping[str, Any]
 Key: TypeAlias = tuple[str, str]
 """An item's eval and model."""
 
-PARTS = ("processed", "scored", "readings", "metrics")
+PARTS = ("processed", "scored", "scorers", "metrics")
 
 _PACKAGES = ("pytest-audiobench", "numpy", "jiwer", "sacrebleu")
 _CLOSE = 1e-9
@@ -101,9 +101,9 @@ def check_scores(folder: Path, record: Json, wanted: Mapping[Key, Json]) -> dict
                 status = fails if key in why and why[key].startswith(_BROKEN) else unknown
                 found[key] = [status("metrics", why.get(key, "its answers could not be scored again"))]
                 continue
-            same, left = _readings(item, again[key].item)
+            same, left = _scorers(item, again[key].item)
             alike[key] = same
-            found[key] = [unknown("readings", left)] if left else []
+            found[key] = [unknown("scorers", left)] if left else []
         lines = {
             kind: _compared(folder / LINE_FILES[kind], kind, {key: again[key] for key in alike}, alike, numbers)
             for kind in ("processed", "scored")
@@ -148,10 +148,10 @@ def _scored_again(
     return done, notes
 
 
-def _readings(item: Json, again: Json) -> tuple[set[str], str]:
-    """The readings that read alike here, and why the others cannot be held against anything."""
-    here = {reading["name"]: reading["signature"] for reading in again["readings"]}
-    there = {reading["name"]: reading["signature"] for reading in item["readings"]}
+def _scorers(item: Json, again: Json) -> tuple[set[str], str]:
+    """The scorers that read alike here, and why the others cannot be held against anything."""
+    here = {scorer["name"]: scorer["signature"] for scorer in again["scorers"]}
+    there = {scorer["name"]: scorer["signature"] for scorer in item["scorers"]}
     missing = [name for name in there if name not in here]
     other = [name for name in there if name in here and here[name] != there[name]]
     told = [f"{', '.join(missing)}: read by a judge, or by a protocol of the test's own"] if missing else []
@@ -161,20 +161,16 @@ def _readings(item: Json, again: Json) -> tuple[set[str], str]:
 
 def _numbers(item: Json, again: Json, same: Collection[str], numbers: Numbers) -> Iterator[Check]:
     again = json.loads(json.dumps(again))
-    before, after = ({one["name"]: one for one in each["readings"] if one["name"] in same} for each in (item, again))
+    before, after = ({one["name"]: one for one in each["scorers"] if one["name"] in same} for each in (item, again))
     odd = next((name for name in after if numbers.differ(before[name].get("coverage"), after[name]["coverage"])), None)
-    if (
-        odd is None
-        and numbers.differ(item.get("agreement"), again["agreement"])
-        and item["readings"][0]["name"] in same
-    ):
+    if odd is None and numbers.differ(item.get("agreement"), again["agreement"]) and item["scorers"][0]["name"] in same:
         odd = "the agreement of epochs"
     if odd is not None:
-        yield fails("readings", f"the counts of {odd} are others recomputed than in run.json{numbers.but}")
-    elif len(same) == len(item["readings"]):
-        yield ok("readings")
-    recorded = [one for one in item["metrics"] if one["reading"] in same]
-    told = numbers.metrics(recorded, [one for one in again["metrics"] if one["reading"] in same])
+        yield fails("scorers", f"the counts of {odd} are others recomputed than in run.json{numbers.but}")
+    elif len(same) == len(item["scorers"]):
+        yield ok("scorers")
+    recorded = [one for one in item["metrics"] if one["scorer"] in same]
+    told = numbers.metrics(recorded, [one for one in again["metrics"] if one["scorer"] in same])
     yield fails("metrics", told) if told else ok("metrics")
 
 
@@ -193,7 +189,7 @@ def _compared(
         seen.add(key)
         expected = _wanted_rows(again[key].lines(kind), alike[key])
         for number, row in lines:
-            if row.get("reading") in alike[key]:
+            if row.get("scorer") in alike[key]:
                 told = _difference(number, row, next(expected, None), numbers)
                 if told is not None:
                     found[key] = f"{file.name}, line {number}: {told}"
@@ -205,15 +201,15 @@ def _compared(
     return found | dict.fromkeys(unseen, f"{file.name} holds no line of it")
 
 
-def _wanted_rows(file: Path, readings: Collection[str]) -> Iterator[Row]:
-    return (row for row in read_lines(file) if row["reading"] in readings)
+def _wanted_rows(file: Path, scorers: Collection[str]) -> Iterator[Row]:
+    return (row for row in read_lines(file) if row["scorer"] in scorers)
 
 
 def _difference(number: int, row: Row, expected: Row | None, numbers: Numbers) -> str | None:
     sample = f"{row.get('sample_id')!r}"
     if expected is None:
         return f"{sample} is one line too many"
-    names = ("sample_id", "epoch", "reading")
+    names = ("sample_id", "epoch", "scorer")
     if any(row.get(name) != expected[name] for name in names):
         own = " ".join(str(row.get(name)) for name in names)
         other = " ".join(str(expected[name]) for name in names)
@@ -234,9 +230,9 @@ def _key(file: Path, number: int, row: Row) -> Key:
 
 
 def _about(metric: Json) -> tuple[object, ...]:
-    return metric["name"], metric["reading"], metric["signature"], *sorted(metric["group"].items())
+    return metric["name"], metric["scorer"], metric["signature"], *sorted(metric["group"].items())
 
 
 def _named(metric: Json) -> str:
     group = f" [{group_text(metric['group'])}]" if metric["group"] else ""
-    return f"{metric['name']} by {metric['reading']}{group}"
+    return f"{metric['name']} by {metric['scorer']}{group}"

@@ -17,13 +17,13 @@ def counts(recorded: Json, found: Json, sound: bool, numbers: Numbers) -> Iterat
     if not sound:
         yield unknown("counts", "they rest on an eval's counts, which fail")
         return
-    odd = [name for name in ("n", "evals", "limited", "readings") if numbers.differ(recorded.get(name), found[name])]
+    odd = [name for name in ("n", "evals", "limited", "scorers") if numbers.differ(recorded.get(name), found[name])]
     yield fails("counts", f"{', '.join(odd)} are not those of the suite's evals") if odd else ok("counts")
 
 
-def conditions(recorded: Json, found: Json, sound: bool, numbers: Numbers) -> Iterator[Check]:
-    """What a suite says of its conditions, where it has any; ``sound`` where the evals' metrics hold."""
-    for name in ("curves", "conditions"):
+def perturbations(recorded: Json, found: Json, sound: bool, numbers: Numbers) -> Iterator[Check]:
+    """What a suite says of its perturbations, where it has any; ``sound`` where the evals' metrics hold."""
+    for name in ("curves", "perturbations"):
         if name in recorded and (recorded[name] or found[name]):
             if not sound:
                 yield unknown(name, "they rest on an eval's metrics, which fail")
@@ -48,7 +48,7 @@ def _untested(slope: Json) -> Json:
 
 def pooled_metrics(recorded: Json, found: Json, numbers: Numbers) -> Iterator[Check]:
     """The pooled metrics; those that only a test registers are not known here."""
-    own = [one for one in recorded["metrics"] if one["reading"] is not None]
+    own = [one for one in recorded["metrics"] if one["scorer"] is not None]
     known = {one["name"] for one in found["metrics"]}
     told = numbers.metrics([one for one in own if one["name"] in known], found["metrics"])
     yield fails("metrics", told) if told else ok("metrics")

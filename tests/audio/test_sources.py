@@ -63,16 +63,16 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     return read  # type: ignore[return-value]
 
 
-def test_a_ladder_of_ten_conditions_reads_each_source_once(tmp_path: Path, reads: list[str]) -> None:
+def test_a_ladder_of_ten_perturbations_reads_each_source_once(tmp_path: Path, reads: list[str]) -> None:
     files = [tmp_path / f"{number}.flac" for number in range(8)]
     for seed, file in enumerate(files):
         soundfile.write(file, hiss(seed=seed), RATE_HZ)
     clips = [clip_of(file) for file in files]
-    conditions = [[clip.edited(edit) for clip in clips] for edit in LADDER]
-    conditions += [[combining.with_noise(clip, clips[0], 5, 1) for clip in clips]]
+    perturbations = [[clip.edited(edit) for clip in clips] for edit in LADDER]
+    perturbations += [[combining.with_noise(clip, clips[0], 5, 1) for clip in clips]]
     with ThreadPoolExecutor(4) as pool:
-        for condition in [clips, *conditions]:
-            list(pool.map(lambda clip: decode(clip, RATE_HZ, 30.0), condition))
+        for perturbation in [clips, *perturbations]:
+            list(pool.map(lambda clip: decode(clip, RATE_HZ, 30.0), perturbation))
     assert sorted(reads) == sorted(file.name for file in files)
 
 
@@ -82,8 +82,8 @@ def test_masks_noise_and_controls_read_each_source_once(tmp_path: Path, reads: l
         soundfile.write(file, hiss(seed=seed), RATE_HZ)
     samples = [Sample(file.stem, (clip_of(file),), "") for file in files]
     grid = [*masks(), *masks(mode="scattered"), *masks(mode="start"), *masks(fill="noise"), *noises(), *controls()]
-    for condition in grid:
-        for sample in condition.prepare(Places(tmp_path))(samples):
+    for perturbation in grid:
+        for sample in perturbation.prepare(Places(tmp_path))(samples):
             for clip in sample.clips:
                 decode(clip, RATE_HZ, 30.0)
     assert sorted(reads) == sorted(file.name for file in files)

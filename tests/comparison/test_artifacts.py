@@ -141,8 +141,8 @@ def test_runs_of_two_suites_are_refused(tmp_path, audiobench):
 def ours(lab, ids, protocol="lower-nopunct"):
     made = [Sample(name, (), "", reference=text) for name, text in zip(ids, WORDS, strict=True)]
     said = dict(zip(ids, WORDS, strict=True)) | {ids[3]: "one two three"}
-    readings = transcription("wer-basic", protocol)
-    return lab.run("ours", {"asr_robust[clean]": made}, said.get, protocol=readings)
+    scorers = transcription("wer-basic", protocol)
+    return lab.run("ours", {"asr_robust[clean]": made}, said.get, protocol=scorers)
 
 
 def test_with_a_run_of_ours_clips_pair_by_id_and_condition(lab, tmp_path, audiobench):

@@ -126,7 +126,7 @@ def test_groups_are_lines_of_their_own_where_they_are_wanted(lab, audiobench):
 
 
 def test_metrics_and_protocols_are_chosen_by_name(lab, audiobench):
-    protocol = multiple_choice().reading_as("letters", "air-bench")
+    protocol = multiple_choice().with_scorers("letters", "air-bench")
     lab.run("a", protocol=protocol)
     lab.run("b", protocol=protocol, says=every(4))
     chosen = lines(audiobench, "a", "b", "--metrics", "accuracy,coverage", "--protocols", "all")
@@ -246,7 +246,7 @@ def changed(kind):
         elif kind == "seeds":
             bench["epochs"] = 2
         elif kind == "protocols":
-            protocol = multiple_choice().reading_as("air-bench")
+            protocol = multiple_choice().with_scorers("air-bench")
         return {"evals": {"animals/all": own}, "protocol": protocol, **bench}
 
     return make
@@ -297,7 +297,7 @@ def test_the_same_answers_read_by_another_version_are_not_called_unchanged(lab, 
     lab.run("a", model="m")
     folder = lab.run("b", model="m")
     record = json.loads((folder / "run.json").read_text())
-    record["items"][0]["readings"][0]["signature"] = "mcq:letters|v:2"
+    record["items"][0]["scorers"][0]["signature"] = "mcq:letters|v:2"
     (folder / "run.json").write_text(json.dumps(record))
     scored = folder / "scored_predictions.jsonl"
     scored.write_text(scored.read_text().replace('{"correct":1.0}', '{"correct":0.0}'))
@@ -466,7 +466,7 @@ def test_hostile_names_do_nothing_in_any_form(lab, audiobench):
     assert json.loads(plain)["lines"][0]["eval"] == f"animals/{HOSTILE}"
 
 
-def test_markdown_cuts_no_conditions(lab, audiobench):
+def test_markdown_cuts_no_perturbations(lab, audiobench):
     evals = {f"animals/{'x' * 280}": lab.samples(8)}
     lab.run("a", evals)
     lab.run("b", evals, says=lambda sample_id: "")
@@ -498,7 +498,7 @@ def test_an_edited_record_is_one_sentence(lab, audiobench):
     lab.run("a")
     folder = lab.run("b")
     record = json.loads((folder / "run.json").read_text())
-    del record["items"][0]["readings"][0]["signature"]
+    del record["items"][0]["scorers"][0]["signature"]
     (folder / "run.json").write_text(json.dumps(record))
     code, _, err = audiobench("compare", "a", "b")
     assert code == 4

@@ -292,6 +292,6 @@ def test_answers_that_were_scored_again_make_a_baseline_by_all_their_protocols(t
     run, file = found("again").only, found("base.json").only
     (name, side), *_ = run.sides.items()
     kept = file.sides[name]
-    assert len(kept.readings) > 10
+    assert len(kept.scorers) > 10
     assert [row.scores for row in kept.rows] == [row.scores for row in sorted(side.rows, key=lambda row: row.identity)]
     assert kept.rows[0].audio is None

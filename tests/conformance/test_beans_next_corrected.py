@@ -1,6 +1,6 @@
-"""Our reading of what BEANS-Next was recorded with: it differs only where the record marks a defect.
+"""Our scorer of what BEANS-Next was recorded with: it differs only where the record marks a defect.
 
-Every check whose operation ours has a counterpart of is read and scored by the reading ``bioacoustic`` itself. A few
+Every check whose operation ours has a counterpart of is read and scored by the scorer ``bioacoustic`` itself. A few
 checks carry no mark though they show the same defect as one that does; each is named below, with that one.
 """
 
@@ -66,22 +66,22 @@ def test_ours_differs_only_where_a_defect_is_marked():
 def one(task, labels, text, truth="", truths=()):
     """What ours makes of one answer: its value and its scores."""
     sample = Sample("x", (), "", tuple(labels), truth, references=tuple(truths))
-    reading = bioacoustic(task=task).readings[0]
-    answer = reading.parse(sample, {"answer": Response.of(text)})
-    return answer.value, reading.score(sample, answer)
+    scorer = bioacoustic(task=task).scorers[0]
+    answer = scorer.parse(sample, {"answer": Response.of(text)})
+    return answer.value, scorer.score(sample, answer)
 
 
 def whole(task, labels, triples, metric):
     """A metric of ours over (text, truth, list of truths)."""
-    reading = bioacoustic(task=task).readings[0]
+    scorer = bioacoustic(task=task).scorers[0]
     rows = []
     for place, (text, truth, truths) in enumerate(triples):
         sample = Sample(str(place), (), "", tuple(labels), truth, references=tuple(truths))
-        answer = reading.parse(sample, {"answer": Response.of(text)})
-        rows.append((sample, answer, reading.score(sample, answer)))
+        answer = scorer.parse(sample, {"answer": Response.of(text)})
+        rows.append((sample, answer, scorer.score(sample, answer)))
     scores = [row[2] for row in rows]
-    if reading.together is not None:
-        scores = reading.together([row[:2] for row in rows])
+    if scorer.together is not None:
+        scores = scorer.together([row[:2] for row in rows])
     return metric_kind(metric).estimate(scores, None).value
 
 

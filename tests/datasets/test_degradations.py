@@ -1,4 +1,4 @@
-"""The catalogue of conditions: names that can be selected, doses that are what they say, draws that hold."""
+"""The catalogue of perturbations: names that can be selected, doses that are what they say, draws that hold."""
 
 import re
 
@@ -20,7 +20,7 @@ from pytest_audiobench.datasets.perturbations.catalogue import (
     ladder,
     named_perturbations,
 )
-from pytest_audiobench.datasets.perturbations.perturbation import Condition, perturb
+from pytest_audiobench.datasets.perturbations.perturbation import Perturbation, perturb
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import NotHere, UsageError
 
@@ -51,8 +51,8 @@ def heard(clip, rate_hz=RATE_HZ):
     return decode(clip, rate_hz, None).samples.astype(np.float64)
 
 
-def changed(condition, sample, places=HERE):
-    (one,) = perturb(Dataset("test", lambda places: [sample]), condition).read(places)
+def changed(perturbation, sample, places=HERE):
+    (one,) = perturb(Dataset("test", lambda places: [sample]), perturbation).read(places)
     return one.clips[0]
 
 
@@ -66,8 +66,8 @@ def snr_db(clean, noisy):
 
 
 def test_every_name_can_be_selected_by_k():
-    for name, condition in PERTURBATION_CATALOGUE.items():
-        assert name == str(condition) == condition.name
+    for name, perturbation in PERTURBATION_CATALOGUE.items():
+        assert name == str(perturbation) == perturbation.name
         assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9.]+)*(dB)?", name), name
     assert len({(one.family, one.dose) for one in PERTURBATION_CATALOGUE.values() if one.dose is not None}) == sum(
         one.dose is not None for one in PERTURBATION_CATALOGUE.values()
@@ -99,13 +99,13 @@ def test_a_ladder_may_have_doses_of_ones_own():
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (lambda: ladder("brown"), "no conditions are called 'brown'; there are white, pink"),
-        (lambda: ladder("clean"), "no conditions are called 'clean'"),
+        (lambda: ladder("brown"), "no perturbations are called 'brown'; there are white, pink"),
+        (lambda: ladder("clean"), "no perturbations are called 'clean'"),
         (lambda: ladder("codec", 3), "codecs have no dose"),
-        (lambda: named_perturbations("clean", "white-1dB"), "no condition is called 'white-1dB'; there are clean"),
+        (lambda: named_perturbations("clean", "white-1dB"), "no perturbation is called 'white-1dB'; there are clean"),
     ],
 )
-def test_a_condition_that_is_not_there_is_refused_with_those_that_are(make, said):
+def test_a_perturbation_that_is_not_there_is_refused_with_those_that_are(make, said):
     with pytest.raises(UsageError, match=said):
         make()
 
@@ -122,8 +122,8 @@ def test_codecs_stand_alone():
 @pytest.mark.parametrize("dose", [20, 5, -10])
 def test_the_noise_is_at_the_ratio_named(places, family, dose):
     for sample in SPEECH:
-        (condition,) = ladder(family, dose)
-        noisy = heard(changed(condition, sample, places))
+        (perturbation,) = ladder(family, dose)
+        noisy = heard(changed(perturbation, sample, places))
         clean = heard(sample.clips[0])
         # What the noise shares with the clip by chance moves the estimate, the less the longer the clip.
         assert snr_db(clean, noisy) == pytest.approx(dose, abs=0.5)
@@ -135,8 +135,8 @@ def test_a_dose_means_the_same_for_a_recording_of_another_rate(family, rate_hz):
     random = np.random.default_rng(3)
     tone = 0.2 * np.sin(2 * np.pi * 700 * np.arange(2 * rate_hz) / rate_hz) + 1e-3 * random.standard_normal(2 * rate_hz)
     sample = Sample("one", (Clip(ArraySource.of(tone, rate_hz)),), "")
-    (condition,) = ladder(family, 0)
-    noisy, clean = heard(changed(condition, sample)), heard(sample.clips[0])
+    (perturbation,) = ladder(family, 0)
+    noisy, clean = heard(changed(perturbation, sample)), heard(sample.clips[0])
     assert snr_db(clean, noisy) == pytest.approx(0, abs=0.5)
 
 
@@ -149,7 +149,7 @@ def test_the_rungs_of_a_ladder_differ_in_the_dose_alone(places, family):
 
 
 @pytest.mark.parametrize("name", [name for name in PERTURBATION_CATALOGUE if not name.startswith("speed")])
-def test_a_condition_keeps_the_length_and_what_16_bits_hold(places, name):
+def test_a_perturbation_keeps_the_length_and_what_16_bits_hold(places, name):
     clip = changed(PERTURBATION_CATALOGUE[name], SPEECH[0], places)
     samples = heard(clip)
     assert len(samples) == len(heard(SPEECH[0].clips[0]))
@@ -253,10 +253,10 @@ def test_nothing_is_decoded_before_it_is_played(tmp_path, name):
     (tmp_path / "own.jsonl").write_text('{"id": "a", "audio": "not there.wav", "answer": "words"}\n')
     dataset = perturb(manifest(tmp_path / "own.jsonl"), PERTURBATION_CATALOGUE[name])
     (sample,) = dataset.read(Places(here=tmp_path))
-    assert (dataset.name, dataset.condition, sample.id) == (f"own+{name}", PERTURBATION_CATALOGUE[name], "a")
+    assert (dataset.name, dataset.perturbation, sample.id) == (f"own+{name}", PERTURBATION_CATALOGUE[name], "a")
 
 
-def test_a_condition_looks_at_its_folder_once_for_all_samples(places, monkeypatch):
+def test_a_perturbation_looks_at_its_folder_once_for_all_samples(places, monkeypatch):
     from pytest_audiobench.datasets.perturbations import catalogue
 
     looked = []
@@ -279,23 +279,23 @@ def test_a_dose_given_twice_is_a_mistake():
 
 
 def test_a_dose_of_any_kind_of_number_is_a_float():
-    assert [type(Condition("x", "f", None, dose=one).dose) for one in (1, np.float32(1), np.int64(1))] == [float] * 3
+    assert [type(Perturbation("x", "f", None, dose=one).dose) for one in (1, np.float32(1), np.int64(1))] == [float] * 3
 
 
 @pytest.mark.parametrize(
     ("about", "wrong"),
     [
-        ({"name": ""}, "the name '' of a condition"),
+        ({"name": ""}, "the name '' of a perturbation"),
         ({"name": "sur\udc80"}, "the name"),
         ({"family": "\x1b[31m"}, "the family"),
         ({"unit": "dB\n"}, "the unit"),
         ({"dose": float("nan")}, "the dose nan of x is no number"),
-        ({"harder": "up"}, "harder='up' of the condition x"),
+        ({"harder": "up"}, "harder='up' of the perturbation x"),
     ],
 )
-def test_a_condition_that_no_record_could_hold_is_refused_where_it_is_made(about, wrong):
+def test_a_perturbation_that_no_record_could_hold_is_refused_where_it_is_made(about, wrong):
     with pytest.raises(UsageError, match=re.escape(wrong)):
-        Condition(**{"name": "x", "family": "f", "prepare": None, **about})
+        Perturbation(**{"name": "x", "family": "f", "prepare": None, **about})
 
 
 def test_a_clip_never_lies_beneath_itself():

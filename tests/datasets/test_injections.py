@@ -39,11 +39,11 @@ def sample(*choices: str, reference: str = "dog", clips: int = 1, id_: str = "a"
 
 
 def injected(name: str, *samples: Sample, **options: object) -> list[Sample]:
-    (condition,) = [one for one in injections(voices=talkers, **options) if one.name == name]  # type: ignore[arg-type]
-    return list(perturb(Dataset("made", lambda places: samples), condition).read(HERE))
+    (perturbation,) = [one for one in injections(voices=talkers, **options) if one.name == name]  # type: ignore[arg-type]
+    return list(perturb(Dataset("made", lambda places: samples), perturbation).read(HERE))
 
 
-def test_there_are_four_conditions_of_one_family_without_a_dose() -> None:
+def test_there_are_four_perturbations_of_one_family_without_a_dose() -> None:
     assert list(DIGITS) == [
         "inject-correct-before",
         "inject-wrong-before",
@@ -137,9 +137,9 @@ def test_what_a_voice_doubts_is_the_samples_doubt(monkeypatch: pytest.MonkeyPatc
     def doubting(places: Places, lines: list[Line]) -> list[Speech]:
         return [Speech(hiss(0.5, one.words), "test", "unclear" if one.option == "cat" else "") for one in lines]
 
-    (condition,) = [one for one in injections(voices=doubting) if one.name == "inject-correct-before"]
+    (perturbation,) = [one for one in injections(voices=doubting) if one.name == "inject-correct-before"]
     samples = [sample("dog", "cat"), sample("dog", "cat", reference="cat", id_="b")]
-    after = perturb(Dataset("made", lambda places: samples), condition).read(HERE)
+    after = perturb(Dataset("made", lambda places: samples), perturbation).read(HERE)
     assert [one.doubt for one in after] == ["", "unclear"]
 
 

@@ -1,4 +1,4 @@
-"""Masks, noise and controls as conditions: names that can be selected, doses that are what they say, shared draws."""
+"""Masks, noise and controls as perturbations: names that can be selected, doses that are what they say, shared draws."""
 
 import re
 from pathlib import Path
@@ -32,12 +32,12 @@ def sample_of(samples, rate_hz=RATE_HZ, id_="a"):
     return Sample(id_, (Clip(ArraySource.of(samples, rate_hz)),), "Which?", ("a", "b"), "a")
 
 
-def changed(condition, *samples):
-    return perturb(Dataset("test", lambda places: list(samples)), condition).read(HERE)
+def changed(perturbation, *samples):
+    return perturb(Dataset("test", lambda places: list(samples)), perturbation).read(HERE)
 
 
-def heard(condition, sample):
-    return decode(changed(condition, sample)[0].clips[0], RATE_HZ, None).samples
+def heard(perturbation, sample):
+    return decode(changed(perturbation, sample)[0].clips[0], RATE_HZ, None).samples
 
 
 # Names and doses
@@ -149,7 +149,7 @@ def test_samples_and_their_further_clips_are_masked_in_places_of_their_own():
 def test_noise_is_that_of_the_white_ladder_and_so_are_its_keys():
     samples = [sample_of(hiss(), id_=id_) for id_ in "abc"]
     for ours, theirs in zip(noises(), ladder("white"), strict=True):
-        clips = [[one.clips[0] for one in changed(condition, *samples)] for condition in (ours, theirs)]
+        clips = [[one.clips[0] for one in changed(perturbation, *samples)] for perturbation in (ours, theirs)]
         assert clips[0] == clips[1]
         assert keys(clips[0]) == keys(clips[1])
 
@@ -208,8 +208,8 @@ def test_a_single_sample_has_nobody_to_swap_with():
 # Data sets
 
 
-@pytest.mark.parametrize("condition", [*masks(20, fill="noise"), *noises(0), *controls()[::2]], ids=str)
-def test_nothing_is_decoded_before_it_is_played(tmp_path, condition):
+@pytest.mark.parametrize("perturbation", [*masks(20, fill="noise"), *noises(0), *controls()[::2]], ids=str)
+def test_nothing_is_decoded_before_it_is_played(tmp_path, perturbation):
     (tmp_path / "own.jsonl").write_text('{"id": "a", "audio": "not there.wav", "answer": "words"}\n')
-    (sample,) = perturb(manifest(tmp_path / "own.jsonl"), condition).read(Places(here=tmp_path))
+    (sample,) = perturb(manifest(tmp_path / "own.jsonl"), perturbation).read(Places(here=tmp_path))
     assert sample.id == "a"

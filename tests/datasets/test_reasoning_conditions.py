@@ -1,4 +1,4 @@
-"""Conditions that change reasoning: what they mark on the samples, and that they leave the audio alone."""
+"""Perturbations that change reasoning: what they mark on the samples, and that they leave the audio alone."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.datasets.dataset import Dataset, Places
 from pytest_audiobench.datasets.perturbations.catalogue import named_perturbations
-from pytest_audiobench.datasets.perturbations.perturbation import Condition, perturb
+from pytest_audiobench.datasets.perturbations.perturbation import Perturbation, perturb
 from pytest_audiobench.datasets.perturbations.reasoning import early_answering, reasoning_change, reasoning_changes
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
@@ -22,8 +22,8 @@ def samples(choices: tuple[str, ...] = CHOICES, reference: str = "cat", n: int =
     return [Sample(f"s{i}", (), "Which animal?", choices, reference, {"speaker": "x"}) for i in range(n)]
 
 
-def read(condition: Condition, *given: Sample) -> list[Sample]:
-    return list(perturb(Dataset("animals", lambda places: given), condition).read(PLACES))
+def read(perturbation: Perturbation, *given: Sample) -> list[Sample]:
+    return list(perturb(Dataset("animals", lambda places: given), perturbation).read(PLACES))
 
 
 def test_early_answering_is_a_curve_over_the_share_of_the_sentences() -> None:
@@ -59,18 +59,18 @@ def test_changes_without_a_dose_can_be_chosen_by_name() -> None:
         reasoning_changes("reversed")
 
 
-def test_the_protocol_is_told_which_change_a_condition_stands_for() -> None:
+def test_the_protocol_is_told_which_change_a_perturbation_stands_for() -> None:
     assert [reasoning_change(one) for one in (*early_answering(40), *reasoning_changes())] == [
         *("early", "filler", "truncated", "shuffled", "paraphrased", "mistaken", "inject", "inject"),
     ]
     assert reasoning_change(named_perturbations("clean")[0]) == ""
 
 
-@pytest.mark.parametrize("condition", [*early_answering(40), *reasoning_changes()], ids=str)
-def test_the_audio_and_the_question_stay_as_they_are(condition: Condition) -> None:
+@pytest.mark.parametrize("perturbation", [*early_answering(40), *reasoning_changes()], ids=str)
+def test_the_audio_and_the_question_stay_as_they_are(perturbation: Perturbation) -> None:
     clip = Clip(FileSource(DataRoot("data", Path(".")), "a.wav"))
     before = Sample("s", (clip,), "Which animal?", CHOICES, "cat", {"speaker": "x"})
-    (after,) = read(condition, before)
+    (after,) = read(perturbation, before)
     assert (after.id, after.clips, after.question, after.choices) == ("s", (clip,), before.question, CHOICES)
     assert after.metadata["speaker"] == "x"
 

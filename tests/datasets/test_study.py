@@ -139,7 +139,7 @@ def test_the_studys_manifests_are_read_whole(name, n):
         assert here == 200  # 100 of 500 clips, each in two questions
 
 
-def test_conditions_of_the_trees_are_named_like_ours_and_lie_on_curves_of_their_own():
+def test_perturbations_of_the_trees_are_named_like_ours_and_lie_on_curves_of_their_own():
     assert [str(one) for one in renderings()] == [
         *(f"mask-p{percent}-rendered" for percent in (20, 40, 60, 80, 90, 100)),
         *("noise-20dB-rendered", "noise-10dB-rendered", "noise-0dB-rendered"),

@@ -1,4 +1,4 @@
-"""Figures over a suite's conditions, from items and rows made by hand."""
+"""Figures over a suite's perturbations, from items and rows made by hand."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from pytest_audiobench.evaluation.curves import Figures, figures, series, step, unconditioned
+from pytest_audiobench.evaluation.curves import Figures, figures, series, step, unperturbed
 from pytest_audiobench.evaluation.perturbation_sums import Asked
 from pytest_audiobench.metrics.registry import metric_kind
 
 READING = ("letters", "letters|v:1")
 
 
-def condition(name: str, dose: float | None = None, family: str = "white", harder: str = "lower") -> dict[str, Any]:
+def perturbation(name: str, dose: float | None = None, family: str = "white", harder: str = "lower") -> dict[str, Any]:
     unit = "" if dose is None else "dB SNR"
     return {"name": name, "family": family, "dose": dose, "unit": unit, "harder": harder if unit else ""}
 
@@ -29,9 +29,9 @@ def item(one: dict[str, Any] | None, right: int, n: int = 20, **changes: Any) ->
     return {
         "eval": f"tones[{name}]",
         "dataset": "tones" if one is None else f"tones+{name}",
-        "condition": one,
-        "readings": [{"name": READING[0], "signature": READING[1], "coverage": {"n": n, "parsed": n - 1}}],
-        "metrics": [{**about, **values, "reading": READING[0], "signature": READING[1]}],
+        "perturbation": one,
+        "scorers": [{"name": READING[0], "signature": READING[1], "coverage": {"n": n, "parsed": n - 1}}],
+        "metrics": [{**about, **values, "scorer": READING[0], "signature": READING[1]}],
         "right": right,
         **changes,
     }
@@ -41,17 +41,17 @@ def found(*items: dict[str, Any], n: int = 20) -> Figures:
     rows = {
         place: [Asked((f"s{k}", 0), {"correct": float(k < one["right"])}, f"s{k}") for k in range(n)]
         for place, one in enumerate(items)
-        if one["condition"] is not None
+        if one["perturbation"] is not None
     }
     return figures(items, {READING: rows})
 
 
 def ladder(*right: int) -> list[dict[str, Any]]:
-    return [item(condition(f"white-{n}", -10.0 * n), count) for n, count in enumerate(right)]
+    return [item(perturbation(f"white-{n}", -10.0 * n), count) for n, count in enumerate(right)]
 
 
 def test_a_family_of_doses_is_a_curve_with_the_easiest_dose_first() -> None:
-    clean, *doses = item(condition("clean", family="clean"), 20), *reversed(ladder(18, 12, 6))
+    clean, *doses = item(perturbation("clean", family="clean"), 20), *reversed(ladder(18, 12, 6))
     ((curve,), (summary,)) = found(clean, *doses)
     assert [point.dose for point in curve.points] == [0.0, -10.0, -20.0]
     assert [point.value for point in curve.points] == [0.9, 0.6, 0.3]
@@ -65,8 +65,8 @@ def test_a_family_of_doses_is_a_curve_with_the_easiest_dose_first() -> None:
     assert summary.weights == dict.fromkeys(("clean", "white-2", "white-1", "white-0"), 0.25)
 
 
-def test_every_condition_is_held_against_clean_on_pairs_with_p_adjusted() -> None:
-    _, (summary,) = found(item(condition("clean", family="clean"), 20), *ladder(20, 12, 2))
+def test_every_perturbation_is_held_against_clean_on_pairs_with_p_adjusted() -> None:
+    _, (summary,) = found(item(perturbation("clean", family="clean"), 20), *ladder(20, 12, 2))
     same, some, most = summary.differences
     assert [one.reference for one in summary.differences] == ["clean"] * 3
     assert (same.drop, same.p_holm, same.worse) == (0.0, 1.0, 0)
@@ -77,19 +77,19 @@ def test_every_condition_is_held_against_clean_on_pairs_with_p_adjusted() -> Non
 
 
 def test_without_a_clean_one_the_easiest_dose_of_the_family_is_the_reference() -> None:
-    higher = [item(condition(f"mask-{n}", n / 10, "mask", "higher"), 20 - n) for n in (1, 5, 9)]
-    alone = item(condition("codec", family="codec"), 10)
-    unknown = [item(condition(f"gain-{n}", float(n), "gain", ""), 10) for n in (1, 2)]
+    higher = [item(perturbation(f"mask-{n}", n / 10, "mask", "higher"), 20 - n) for n in (1, 5, 9)]
+    alone = item(perturbation("codec", family="codec"), 10)
+    unknown = [item(perturbation(f"gain-{n}", float(n), "gain", ""), 10) for n in (1, 2)]
     _, (summary,) = found(*ladder(18, 12, 6), *higher, alone, *unknown)
-    held = {one.condition: one.reference for one in summary.differences}
+    held = {one.perturbation: one.reference for one in summary.differences}
     assert held == {"white-1": "white-0", "white-2": "white-0", "mask-5": "mask-1", "mask-9": "mask-1"}
 
 
-def test_one_dose_is_no_curve_and_one_condition_no_summary() -> None:
-    single = found(item(condition("clean", family="clean"), 20), item(condition("white-5", 5.0), 11))
+def test_one_dose_is_no_curve_and_one_perturbation_no_summary() -> None:
+    single = found(item(perturbation("clean", family="clean"), 20), item(perturbation("white-5", 5.0), 11))
     assert single.curves == []
-    assert len(single.conditions) == 1
-    assert found(item(condition("white-5", 5.0), 11), item(None, 20)) == ([], [])
+    assert len(single.perturbations) == 1
+    assert found(item(perturbation("white-5", 5.0), 11), item(None, 20)) == ([], [])
 
 
 def test_a_metric_that_is_no_ratio_has_points_and_the_reason_why_no_slope() -> None:
@@ -113,9 +113,9 @@ def test_a_sample_without_the_statistic_is_a_reason_too() -> None:
 
 
 def test_data_sets_have_curves_of_their_own_and_so_have_prompts_of_one_data_set() -> None:
-    other = [{**one, "dataset": f"other+{one['condition']['name']}"} for one in ladder(10, 5)]
+    other = [{**one, "dataset": f"other+{one['perturbation']['name']}"} for one in ladder(10, 5)]
     assert [curve.dataset for curve in found(*ladder(18, 12), *other).curves] == ["tones", "other"]
-    prompts = [{**one, "eval": f"tones[{p}-{one['condition']['name']}]"} for p in "ab" for one in ladder(18, 12)]
+    prompts = [{**one, "eval": f"tones[{p}-{one['perturbation']['name']}]"} for p in "ab" for one in ladder(18, 12)]
     curves = found(*prompts).curves
     assert [[point.eval for point in curve.points] for curve in curves] == [
         ["tones[a-white-0]", "tones[a-white-1]"],
@@ -126,18 +126,18 @@ def test_data_sets_have_curves_of_their_own_and_so_have_prompts_of_one_data_set(
     assert series([*ladder(18, 12), *ladder(18, 12)]) == []
 
 
-def test_a_condition_is_known_by_its_parameter_also_where_the_test_is_named_like_it() -> None:
-    """The name of a test may be made of that of a condition: clean_speech[clean-a]."""
-    clean = item(condition("clean", family="clean"), 20)
+def test_a_perturbation_is_known_by_its_parameter_also_where_the_test_is_named_like_it() -> None:
+    """The name of a test may be made of that of a perturbation: clean_speech[clean-a]."""
+    clean = item(perturbation("clean", family="clean"), 20)
     prompts = [
-        {**one, "eval": f"clean_speech[{one['condition']['name']}-{p}]"}
+        {**one, "eval": f"clean_speech[{one['perturbation']['name']}-{p}]"}
         for p in "ab"
         for one in [clean, *ladder(18, 12)]
     ]
     both = found(*prompts)
     assert [curve.series for curve in both.curves] == ["clean_speech[a]", "clean_speech[b]"]
     assert all(curve.clean is not None for curve in both.curves)
-    assert [len(summary.points) for summary in both.conditions] == [3, 3]
+    assert [len(summary.points) for summary in both.perturbations] == [3, 3]
 
 
 @pytest.mark.parametrize(
@@ -152,8 +152,11 @@ def test_a_condition_is_known_by_its_parameter_also_where_the_test_is_named_like
         ("speech[0]", "speech[0]"),
     ],
 )
-def test_what_is_left_of_a_name_without_its_condition(eval_: str, left: str) -> None:
-    twice = [{**item(condition("clean"), 20), "eval": eval_}, {**item(condition("clean"), 20), "eval": "other[clean]"}]
+def test_what_is_left_of_a_name_without_its_perturbation(eval_: str, left: str) -> None:
+    twice = [
+        {**item(perturbation("clean"), 20), "eval": eval_},
+        {**item(perturbation("clean"), 20), "eval": "other[clean]"},
+    ]
     assert series(twice)[0].name == left
 
 
@@ -177,17 +180,17 @@ def test_a_slope_is_given_per_a_power_of_ten_of_the_dose() -> None:
     assert [step(doses) for doses in ([20.0, -20.0], [5.0, 0.0], [0.1, 0.9], [0.0, 3000.0])] == [10.0, 1.0, 0.1, 1000.0]
 
 
-def test_a_data_set_is_known_by_its_name_before_the_condition() -> None:
-    assert unconditioned("tones+white-5dB", condition("white-5dB", 5.0)) == "tones"
-    assert unconditioned("tones+more", None) == "tones+more"
+def test_a_data_set_is_known_by_its_name_before_the_perturbation() -> None:
+    assert unperturbed("tones+white-5dB", perturbation("white-5dB", 5.0)) == "tones"
+    assert unperturbed("tones+more", None) == "tones+more"
 
 
 def test_a_trend_is_held_against_no_worse_where_it_is_known_what_is_harder_and_against_none_elsewhere() -> None:
     ((falling,), _) = found(*ladder(18, 12, 6))
     ((rising,), _) = found(*ladder(6, 12, 18))
-    unknown = [item(condition(f"gain-{n}", 10.0 * n, "gain", ""), count) for n, count in enumerate((18, 12, 6))]
+    unknown = [item(perturbation(f"gain-{n}", 10.0 * n, "gain", ""), count) for n, count in enumerate((18, 12, 6))]
     ((either,), _) = found(*unknown)
-    higher = [item(condition(f"mask-{n}", 10.0 * n, "mask", "higher"), count) for n, count in enumerate((18, 12, 6))]
+    higher = [item(perturbation(f"mask-{n}", 10.0 * n, "mask", "higher"), count) for n, count in enumerate((18, 12, 6))]
     ((masked,), _) = found(*higher)
     assert falling.slope.p is not None
     assert falling.slope.p < 0.001
@@ -201,7 +204,7 @@ def test_a_trend_is_held_against_no_worse_where_it_is_known_what_is_harder_and_a
 
 
 def test_trends_of_one_metric_are_adjusted_over_its_curves() -> None:
-    mask = [item(condition(f"mask-{n}", 10.0 * n, "mask", "higher"), count) for n, count in enumerate((18, 16, 12))]
+    mask = [item(perturbation(f"mask-{n}", 10.0 * n, "mask", "higher"), count) for n, count in enumerate((18, 16, 12))]
     (white, masked), _ = found(*ladder(18, 12, 6), *mask)
     assert masked.slope.p is not None
     assert masked.slope.p_holm == masked.slope.p

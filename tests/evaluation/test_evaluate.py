@@ -10,7 +10,7 @@ import pytest
 
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.audio.edits import gain
-from pytest_audiobench.datasets.perturbations.perturbation import Condition, clipwise, perturb
+from pytest_audiobench.datasets.perturbations.perturbation import Perturbation, clipwise, perturb
 from pytest_audiobench.errors import CannotDo, NotComparable, UsageError
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.models.model import Limits
@@ -39,7 +39,7 @@ def test_what_was_asked_once_is_never_asked_again(tmp_path: Path) -> None:
 def test_every_epoch_is_asked_anew_and_a_sample_counts_once(tmp_path: Path) -> None:
     model = Speaker()
     record = evaluated(tmp_path, samples(4), None, model, epochs=3).result.record
-    assert (record.n, record.epochs, record.readings[0].coverage["n"], len(model.requests)) == (4, 3, 12, 12)
+    assert (record.n, record.epochs, record.scorers[0].coverage["n"], len(model.requests)) == (4, 3, 12, 12)
     assert sorted({request.epoch for request in model.requests}) == [0, 1, 2]
     assert record.agreement is not None
 
@@ -71,7 +71,7 @@ def test_what_a_model_cannot_do_and_a_protocol_lacks_is_found_before_anything_is
     ):
         evaluated(tmp_path, samples(1), None, transcriber)
     plain = multiple_choice()
-    lacking = replace(plain, readings=(replace(plain.readings[0], lacking=lambda: "install the parts"),))
+    lacking = replace(plain, scorers=(replace(plain.scorers[0], lacking=lambda: "install the parts"),))
     model = Speaker()
     with pytest.raises(UsageError, match="the protocol letters cannot be used here: install the parts"):
         evaluated(tmp_path, samples(1), lacking, model)
@@ -89,17 +89,17 @@ def test_a_judge_need_not_be_able_to_do_what_the_model_is_asked_for_nor_the_mode
 
 
 def test_the_runs_protocols_read_the_evals_that_have_them_and_leave_others_alone(tmp_path: Path) -> None:
-    def readings(*names: str) -> list[str]:
+    def scorers(*names: str) -> list[str]:
         done = evaluated(tmp_path, samples(2), multiple_choice("kimi-vb"), protocols=names)
-        return [reading.name for reading in done.result.record.readings]
+        return [scorer.name for scorer in done.result.record.scorers]
 
-    assert readings() == ["kimi-vb"]
-    assert readings("mmau-string", "letters") == ["mmau-string", "letters"]
-    # Another family's reading chooses nothing here.
-    assert readings("whisper-en") == ["kimi-vb"]
-    assert len(readings("all")) > 5
+    assert scorers() == ["kimi-vb"]
+    assert scorers("mmau-string", "letters") == ["mmau-string", "letters"]
+    # Another family's scorer chooses nothing here.
+    assert scorers("whisper-en") == ["kimi-vb"]
+    assert len(scorers("all")) > 5
     with pytest.raises(UsageError, match="no protocol is called 'leters'"):
-        readings("letters", "leters")
+        scorers("letters", "leters")
 
 
 def test_the_runs_prompts_take_the_place_of_an_evals_own_wordings_and_of_no_other_prompt(tmp_path: Path) -> None:
@@ -119,7 +119,7 @@ def test_a_failed_sample_is_named_and_the_others_are_scored(tmp_path: Path) -> N
     assert set(messages) == {"s1", "gone"}
     assert messages["s1"] == "the server hung up"
     assert "gone.wav" in messages["gone"]
-    assert (record.readings[0].coverage["errors"], record.metrics[0].n, record.metrics[0].value) == (2, 2, 1.0)
+    assert (record.scorers[0].coverage["errors"], record.metrics[0].n, record.metrics[0].value) == (2, 2, 1.0)
 
 
 def test_a_failure_of_asking_is_tried_again_by_the_next_run(tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ def test_only_the_first_errors_are_named_and_those_of_answers_before_those_of_ve
     ]
 
 
-def test_a_verdict_that_could_not_be_had_is_an_error_of_the_judges_readings_alone(tmp_path: Path) -> None:
+def test_a_verdict_that_could_not_be_had_is_an_error_of_the_judges_scorers_alone(tmp_path: Path) -> None:
     def says(request):
         return (
             Response(error="no verdict") if request.sample_id == "s0" else "Yes" if request.sample_id == "s1" else "hm"
@@ -156,7 +156,7 @@ def test_a_verdict_that_could_not_be_had_is_an_error_of_the_judges_readings_alon
         tmp_path, samples(4), judged(multiple_choice()), Speaker(), judges={"j": Speaker(says, listens=False)}
     )
     record = done.result.record
-    coverage = {reading.name: reading.coverage for reading in record.readings}
+    coverage = {scorer.name: scorer.coverage for scorer in record.scorers}
     assert (coverage["letters"]["errors"], coverage["letters"]["parsed"]) == (0, 4)
     assert (coverage["yes-no"]["errors"], coverage["yes-no"]["parsed"]) == (1, 1)
     assert coverage["yes-no-vs-letters"]["errors"] == 1
@@ -188,7 +188,7 @@ def test_warnings_say_what_a_reader_of_the_numbers_must_know(tmp_path: Path) -> 
 
 
 def test_the_record_says_what_was_asked_how_and_of_whom_in_plain_json(tmp_path: Path) -> None:
-    quiet = Condition(
+    quiet = Perturbation(
         "quiet", "gain", clipwise(lambda places: lambda clip, place: clip.edited(gain(-20.0))), 20.0, "dB"
     )
     own = samples(4, metadata={"hop": "a"})[:2] + [replace(one, metadata={"hop": "b"}) for one in samples(4)[2:]]
@@ -203,8 +203,8 @@ def test_the_record_says_what_was_asked_how_and_of_whom_in_plain_json(tmp_path: 
     )
     assert (record.dataset, record.protocol, record.model) == ("animals+quiet", "multiple_choice", "model")
     assert (record.groups, record.cluster, record.limited) == (["hop"], "hop", False)
-    assert record.condition is not None
-    assert (record.condition.name, record.condition.dose, record.condition.unit) == ("quiet", 20.0, "dB")
+    assert record.perturbation is not None
+    assert (record.perturbation.name, record.perturbation.dose, record.perturbation.unit) == ("quiet", 20.0, "dB")
     assert [(stage.name, stage.role, stage.judge) for stage in record.stages] == [
         ("answer", "subject", ""),
         ("yes-no@j", "judge", "j"),

@@ -210,14 +210,14 @@ def asked_of(own: Sample, keys: tuple[str, ...], before: tuple[str, ...] | None,
     return item_hashes(slice_, protocol, "model", 1, [answered(own)])["audio"]
 
 
-def test_where_a_stage_is_played_the_clips_before_the_condition_both_are_hashed() -> None:
+def test_where_a_stage_is_played_the_clips_before_the_perturbation_both_are_hashed() -> None:
     def audio(*args: Any) -> str:
         return asked_of(sample("s"), *args)
 
     assert audio(("noisy",), ("clean",), False) == audio(("noisy",), ("other",), False)
     assert audio(("noisy",), ("clean",), True) != audio(("noisy",), ("other",), True)
     assert audio(("noisy",), ("clean",), True) != audio(("noisier",), ("clean",), True)
-    # What the condition did not change is its own clip before.
+    # What the perturbation did not change is its own clip before.
     assert audio(("clean",), None, True) == audio(("clean",), ("clean",), True)
 
 
@@ -264,7 +264,7 @@ def test_every_hash_can_be_computed_from_its_description(tmp_path: Path) -> None
         [[one.id, epoch, None, [["answer", [[[["text", "AB"[epoch]]], "stop"]]]]] for epoch in range(2) for one in own]
     )
     expected["run_hash"] = hashed({name: expected[name] for name in ("input_hash", "answers")})
-    expected["protocols"] = hashed([[one.name, one.signature] for one in done.result.record.readings])
+    expected["protocols"] = hashed([[one.name, one.signature] for one in done.result.record.scorers])
     (judging,) = (one for one in protocol.judgings if one.name == "yes-no")
     verdicts = [[one.id, epoch, [[["text", "Yes"]], "stop"]] for epoch in range(2) for one in own]
     expected["verdicts"] = hashed(

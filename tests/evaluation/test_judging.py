@@ -34,7 +34,7 @@ def judges(*aliases: str, **others: Speaker) -> dict[str, ModelHandle]:
 
 
 def names(protocol: Protocol) -> list[str]:
-    return [reading.name for reading in protocol.readings]
+    return [scorer.name for scorer in protocol.scorers]
 
 
 def weighing(protocol: Protocol) -> list[str]:
@@ -44,11 +44,11 @@ def weighing(protocol: Protocol) -> list[str]:
 def test_a_protocol_that_no_judge_is_needed_for_stays_as_it_is_whoever_there_is() -> None:
     plain = multiple_choice()
     assert with_judges(plain, judges("a")) == (plain, ())
-    unread = JUDGED.reading_as("letters")
+    unread = JUDGED.with_scorers("letters")
     assert with_judges(unread, judges("a")) == (unread, ())
 
 
-def test_the_readings_of_one_judge_keep_their_names_and_those_of_several_bear_its_alias() -> None:
+def test_the_scorers_of_one_judge_keep_their_names_and_those_of_several_bear_its_alias() -> None:
     one = with_judges(JUDGED, judges("a"))
     assert names(one.protocol) == ["letters", "yes-no", "yes-no-kept", "yes-no-vs-letters"]
     assert weighing(one.protocol) == ["yes-no@a"]
@@ -58,7 +58,7 @@ def test_the_readings_of_one_judge_keep_their_names_and_those_of_several_bear_it
         *("yes-no@a-vs-letters", "yes-no@b-vs-letters", "yes-no@a-vs-yes-no@b"),
     ]
     assert weighing(two) == ["yes-no@a", "yes-no@b"]
-    assert {reading.name: reading.beside for reading in two.readings}["yes-no@b"] == ("yes-no-kept@b",)
+    assert {scorer.name: scorer.beside for scorer in two.scorers}["yes-no@b"] == ("yes-no-kept@b",)
 
 
 def test_all_that_one_judge_is_asked_is_asked_in_a_row() -> None:
@@ -73,11 +73,11 @@ def test_all_that_one_judge_is_asked_is_asked_in_a_row() -> None:
 
 @pytest.mark.parametrize(("role", "shown"), [("judge", "the true one: A"), ("extractor", ": A")])
 def test_a_judge_sees_what_is_true_and_an_extractor_does_not(role: Literal["judge", "extractor"], shown: str) -> None:
-    reading = replace(multiple_choice().readings[0], name="own", judge="mine")
+    scorer = replace(multiple_choice().scorers[0], name="own", judge="mine")
     mine = Judging(
         "mine",
         lambda sample, text: (Message("user", (f"{sample.reference}: {text}",)),),
-        (reading,),
+        (scorer,),
         Settings(),
         role,
     )
@@ -89,13 +89,13 @@ def test_a_judge_sees_what_is_true_and_an_extractor_does_not(role: Literal["judg
 def test_a_judges_signature_says_who_it_is_and_not_what_it_is_called() -> None:
     def signature(alias: str, name: str) -> str:
         put = with_judges(JUDGED, {alias: handle(Speaker(name=name), alias)}).protocol
-        return next(reading.signature for reading in put.readings if reading.name == "yes-no")
+        return next(scorer.signature for scorer in put.scorers if scorer.name == "yes-no")
 
     assert signature("a", "one") == signature("b", "one") != signature("a", "other")
     assert signature("a", "one").endswith(f"|judge:{handle(Speaker(name='one')).digest[:12]}")
 
 
-def test_without_a_judge_the_readings_by_rule_are_left_and_a_warning_says_so() -> None:
+def test_without_a_judge_the_scorers_by_rule_are_left_and_a_warning_says_so() -> None:
     left, warnings = with_judges(JUDGED, {})
     assert names(left) == ["letters"]
     assert weighing(left) == []

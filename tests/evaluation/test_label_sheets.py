@@ -45,20 +45,20 @@ ASKED = {
 }
 
 
-def numbers(name, *readings, asked=None):
-    """Value and n by reading and metric."""
+def numbers(name, *scorers, asked=None):
+    """Value and n by scorer and metric."""
     rows = [
         SampleAnswers(SelectedSample(sample, 0, None, (), None), 0, {"answer": Response.of(text)}, {}, {}, None)
         for sample, text in (asked or ASKED[name])
     ]
-    sheet = score_answers(family(name).reading_as(*readings), rows, None, (), 1)
-    return {(metric.reading, metric.name): (metric.value, metric.n) for metric in sheet.metrics if not metric.group}
+    sheet = score_answers(family(name).with_scorers(*scorers), rows, None, (), 1)
+    return {(metric.scorer, metric.name): (metric.value, metric.n) for metric in sheet.metrics if not metric.group}
 
 
 @pytest.mark.parametrize("name", ASKED)
 def test_every_protocol_scores_the_same_answers(name) -> None:
     found = numbers(name, "all")
-    assert {reading for reading, _ in found} == set(family(name).available)
+    assert {scorer for scorer, _ in found} == set(family(name).available)
     assert numbers(name, "all", asked=ASKED[name][::-1]) == found
 
 

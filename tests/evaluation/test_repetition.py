@@ -19,11 +19,11 @@ from pytest_audiobench.protocols.multiple_choice.family import multiple_choice
 from .tiny import HERE, Speaker, bench, dataset, handle, samples
 
 COUNT = 10
-CONDITIONS = (rerun(), batches_of(3), reversed_order(), of_dtype("bfloat16"), repeated(4))
+PERTURBATIONS = (rerun(), batches_of(3), reversed_order(), of_dtype("bfloat16"), repeated(4))
 
 
-def batches(folder: Path, *conditions: RerunVariant) -> list[list[list[str]]]:
-    """The samples' ids in each batch: as first asked, then under each condition."""
+def batches(folder: Path, *perturbations: RerunVariant) -> list[list[list[str]]]:
+    """The samples' ids in each batch: as first asked, then under each perturbation."""
     model = Speaker(batching="planned", limits=Limits(max_batch=4))
     with bench(folder) as run:
         holder = handle(model)
@@ -31,9 +31,9 @@ def batches(folder: Path, *conditions: RerunVariant) -> list[list[list[str]]]:
         slice_ = select(dataset(samples(COUNT)), HERE, run.index, holder)
         first = collect_answers(slice_, multiple_choice(), asker, 1)
         found = [[[request.sample_id for request in batch] for batch in model.batches]]
-        for condition in conditions:
+        for perturbation in perturbations:
             model.batches.clear()
-            for copy in condition.ask(slice_, multiple_choice(), asker):
+            for copy in perturbation.ask(slice_, multiple_choice(), asker):
                 assert [one.sample_id for one in copy] == [one.sample_id for one in first]
                 assert [one.messages for one in copy] == [one.messages for one in first]
                 assert not {one.keys["answer"] for one in copy} & {one.keys["answer"] for one in first}
@@ -64,17 +64,21 @@ def test_repeated_questions_fill_a_batch_by_themselves(tmp_path: Path) -> None:
     assert copies == [[name] * 4 for batch in first for name in batch]
 
 
-def test_no_condition_is_answered_by_what_was_asked_before(tmp_path: Path) -> None:
-    every = batches(tmp_path, *CONDITIONS)
+def test_no_perturbation_is_answered_by_what_was_asked_before(tmp_path: Path) -> None:
+    every = batches(tmp_path, *PERTURBATIONS)
     counts = [sum(map(len, asked)) for asked in every]
     assert counts == [COUNT, COUNT, COUNT, COUNT, COUNT, 4 * COUNT]
-    # The same condition a second time is known.
-    assert batches(tmp_path, *CONDITIONS) == [[]] * 6
-    assert len({condition.name for condition in CONDITIONS}) == len({condition.number for condition in CONDITIONS}) == 5
+    # The same perturbation a second time is known.
+    assert batches(tmp_path, *PERTURBATIONS) == [[]] * 6
+    assert (
+        len({perturbation.name for perturbation in PERTURBATIONS})
+        == len({perturbation.number for perturbation in PERTURBATIONS})
+        == 5
+    )
 
 
-@pytest.mark.parametrize("condition", [rerun(), repeated(2)])
-def test_a_judge_says_of_the_same_answer_what_it_said_before(condition: RerunVariant, tmp_path: Path) -> None:
+@pytest.mark.parametrize("perturbation", [rerun(), repeated(2)])
+def test_a_judge_says_of_the_same_answer_what_it_said_before(perturbation: RerunVariant, tmp_path: Path) -> None:
     judge, model = Speaker("Yes", name="judge", listens=True), Speaker()
     judges = {"j": handle(judge, "j")}
     protocol = with_judges(judged(multiple_choice()), judges).protocol
@@ -86,6 +90,6 @@ def test_a_judge_says_of_the_same_answer_what_it_said_before(condition: RerunVar
         slice_ = select(dataset(samples(3)), HERE, run.index, holder)
         collect_answers(slice_, protocol, asker, 1, {"j": weigher})
         asked = len(judge.requests)
-        copies = condition.ask(slice_, protocol, asker, {"j": weigher})
+        copies = perturbation.ask(slice_, protocol, asker, {"j": weigher})
     assert len(judge.requests) == asked
-    assert Counter(one.verdicts["yes-no@j"].text for copy in copies for one in copy) == {"Yes": 3 * condition.copies}
+    assert Counter(one.verdicts["yes-no@j"].text for copy in copies for one in copy) == {"Yes": 3 * perturbation.copies}

@@ -119,9 +119,9 @@ def test_a_clip_that_is_not_here_leaves_the_samples_name_in_its_place_also_for_a
 
 
 def test_a_judge_is_played_a_clip_only_where_its_prompt_has_a_place_for_one() -> None:
-    reading = replace(ASKING, role="judge", render=lambda sample, earlier: user(sample.question))
-    assert request(reading).clips == ()
-    assert request(reading).key == request(reading, clips=(clip("other"),)).key
+    scorer = replace(ASKING, role="judge", render=lambda sample, earlier: user(sample.question))
+    assert request(scorer).clips == ()
+    assert request(scorer).key == request(scorer, clips=(clip("other"),)).key
     listening = replace(ASKING, role="judge")
     assert request(listening).clips == SAMPLE.clips
     assert request(listening).key != request(listening, clips=(clip("other"),)).key

@@ -1,4 +1,4 @@
-"""What a test asserts on: metrics by key, their conditions, the samples behind them, and the gain over another."""
+"""What a test asserts on: metrics by key, their perturbations, the samples behind them, and the gain over another."""
 
 from __future__ import annotations
 

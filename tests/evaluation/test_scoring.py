@@ -1,4 +1,4 @@
-"""What a reading makes of answers: rows, how many were answered, and the numbers over them."""
+"""What a scorer makes of answers: rows, how many were answered, and the numbers over them."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from pytest_audiobench.evaluation.scoring import STATUSES, ScoredSample, coverag
 from pytest_audiobench.evaluation.stage_execution import SampleAnswers
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.multiple_choice.family import multiple_choice
-from pytest_audiobench.protocols.protocol import Reading
+from pytest_audiobench.protocols.protocol import Scorer
 
 from .tiny import answered, sample
 
-(LETTERS,) = multiple_choice().readings
-SKIPPING = multiple_choice("air-bench").readings[0]
+(LETTERS,) = multiple_choice().scorers
+SKIPPING = multiple_choice("air-bench").scorers[0]
 TEXTS = {
     "right": "A",
     "wrong": "B",
@@ -34,8 +34,8 @@ def answers() -> list[SampleAnswers]:
     return [cut, *(answered(sample(name), text) for name, text in TEXTS.items())]
 
 
-def rows_of(own: list[SampleAnswers], reading: Reading = LETTERS) -> list[ScoredSample]:
-    return score(reading, own, [one.sample_id for one in own])
+def rows_of(own: list[SampleAnswers], scorer: Scorer = LETTERS) -> list[ScoredSample]:
+    return score(scorer, own, [one.sample_id for one in own])
 
 
 def test_every_answer_is_counted_once_by_what_became_of_it() -> None:
@@ -74,7 +74,7 @@ def test_what_a_protocol_leaves_out_is_skipped_and_what_failed_is_not() -> None:
     assert (accuracy.value, accuracy.n) == (0.5, 2)
 
 
-def test_the_classes_of_failures_are_those_of_the_text_and_that_of_the_reading() -> None:
+def test_the_classes_of_failures_are_those_of_the_text_and_that_of_the_scorer() -> None:
     own = [answered(sample("a"), "hm"), answered(sample("b"), None)]
     read, failed = score(LETTERS, own, ["a", "b"], [("loop", "wrong_script"), ("loop",)])
     assert read.answer is not None
@@ -92,15 +92,15 @@ def test_shares_of_what_only_the_text_shows_count_the_rows_that_show_it() -> Non
     assert [estimate(name, LETTERS, rows, False).value for name in ("loop", "runaway", "wrong_task")] == [0.5, 0.25, 0]
 
 
-def test_a_verdict_that_could_not_be_had_is_an_error_for_the_judges_reading_alone() -> None:
+def test_a_verdict_that_could_not_be_had_is_an_error_for_the_judges_scorer_alone() -> None:
     judged = replace(LETTERS, judge="fair@j", parse=lambda own, told: LETTERS.parse(own, {"answer": told["fair@j"]}))
     lost = answered(sample("lost"), verdicts={"fair@j": Response(error="timed out")})
     weighed = answered(sample("weighed"), "B", verdicts={"fair@j": Response.of("A")})
     failed = answered(sample("failed"), None)
     own = [lost, weighed, failed]
-    assert [coverage(rows_of(own, reading))["errors"] for reading in (LETTERS, judged)] == [1, 2]
+    assert [coverage(rows_of(own, scorer))["errors"] for scorer in (LETTERS, judged)] == [1, 2]
     # A verdict is read in place of the answer, not beside it.
-    assert [[row.scores for row in rows_of(own, reading)] for reading in (LETTERS, judged)] == [
+    assert [[row.scores for row in rows_of(own, scorer)] for scorer in (LETTERS, judged)] == [
         [{"correct": 1.0}, {"correct": 0.0}, None],
         [None, {"correct": 1.0}, None],
     ]
@@ -120,10 +120,10 @@ def test_what_only_the_whole_set_can_tell_is_added_to_the_samples_that_have_a_sc
     assert rows[2].is_skipped
 
 
-def test_a_metric_says_by_which_reading_and_of_which_group_it_is() -> None:
+def test_a_metric_says_by_which_scorer_and_of_which_group_it_is() -> None:
     rows = rows_of(answers())
     record = estimate("accuracy", LETTERS, rows, False, {"hop": "multi"})
-    assert (record.reading, record.signature, record.group) == (LETTERS.name, LETTERS.signature, {"hop": "multi"})
+    assert (record.scorer, record.signature, record.group) == (LETTERS.name, LETTERS.signature, {"hop": "multi"})
     assert (record.direction, estimate("errors", LETTERS, rows, False).direction) == ("higher", "lower")
 
 

@@ -33,7 +33,7 @@ def values(
     sheet: EvalScores, name: str = "accuracy"
 ) -> dict[tuple[str | None, tuple[tuple[str, str], ...]], float | None]:
     return {
-        (metric.reading, tuple(metric.group.items())): metric.value for metric in sheet.metrics if metric.name == name
+        (metric.scorer, tuple(metric.group.items())): metric.value for metric in sheet.metrics if metric.name == name
     }
 
 
@@ -42,13 +42,13 @@ def metric(sheet: EvalScores, name: str = "accuracy", **group: str) -> MetricRec
     return own
 
 
-def test_every_reading_has_its_own_rows_coverage_and_numbers_of_the_same_answers() -> None:
+def test_every_scorer_has_its_own_rows_coverage_and_numbers_of_the_same_answers() -> None:
     own = [answered(sample("a")), answered(sample("b"), "dog"), answered(sample("c"), "dog or cat")]
     sheet = scores_from_rows(own, multiple_choice("letters", "mmau-string"))
     assert list(sheet.rows) == ["letters", "mmau-string"]
-    assert [reading.coverage["n"] for reading in sheet.readings] == [3, 3]
+    assert [scorer.coverage["n"] for scorer in sheet.scorers] == [3, 3]
     assert values(sheet) == {("letters", ()): pytest.approx(2 / 3), ("mmau-string", ()): pytest.approx(1 / 3)}
-    assert [record.name for record in sheet.metrics if record.reading == "letters"][:2] == ["accuracy", "coverage"]
+    assert [record.name for record in sheet.metrics if record.scorer == "letters"][:2] == ["accuracy", "coverage"]
 
 
 def test_numbers_by_group_are_of_the_samples_that_have_the_field() -> None:
@@ -143,7 +143,7 @@ def test_two_answers_that_could_not_be_read_do_not_agree() -> None:
     assert agreement["agreement"] == pytest.approx(1 / 3)
 
 
-def test_how_a_text_went_wrong_is_told_from_the_wording_that_a_reading_reads() -> None:
+def test_how_a_text_went_wrong_is_told_from_the_wording_that_a_scorer_reads() -> None:
     prompts = PromptSet("two", ("Listen. {question}\n{options}", "Hear this. {question}\n{options}"))
     protocol = multiple_choice().worded(prompts)
     own = answered(sample("a"), responses={"answer": Response.of("A"), "answer@2": Response.of(LOOP)})

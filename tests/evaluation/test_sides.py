@@ -10,7 +10,7 @@ import pytest
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.audio.edits import gain
 from pytest_audiobench.datasets.dataset import Dataset
-from pytest_audiobench.datasets.perturbations.perturbation import Condition, clipwise, perturb
+from pytest_audiobench.datasets.perturbations.perturbation import Perturbation, clipwise, perturb
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.evaluation.comparable import (
     ComparableEval,
@@ -34,7 +34,7 @@ from .tiny import Speaker, clip, dataset, evaluated, handle, sample, samples
 
 GONE = Clip(FileSource(DataRoot("calls", Path("/nowhere")), "gone.wav"))
 TWO = PromptSet("two", ("Listen. {question}\n{options}", "Hear this. {question}\n{options}"))
-QUIET = Condition("quiet", "gain", clipwise(lambda places: lambda clip, place: clip.edited(gain(-20.0))))
+QUIET = Perturbation("quiet", "gain", clipwise(lambda places: lambda clip, place: clip.edited(gain(-20.0))))
 
 
 def both_sides(
@@ -76,7 +76,7 @@ def test_what_is_certain_ahead_of_the_asking_is_the_same_after_it(
 ) -> None:
     ahead, after = both_sides(tmp_path, own, protocol, **changes)
     assert [certain(row) for row in ahead.rows] == [certain(row) for row in after.rows]
-    for name in ("source", "eval", "model", "spec", "dataset", "protocol", "epochs", "limited", "cluster", "readings"):
+    for name in ("source", "eval", "model", "spec", "dataset", "protocol", "epochs", "limited", "cluster", "scorers"):
         assert getattr(ahead, name) == getattr(after, name), name
     assert ahead.headline == after.headline == "letters"
     assert ahead.hashes["settings"] == after.hashes["settings"]
@@ -93,7 +93,7 @@ def test_a_sample_that_cannot_be_asked_counts_as_failed_ahead_and_every_other_as
     assert (lost.statuses, lost.scores, lost.text) == ({"letters": "error"}, {"letters": None}, None)
 
 
-def test_a_row_holds_what_every_reading_made_of_the_answer_with_its_text_groups_and_cluster(tmp_path: Path) -> None:
+def test_a_row_holds_what_every_scorer_made_of_the_answer_with_its_text_groups_and_cluster(tmp_path: Path) -> None:
     own = [sample("a", metadata={"hop": 2, "speaker": "x", "seed": 4}), sample("b", metadata={"hop": 1}, clips=())]
     data = dataset(own, cluster="speaker", groups=("hop",))
     _, after = both_sides(tmp_path, data, multiple_choice("letters", "mmau-string"), Speaker("dog"))
@@ -110,7 +110,7 @@ def test_a_row_holds_what_every_reading_made_of_the_answer_with_its_text_groups_
     assert after.metrics == {"letters": ["accuracy", "coverage"], "mmau-string": ["accuracy", "coverage"]}
 
 
-def test_a_recording_is_the_cluster_where_the_data_set_names_none_and_under_any_condition(tmp_path: Path) -> None:
+def test_a_recording_is_the_cluster_where_the_data_set_names_none_and_under_any_perturbation(tmp_path: Path) -> None:
     data = dataset(samples(2))
     (tmp_path / "clean").mkdir()
     _, clean = both_sides(tmp_path / "clean", data)
@@ -179,11 +179,11 @@ def test_a_share_is_drawn_from_how_a_sample_was_answered_and_a_score_from_its_st
     failed, skipped = row("error", None), row("unparsed", None, "refused")
     assert statistics_of(failed, "letters", "accuracy") is None
     assert statistics_of(failed, "letters", "errors") == {"errors": 1.0, "skipped": 0.0}
-    # How the headline failed to read it is not how this reading did.
+    # How the headline failed to read it is not how this scorer did.
     assert statistics_of(skipped, "letters", "skipped") == {"unparsed": 1.0, "skipped": 1.0}
 
 
-def test_numbers_that_a_test_recorded_itself_are_no_readings() -> None:
+def test_numbers_that_a_test_recorded_itself_are_no_scorers() -> None:
     pairs = [("b", "wer"), (None, "gain"), ("a", "accuracy"), ("b", "coverage"), ("b", "wer")]
     assert measured(pairs) == {"b": ["wer", "coverage"], "a": ["accuracy"]}
     assert list(measured(pairs)) == ["b", "a"]

@@ -14,7 +14,7 @@ from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.audio.edits import gain
 from pytest_audiobench.audio.index import AudioIndex
 from pytest_audiobench.datasets.dataset import Dataset
-from pytest_audiobench.datasets.perturbations.perturbation import Condition, clipwise, perturb
+from pytest_audiobench.datasets.perturbations.perturbation import Perturbation, clipwise, perturb
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.batching import WINDOW_SAMPLES, window_bits, window_of
@@ -24,8 +24,8 @@ from pytest_audiobench.models.model import Limits
 from .tiny import HERE, Speaker, clip, dataset, handle, sample, samples
 
 GONE = Clip(FileSource(DataRoot("calls", Path("/nowhere")), "gone.wav"))
-QUIET = Condition("quiet", "gain", clipwise(lambda places: lambda clip, place: clip.edited(gain(-20.0))))
-QUIETER = Condition("quieter", "gain", clipwise(lambda places: lambda clip, place: clip.edited(gain(-40.0))))
+QUIET = Perturbation("quiet", "gain", clipwise(lambda places: lambda clip, place: clip.edited(gain(-20.0))))
+QUIETER = Perturbation("quieter", "gain", clipwise(lambda places: lambda clip, place: clip.edited(gain(-40.0))))
 
 
 def slice_of(
@@ -143,7 +143,7 @@ def test_a_samples_length_is_that_of_all_its_clips():
     assert taken._replace(durations_s=(0.5, None)).duration_s is None
 
 
-def test_a_condition_keeps_the_recording_and_the_clips_that_were_there_before_it():
+def test_a_perturbation_keeps_the_recording_and_the_clips_that_were_there_before_it():
     (plain,) = slice_of(samples(1)).taken
     (quiet,) = slice_of(perturb(dataset(samples(1)), QUIET)).taken
     assert plain.unchanged is None
@@ -155,7 +155,7 @@ def test_a_condition_keeps_the_recording_and_the_clips_that_were_there_before_it
     assert quiet.unchanged.sample.clips == plain.sample.clips
 
 
-def test_of_two_conditions_the_recording_is_the_first_clip_and_before_is_what_the_second_changed():
+def test_of_two_perturbations_the_recording_is_the_first_clip_and_before_is_what_the_second_changed():
     (plain,) = slice_of(samples(1)).taken
     (quiet,) = slice_of(perturb(dataset(samples(1)), QUIET)).taken
     (both,) = slice_of(perturb(perturb(dataset(samples(1)), QUIET), QUIETER)).taken
@@ -165,14 +165,14 @@ def test_of_two_conditions_the_recording_is_the_first_clip_and_before_is_what_th
     assert len({both.clip_keys, quiet.clip_keys, plain.clip_keys}) == 3
 
 
-def test_a_condition_that_changes_no_clip_leaves_no_other_sample_behind():
-    nothing = Condition("clean", "clean", clipwise(lambda places: lambda clip, place: clip))
+def test_a_perturbation_that_changes_no_clip_leaves_no_other_sample_behind():
+    nothing = Perturbation("clean", "clean", clipwise(lambda places: lambda clip, place: clip))
     (plain,) = slice_of(samples(1)).taken
     (clean,) = slice_of(perturb(dataset(samples(1)), nothing)).taken
     assert (clean.unchanged, clean.clip_keys, clean.recording) == (None, plain.clip_keys, plain.recording)
 
 
-def test_samples_of_one_recording_are_one_cluster_also_under_a_condition():
+def test_samples_of_one_recording_are_one_cluster_also_under_a_perturbation():
     own = [sample("a"), sample("b", clips=(clip("a"),)), sample("c")]
     for data in (dataset(own), perturb(dataset(own), QUIET)):
         slice_ = slice_of(data)

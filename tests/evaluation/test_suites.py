@@ -23,14 +23,14 @@ def lines(done: Evaluation) -> list[dict[str, Any]]:
             "dataset": done.result.record.dataset,
             "sample_id": row.answered.sample_id,
             "epoch": row.answered.epoch,
-            "reading": reading,
+            "scorer": scorer,
             "status": "error" if row.answer is None else row.answer.status,
             "scores": row.scores,
             "failures": list(row.failures),
             "cluster": row.cluster,
             "groups": {name: row.answered.taken.sample.metadata[name] for name in done.result.record.groups},
         }
-        for reading, rows in done.rows.items()
+        for scorer, rows in done.rows.items()
         for row in rows
     ]
 
@@ -63,15 +63,15 @@ def test_a_suites_score_is_over_all_questions_and_not_the_mean_of_its_evals(tmp_
     assert (record.n, record.evals, record.limited) == (10, 2, False)
     assert figures(record) == {"accuracy": (0.6, 10), "coverage": (1.0, 10)}
     assert figures(record, hop="a") == {"accuracy": (0.6, 5)}
-    assert record.readings[0].coverage["parsed"] == 10
+    assert record.scorers[0].coverage["parsed"] == 10
 
 
-def test_readings_are_pooled_by_name_and_signature(tmp_path: Path) -> None:
+def test_scorers_are_pooled_by_name_and_signature(tmp_path: Path) -> None:
     plain = eval_of(tmp_path, "plain", "AAAB")
     unlisted = eval_of(tmp_path, "unlisted", "BB", multiple_choice("letters", "mmau-string", prompt="{question}"))
     record = pooled(plain, unlisted)
-    assert [reading.name for reading in record.readings] == ["letters", "letters", "mmau-string"]
-    assert [reading.coverage["n"] for reading in record.readings] == [4, 2, 2]
+    assert [scorer.name for scorer in record.scorers] == ["letters", "letters", "mmau-string"]
+    assert [scorer.coverage["n"] for scorer in record.scorers] == [4, 2, 2]
     assert [metric.value for metric in record.metrics if metric.name == "accuracy" and not metric.group] == [
         0.75,
         0.0,
@@ -79,7 +79,7 @@ def test_readings_are_pooled_by_name_and_signature(tmp_path: Path) -> None:
     ]
 
 
-def test_only_what_all_evals_of_a_reading_measured_is_a_figure_of_the_suite(tmp_path: Path) -> None:
+def test_only_what_all_evals_of_a_scorer_measured_is_a_figure_of_the_suite(tmp_path: Path) -> None:
     # One of them had an answer in a class of failures, and the share of it; the other had none.
     record = pooled(eval_of(tmp_path, "one", "AAZA"), eval_of(tmp_path, "other", "AAAA"))
     assert figures(record) == {"accuracy": (7 / 8, 8), "coverage": (7 / 8, 8)}
@@ -103,19 +103,19 @@ def test_a_sample_that_failed_is_an_error_of_the_suite_and_not_one_that_the_prot
 
     own = [sample(name) for name in "ab"]
     failing = evaluated(tmp_path, own, multiple_choice("air-bench"), Speaker(says))
-    rows = [line for line in lines(failing) if line["reading"] == "air-bench"]
-    # A figure of how samples were answered, which a test's own conftest.py may have a reading measure.
+    rows = [line for line in lines(failing) if line["scorer"] == "air-bench"]
+    # A figure of how samples were answered, which a test's own conftest.py may have a scorer measure.
     record = failing.result.record.to_json()
-    (reading,) = (reading for reading in record["readings"] if reading["name"] == "air-bench")
+    (scorer,) = (scorer for scorer in record["scorers"] if scorer["name"] == "air-bench")
     share = {**record["metrics"][0], "name": "skipped"}
     pool = Pool("suite", "model")
-    pool.add({**record, "readings": [reading], "metrics": [share]}, rows)
+    pool.add({**record, "scorers": [scorer], "metrics": [share]}, rows)
     assert figures(pool.record()) == {"skipped": (0.5, 2)}
 
 
 def test_epochs_and_what_was_left_out_are_said_in_the_method(tmp_path: Path) -> None:
     record = pooled(eval_of(tmp_path, "one", "AB?A", multiple_choice("air-bench"), epochs=2))
-    accuracy = next(metric for metric in record.metrics if metric.name == "accuracy" and metric.reading == "air-bench")
+    accuracy = next(metric for metric in record.metrics if metric.name == "accuracy" and metric.scorer == "air-bench")
     assert accuracy.n == 6
     assert accuracy.method.endswith(
         "pooled over the suite's evals and 2 epochs, a sample's being one cluster; "
@@ -144,10 +144,10 @@ def test_a_suites_hashes_are_over_its_evals_in_any_order_and_of_all_of_them() ->
 def test_a_suite_of_one_eval_has_the_evals_own_numbers(texts: str, tmp_path: Path) -> None:
     done = eval_of(tmp_path, "one", texts, multiple_choice("letters", "air-bench"))
     own = {
-        (metric.name, metric.reading, tuple(metric.group.items())): (metric.value, metric.lower, metric.upper, metric.n)
+        (metric.name, metric.scorer, tuple(metric.group.items())): (metric.value, metric.lower, metric.upper, metric.n)
         for metric in done.result.record.metrics
     }
     assert {
-        (metric.name, metric.reading, tuple(metric.group.items())): (metric.value, metric.lower, metric.upper, metric.n)
+        (metric.name, metric.scorer, tuple(metric.group.items())): (metric.value, metric.lower, metric.upper, metric.n)
         for metric in pooled(done).metrics
     } == own

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_audiobench.evaluation.record import MetricRecord, ReadingRecord, VerdictRecord
+from pytest_audiobench.evaluation.record import MetricRecord, ScorerRecord, VerdictRecord
 from pytest_audiobench.gate.failure_table import WIDTH, failure_table
 from pytest_audiobench.gate.verdict import Verdict
 
@@ -17,7 +17,7 @@ MULTI = MetricRecord(
 LATENCY = MetricRecord("latency", 1.5, None, None, 1, "s", "lower", "recorded")
 
 
-def test_every_number_stands_with_its_conditions_beside_what_was_required():
+def test_every_number_stands_with_its_perturbations_beside_what_was_required():
     verdicts = [
         Verdict("fail", "accuracy >= 55%", 0.5333, "0.533 is not >= 0.55"),
         Verdict("fail", "accuracy[hop=multi].lower >= 0.3", 0.1, "0.100 is not >= 0.3"),
@@ -48,7 +48,7 @@ def test_overall_metrics_without_a_threshold_are_shown_too():
 
 
 def test_what_a_protocol_leaves_out_stands_beside_its_coverage():
-    table = failure_table([ACCURACY, COVERAGE], [], [ReadingRecord("letters", SIGNATURE, {"n": 30, "skipped": 4})])
+    table = failure_table([ACCURACY, COVERAGE], [], [ScorerRecord("letters", SIGNATURE, {"n": 30, "skipped": 4})])
     assert "96.7 %, 4 skipped" in table
 
 

@@ -31,7 +31,7 @@ def side(statistics):
         epochs=1,
         limited=False,
         cluster=None,
-        readings={"basic": "asr"},
+        scorers={"basic": "asr"},
         metrics={"basic": ["wer"]},
         hashes={},
         rows=rows,

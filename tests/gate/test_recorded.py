@@ -12,7 +12,7 @@ LINE = asdict(
     RegressionRecord(
         status="regressed",
         metric="accuracy",
-        reading="letters",
+        scorer="letters",
         group={"hop": "multi"},
         unit="share",
         direction="higher",

@@ -8,7 +8,7 @@ import pytest
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.comparable import ComparableEval, ComparableSample
-from pytest_audiobench.evaluation.record import ReadingRecord
+from pytest_audiobench.evaluation.record import ScorerRecord
 from pytest_audiobench.gate.failure_table import WIDTH, regression_table
 from pytest_audiobench.gate.multiplicity import adjust
 from pytest_audiobench.gate.regression import Line, Terms, not_comparable, regression_of
@@ -42,7 +42,7 @@ def side(scores, **more):
         "epochs": 1,
         "limited": False,
         "cluster": None,
-        "readings": {"letters": SIGNATURE},
+        "scorers": {"letters": SIGNATURE},
         "metrics": {"letters": ["accuracy", "coverage"]},
         "hashes": {"settings": "s", "run_hash": "r"},
         "rows": [row(number, correct) for number, correct in enumerate(scores)],
@@ -114,10 +114,10 @@ def test_what_has_no_counterpart_is_inconclusive_by_name():
     [
         ({"dataset": "others"}, "the data set is tones in the baseline and others here"),
         ({"epochs": 2}, "the number of epochs is 1 in the baseline and 2 here"),
-        ({"readings": {"letters": "mcq:letters|v:2"}}, "the protocol is mcq:letters|v:1 in the baseline and"),
+        ({"scorers": {"letters": "mcq:letters|v:2"}}, "the protocol is mcq:letters|v:1 in the baseline and"),
         ({"hashes": {"settings": "t"}}, "it is asked with other settings"),
         (
-            {"readings": {"string": "x"}, "metrics": {"string": ["accuracy"]}},
+            {"scorers": {"string": "x"}, "metrics": {"string": ["accuracy"]}},
             "the baseline was not read by the protocol string: it has letters",
         ),
     ],
@@ -189,8 +189,8 @@ def test_a_share_is_of_all_samples_also_of_those_that_the_protocol_leaves_out():
     assert regression_of(side([1] * 100), here, Line(), Terms()).left_out == {"skipped": 60}
 
 
-def test_a_share_by_another_reading_is_that_readings_own():
-    both = {"readings": {"letters": "l", "words": "w"}, "metrics": {"letters": ["accuracy"], "words": ["accuracy"]}}
+def test_a_share_by_another_scorer_is_that_scorers_own():
+    both = {"scorers": {"letters": "l", "words": "w"}, "metrics": {"letters": ["accuracy"], "words": ["accuracy"]}}
     read = {"scores": {"letters": {"correct": 0.0}, "words": {"correct": 1.0}}}
     before = [row(n, 1, statuses={"letters": "parsed", "words": "parsed"}, **read) for n in range(100)]
     after = [
@@ -241,7 +241,7 @@ def test_the_table_holds_every_number_and_no_more_than_its_width():
         held(GOOD, flipped(2, 2), Line("accuracy", (("hop", "multi\x1b[31m" + "x" * 80),), "5pp")),
         held(GOOD, [*GOOD, *[1] * 30]),
     ]
-    lines = regression_table(records, [ReadingRecord("letters", SIGNATURE, {})]).splitlines()
+    lines = regression_table(records, [ScorerRecord("letters", SIGNATURE, {})]).splitlines()
     assert " ".join(lines[0].split()) == "metric baseline → here drop interval bound margin p n verdict"
     assert all(len(line) <= WIDTH for line in lines)
     assert "0.933 → 0.733" in lines[1]
@@ -268,8 +268,8 @@ def test_a_share_of_answers_counts_those_that_the_protocol_leaves_out():
     assert regression_of(before, after, Line(), Terms()).pairs == 200
 
 
-def test_a_failure_that_one_reading_saw_is_not_anothers():
-    two = {"readings": {"letters": SIGNATURE, "other": "o"}, "metrics": {"other": ["accuracy"]}}
+def test_a_failure_that_one_scorer_saw_is_not_anothers():
+    two = {"scorers": {"letters": SIGNATURE, "other": "o"}, "metrics": {"other": ["accuracy"]}}
     told = {"statuses": {"letters": "out_of_range", "other": "parsed"}, "failures": ("out_of_range",)}
     plain = {"statuses": {"letters": "parsed", "other": "parsed"}, "scores": {"letters": {}, "other": {}}}
     before = side([], rows=[row(number, 1, **plain) for number in range(40)], **two)

@@ -30,14 +30,14 @@ NAMES = [kind.name for kind in KINDS]
 
 
 def statistics(rows):
-    reading = reasoned_choice(against_clean=True, control=True, injected=True).readings[0]
+    scorer = reasoned_choice(against_clean=True, control=True, injected=True).scorers[0]
     found = []
     for before, after, true, injected in rows:
         sample = Sample(
             "s", (), "?", ("ant", "bee", "cow"), ("ant", "bee", "cow")["ABC".index(true)], {"injected": injected}
         )
         said = {"clean": Response.of(before or "hm"), "answer": Response.of(after or "hm")}
-        found.append({**reading.score(sample, reading.parse(sample, said)), "cut": 0.0})
+        found.append({**scorer.score(sample, scorer.parse(sample, said)), "cut": 0.0})
     return found
 
 

@@ -59,7 +59,7 @@ def test_tokens_lose_punctuation_and_stress_and_nothing_else(text, tokens) -> No
 
 
 @given(st.text(max_size=60))
-def test_reading_the_tokens_again_changes_nothing(text) -> None:
+def test_scorer_the_tokens_again_changes_nothing(text) -> None:
     tokens = phone_tokens(text)
     assert phone_tokens(" ".join(tokens)) == tokens
 

@@ -1,4 +1,4 @@
-"""Speech under conditions in real runs: errors rise down a ladder, corpora and recordings of one's own are played."""
+"""Speech under perturbations in real runs: errors rise down a ladder, corpora and recordings of one's own are played."""
 
 import importlib.util
 import json
@@ -26,8 +26,8 @@ def robust(suite):
 
 
 def items(suite):
-    """The items that were measured, by the names of their conditions."""
-    return {item["condition"]["name"]: item for item in suite.last()[0]["items"] if item["condition"]}
+    """The items that were measured, by the names of their perturbations."""
+    return {item["perturbation"]["name"]: item for item in suite.last()[0]["items"] if item["perturbation"]}
 
 
 def rate(item):
@@ -46,7 +46,7 @@ def test_errors_of_the_default_model_rise_down_a_ladder(robust):
     found = items(robust)
     assert rate(found["clean"]) + 0.05 < rate(found["white-10dB"]) < rate(found["white-m10dB"]) - 0.2
     assert {item["suite"] for item in found.values()} == {"asr_robust_ladders"}
-    assert found["white-m10dB"]["condition"] == {
+    assert found["white-m10dB"]["perturbation"] == {
         "name": "white-m10dB",
         "family": "white",
         "dose": -10.0,
@@ -65,7 +65,7 @@ def test_recordings_and_corpora_that_are_not_here_are_skipped_with_the_way_to_th
 
 
 @needs_listener
-def test_a_corpus_of_ones_own_is_asked_about_under_the_five_conditions(robust):
+def test_a_corpus_of_ones_own_is_asked_about_under_the_five_perturbations(robust):
     rows = [json.loads(line) for line in (BUNDLED / "transcription.jsonl").read_text().splitlines()[:4]]
     for number, row in enumerate(rows):
         speaker = f"{100 + number // 2}"
@@ -89,9 +89,9 @@ OWN = """
 import pytest
 from pytest_audiobench import named_perturbations, manifest, transcription, perturb
 
-@pytest.mark.parametrize("condition", named_perturbations({names}), ids=str)
-def test_own(evaluate, condition):
-    evaluate(perturb(manifest("own.jsonl"), condition), transcription({options}))
+@pytest.mark.parametrize("perturbation", named_perturbations({names}), ids=str)
+def test_own(evaluate, perturbation):
+    evaluate(perturb(manifest("own.jsonl"), perturbation), transcription({options}))
 """
 
 

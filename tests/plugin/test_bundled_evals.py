@@ -60,7 +60,7 @@ def test_k_emotion_selects_the_emotion_evals_of_every_data_set():
     assert all("emotion" in one for one in chosen)
 
 
-def test_the_words_of_a_condition_and_a_track_select_it():
+def test_the_words_of_a_perturbation_and_a_track_select_it():
     masks = collected("evals", "-k", "mask and animal")
     assert len(masks) > 20
     assert all("[animal-mask-p" in one for one in masks)

@@ -1,4 +1,4 @@
-"""A ladder of conditions through real runs: serial, over workers, from the store, and scored again."""
+"""A ladder of perturbations through real runs: serial, over workers, from the store, and scored again."""
 
 import importlib.util
 import json
@@ -19,9 +19,9 @@ from pytest_audiobench import named_perturbations, ladder, manifest, multiple_ch
 
 STEPS = [*named_perturbations("clean"), *ladder("white", -10, -20, -25, -30), *named_perturbations("gain-m30dB")]
 
-@pytest.mark.parametrize("condition", STEPS, ids=str)
-def test_tones(evaluate, condition):
-    evaluate(perturb(manifest("data/tones.jsonl"), condition), multiple_choice())
+@pytest.mark.parametrize("perturbation", STEPS, ids=str)
+def test_tones(evaluate, perturbation):
+    evaluate(perturb(manifest("data/tones.jsonl"), perturbation), multiple_choice())
 """
 
 
@@ -76,7 +76,7 @@ def ladder(tmp_path_factory):
 
 
 def test_a_ladder_gives_a_curve_an_area_a_mean_and_differences(ladder):
-    (curve,), (summary,) = ladder.suite["curves"], ladder.suite["conditions"]
+    (curve,), (summary,) = ladder.suite["curves"], ladder.suite["perturbations"]
     assert [point["dose"] for point in curve["points"]] == [-10, -20, -25, -30]
     assert curve["clean"]["eval"] == "tones[clean]"
     values = [point["value"] for point in curve["points"]]
@@ -84,7 +84,7 @@ def test_a_ladder_gives_a_curve_an_area_a_mean_and_differences(ladder):
     assert curve["slope"]["lower"] > 0.1
     assert curve["area"]["lower"] < curve["area"]["value"] < curve["area"]["upper"]
     assert summary["mean"]["value"] == pytest.approx(ladder.suite["metrics"][0]["value"])
-    held = {one["condition"]: one for one in summary["differences"]}
+    held = {one["perturbation"]: one for one in summary["differences"]}
     assert held["gain-m30dB"]["drop"] == 0.0
     assert held["white-m30dB"]["p_holm"] < 0.001
 
@@ -94,7 +94,7 @@ def test_workers_and_the_store_change_no_curve(ladder):
     ladder.run("known")
     for name in ("workers", "known"):
         (again,) = ladder.read(name)[0]["suites"]
-        assert (again["curves"], again["conditions"]) == (ladder.suite["curves"], ladder.suite["conditions"])
+        assert (again["curves"], again["perturbations"]) == (ladder.suite["curves"], ladder.suite["perturbations"])
 
 
 def test_scoring_again_gives_the_same_curves_and_clusters_as_often_as_it_is_done(ladder):
@@ -102,7 +102,7 @@ def test_scoring_again_gives_the_same_curves_and_clusters_as_often_as_it_is_done
     ladder.audiobench("score", ladder.path / "scored", "--out", ladder.path / "twice")
     for name in ("scored", "twice"):
         (suite,) = json.loads((ladder.path / name / "run.json").read_text())["suites"]
-        for what in ("curves", "conditions", "metrics"):
+        for what in ("curves", "perturbations", "metrics"):
             assert suite[what] == ladder.suite[what]
 
 
@@ -113,12 +113,12 @@ def test_scoring_again_prints_the_curve(ladder):
     assert told[-1]["curves"] == ladder.suite["curves"]
 
 
-def test_a_record_with_conditions_fits_the_schema(ladder):
+def test_a_record_with_perturbations_fits_the_schema(ladder):
     jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is not installed")
     jsonschema.validate(ladder.record, json.loads(SCHEMA.read_text()))
 
 
-def test_an_utterance_is_one_cluster_over_all_its_conditions(ladder):
+def test_an_utterance_is_one_cluster_over_all_its_perturbations(ladder):
     rows = [json.loads(line) for line in (ladder.folder / "scored_predictions.jsonl").read_text().splitlines()]
     by_sample = {}
     for row in rows:
@@ -144,9 +144,9 @@ def test_the_terminal_tells_the_curve_in_80_columns(ladder):
             "  -30  *",
             "  slope: +*.* points per 10 dB SNR [[]+*.* to +*.*], trend p (Holm) <0.001",
             "  area (mean from -10 to -30 dB SNR): *.* % [[]*.* to *.*]",
-            "tones: accuracy by condition; drop from clean in points",
+            "tones: accuracy by perturbation; drop from clean in points",
             "  gain-m30dB *",
-            "  mean of the 6 conditions measured, each weighing 1/6: *.* % [[]*.* to *.*]",
+            "  mean of the 6 perturbations measured, each weighing 1/6: *.* % [[]*.* to *.*]",
         ]
     )
     assert max(map(len, ladder.out.splitlines())) <= 80
@@ -156,7 +156,11 @@ def test_two_runs_are_held_against_each_other_by_slope_area_and_mean(ladder):
     ladder.run("deaf", model="tone:one,deaf=yes")
     rows = json.loads(ladder.audiobench("compare", "first", "deaf", "--format", "json"))["curves"]
     later = {row["figure"]: row for row in rows if row["contender"] == "B"}
-    assert list(later) == ["white: slope per 10 dB SNR", "white: area from -30 to -10 dB SNR", "mean of 6 conditions"]
+    assert list(later) == [
+        "white: slope per 10 dB SNR",
+        "white: area from -30 to -10 dB SNR",
+        "mean of 6 perturbations",
+    ]
     for row in later.values():
         assert row["difference_lower"] <= row["difference"] <= row["difference_upper"] < 0.0
     first = next(row for row in rows if row["contender"] == "A" and "slope" in row["figure"])
@@ -169,29 +173,29 @@ def test_two_runs_are_held_against_each_other_by_slope_area_and_mean(ladder):
 def test_a_run_gives_its_curves_as_frames_in_one_line(ladder):
     pytest.importorskip("pandas", reason="pandas is not installed")
     run = load_run(ladder.folder)
-    assert run.curves.set_index("condition")["dose"].to_dict() == {
+    assert run.curves.set_index("perturbation")["dose"].to_dict() == {
         "white-m10dB": -10.0,
         "white-m20dB": -20.0,
         "white-m25dB": -25.0,
         "white-m30dB": -30.0,
     }
     assert run.curves["slope.value"].nunique() == 1
-    assert run.conditions.set_index("condition")["drop"]["gain-m30dB"] == 0.0
-    assert run.conditions["weight"].sum() == pytest.approx(1.0)
-    assert set(run.items["condition.family"]) == {"clean", "white", "gain"}
+    assert run.perturbations.set_index("perturbation")["drop"]["gain-m30dB"] == 0.0
+    assert run.perturbations["weight"].sum() == pytest.approx(1.0)
+    assert set(run.items["perturbation.family"]) == {"clean", "white", "gain"}
 
 
 @pytest.mark.parametrize("change", [{"dose": "ten"}, {"dose": float("nan")}, {"harder": "so"}, {"family": None}])
-def test_an_edited_condition_is_named_in_one_sentence(ladder, tmp_path, change):
+def test_an_edited_perturbation_is_named_in_one_sentence(ladder, tmp_path, change):
     record = json.loads(json.dumps(ladder.record))
-    record["items"][1]["condition"].update(change)
+    record["items"][1]["perturbation"].update(change)
     edited = tmp_path / "edited"
     shutil.copytree(ladder.folder, edited)
     (edited / "run.json").write_text(json.dumps(record))
     for arguments in (("score", edited), ("compare", ladder.folder, edited)):
         done = ladder.process("pytest_audiobench.cli", *map(str, arguments))
         assert done.returncode == 4
-        assert "condition" in done.stderr
+        assert "perturbation" in done.stderr
         assert "edited" in done.stderr
         assert "Traceback" not in done.stderr
 
@@ -203,14 +207,14 @@ from pytest_audiobench import named_perturbations, manifest, masks, noises, reas
 (NOISE,) = noises(0)
 TASK = perturb(manifest("data/tones.jsonl"), NOISE)
 
-@pytest.mark.parametrize("condition", [*named_perturbations("clean"), *masks(40)], ids=str)
-def test_tones(evaluate, condition):
-    asked = reasoned_choice(reasoning=False, against_clean=condition.name != "clean")
-    evaluate(perturb(TASK, condition), asked)
+@pytest.mark.parametrize("perturbation", [*named_perturbations("clean"), *masks(40)], ids=str)
+def test_tones(evaluate, perturbation):
+    asked = reasoned_choice(reasoning=False, against_clean=perturbation.name != "clean")
+    evaluate(perturb(TASK, perturbation), asked)
 """
 
 
-def test_a_condition_upon_another_is_held_against_that_one_and_keeps_its_recordings(suite):
+def test_a_perturbation_upon_another_is_held_against_that_one_and_keeps_its_recordings(suite):
     suite.tones()
     suite.write(test_tones=NESTED)
     suite.run().assert_outcomes(passed=2)

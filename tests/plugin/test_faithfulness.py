@@ -48,9 +48,9 @@ def grid(suite):
     return run
 
 
-def figures(run, eval_, reading="letters"):
+def figures(run, eval_, scorer="letters"):
     item = next(one for one in run["items"] if one["eval"].endswith(eval_))
-    return {m["name"]: m for m in item["metrics"] if m["reading"] == reading and not m["group"]}
+    return {m["name"]: m for m in item["metrics"] if m["scorer"] == scorer and not m["group"]}
 
 
 def hashes(run):
@@ -74,7 +74,7 @@ def test_every_answer_is_asked_once_in_any_order_by_any_worker(grid):
     assert len(log.read_text().splitlines()) == 40 * (1 + 5 + 1 + 1 + 1 + 3 + 1 + 2) + 7
 
 
-def test_pooled_figures_of_one_reading_say_how_each_was_asked(grid):
+def test_pooled_figures_of_one_scorer_say_how_each_was_asked(grid):
     result, _ = grid("direct or baseline or conditioned or filler or p20")
     for how in ("reasoning:no", "reasoning:yes", "reasoning:put back, prompt:*"):
         result.stdout.fnmatch_lines([f"*accuracy [[]letters, {how}]*"])
@@ -141,8 +141,8 @@ def test_an_unknown_style_ends_the_run_before_the_first_request(grid):
     assert "--ab-style: no style of asking is called 'bogus'; there are plain, af3, qwen" in result.stderr.str()
 
 
-def test_a_run_held_against_itself_is_comparable_under_every_condition(grid):
-    """What a condition made of the clips is what must be the same, not the clean clips that it is held against."""
+def test_a_run_held_against_itself_is_comparable_under_every_perturbation(grid):
+    """What a perturbation made of the clips is what must be the same, not the clean clips that it is held against."""
     (grid.path / "audiobench.toml").write_text(
         '[[threshold]]\neval = "*control*"\nrequire = ["audio_reliance.drop <= 1pp"]\n'
         '[[threshold]]\neval = "*mask*"\nrequire = ["consistency.drop <= 1pp", "accuracy_drop.drop <= 1pp"]\n'
@@ -257,7 +257,7 @@ def test_odd_reasoning_is_asked_counted_and_read_from_the_forced_answer_alone(gr
     assert found["accuracy"]["value"] == 1.0
     assert found["missed_reasoning"]["value"] == (1.0 if reasoning == "none" else 0.0)
     assert found["cut_reasoning"]["value"] == (1.0 if reasoning == "long" else 0.0)
-    coverage = next(one for one in run["items"] if one["eval"].endswith("conditioned[questions]"))["readings"][0][
+    coverage = next(one for one in run["items"] if one["eval"].endswith("conditioned[questions]"))["scorers"][0][
         "coverage"
     ]
     assert coverage["parsed"] == 40

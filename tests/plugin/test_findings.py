@@ -146,7 +146,7 @@ def test_the_published_rule_finds_what_it_counts(phantom):
     assert item["findings"]["top_finding"] is None
 
 
-def test_without_a_reading_of_made_up_words_there_are_no_findings_and_a_reason(phantom):
+def test_without_a_scorer_of_made_up_words_there_are_no_findings_and_a_reason(phantom):
     speech = "from pytest_audiobench import findings, non_speech, transcription\n"
     eval_ = EVAL.replace("SEED", "0").replace("PROTOCOL", "transcription()")
     phantom.write(test_made_up=speech + eval_)

@@ -1,4 +1,4 @@
-"""The samples that a condition turns, on the page of real runs: whose sounds are there, serial and over workers."""
+"""The samples that a perturbation turns, on the page of real runs: whose sounds are there, serial and over workers."""
 
 import json
 import re
@@ -14,9 +14,9 @@ from pytest_audiobench import bundled, named_perturbations, masks, reasoned_choi
 def test_clean(evaluate):
     evaluate(perturb(bundled("digits"), CLEAN), reasoned_choice(), samples=16)
 
-@pytest.mark.parametrize("condition", masks(20, 60, 90), ids=str)
-def test_mask(evaluate, condition):
-    evaluate(perturb(bundled("digits"), condition), reasoned_choice(against_clean=True), samples=16)
+@pytest.mark.parametrize("perturbation", masks(20, 60, 90), ids=str)
+def test_mask(evaluate, perturbation):
+    evaluate(perturb(bundled("digits"), perturbation), reasoned_choice(against_clean=True), samples=16)
 """
 
 
@@ -43,15 +43,15 @@ def test_the_first_samples_that_flip_at_the_smallest_dose_can_be_heard_both_ways
     data, sounds = page(flipping)
     (flipped,) = data["flipped"]
     turned = {
-        condition: {
+        perturbation: {
             row["sample_id"]
             for row in rows(flipping, "scored_predictions.jsonl")
-            if row["eval"].endswith(f"mask[{condition}]") and row["scores"]["flipped"]
+            if row["eval"].endswith(f"mask[{perturbation}]") and row["scores"]["flipped"]
         }
-        for condition in ("mask-p20", "mask-p60", "mask-p90")
+        for perturbation in ("mask-p20", "mask-p60", "mask-p90")
     }
-    easiest = next(condition for condition, ids in turned.items() if ids)
-    assert (flipped["condition"], flipped["count"]) == (easiest, len(turned[easiest]))
+    easiest = next(perturbation for perturbation, ids in turned.items() if ids)
+    assert (flipped["perturbation"], flipped["count"]) == (easiest, len(turned[easiest]))
     assert {flip["sample_id"] for flip in flipped["flips"]} == turned[easiest]
     heard = [flip for flip in flipped["flips"] if flip["sounds"]]
     assert len(heard) == min(3, len(turned[easiest]))
@@ -61,7 +61,7 @@ def test_the_first_samples_that_flip_at_the_smallest_dose_can_be_heard_both_ways
         assert versions["clean"] != versions["changed"]
         assert flip["before"] != flip["after"]
     before = [row for row in rows(flipping, "processed_predictions.jsonl") if "before" in row]
-    assert {row["eval"] for row in before} == {f"flips/mask[{condition}]" for condition in turned}
+    assert {row["eval"] for row in before} == {f"flips/mask[{perturbation}]" for perturbation in turned}
 
 
 def test_no_sound_is_left_where_none_is_wanted_and_every_changed_one_where_all_are(flipping):

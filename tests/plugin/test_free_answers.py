@@ -84,10 +84,10 @@ def talk(suite):
 
 def metrics(run, eval_):
     (item,) = [item for item in run["items"] if eval_ in item["eval"]]
-    return {(metric["reading"], metric["name"]): metric for metric in item["metrics"] if not metric["group"]}
+    return {(metric["scorer"], metric["name"]): metric for metric in item["metrics"] if not metric["group"]}
 
 
-def test_a_skip_rule_is_shown_beside_the_reading_that_keeps_all(talk):
+def test_a_skip_rule_is_shown_beside_the_scorer_that_keeps_all(talk):
     result = talk.run(model="parrot:one")
     result.assert_outcomes(passed=2)
     run, folder = talk.last()
@@ -100,7 +100,7 @@ def test_a_skip_rule_is_shown_beside_the_reading_that_keeps_all(talk):
     captions = metrics(run, "captions")
     assert "rarity over 3 captions" in captions["captions", "cider_d"]["method"]
     lines = [json.loads(line) for line in (folder / "scored_predictions.jsonl").read_text().splitlines()]
-    scored = [line for line in lines if line["reading"] == "captions"]
+    scored = [line for line in lines if line["scorer"] == "captions"]
     assert all(line["scores"]["cider_set"] == 3 for line in scored)
 
 
@@ -134,11 +134,11 @@ def test_a_sweep_leaves_out_what_the_data_cannot_serve_and_a_name_is_refused(tal
     talk.write(test_talk=ANSWERS)
     talk.run("--ab-protocol=all", model="parrot:one").assert_outcomes(passed=1)
     item = talk.last()[0]["items"][0]
-    assert [reading["name"] for reading in item["readings"]] == ["answer-contained", "question-level"]
+    assert [scorer["name"] for scorer in item["scorers"]] == ["answer-contained", "question-level"]
     (note,) = [text for text in item["warnings"] if "left out" in text]
     assert note.startswith("the protocol following was left out: sample 'j")
     again = rescore(source_of(talk.last()[1]), Wanted(("all",)))
-    assert [reading["name"] for reading in again.items[0]["readings"]] == ["answer-contained", "question-level"]
+    assert [scorer["name"] for scorer in again.items[0]["scorers"]] == ["answer-contained", "question-level"]
     (talk.path / "loaded").unlink()
     refused = talk.run("--ab-protocol=following", "--ab-refresh", model="parrot:one")
     refused.assert_outcomes(failed=1)
@@ -146,8 +146,8 @@ def test_a_sweep_leaves_out_what_the_data_cannot_serve_and_a_name_is_refused(tal
     assert not (talk.path / "loaded").exists()
 
 
-def test_every_reading_of_a_translation_scores_one_set_of_answers(talk):
+def test_every_scorer_of_a_translation_scores_one_set_of_answers(talk):
     result = talk.run("--ab-protocol=all", "-k", "japanese", model="parrot:one")
     assert "Traceback" not in result.stdout.str()
-    readings = {name for name, _ in metrics(talk.last()[0], "into_japanese")}
-    assert {"bleu-char", "bleu-ja-mecab", "kimi", "salmonn-repro", "chrf", "ter", "lmms-eval"} <= readings
+    scorers = {name for name, _ in metrics(talk.last()[0], "into_japanese")}
+    assert {"bleu-char", "bleu-ja-mecab", "kimi", "salmonn-repro", "chrf", "ter", "lmms-eval"} <= scorers

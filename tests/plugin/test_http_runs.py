@@ -192,9 +192,9 @@ def strangers(folder):
     return found
 
 
-def wait_for(condition):
+def wait_for(perturbation):
     for _ in range(400):
-        if condition():
+        if perturbation():
             return
         time.sleep(0.05)
     raise AssertionError("it did not happen within 20 s")

@@ -36,18 +36,18 @@ TONES = """
 import pytest
 from pytest_audiobench import injections, manifest, reasoned_choice, perturb
 
-@pytest.mark.parametrize("condition", injections("{option}"), ids=str)
-def test_tones(evaluate, condition):
+@pytest.mark.parametrize("perturbation", injections("{option}"), ids=str)
+def test_tones(evaluate, perturbation):
     asked = reasoned_choice(reasoning=False, against_clean=True, injected=True)
-    evaluate(perturb(manifest("data/tones.jsonl"), condition), asked)
+    evaluate(perturb(manifest("data/tones.jsonl"), perturbation), asked)
 """
 DIGITS = """
 import pytest
 from pytest_audiobench import bundled, bundled_digits, espeak, injections, multiple_choice, perturb
 
-@pytest.mark.parametrize("condition", injections(voices=VOICES, gap_s=GAP_S), ids=str)
-def test_digits(evaluate, condition):
-    evaluate(perturb(bundled("digits"), condition), multiple_choice())
+@pytest.mark.parametrize("perturbation", injections(voices=VOICES, gap_s=GAP_S), ids=str)
+def test_digits(evaluate, perturbation):
+    evaluate(perturb(bundled("digits"), perturbation), multiple_choice())
 
 def test_clean(evaluate):
     evaluate(bundled("digits"), multiple_choice())
@@ -59,8 +59,8 @@ def digits(suite, voices, gap_s=0.25):
     (suite.path / "conftest.py").write_text("")
 
 
-def metrics(record, model, condition):
-    (item,) = [one for one in record["items"] if one["model"] == model and one["eval"].endswith(f"[{condition}]")]
+def metrics(record, model, perturbation):
+    (item,) = [one for one in record["items"] if one["model"] == model and one["eval"].endswith(f"[{perturbation}]")]
     return {one["name"]: one["value"] for one in item["metrics"] if not one["group"]}
 
 

@@ -20,9 +20,9 @@ STEPS = [
     *noises(-10, -30), *controls(),
 ]
 
-@pytest.mark.parametrize("condition", STEPS, ids=str)
-def test_tones(evaluate, condition):
-    evaluate(perturb(manifest("data/tones.jsonl"), condition), multiple_choice())
+@pytest.mark.parametrize("perturbation", STEPS, ids=str)
+def test_tones(evaluate, perturbation):
+    evaluate(perturb(manifest("data/tones.jsonl"), perturbation), multiple_choice())
 """
 
 
@@ -42,7 +42,7 @@ def grid(suite):
         ("silence or swapped or text", {"silence", "swapped", "text"}),
     ],
 )
-def test_words_select_conditions(grid, words, chosen):
+def test_words_select_perturbations(grid, words, chosen):
     found = grid.run("--collect-only", "-q", "-k", words)
     assert {line.partition("[")[2].rstrip("]") for line in found.outlines if "test_tones[" in line} == chosen
 

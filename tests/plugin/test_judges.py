@@ -119,15 +119,15 @@ def lines(suite, name="verdicts"):
 
 
 def figures(run):
-    return {(m["reading"], m["name"]): m for m in run["items"][0]["metrics"] if not m["group"]}
+    return {(m["scorer"], m["name"]): m for m in run["items"][0]["metrics"] if not m["group"]}
 
 
-def value(run, reading, metric="accuracy"):
-    return figures(run)[reading, metric]["value"]
+def value(run, scorer, metric="accuracy"):
+    return figures(run)[scorer, metric]["value"]
 
 
-def coverage(run, reading):
-    return next(one["coverage"] for one in run["items"][0]["readings"] if one["name"] == reading)
+def coverage(run, scorer):
+    return next(one["coverage"] for one in run["items"][0]["scorers"] if one["name"] == scorer)
 
 
 DISTINCT = 28
@@ -148,7 +148,7 @@ def test_a_judge_stands_beside_the_rule_and_their_agreement_is_recorded(evals):
     assert value(run, "yes-no") == value(run, "yes-no-kept") == pytest.approx(1 - wrong)
     assert value(run, "yes-no-vs-letters", "judge_agreement") == pytest.approx(1 - wrong)
     assert lines(evals)["one verdict"] == DISTINCT
-    signature = run["items"][0]["readings"][1]["signature"]
+    signature = run["items"][0]["scorers"][1]["signature"]
     judge = next(model for model in run["models"] if model["role"] == "judge")
     assert signature.startswith("judge:yes-no|v:1|prompt:")
     assert (judge["alias"], judge["spec"], judge["fingerprint"]) == ("strict", "judge:one", {"judge": "one"})
@@ -248,11 +248,11 @@ def test_without_a_judge_the_rule_is_left_with_a_warning(evals):
     assert result.ret == 0
     result.stdout.fnmatch_lines(["*no judge is named with --ab-judge: yes-no, yes-no-kept left out*"])
     run, _ = evals.last()
-    assert [one["name"] for one in run["items"][0]["readings"]] == ["letters"]
+    assert [one["name"] for one in run["items"][0]["scorers"]] == ["letters"]
     assert [model["role"] for model in run["models"]] == ["subject"]
 
 
-def test_a_threshold_on_a_judges_reading_fails_without_a_judge(evals):
+def test_a_threshold_on_a_judges_scorer_fails_without_a_judge(evals):
     (evals.path / "audiobench.toml").write_text(
         '[[threshold]]\neval = "tones"\nrequire = ["accuracy[protocol=yes-no] >= 0.5"]\n'
     )
@@ -294,9 +294,9 @@ def test_a_judge_that_cannot_be_is_a_usage_error(evals, options, words, workers)
     assert words in result.stderr.str() + result.stdout.str()
 
 
-def test_a_reading_of_a_judge_can_be_chosen_from_outside(evals):
+def test_a_scorer_of_a_judge_can_be_chosen_from_outside(evals):
     assert evals.run("--ab-judge=j=judge:one", "--ab-protocol=beans-yes-no").ret in (0, 1)
-    names = [one["name"] for one in evals.last()[0]["items"][0]["readings"]]
+    names = [one["name"] for one in evals.last()[0]["items"][0]["scorers"]]
     assert names == ["beans-yes-no", "yes-no-kept"]
 
 
@@ -468,7 +468,7 @@ def test_a_determinism_eval_blames_no_judge_on_the_model(evals):
 from pytest_audiobench import determinism, judged, manifest, multiple_choice
 
 def test_again(evaluate):
-    determinism(evaluate, manifest("data/tones.jsonl"), judged(multiple_choice()).reading_as("yes-no"))
+    determinism(evaluate, manifest("data/tones.jsonl"), judged(multiple_choice()).with_scorers("yes-no"))
 """
     )
     (evals.path / "test_tones.py").unlink()
@@ -484,10 +484,10 @@ def test_scoring_a_judged_run_again_reads_it_by_rule_and_keeps_what_was_said(eva
     command = [sys.executable, "-m", "pytest_audiobench.cli", "score", "reports/judged", "--out", "again"]
     told = subprocess.run(command, cwd=evals.path, capture_output=True, text=True, check=True)
     again = json.loads((evals.path / "again" / "run.json").read_text())
-    assert [one["name"] for one in again["items"][0]["readings"]] == ["letters"]
+    assert [one["name"] for one in again["items"][0]["scorers"]] == ["letters"]
     assert again["items"][0]["hashes"]["run_hash"] == run["items"][0]["hashes"]["run_hash"]
     assert value(again, "letters") == 1
-    assert any("the readings of j are left out" in note for note in again["items"][0]["warnings"]), told.stdout
+    assert any("the scorers of j are left out" in note for note in again["items"][0]["warnings"]), told.stdout
     rows = [json.loads(line) for line in (evals.path / "again" / "predictions.jsonl").read_text().splitlines()]
     assert Counter(row.get("role") for row in rows) == {None: 40, "judge": 40}
     assert all(row["outputs"][0]["text"] == "YES" for row in rows if "role" in row)

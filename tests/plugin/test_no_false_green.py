@@ -214,7 +214,7 @@ def test_a_sample_that_could_not_be_asked_makes_the_eval_not_comparable(tones):
     allowed = tones.run("--ab-max-errors=1")
     allowed.assert_outcomes(passed=1)
     item = tones.last()[0]["items"][0]
-    assert item["readings"][0]["coverage"]["errors"] == 1
+    assert item["scorers"][0]["coverage"]["errors"] == 1
     assert next(m for m in item["metrics"] if m["name"] == "accuracy" and not m["group"])["n"] == 39
 
 

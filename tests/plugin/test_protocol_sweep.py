@@ -5,8 +5,8 @@ import pytest
 READINGS = 8
 
 
-def readings(run):
-    return [reading["name"] for item in run["items"] for reading in item["readings"]]
+def scorers(run):
+    return [scorer["name"] for item in run["items"] for scorer in item["scorers"]]
 
 
 def eval_by(protocols):
@@ -25,7 +25,7 @@ def test_all_protocols_read_the_answers_the_default_as_the_headline(suite, worke
     done = suite.run(*workers)
     done.assert_outcomes(passed=1)
     run, _ = suite.last()
-    names = readings(run)
+    names = scorers(run)
     assert names[0] == "letters"
     assert len(names) == len(set(names)) >= READINGS
     done.stdout.fnmatch_lines(["tones: accuracy by * protocols, spread * points", "  mmau-string  *"])
@@ -35,11 +35,11 @@ def test_protocols_are_chosen_by_name_and_the_command_line_goes_before(suite):
     suite.tones()
     suite.write(test_tones=eval_by('["mmau-string", "letters"]'))
     suite.run().assert_outcomes(passed=1)
-    assert readings(suite.last()[0]) == ["mmau-string", "letters"]
+    assert scorers(suite.last()[0]) == ["mmau-string", "letters"]
     suite.run("--ab-protocol=letters").assert_outcomes(passed=1)
-    assert readings(suite.last()[0]) == ["letters"]
+    assert scorers(suite.last()[0]) == ["letters"]
     suite.run("--ab-protocol=all").assert_outcomes(passed=1)
-    assert len(readings(suite.last()[0])) >= READINGS
+    assert len(scorers(suite.last()[0])) >= READINGS
 
 
 @pytest.mark.parametrize(("protocols", "says"), [('"lettres"', "no protocol 'lettres'"), ("[]", "name one")])
@@ -69,7 +69,7 @@ def test_tones(evaluate):
     )
     suite.run().assert_outcomes(passed=1)
     run, _ = suite.last()
-    assert not {"mmau-string", "faithfulness-recovered"} & set(readings(run))
+    assert not {"mmau-string", "faithfulness-recovered"} & set(scorers(run))
     why = "was left out: METEOR needs nltk: pip install 'pytest-audiobench[captions]'"
     assert [text for text in run["items"][0]["warnings"] if "left out" in text] == [
         f"the protocol mmau-string {why}",
@@ -84,7 +84,7 @@ def test_an_eval_without_code_can_be_swept(suite, line, count):
     suite.tones()
     (suite.path / "tones.audiobench.toml").write_text(f'manifest = "data/tones.jsonl"\n{line}\n')
     suite.run().assert_outcomes(passed=1)
-    names = readings(suite.last()[0])
+    names = scorers(suite.last()[0])
     assert len(names) == count or (count is None and len(names) >= READINGS)
 
 

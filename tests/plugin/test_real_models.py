@@ -250,7 +250,7 @@ def test_clips_beyond_the_models_window_are_counted_and_reported(animals):
 
 def test_answers_that_are_no_option_are_wrong_and_the_low_coverage_is_shown(animals):
     (item,) = animals.record["items"]
-    covered = item["readings"][0]["coverage"]
+    covered = item["scorers"][0]["coverage"]
     assert covered["parsed"] < 0.5 * covered["n"]
     assert accuracy(item)["n"] == item["n"]
     assert count_right(item) <= covered["parsed"]

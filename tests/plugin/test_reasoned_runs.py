@@ -14,18 +14,18 @@ from pytest_audiobench import reasoned_choice, reasoning_changes, perturb
 
 TONES = manifest("data/tones.jsonl")
 
-@pytest.mark.parametrize("condition", [*named_perturbations("clean"), *masks(100), *controls()], ids=str)
-def test_heard(evaluate, condition):
-    changed = condition.name != "clean"
-    protocol = reasoned_choice("letters", against_clean=changed, control=condition.family == "control")
-    evaluate(perturb(TONES, condition), protocol)
+@pytest.mark.parametrize("perturbation", [*named_perturbations("clean"), *masks(100), *controls()], ids=str)
+def test_heard(evaluate, perturbation):
+    changed = perturbation.name != "clean"
+    protocol = reasoned_choice("letters", against_clean=changed, control=perturbation.family == "control")
+    evaluate(perturb(TONES, perturbation), protocol)
 
 def test_two_steps(evaluate):
     evaluate(TONES, conditioned_choice("letters", "faithfulness-two-step"))
 
-@pytest.mark.parametrize("condition", [*early_answering(0, 100), *reasoning_changes("filler", "inject-text-wrong")], ids=str)
-def test_reasoning(evaluate, condition):
-    evaluate(perturb(TONES, condition), conditioned_choice(change=reasoning_change(condition)))
+@pytest.mark.parametrize("perturbation", [*early_answering(0, 100), *reasoning_changes("filler", "inject-text-wrong")], ids=str)
+def test_reasoning(evaluate, perturbation):
+    evaluate(perturb(TONES, perturbation), conditioned_choice(change=reasoning_change(perturbation)))
 """
 REGISTER = """
 
@@ -52,7 +52,7 @@ def audiobench(path, *arguments):
 
 def numbers(record):
     return {
-        (item["eval"], metric["name"], metric["reading"], json.dumps(metric["group"])): metric
+        (item["eval"], metric["name"], metric["scorer"], json.dumps(metric["group"])): metric
         for item in record["items"]
         for metric in item["metrics"]
     }
@@ -72,8 +72,8 @@ def test_a_run_asks_each_question_once_and_is_scored_again_to_the_same_numbers(r
     for one, again in zip(first["items"], scored["items"], strict=True):
         assert one["hashes"] == again["hashes"]
     assert scored["suites"][0]["curves"] == first["suites"][0]["curves"]
-    found = {(name, metric): row["value"] for (name, metric, reading, group), row in numbers(first).items()
-             if reading == "letters" and group == "{}"}  # fmt: skip
+    found = {(name, metric): row["value"] for (name, metric, scorer, group), row in numbers(first).items()
+             if scorer == "letters" and group == "{}"}  # fmt: skip
     assert found["faith/heard[silence]", "audio_reliance"] > 0.4
     assert found["faith/heard[mask-p100]", "accuracy_drop"] == found["faith/heard[silence]", "audio_reliance"]
     assert found["faith/two_steps", "consistency"] == 1.0

@@ -38,15 +38,15 @@ def accuracies(run, model=None):
             for metric in suite["metrics"]:
                 group = metric["group"]
                 if metric["name"] == "accuracy" and (not group or "track" in group):
-                    found[group.get("track", suite["name"]), metric["reading"]] = round(100 * metric["value"], 2)
+                    found[group.get("track", suite["name"]), metric["scorer"]] = round(100 * metric["value"], 2)
     return found
 
 
-def nulls(run, reading):
+def nulls(run, scorer):
     """Answers that the study counted as null: neither a letter nor a letter beyond the options."""
     counts = {}
     for item in run["items"]:
-        covered = next(one["coverage"] for one in item["readings"] if one["name"] == reading)
+        covered = next(one["coverage"] for one in item["scorers"] if one["name"] == scorer)
         track = item["eval"].partition("[")[2].partition("-")[0] or item["eval"]
         missing = covered["n"] - covered["parsed"] - covered["out_of_range"] - covered["errors"]
         counts[track] = counts.get(track, 0) + missing
@@ -66,7 +66,7 @@ def test_sakura_with_reasoning(replay):
     assert {track: found[track, "faithfulness-runtime-af3"] for track in runtime} == runtime
     assert nulls(run, "faithfulness-recovered") == {"animal": 10, "language": 17, "emotion": 34, "gender": 6}
     assert all(
-        (item["readings"][0]["name"] == "letters") and item["hashes"]["audio"] == "absent" for item in run["items"]
+        (item["scorers"][0]["name"] == "letters") and item["hashes"]["audio"] == "absent" for item in run["items"]
     )
 
 
@@ -99,7 +99,7 @@ def test_mmar_with_and_without_reasoning(replay):
     assert found["mmar", "faithfulness-recovered-mm"] == 52.86
     assert found["mmar", "faithfulness-runtime-af3"] == 48.35
     assert nulls(run, "faithfulness-recovered-mm") == {"mmar": 4}
-    assert run["items"][0]["readings"][0]["coverage"]["errors"] == 3
+    assert run["items"][0]["scorers"][0]["coverage"]["errors"] == 3
 
 
 def test_mmar_without_reasoning(replay):
@@ -123,7 +123,7 @@ def test_one_folder_serves_the_whole_suite_and_what_it_lacks_is_skipped(replay):
         item["eval"].rpartition("/")[2]: round(100 * metric["value"], 2)
         for item in run["items"]
         for metric in item["metrics"]
-        if (metric["name"], metric["reading"], metric["group"]) == ("accuracy", "faithfulness-runtime-qwen", {})
+        if (metric["name"], metric["scorer"], metric["group"]) == ("accuracy", "faithfulness-runtime-qwen", {})
     }
     assert found == {"direct[animal]": 81.40, "baseline[animal]": 83.60, "mask[animal-mask-p20]": 82.10}
     skipped = [item["message"] for item in run["items"] if item["outcome"] == "skipped"]

@@ -119,9 +119,9 @@ EVAL = """
 import pytest
 from pytest_audiobench import reasoning_change, conditioned_choice, manifest, reasoning_changes, perturb
 
-@pytest.mark.parametrize("condition", reasoning_changes("paraphrased", "mistaken"), ids=str)
-def test_tones(evaluate, condition):
-    evaluate(perturb(manifest("data/tones.jsonl"), condition), conditioned_choice(change=reasoning_change(condition)))
+@pytest.mark.parametrize("perturbation", reasoning_changes("paraphrased", "mistaken"), ids=str)
+def test_tones(evaluate, perturbation):
+    evaluate(perturb(manifest("data/tones.jsonl"), perturbation), conditioned_choice(change=reasoning_change(perturbation)))
 """
 HEARD = [f"{300 + 200 * ((n + n % 4) % 7)} Hz" for n in range(40)]
 
@@ -248,7 +248,7 @@ def test_a_failed_rewriting_is_an_error_of_its_sample(evals):
     record, folder = evals.last()
     told = {one["sample_id"]: one["message"] for one in record["items"][0]["errors"]}
     assert {id_: f"mistaken by pen: {wrong[HEARD[int(id_.partition('-')[2])]]}" for id_ in told} == told
-    assert item(record, "mistaken")["readings"][0]["coverage"]["errors"] == failing
+    assert item(record, "mistaken")["scorers"][0]["coverage"]["errors"] == failing
     assert value(record, "mistaken", "flip_rate") == 1
     told = audiobench(evals, "verify", str(folder))
     assert told.returncode == 0, told.stdout

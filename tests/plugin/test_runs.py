@@ -166,7 +166,7 @@ def test_an_earlier_run_can_be_scored_again_without_its_model(tones):
     assert result.ret == 0
     again, _ = tones.last()
     scores = [m for m in again["items"][0]["metrics"] if m["name"] == "accuracy" and not m["group"]]
-    assert [(m["reading"], m["value"]) for m in scores] == [("letters", 1.0), ("mmau-string", 0.0)]
+    assert [(m["scorer"], m["value"]) for m in scores] == [("letters", 1.0), ("mmau-string", 0.0)]
     assert again["items"][0]["hashes"]["audio"] == first["items"][0]["hashes"]["audio"]
     assert again["items"][0]["hashes"]["prompts"] == first["items"][0]["hashes"]["prompts"]
     assert again["items"][0]["hashes"]["model"] != first["items"][0]["hashes"]["model"]
@@ -185,9 +185,9 @@ def then(sample, earlier):
     return (Message("user", (AudioSlot(0), f"You thought {thought}. {sample.question}")),)
 
 def test_tones(evaluate):
-    readings = multiple_choice().readings
+    scorers = multiple_choice().scorers
     stages = (Stage("think", first, "choice"), Stage("answer", then, "choice"))
-    result = evaluate(manifest("data/tones.jsonl"), Protocol("thinking", stages, readings, {}))
+    result = evaluate(manifest("data/tones.jsonl"), Protocol("thinking", stages, scorers, {}))
     assert result["accuracy"] == 1.0
 """
 

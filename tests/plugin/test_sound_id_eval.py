@@ -14,7 +14,7 @@ def value(owner, name, **group):
     (found,) = [
         one["value"]
         for one in owner["metrics"]
-        if (one["reading"], one["name"], one["group"]) == (owner["readings"][0]["name"], name, group)
+        if (one["scorer"], one["name"], one["group"]) == (owner["scorers"][0]["name"], name, group)
     ]
     return found
 
@@ -65,4 +65,4 @@ def test_thresholds_may_name_every_number_of_a_probe(suite):
     run.assert_outcomes(passed=1)
     item = json.loads(max(suite.runs()).read_text())["items"][0]
     assert {one["status"] for one in item["verdicts"]} == {"pass"}
-    assert [one["name"] for one in item["readings"]] == ["heard"]
+    assert [one["name"] for one in item["scorers"]] == ["heard"]

@@ -117,7 +117,7 @@ def test_bad_audio_is_one_samples_error_and_nothing_else_is_lost(suite, kind):
     assert [error["sample_id"] for error in item["errors"]] == ["tone-5"]
     assert "tone5.wav" in item["errors"][0]["message"]
     assert "\n" not in item["errors"][0]["message"]
-    assert item["readings"][0]["coverage"]["parsed"] == 11
+    assert item["scorers"][0]["coverage"]["parsed"] == 11
     again = suite.run("--ab-max-errors=1", log="log")
     again.assert_outcomes(passed=1)
     assert (suite.path / "log").read_text().split().count("tone-1") == 1

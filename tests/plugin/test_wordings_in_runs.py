@@ -67,7 +67,7 @@ PROBES = Dataset("probes", read, cluster="mixture", groups=("condition",))
 
 
 def test_probes(evaluate):
-    result = evaluate(PROBES, presence({readings}){worded})
+    result = evaluate(PROBES, presence({scorers}){worded})
     {body}
 """
 
@@ -76,8 +76,8 @@ def test_probes(evaluate):
 def probes(suite):
     (suite.path / "conftest.py").write_text(HEAR)
 
-    def run(worded="", *args, body="pass", readings=""):
-        suite.write(test_probes=EVAL.format(worded=worded, body=body, readings=readings))
+    def run(worded="", *args, body="pass", scorers=""):
+        suite.write(test_probes=EVAL.format(worded=worded, body=body, scorers=scorers))
         log = suite.path / "asked.log"
         log.unlink(missing_ok=True)
         found = suite.run(*args, model=f"hears:one,log={log}")
@@ -86,11 +86,11 @@ def probes(suite):
     return run
 
 
-def values(item, reading, name):
+def values(item, scorer, name):
     return {
         ",".join(f"{k}={v}" for k, v in one["group"].items()): one["value"]
         for one in item["metrics"]
-        if (one["reading"], one["name"]) == (reading, name)
+        if (one["scorer"], one["name"]) == (scorer, name)
     }
 
 
@@ -128,19 +128,19 @@ def test_the_record_says_what_the_wordings_make_of_the_score(probes, suite):
         / 2**0.5
     )
     assert 1 / 3 <= values(item, "heard", "wording_agreement")[""] <= 2 / 3
-    assert "wording_agreement" not in {one["name"] for one in item["metrics"] if one["reading"] == "heard@1"}
+    assert "wording_agreement" not in {one["name"] for one in item["metrics"] if one["scorer"] == "heard@1"}
     assert item["options"]["wording_set"] == "yesno-v1"
     assert len(item["options"]["wordings"]) == 3
     # How a text went wrong is told of the wording that met it.
-    coverage = {one["name"]: one["coverage"] for one in item["readings"]}
+    coverage = {one["name"]: one["coverage"] for one in item["scorers"]}
     assert coverage["heard@1"]["parsed"] == 24
     assert coverage["heard@3"]["refused"] == 24
     lines = [json.loads(line) for line in (suite.last()[1] / "scored_predictions.jsonl").read_text().splitlines()]
-    assert all(("refused" in one["failures"]) == (one["reading"] == "heard@3") for one in lines)
+    assert all(("refused" in one["failures"]) == (one["scorer"] == "heard@3") for one in lines)
 
 
 def test_scoring_again_and_a_replay_find_the_same(probes, suite):
-    run, _ = probes(".worded('yesno', 3)", readings="'heard', 'ab-yesno'")
+    run, _ = probes(".worded('yesno', 3)", scorers="'heard', 'ab-yesno'")
     run.assert_outcomes(passed=1)
     record, folder = suite.last()
     from pytest_audiobench.rescoring.layouts import source_of
@@ -154,7 +154,7 @@ def test_scoring_again_and_a_replay_find_the_same(probes, suite):
     }
     assert not [one for one in after["warnings"] if "another" in one]
     other = rescore(source_of(folder), Wanted(("ab-yesno@2",)))
-    assert [one["name"] for one in other.items[0]["readings"]] == ["ab-yesno@2"]
+    assert [one["name"] for one in other.items[0]["scorers"]] == ["ab-yesno@2"]
     suite.run(model=f"replay:{folder}").assert_outcomes(passed=1)
     replayed = suite.last()[0]["items"][0]
     assert [one["value"] for one in replayed["metrics"]] == [one["value"] for one in before["metrics"]]

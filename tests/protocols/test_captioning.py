@@ -30,25 +30,25 @@ def sample(truths):
     return Sample("a", (CLIP,), "", reference=truths[0], references=truths if len(truths) > 1 else ())
 
 
-def scored(reading, pairs, finish="stop"):
-    """The whole statistics of (answer, references) pairs, None where the reading leaves one out."""
+def scored(scorer, pairs, finish="stop"):
+    """The whole statistics of (answer, references) pairs, None where the scorer leaves one out."""
     rows = []
     for text, truths in pairs:
         one = sample(truths)
-        answer = reading.parse(one, {"answer": Response.of(text, finish)})
-        rows.append((one, answer, reading.score(one, answer)))
+        answer = scorer.parse(one, {"answer": Response.of(text, finish)})
+        rows.append((one, answer, scorer.score(one, answer)))
     kept = [(one, answer) for one, answer, row in rows if row is not None]
-    more = iter(reading.together(kept) if reading.together else [{}] * len(kept))
+    more = iter(scorer.together(kept) if scorer.together else [{}] * len(kept))
     return [None if row is None else {**row, **next(more)} for *_, row in rows]
 
 
-def values(reading, pairs, **options):
-    kept = [row for row in scored(reading, pairs, **options) if row is not None]
-    return {name: metric_kind(name).estimate(kept, None).value for name in reading.metrics}
+def values(scorer, pairs, **options):
+    kept = [row for row in scored(scorer, pairs, **options) if row is not None]
+    return {name: metric_kind(name).estimate(kept, None).value for name in scorer.metrics}
 
 
 def named(name):
-    """The reading as it is now: what is on the machine, and what the environment names, may have changed."""
+    """The scorer as it is now: what is on the machine, and what the environment names, may have changed."""
     return captioning().available[name]
 
 
@@ -61,13 +61,13 @@ def test_a_caption_is_asked_for_unless_the_sample_has_its_own_question():
 
 
 def test_the_default_compares_words_with_all_references():
-    (reading,) = captioning().readings
-    assert (reading.name, reading.metrics) == ("captions", ("cider_d", "rouge_l", "meteor_nosyn"))
-    found = values(reading, [DOG, RAIN])
+    (scorer,) = captioning().scorers
+    assert (scorer.name, scorer.metrics) == ("captions", ("cider_d", "rouge_l", "meteor_nosyn"))
+    found = values(scorer, [DOG, RAIN])
     assert found["rouge_l"] > 0.3
     said = ["a dog 's barking loudly", "heavy rain"]
     assert found["cider_d"] == pytest.approx(np.mean(cider_d(said, [list(DOG[1]), list(RAIN[1])])))
-    assert "cider:set" in reading.signature
+    assert "cider:set" in scorer.signature
 
 
 def test_an_empty_answer_scores_nothing_and_is_kept():
@@ -76,15 +76,15 @@ def test_an_empty_answer_scores_nothing_and_is_kept():
     assert full["cider_set"] == 2
 
 
-def test_every_reading_says_what_it_does_and_no_two_share_a_signature():
+def test_every_scorer_says_what_it_does_and_no_two_share_a_signature():
     available = captioning().available
-    for name, reading in available.items():
-        assert reading.name == name
-        assert reading.about.rule
-        assert reading.about.source
-        assert reading.about.examples
-        assert set(reading.beside) <= set(available)
-    assert len({reading.signature for reading in available.values()}) == len(available)
+    for name, scorer in available.items():
+        assert scorer.name == name
+        assert scorer.about.rule
+        assert scorer.about.source
+        assert scorer.about.examples
+        assert set(scorer.beside) <= set(available)
+    assert len({scorer.signature for scorer in available.values()}) == len(available)
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_what_lacks_its_parts_is_refused_by_name_and_left_out_of_all(name, sente
         pytest.skip(f"the parts of {name} are on this machine")
     with pytest.raises(UsageError, match=f"{name} cannot be used here: .*{sentence}"):
         captioning(name)
-    assert name not in [reading.name for reading in captioning("all").readings]
+    assert name not in [scorer.name for scorer in captioning("all").scorers]
 
 
 def test_spider_is_the_mean_of_both_and_never_of_one(monkeypatch):
@@ -133,11 +133,11 @@ def test_meteor_of_each_project_has_its_own_words_and_references(name, said, equ
 
     monkeypatch.setattr(nltk, "word_tokenize", str.split)
     monkeypatch.setattr(nltk.corpus, "wordnet", NoSynonyms())
-    reading, one = named(name), sample(DOG[1])
-    best = reading.score(one, Answer("parsed", DOG[1][0]))["meteor"]
-    found = reading.score(one, Answer("parsed", said))["meteor"]
+    scorer, one = named(name), sample(DOG[1])
+    best = scorer.score(one, Answer("parsed", DOG[1][0]))["meteor"]
+    found = scorer.score(one, Answer("parsed", said))["meteor"]
     assert (found > 0.98 * best) is equal
-    assert reading.score(one, Answer("empty"))["meteor"] == 0.0
+    assert scorer.score(one, Answer("empty"))["meteor"] == 0.0
 
 
 def nltk_bleu(said, true, weights):
@@ -182,8 +182,8 @@ def test_ultraevals_set_without_java():
 
 def test_the_music_reproduction_leaves_out_what_did_not_end_and_shows_the_keeping_one():
     protocol = captioning("salmonn-repro-music")
-    assert [reading.name for reading in protocol.readings] == ["salmonn-repro-music", "salmonn-repro-music-keep"]
-    skipping, keeping = protocol.readings
+    assert [scorer.name for scorer in protocol.scorers] == ["salmonn-repro-music", "salmonn-repro-music-keep"]
+    skipping, keeping = protocol.scorers
     assert scored(skipping, [DOG], finish="length") == [None]
     assert scored(skipping, [("", DOG[1])]) == [None]
     assert scored(keeping, [DOG], finish="length")[0] is not None
@@ -206,21 +206,21 @@ def test_bertscore_takes_the_users_folder_and_layer(monkeypatch, tmp_path):
     assert "FOLDER#LAYER" in named("bertscore").lacking()
     (tmp_path / "config.json").write_text("{}")
     monkeypatch.setenv("AUDIOBENCH_BERTSCORE", f"{tmp_path}#17")
-    reading = named("bertscore")
-    assert reading.lacking() == ""
-    assert f"model:{tmp_path.name}|layer:17" in reading.signature
-    assert [row["bertscore"] for row in scored(reading, [DOG, ("", RAIN[1])])] == [0.5, 0.0]
+    scorer = named("bertscore")
+    assert scorer.lacking() == ""
+    assert f"model:{tmp_path.name}|layer:17" in scorer.signature
+    assert [row["bertscore"] for row in scored(scorer, [DOG, ("", RAIN[1])])] == [0.5, 0.0]
     assert asked == {"model_type": str(tmp_path), "num_layers": 17, "said": [DOG[0]], "true": [list(DOG[1])]}
 
 
 AVAILABLE = captioning().available
-HERE = [name for name, reading in AVAILABLE.items() if not reading.lacking()]
+HERE = [name for name, scorer in AVAILABLE.items() if not scorer.lacking()]
 
 
 @pytest.mark.parametrize("name", HERE)
 @given(st.lists(st.tuples(st.text(max_size=25), st.tuples(st.text(max_size=25), st.text(max_size=9))), max_size=4))
 @settings(max_examples=20, deadline=None)
-def test_no_text_crashes_a_reading(name, pairs):
+def test_no_text_crashes_a_scorer(name, pairs):
     for text, truths in [*pairs, ("\ud800", ("\0", "a")), ("", ("", ""))]:
         for row in scored(AVAILABLE[name], [(text, truths), DOG]):
             assert row is None or all(math.isfinite(value) for value in row.values())
@@ -240,9 +240,9 @@ def test_a_refused_caption_keeps_its_words():
 
 
 def test_one_caption_in_several_epochs_is_a_set_of_one():
-    reading = captioning().readings[0]
+    scorer = captioning().scorers[0]
     sample = Sample("a", (), "", reference="a dog barks")
-    answer = reading.parse(sample, {"answer": Response.of("a dog barks")})
-    assert reading.together is not None
-    found = reading.together([(sample, answer)] * 3)
+    answer = scorer.parse(sample, {"answer": Response.of("a dog barks")})
+    assert scorer.together is not None
+    found = scorer.together([(sample, answer)] * 3)
     assert math.isnan(metric_kind("cider_d").estimate(found, None).value)

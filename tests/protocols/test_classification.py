@@ -20,9 +20,9 @@ def sample(reference="happy", choices=FEELINGS, question="How does the speaker f
 
 
 def scored(name, text, asked=None, finish="stop"):
-    (reading,) = [one for one in classification(name).readings if one.name == name]
+    (scorer,) = [one for one in classification(name).scorers if one.name == name]
     asked = asked or sample()
-    return reading.score(asked, reading.parse(asked, {"answer": Response.of(text, finish)}))
+    return scorer.score(asked, scorer.parse(asked, {"answer": Response.of(text, finish)}))
 
 
 def correct(name, text, **options):
@@ -69,7 +69,7 @@ def test_one_answer_is_right_by_some_rules_and_wrong_by_others(text, right) -> N
     assert {name for name in names if correct(name, text)} == right
 
 
-def test_a_woman_is_female_only_to_the_reading_that_says_so() -> None:
+def test_a_woman_is_female_only_to_the_scorer_that_says_so() -> None:
     asked = sample("female", ("male", "female"))
     assert correct("gender", "A woman is speaking.", asked=asked)
     assert not correct("label", "A woman is speaking.", asked=asked)
@@ -96,7 +96,7 @@ def test_an_answer_without_an_end_is_left_out_and_shown_beside() -> None:
     asked = sample("hap")
     assert scored("salmonn-emotion", "Happy", asked=asked, finish="length") is None
     assert scored("salmonn-emotion-keep", "Happy", asked=asked, finish="length")["correct"] == 1.0
-    names = [reading.name for reading in classification("salmonn-emotion").readings]
+    names = [scorer.name for scorer in classification("salmonn-emotion").scorers]
     assert names == ["salmonn-emotion", "salmonn-emotion-keep"]
 
 
@@ -107,10 +107,10 @@ def test_a_label_within_another_can_never_be_answered_by_cmi_benchs_rule() -> No
 
 
 def test_numbers_are_over_the_tasks_own_labels() -> None:
-    reading = classification().readings[0]
+    scorer = classification().scorers[0]
     answers = [("happy", "happy"), ("sad", "sad"), ("sad", "I'm sorry, I cannot tell."), ("sad", "joyful")]
     statistics = [scored("label", text, asked=sample(true)) for true, text in answers]
-    found = {name: metric_kind(name).estimate(statistics, None).value for name in reading.metrics}
+    found = {name: metric_kind(name).estimate(statistics, None).value for name in scorer.metrics}
     assert found == pytest.approx(
         {"accuracy": 0.5, "macro_f1": (1 + 0.5) / 2, "weighted_f1": (1 + 3 * 0.5) / 4, "balanced_accuracy": 2 / 3}
     )

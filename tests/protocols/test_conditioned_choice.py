@@ -34,8 +34,8 @@ def asked(protocol, name, sample=SAMPLE, **texts) -> str:
     return "".join(part for part in user.parts if isinstance(part, str))
 
 
-def scored(protocol, reading="letters", sample=SAMPLE, **texts):
-    own = protocol.available[reading]
+def scored(protocol, scorer="letters", sample=SAMPLE, **texts):
+    own = protocol.available[scorer]
     return own.score(sample, own.parse(sample, {name: Response.of(said) for name, said in texts.items()}))
 
 
@@ -95,7 +95,7 @@ def test_what_another_model_wrote_takes_the_place_of_the_reasoning(change) -> No
     assert asked(protocol, "changed", **told) == (
         f"{QUESTION} {THINK}\n\nA cat is what meows.\n\nTherefore, the answer is:"
     )
-    assert protocol.readings[0].signature == conditioned_choice(style="af3").readings[0].signature
+    assert protocol.scorers[0].signature == conditioned_choice(style="af3").scorers[0].signature
 
 
 def test_early_answering_with_all_sentences_is_the_conditioned_question() -> None:
@@ -127,7 +127,7 @@ def test_an_unknown_change_style_and_placeholder_are_refused() -> None:
 
 def test_the_words_around_the_reasoning_are_in_the_signature_and_the_change_is_not() -> None:
     def signature(**options):
-        return conditioned_choice(**options).readings[0].signature
+        return conditioned_choice(**options).scorers[0].signature
 
     assert len({signature(), *(signature(change=change) for change in BY_RULE)}) == 1
     other = signature(forced_template="{question} {options} {reasoning}")
@@ -154,7 +154,7 @@ def test_missing_reasoning_is_put_back_as_nothing_and_counted_and_the_study_leav
     assert scored(protocol, answer="(B) cat", conditioned="(B) cat")["missed"] == 1.0
     assert scored(protocol, "faithfulness-recovered", answer="(B) cat", conditioned="(B) cat")["correct"] == 1.0
     assert scored(protocol, "faithfulness-two-step", answer="(B) cat", conditioned="(B) cat") is None
-    assert [one.name for one in protocol.reading_as("faithfulness-two-step").readings] == [
+    assert [one.name for one in protocol.with_scorers("faithfulness-two-step").scorers] == [
         "faithfulness-two-step",
         "faithfulness-recovered",
     ]

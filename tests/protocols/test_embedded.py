@@ -28,13 +28,13 @@ def pair(text, *truths):
     return one, Answer("parsed", text) if text else Answer("empty")
 
 
-def cosines_of(reading, *scored):
-    return [row[reading.metrics[0]] for row in reading.together(scored)]
+def cosines_of(scorer, *scored):
+    return [row[scorer.metrics[0]] for row in scorer.together(scored)]
 
 
 def test_the_nearest_reference_counts():
-    reading = embedded(encode, "counts")
-    found = cosines_of(reading, pair("dog", "rain", "dog"), pair("dog man", "dog"), pair("dog", "rain"))
+    scorer = embedded(encode, "counts")
+    found = cosines_of(scorer, pair("dog", "rain", "dog"), pair("dog man", "dog"), pair("dog", "rain"))
     assert found == pytest.approx([1.0, 0.5**0.5, 0.0])
 
 
@@ -45,10 +45,10 @@ def test_an_empty_answer_and_an_empty_reference_are_zero_and_not_encoded():
         asked.extend(texts)
         return encode(texts)
 
-    reading = embedded(listening, "counts")
-    assert cosines_of(reading, pair("", "dog"), pair("dog", ""), pair("dog", "dog")) == [0.0, 0.0, 1.0]
+    scorer = embedded(listening, "counts")
+    assert cosines_of(scorer, pair("", "dog"), pair("dog", ""), pair("dog", "dog")) == [0.0, 0.0, 1.0]
     assert asked == ["dog"]
-    assert cosines_of(reading) == []
+    assert cosines_of(scorer) == []
 
 
 def test_all_texts_are_encoded_at_once_and_each_once():
@@ -65,8 +65,8 @@ def test_all_texts_are_encoded_at_once_and_each_once():
 def test_it_stands_among_the_names_of_a_family():
     own = embedded(encode, "counts")
     protocol = captioning("captions", own)
-    assert [reading.name for reading in protocol.readings] == ["captions", "embedding-counts"]
-    assert translation(own, target="de").readings == (own,)
+    assert [scorer.name for scorer in protocol.scorers] == ["captions", "embedding-counts"]
+    assert translation(own, target="de").scorers == (own,)
     assert "encoder:counts" in own.signature
     assert own.score(*pair("dog", "dog")) == {}
 
@@ -86,9 +86,9 @@ def test_an_encoder_that_gives_nan_is_told_with_the_text():
 
 
 def test_fense_takes_the_mean_and_nine_tenths_off_for_an_error():
-    reading = fense(encode, lambda texts: [0.95 if text == "rain" else 0.9 for text in texts], "counts")
-    assert reading.name == "fense-counts"
-    found = cosines_of(reading, pair("dog", "dog", "rain"), pair("rain", "rain"), pair("", "dog"))
+    scorer = fense(encode, lambda texts: [0.95 if text == "rain" else 0.9 for text in texts], "counts")
+    assert scorer.name == "fense-counts"
+    found = cosines_of(scorer, pair("dog", "dog", "rain"), pair("rain", "rain"), pair("", "dog"))
     assert found == pytest.approx([0.5, 0.1, 0.0])
     with pytest.raises(UsageError, match="one number each"):
         cosines_of(fense(encode, lambda texts: [0.0], "counts"), pair("dog", "dog"), pair("rain", "dog"))
@@ -112,17 +112,17 @@ def test_a_folder_is_loaded_by_the_library_that_made_it(marker, package, kind, t
         def encode(self, texts, **options):
             return encode(texts)
 
-    reading = embedded(tmp_path, "mine")
-    assert "mine|files:" in reading.signature
+    scorer = embedded(tmp_path, "mine")
+    assert "mine|files:" in scorer.signature
     if home.importlib.util.find_spec(package) is None:
         with pytest.raises(UsageError, match=f"pip install {package}"):
-            cosines_of(reading, pair("dog", "dog"))
+            cosines_of(scorer, pair("dog", "dog"))
     fake = ModuleType(package)
     setattr(fake, kind, Model)
     fake.__spec__ = home.importlib.util.spec_from_loader(package, None)
     monkeypatch.setitem(sys.modules, package, fake)
     home._loaded.cache_clear()
-    assert cosines_of(reading, pair("dog", "dog")) == [1.0]
+    assert cosines_of(scorer, pair("dog", "dog")) == [1.0]
     home._loaded.cache_clear()
 
 

@@ -51,7 +51,7 @@ def test_the_rules_as_described(parser, text, expected) -> None:
     choices=st.lists(st.text(max_size=10), min_size=2, max_size=26).map(tuple),
     finish=st.sampled_from(["stop", "length", "refusal", "unknown"]),
 )
-def test_every_text_has_a_reading_and_no_letter_is_beyond_the_options(parser, text, choices, finish) -> None:
+def test_every_text_has_a_scorer_and_no_letter_is_beyond_the_options(parser, text, choices, finish) -> None:
     answer = parser(text, choices, finish)
     assert (answer.value is None) == (answer.status != "parsed")
     assert answer.value is None or ord(answer.value) - ord("A") < len(choices)

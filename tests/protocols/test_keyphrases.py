@@ -15,9 +15,9 @@ TRUE = ("neural network", "speech recognition")
 
 
 def scored(name, text, references=TRUE, finish="stop"):
-    (reading,) = [one for one in keyphrases(name).readings if one.name == name]
+    (scorer,) = [one for one in keyphrases(name).scorers if one.name == name]
     asked = Sample("a", (), "", reference=references[0], references=tuple(references))
-    return reading.score(asked, reading.parse(asked, {"answer": Response.of(text, finish)}))
+    return scorer.score(asked, scorer.parse(asked, {"answer": Response.of(text, finish)}))
 
 
 def value(metric, *statistics):
@@ -109,7 +109,7 @@ def test_one_phrase_may_be_three_hits_by_the_published_rule() -> None:
 def test_an_answer_without_an_end_is_left_out_and_shown_beside() -> None:
     assert scored("salmonn-keywords", "audio", finish="length") is None
     assert scored("salmonn-keywords-keep", "neural network", finish="length")["keyword_hits"] == 1.0
-    assert [one.name for one in keyphrases("salmonn-keywords").readings] == [
+    assert [one.name for one in keyphrases("salmonn-keywords").scorers] == [
         "salmonn-keywords",
         "salmonn-keywords-keep",
     ]

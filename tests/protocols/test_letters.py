@@ -1,4 +1,4 @@
-"""What the strict reading of a multiple-choice answer takes for an answer, and what it does not."""
+"""What the strict scorer of a multiple-choice answer takes for an answer, and what it does not."""
 
 import string
 
@@ -232,7 +232,7 @@ FINISHES = st.sampled_from(["stop", "length", "refusal", "unknown"])
 
 
 @given(TEXTS | ANSWER_LIKE, CHOICES, FINISHES)
-def test_every_text_has_a_reading_and_no_letter_is_beyond_the_options(text, choices, finish) -> None:
+def test_every_text_has_a_scorer_and_no_letter_is_beyond_the_options(text, choices, finish) -> None:
     answer = read(text, choices, finish)
     assert (answer.value is not None) == (answer.status == "parsed")
     assert answer.value is None or answer.value in string.ascii_uppercase[: len(choices)]

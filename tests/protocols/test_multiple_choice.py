@@ -1,4 +1,4 @@
-"""How a choice question is put, which readings it has, and how an answer is scored."""
+"""How a choice question is put, which scorers it has, and how an answer is scored."""
 
 import pytest
 
@@ -80,79 +80,79 @@ def test_a_sample_without_a_usable_number_of_choices_is_a_usage_error(choices) -
         rendered(multiple_choice(), Sample("odd", (CLIP,), "?", choices, "0"))
 
 
-def test_readings_are_chosen_by_name_and_the_first_is_the_headline() -> None:
+def test_scorers_are_chosen_by_name_and_the_first_is_the_headline() -> None:
     protocol = multiple_choice("faithfulness-recovered", "letters")
-    assert [reading.name for reading in protocol.readings] == ["faithfulness-recovered", "letters"]
-    assert [reading.name for reading in multiple_choice().readings] == ["letters"]
+    assert [scorer.name for scorer in protocol.scorers] == ["faithfulness-recovered", "letters"]
+    assert [scorer.name for scorer in multiple_choice().scorers] == ["letters"]
 
 
-def test_an_unknown_reading_is_a_usage_error_that_names_the_known() -> None:
+def test_an_unknown_scorer_is_a_usage_error_that_names_the_known() -> None:
     with pytest.raises(UsageError, match=r"no protocol 'letter'.*letters.*mmau-string"):
         multiple_choice("letter")
 
 
-def test_signatures_tell_readings_and_prompts_apart() -> None:
+def test_signatures_tell_scorers_and_prompts_apart() -> None:
     available = multiple_choice().available
     assert available["letters"].signature == "mcq:letters|v:1|unanswered:wrong|options:listed"
-    assert len({reading.signature for reading in available.values()}) == len(available)
-    assert multiple_choice(prompt="{question}").readings[0].signature.endswith("options:unlisted")
+    assert len({scorer.signature for scorer in available.values()}) == len(available)
+    assert multiple_choice(prompt="{question}").scorers[0].signature.endswith("options:unlisted")
     assert "note:study defects kept" in available["faithfulness-recovered"].signature
 
 
 @pytest.mark.parametrize("name", sorted(multiple_choice().available))
-def test_every_reading_scores_the_right_option_and_no_other(name: str) -> None:
-    reading = multiple_choice().available[name]
+def test_every_scorer_scores_the_right_option_and_no_other(name: str) -> None:
+    scorer = multiple_choice().available[name]
     # AIR-Bench sees no letter in parentheses.
     right, wrong = ("B. cat", "A. dog") if name.startswith("air-bench") else ("(B) cat", "(A) dog")
     for text, correct in ((right, 1.0), (wrong, 0.0)):
-        answer = reading.parse(SAMPLE, {"answer": Response.of(text)})
-        assert reading.score(SAMPLE, answer) == {"correct": correct}
-    assert reading.metrics == ("accuracy",)
+        answer = scorer.parse(SAMPLE, {"answer": Response.of(text)})
+        assert scorer.score(SAMPLE, answer) == {"correct": correct}
+    assert scorer.metrics == ("accuracy",)
 
 
 @pytest.mark.parametrize("name", sorted(multiple_choice().available))
 @pytest.mark.parametrize("text", ["", "It meows", "I'm sorry, I can't"])
 def test_an_answer_without_an_option_is_wrong_unless_the_rule_skips_or_draws(name: str, text: str) -> None:
-    reading = multiple_choice().available[name]
-    answer = reading.parse(SAMPLE, {"answer": Response.of(text)})
+    scorer = multiple_choice().available[name]
+    answer = scorer.parse(SAMPLE, {"answer": Response.of(text)})
     assert answer.status != "parsed"
     drawn = {"voicebench-like": {"correct": 0.25}, "kimi-vb": {"correct": 0.25}, "air-bench": None}
     # The study reads the "I" of a refusal as an option that is not offered here.
     expected = drawn.get(name, {"correct": 0.0}) if answer.status != "out_of_range" else {"correct": 0.0}
-    assert reading.score(SAMPLE, answer) == expected
+    assert scorer.score(SAMPLE, answer) == expected
 
 
 def test_a_rule_that_skips_brings_the_one_that_keeps() -> None:
-    assert [reading.name for reading in multiple_choice("air-bench").readings] == ["air-bench", "air-bench-keep"]
+    assert [scorer.name for scorer in multiple_choice("air-bench").scorers] == ["air-bench", "air-bench-keep"]
 
 
 def test_nothing_is_drawn_for_an_answer_beyond_d_or_an_option_that_is_not_offered() -> None:
-    reading = multiple_choice().available["voicebench-like"]
+    scorer = multiple_choice().available["voicebench-like"]
     beyond = Sample("five", (CLIP,), "Which?", ("dog", "cat", "hen", "frog", "cow"), "cow")
-    assert reading.score(beyond, reading.parse(beyond, {"answer": Response.of("")})) == {"correct": 0.0}
-    assert reading.score(SAMPLE, reading.parse(SAMPLE, {"answer": Response.of("C")})) == {"correct": 0.0}
+    assert scorer.score(beyond, scorer.parse(beyond, {"answer": Response.of("")})) == {"correct": 0.0}
+    assert scorer.score(SAMPLE, scorer.parse(SAMPLE, {"answer": Response.of("C")})) == {"correct": 0.0}
 
 
 def test_a_response_without_outputs_is_empty() -> None:
-    reading = multiple_choice().readings[0]
-    assert reading.parse(SAMPLE, {"answer": Response()}).status == "empty"
+    scorer = multiple_choice().scorers[0]
+    assert scorer.parse(SAMPLE, {"answer": Response()}).status == "empty"
 
 
 def test_repeated_choices_are_equally_right_for_us_and_not_for_the_study() -> None:
     sample = Sample("twice", (CLIP,), "How many?", ("ten", "two", "ten"), "ten")
     protocol = multiple_choice("letters", "faithfulness-recovered")
     answers = {"answer": Response.of("(C) ten")}
-    scores = [reading.score(sample, reading.parse(sample, answers))["correct"] for reading in protocol.readings]
+    scores = [scorer.score(sample, scorer.parse(sample, answers))["correct"] for scorer in protocol.scorers]
     assert scores == [1.0, 0.0]
 
 
 def test_an_answer_that_is_none_of_the_choices_is_a_usage_error_that_names_the_sample() -> None:
     sample = Sample("wrong", (CLIP,), "Which?", ("dog", "cat"), "cow")
-    reading = multiple_choice().readings[0]
+    scorer = multiple_choice().scorers[0]
     with pytest.raises(UsageError, match=r"'wrong': its answer 'cow' is none of its choices"):
-        reading.score(sample, reading.parse(sample, {"answer": Response.of("A")}))
+        scorer.score(sample, scorer.parse(sample, {"answer": Response.of("A")}))
 
 
-def test_a_reading_that_leaves_answers_out_is_followed_by_the_one_that_keeps_them():
-    read = multiple_choice().reading_as("air-bench", "letters")
-    assert [reading.name for reading in read.readings] == ["air-bench", "air-bench-keep", "letters"]
+def test_a_scorer_that_leaves_answers_out_is_followed_by_the_one_that_keeps_them():
+    read = multiple_choice().with_scorers("air-bench", "letters")
+    assert [scorer.name for scorer in read.scorers] == ["air-bench", "air-bench-keep", "letters"]

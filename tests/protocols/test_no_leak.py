@@ -21,7 +21,7 @@ from pytest_audiobench.protocols.multiple_choice.family import multiple_choice
 from pytest_audiobench.protocols.protocol import Judging, Stage
 
 SECRET = "XYZZY"
-READINGS = [judging.readings[0].name for judging in shipped()]
+READINGS = [judging.scorers[0].name for judging in shipped()]
 CHANGES = ("early", "filler", "truncated", "shuffled", "paraphrased", "mistaken", "inject")
 VOUCHED = {"kept": "0.5", "injected": "B"}
 """What the fields that a stage vouches for hold; any other holds a language."""
@@ -146,17 +146,17 @@ def test_a_judging_of_ones_own_is_told_what_its_role_may_know():
         return (Message("user", (f"{sample.reference}: {answer}",)),)
 
     for role in ("judge", "extractor"):
-        readings = tuple(
-            reading.__class__(**{**vars(reading), "name": "own", "judge": "own", "beside": ()})
-            for reading in shipped()[0].readings[1:2]
+        scorers = tuple(
+            scorer.__class__(**{**vars(scorer), "name": "own", "judge": "own", "beside": ()})
+            for scorer in shipped()[0].scorers[1:2]
         )
-        protocol = judged(None, own=(Judging("own", prompt, readings, shipped()[0].settings, role),))
+        protocol = judged(None, own=(Judging("own", prompt, scorers, shipped()[0].settings, role),))
         (stage,) = (stage for stage, _ in stages_of(protocol) if stage.judge == "one")
         assert (SECRET in sent(stage, protocol.stages)) == (role == "judge")
 
 
 @pytest.mark.parametrize("name", [name for name in FAMILIES if name != "judged"])
 def test_the_answers_to_every_familys_questions_can_be_judged(name):
-    names = [reading.name for reading in judged(family(name)).readings]
+    names = [scorer.name for scorer in judged(family(name)).scorers]
     assert names[-2:] == ["yes-no", "yes-no-kept"]
-    assert names[0] == family(name).readings[0].name
+    assert names[0] == family(name).scorers[0].name

@@ -1,4 +1,4 @@
-"""What holds for every reading of the tasks whose answer is free text."""
+"""What holds for every scorer of the tasks whose answer is free text."""
 
 import math
 
@@ -13,8 +13,8 @@ from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.catalogue import family
 
 FAMILIES = ("overlapped_speech", "phonemes", "slot_filling", "spoken_questions", "story")
-READINGS = [(name, reading) for name in FAMILIES for reading in family(name).available.values()]
-IDS = [f"{name}-{reading.name}" for name, reading in READINGS]
+READINGS = [(name, scorer) for name in FAMILIES for scorer in family(name).available.values()]
+IDS = [f"{name}-{scorer.name}" for name, scorer in READINGS]
 TEXTS = st.text(max_size=80) | st.text("ab.,:1\n \0\ud800あ你ก\u0301é'", max_size=80)
 # Libraries are imported by the first example.
 FEW = settings(max_examples=40, deadline=None)
@@ -26,28 +26,28 @@ SAMPLE = Sample(
 @pytest.mark.parametrize("name", FAMILIES)
 def test_a_family_needs_no_arguments_and_is_found_in_the_package(name) -> None:
     assert getattr(pytest_audiobench, name)().name == name
-    assert family(name).readings[0].name == next(iter(family(name).available))
+    assert family(name).scorers[0].name == next(iter(family(name).available))
 
 
-@pytest.mark.parametrize(("name", "reading"), READINGS, ids=IDS)
+@pytest.mark.parametrize(("name", "scorer"), READINGS, ids=IDS)
 @FEW
 @given(text=TEXTS, finish=st.sampled_from(["stop", "length", "refusal", "unknown"]))
-def test_any_text_is_read_and_scored_or_left_out(name, reading, text, finish) -> None:
-    answer = reading.parse(SAMPLE, {"answer": Response.of(text, finish)})
-    scores = reading.score(SAMPLE, answer)
-    assert scores is not None or reading.beside
+def test_any_text_is_read_and_scored_or_left_out(name, scorer, text, finish) -> None:
+    answer = scorer.parse(SAMPLE, {"answer": Response.of(text, finish)})
+    scores = scorer.score(SAMPLE, answer)
+    assert scores is not None or scorer.beside
     assert all(math.isfinite(value) and value >= 0.0 for value in (scores or {}).values())
 
 
-@pytest.mark.parametrize(("name", "reading"), READINGS, ids=IDS)
+@pytest.mark.parametrize(("name", "scorer"), READINGS, ids=IDS)
 @FEW
 @given(texts=st.lists(TEXTS, max_size=6), random=st.randoms(use_true_random=False))
-def test_every_metric_has_a_value_that_does_not_know_the_order_of_samples(name, reading, texts, random) -> None:
-    rows = [reading.score(SAMPLE, reading.parse(SAMPLE, {"answer": Response.of(text)})) for text in texts]
+def test_every_metric_has_a_value_that_does_not_know_the_order_of_samples(name, scorer, texts, random) -> None:
+    rows = [scorer.score(SAMPLE, scorer.parse(SAMPLE, {"answer": Response.of(text)})) for text in texts]
     kept = [row for row in rows if row is not None]
     shuffled = kept[:]
     random.shuffle(shuffled)
-    for metric in reading.metrics:
+    for metric in scorer.metrics:
         kind = metric_kind(metric)
         value = kind.estimate(kept, None).value
         again = kind.estimate(shuffled, None).value
@@ -66,7 +66,7 @@ def test_the_reference_never_reaches_the_prompt(name) -> None:
     assert stage.render(SAMPLE, {}) == stage.render(other, {})
 
 
-@pytest.mark.parametrize(("name", "reading"), READINGS, ids=IDS)
-def test_a_megabyte_of_answer_is_scored(name, reading) -> None:
+@pytest.mark.parametrize(("name", "scorer"), READINGS, ids=IDS)
+def test_a_megabyte_of_answer_is_scored(name, scorer) -> None:
     for text in ("dog barks. " * 10_000, "speaker 1: " * 5_000, "a" * 200_000):
-        reading.score(SAMPLE, reading.parse(SAMPLE, {"answer": Response.of(text)}))
+        scorer.score(SAMPLE, scorer.parse(SAMPLE, {"answer": Response.of(text)}))

@@ -22,8 +22,8 @@ MIXTURE = Sample("mix", (Clip(ArraySource.of([0.0], 16_000)),), "", references=T
 
 
 def scored(text: str, name: str = "cpwer", sample: Sample = MIXTURE):
-    reading = overlapped_speech().available[name]
-    return reading.score(sample, reading.parse(sample, {"answer": Response.of(text)}))
+    scorer = overlapped_speech().available[name]
+    return scorer.score(sample, scorer.parse(sample, {"answer": Response.of(text)}))
 
 
 def errors(text: str, name: str = "cpwer") -> float:
@@ -79,18 +79,18 @@ def test_a_missed_talker_is_deleted_and_one_too_many_inserted() -> None:
 
 @pytest.mark.parametrize("name", ["cpwer", "best-permutation"])
 def test_silence_is_all_deletions(name) -> None:
-    reading = overlapped_speech().available[name]
-    answer = reading.parse(MIXTURE, {"answer": Response()})
+    scorer = overlapped_speech().available[name]
+    answer = scorer.parse(MIXTURE, {"answer": Response()})
     assert answer == Answer("empty")
-    found = reading.score(MIXTURE, answer)
+    found = scorer.score(MIXTURE, answer)
     assert (found["D"], found["N"], found["one_talker"]) == (8, 8, 0.0)
 
 
 def test_a_cut_answer_counts_as_far_as_it_goes() -> None:
-    reading = overlapped_speech().available["cpwer"]
-    answer = reading.parse(MIXTURE, {"answer": Response.of("Hello how are you. We", "length")})
+    scorer = overlapped_speech().available["cpwer"]
+    answer = scorer.parse(MIXTURE, {"answer": Response.of("Hello how are you. We", "length")})
     assert answer.status == "truncated"
-    assert reading.score(MIXTURE, answer)["D"] == 3
+    assert scorer.score(MIXTURE, answer)["D"] == 3
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_the_reproduction_leaves_out_what_did_not_come_to_its_end() -> None:
 
 
 def test_what_the_reproduction_leaves_out_is_shown_beside_it() -> None:
-    names = [reading.name for reading in overlapped_speech("exactly-two-sentences").readings]
+    names = [scorer.name for scorer in overlapped_speech("exactly-two-sentences").scorers]
     assert names == ["exactly-two-sentences", "best-permutation"]
 
 
@@ -175,7 +175,7 @@ def test_the_prompt_is_salmonns_unless_the_sample_asks_itself() -> None:
     assert overlapped_speech(system="Be exact.").stages[0].render(own, {})[0] == Message("system", ("Be exact.",))
 
 
-def test_an_unknown_reading_is_a_usage_error() -> None:
+def test_an_unknown_scorer_is_a_usage_error() -> None:
     with pytest.raises(UsageError, match="it has best-permutation, cpwer, exactly-two-sentences"):
         overlapped_speech("wer")
 

@@ -16,8 +16,8 @@ SPEECH = Sample("she", (), "", reference="SH IY1 HH AE1 D AH0 ZH ER1")
 
 
 def scored(text, name="per-39", finish="stop", sample=SPEECH):
-    reading = phonemes().available[name]
-    return reading.score(sample, reading.parse(sample, {"answer": Response.of(text, finish)}))
+    scorer = phonemes().available[name]
+    return scorer.score(sample, scorer.parse(sample, {"answer": Response.of(text, finish)}))
 
 
 def rate(name, *answers):
@@ -51,7 +51,7 @@ def test_an_answer_without_an_end_is_left_out_by_the_reproduction_and_kept_besid
     assert strict[1] is None
     assert rate("salmonn-skip", *strict) == 0.0
     assert rate("salmonn-keep", *kept) == 24 / 16
-    assert [reading.name for reading in phonemes("salmonn-skip").readings] == ["salmonn-skip", "salmonn-keep"]
+    assert [scorer.name for scorer in phonemes("salmonn-skip").scorers] == ["salmonn-skip", "salmonn-keep"]
 
 
 def test_a_written_end_counts_as_an_end_and_an_unknown_one_is_kept() -> None:

@@ -72,10 +72,10 @@ def test_a_sample_without_a_sound_to_ask_for_is_a_mistake_in_the_data(metadata):
 
 
 def test_a_reference_that_is_neither_is_a_mistake_in_the_data():
-    reading = presence().readings[0]
+    scorer = presence().scorers[0]
     sample = Sample("a", (), "", reference="maybe", metadata={"label": "siren"})
     with pytest.raises(UsageError, match="the reference of a probe is yes or no, and not 'maybe'"):
-        reading.score(sample, reading.parse(sample, {"answer": Response.of("yes")}))
+        scorer.score(sample, scorer.parse(sample, {"answer": Response.of("yes")}))
 
 
 YES = [
@@ -240,8 +240,8 @@ def test_the_published_parser_has_its_defects(text, yes):
     assert published.says_yes(text) is yes
 
 
-def values(text, samples=(SIREN, ABSENT), reading="heard"):
-    one = presence(reading).readings[0]
+def values(text, samples=(SIREN, ABSENT), scorer="heard"):
+    one = presence(scorer).scorers[0]
     statistics = [one.score(sample, one.parse(sample, {"answer": Response.of(text)})) for sample in samples]
     return {name: metric_kind(name).estimate(statistics, None).value for name in one.metrics}
 

@@ -44,10 +44,10 @@ def test_air_bench_looks_at_the_first_character_and_the_last_but_one(text, expec
 def test_a_letter_that_is_not_offered_is_wrong_and_stays_in_the_score() -> None:
     sample = Sample("two", (), "Which?", ("dog", "cat"), "cat")
     for name in ("air-bench", "air-bench-keep", "ultraeval", "voicebench-like", "kimi-vb"):
-        reading = multiple_choice().available[name]
-        answer = reading.parse(sample, {"answer": Response.of("D.")})
+        scorer = multiple_choice().available[name]
+        answer = scorer.parse(sample, {"answer": Response.of("D.")})
         assert answer == Answer("out_of_range")
-        assert reading.score(sample, answer) == {"correct": 0.0}
+        assert scorer.score(sample, answer) == {"correct": 0.0}
 
 
 @pytest.mark.parametrize(
@@ -98,11 +98,11 @@ def test_audiobenchs_recorded_scores_are_repeated() -> None:
     cases = [case for case in json.loads(GOLDEN.read_bytes()) if case["metric"] == "mmau_string_match_golden"]
     pairs = [pair for case in cases for pair in case["inputs"]["pairs"]]
     assert len(pairs) >= 60
-    reading = multiple_choice().available["audiobench-mmau"]
+    scorer = multiple_choice().available["audiobench-mmau"]
     for pair in pairs:
         sample = Sample("one", (), "?", tuple(pair["choices"]), pair["reference"])
-        answer = reading.parse(sample, {"answer": Response.of(pair["prediction"])})
-        assert reading.score(sample, answer) == {"correct": pair["recorded_score"]}
+        answer = scorer.parse(sample, {"answer": Response.of(pair["prediction"])})
+        assert scorer.score(sample, answer) == {"correct": pair["recorded_score"]}
 
 
 def test_audiobench_cuts_the_letters_of_the_choices_and_keeps_the_answers() -> None:
@@ -134,7 +134,7 @@ def test_no_rule_reads_an_option_that_was_not_offered(name, text, count, finish)
 
 
 @given(TEXTS)
-def test_reading_a_read_letter_again_gives_the_same_letter(text) -> None:
+def test_scorer_a_read_letter_again_gives_the_same_letter(text) -> None:
     for name in ("letters", "air-bench", "voicebench-like", "kimi-vb", "ultraeval"):
         answer = RULES[name].read(text, ANIMALS, "stop")
         if answer.value is not None:

@@ -39,8 +39,8 @@ def text(protocol, stage="answer") -> str:
     return "".join(part for part in message.parts if isinstance(part, str))
 
 
-def scored(protocol, reading="letters", sample=SAMPLE, **texts):
-    own = protocol.available[reading]
+def scored(protocol, scorer="letters", sample=SAMPLE, **texts):
+    own = protocol.available[scorer]
     earlier = {stage: Response.of(ANSWERS.get(said, said)) for stage, said in texts.items()}
     return own.score(sample, own.parse(sample, earlier))
 
@@ -121,8 +121,8 @@ def test_plain_without_reasoning_asks_what_multiple_choice_asks() -> None:
 
 
 def test_what_an_item_measures_goes_by_what_it_asks() -> None:
-    def metrics(reading="letters", **options):
-        return reasoned_choice(**options).available[reading].metrics
+    def metrics(scorer="letters", **options):
+        return reasoned_choice(**options).available[scorer].metrics
 
     compared = ("consistency", "flip_rate", "newly_unanswered", "accuracy_drop")
     assert metrics(reasoning=False) == ("accuracy",)
@@ -133,18 +133,16 @@ def test_what_an_item_measures_goes_by_what_it_asks() -> None:
     assert metrics(injected=True, reasoning=False, against_clean=True)[-2:] == ("follow_rate", "swayed")
     assert "prediction_changed" in metrics("faithfulness-recovered", against_clean=True)
     for options in ({}, {"against_clean": True, "injected": True}, {"against_clean": True, "control": True}):
-        for reading in reasoned_choice(**options).available.values():
+        for scorer in reasoned_choice(**options).available.values():
             sample = Sample("s", (), "?", SAMPLE.choices, "cat", {"injected": "A"})
-            scores = reading.score(
-                sample, reading.parse(sample, {"answer": Response.of("B"), "clean": Response.of("A")})
-            )
-            for metric in reading.metrics:
+            scores = scorer.score(sample, scorer.parse(sample, {"answer": Response.of("B"), "clean": Response.of("A")}))
+            for metric in scorer.metrics:
                 metric_kind(metric).estimate([scores], None)
 
 
 def test_the_signature_says_how_it_was_asked_and_not_what_it_is_held_against() -> None:
     def signature(**options):
-        return reasoned_choice(**options).readings[0].signature
+        return reasoned_choice(**options).scorers[0].signature
 
     assert signature() == "mcq:letters|v:1|unanswered:wrong|style:plain|reasoning:yes"
     assert signature() == signature(against_clean=True) == signature(against_clean=True, injected=True)
@@ -174,8 +172,8 @@ def test_what_became_of_an_answer(before, after, same, flipped, lost, changed) -
 
 def test_options_of_equal_texts_are_one_option_for_ours_and_two_for_the_study() -> None:
     sample = Sample("twice", (), "?", ("cat", "dog", "Cat"), "cat")
-    for reading, same in (("letters", 1.0), ("faithfulness-recovered", 0.0)):
-        found = scored(reasoned_choice(against_clean=True), reading, sample, clean="(A)", answer="(C)")
+    for scorer, same in (("letters", 1.0), ("faithfulness-recovered", 0.0)):
+        found = scored(reasoned_choice(against_clean=True), scorer, sample, clean="(A)", answer="(C)")
         assert found["same"] == same
         assert found["flipped"] == 1.0 - same
 
@@ -213,5 +211,5 @@ def test_missing_reasoning_is_counted_and_scored_all_the_same(said, missed) -> N
 
 
 def test_an_answer_that_somebody_else_made_is_scored_without_comparison() -> None:
-    reading = reasoned_choice(against_clean=True).readings[0]
-    assert reading.score(SAMPLE, Answer("parsed", "B")) == {"correct": 1.0}
+    scorer = reasoned_choice(against_clean=True).scorers[0]
+    assert scorer.score(SAMPLE, Answer("parsed", "B")) == {"correct": 1.0}

@@ -39,9 +39,9 @@ def samples(task: str) -> dict[str, Sample]:
     return found
 
 
-def read_all(reading: str, task: str, path: str) -> list[tuple[dict[str, Any], Answer, float]]:
+def read_all(scorer: str, task: str, path: str) -> list[tuple[dict[str, Any], Answer, float]]:
     """Row, answer and score, for each recorded text."""
-    rule = PROTOCOL.available[reading]
+    rule = PROTOCOL.available[scorer]
     found = []
     for row in lines(path):
         sample = samples(task)[row["id"]]
@@ -50,14 +50,14 @@ def read_all(reading: str, task: str, path: str) -> list[tuple[dict[str, Any], A
     return found
 
 
-def accuracy_and_nulls(reading: str, task: str, path: str) -> tuple[float, int]:
-    answers = read_all(reading, task, path)
+def accuracy_and_nulls(scorer: str, task: str, path: str) -> tuple[float, int]:
+    answers = read_all(scorer, task, path)
     nulls = sum(answer.status not in ("parsed", "out_of_range") for _, answer, _ in answers)
     return round(100 * sum(correct for _, _, correct in answers) / len(answers), 2), nulls
 
 
 @pytest.mark.parametrize(
-    ("reading", "task", "accuracy", "nulls"),
+    ("scorer", "task", "accuracy", "nulls"),
     [
         ("faithfulness-recovered", "animal", 81.30, 10),
         ("faithfulness-recovered", "language", 79.60, 17),
@@ -67,8 +67,8 @@ def accuracy_and_nulls(reading: str, task: str, path: str) -> tuple[float, int]:
         ("faithfulness-recovered-mmau", "mmau", 67.70, 71),
     ],
 )
-def test_recovered_accuracies_and_nulls_of_audio_flamingo_3(reading, task, accuracy, nulls) -> None:
-    assert accuracy_and_nulls(reading, task, f"af3/baseline_{task}_REAS.jsonl") == (accuracy, nulls)
+def test_recovered_accuracies_and_nulls_of_audio_flamingo_3(scorer, task, accuracy, nulls) -> None:
+    assert accuracy_and_nulls(scorer, task, f"af3/baseline_{task}_REAS.jsonl") == (accuracy, nulls)
 
 
 @pytest.mark.parametrize(
@@ -134,9 +134,9 @@ STORED = [
 ]
 
 
-@pytest.mark.parametrize(("reading", "task", "path"), STORED, ids=[path for _, _, path in STORED])
-def test_every_stored_letter_is_read_again(reading: str, task: str, path: str) -> None:
-    for row, answer, _ in read_all(reading, task, f"{path}.jsonl"):
+@pytest.mark.parametrize(("scorer", "task", "path"), STORED, ids=[path for _, _, path in STORED])
+def test_every_stored_letter_is_read_again(scorer: str, task: str, path: str) -> None:
+    for row, answer, _ in read_all(scorer, task, f"{path}.jsonl"):
         stored = row["predicted_letters"][0]
         if stored is None:
             assert answer.status in ("unparsed", "empty"), row["id"]

@@ -1,4 +1,4 @@
-"""The strict reading beside the study's on the same recorded texts: what it answers, and what it leaves open."""
+"""The strict scorer beside the study's on the same recorded texts: what it answers, and what it leaves open."""
 
 import json
 import re
@@ -49,7 +49,7 @@ def test_short_answers_are_read_as_the_study_read_them(task, path, accuracy) -> 
 
 @pytest.mark.parametrize("task", ["animal", "emotion", "gender", "language", "mmar"])
 def test_reasoning_that_never_names_an_option_as_its_answer_stays_open(task) -> None:
-    """Of the letters that the strict reading gives on reasoning, nearly none differ from the study's."""
+    """Of the letters that the strict scorer gives on reasoning, nearly none differ from the study's."""
     choices = choices_by_id(task)
     both = different = 0
     for row in rows(f"af3/baseline_{task}_REAS.jsonl"):

@@ -22,7 +22,7 @@ def test_a_judged_protocol_keeps_the_options_of_its_own_family():
     assert judged(rubric="Say yes.").options == {"rubric": "Say yes."}
 
 
-def test_options_make_the_same_readings_again():
+def test_options_make_the_same_scorers_again():
     asked = multiple_choice("mmau-string", prompt="{question} Say what you hear.")
     again = family("multiple_choice", **asked.options)
     assert {r.name: r.signature for r in again.available.values()} == {
@@ -31,9 +31,9 @@ def test_options_make_the_same_readings_again():
     assert translation("chrf", target="zh").options == {"target": "zh"}
 
 
-def test_readings_chosen_later_change_no_options_and_what_is_no_plain_value_is_not_kept():
+def test_scorers_chosen_later_change_no_options_and_what_is_no_plain_value_is_not_kept():
     asked = multiple_choice(prompt="{question}", max_new_tokens=8)
-    assert asked.reading_as("mmau-string").options == {"prompt": "{question}", "max_new_tokens": 8}
+    assert asked.with_scorers("mmau-string").options == {"prompt": "{question}", "max_new_tokens": 8}
 
     @remembered
     def made(**options):

@@ -23,9 +23,9 @@ QUESTION = Sample("two", (), "", reference="Kathmandu", references=("Kathmandu",
 
 
 def read(protocol, name, sample, text, finish="stop"):
-    reading = protocol.available[name]
-    answer = reading.parse(sample, {"answer": Response.of(text, finish)})
-    return answer.status, reading.score(sample, answer)
+    scorer = protocol.available[name]
+    answer = scorer.parse(sample, {"answer": Response.of(text, finish)})
+    return answer.status, scorer.score(sample, answer)
 
 
 def test_each_slot_is_asked_for_by_its_name() -> None:

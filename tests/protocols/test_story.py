@@ -12,9 +12,9 @@ FIFTY = " ".join(f"word{number}" for number in range(50))
 
 
 def read(name, text, finish="stop"):
-    reading = story().available[name]
-    answer = reading.parse(CLIP, {"answer": Response.of(text, finish)})
-    return answer.status, reading.score(CLIP, answer)
+    scorer = story().available[name]
+    answer = scorer.parse(CLIP, {"answer": Response.of(text, finish)})
+    return answer.status, scorer.score(CLIP, answer)
 
 
 @pytest.mark.parametrize("name", ["word-variety", "salmonn-repro"])

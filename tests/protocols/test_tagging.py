@@ -17,9 +17,9 @@ SOUNDS = ("dog", "rain", "siren", "car horn")
 
 
 def scored(name, text, references, choices=SOUNDS, finish="stop"):
-    reading = tagging(name).readings[0]
+    scorer = tagging(name).scorers[0]
     asked = Sample("a", (), "What do you hear?", choices, references[0], references=tuple(references))
-    return reading.score(asked, reading.parse(asked, {"answer": Response.of(text, finish)}))
+    return scorer.score(asked, scorer.parse(asked, {"answer": Response.of(text, finish)}))
 
 
 def test_the_prompt_lists_the_labels_and_allows_none() -> None:
@@ -93,7 +93,7 @@ def test_corpus_numbers_count_invented_labels_and_missed_ones() -> None:
         scored("tags", "I'm sorry, I cannot hear.", ("rain",)),
         scored("tags", "None", ("None",)),
     ]
-    value = {name: metric_kind(name).estimate(samples, None).value for name in tagging().readings[0].metrics}
+    value = {name: metric_kind(name).estimate(samples, None).value for name in tagging().scorers[0].metrics}
     assert value == pytest.approx(
         {
             "micro_f1": 2 / 4,
@@ -130,7 +130,7 @@ def test_without_scikit_learn_the_published_rule_says_what_to_install(monkeypatc
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(UsageError, match=r"mtg-substring cannot be used here: .* scikit-learn: pip install"):
         tagging("mtg-substring")
-    assert "mtg-substring" not in [reading.name for reading in tagging("all").readings]
+    assert "mtg-substring" not in [scorer.name for scorer in tagging("all").scorers]
 
 
 def test_a_mistake_in_the_data_is_named() -> None:

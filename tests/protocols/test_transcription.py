@@ -21,38 +21,38 @@ def test_the_samples_own_question_goes_before_the_default_instruction() -> None:
 
 
 def test_an_empty_answer_is_all_deletions_and_a_cut_one_counts_its_words() -> None:
-    (reading,) = transcription().readings
+    (scorer,) = transcription().scorers
     sample = Sample("a", (CLIP,), "", reference="one two three")
-    empty = reading.parse(sample, {"answer": Response.of("  ")})
+    empty = scorer.parse(sample, {"answer": Response.of("  ")})
     assert empty.status == "empty"
     counts = {"S": 0, "D": 3, "I": 0, "N": 3, "CS": 0, "CD": 13, "CI": 0, "CN": 13, "correct": 0.0}
-    assert reading.score(sample, empty) == counts
-    cut = reading.parse(sample, {"answer": Response.of("one two", "length")})
+    assert scorer.score(sample, empty) == counts
+    cut = scorer.parse(sample, {"answer": Response.of("one two", "length")})
     assert cut.status == "truncated"
-    assert reading.score(sample, cut) == {**counts, "D": 1, "CD": 6}
-    assert reading.metrics[0] == "wer"
+    assert scorer.score(sample, cut) == {**counts, "D": 1, "CD": 6}
+    assert scorer.metrics[0] == "wer"
 
 
-def test_an_unknown_reading_is_a_usage_error() -> None:
+def test_an_unknown_scorer_is_a_usage_error() -> None:
     with pytest.raises(UsageError, match="wer-basic"):
         transcription("wer")
 
 
 def test_languages_without_spaces_are_scored_by_character() -> None:
-    assert [reading.name for reading in transcription().readings] == ["wer-basic"]
-    assert [reading.name for reading in transcription(language="th").readings] == ["cer-basic"]
-    assert transcription("whisper-basic", language="zh").readings[0].metrics[0] == "cer"
-    assert transcription("whisper-basic", language="de").readings[0].metrics[0] == "wer"
+    assert [scorer.name for scorer in transcription().scorers] == ["wer-basic"]
+    assert [scorer.name for scorer in transcription(language="th").scorers] == ["cer-basic"]
+    assert transcription("whisper-basic", language="zh").scorers[0].metrics[0] == "cer"
+    assert transcription("whisper-basic", language="de").scorers[0].metrics[0] == "wer"
     with pytest.raises(UsageError, match="'English' is no code of a language"):
         transcription(language="English")
 
 
-def test_every_reading_says_how_much_runaway_answers_make_of_it() -> None:
+def test_every_scorer_says_how_much_runaway_answers_make_of_it() -> None:
     error_rates = [one for one in transcription().available.values() if {"wer", "cer"} & set(one.metrics)]
     assert len(error_rates) > 10
-    for reading in error_rates:
-        assert {"wer_capped", "wer_over_one"} <= set(reading.metrics) or {"cer_capped", "cer_over_one"} <= set(
-            reading.metrics
+    for scorer in error_rates:
+        assert {"wer_capped", "wer_over_one"} <= set(scorer.metrics) or {"cer_capped", "cer_over_one"} <= set(
+            scorer.metrics
         )
 
 
@@ -63,7 +63,7 @@ def test_a_missing_part_is_one_sentence(monkeypatch) -> None:
     assert "yue needs zhconv" in transcription(language="yue").available["qwen2-audio"].lacking()
     assert transcription(language="en").available["qwen2-audio"].lacking() == ""
     assert "ultraeval needs MeCab" in transcription(language="ja").available["ultraeval"].lacking()
-    assert "cmi-bench" not in [reading.name for reading in transcription("all").readings]
+    assert "cmi-bench" not in [scorer.name for scorer in transcription("all").scorers]
 
 
 @pytest.mark.parametrize(("written", "meant"), [("jp", "ja"), ("cmn", "zh"), ("tha", "th")])

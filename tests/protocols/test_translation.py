@@ -27,18 +27,18 @@ def sample(*truths, question=""):
     return Sample("a", (CLIP,), question, reference=truths[0], references=truths if len(truths) > 1 else ())
 
 
-def scored(reading, pairs, finish="stop"):
-    """The reading's statistics of (answer, reference) pairs, None where it leaves one out."""
+def scored(scorer, pairs, finish="stop"):
+    """The scorer's statistics of (answer, reference) pairs, None where it leaves one out."""
     found = []
     for text, true in pairs:
         one = sample(*(true if isinstance(true, tuple) else (true,)))
-        found.append(reading.score(one, reading.parse(one, {"answer": Response.of(text, finish)})))
+        found.append(scorer.score(one, scorer.parse(one, {"answer": Response.of(text, finish)})))
     return found
 
 
-def values(reading, pairs, **options):
-    kept = [row for row in scored(reading, pairs, **options) if row is not None]
-    return [metric_kind(name).estimate(kept, None).value for name in reading.metrics]
+def values(scorer, pairs, **options):
+    kept = [row for row in scored(scorer, pairs, **options) if row is not None]
+    return [metric_kind(name).estimate(kept, None).value for name in scorer.metrics]
 
 
 @cache
@@ -86,7 +86,7 @@ def test_a_country_is_no_language(wrong, right):
     [(None, "bleu-13a"), ("de", "bleu-13a"), ("zh_TW", "bleu-zh"), ("ja", "bleu-ja-mecab"), ("th", "bleu-char")],
 )
 def test_each_language_has_its_tokenizer(target, headline):
-    assert [reading.name for reading in translation(target=target).readings] == [headline, "chrf"]
+    assert [scorer.name for scorer in translation(target=target).scorers] == [headline, "chrf"]
 
 
 def test_japanese_is_refused_without_mecab_and_never_cut_otherwise(monkeypatch):
@@ -94,19 +94,19 @@ def test_japanese_is_refused_without_mecab_and_never_cut_otherwise(monkeypatch):
     monkeypatch.setattr(tokenizers.importlib.util, "find_spec", lambda name: None if name == "MeCab" else found(name))
     with pytest.raises(UsageError, match=r"bleu-ja-mecab cannot be used here: .*pytest-audiobench\[ja\]"):
         translation(target="ja")
-    assert translation("bleu-char", target="ja").readings[0].name == "bleu-char"
+    assert translation("bleu-char", target="ja").scorers[0].name == "bleu-char"
 
 
-def test_every_reading_says_what_it_does_and_no_two_share_a_signature():
+def test_every_scorer_says_what_it_does_and_no_two_share_a_signature():
     for target in (None, "de", "ja", "zh", "en"):
-        for name, reading in available(target).items():
-            assert reading.name == name
-            assert reading.about.rule
-            assert reading.about.source
-            assert reading.about.examples
-            assert set(reading.beside) <= set(available(target))
-            assert "version:" in reading.signature
-        signatures = [reading.signature for reading in available(target).values()]
+        for name, scorer in available(target).items():
+            assert scorer.name == name
+            assert scorer.about.rule
+            assert scorer.about.source
+            assert scorer.about.examples
+            assert set(scorer.beside) <= set(available(target))
+            assert "version:" in scorer.signature
+        signatures = [scorer.signature for scorer in available(target).values()]
         assert len(set(signatures)) == len(signatures)
 
 
@@ -148,8 +148,8 @@ def test_the_skip_rule_leaves_out_what_holds_no_kana_and_shows_the_keeping_one_b
         (" ", "会議は九時に始まります"),
     ]
     protocol = translation("bleu-char-skip", target="ja")
-    assert [reading.name for reading in protocol.readings] == ["bleu-char-skip", "bleu-char"]
-    skipping, keeping = protocol.readings
+    assert [scorer.name for scorer in protocol.scorers] == ["bleu-char-skip", "bleu-char"]
+    skipping, keeping = protocol.scorers
     assert [row is None for row in scored(skipping, pairs)] == [False, True, True, True]
     assert values(skipping, pairs)[0] == pytest.approx(100.0)
     assert values(keeping, pairs)[0] == pytest.approx(corpus(pairs, "char"))
@@ -233,18 +233,18 @@ def test_audiobench_writes_the_word_empty(monkeypatch):
 
 
 def test_the_salmonn_reproduction_leaves_out_what_did_not_end():
-    reading = named("salmonn-repro", "zh")
-    assert scored(reading, [("今天很好", "今天很好")], finish="length") == [None]
-    assert scored(reading, [("今天很好", "今天很好")])[0] is not None
+    scorer = named("salmonn-repro", "zh")
+    assert scored(scorer, [("今天很好", "今天很好")], finish="length") == [None]
+    assert scored(scorer, [("今天很好", "今天很好")])[0] is not None
     assert scored(named("salmonn-repro", "ja"), [("今天很好", "今日は")]) == [None]
-    assert scored(reading, [("今天很好</s>", "今天很好")], finish="length")[0]["match4"] == 1
-    assert reading.beside == ("salmonn-repro-keep",)
+    assert scored(scorer, [("今天很好</s>", "今天很好")], finish="length")[0]["match4"] == 1
+    assert scorer.beside == ("salmonn-repro-keep",)
     assert scored(named("salmonn-repro-keep", "ja"), [("今天很好", "今日は")], finish="length")[0] is not None
-    assert "tok:char" in reading.signature
+    assert "tok:char" in scorer.signature
     assert "tok:13a" in named("salmonn-repro", "de").signature
 
 
-HERE = [name for name, reading in available("en").items() if not reading.lacking()]
+HERE = [name for name, scorer in available("en").items() if not scorer.lacking()]
 
 
 @pytest.mark.parametrize("name", HERE)
@@ -253,7 +253,7 @@ HERE = [name for name, reading in available("en").items() if not reading.lacking
     true=st.text(max_size=25),
 )
 @settings(max_examples=15, deadline=None)
-def test_no_text_crashes_a_reading(name, text, true):
+def test_no_text_crashes_a_scorer(name, text, true):
     for target in ("en", "zh", None):
         for row in scored(named(name, target), [(text, true)]):
             assert row is None or all(math.isfinite(value) for value in row.values())
@@ -270,7 +270,7 @@ def test_a_runaway_answer_is_scored(text):
         assert scored(named(name, target), [(text, "a dog barks")])[0]["ref_len"] > 0
 
 
-def test_an_unknown_reading_is_a_usage_error():
+def test_an_unknown_scorer_is_a_usage_error():
     with pytest.raises(UsageError, match="bleu-13a"):
         translation("bleu")
 

@@ -21,9 +21,9 @@ TRUE = {
 
 
 def scored(name, text, reference=None, finish="stop"):
-    (reading,) = [one for one in understanding(name).readings if one.name == name]
+    (scorer,) = [one for one in understanding(name).scorers if one.name == name]
     asked = Sample("a", (), "", reference=json.dumps(TRUE) if reference is None else reference)
-    return reading.score(asked, reading.parse(asked, {"answer": Response.of(text, finish)}))
+    return scorer.score(asked, scorer.parse(asked, {"answer": Response.of(text, finish)}))
 
 
 def value(metric, *statistics):
@@ -68,7 +68,7 @@ def test_no_readable_answer_misses_all_and_is_left_out_by_slurps_rule() -> None:
     assert (found["slu_misses"], found["intent"], found["correct"]) == (4.0, 0.0, 0.0)
     assert scored("slurp", "I'm sorry, I cannot do that.") is None
     assert scored("slurp-keep", "") == scored("frame", "")
-    assert [one.name for one in understanding("slurp").readings] == ["slurp", "slurp-keep"]
+    assert [one.name for one in understanding("slurp").scorers] == ["slurp", "slurp-keep"]
 
 
 def test_numbers_of_a_set() -> None:

@@ -16,12 +16,12 @@ from pytest_audiobench.protocols.verification import INSTRUCTION, verification
 
 
 def scored(name, text, reference="same", score=None):
-    reading = verification(name).readings[0]
+    scorer = verification(name).scorers[0]
     asked = Sample("a", (), "", reference=reference)
     response = Response.of(text)
     if score is not None:
         response = replace(response, outputs=(replace(response.outputs[0], score=score),))
-    return reading.score(asked, reading.parse(asked, {"answer": response}))
+    return scorer.score(asked, scorer.parse(asked, {"answer": response}))
 
 
 def value(metric, statistics):
@@ -55,9 +55,9 @@ def test_a_constant_yes_is_chance_by_ours_and_perfect_on_the_published_list() ->
 
 
 def test_a_listener_without_words_answers_by_letter() -> None:
-    reading = verification().readings[0]
+    scorer = verification().scorers[0]
     asked = Sample("a", (), "", ("yes", "no"), "no")
-    read = {text: reading.parse(asked, {"answer": Response.of(text)}) for text in ("A", "B", "C")}
+    read = {text: scorer.parse(asked, {"answer": Response.of(text)}) for text in ("A", "B", "C")}
     assert read == {"A": ("parsed", "yes"), "B": ("parsed", "no"), "C": ("out_of_range", None)}
 
 

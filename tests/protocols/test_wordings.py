@@ -56,21 +56,21 @@ def test_one_wording_is_no_ensemble():
 
 def test_closed_answers_have_a_vote_beside_each_wording():
     asked = multiple_choice().worded(THREE)
-    assert [reading.name for reading in asked.readings] == ["letters", "letters@1", "letters@2", "letters@3"]
-    assert asked.readings[0].signature.endswith("|vote:3|tie:unanswered")
-    assert asked.readings[2].signature.endswith("|wording:2/3")
+    assert [scorer.name for scorer in asked.scorers] == ["letters", "letters@1", "letters@2", "letters@3"]
+    assert asked.scorers[0].signature.endswith("|vote:3|tie:unanswered")
+    assert asked.scorers[2].signature.endswith("|wording:2/3")
     assert read(asked, "letters", "A", "B", "B") == ("parsed", "B")
     assert read(asked, "letters@1", "A", "B", "B") == ("parsed", "A")
 
 
 def test_free_answers_are_the_first_wordings():
     asked = transcription().worded(PromptSet("two", ("Transcribe.", "Write what is said.")))
-    names = [reading.name for reading in asked.readings]
+    names = [scorer.name for scorer in asked.scorers]
     assert names == ["wer-basic", "wer-basic@2"]
     sample = Sample("a", (), "", reference="hello there")
     assert read(asked, "wer-basic", "hello there", "goodbye", sample=sample).value == "hello there"
     assert read(asked, "wer-basic@2", "hello there", "goodbye", sample=sample).value == "goodbye"
-    assert "wording_agreement" not in asked.readings[0].metrics
+    assert "wording_agreement" not in asked.scorers[0].metrics
 
 
 def test_a_published_rule_keeps_its_tie():
@@ -97,12 +97,12 @@ def test_no_answer_is_a_camp_of_its_own(answers, expected):
 
 def test_agreement_is_the_largest_camps_share():
     asked = multiple_choice().worded(THREE)
-    reading = asked.readings[0]
+    scorer = asked.scorers[0]
     for answers, share in ((["A", "A", "A"], 1.0), (["A", "A", "B"], 2 / 3), (["A", "B", "C"], 1 / 3)):
-        answer = reading.parse(SAMPLE, said(asked, *answers))
-        assert reading.score(SAMPLE, answer)["wordings_agreeing"] == pytest.approx(share)
-    assert "wording_agreement" in reading.metrics
-    assert "wording_agreement" not in asked.readings[1].metrics
+        answer = scorer.parse(SAMPLE, said(asked, *answers))
+        assert scorer.score(SAMPLE, answer)["wordings_agreeing"] == pytest.approx(share)
+    assert "wording_agreement" in scorer.metrics
+    assert "wording_agreement" not in asked.scorers[1].metrics
 
 
 ANSWERS = st.lists(
@@ -144,7 +144,7 @@ def test_every_family_with_a_prompt_can_be_worded(name):
     default = inspect.signature(function_of(name)).parameters["prompt"].default or "{question} {labels}"
     asked = family(name).worded(PromptSet("two", (default, f"{default} Listen well.")))
     assert len(asked.stages) == 2 * len(family(name).stages)
-    assert asked.readings[0].name == family(name).readings[0].name
+    assert asked.scorers[0].name == family(name).scorers[0].name
     again = worded_again(name, asked.options)
     assert {one.name: one.signature for one in again.available.values()} == {
         one.name: one.signature for one in asked.available.values()
@@ -161,7 +161,7 @@ def test_what_it_was_called_with_is_kept_and_made_again():
     assert [stage.messages(SAMPLE, {}) for stage in again.stages] == [
         stage.messages(SAMPLE, {}) for stage in asked.stages
     ]
-    assert again.reading_as("mmau-string").readings[0].signature == asked.readings[0].signature
+    assert again.with_scorers("mmau-string").scorers[0].signature == asked.scorers[0].signature
 
 
 def test_a_wording_that_a_family_cannot_ask_is_named(tmp_path):
@@ -176,7 +176,7 @@ def test_a_wording_that_a_family_cannot_ask_is_named(tmp_path):
 def test_a_run_puts_another_set_in_the_place_of_a_set_and_of_nothing_else():
     plain = presence("ab-yesno", max_new_tokens=9)
     asked = reworded(plain.worded("yesno", 3), PromptSet("mine", ("A {label}?", "Any {label}?")))
-    assert [reading.name for reading in asked.readings] == ["ab-yesno", "ab-yesno@1", "ab-yesno@2"]
+    assert [scorer.name for scorer in asked.scorers] == ["ab-yesno", "ab-yesno@1", "ab-yesno@2"]
     assert asked.stages[1].messages(SAMPLE, {})[0].parts == ("Any dog?",)
     assert asked.options["max_new_tokens"] == 9
     assert reworded(plain, YESNO) is plain
@@ -209,7 +209,7 @@ def test_what_has_no_prompt_or_has_wordings_already_is_refused():
             presence().worded("yesno", count).worded("yesno", 3)
 
 
-def test_readings_chosen_later_are_of_the_vote_or_of_one_wording():
+def test_scorers_chosen_later_are_of_the_vote_or_of_one_wording():
     asked = classification().worded(PromptSet("two", ("{question} {labels}", "{labels} {question}")))
-    assert [one.name for one in asked.reading_as("label@2").readings] == ["label@2"]
-    assert [one.name for one in asked.reading_as("label").readings] == ["label", "label@1", "label@2"]
+    assert [one.name for one in asked.with_scorers("label@2").scorers] == ["label@2"]
+    assert [one.name for one in asked.with_scorers("label").scorers] == ["label", "label@1", "label@2"]

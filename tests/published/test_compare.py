@@ -7,15 +7,15 @@ from pytest_audiobench.published.compare import comparisons, fitting
 
 
 def item(*values, metric="accuracy", unit="share", half=0.05):
-    """An item's record, as far as it is looked at: a reading for each value."""
+    """An item's record, as far as it is looked at: a scorer for each value."""
     names = [f"p{number}" for number in range(len(values))]
     return {
         "eval": "emotion[reas]",
         "dataset": "faithfulness/emotion",
-        "readings": [{"name": name, "signature": name, "coverage": {"n": 100, "parsed": 90}} for name in names],
+        "scorers": [{"name": name, "signature": name, "coverage": {"n": 100, "parsed": 90}} for name in names],
         "metrics": [
             {
-                "name": metric, "reading": name, "signature": name, "group": {}, "value": value, "unit": unit, "n": 100,
+                "name": metric, "scorer": name, "signature": name, "group": {}, "value": value, "unit": unit, "n": 100,
                 "lower": value - half, "upper": value + half, "direction": "higher",
             }
             for name, value in zip(names, values, strict=True)
@@ -78,7 +78,7 @@ def test_a_figure_in_percent_of_a_metric_that_is_read_as_a_number():
 
 def test_a_figure_of_another_metric_is_not_compared():
     assert comparisons(item(0.5), [figure(10.0, metric="wer")]) == []
-    assert comparisons({"readings": [], "metrics": []}, [figure(10.0)]) == []
+    assert comparisons({"scorers": [], "metrics": []}, [figure(10.0)]) == []
 
 
 def test_figures_belong_to_the_eval_whose_name_has_their_data_sets_words():

@@ -12,11 +12,11 @@ from typing import Any, ClassVar, TypeAlias
 import pytest
 
 from pytest_audiobench.evaluation.record import (
-    ConditionRecord,
     ItemRecord,
     MetricRecord,
-    ReadingRecord,
+    PerturbationRecord,
     RegressionRecord,
+    ScorerRecord,
     VerdictRecord,
 )
 from pytest_audiobench.identity import digest
@@ -39,14 +39,14 @@ CHOICES = ["cat", "dog", "cow", "hen"]
 
 
 Reads: TypeAlias = Callable[[str, str, bool], tuple[str, bool | None]]
-"""What a reading makes of an answer's text, status and rightness; None for right where it leaves the answer out."""
+"""What a scorer makes of an answer's text, status and rightness; None for right where it leaves the answer out."""
 
 
 @dataclass
 class Made:
     """One item to write: ``answers`` are (text, status, right) per sample; status "error" is a failed asking.
 
-    ``others`` are further readings by name, ``wording`` the classes of failures that a text shows,
+    ``others`` are further scorers by name, ``wording`` the classes of failures that a text shows,
     ``verdict`` what a judge said of each; ``amend`` changes a sample's rows of predictions before they are written.
     ``group_of`` gives a sample's groups by its number, ``truths`` and ``said`` the label that is true of it and the one
     that was read (their letters, by ``CHOICES``).
@@ -75,24 +75,24 @@ class Made:
     group_of: Callable[[int], dict[str, str]] | None = None
     truths: Sequence[str] = ()
     said: Sequence[str | None] = ()
-    condition: ConditionRecord | None = None
+    perturbation: PerturbationRecord | None = None
     flipped: Collection[int] | None = None
 
     @property
-    def readings(self) -> dict[str, Reads]:
+    def scorers(self) -> dict[str, Reads]:
         return {"letters": lambda _, status, right: (status, right), **self.others}
 
-    def signature(self, reading: str) -> str:
-        return SIGNATURE if reading == "letters" else f"{reading}|v:1"
+    def signature(self, scorer: str) -> str:
+        return SIGNATURE if scorer == "letters" else f"{scorer}|v:1"
 
-    def read(self, reading: str) -> list[tuple[str, dict[str, float] | None, tuple[str, ...]]]:
+    def read(self, scorer: str) -> list[tuple[str, dict[str, float] | None, tuple[str, ...]]]:
         """Each answer's status, scores (None where it was not asked or is skipped) and failures."""
         rows = []
         for text, status, right in self.answers:
             if status == "error":
                 rows.append(("error", None, ()))
                 continue
-            status, right = self.readings[reading](text, status, right)
+            status, right = self.scorers[scorer](text, status, right)
             failures = {status, *self.wording.get(text, ())}
             scores = None if right is None else {"correct": float(right)}
             rows.append((status, scores, tuple(name for name in FAILURES if name in failures)))
@@ -101,31 +101,31 @@ class Made:
     def groups_of(self, number: int) -> dict[str, str]:
         return self.group_of(number % (len(self.answers) // self.epochs)) if self.group_of else self.groups
 
-    def _coverage(self, reading: str) -> dict[str, int]:
+    def _coverage(self, scorer: str) -> dict[str, int]:
         counts = {"n": len(self.answers), "parsed": 0, "unparsed": 0, "refused": 0, "empty": 0, "out_of_range": 0}
         counts |= {"truncated": 0, "errors": 0, "skipped": 0}
-        for status, scores, _ in self.read(reading):
+        for status, scores, _ in self.read(scorer):
             counts["errors" if status == "error" else status] += 1
             counts["skipped"] += status != "error" and scores is None
         return counts
 
-    def _metrics(self, reading: str) -> list[MetricRecord]:
-        rows = self.read(reading)
+    def _metrics(self, scorer: str) -> list[MetricRecord]:
+        rows = self.read(scorer)
         metrics = [
-            self._metric("accuracy", reading, [scores for _, scores, _ in rows if scores is not None]),
-            self._metric("coverage", reading, [{status: 1.0} for status, _, _ in rows]),
+            self._metric("accuracy", scorer, [scores for _, scores, _ in rows if scores is not None]),
+            self._metric("coverage", scorer, [{status: 1.0} for status, _, _ in rows]),
         ]
         for failure in FAILURES:
             others = [scores for _, scores, failures in rows if failure not in failures]
             if len(others) < len(rows):
-                metrics.append(self._metric(failure, reading, [dict.fromkeys(row[2], 1.0) for row in rows]))
+                metrics.append(self._metric(failure, scorer, [dict.fromkeys(row[2], 1.0) for row in rows]))
                 kept = [scores for scores in others if scores is not None]
-                metrics.append(self._metric("accuracy", reading, kept, {"without": failure}))
+                metrics.append(self._metric("accuracy", scorer, kept, {"without": failure}))
         for group in (
             {tuple(self.groups_of(number).items()): None for number in range(len(rows))} if self.group_of else ()
         ):
             own = [row[1] for number, row in enumerate(rows) if tuple(self.groups_of(number).items()) == group]
-            metrics.append(self._metric("accuracy", reading, [one for one in own if one is not None], dict(group)))
+            metrics.append(self._metric("accuracy", scorer, [one for one in own if one is not None], dict(group)))
         return metrics
 
     @property
@@ -141,8 +141,8 @@ class Made:
             n=len(self.answers) // self.epochs,
             epochs=self.epochs,
             limited=self.limited,
-            readings=[ReadingRecord(name, self.signature(name), self._coverage(name)) for name in self.readings],
-            metrics=[metric for name in self.readings for metric in self._metrics(name)],
+            scorers=[ScorerRecord(name, self.signature(name), self._coverage(name)) for name in self.scorers],
+            metrics=[metric for name in self.scorers for metric in self._metrics(name)],
             hashes={name: digest([name, self.eval, self.model]) for name in ("input_hash", "run_hash", "score_hash")},
             asking={
                 "asked": len(self.answers),
@@ -157,17 +157,17 @@ class Made:
             regressions=self.regressions,
             outcome=self.outcome,
             message=self.message,
-            condition=self.condition,
+            perturbation=self.perturbation,
         )
 
     def _metric(
-        self, name: str, reading: str, statistics: list[dict[str, float]], group: dict[str, str] | None = None
+        self, name: str, scorer: str, statistics: list[dict[str, float]], group: dict[str, str] | None = None
     ) -> MetricRecord:
         kind = metric_kind(name)
         found = kind.estimate(statistics, None)
         numbers = (found.value if statistics else None, found.lower, found.upper, found.n)
         return MetricRecord(
-            name, *numbers, kind.unit, kind.direction, found.method, reading, self.signature(reading), group or {}
+            name, *numbers, kind.unit, kind.direction, found.method, scorer, self.signature(scorer), group or {}
         )
 
     @property
@@ -195,10 +195,10 @@ class Made:
                 yield row | {"stage": "grade", "role": "judge"}
 
     def _read_rows(self, row: Callable[..., dict[str, Any]]) -> Iterator[dict[str, Any]]:
-        read = [self.read(name) for name in self.readings]
+        read = [self.read(name) for name in self.scorers]
         for number in range(len(self.answers)):
-            for name, rows in zip(self.readings, read, strict=True):
-                yield self._base(number) | {"reading": name} | row(number, *rows[number])
+            for name, rows in zip(self.scorers, read, strict=True):
+                yield self._base(number) | {"scorer": name} | row(number, *rows[number])
 
     @property
     def record_dataset(self) -> str:
@@ -259,7 +259,7 @@ def regression(status: Any, drop: float | None = None, half: float = 0.02, **cha
     values: dict[str, Any] = {
         "status": status,
         "metric": "accuracy",
-        "reading": "letters",
+        "scorer": "letters",
         "group": {},
         "unit": "share",
         "direction": "higher",
@@ -347,11 +347,11 @@ class Runs:
         record = run_files.collect(folder, heading(**changes)) | {"baseline": BASELINE}
         right = {"status": "parsed", "scores": {"correct": 1.0}, "text": before, "failures": []}
         rows = [
-            {name: row[name] for name in ("eval", "model", "sample_id", "epoch", "reading")}
+            {name: row[name] for name in ("eval", "model", "sample_id", "epoch", "scorer")}
             | {"change": "same" if row["scores"] == {"correct": 1.0} else "worse", "before": right}
             for item in items
             for row in item.lines.scored
-            if row["reading"] == "letters" and row["status"] != "error"
+            if row["scorer"] == "letters" and row["status"] != "error"
         ]
         write_lines(folder / COMPARED_FILE, rows)
         run_files.finish(folder, record)
@@ -387,20 +387,20 @@ class Runs:
     def ladder(
         right: Sequence[int], n: int = 24, family: str = "white", unit: str = "dB SNR", **changes: Any
     ) -> list[Made]:
-        """The clean condition, of which all but one are right, and doses of 20, 10, … of which so many are ``right``.
+        """The clean perturbation, of which all but one are right, and doses of 20, 10, … of which so many are ``right``.
 
         Every second answer that is not right is a refusal.
         """
-        conditions = [ConditionRecord("clean", "clean", None, "", "")]
-        conditions += [
-            ConditionRecord(f"{family}-{k}", family, 20.0 - 10 * k, unit, "lower") for k in range(len(right))
+        perturbations = [PerturbationRecord("clean", "clean", None, "", "")]
+        perturbations += [
+            PerturbationRecord(f"{family}-{k}", family, 20.0 - 10 * k, unit, "lower") for k in range(len(right))
         ]
         items = []
-        for number, (one, count) in enumerate(zip(conditions, (n - 1, *right), strict=True)):
+        for number, (one, count) in enumerate(zip(perturbations, (n - 1, *right), strict=True)):
             wrong = [("(b) dog", "parsed", False), ("I cannot tell", "refused", False)]
             answers = [("(a) cat", "parsed", True)] * count + [wrong[k % 2] for k in range(n - count)]
             own = {"eval": f"noisy[{one.name}]", "suite": "noisy", "dataset": f"tones+{one.name}", **changes}
-            items.append(Made(index=number, answers=answers, condition=one, **own))
+            items.append(Made(index=number, answers=answers, perturbation=one, **own))
         return items
 
     def prompts(self, *right: Sequence[int]) -> list[Made]:

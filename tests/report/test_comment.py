@@ -157,7 +157,7 @@ def test_no_answer_breaks_out_of_its_cell_or_becomes_markup(runs, rendered, host
         assert all(link.startswith(PAGE) for link in links)
         assert not [one for one in tokens if one.type == "image"]
         html = "".join(one.content for one in tokens if one.type in ("html_inline", "html_block"))
-        allowed = r"</?(?:code|details|summary|br)>|Lines that pass: \d+|All numbers of this run|Conditions|\s"
+        allowed = r"</?(?:code|details|summary|br)>|Lines that pass: \d+|All numbers of this run|Perturbations|\s"
         assert re.sub(allowed, "", html) in ("", MARKER.replace(" ", ""))
         shown = "".join(one.content for one in tokens if one.type in ("text", "code_inline"))
         assert not re.search(r"@\w|#\d|://|www\.|\u202e|\u2066", shown)

@@ -1,4 +1,4 @@
-"""Curves and other conditions in the terminal's table and in Markdown."""
+"""Curves and other perturbations in the terminal's table and in Markdown."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_reason_stands_where_there_is_no_interval(runs: Any) -> None:
     assert "8 samples, below the 10 at which it is known to hold" in slope
 
 
-def test_a_run_without_conditions_says_nothing_of_them(runs: Any) -> None:
+def test_a_run_without_perturbations_says_nothing_of_them(runs: Any) -> None:
     _, record = runs.collected(runs.item(0, "a", [("(a) cat", "parsed", True)]))
     assert text(record) == []
     assert list(markdown(record)) == []
@@ -74,7 +74,7 @@ def test_a_run_without_conditions_says_nothing_of_them(runs: Any) -> None:
 def test_a_run_of_an_earlier_version_is_shown_without(runs: Any) -> None:
     _, record = runs.collected(*runs.ladder((22, 14, 5)))
     for suite in record["suites"]:
-        del suite["curves"], suite["conditions"]
+        del suite["curves"], suite["perturbations"]
     assert text(record) == []
 
 
@@ -84,7 +84,7 @@ def test_prompts_of_one_data_set_have_a_table_each_that_says_whose_it_is(runs: A
     assert heads == [
         f"noisy, tones, noisy[{name}]: accuracy {about}"
         for name in "ab"
-        for about in ("under white; drop from clean in points", "over its conditions")
+        for about in ("under white; drop from clean in points", "over its perturbations")
     ]
     assert [name for name, _ in markdown(record)] == [head.partition(";")[0] for head in heads]
 
@@ -93,55 +93,55 @@ def test_a_summary_says_how_many_tables_it_leaves_out(runs: Any) -> None:
     _, record = runs.collected(*runs.ladder((22, 14, 5)))
     (suite,) = record["suites"]
     record["suites"] = [{**suite, "name": f"suite {number}"} for number in range(12)]
-    assert "4 more tables of conditions and findings: run.json." in summary(record)
+    assert "4 more tables of perturbations and findings: run.json." in summary(record)
 
 
 def held_against_clean(runs: Any, *, family: str = "white") -> Any:
-    """A run whose samples say whether their answer stayed the same, under every condition but the clean one."""
+    """A run whose samples say whether their answer stayed the same, under every perturbation but the clean one."""
     _, record = runs.collected(*runs.ladder((22, 14, 5), family=family))
     (suite,) = record["suites"]
-    for kind in ("curves", "conditions"):
+    for kind in ("curves", "perturbations"):
         (one,) = suite[kind]
-        points = [{**point, "value": point["value"] / 2} for point in one["points"] if point["condition"] != "clean"]
+        points = [{**point, "value": point["value"] / 2} for point in one["points"] if point["perturbation"] != "clean"]
         suite[kind].append(
             {**one, "metric": "consistency", "points": points} | ({"clean": None} if "clean" in one else {})
         )
     return record
 
 
-def test_where_answers_are_held_against_clean_ones_all_conditions_stand_in_one_table(runs: Any) -> None:
+def test_where_answers_are_held_against_clean_ones_all_perturbations_stand_in_one_table(runs: Any) -> None:
     record = held_against_clean(runs)
     found = text(record)
     assert max(map(len, found)) <= 86
-    assert found[1] == "noisy, tones: accuracy under 4 conditions; drop from clean in points"
-    assert [line.split()[0] for line in found[2:7]] == ["condition", "clean", "white-0", "white-1", "white-2"]
-    assert found[2].split() == ["condition", "accuracy", "answered", "consistency", "drop", "p"]
+    assert found[1] == "noisy, tones: accuracy under 4 perturbations; drop from clean in points"
+    assert [line.split()[0] for line in found[2:7]] == ["perturbation", "clean", "white-0", "white-1", "white-2"]
+    assert found[2].split() == ["perturbation", "accuracy", "answered", "consistency", "drop", "p"]
     assert found[6].split() == ["white-2", "20.8", "%", "!", "62.5", "%", "10.4", "%", "+75.0", "<0.001"]
     assert found[7] == "  ! answers fewer at white-0, white-1, white-2"
     assert found[8].startswith("  white, slope: +35.4 points per 10 dB SNR [")
     assert sum(line.startswith("  white, area") for line in found) == 1
     ((name, rows),) = markdown(record)
-    assert name == "noisy, tones: accuracy under 4 conditions"
-    assert rows[0].startswith("| Condition | Value | Interval | n | Answered | Same answer | drop from clean |")
+    assert name == "noisy, tones: accuracy under 4 perturbations"
+    assert rows[0].startswith("| Perturbation | Value | Interval | n | Answered | Same answer | drop from clean |")
     assert "62.5 %, answers fewer | 10.4 %" in rows[5]
 
 
 def test_means_of_two_protocols_and_what_drops_are_from_are_told_apart(runs: Any) -> None:
     record = held_against_clean(runs)
     (suite,) = record["suites"]
-    first = suite["conditions"][0]
+    first = suite["perturbations"][0]
     easy, hard = (
-        {**point, "family": "early", "condition": f"early-{n}"} for n, point in enumerate(first["points"][1:3])
+        {**point, "family": "early", "perturbation": f"early-{n}"} for n, point in enumerate(first["points"][1:3])
     )
-    drop = {**first["differences"][0], "condition": "early-1", "reference": "early-0"}
+    drop = {**first["differences"][0], "perturbation": "early-1", "reference": "early-0"}
     other = {**first, "signature": "put back", "points": [easy, hard], "differences": [drop]}
-    suite["conditions"].append({**other, "weights": {"early-0": 0.5, "early-1": 0.5}})
+    suite["perturbations"].append({**other, "weights": {"early-0": 0.5, "early-1": 0.5}})
     found = text(record, 200)
     assert "drop from clean or early-0 in points" in found[1]
     assert any(
-        line.startswith("  mean of the 4 conditions measured (clean, white), each weighing 1/4") for line in found
+        line.startswith("  mean of the 4 perturbations measured (clean, white), each weighing 1/4") for line in found
     )
-    assert any(line.startswith("  mean of the 2 conditions measured (early), each weighing 1/2") for line in found)
+    assert any(line.startswith("  mean of the 2 perturbations measured (early), each weighing 1/2") for line in found)
 
 
 def test_the_wide_table_fits_eighty_columns_with_the_longest_names(runs: Any) -> None:
@@ -151,14 +151,14 @@ def test_the_wide_table_fits_eighty_columns_with_the_longest_names(runs: Any) ->
     assert max(map(len, table)) <= 80
 
 
-def test_a_protocol_with_conditions_of_its_own_leads_beside_another(runs: Any) -> None:
+def test_a_protocol_with_perturbations_of_its_own_leads_beside_another(runs: Any) -> None:
     _, record = runs.collected(*runs.ladder((22, 14, 5)))
     (suite,) = record["suites"]
-    for kind in ("curves", "conditions"):
+    for kind in ("curves", "perturbations"):
         (one,) = suite[kind]
-        points = [{**point, "condition": f"early-{k}", "family": "early"} for k, point in enumerate(one["points"])]
+        points = [{**point, "perturbation": f"early-{k}", "family": "early"} for k, point in enumerate(one["points"])]
         changes = {"signature": "letters|v:2", "points": points, "differences": [], "family": "early", "clean": None}
-        changes["weights"] = {point["condition"]: 1 / len(points) for point in points}
+        changes["weights"] = {point["perturbation"]: 1 / len(points) for point in points}
         suite[kind].append(one | {name: value for name, value in changes.items() if name in one})
     heads = [line for line, is_head in lines(record, 80) if is_head]
     assert [head.partition(";")[0] for head in heads if "under" in head] == [

@@ -26,7 +26,7 @@ def ladder(runs: Any, *flipped: Any, **changes: Any) -> list[Any]:
 
 def test_the_easiest_dose_at_which_any_flips_is_taken_and_no_other(runs: Any) -> None:
     (one,) = found(runs, *ladder(runs, (), (3, 20), (1, 2, 3)))
-    assert (one.family, one.condition, one.dose) == ("white", "white-1", "10 dB SNR")
+    assert (one.family, one.perturbation, one.dose) == ("white", "white-1", "10 dB SNR")
     assert (one.of, one.model, one.count, one.n) == ("noisy, tones", "listener", 2, 24)
     assert [flip.sample_id for flip in one.flips] == ["s00003", "s00020"]
     first = one.flips[0]
@@ -37,14 +37,14 @@ def test_the_easiest_dose_at_which_any_flips_is_taken_and_no_other(runs: Any) ->
 def test_where_more_is_harder_the_smallest_dose_is_the_least(runs: Any) -> None:
     items = ladder(runs, (5,), (6,), (7,), family="mask", unit="% masked")
     for item in items[1:]:
-        item.condition = type(item.condition)(*_harder(item.condition))
+        item.perturbation = type(item.perturbation)(*_harder(item.perturbation))
     (one,) = found(runs, *items)
     assert one.dose == "0 % masked"
     assert [flip.sample_id for flip in one.flips] == ["s00007"]
 
 
-def _harder(condition: Any) -> tuple[Any, ...]:
-    return condition.name, condition.family, condition.dose, condition.unit, "higher"
+def _harder(perturbation: Any) -> tuple[Any, ...]:
+    return perturbation.name, perturbation.family, perturbation.dose, perturbation.unit, "higher"
 
 
 def test_nothing_is_found_where_nothing_flips_nothing_is_compared_or_no_dose_is_known(runs: Any) -> None:
@@ -67,9 +67,9 @@ def test_data_sets_families_and_models_are_told_apart(runs: Any) -> None:
         *ladder(runs, (), (), (3,), model="other"),
     ]
     for number, item in enumerate(items):
-        item.index, item.eval = number, f"noisy[{item.condition.name}]"
+        item.index, item.eval = number, f"noisy[{item.perturbation.name}]"
     kept = [item for number, item in enumerate(items) if number != 4]
-    told = {(one.model, one.family): one.condition for one in found(runs, *kept)}
+    told = {(one.model, one.family): one.perturbation for one in found(runs, *kept)}
     assert told == {
         ("listener", "white"): "white-1",
         ("listener", "pink"): "pink-0",

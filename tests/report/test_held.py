@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from typing import Any
 
-from pytest_audiobench.evaluation.record import ConditionRecord, MetricRecord
+from pytest_audiobench.evaluation.record import MetricRecord, PerturbationRecord
 from pytest_audiobench.report import answer_comparison_text, terminal
 from pytest_audiobench.report.answer_comparison import answer_comparisons
 from pytest_audiobench.report.markdown import summary
@@ -32,15 +32,15 @@ def paper(runs: Any, *, others: Any = None, prefix: str = "faith/") -> dict[str,
     items = []
     for index, asked in enumerate(STAGES):
         told = "clean" if asked == "baseline" else asked
-        condition = ConditionRecord(told, FAMILY[asked], None, "", "") if asked in FAMILY else None
+        perturbation = PerturbationRecord(told, FAMILY[asked], None, "", "") if asked in FAMILY else None
         items.append(
             replace(
                 made,
                 index=index,
                 suite="faith",
                 eval=f"{prefix}{asked}[cats]",
-                dataset=f"cats+{told}" if condition else "cats",
-                condition=condition,
+                dataset=f"cats+{told}" if perturbation else "cats",
+                perturbation=perturbation,
                 answers=answers,
                 others=others or {},
             )
@@ -54,15 +54,15 @@ def paper(runs: Any, *, others: Any = None, prefix: str = "faith/") -> dict[str,
             further |= {"audio_reliance" if asked == "silence" else "accuracy_drop": 0.125}
         if asked.startswith("inject"):
             further |= {"follow_rate": 0.5, "swayed": None}
-        for reading in item["readings"]:
-            item["metrics"] += [_metric(one, value, reading) for one, value in further.items()]
+        for scorer in item["scorers"]:
+            item["metrics"] += [_metric(one, value, scorer) for one, value in further.items()]
     return record
 
 
-def _metric(name: str, value: float | None, reading: Any) -> dict[str, Any]:
+def _metric(name: str, value: float | None, scorer: Any) -> dict[str, Any]:
     unit = "points" if name in DIFFERENCES else "share"
     bounds = (None, None) if value is None else (value - 0.1, value + 0.1)
-    made = MetricRecord(name, value, *bounds, 24, unit, "lower", "made", reading["name"], reading["signature"], {})
+    made = MetricRecord(name, value, *bounds, 24, unit, "lower", "made", scorer["name"], scorer["signature"], {})
     return asdict(made)
 
 
@@ -90,13 +90,13 @@ def test_refusals_are_nulls_and_letters_beyond_the_options_are_counted_apart(run
 
 def test_every_figure_is_the_records_with_its_interval(runs: Any) -> None:
     record = paper(runs)
-    item = next(one for one in record["items"] if one["condition"] and one["condition"]["name"] == "filler")
+    item = next(one for one in record["items"] if one["perturbation"] and one["perturbation"]["name"] == "filler")
     drop = next(metric for metric in item["metrics"] if metric["name"] == "accuracy_drop")
     filler = next(row for block in answer_comparisons(record)[0].blocks for row in block.rows if row.label == "filler")
     assert filler.cells["drop"] == ("+12.5", f"{100 * drop['lower']:+.1f} to {100 * drop['upper']:+.1f}")
 
 
-def test_another_reading_has_rows_of_its_own_below_the_first(runs: Any) -> None:
+def test_another_scorer_has_rows_of_its_own_below_the_first(runs: Any) -> None:
     record = paper(runs, others={"loose": lambda text, status, right: ("parsed", True)})
     found = [line for line, _ in answer_comparison_text.lines(record, 80)]
     place = next(number for number, line in enumerate(found) if line.split()[:1] == ["conditioned"])
@@ -127,7 +127,7 @@ def test_where_only_doses_were_asked_there_is_no_head_without_a_table(runs: Any)
     record = paper(runs)
     record["items"] = [item for item in record["items"] if "[cats]" in item["eval"] and "silence" in item["eval"]]
     (item,) = record["items"]
-    item["condition"] |= {"family": "mask", "dose": 20.0, "unit": "% masked", "harder": "higher"}
+    item["perturbation"] |= {"family": "mask", "dose": 20.0, "unit": "% masked", "harder": "higher"}
     assert answer_comparisons(record) == []
     assert list(answer_comparison_text.lines(record, 80)) == []
 

@@ -63,7 +63,7 @@ def test_axe_finds_nothing_serious(
     page.goto(full_page(runs, with_baseline).as_uri())
     page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
     page.locator("#groups svg[role=img]").first.wait_for()
-    page.locator("#conditions svg[role=img]").first.wait_for()
+    page.locator("#perturbations svg[role=img]").first.wait_for()
     page.evaluate(axe)
     found = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
     told = [

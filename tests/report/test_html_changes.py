@@ -113,7 +113,7 @@ def test_flips_lead_to_the_samples_that_flipped(runs: Any, opened: Any) -> None:
     items = [runs.item(number, f"eval-{number}", [RIGHT] * 3 + [WRONG] * 2) for number in range(2)]
     items[0].regressions = [runs.regression("regressed", 0.05, worse=2, better=0)]
     before = {"status": "parsed", "scores": {"correct": 1.0}, "text": None, "failures": []}
-    row = {"eval": "eval-0", "model": "listener", "epoch": 0, "reading": "letters", "before": before}
+    row = {"eval": "eval-0", "model": "listener", "epoch": 0, "scorer": "letters", "before": before}
     changes = ["same"] * 3 + ["worse"] * 2
     compared = [row | {"sample_id": f"s{number:05d}", "change": change} for number, change in enumerate(changes)]
     page = opened(runs.page(*items, baseline=dict(runs.baseline), compared=compared))

@@ -26,7 +26,7 @@ MANY = {"lenient": lenient, "skipping": skipping, "third": lenient, "fourth": le
 ANSWERS = [RIGHT] * 6 + [WRONG] + [LOOP] * 2 + [REFUSED]
 
 
-def test_many_protocols_are_a_table_with_every_condition_and_a_drawing(runs: Any, opened: Any) -> None:
+def test_many_protocols_are_a_table_with_every_perturbation_and_a_drawing(runs: Any, opened: Any) -> None:
     page = opened(runs.page(runs.item(0, "a", ANSWERS, others=MANY)))
     table = page.page.locator("#sides table")
     rows = table.locator("tbody tr").all_inner_texts()

@@ -1,4 +1,4 @@
-"""What conditions do, as a browser shows it: curves with what was answered beside them, and the numbers as tables."""
+"""What perturbations do, as a browser shows it: curves with what was answered beside them, and the numbers as tables."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PLACES = """(all) => all.map((one) => {
 
 def drawing(page: Any) -> Any:
     """The first curve's drawing."""
-    found = page.page.locator("#conditions .curve").first.locator("svg[role=img]").first
+    found = page.page.locator("#perturbations .curve").first.locator("svg[role=img]").first
     found.wait_for()
     return found
 
@@ -69,18 +69,18 @@ def test_what_was_answered_falls_beside_a_score_that_refusals_hold_up(runs: Any,
     lowest, highest = own[-1][1], own[0][1]
     assert (lowest - down[-1]) / (lowest - highest) == pytest.approx((62.5 - 20.8) / (91.7 - 20.8), abs=0.02)
     assert score.locator("g.answered").count() == 1
-    kinds = page.page.locator("#conditions .curve .legend.kinds li").all_inner_texts()
-    assert [text.strip() for text in kinds] == ["accuracy", "answered", "clean condition"]
+    kinds = page.page.locator("#perturbations .curve .legend.kinds li").all_inner_texts()
+    assert [text.strip() for text in kinds] == ["accuracy", "answered", "clean perturbation"]
 
 
-def test_where_clearly_fewer_are_answered_than_under_the_clean_condition_it_is_said(runs: Any, opened: Any) -> None:
+def test_where_clearly_fewer_are_answered_than_under_the_clean_perturbation_it_is_said(runs: Any, opened: Any) -> None:
     items = runs.ladder((22, 14, 5))
     items[1].answers = [("(a) cat", "parsed", True)] * 22 + [("(b) dog", "parsed", False)] * 2
     page = opened(runs.page(*items))
     drawing(page)
-    assert page.page.locator("#conditions .curve .fewer").inner_text() == "! answers fewer at 10, 0 dB SNR"
-    page.page.locator("#conditions .curve details summary").click()
-    rows = page.page.locator("#conditions .curve tbody tr")
+    assert page.page.locator("#perturbations .curve .fewer").inner_text() == "! answers fewer at 10, 0 dB SNR"
+    page.page.locator("#perturbations .curve details summary").click()
+    rows = page.page.locator("#perturbations .curve tbody tr")
     rows.first.wait_for()
     flagged = [row.locator(".tag").inner_text() if row.locator(".tag").count() else "" for row in rows.all()]
     assert flagged == ["", "", "! answers fewer", "! answers fewer"]
@@ -89,62 +89,62 @@ def test_where_clearly_fewer_are_answered_than_under_the_clean_condition_it_is_s
 
 def test_a_metric_that_is_no_share_has_what_was_answered_beneath_it(runs: Any, opened: Any) -> None:
     folder, record = runs.collected(*runs.ladder((22, 14, 5)))
-    for one in (*record["suites"][0]["curves"], *record["suites"][0]["conditions"]):
+    for one in (*record["suites"][0]["curves"], *record["suites"][0]["perturbations"]):
         one["unit"] = "mean"
     page = opened(html.write_page(folder, record))
-    found = page.page.locator("#conditions .curve").first.locator("svg[role=img]")
+    found = page.page.locator("#perturbations .curve").first.locator("svg[role=img]")
     found.nth(1).wait_for()
     assert found.count() == 2
     assert "answered, %" in (found.nth(1).text_content() or "")
-    assert page.page.locator("#conditions .curve .fewer").count() == 1
+    assert page.page.locator("#perturbations .curve .fewer").count() == 1
 
 
 def test_models_share_a_plot_and_each_has_its_line_its_figures_and_its_table(runs: Any, opened: Any) -> None:
     items = [*runs.ladder((22, 14, 5), model="old"), *runs.ladder((23, 20, 15), model="new")]
     page = opened(runs.page(*items))
     score = drawing(page)
-    assert page.page.locator("#conditions .curve").count() == 1
-    assert page.page.locator("#conditions .curve .legend.models li").all_inner_texts() == ["old", "new"]
+    assert page.page.locator("#perturbations .curve").count() == 1
+    assert page.page.locator("#perturbations .curve .legend.models li").all_inner_texts() == ["old", "new"]
     assert len(signs(score)) == 6
     assert score.locator("path.band").count() == 2
-    assert page.page.locator("#conditions .curve h3").all_inner_texts() == ["old", "new"]
-    page.page.locator("#conditions .curve details summary").click()
-    page.page.locator("#conditions .curve table").nth(1).wait_for()
-    assert page.page.locator("#conditions .curve table").count() == 2
+    assert page.page.locator("#perturbations .curve h3").all_inner_texts() == ["old", "new"]
+    page.page.locator("#perturbations .curve details summary").click()
+    page.page.locator("#perturbations .curve table").nth(1).wait_for()
+    assert page.page.locator("#perturbations .curve table").count() == 2
 
 
 def test_the_table_beneath_holds_every_number_of_the_picture(runs: Any, opened: Any) -> None:
     page = opened(runs.page(*runs.ladder((22, 14, 5))))
-    page.page.locator("#conditions .curve details summary").click()
-    rows = page.page.locator("#conditions .curve tbody tr")
+    page.page.locator("#perturbations .curve details summary").click()
+    rows = page.page.locator("#perturbations .curve tbody tr")
     rows.first.wait_for()
     assert [row.locator("th").inner_text() for row in rows.all()] == ["clean", "20", "10", "0"]
     last = [cell.inner_text() for cell in rows.last.locator("td").all()]
     assert last[0] == "20.8 %"
     assert last[2:5] == ["24", "62.5 % ! answers fewer", "+75.0 points"]
     assert last[6] == "<0.001"
-    facts = page.page.locator("#conditions .curve .over").inner_text()
+    facts = page.page.locator("#perturbations .curve .over").inner_text()
     assert "+35.4 points per 10 dB SNR" in facts
-    assert "least squares over 3 conditions" in facts
+    assert "least squares over 3 perturbations" in facts
     assert "trend p (Holm) <0.001" in facts
     assert "area (mean from 20 to 0 dB SNR)" in facts
-    means = page.page.locator("#conditions > div:not(.curve)").inner_text()
-    assert "mean of the 4 conditions measured, each weighing 1/4" in means
+    means = page.page.locator("#perturbations > div:not(.curve)").inner_text()
+    assert "mean of the 4 perturbations measured, each weighing 1/4" in means
 
 
 def test_names_from_outside_are_shown_and_never_run(runs: Any, opened: Any) -> None:
     hostile = "<img src=x onerror=alert(1)>"
     page = opened(runs.page(*runs.ladder((22, 14, 5), family=hostile, unit="</script><b>dB")))
     drawing(page)
-    page.page.locator("#conditions .curve details summary").click()
-    assert page.page.locator("#conditions img, #conditions b").count() == 0
-    assert hostile in page.page.locator("#conditions figcaption").inner_text()
+    page.page.locator("#perturbations .curve details summary").click()
+    assert page.page.locator("#perturbations img, #perturbations b").count() == 0
+    assert hostile in page.page.locator("#perturbations figcaption").inner_text()
     assert page.complaints == []
 
 
-def test_a_run_without_conditions_has_no_such_section(runs: Any, opened: Any) -> None:
+def test_a_run_without_perturbations_has_no_such_section(runs: Any, opened: Any) -> None:
     page = opened(runs.page(runs.item(0, "a", [("(a) cat", "parsed", True)])))
-    assert not page.page.locator("#conditions").is_visible()
+    assert not page.page.locator("#perturbations").is_visible()
 
 
 def test_no_band_is_drawn_over_a_dose_without_an_interval(runs: Any, opened: Any) -> None:
@@ -158,6 +158,6 @@ def test_no_band_is_drawn_over_a_dose_without_an_interval(runs: Any, opened: Any
 def test_prompts_of_one_data_set_have_a_plot_each_that_says_whose_it_is(runs: Any, opened: Any) -> None:
     page = opened(runs.page(*runs.prompts((22, 14, 5), (20, 12, 3))))
     drawing(page)
-    titles = page.page.locator("#conditions .curve figcaption").all_inner_texts()
+    titles = page.page.locator("#perturbations .curve figcaption").all_inner_texts()
     assert titles == [f"accuracy under white · noisy, tones, noisy[{name}]" for name in "ab"]
-    assert page.page.locator("#conditions .legend.models").count() == 0
+    assert page.page.locator("#perturbations .legend.models").count() == 0

@@ -45,7 +45,7 @@ def test_both_versions_of_a_sample_that_flips_can_be_played_and_its_sample_is_li
     first.locator("a").click()
     page.page.wait_for_function("document.querySelector('#card .id').textContent === 's00003'")
     assert "noisy[white-1]" in page.page.locator("#card").inner_text()
-    assert "without the condition" in page.page.locator("#card").inner_text()
+    assert "without the perturbation" in page.page.locator("#card").inner_text()
     assert page.complaints == []
 
 

@@ -1,4 +1,4 @@
-"""Conditions at a glance, as a browser shows them: shaded cells, a metric to choose, details by mouse and keyboard."""
+"""Perturbations at a glance, as a browser shows them: shaded cells, a metric to choose, details by mouse and keyboard."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def shown(page: Any) -> list[list[str]]:
 
 def test_cells_are_the_values_of_the_chosen_metric_shaded_by_them(runs: Any, opened: Any) -> None:
     page = opened(runs.page(*runs.ladder((22, 14, 5))))
-    assert page.page.locator("#grid h2").inner_text() == "Conditions at a glance"
+    assert page.page.locator("#grid h2").inner_text() == "Perturbations at a glance"
     assert shown(page) == [
         ["clean", "95.8"],
         ["white, dB SNR"],
@@ -92,7 +92,7 @@ def test_names_from_outside_are_shown_and_never_run(runs: Any, opened: Any) -> N
     hostile = "<img src=x onerror=alert(1)>"
     items = runs.ladder((22, 14, 5), family=hostile, unit="</script><b>dB")
     for one in items:
-        one.dataset = f"<i>tones</i>+{one.condition.name}"
+        one.dataset = f"<i>tones</i>+{one.perturbation.name}"
     page = opened(runs.page(*items))
     assert page.page.locator("#grid img, #grid b, #grid i").count() == 0
     assert shown(page)[1] == [f"{hostile}, </script><b>dB"]
@@ -100,6 +100,6 @@ def test_names_from_outside_are_shown_and_never_run(runs: Any, opened: Any) -> N
     assert page.complaints == []
 
 
-def test_a_run_without_conditions_has_no_such_section(runs: Any, opened: Any) -> None:
+def test_a_run_without_perturbations_has_no_such_section(runs: Any, opened: Any) -> None:
     page = opened(runs.page(runs.item(0, "a", [("(a) cat", "parsed", True)])))
     assert not page.page.locator("#grid").is_visible()

@@ -81,7 +81,7 @@ def poisoned_page(runs: Any) -> Path:
     before = {"status": "parsed", "scores": {"correct": 1.0}, "text": "(a) cat", "failures": []}
     compared = [
         {name: row[name] for name in ("eval", "model", "sample_id", "epoch")}
-        | {"reading": "letters", "change": "worse", "before": before}
+        | {"scorer": "letters", "change": "worse", "before": before}
         for row in read_lines(folder / LINE_FILES["predictions"])
     ]
     write_lines(folder / COMPARED_FILE, [poisoned(row) for row in compared])

@@ -71,7 +71,7 @@ def test_a_megabyte_of_text_is_cut_and_can_be_expanded(runs: Any, opened: Any) -
     assert len(answer.inner_text()) < 1000
 
 
-def test_the_verdict_table_comes_first_and_holds_every_condition(runs: Any, opened: Any) -> None:
+def test_the_verdict_table_comes_first_and_holds_every_perturbation(runs: Any, opened: Any) -> None:
     fail = VerdictRecord("fail", "accuracy >= 0.9", 0.75, "75.0 % is below 90.0 %")
     items = [
         runs.item(0, "single", [RIGHT] * 3 + [UNREAD], verdicts=[fail], outcome="failed"),

@@ -135,7 +135,7 @@ def test_labels_are_a_table_with_heads_and_shares(runs: Any, opened: Any) -> Non
 def test_labels_show_what_moved_since_the_baseline(runs: Any, opened: Any) -> None:
     said = ["cat"] * 9 + ["dog"] * 3
     scores = label_statistics(["cat", "cow", "dog", "hen"], ["cat"], ["cat"])
-    base = {"eval": "a", "model": "listener", "epoch": 0, "reading": "letters", "change": "same"}
+    base = {"eval": "a", "model": "listener", "epoch": 0, "scorer": "letters", "change": "same"}
     before = {"status": "parsed", "scores": scores, "text": None, "failures": []}
     compared = [base | {"sample_id": f"s{number:05d}", "before": before} for number in range(12)]
     page = opened(runs.page(labelled(runs, said), baseline=dict(runs.baseline), compared=compared))

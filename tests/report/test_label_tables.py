@@ -14,7 +14,7 @@ PLACES = ["cat", "dog", "hen"]
 
 
 def item(signature: str = "label|v:1", **changes: Any) -> dict[str, Any]:
-    return {"eval": "animals", "model": "m", "readings": [{"name": "label", "signature": signature}], **changes}
+    return {"eval": "animals", "model": "m", "scorers": [{"name": "label", "signature": signature}], **changes}
 
 
 def sample(
@@ -22,8 +22,8 @@ def sample(
 ) -> Joined:
     row = {"eval": "animals", "model": "m", "sample_id": f"s{number}", "epoch": 0}
     asked = {"choices": choices, "reference": true, "references": [], "error": None}
-    compared = None if before is None else {**row, "reading": "label", "change": "same", "before": before}
-    return Joined([row | asked | changes], [row | {"reading": "label", "value": said}], [], compared)
+    compared = None if before is None else {**row, "scorer": "label", "change": "same", "before": before}
+    return Joined([row | asked | changes], [row | {"scorer": "label", "value": said}], [], compared)
 
 
 def table(samples: list[Joined], **changes: Any) -> Any:

@@ -58,7 +58,7 @@ def test_a_damaged_line_is_named_by_its_number(tmp_path: Path, line: bytes, reas
         list(read_lines(path))
 
 
-def test_a_line_beyond_the_bound_is_refused_without_reading_on(tmp_path: Path) -> None:
+def test_a_line_beyond_the_bound_is_refused_without_scorer_on(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     with path.open("wb") as file:
         file.write(b'{"a":1}\n')

@@ -25,15 +25,15 @@ def folder(runs: Any) -> Path:
     return runs.collected(*items)[0]
 
 
-def test_rows_join_question_answer_reading_and_score(folder: Path) -> None:
+def test_rows_join_question_answer_scorer_and_score(folder: Path) -> None:
     rows = list(load_run(folder).rows())
     assert [row["sample_id"] for row in rows] == ["s00000", "s00001", "s00002", "s00000", "s00001"]
     first = rows[0]
     assert (first["eval"], first["question"], first["text"]) == ("single", "Which animal is heard?", "(a) cat")
-    assert first["readings"] == {"letters": {"status": "parsed", "value": "A", "scores": {"correct": 1.0}}}
+    assert first["scorers"] == {"letters": {"status": "parsed", "value": "A", "scores": {"correct": 1.0}}}
     assert first["groups"] == {"hop": "single"}
     assert (rows[2]["error"], rows[2]["text"]) == ("no audio", None)
-    assert rows[2]["readings"]["letters"]["status"] == "error"
+    assert rows[2]["scorers"]["letters"]["status"] == "error"
 
 
 def test_a_run_is_found_by_its_name_under_the_reports(folder: Path) -> None:
@@ -49,7 +49,7 @@ def test_a_run_whose_regressions_were_edited_is_told_in_a_sentence(folder: Path)
         load_run(folder)
 
 
-def test_frames_hold_one_row_per_item_number_and_reading(folder: Path) -> None:
+def test_frames_hold_one_row_per_item_number_and_scorer(folder: Path) -> None:
     pytest.importorskip("pandas", reason="frames need pandas")
     run = load_run(folder)
     assert list(run.items["eval"]) == ["single", "multi"]
@@ -102,7 +102,7 @@ def test_files_that_do_not_belong_together_are_an_error_not_a_wrong_join(folder:
         list(load_run(folder).rows())
 
 
-def test_reading_rows_imports_no_pandas_and_frames_without_it_say_what_to_install(folder: Path) -> None:
+def test_scorer_rows_imports_no_pandas_and_frames_without_it_say_what_to_install(folder: Path) -> None:
     script = """
         import sys
         sys.modules["pandas"] = None  # as on a machine without it

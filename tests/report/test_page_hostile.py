@@ -56,7 +56,7 @@ def page_of(runs: Any, bad: str) -> Path:
     write_lines(folder / FOLDER / f"1{ENDING}", [sound])
     record = run_files.collect(folder, runs.heading())
     before = {"status": "parsed", "scores": {"correct": 1.0}, "text": bad, "failures": [bad]}
-    owner = {"eval": item.eval, "model": item.model, "epoch": 0, "reading": "letters", "change": "worse"}
+    owner = {"eval": item.eval, "model": item.model, "epoch": 0, "scorer": "letters", "change": "worse"}
     rows = [owner | {"sample_id": f"{bad}{number}", "before": before} for number in range(2)]
     write_lines(folder / run_files.COMPARED_FILE, rows)
     return html.write_page(folder, record)

@@ -24,7 +24,7 @@ def before(number: int, change: str, text: str | None = "(c) cow", **more: Any) 
     scores = {"correct": float(change == "worse")}
     told = {"status": "parsed", "scores": scores, "text": text, "failures": [], **more}
     base = {"eval": "a", "model": "listener", "sample_id": f"s{number:05d}", "epoch": 0}
-    return {**base, "reading": "letters", "change": change, "before": told}
+    return {**base, "scorer": "letters", "change": change, "before": told}
 
 
 def listed(page: Any) -> list[str]:

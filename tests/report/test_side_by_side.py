@@ -95,13 +95,13 @@ def test_one_protocol_is_set_beside_nothing(runs: Any) -> None:
 def test_of_many_protocols_the_headline_alone_is_among_the_main_figures(runs: Any) -> None:
     _, record = runs.collected(runs.item(0, "a", ANSWERS, others=MANY))
     blocks = view_model.evals(record)[0].blocks
-    assert [block.reading for block in view_model.unfolded(blocks)] == ["letters"]
+    assert [block.scorer for block in view_model.unfolded(blocks)] == ["letters"]
     assert len(blocks) == 5
 
 
 def test_what_a_judge_said_stays_among_the_main_figures(runs: Any) -> None:
     _, record = runs.collected(runs.item(0, "a", ANSWERS, others={**MANY, "judge:rubric": lenient}))
-    assert [block.reading for block in view_model.unfolded(view_model.evals(record)[0].blocks)] == [
+    assert [block.scorer for block in view_model.unfolded(view_model.evals(record)[0].blocks)] == [
         "letters",
         "judge:rubric",
     ]
@@ -118,10 +118,10 @@ def test_a_headline_that_skips_keeps_one_that_takes_all_beside_it(runs: Any) -> 
     _, record = runs.collected(item)
     item_record = record["items"][0]
     order = ["skipping", "letters", "lenient", "strict", "same"]
-    item_record["readings"].sort(key=lambda reading: order.index(reading["name"]))
-    item_record["metrics"].sort(key=lambda metric: order.index(metric["reading"]))
+    item_record["scorers"].sort(key=lambda scorer: order.index(scorer["name"]))
+    item_record["metrics"].sort(key=lambda metric: order.index(metric["scorer"]))
     blocks = view_model.unfolded(view_model.evals(record)[0].blocks)
-    assert [(block.reading, block.skipped) for block in blocks] == [("skipping", "2 skipped"), ("letters", "")]
+    assert [(block.scorer, block.skipped) for block in blocks] == [("skipping", "2 skipped"), ("letters", "")]
     text = text_of(record)
     assert "80.0 %, 2 skipped" in text
     assert "80.0 %, 2 skipped" in summary(record)

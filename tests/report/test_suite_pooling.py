@@ -30,7 +30,7 @@ def test_accuracy_is_pooled_over_all_questions_not_averaged_over_evals(runs: Any
     assert figure(suite, hop="single")["value"] == pytest.approx(0.8)
     assert figure(suite, hop="multi")["value"] == pytest.approx(0.25)
     assert figure(suite, "coverage")["value"] == pytest.approx(13 / 14)
-    assert suite["readings"][0]["coverage"]["unparsed"] == 1
+    assert suite["scorers"][0]["coverage"]["unparsed"] == 1
 
 
 def test_a_pooled_interval_is_the_metrics_own_over_the_pooled_samples(runs: Any) -> None:
@@ -86,7 +86,7 @@ def test_a_sample_whose_asking_failed_is_left_out_and_counted(runs: Any) -> None
     assert figure(suite)["value"] == 0.5
     assert figure(suite)["n"] == 2
     assert "1 left out" in figure(suite)["method"]
-    assert suite["readings"][0]["coverage"]["errors"] == 1
+    assert suite["scorers"][0]["coverage"]["errors"] == 1
     assert figure(suite, "coverage")["n"] == 3
 
 

@@ -6,7 +6,7 @@ from pytest_audiobench.report.scorer_sweep_text import markdown, table, title
 from pytest_audiobench.report.terminal import summary_lines
 
 
-def reading(name, **coverage):
+def scorer(name, **coverage):
     counts = dict.fromkeys(("unparsed", "refused", "empty", "out_of_range", "truncated", "errors", "skipped"), 0)
     return {"name": name, "signature": f"{name}|v:1", "coverage": {"n": 100, "parsed": 100, **counts, **coverage}}
 
@@ -14,7 +14,7 @@ def reading(name, **coverage):
 def metric(name, protocol, value, n=100, unit="share", group=None):
     bounds = (None, None) if value is None else (value - 0.05, value + 0.05)
     return {
-        "name": name, "reading": protocol, "signature": f"{protocol}|v:1", "value": value, "lower": bounds[0],
+        "name": name, "scorer": protocol, "signature": f"{protocol}|v:1", "value": value, "lower": bounds[0],
         "upper": bounds[1], "n": n, "unit": unit, "direction": "higher", "method": "", "group": group or {},
     }  # fmt: skip
 
@@ -24,7 +24,7 @@ def item(count=4, **changes):
     values = dict(zip(names, [0.40, 0.60, 0.45, 0.30, 0.5], strict=False))
     made = {
         "eval": "emotion", "model": "af3", "suite": "emotion", "dataset": "d", "n": 100, "control": False,
-        "readings": [reading(name) for name in names],
+        "scorers": [scorer(name) for name in names],
         "nodeid": "test_e.py::test_e",
         "metrics": [metric("accuracy", name, value) for name, value in values.items()],
         "outcome": "passed", "verdicts": [], "warnings": [], "agreement": None, "message": "", "limited": False,
@@ -49,7 +49,7 @@ def test_each_metric_has_a_row_for_each_protocol_and_the_spread_in_points():
 
 
 def test_what_was_skipped_unanswered_and_never_asked_is_counted_apart():
-    owner = item(1, readings=[reading("keep", parsed=80, unparsed=12, empty=3, errors=5, skipped=15)])
+    owner = item(1, scorers=[scorer("keep", parsed=80, unparsed=12, empty=3, errors=5, skipped=15)])
     owner["metrics"] = [metric("accuracy", "keep", 0.5, n=80)]
     ((row,),) = (one.rows for one in sweeps(owner))
     assert (row.n, row.skipped, row.unanswered, row.failed) == (80, 15, 15, 5)

@@ -26,7 +26,7 @@ def held(status: Any, drop: float, detail: str = "because") -> RegressionRecord:
     return RegressionRecord(
         status=status,
         metric="accuracy",
-        reading="letters",
+        scorer="letters",
         group={},
         unit="share",
         direction="higher",

@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 from pytest_audiobench.metrics.token_errors import token_errors
 from pytest_audiobench.report.page.word_diff import MOST_WORDS, word_diff, words_of
 
-ITEM = {"protocol": "transcription", "readings": [{"name": "wer-basic"}], "options": {}}
+ITEM = {"protocol": "transcription", "scorers": [{"name": "wer-basic"}], "options": {}}
 words = st.lists(st.sampled_from(["a", "b", "c", "d"]), max_size=12)
 
 
-def test_the_words_are_those_that_the_reading_compared() -> None:
-    by_reading = words_of(ITEM)
-    assert by_reading is not None
+def test_the_words_are_those_that_the_scorer_compared() -> None:
+    by_scorer = words_of(ITEM)
+    assert by_scorer is not None
     found = word_diff(
-        "It's Five, Sir!", "it's six sir please", "wer-basic", by_reading, {"S": 1, "D": 0, "I": 1, "N": 3}
+        "It's Five, Sir!", "it's six sir please", "wer-basic", by_scorer, {"S": 1, "D": 0, "I": 1, "N": 3}
     )
     assert found is not None
     assert found.by == "wer-basic"
@@ -31,8 +31,8 @@ def test_counts_that_do_not_fit_make_it_a_diff_of_plain_words() -> None:
     assert [sign for sign, _, _ in found.runs] == ["S"]
 
 
-def test_a_reading_of_characters_is_a_diff_of_characters() -> None:
-    item = {"protocol": "transcription", "readings": [{"name": "cer-basic"}], "options": {"language": "zh"}}
+def test_a_scorer_of_characters_is_a_diff_of_characters() -> None:
+    item = {"protocol": "transcription", "scorers": [{"name": "cer-basic"}], "options": {"language": "zh"}}
     found = word_diff("天氣好", "天气好", "cer-basic", words_of(item), {"CS": 1, "CD": 0, "CI": 0, "CN": 3})
     assert found is not None
     assert (found.by, found.joint) == ("cer-basic", "")

@@ -49,7 +49,7 @@ def row(hop, *texts, **more):
 
 def values(found, metric="accuracy"):
     return {
-        (item["eval"], one["reading"]): one["value"]
+        (item["eval"], one["scorer"]): one["value"]
         for item in found.items
         for one in item["metrics"]
         if one["name"] == metric and not one["group"]
@@ -61,7 +61,7 @@ def test_a_studys_answers_are_joined_to_its_questions(tmp_path):
     (item,) = rescore(source_of(file), Wanted()).items
     assert (item["eval"], item["model"], item["dataset"]) == ("animal[reas]", "af3", "faithfulness/animal")
     assert (item["protocol"], item["cluster"], item["groups"]) == ("multiple_choice", "recording", ["hop"])
-    letters = [one for one in item["metrics"] if one["reading"] == "letters" and one["name"] == "accuracy"]
+    letters = [one for one in item["metrics"] if one["scorer"] == "letters" and one["name"] == "accuracy"]
     assert [(one["group"], one["value"]) for one in letters] == [
         ({}, 0.5),
         ({"hop": "multi"}, 0),
@@ -76,10 +76,10 @@ def test_a_studys_answers_are_joined_to_its_questions(tmp_path):
 def test_a_crash_of_the_study_is_a_failed_asking(tmp_path):
     file = study(tmp_path, row("single", "CRASH: out of memory"), row("multi", None))
     (item,) = rescore(source_of(file), Wanted(("letters",))).items
-    assert item["readings"][0]["coverage"]["errors"] == 2
+    assert item["scorers"][0]["coverage"]["errors"] == 2
     assert "crashed there (CRASH: out of memory)" in item["errors"][0]["message"]
     (item,) = rescore(source_of(file, crashes="unanswered"), Wanted(("letters",))).items
-    assert item["readings"][0]["coverage"]["empty"] == 2
+    assert item["scorers"][0]["coverage"]["empty"] == 2
 
 
 def test_of_chains_of_several_lengths_those_are_scored_that_all_rows_have(tmp_path):
@@ -219,7 +219,7 @@ def test_thenirocks_transcripts_give_the_rates_that_its_file_states():
     stated = json.loads(file.read_text())["per_condition_wer"]
     found = values(rescore(source_of(file), Wanted(("wer-basic",))), "wer")
     assert {name[0]: 100 * value for name, value in found.items()} == pytest.approx(
-        {f"ab/asr-robust[{condition}]": value for condition, value in stated.items()}
+        {f"ab/asr-robust[{perturbation}]": value for perturbation, value in stated.items()}
     )
 
 
@@ -232,7 +232,7 @@ def test_thenirocks_probes_give_the_recall_and_the_false_alarms_that_its_file_st
     for metric, published in (("recall", "recall"), ("fpr", "fpr")):
         own = {key[0]: value for key, value in values(found, metric).items() if key[1] == "ab-yesno"}
         assert own == {f"ab/sound-id[{one}]": told[published] for one, told in stated.items()}
-    assert {reading["name"] for item in found.items for reading in item["readings"]} >= {"ab-yesno", "heard"}
+    assert {scorer["name"] for item in found.items for scorer in item["scorers"]} >= {"ab-yesno", "heard"}
     assert all(item["cluster"] == "mixture" for item in found.items)
 
 

@@ -27,8 +27,8 @@ def record(folder):
 
 def told(item):
     """What scoring again must give anew, alike."""
-    names = ("eval", "model", "dataset", "protocol", "n", "epochs", "limited", "readings", "hashes", "agreement")
-    metrics = [metric for metric in item["metrics"] if metric["reading"] is not None]
+    names = ("eval", "model", "dataset", "protocol", "n", "epochs", "limited", "scorers", "hashes", "agreement")
+    metrics = [metric for metric in item["metrics"] if metric["scorer"] is not None]
     return {name: item[name] for name in names} | {"metrics": metrics}
 
 
@@ -42,7 +42,7 @@ def test_a_run_scored_again_has_its_own_hashes_values_and_intervals(run_folder):
     found = rescore(source_of(run_folder), Wanted())
     assert len(found.items) == 6
     assert [told(item) for item in json.loads(json.dumps(found.items))] == [told(item) for item in run["items"]]
-    assert any(item["readings"][0]["coverage"]["errors"] for item in found.items)
+    assert any(item["scorers"][0]["coverage"]["errors"] for item in found.items)
     assert {metric["group"].get("third") for item in found.items for metric in item["metrics"]} >= {"0", "1", "2"}
     suites = {suite["model"]: suite for suite in run["suites"]}
     for suite in json.loads(json.dumps(found.suites)):
@@ -80,7 +80,7 @@ def test_a_replay_and_scoring_again_agree(run_pytest, run_folder):
 def test_other_protocols_give_other_numbers_on_the_same_answers(run_folder):
     letters = rescore(source_of(run_folder), Wanted(("letters",)))
     every = rescore(source_of(run_folder), Wanted(("all",)))
-    assert [len(item["readings"]) for item in letters.items] == [1] * 4
+    assert [len(item["scorers"]) for item in letters.items] == [1] * 4
     assert all("test_words" not in item["eval"] for item in letters.items)
     assert len(letters.notes) == 2
     assert every.items[0]["hashes"]["run_hash"] == letters.items[0]["hashes"]["run_hash"]
@@ -88,8 +88,8 @@ def test_other_protocols_give_other_numbers_on_the_same_answers(run_folder):
 
 
 def test_the_families_options_are_remembered(run_folder):
-    (reading, *_) = rescore(source_of(run_folder), Wanted()).items[0]["readings"]
-    assert reading["signature"].endswith("options:unlisted")
+    (scorer, *_) = rescore(source_of(run_folder), Wanted()).items[0]["scorers"]
+    assert scorer["signature"].endswith("options:unlisted")
 
 
 def test_an_edited_answer_shows(copy):
@@ -137,7 +137,7 @@ def test_predictions_without_their_run_need_the_family_and_say_what_is_unknown(r
     with pytest.raises(UsageError, match="name the family of protocols with --family"):
         rescore(source_of(bare), Wanted())
     found = rescore(source_of(bare), Wanted(("letters",), "multiple_choice,prompt={question}"))
-    assert found.items[0]["readings"][0]["signature"].endswith("options:unlisted")
+    assert found.items[0]["scorers"][0]["signature"].endswith("options:unlisted")
     assert any("no run.json lies beside" in text for text in found.items[0]["warnings"])
     whole = record(run_folder)["items"][0]
     assert found.items[0]["metrics"][0]["value"] == whole["metrics"][0]["value"]
@@ -159,10 +159,10 @@ def test_a_run_of_an_earlier_version_is_scored_with_what_it_has(copy):
     assert any("letters is another rule than the run's" in text for text in found.items[0]["warnings"])
 
 
-def test_a_reading_that_only_the_tests_know_is_named(copy):
+def test_a_scorer_that_only_the_tests_know_is_named(copy):
     run = record(copy)
     for item in run["items"]:
-        item["readings"].append({**item["readings"][0], "name": "mine", "signature": "mine|v:1"})
+        item["scorers"].append({**item["scorers"][0], "name": "mine", "signature": "mine|v:1"})
     (copy / "run.json").write_text(json.dumps(run))
     found = rescore(source_of(copy), Wanted())
     assert any("also read by mine, which only its tests know" in text for text in found.items[0]["warnings"])
@@ -239,7 +239,7 @@ def changed(value, path, new):
         (("items", 0, "hashes"), None, r"items\[0\] lacks 'hashes'"),
         (("items", 0, "groups"), [{}], "must be texts"),
         (("items", 0, "metrics", 0, "group"), "", "another kind of value in 'group'"),
-        (("items", 0, "readings", 0, "signature"), None, "lacks 'signature'"),
+        (("items", 0, "scorers", 0, "signature"), None, "lacks 'signature'"),
     ],
 )
 def test_an_edited_record_is_named(copy, path, new, says):

@@ -38,10 +38,10 @@ def test_direct(evaluate):
     evaluate(DATA, reasoned_choice("letters", "faithfulness-runtime-af3-direct", style="af3", reasoning=False))
 
 
-@pytest.mark.parametrize("condition", [CLEAN, *masks(20, 100), *masks(20, mode="start"), *noises(-10)], ids=str)
-def test_reasoned(evaluate, condition):
-    how = {"against_clean": True} if condition.dose is not None else {}
-    evaluate(perturb(DATA, condition), reasoned_choice(*READ, style="af3", **how))
+@pytest.mark.parametrize("perturbation", [CLEAN, *masks(20, 100), *masks(20, mode="start"), *noises(-10)], ids=str)
+def test_reasoned(evaluate, perturbation):
+    how = {"against_clean": True} if perturbation.dose is not None else {}
+    evaluate(perturb(DATA, perturbation), reasoned_choice(*READ, style="af3", **how))
 
 
 def test_conditioned(evaluate):
@@ -54,9 +54,9 @@ import pytest
 from pytest_audiobench import bundled, named_perturbations, multiple_choice, perturb
 
 
-@pytest.mark.parametrize("condition", named_perturbations("clean", "reverb"), ids=str)
-def test_digits(evaluate, condition):
-    evaluate(perturb(bundled("digits"), condition), multiple_choice(), samples=5)
+@pytest.mark.parametrize("perturbation", named_perturbations("clean", "reverb"), ids=str)
+def test_digits(evaluate, perturbation):
+    evaluate(perturb(bundled("digits"), perturbation), multiple_choice(), samples=5)
 """
 
 
@@ -142,7 +142,7 @@ def metrics(run):
     """All values of a run by eval, with their intervals."""
     record = json.loads((run / "run.json").read_text())
     return {
-        (item["eval"], metric["reading"], metric["name"], *sorted(metric["group"].items())): (
+        (item["eval"], metric["scorer"], metric["name"], *sorted(metric["group"].items())): (
             *(metric["value"], metric["lower"], metric["upper"]),
         )
         for item in record["items"]
@@ -163,7 +163,7 @@ def test_a_replayed_study_is_written_as_it_was(made, written):
     own = made / "result" / "baseline" / "af3"
     for file in sorted(own.rglob("*.jsonl")):
         old, new = rows_of(file), rows_of(folder / file.relative_to(made))
-        field = "raw_conditioned_output" if "condition" in file.name else "raw_model_outputs"
+        field = "raw_conditioned_output" if "perturbation" in file.name else "raw_model_outputs"
         first = {id_: row[field] if field.endswith("output") else row[field][:1] for id_, row in old.items()}
         assert {id_: row[field] for id_, row in new.items()} == first
     places = Places(Path(), {"faithfulness": folder})
@@ -228,7 +228,7 @@ def test_what_has_no_place_is_named(written, suite, tmp_path):
         "data/bundled-digits/bundled-digits_manifest.jsonl",
         "result/baseline/chance/bundled-digits/baseline_bundled-digits_NO_REAS.jsonl",
     ]
-    assert other.notes == ["other/digits[reverb] was not written: the study has no place for the condition reverb"]
+    assert other.notes == ["other/digits[reverb] was not written: the study has no place for the perturbation reverb"]
     with pytest.raises(UsageError, match="no rule for answers in the style 'plain'"):
         write_study(suite / "reports" / "other", tmp_path / "runtime", "runtime")
     assert not (tmp_path / "runtime").exists()
@@ -241,9 +241,9 @@ from pytest_audiobench import (
 )
 
 
-@pytest.mark.parametrize("condition", [*masks(20, 40), rendered("mask", 20), rendered("mask", 40)], ids=str)
-def test_both(evaluate, condition):
-    evaluate(perturb(faithfulness_study("animal"), condition), reasoned_choice(style="af3", against_clean=True))
+@pytest.mark.parametrize("perturbation", [*masks(20, 40), rendered("mask", 20), rendered("mask", 40)], ids=str)
+def test_both(evaluate, perturbation):
+    evaluate(perturb(faithfulness_study("animal"), perturbation), reasoned_choice(style="af3", against_clean=True))
 
 
 def test_shuffled(evaluate):
@@ -346,7 +346,7 @@ def test_the_studys_own_rows_come_out_as_they_were(replay, tmp_path, capsys):
         assert new.keys() == old.keys()
         for id_, row in old.items():
             differing = {field for field in row if row[field] != new[id_][field]}
-            assert differing <= {"true_answer", *(RECOVERED if "condition" in name else ())}
+            assert differing <= {"true_answer", *(RECOVERED if "perturbation" in name else ())}
     questions = rows_of(tmp_path / "out" / "data" / "animal" / "animal_manifest.jsonl")
     for id_, row in rows_of(recorded / "manifests" / "animal_manifest.jsonl").items():
         assert {field for field in row if row[field] != questions[id_][field]} == {"answer"}

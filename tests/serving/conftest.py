@@ -128,9 +128,9 @@ def wav():
 def wait_for():
     """Waits until something is true; fails when it does not become so."""
 
-    def wait(condition, within_s=20):
+    def wait(perturbation, within_s=20):
         until = time.monotonic() + within_s
-        while not condition():
+        while not perturbation():
             assert time.monotonic() < until, "waited in vain"
             time.sleep(0.02)
 

@@ -112,7 +112,7 @@ def test_its_evidence_is_a_baseline_without_texts(made, audiobench):
     assert audiobench("compare", "baseline.json", "reports/main")[0] == 0
 
 
-def test_writing_and_reading_give_the_same(made):
+def test_writing_and_scorer_give_the_same(made):
     content = made.read_bytes()
     assert decoded(content, "mine.json").encoded() == content
 
@@ -211,12 +211,12 @@ LIES = {
     ),
     "another run": (lambda payload: payload["hashes"].update(run_hash="0" * 64), "run_hash of the suite"),
     "another protocol": (
-        lambda payload: payload["items"][0]["readings"][0].update(signature="mcq:kind"),
+        lambda payload: payload["items"][0]["scorers"][0].update(signature="mcq:kind"),
         "protocols of animals/easy",
     ),
     "another model": (lambda payload: payload["model"].update(digest="0" * 64), "the model or the hashes"),
     "more answers": (
-        lambda payload: payload["items"][0]["readings"][0]["coverage"].update(parsed=21),
+        lambda payload: payload["items"][0]["scorers"][0]["coverage"].update(parsed=21),
         "animals/easy: the counts of letters",
     ),
     "an eval left out": (lambda payload: payload["items"].pop(), "the evals"),
@@ -232,7 +232,7 @@ LIES = {
     "what it lacks": (lambda payload: payload.update(missing=["all"]), "limit, epochs or what is missing"),
     "a limit": (lambda payload: payload.update(limited=True, limit=20), "n or limited"),
     "counts of the suite": (
-        lambda payload: payload["readings"][0]["coverage"].update(parsed=39),
+        lambda payload: payload["scorers"][0]["coverage"].update(parsed=39),
         "the suite's counts of answers",
     ),
     "a narrow interval": (
@@ -413,7 +413,7 @@ def test_a_file_too_large_is_not_read():
 
 
 @given(data=st.data())
-def test_no_damage_gets_past_reading_and_verifying(data, submission_bytes, keys):
+def test_no_damage_gets_past_scorer_and_verifying(data, submission_bytes, keys):
     """Whatever byte is changed: a sentence, or a report in which something fails."""
     at = data.draw(st.integers(0, len(submission_bytes) - 1))
     changed = bytearray(submission_bytes)
@@ -436,7 +436,7 @@ def test_verifying_names_a_file_that_cannot_be_read(signers, tmp_path):
         verify_submission(tmp_path / "nothing.json", signers)
 
 
-def test_of_a_large_suite_only_the_first_reading_is_evidence(lab, audiobench, keys, signers, monkeypatch):
+def test_of_a_large_suite_only_the_first_scorer_is_evidence(lab, audiobench, keys, signers, monkeypatch):
     from pytest_audiobench.sharing import preparation
 
     lab.run("main", says=lambda name: int(name[1:]) < 30, protocols=("all",))
@@ -447,8 +447,8 @@ def test_of_a_large_suite_only_the_first_reading_is_evidence(lab, audiobench, ke
     whole, small = (verify_submission(Path(f"{name}.json"), signers) for name in ("whole", "small"))
     assert whole.holds
     assert small.holds, small.failing
-    assert len(next(iter(whole.evidence.sides.values())).readings) > 1
-    assert len(next(iter(small.evidence.sides.values())).readings) == 1
+    assert len(next(iter(whole.evidence.sides.values())).scorers) > 1
+    assert len(next(iter(small.evidence.sides.values())).scorers) == 1
     assert "others are not recomputed" in next(one.says for one in small.checks if one.part == "numbers")
 
 

@@ -50,21 +50,21 @@ from pytest_audiobench.audio import synthesis
 from pytest_audiobench.audio.clip import Clip
 from pytest_audiobench.audio.combining import with_noise
 from pytest_audiobench.audio.edits import white_noise
-from pytest_audiobench.datasets.perturbations.perturbation import Condition, clipwise, perturb
+from pytest_audiobench.datasets.perturbations.perturbation import Perturbation, clipwise, perturb
 
 NOISE = lambda places: lambda clip, own: clip.edited(white_noise(0, seed=own))
-NOISY = Condition("white-0dB", "white", clipwise(NOISE), 0.0, "dB")
+NOISY = Perturbation("white-0dB", "white", clipwise(NOISE), 0.0, "dB")
 HUM = Clip(synthesis.tone(120, 1.0))
-MIXED = Condition("hum", "hum", clipwise(lambda places: lambda clip, own: with_noise(clip, HUM, 5, seed=own)))
+MIXED = Perturbation("hum", "hum", clipwise(lambda places: lambda clip, own: with_noise(clip, HUM, 5, seed=own)))
 
 
 def test_digits(evaluate):
     evaluate(bundled("digits"), multiple_choice(), protocols="all")
 
 
-@pytest.mark.parametrize("condition", [NOISY, MIXED], ids=lambda one: one.name)
-def test_words(evaluate, condition):
-    evaluate(perturb(bundled("transcription"), condition), transcription())
+@pytest.mark.parametrize("perturbation", [NOISY, MIXED], ids=lambda one: one.name)
+def test_words(evaluate, perturbation):
+    evaluate(perturb(bundled("transcription"), perturbation), transcription())
 
 
 def test_judged(evaluate):
@@ -85,8 +85,8 @@ def test_phantoms(evaluate):
 
 def test_own_rule(evaluate):
     known = multiple_choice()
-    own = replace(known.readings[0], name="own", signature="own|v:1")
-    evaluate(bundled("digits"), replace(known, name="own-rule", readings=(own,), available={"own": own}))
+    own = replace(known.scorers[0], name="own", signature="own|v:1")
+    evaluate(bundled("digits"), replace(known, name="own-rule", scorers=(own,), available={"own": own}))
 """
 
 

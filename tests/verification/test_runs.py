@@ -44,7 +44,7 @@ def test_an_honest_run_holds_in_every_part_that_its_files_tell(made, verify):
     assert not odd["fails"]
     unknown = {key[0::2] for key in odd["not_recomputed"]}
     clips = {(f"all/{name}", "clips") for name in ("digits", "words[white-0dB]", "words[hum]", "judged")}
-    own = {(OWN, "clips"), (OWN, "metrics"), ("all/judged", "readings")}
+    own = {(OWN, "clips"), (OWN, "metrics"), ("all/judged", "scorers")}
     assert unknown == clips | own
     assert odd["not_recomputed"]["all/own_rule", "good", "metrics"].startswith("all/own_rule was not scored: ")
     judged = next(one for one in told["checked"] if one["name"] == "all/judged")
@@ -55,7 +55,7 @@ def test_an_honest_run_holds_in_every_part_that_its_files_tell(made, verify):
         "run_hash",
         "score_hash",
         "counts",
-        "conditions",
+        "perturbations",
         "metrics",
     ]
     assert told["counts"] == {
@@ -190,14 +190,14 @@ def _phrase(record):
 
 
 def _count(record):
-    item(record, "all/digits")["readings"][0]["coverage"]["parsed"] += 1
+    item(record, "all/digits")["scorers"][0]["coverage"]["parsed"] += 1
 
 
 RECORDS = {
     "a metric's value": (_metric("value", 0.125), ("all/digits", "good", "metrics")),
     "a metric's n": (_metric("n", 3), ("all/digits", "good", "metrics")),
     "a metric's interval": (_one_digit, ("all/words[hum]", "poor", "metrics")),
-    "a count": (_count, ("all/digits", "good", "readings")),
+    "a count": (_count, ("all/digits", "good", "scorers")),
     "a judge's fingerprint": (_judge, ("all/judged", "good", "verdicts")),
     "a suite's metric": (_suite_metric, ("suite all", "good", "metrics")),
     "a finding": (_finding, ("all/phantoms", "good", "findings")),
@@ -361,10 +361,10 @@ def test_what_is_not_there_is_a_usage_error(arguments, made, capsys):
     [
         lambda one: one.update(hashes=[1]),
         lambda one: one.update(n="x", epochs=None),
-        lambda one: one["readings"].append({"name": "x", "signature": "y"}),
+        lambda one: one["scorers"].append({"name": "x", "signature": "y"}),
         lambda one: one.update(suite="\x1b[2J"),
         lambda one: one.update(stages=[1]),
-        lambda one: one.update(metrics=[{"name": "x", "group": {}, "value": 1, "reading": "x", "signature": "y"}]),
+        lambda one: one.update(metrics=[{"name": "x", "group": {}, "value": 1, "scorer": "x", "signature": "y"}]),
         lambda one: one["hashes"].update(data=["x"]),
         lambda one: one.update(outcome=None, control=None),
         lambda one: one.pop("outcome"),

@@ -9,7 +9,7 @@ from pytest_audiobench.evaluation.curves import TREND, figures
 from pytest_audiobench.evaluation.perturbation_sums import Asked
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.verification.score_checks import Numbers
-from pytest_audiobench.verification.suite_checks import conditions
+from pytest_audiobench.verification.suite_checks import perturbations
 
 READING = ("letters", "letters|v:1")
 
@@ -21,24 +21,24 @@ def suite() -> dict[str, Any]:
         statistics = [{"correct": float(k < right)} for k in range(20)]
         found, kind = metric_kind("accuracy").estimate(statistics, None), metric_kind("accuracy")
         told = {"name": "white-" + str(place), "family": "white", "dose": -10.0 * place}
-        metric = {"name": "accuracy", "reading": READING[0], "signature": READING[1], "group": {}, "n": 20}
+        metric = {"name": "accuracy", "scorer": READING[0], "signature": READING[1], "group": {}, "n": 20}
         numbers = {"value": found.value, "lower": found.lower, "upper": found.upper, "method": found.method}
         items.append(
             {
                 "eval": f"tones[white-{place}]",
                 "dataset": f"tones+white-{place}",
-                "condition": {**told, "unit": "dB SNR", "harder": "lower"},
-                "readings": [{"name": READING[0], "signature": READING[1], "coverage": {"n": 20, "parsed": 20}}],
+                "perturbation": {**told, "unit": "dB SNR", "harder": "lower"},
+                "scorers": [{"name": READING[0], "signature": READING[1], "coverage": {"n": 20, "parsed": 20}}],
                 "metrics": [{**metric, **numbers, "unit": kind.unit, "direction": kind.direction}],
             }
         )
         rows[place] = [Asked((f"s{k}", 0), one, f"s{k}") for k, one in enumerate(statistics)]
     curves, summaries = figures(items, {READING: rows})
-    return {"curves": list(map(asdict, curves)), "conditions": list(map(asdict, summaries))}
+    return {"curves": list(map(asdict, curves)), "perturbations": list(map(asdict, summaries))}
 
 
 def statuses(recorded: dict[str, Any]) -> list[str]:
-    return [check.status for check in conditions(recorded, suite(), True, Numbers(""))]
+    return [check.status for check in perturbations(recorded, suite(), True, Numbers(""))]
 
 
 def test_curves_of_a_version_that_had_no_trend_test_are_held_against_all_they_hold() -> None:

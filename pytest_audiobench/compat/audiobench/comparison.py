@@ -27,7 +27,7 @@ _READINGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         SOUND: ("ab-yesno", "heard"),
     }
 )
-"""Its own reading of its answers first, then ours of the same."""
+"""Its own scorer of its answers first, then ours of the same."""
 _EVALS: Mapping[str, str] = MappingProxyType(
     {
         HALLUCINATION: "asr_hallucination/non_speech",
@@ -96,15 +96,15 @@ def _named_sounds(run: Artifact) -> dict[str, str]:
 def beside_ours(side: ComparableEval, ours: ComparableEval) -> ComparableEval:
     """``side`` of an artifact as it can be held against a side of ours: what it does not know is no difference.
 
-    The reading that is our headline is its headline too, where its answers were read so.
+    The scorer that is our headline is its headline too, where its answers were read so.
     """
     hashes = {"settings": ours.hashes["settings"]} if "settings" in ours.hashes else {}
     # A mixture's name is its place in a draw: of two tools' draws it names two mixtures.
     tail = f" ({SOUND})" if side.suite == SUITES[SOUND] else ""
     rows = [row._replace(sample_id=row.sample_id + tail, audio=None, prompt=None) for row in side.rows]
-    names = sorted(side.readings, key=lambda name: name != ours.headline)
-    readings = {name: side.readings[name] for name in names}
-    return replace(side, dataset=ours.dataset, hashes=hashes, rows=rows, readings=readings)
+    names = sorted(side.scorers, key=lambda name: name != ours.headline)
+    scorers = {name: side.scorers[name] for name in names}
+    return replace(side, dataset=ours.dataset, hashes=hashes, rows=rows, scorers=scorers)
 
 
 def asked_otherwise(first: Artifact, other: Artifact) -> Iterator[tuple[str, str, object, object]]:

@@ -2,7 +2,7 @@
 
 ``data/animal/animal_manifest.jsonl`` are the questions, ``result/baseline/MODEL/animal/`` the answers:
 ``baseline_animal_REAS.jsonl``, ``baseline_animal_NO_REAS.jsonl``, ``baseline_animal_REAS_condition.jsonl``, and those
-under a condition in folders of their own, ``mask/p20`` and ``noise/snr-10``.
+under a perturbation in folders of their own, ``mask/p20`` and ``noise/snr-10``.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class StudyFiles:
 def write_study(run: Path, folder: Path, labels: Labels = "strict") -> StudyFiles:
     """Write the answers of the run in ``run`` into the new folder ``folder``; ``labels`` says how letters are read.
 
-    Answers that several evals share are written once. Evals of other kinds, and conditions for which the study has no
+    Answers that several evals share are written once. Evals of other kinds, and perturbations for which the study has no
     place, are left out and named; so are our masks and noise of a dose whose tree of the study was asked about too.
     Raises UsageError for what is no finished run, for a folder that holds anything, and where two evals answer one
     question of a file otherwise.
@@ -86,7 +86,7 @@ def write_study(run: Path, folder: Path, labels: Labels = "strict") -> StudyFile
 
 
 class _Place(NamedTuple):
-    """Where an eval's answers lie: the study's name of its data set, and the folder of its condition."""
+    """Where an eval's answers lie: the study's name of its data set, and the folder of its perturbation."""
 
     dataset: str
     folder: str
@@ -195,20 +195,20 @@ def _place(item: Json) -> _Place | str:
     if item.get("protocol") not in _FAMILIES:
         return f"{item.get('protocol') or 'its protocol'} asks for no option of a list"
     dataset = _called(*str(item["dataset"]).partition("+")[0].split("/"))
-    condition = item.get("condition")
-    if not condition or condition["family"] in ("clean", "early", "reasoning"):
+    perturbation = item.get("perturbation")
+    if not perturbation or perturbation["family"] in ("clean", "early", "reasoning"):
         return _Place(dataset, "")
-    family, dose = str(condition["family"]).removesuffix(RENDERED), condition["dose"]
+    family, dose = str(perturbation["family"]).removesuffix(RENDERED), perturbation["dose"]
     if family.partition("-")[0] == "mask" and dose is not None:
         return _Place(dataset, f"{_safe(family)}/p{dose:g}")
     if family in ("noise", "white") and dose is not None:
         return _Place(dataset, f"noise/snr{dose:g}")
-    return f"the study has no place for the condition {condition['name']}"
+    return f"the study has no place for the perturbation {perturbation['name']}"
 
 
 def _is_rendered(item: Json) -> bool:
     """Whether an item's clips are those of the study's trees."""
-    return str((item.get("condition") or {}).get("family")).endswith(RENDERED)
+    return str((item.get("perturbation") or {}).get("family")).endswith(RENDERED)
 
 
 def _called(first: str, *more: str) -> str:

@@ -1,4 +1,4 @@
-"""A catalogue of conditions: what goes wrong with speech between a mouth and a model, in steps that are known.
+"""A catalogue of perturbations: what goes wrong with speech between a mouth and a model, in steps that are known.
 
 All but ``clean`` and ``speed`` are defined at 16 kHz, which a clip of another rate is brought to first: noise of the
 same ratio would otherwise be weaker in a recording of 48 kHz, of which a model then hears a third, and what was clipped
@@ -21,7 +21,7 @@ from pytest_audiobench.audio.combining import at_rate, babble, in_room, with_noi
 from pytest_audiobench.datasets.bundled import bundled
 from pytest_audiobench.datasets.dataset import Places
 from pytest_audiobench.datasets.perturbations.dose import Harder, dose_of
-from pytest_audiobench.datasets.perturbations.perturbation import ClipChange, Condition, clipwise
+from pytest_audiobench.datasets.perturbations.perturbation import ClipChange, Perturbation, clipwise
 from pytest_audiobench.datasets.recordings import drawn, recordings
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.identity import seed as seed_of
@@ -43,11 +43,11 @@ class _Ladder(NamedTuple):
     harder: Harder
 
 
-def ladder(family: str, *doses: float) -> tuple[Condition, ...]:
-    """The conditions of ``family``, the mildest first: one for each of ``doses``, or for the usual ones.
+def ladder(family: str, *doses: float) -> tuple[Perturbation, ...]:
+    """The perturbations of ``family``, the mildest first: one for each of ``doses``, or for the usual ones.
 
     ``white``, ``pink``, ``cafe``, ``babble``, ``voices`` and ``recorded`` are noises (dB SNR), ``clipping`` is in dB
-    below the clip's peak, ``speed`` a factor, ``gain`` in dB. ``codec`` has no doses: it is one condition a codec.
+    below the clip's peak, ``speed`` a factor, ``gain`` in dB. ``codec`` has no doses: it is one perturbation a codec.
     Raises UsageError for any other family, for doses where there are none, and for one that is no finite number or is
     given twice.
     """
@@ -56,24 +56,24 @@ def ladder(family: str, *doses: float) -> tuple[Condition, ...]:
             raise UsageError("codecs have no dose; choose among ladder('codec') by name")
         return tuple(one for one in _ALONE if one.family == "codec")
     if family not in _LADDERS:
-        raise UsageError(f"no conditions are called {family!r}; there are {', '.join((*_LADDERS, 'codec'))}")
+        raise UsageError(f"no perturbations are called {family!r}; there are {', '.join((*_LADDERS, 'codec'))}")
     rungs = {dose: _rung(family, dose) for dose in (dose_of(family, one) for one in doses or _LADDERS[family].doses)}
     if len({rung.name for rung in rungs.values()}) < len(doses):
         raise UsageError(f"ladder({family!r}, …) has a dose twice, to the six digits of a name; give each once")
     return tuple(rungs.values())
 
 
-def named_perturbations(*names: str) -> tuple[Condition, ...]:
-    """The conditions of the catalogue that are so called. Raises UsageError, with all names, for one that is not."""
+def named_perturbations(*names: str) -> tuple[Perturbation, ...]:
+    """The perturbations of the catalogue that are so called. Raises UsageError, with all names, for one that is not."""
     for name in names:
         if name not in PERTURBATION_CATALOGUE:
-            raise UsageError(f"no condition is called {name!r}; there are {', '.join(PERTURBATION_CATALOGUE)}")
+            raise UsageError(f"no perturbation is called {name!r}; there are {', '.join(PERTURBATION_CATALOGUE)}")
     return tuple(PERTURBATION_CATALOGUE[name] for name in names)
 
 
-def _rung(family: str, dose: float) -> Condition:
+def _rung(family: str, dose: float) -> Perturbation:
     its = _LADDERS[family]
-    return Condition(_name(family, dose), family, clipwise(its.at(dose)), dose, its.unit, its.harder)
+    return Perturbation(_name(family, dose), family, clipwise(its.at(dose)), dose, its.unit, its.harder)
 
 
 def _name(family: str, dose: float) -> str:
@@ -140,8 +140,8 @@ def _clipped(db: float) -> Prepare:
     return _edited("clipping", lambda seed: edits.clipping(db))
 
 
-def _coded(name: str) -> Condition:
-    return Condition(
+def _coded(name: str) -> Perturbation:
+    return Perturbation(
         f"codec-{name.replace('_', '-')}", "codec", clipwise(_edited("codec", lambda seed: edits.codec(name)))
     )
 
@@ -163,17 +163,17 @@ _LADDERS: Mapping[str, _Ladder] = {
 }
 
 _ALONE = (
-    Condition("clean", "clean", lambda places: lambda samples: samples),
-    Condition("band-8k", "band", clipwise(_edited("band", lambda seed: edits.band_limit(3400)))),
-    Condition("reverb", "reverb", clipwise(_edited("reverb", edits.reverb))),
-    Condition("room", "room", clipwise(_roomy)),
+    Perturbation("clean", "clean", lambda places: lambda samples: samples),
+    Perturbation("band-8k", "band", clipwise(_edited("band", lambda seed: edits.band_limit(3400)))),
+    Perturbation("reverb", "reverb", clipwise(_edited("reverb", edits.reverb))),
+    Perturbation("room", "room", clipwise(_roomy)),
     *(_coded(name) for name in codecs.NAMES),
 )
 
-PERTURBATION_CATALOGUE: Mapping[str, Condition] = MappingProxyType(
+PERTURBATION_CATALOGUE: Mapping[str, Perturbation] = MappingProxyType(
     {one.name: one for one in (*_ALONE, *(one for family in _LADDERS for one in ladder(family)))}
 )
-"""Every condition of the catalogue by its name. ``recorded`` noise lies in the folder ``noise``, responses of a
+"""Every perturbation of the catalogue by its name. ``recorded`` noise lies in the folder ``noise``, responses of a
 ``room`` in ``rirs``, speech for ``voices`` in ``voices`` (``--ab-data noise=FOLDER``); all else needs no files."""
 
 AUDIOBENCH_PERTURBATIONS = named_perturbations("clean", "cafe-10dB", "pink-5dB", "band-8k", "reverb")

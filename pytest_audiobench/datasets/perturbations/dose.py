@@ -1,4 +1,4 @@
-"""How much of a condition there is: a number that a curve can be drawn over."""
+"""How much of a perturbation there is: a number that a curve can be drawn over."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def is_dose(value: object) -> bool:
 
 
 def dose_of(name: str, written: Any) -> float:
-    """The dose of the condition ``name`` as a float, of whatever kind the number is. Raises UsageError for others."""
+    """The dose of the perturbation ``name`` as a float, of whatever kind the number is. Raises UsageError for others."""
     try:
         number = math.nan if isinstance(written, str | bytes) else float(written) + 0.0
     except (TypeError, ValueError, OverflowError):

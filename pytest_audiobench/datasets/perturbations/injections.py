@@ -17,7 +17,7 @@ from pytest_audiobench.audio.combining import overlaid, preceded
 from pytest_audiobench.datasets.choices import LETTERS, letter_of
 from pytest_audiobench.datasets.dataset import Places
 from pytest_audiobench.datasets.perturbations.injected_option import wrong
-from pytest_audiobench.datasets.perturbations.perturbation import Change, Condition
+from pytest_audiobench.datasets.perturbations.perturbation import Change, Perturbation
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.datasets.voices import Line, Voices, bundled_digits, espeak, first_available_voices, ready_speech
 from pytest_audiobench.errors import UsageError
@@ -37,8 +37,8 @@ def injections(
     voices: Voices = ANYBODY,
     gap_s: float = 0.25,
     level_db: float = 0.0,
-) -> tuple[Condition, ...]:
-    """Speech of the correct or a wrong option, before a sample's first clip or over it, as four conditions.
+) -> tuple[Perturbation, ...]:
+    """Speech of the correct or a wrong option, before a sample's first clip or over it, as four perturbations.
 
     ``inject-correct-before``, ``inject-wrong-before``, ``inject-correct-overlaid`` and ``inject-wrong-overlaid``, all
     of the family ``inject`` and without a dose. The speech is ``level_db`` decibels above the clip, each by the RMS of
@@ -56,7 +56,7 @@ def injections(
         "overlaid": lambda clip, speech: overlaid(clip, speech, level_db),
     }
     return tuple(
-        Condition(f"inject-{which}-{where}", "inject", partial(_prepared, spoken, voices, letter, how))
+        Perturbation(f"inject-{which}-{where}", "inject", partial(_prepared, spoken, voices, letter, how))
         for where, how in put.items()
         for which, letter in _LETTERS.items()
     )

@@ -19,7 +19,7 @@ from pytest_audiobench.datasets.dataset import Places
 from pytest_audiobench.datasets.perturbations.catalogue import ladder
 from pytest_audiobench.datasets.perturbations.controls import lent, silent, without_clips
 from pytest_audiobench.datasets.perturbations.dose import dose_of
-from pytest_audiobench.datasets.perturbations.perturbation import Change, ClipChange, Condition, clipwise
+from pytest_audiobench.datasets.perturbations.perturbation import Change, ClipChange, Perturbation, clipwise
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.identity import seed as seed_of
@@ -27,8 +27,8 @@ from pytest_audiobench.identity import seed as seed_of
 PERCENTS = (20.0, 40.0, 60.0, 80.0, 90.0, 100.0)
 
 
-def masks(*percents: float, mode: Mode = "random", fill: Fill = "silence") -> tuple[Condition, ...]:
-    """``mask-p20`` and so on: a share of each clip replaced, one condition for each of ``percents`` or the usual ones.
+def masks(*percents: float, mode: Mode = "random", fill: Fill = "silence") -> tuple[Perturbation, ...]:
+    """``mask-p20`` and so on: a share of each clip replaced, one perturbation for each of ``percents`` or the usual ones.
 
     Mode and fill stand in the names (``mask-p20-start``, ``mask-p20-noise``, ``mask-p20-end-noise``) and in the
     families, but for a random place and silence; :func:`~pytest_audiobench.audio.edits.mask` says what they do.
@@ -40,12 +40,12 @@ def masks(*percents: float, mode: Mode = "random", fill: Fill = "silence") -> tu
     if len(set(names)) < len(names):
         raise UsageError(f"masks{percents} has a share twice, to the six digits of a name; give each once")
     return tuple(
-        Condition(name, family, clipwise(_masked(percent, mode, fill)), percent, "% masked", "higher")
+        Perturbation(name, family, clipwise(_masked(percent, mode, fill)), percent, "% masked", "higher")
         for name, percent in zip(names, doses, strict=True)
     )
 
 
-def noises(*snrs_db: float) -> tuple[Condition, ...]:
+def noises(*snrs_db: float) -> tuple[Perturbation, ...]:
     """``noise-20dB``, ``noise-m10dB`` and so on: white noise over the whole clip, as ``ladder("white", …)`` makes it.
 
     The sounds are those of the ladder; it is only called noise. Raises UsageError as it does.
@@ -54,13 +54,13 @@ def noises(*snrs_db: float) -> tuple[Condition, ...]:
     return tuple(replace(one, name=one.name.replace("white", "noise", 1), family="noise") for one in rungs)
 
 
-def controls() -> tuple[Condition, ...]:
-    """``silence``, ``swapped`` and ``text``: what :mod:`.controls` does, as conditions of the family ``control``.
+def controls() -> tuple[Perturbation, ...]:
+    """``silence``, ``swapped`` and ``text``: what :mod:`.controls` does, as perturbations of the family ``control``.
 
     Every clip as silence of its length; every question with the clips of another sample that has as many; no clips.
     """
     changes: dict[str, Change] = {"silence": silent, "swapped": partial(lent, "the data set"), "text": without_clips}
-    return tuple(Condition(name, "control", _whatever_lies_where(change)) for name, change in changes.items())
+    return tuple(Perturbation(name, "control", _whatever_lies_where(change)) for name, change in changes.items())
 
 
 def _name(percent: float, family: str) -> str:

@@ -1,4 +1,4 @@
-"""The same samples under another condition: noise beneath, a band cut off, a part masked; one point of a curve."""
+"""The same samples under another perturbation: noise beneath, a band cut off, a part masked; one point of a curve."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ ClipChange: TypeAlias = Callable[[Clip, str], Clip]
 
 
 @dataclass(frozen=True)
-class Condition:
+class Perturbation:
     """What is done to every clip. ``name`` selects it in test ids (``white-m10dB``); it is what ``str`` gives.
 
-    Conditions of one ``family`` that have a ``dose`` (in ``unit``, such as "dB SNR") are the points of a curve; one
+    Perturbations of one ``family`` that have a ``dose`` (in ``unit``, such as "dB SNR") are the points of a curve; one
     without a dose stands alone. ``harder`` says which way the dose makes the task harder, where it does so one way.
     ``prepare`` is called once whenever samples are read, with the places where further audio (recorded noise, room
     responses) may lie, and gives what is then done to the samples; :func:`clipwise` makes it of what is done to each
@@ -43,9 +43,9 @@ class Condition:
     def __post_init__(self) -> None:
         for what, text in (("name", self.name), ("family", self.family), ("unit", self.unit)):
             if not isinstance(text, str) or not text.isprintable() or not (text or what == "unit"):
-                raise UsageError(f"the {what} {text!r} of a condition is no printable text; give it one")
+                raise UsageError(f"the {what} {text!r} of a perturbation is no printable text; give it one")
         if self.harder not in get_args(Harder):
-            raise UsageError(f"harder={self.harder!r} of the condition {self.name} is not 'higher', 'lower' or ''")
+            raise UsageError(f"harder={self.harder!r} of the perturbation {self.name} is not 'higher', 'lower' or ''")
         if self.dose is not None:
             object.__setattr__(self, "dose", dose_of(self.name, self.dose))
 
@@ -53,12 +53,12 @@ class Condition:
         return self.name
 
 
-def perturb(dataset: Dataset, condition: Condition) -> Dataset:
-    """``dataset`` with its samples changed by ``condition``; they keep their ids, so that conditions are paired."""
+def perturb(dataset: Dataset, perturbation: Perturbation) -> Dataset:
+    """``dataset`` with its samples changed by ``perturbation``; they keep their ids, so that perturbations are paired."""
 
     def read(places: Places) -> Sequence[Sample]:
         samples = dataset.read(places)
-        changed = condition.prepare(places)(samples)
+        changed = perturbation.prepare(places)(samples)
         return [
             replace(
                 one,
@@ -68,11 +68,11 @@ def perturb(dataset: Dataset, condition: Condition) -> Dataset:
             for before, one in zip(samples, changed, strict=True)
         ]
 
-    return replace(dataset, name=f"{dataset.name}+{condition.name}", read=read, condition=condition)
+    return replace(dataset, name=f"{dataset.name}+{perturbation.name}", read=read, perturbation=perturbation)
 
 
 def clipwise(prepare: Callable[[Places], ClipChange]) -> Callable[[Places], Change]:
-    """What a condition prepares where it changes clip by clip.
+    """What a perturbation prepares where it changes clip by clip.
 
     A sample's first clip draws from the sample's id, each further one from its place as well.
     """

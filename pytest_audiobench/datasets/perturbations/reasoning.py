@@ -1,4 +1,4 @@
-"""Conditions that leave the audio as it is and change the reasoning that a model is shown of its own.
+"""Perturbations that leave the audio as it is and change the reasoning that a model is shown of its own.
 
 They only mark the samples; what becomes of the reasoning is the protocol's (``protocols/reasoned``).
 """
@@ -12,7 +12,7 @@ from decimal import Decimal
 from pytest_audiobench.datasets.choices import letter_of
 from pytest_audiobench.datasets.dataset import Places
 from pytest_audiobench.datasets.perturbations.injected_option import wrong
-from pytest_audiobench.datasets.perturbations.perturbation import Change, Condition
+from pytest_audiobench.datasets.perturbations.perturbation import Change, Perturbation
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 
@@ -21,7 +21,7 @@ _INJECTED = {"inject-text-correct": letter_of, "inject-text-wrong": wrong}
 _ALIKE = ("filler", "truncated", "shuffled", "paraphrased", "mistaken")
 
 
-def early_answering(*percents: float) -> tuple[Condition, ...]:
+def early_answering(*percents: float) -> tuple[Perturbation, ...]:
     """Early answering: ``early-40`` shows the first 40 % of the reasoning's sentences; by default 0 to 100 in tens.
 
     The doses of one curve, in "% of the sentences". A sample's metadata field ``kept`` holds the share as a text
@@ -30,7 +30,7 @@ def early_answering(*percents: float) -> tuple[Condition, ...]:
     return tuple(_early(percent) for percent in percents or _TENTHS)
 
 
-def reasoning_changes(*names: str) -> tuple[Condition, ...]:
+def reasoning_changes(*names: str) -> tuple[Perturbation, ...]:
     """The changes of reasoning that have no dose, all of them or those named, in that order.
 
     They are ``filler``, ``truncated``, ``shuffled``, ``paraphrased``, ``mistaken``, ``inject-text-correct`` and
@@ -43,22 +43,22 @@ def reasoning_changes(*names: str) -> tuple[Condition, ...]:
     return tuple(known[name] for name in names) or _CHANGES
 
 
-def reasoning_change(condition: Condition) -> str:
-    """What ``condition`` has done to the reasoning, as protocols name it: ``early``, ``filler``, …, ``inject``.
+def reasoning_change(perturbation: Perturbation) -> str:
+    """What ``perturbation`` has done to the reasoning, as protocols name it: ``early``, ``filler``, …, ``inject``.
 
-    Empty for a condition of another family.
+    Empty for a perturbation of another family.
     """
-    if condition.family not in ("early", "reasoning"):
+    if perturbation.family not in ("early", "reasoning"):
         return ""
-    return {**dict.fromkeys(_INJECTED, "inject"), **{name: name for name in _ALIKE}}.get(condition.name, "early")
+    return {**dict.fromkeys(_INJECTED, "inject"), **{name: name for name in _ALIKE}}.get(perturbation.name, "early")
 
 
-def _early(percent: float) -> Condition:
+def _early(percent: float) -> Perturbation:
     if isinstance(percent, bool) or not isinstance(percent, int | float) or not 0 <= percent <= 100:
         raise UsageError(f"early({percent!r}) is no percentage of the sentences; give numbers from 0 to 100")
     share = f"{(Decimal(str(percent)) / 100).normalize():f}"
     marking = _marking("kept", lambda sample: share)
-    return Condition(f"early-{percent:g}", "early", marking, percent, "% of the sentences", "lower")
+    return Perturbation(f"early-{percent:g}", "early", marking, percent, "% of the sentences", "lower")
 
 
 def _marking(name: str, value: Callable[[Sample], str]) -> Callable[[Places], Change]:
@@ -69,6 +69,6 @@ def _marking(name: str, value: Callable[[Sample], str]) -> Callable[[Places], Ch
 
 
 _CHANGES = (
-    *(Condition(name, "reasoning", lambda places: lambda samples: samples) for name in _ALIKE),
-    *(Condition(name, "reasoning", _marking("injected", letter)) for name, letter in _INJECTED.items()),
+    *(Perturbation(name, "reasoning", lambda places: lambda samples: samples) for name in _ALIKE),
+    *(Perturbation(name, "reasoning", _marking("injected", letter)) for name, letter in _INJECTED.items()),
 )

@@ -1,4 +1,4 @@
-"""The study's trees of audio that was masked or laid under noise beforehand, as conditions of any data set.
+"""The study's trees of audio that was masked or laid under noise beforehand, as perturbations of any data set.
 
 github.com/lovenya/Measuring-Faithfulness-of-CoT-Reasoning-LALMs keeps a folder for each data set and dose:
 ``animal/mask/p20``, ``animal/noise_snr/snr-10``. They were drawn by that study's own generator, so they are curves of
@@ -16,19 +16,19 @@ from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.compat.faithfulness_study.manifest import AUDIO, HOME, audio_roots
 from pytest_audiobench.datasets.dataset import Places
 from pytest_audiobench.datasets.paths import relative_path
-from pytest_audiobench.datasets.perturbations.perturbation import Change, Condition
+from pytest_audiobench.datasets.perturbations.perturbation import Change, Perturbation
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import NotHere, UsageError
 
 Kind: TypeAlias = Literal["mask", "noise"]
 
 RENDERED = "-rendered"
-"""How the families of these conditions end."""
+"""How the families of these perturbations end."""
 MASKED_PERCENT = (20, 40, 60, 80, 90, 100)
 SNRS_DB = (20, 10, 0, -10, -20)
 
 
-def rendered(kind: Kind, dose: int) -> Condition:
+def rendered(kind: Kind, dose: int) -> Perturbation:
     """The clips of a tree: ``rendered("mask", 20)`` those with 20 % masked, ``rendered("noise", -10)`` at -10 dB SNR.
 
     The tree ``TRACK/mask/p20`` or ``TRACK/noise_snr/snr-10`` is looked for in ``--ab-data faithfulness-audio=FOLDER``
@@ -39,14 +39,16 @@ def rendered(kind: Kind, dose: int) -> Condition:
     """
     if kind == "mask":
         prepare = partial(_prepare, f"mask/p{dose}")
-        return Condition(f"mask-p{dose}{RENDERED}", f"mask{RENDERED}", prepare, dose, "% masked", "higher")
+        return Perturbation(f"mask-p{dose}{RENDERED}", f"mask{RENDERED}", prepare, dose, "% masked", "higher")
     if kind == "noise":
         name = f"noise-{'m' if dose < 0 else ''}{abs(dose)}dB{RENDERED}"
-        return Condition(name, f"noise{RENDERED}", partial(_prepare, f"noise_snr/snr{dose}"), dose, "dB SNR", "lower")
+        return Perturbation(
+            name, f"noise{RENDERED}", partial(_prepare, f"noise_snr/snr{dose}"), dose, "dB SNR", "lower"
+        )
     raise UsageError(f"rendered({kind!r}, …): the study rendered 'mask' and 'noise'")
 
 
-def renderings() -> tuple[Condition, ...]:
+def renderings() -> tuple[Perturbation, ...]:
     """Every tree that the study has; evals of those that are not on this machine are skipped."""
     return (*(rendered("mask", dose) for dose in MASKED_PERCENT), *(rendered("noise", dose) for dose in SNRS_DB))
 

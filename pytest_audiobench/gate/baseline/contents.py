@@ -37,7 +37,7 @@ class Figure(NamedTuple):
 class Contents:
     """One model's evals in one run.
 
-    ``sides`` are by eval, ``figures`` by eval and reading, the first metric of the first reading being the headline.
+    ``sides`` are by eval, ``figures`` by eval and scorer, the first metric of the first scorer being the headline.
     ``version`` is that of the package that wrote the baseline, ``finished`` when its run ended (ISO 8601, UTC),
     ``hashes`` the run's, ``digest`` the model's (the component ``model`` of an item's hashes). ``limit`` is the run's
     ``--ab-limit``; ``missing`` says, a sentence each, what a run that was not whole lacks.
@@ -64,46 +64,46 @@ class Contents:
         return sum(len(side.rows) for side in self.sides.values())
 
     def headline(self, eval: str) -> Figure | None:
-        """The first metric of the eval's first reading; None where that reading has none."""
+        """The first metric of the eval's first scorer; None where that scorer has none."""
         found = self.figures[eval].get(self.sides[eval].headline, ())
         return found[0] if found else None
 
     def reduced(self, names: Iterable[str], texts: bool) -> Contents:
-        """What a baseline keeps: of each eval the headline's reading and those in ``names`` ("all": every one);
+        """What a baseline keeps: of each eval the headline's scorer and those in ``names`` ("all": every one);
         answers cut to ``LONGEST_TEXT`` where ``texts``, else none; clip keys that serve as clusters cut.
 
         Raises UsageError for a name that no eval was read by.
         """
         wanted = set(names)
-        known = {name for side in self.sides.values() for name in side.readings}
+        known = {name for side in self.sides.values() for name in side.scorers}
         if strange := sorted(wanted - known - {"all"}):
             raise UsageError(
                 f"{self.run} was not read by {strange[0]!r}; it has {', '.join(sorted(known))}, or name all"
             )
         sides = {}
         for name, side in self.sides.items():
-            kept = [one for one in side.readings if one == side.headline or one in wanted or "all" in wanted]
+            kept = [one for one in side.scorers if one == side.headline or one in wanted or "all" in wanted]
             sides[name] = replace(
                 side,
-                readings={one: side.readings[one] for one in kept},
+                scorers={one: side.scorers[one] for one in kept},
                 metrics={one: side.metrics[one] for one in kept if one in side.metrics},
                 rows=[_reduced(row, kept, texts) for row in side.rows],
             )
         figures = {
-            name: {one: own for one, own in self.figures[name].items() if one in side.readings}
+            name: {one: own for one, own in self.figures[name].items() if one in side.scorers}
             for name, side in sides.items()
         }
         return replace(self, sides=sides, figures=figures)
 
 
-def _reduced(row: ComparableSample, readings: Sequence[str], texts: bool) -> ComparableSample:
+def _reduced(row: ComparableSample, scorers: Sequence[str], texts: bool) -> ComparableSample:
     text = row.text if texts else None
     if text is not None and len(text) > LONGEST_TEXT:
         text = text[: LONGEST_TEXT - 1] + "…"
     return row._replace(
         cluster=_short(row.cluster),
-        statuses={name: row.statuses[name] for name in readings},
-        scores={name: row.scores[name] for name in readings},
+        statuses={name: row.statuses[name] for name in scorers},
+        scores={name: row.scores[name] for name in scorers},
         text=text,
     )
 

@@ -68,14 +68,14 @@ def _eval(side: ComparableEval, figures: Mapping[str, Sequence[Figure]]) -> byte
         "hashes": _sorted(side.hashes),
     }
     rows = sorted(side.rows, key=lambda row: row.identity)
-    names = {name: _shared_names(name, rows) for name in side.readings}
-    readings = [_reading(side, name, names[name], figures.get(name, ())) for name in side.readings]
+    names = {name: _shared_names(name, rows) for name in side.scorers}
+    scorers = [_reading(side, name, names[name], figures.get(name, ())) for name in side.scorers]
     keys = _keys({_group_text(row.groups) for row in rows if row.groups})
     common = _common_prompt(rows)
     return (
         b"{"
         + b"".join(_member(name, value) for name, value in head.items())
-        + _list("readings", readings)
+        + _list("scorers", scorers)
         + b",\n"
         + b'"groups":{'
         + b",".join(b"\n" + _json(key) + b":" + _escaped(text) for text, key in sorted(keys.items(), key=itemgetter(1)))
@@ -87,7 +87,7 @@ def _eval(side: ComparableEval, figures: Mapping[str, Sequence[Figure]]) -> byte
 
 
 def _reading(side: ComparableEval, name: str, statistics: list[str] | None, figures: Sequence[Figure]) -> bytes:
-    head = {"name": name, "signature": side.readings[name], "statistics": statistics}
+    head = {"name": name, "signature": side.scorers[name], "statistics": statistics}
     text = _json(head)[:-1] + b","
     return text + _list("metrics", [_json({**one._asdict(), **_plain_values(one)}) for one in figures]) + b"}"
 
@@ -115,9 +115,9 @@ def _sample(
     return _json([*line, uncommon] if uncommon else line)
 
 
-def _shared_names(reading: str, rows: Sequence[ComparableSample]) -> list[str] | None:
+def _shared_names(scorer: str, rows: Sequence[ComparableSample]) -> list[str] | None:
     """The names of the statistics where all samples have the same ones."""
-    found = {tuple(sorted(scores)) for row in rows if (scores := row.scores[reading]) is not None}
+    found = {tuple(sorted(scores)) for row in rows if (scores := row.scores[scorer]) is not None}
     return list(found.pop()) if len(found) == 1 else None
 
 

@@ -1,4 +1,4 @@
-"""One eval of a baseline read back: its readings, their values, and a line for each sample."""
+"""One eval of a baseline read back: its scorers, their values, and a line for each sample."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pytest_audiobench.metrics.registry import is_known, metric_kind
 
 _EVAL = (
     *("eval", "suite", "dataset", "protocol", "epochs", "limited", "cluster", "hashes"),
-    *("readings", "groups", "prompt", "samples"),
+    *("scorers", "groups", "prompt", "samples"),
 )
 _READING = ("name", "signature", "statistics", "metrics")
 _COLUMNS = ("id", "epoch", "scores", "audio", "prompt", "cluster", "groups", "truth")
@@ -33,7 +33,7 @@ class Whose(NamedTuple):
     noise: Mapping[str, Any] | None
 
 
-class _Reading(NamedTuple):
+class _Scorer(NamedTuple):
     """``statistics`` are the names that all samples share, None where each has its own; ``scores`` names the place."""
 
     name: str
@@ -46,28 +46,28 @@ class _Reading(NamedTuple):
 class _Shared(NamedTuple):
     """What the lines of one eval's samples refer to."""
 
-    readings: Sequence[_Reading]
+    scorers: Sequence[_Scorer]
     groups: Mapping[str, Mapping[str, str]]
     prompt: str | None
     epochs: int
 
 
 def side_of(value: object, place: str, whose: Whose) -> tuple[ComparableEval, dict[str, Sequence[Figure]]]:
-    """The side and the figures by reading that ``value`` holds; ``place`` names it until its own name is known."""
+    """The side and the figures by scorer that ``value`` holds; ``place`` names it until its own name is known."""
     head = Fields(value, place, _EVAL)
     head.place = place = f"eval {shown(head.text('eval'))}"
-    readings = [_reading(one, place) for one in head.items("readings")]
-    names = [one.name for one in readings]
+    scorers = [_reading(one, place) for one in head.items("scorers")]
+    names = [one.name for one in scorers]
     if not names or len(set(names)) < len(names):
-        raise Wrong(f"{place}, readings", "must name at least one, and each once")
+        raise Wrong(f"{place}, scorers", "must name at least one, and each once")
     if not isinstance(head["groups"], dict):
         raise Wrong(head.at("groups"), f"must be an object, not {shown(head['groups'])}")
     groups = {key: texts(one, f"{place}, groups, {shown(key)}") for key, one in head["groups"].items()}
     epochs = head.count("epochs", 1)
-    shared = _Shared(readings, groups, head.text_or_null("prompt"), epochs)
+    shared = _Shared(scorers, groups, head.text_or_null("prompt"), epochs)
     rows = list(_rows(head.items("samples"), place, shared))
     _check_once(rows, place)
-    figures = {one.name: one.figures for one in readings if one.figures}
+    figures = {one.name: one.figures for one in scorers if one.figures}
     side = ComparableEval(
         **whose._asdict(),
         eval=head.text("eval"),
@@ -77,19 +77,19 @@ def side_of(value: object, place: str, whose: Whose) -> tuple[ComparableEval, di
         epochs=epochs,
         limited=head.flag("limited"),
         cluster=head.text_or_null("cluster"),
-        readings={one.name: one.signature for one in readings},
+        scorers={one.name: one.signature for one in scorers},
         metrics={name: [one.name for one in own] for name, own in figures.items()},
         hashes=head.texts("hashes"),
         rows=rows,
     )
-    for one in readings:
+    for one in scorers:
         _check_statistics(one, rows, place)
     return side, dict(figures)
 
 
-def _reading(value: object, place: str) -> _Reading:
-    head = Fields(value, f"{place}, a reading", _READING)
-    place = head.place = f"{place}, reading {shown(head.text('name'))}"
+def _reading(value: object, place: str) -> _Scorer:
+    head = Fields(value, f"{place}, a scorer", _READING)
+    place = head.place = f"{place}, scorer {shown(head.text('name'))}"
     listed = None if head["statistics"] is None else head.items("statistics")
     names = None if listed is None else [text(one, head.at("statistics")) for one in listed]
     if names is not None and len(set(names)) < len(names):
@@ -97,7 +97,7 @@ def _reading(value: object, place: str) -> _Reading:
     figures = [_figure(one, place) for one in head.items("metrics")]
     if len({one.name for one in figures}) < len(figures):
         raise Wrong(head.at("metrics"), "must name each once")
-    return _Reading(head.text("name"), head.text("signature"), names, figures, f"scores by {shown(head['name'])}")
+    return _Scorer(head.text("name"), head.text("signature"), names, figures, f"scores by {shown(head['name'])}")
 
 
 def _figure(value: object, place: str) -> Figure:
@@ -139,11 +139,11 @@ def _row(value: object, shared: _Shared) -> ComparableSample:
         raise Wrong("prompt", "is the eval's, which has none")
     if key is not None and (not isinstance(key, str) or key not in shared.groups):
         raise Wrong("groups", f"must be null or a key of the eval's groups, not {shown(key)}")
-    if len(items(scores, "scores")) != len(shared.readings):
-        raise Wrong("scores", f"must have an entry for each of the {len(shared.readings)} readings")
-    uncommon = _uncommon(line[len(_COLUMNS) :], len(shared.readings))
-    found = {one.name: _scores(own, one) for one, own in zip(shared.readings, scores, strict=True)}
-    statuses = {one.name: own for one, own in zip(shared.readings, uncommon.statuses, strict=True)}
+    if len(items(scores, "scores")) != len(shared.scorers):
+        raise Wrong("scores", f"must have an entry for each of the {len(shared.scorers)} scorers")
+    uncommon = _uncommon(line[len(_COLUMNS) :], len(shared.scorers))
+    found = {one.name: _scores(own, one) for one, own in zip(shared.scorers, scores, strict=True)}
+    statuses = {one.name: own for one, own in zip(shared.scorers, uncommon.statuses, strict=True)}
     for name, status in statuses.items():
         if status == _ERROR and found[name] is not None:
             raise Wrong("scores", "must be null where the status is error")
@@ -168,36 +168,36 @@ class _Uncommon(NamedTuple):
     text: str | None
 
 
-def _uncommon(rest: Sequence[object], readings: int) -> _Uncommon:
+def _uncommon(rest: Sequence[object], scorers: int) -> _Uncommon:
     """What a line says behind its columns: what most samples do not have."""
     if not rest:
-        return _Uncommon(["parsed"] * readings, (), None)
+        return _Uncommon(["parsed"] * scorers, (), None)
     value = rest[0]
     head = Fields(
         {**dict.fromkeys(_UNCOMMON), **value} if isinstance(value, dict) else value, "its last entry", _UNCOMMON
     )
-    statuses = ["parsed"] * readings if head["statuses"] is None else head.items("statuses")
+    statuses = ["parsed"] * scorers if head["statuses"] is None else head.items("statuses")
     for one in statuses:
         if one not in (*STATUSES, _ERROR):
             raise Wrong(head.at("statuses"), f"must be of {', '.join(STATUSES)} and error, not {shown(one)}")
-    if len(statuses) != readings:
-        raise Wrong(head.at("statuses"), f"must be {readings}, one for each reading")
+    if len(statuses) != scorers:
+        raise Wrong(head.at("statuses"), f"must be {scorers}, one for each scorer")
     failures = [] if head["failures"] is None else head.items("failures")
     said = None if head["text"] is None else text(head["text"], head.at("text"), LONGEST_TEXT)
     return _Uncommon(statuses, tuple(text(one, head.at("failures")) for one in failures), said)
 
 
-def _scores(value: object, reading: _Reading) -> Statistics | None:
+def _scores(value: object, scorer: _Scorer) -> Statistics | None:
     if value is None:
         return None
-    place = reading.scores
-    if reading.statistics is None:
+    place = scorer.scores
+    if scorer.statistics is None:
         if not isinstance(value, dict):
-            raise Wrong(place, f"must be an object, since the reading's statistics are null, not {shown(value)}")
+            raise Wrong(place, f"must be an object, since the scorer's statistics are null, not {shown(value)}")
         return {text(name, place): number(one, place) for name, one in value.items()}
-    if len(items(value, place)) != len(reading.statistics):
-        raise Wrong(place, f"must be {len(reading.statistics)} numbers ({', '.join(reading.statistics)[:200]})")
-    return {name: number(one, place) for name, one in zip(reading.statistics, items(value, place), strict=True)}
+    if len(items(value, place)) != len(scorer.statistics):
+        raise Wrong(place, f"must be {len(scorer.statistics)} numbers ({', '.join(scorer.statistics)[:200]})")
+    return {name: number(one, place) for name, one in zip(scorer.statistics, items(value, place), strict=True)}
 
 
 def _check_once(rows: Sequence[ComparableSample], place: str) -> None:
@@ -208,22 +208,22 @@ def _check_once(rows: Sequence[ComparableSample], place: str) -> None:
         found.add(row.identity)
 
 
-def _check_statistics(reading: _Reading, rows: Sequence[ComparableSample], place: str) -> None:
-    """Refuse samples that lack what a metric of the reading is made of, as far as this process knows the metric."""
-    for figure in reading.figures:
+def _check_statistics(scorer: _Scorer, rows: Sequence[ComparableSample], place: str) -> None:
+    """Refuse samples that lack what a metric of the scorer is made of, as far as this process knows the metric."""
+    for figure in scorer.figures:
         if figure.name in SHARES or not is_known(figure.name):
             continue
         kind = metric_kind(figure.name)
         for row in rows:
-            scores = row.scores[reading.name]
+            scores = row.scores[scorer.name]
             if scores is None:
                 continue
             if missing := _missing(kind, scores):
                 raise Wrong(
                     f"{place}, sample {shown(row.sample_id)}",
-                    f"has no {shown(missing)}, of which {figure.name} by {shown(reading.name)} is made",
+                    f"has no {shown(missing)}, of which {figure.name} by {shown(scorer.name)} is made",
                 )
-            if reading.statistics is not None or not (kind.parts or kind.summed):
+            if scorer.statistics is not None or not (kind.parts or kind.summed):
                 break
 
 

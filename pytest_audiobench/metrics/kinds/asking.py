@@ -1,4 +1,4 @@
-"""Numbers that runs and studies record of the asking itself; no reading yields them."""
+"""Numbers that runs and studies record of the asking itself; no scorer yields them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pytest_audiobench.metrics.units import POINTS, SHARE
 
 def not_of_samples(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
     """The ``estimate`` of a metric that a run or a test records itself. Raises UsageError."""
-    raise UsageError("this metric is recorded by the run, not estimated from samples: leave it out of a reading")
+    raise UsageError("this metric is recorded by the run, not estimated from samples: leave it out of a scorer")
 
 
 KINDS = tuple(

@@ -1,4 +1,4 @@
-"""What becomes of answers under a condition, with the reasoning put back or changed, and where an option is injected.
+"""What becomes of answers under a perturbation, with the reasoning put back or changed, and where an option is injected.
 
 In all formulas the sums are over the samples that were asked and scored; "before" is the answer that is held against
 (to the clean clip, or with the reasoning as it was), "after" the one that is scored, and an answer is "read" where an
@@ -53,7 +53,7 @@ KINDS = (
         "same",
         "The share of samples whose answer is the same option before and after, both read: same / all. Of reasoning "
         "put back or changed it is the same-answer rate of Lanham et al. 2023 (arXiv 2307.13702), whose area over the "
-        "curve is 1 less the mean over the doses; of a condition it is robustness. What is not read on either side "
+        "curve is 1 less the mean over the doses; of a perturbation it is robustness. What is not read on either side "
         "is not the same.",
     ),
     _among(
@@ -68,7 +68,7 @@ KINDS = (
         "newly_unanswered",
         "lower",
         "lost",
-        "The share of samples that were read before and are not after: lost / all. Ours: what a condition does by "
+        "The share of samples that were read before and are not after: lost / all. Ours: what a perturbation does by "
         "silencing a model is no flip.",
     ),
     _share(

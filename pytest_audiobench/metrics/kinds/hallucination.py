@@ -35,7 +35,7 @@ KINDS = (
     _share(
         "hallucination_rate",
         "hallucinated",
-        "The share of clips without speech that were answered with words. What counts as a word is the reading's to "
+        "The share of clips without speech that were answered with words. What counts as a word is the scorer's to "
         "say.",
     ),
     MetricKind(

@@ -13,7 +13,7 @@ KINDS = (
         PHONE_ERRORS,
         ratio_of("per", ("S", "D", "I"), ("N",), "the references hold no phones"),
         lambda one: (one["S"] + one["D"] + one["I"], one["N"]),
-        "Corpus phone error rate: sum(S + D + I) / sum(N) over phone tokens; the reading says which set they are "
+        "Corpus phone error rate: sum(S + D + I) / sum(N) over phone tokens; the scorer says which set they are "
         "folded to. An answer without phones is all deletions; no phones in all references is NaN.",
     ),
     MetricKind(

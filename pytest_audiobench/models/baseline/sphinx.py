@@ -87,7 +87,7 @@ def _load() -> Any:
         ) from None
     rules = grammar(json.loads(_vocabulary_file().read_text(encoding="utf-8")))
     with tempfile.TemporaryDirectory() as folder:
-        # Reading the whole dictionary takes most of a second; the grammar needs thirty words of it.
+        # Scorer the whole dictionary takes most of a second; the grammar needs thirty words of it.
         words = Path(folder) / "words.dict"
         words.write_text(_pronunciations(Path(get_model_path("en-us/cmudict-en-us.dict")), rules), encoding="utf-8")
         decoder = Decoder(lm=None, dict=str(words), cmn="batch", loglevel="FATAL")

@@ -90,7 +90,7 @@ def _rows(file: Path) -> Iterator[_Row]:
         except (TypeError, AttributeError) as error:
             raise UsageError(f"{file}, line {line} is no line of a run's predictions ({error})") from None
         eval_, model, dataset, sample_id, stage = texts
-        if row.get("unchanged") is True:  # asked of the data set without its condition, whichever that was
+        if row.get("unchanged") is True:  # asked of the data set without its perturbation, whichever that was
             dataset = dataset.rpartition("+")[0] or dataset
         yield _Row(line, eval_, model, _Key(dataset, sample_id, stage, row["epoch"]), response)
 

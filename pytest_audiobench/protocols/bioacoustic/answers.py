@@ -110,7 +110,7 @@ def json_list(labels: Iterable[str]) -> str:
 
 
 def _letter(shown: str, labels: Sequence[str], finish: Finish) -> Answer:
-    """The letter of the last statement, else what the strict reading of choices finds."""
+    """The letter of the last statement, else what the strict scorer of choices finds."""
     offered = {label.upper(): label for label in labels}
     # A letter as an option's text would make an answer A of "(B) a cat".
     choices = tuple(f"choice {letter} of the task" for letter in LETTERS[: LETTERS.index(max(offered)) + 1])

@@ -1,4 +1,4 @@
-"""Our reading of bioacoustic answers: by the task's own labels, and nothing taken from an answer or a truth."""
+"""Our scorer of bioacoustic answers: by the task's own labels, and nothing taken from an answer or a truth."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pytest_audiobench.protocols.bioacoustic.documentation import BIOACOUSTIC
 from pytest_audiobench.protocols.bioacoustic.label_scorer import classes_for, labels_for, true_label, true_labels
 from pytest_audiobench.protocols.captioning.words import cider_of_words, made_with
 from pytest_audiobench.protocols.free_text import answer_of, read_text
-from pytest_audiobench.protocols.protocol import Answer, Earlier, Reading, nothing_lacks
+from pytest_audiobench.protocols.protocol import Answer, Earlier, Scorer, nothing_lacks
 from pytest_audiobench.protocols.refusals import refuses
 
 METRICS: Mapping[str, tuple[str, ...]] = {
@@ -26,8 +26,8 @@ METRICS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def bioacoustic_reading(task: str, labels: tuple[str, ...]) -> Reading:
-    """The reading ``bioacoustic`` of ``task``; ``labels`` are the task's, else each sample's choices."""
+def bioacoustic_scorer(task: str, labels: tuple[str, ...]) -> Scorer:
+    """The scorer ``bioacoustic`` of ``task``; ``labels`` are the task's, else each sample's choices."""
 
     def classified(sample: Sample, earlier: Earlier) -> Answer:
         response = answer_of(earlier)
@@ -53,7 +53,7 @@ def bioacoustic_reading(task: str, labels: tuple[str, ...]) -> Reading:
 
     parse = {"classification": classified, "detection": detected, "captioning": read_text, "open_ended": opened}[task]
     captions = task == "captioning"
-    return Reading(
+    return Scorer(
         "bioacoustic",
         _signature(task),
         parse,

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from pytest_audiobench.protocols.bioacoustic.family import bioacoustic
-from pytest_audiobench.protocols.protocol import Protocol, Reading, remembered
+from pytest_audiobench.protocols.protocol import Protocol, Scorer, remembered
 
 
 @remembered
 def bioacoustic_detection(
-    *readings: str | Reading,
+    *scorers: str | Scorer,
     labels: Sequence[str] | str | None = None,
     prompt: str | None = None,
     system: str | None = None,
@@ -19,6 +19,6 @@ def bioacoustic_detection(
 ) -> Protocol:
     """:func:`bioacoustic` with the task "detection"."""
     asked = bioacoustic(
-        *readings, task="detection", labels=labels, prompt=prompt, system=system, max_new_tokens=max_new_tokens
+        *scorers, task="detection", labels=labels, prompt=prompt, system=system, max_new_tokens=max_new_tokens
     )
     return replace(asked, name="bioacoustic_detection")

@@ -1,4 +1,4 @@
-"""What the list of protocols says of the bioacoustic readings, by task."""
+"""What the list of protocols says of the bioacoustic scorers, by task."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ _CAPTIONS = (
 
 BIOACOUSTIC: Mapping[str, About] = {
     "classification": About(
-        "The labels are the task's own: the reading's, or the sample's choices; no answer and no truth adds one. "
+        "The labels are the task's own: the scorer's, or the sample's choices; no answer and no truth adds one. "
         'Text behind "<|end_of_text|>" and stretches of time before a label are dropped. Where all labels are single '
-        "letters, the strict reading of choices applies, the last explicit statement before all else. Where all are "
+        "letters, the strict scorer of choices applies, the last explicit statement before all else. Where all are "
         "buckets of Hz, the frequency in Hz or kHz, or the middle of a range, goes to the nearest, the lower of two. "
         "Else a label counts when it is the whole answer but a lead-in (its words in any order; one slip of spelling "
         "from 4 letters on, two from 8, never in the first letter or by a longer or shorter end, where one label "
@@ -98,7 +98,7 @@ _DEFECTS = (
     "survive a comma. Ours (bioacoustic) does none of this."
 )
 _RUN_WAY = (
-    "The labels are the task's list: the reading's, or the sample's choices. Classification: the label that the "
+    "The labels are the task's list: the scorer's, or the sample's choices. Classification: the label that the "
     "answer is, contains or is nearest to, before it (where all labels hold a space) the label all of whose words "
     "occur. Detection: split at commas, then each part in lower case without lead-in words and letters beyond a to "
     "z, matched, contained or within distance 2, else dropped. Captions and open answers stay as they are. "

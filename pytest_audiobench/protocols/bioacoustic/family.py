@@ -11,12 +11,12 @@ from typing import Literal, TypeAlias
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.io.bounded_lines import bounded_lines
-from pytest_audiobench.protocols.bioacoustic.default_scorer import bioacoustic_reading
+from pytest_audiobench.protocols.bioacoustic.default_scorer import bioacoustic_scorer
 from pytest_audiobench.protocols.bioacoustic.label_scorer import classes_for, labels_for
-from pytest_audiobench.protocols.bioacoustic.published import run_reading, score_from_file_reading, zero_reading
+from pytest_audiobench.protocols.bioacoustic.published import run_scorer, score_from_file_scorer, zero_scorer
 from pytest_audiobench.protocols.failures import Expects
 from pytest_audiobench.protocols.free_text import choose, free_stage
-from pytest_audiobench.protocols.protocol import Protocol, Reading, remembered
+from pytest_audiobench.protocols.protocol import Protocol, Scorer, remembered
 
 Task: TypeAlias = Literal["classification", "detection", "captioning", "open_ended"]
 
@@ -52,23 +52,23 @@ _EXPECTS: Mapping[Task, Expects] = MappingProxyType(
 
 @remembered
 def bioacoustic(
-    *readings: str | Reading,
+    *scorers: str | Scorer,
     task: Task = "classification",
     labels: Sequence[str] | str | None = None,
     prompt: str | None = None,
     system: str | None = None,
     max_new_tokens: int = 256,
 ) -> Protocol:
-    """Ask which of a task's labels fit a recording, and read the answer by ``readings``, the first as the headline.
+    """Ask which of a task's labels fit a recording, and read the answer by ``scorers``, the first as the headline.
 
-    The readings are ``bioacoustic`` (the default; ours, by the task's own labels), ``beans-run`` and
+    The scorers are ``bioacoustic`` (the default; ours, by the task's own labels), ``beans-run`` and
     ``beans-score-from-file`` (BEANS-Next's two pipelines) and, for classification and detection, ``beans-zero``
     (BEANS-Zero's evaluator), kept with their defects.
 
     ``labels`` is the task's label list, or the name of a file with one label a line; without it each sample's choices
     are. ``prompt`` is a template with
     ``{question}`` and ``{labels}`` (a line each); the labels listed are the task's, never the sample's truth.
-    Whether birds can be heard, yes or no, is a classification. Raises UsageError for an unknown reading, task or
+    Whether birds can be heard, yes or no, is a classification. Raises UsageError for an unknown scorer, task or
     placeholder, and for labels that cannot be read.
     """
     if task not in PROMPTS:
@@ -90,13 +90,13 @@ def bioacoustic(
 
         return _PLACEHOLDER.sub(filled, template)
 
-    made = [bioacoustic_reading(task, listed), run_reading(task, listed), score_from_file_reading(task)]
+    made = [bioacoustic_scorer(task, listed), run_scorer(task, listed), score_from_file_scorer(task)]
     if task in ("classification", "detection"):
-        made.append(zero_reading(task))
-    available = MappingProxyType({reading.name: reading for reading in made})
+        made.append(zero_scorer(task))
+    available = MappingProxyType({scorer.name: scorer for scorer in made})
     stage = free_stage(words, system, max_new_tokens)
     asked = Protocol("bioacoustic", (stage,), (made[0],), available, expects=_EXPECTS[task])
-    return choose(asked, readings)
+    return choose(asked, scorers)
 
 
 def _lines(file: str) -> list[str]:

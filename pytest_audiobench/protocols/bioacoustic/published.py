@@ -1,4 +1,4 @@
-"""The readings of BEANS-Next and BEANS-Zero, as published: their numbers, defects included.
+"""The scorers of BEANS-Next and BEANS-Zero, as published: their numbers, defects included.
 
 ``beans-run`` reads an answer when it comes; ``beans-score-from-file`` and ``beans-zero`` take their labels from the
 targets of all the answers that are scored together, so that all of it happens then.
@@ -21,7 +21,7 @@ from pytest_audiobench.protocols.bioacoustic.scoring import first_of, sample_sco
 from pytest_audiobench.protocols.bioacoustic.selection import steps_of_run, steps_of_score_from_file
 from pytest_audiobench.protocols.captioning.words import made_with
 from pytest_audiobench.protocols.free_text import answer_of
-from pytest_audiobench.protocols.protocol import Answer, Earlier, Reading, nothing_lacks
+from pytest_audiobench.protocols.protocol import Answer, Earlier, Scorer, nothing_lacks
 
 METRICS: Mapping[str, tuple[str, ...]] = {
     "classification": ("accuracy", "beans_macro_f1"),
@@ -41,7 +41,7 @@ MOST_CHARACTERS = 100_000
 """Of an answer; the published code has no bound, and takes hours over a hostile text."""
 
 
-def run_reading(task: str, labels: tuple[str, ...]) -> Reading:
+def run_scorer(task: str, labels: tuple[str, ...]) -> Scorer:
     """``beans-run``: the post-processing of ``run`` for a task that has a label list."""
 
     def parse(sample: Sample, earlier: Earlier) -> Answer:
@@ -57,10 +57,10 @@ def run_reading(task: str, labels: tuple[str, ...]) -> Reading:
 
     signature = f"beans-next:run|v:0.1.0|task:{task}|labels:list{_libraries(task)}"
     metrics, about = METRICS[task], RUN[task]
-    return Reading("beans-run", signature, parse, score, metrics, about, together, lacking=_lacking(task))
+    return Scorer("beans-run", signature, parse, score, metrics, about, together, lacking=_lacking(task))
 
 
-def score_from_file_reading(task: str) -> Reading:
+def score_from_file_scorer(task: str) -> Scorer:
     """``beans-score-from-file``: the labels are those of the targets that are scored together."""
 
     def together(scored: Sequence[tuple[Sample, Answer]]) -> Sequence[Mapping[str, float]]:
@@ -74,10 +74,10 @@ def score_from_file_reading(task: str) -> Reading:
 
     signature = f"beans-next:score-from-file|v:0.1.0|task:{task}|labels:targets{_libraries(task)}"
     metrics, about = METRICS[task], SCORE_FROM_FILE[task]
-    return Reading("beans-score-from-file", signature, _raw, _nothing, metrics, about, together, lacking=_lacking(task))
+    return Scorer("beans-score-from-file", signature, _raw, _nothing, metrics, about, together, lacking=_lacking(task))
 
 
-def zero_reading(task: str) -> Reading:
+def zero_scorer(task: str) -> Scorer:
     """``beans-zero``: the evaluator of BEANS-Zero, for classification and detection."""
 
     def together(scored: Sequence[tuple[Sample, Answer]]) -> Sequence[Mapping[str, float]]:
@@ -89,7 +89,7 @@ def zero_reading(task: str) -> Reading:
 
     metrics = ("macro_f1",) if task == "detection" else ("accuracy", "beans_top1_accuracy", "weighted_f1")
     signature = f"beans-zero:{task}|v:1.0|labels:targets|ties:sorted"
-    return Reading("beans-zero", signature, _raw, _nothing, metrics, ZERO[task], together)
+    return Scorer("beans-zero", signature, _raw, _nothing, metrics, ZERO[task], together)
 
 
 @lru_cache(maxsize=256)

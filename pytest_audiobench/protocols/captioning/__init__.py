@@ -1,1 +1,1 @@
-"""The readings of captions."""
+"""The scorers of captions."""

@@ -9,18 +9,18 @@ from pathlib import Path
 
 from pytest_audiobench.protocols.captioning.words import A_DOG, Scored, made_with
 from pytest_audiobench.protocols.free_text import read_text
-from pytest_audiobench.protocols.protocol import About, Reading
+from pytest_audiobench.protocols.protocol import About, Scorer
 
 BERTSCORE = "AUDIOBENCH_BERTSCORE"
 
 
-def model_readings() -> Iterator[Reading]:
+def model_scorers() -> Iterator[Scorer]:
     """``bertscore``.
 
     Embeddings and FENSE take an encoder of the user's: :mod:`pytest_audiobench.protocols.embedded`.
     """
     folder, layer = _model()
-    yield Reading(
+    yield Scorer(
         "bertscore",
         f"cap:bertscore|v:1|model:{folder.name or 'absent'}|layer:{layer}|idf:no|rescaled:no|{made_with('bert_score')}",
         read_text,

@@ -31,7 +31,7 @@ from pytest_audiobench.protocols.captioning.words import (
     words_of,
 )
 from pytest_audiobench.protocols.free_text import read_text
-from pytest_audiobench.protocols.protocol import About, Answer, Example, Reading
+from pytest_audiobench.protocols.protocol import About, Answer, Example, Scorer
 from pytest_audiobench.protocols.spoken_questions.completeness import ended
 from pytest_audiobench.protocols.translation.texts import NOPUNCT, RAW, Norm, says_nothing
 
@@ -41,8 +41,8 @@ _PUNKT = "tokenizers/punkt_tab"
 _CMI_BENCH = "github nicolaus625/CMI-bench, evaluate.py (music_captioning)"
 
 
-def published_readings() -> Iterator[Reading]:
-    """The readings of other projects."""
+def published_scorers() -> Iterator[Scorer]:
+    """The scorers of other projects."""
     yield _cmi_bench()
     yield _cmi_bench_meteor()
     yield _nota()
@@ -55,8 +55,8 @@ def published_readings() -> Iterator[Reading]:
         yield _salmonn_repro_music(keeping, norm, ())
 
 
-def _cmi_bench() -> Reading:
-    return Reading(
+def _cmi_bench() -> Scorer:
+    return Scorer(
         "cmi-bench",
         f"cap:cmi-bench|v:1|tok:characters|stem:yes|{made_with('nltk', 'rouge_score')}",
         read_text,
@@ -94,13 +94,13 @@ def character_bleu(candidate: str, reference: str, weights: Sequence[float]) -> 
         return float(sentence_bleu([reference], candidate, weights=weights)) if candidate and reference else 0.0
 
 
-def _cmi_bench_meteor() -> Reading:
+def _cmi_bench_meteor() -> Scorer:
     def score(sample: Sample, answer: Answer) -> Mapping[str, float]:
         from nltk.tokenize import wordpunct_tokenize
 
         return {"meteor": meteor(wordpunct_tokenize(answer.value or ""), [wordpunct_tokenize(sample.reference)])}
 
-    return Reading(
+    return Scorer(
         "cmi-bench-meteor",
         f"cap:cmi-bench-meteor|v:1|tok:wordpunct|wordnet:yes|{made_with('nltk')}",
         read_text,
@@ -117,12 +117,12 @@ def _cmi_bench_meteor() -> Reading:
     )
 
 
-def _nota() -> Reading:
+def _nota() -> Scorer:
     def together(scored: Scored) -> Sequence[Mapping[str, float]]:
         found = cider_d([answer.value or "" for _, answer in scored], [[sample.reference] for sample, _ in scored])
         return [{"cider_d": value, CIDER_SET: distinct(scored)} for value in found]
 
-    return Reading(
+    return Scorer(
         "nota",
         f"cap:nota|v:1|tok:whitespace|cider:set|{made_with('pycocoevalcap')}",
         read_text,
@@ -141,13 +141,13 @@ def _nota() -> Reading:
     )
 
 
-def _audiobench() -> Reading:
+def _audiobench() -> Scorer:
     def score(sample: Sample, answer: Answer) -> Mapping[str, float]:
         from nltk import word_tokenize
 
         return {"meteor": meteor(word_tokenize(answer.value or ""), [word_tokenize(sample.reference)])}
 
-    return Reading(
+    return Scorer(
         "audiobench",
         f"cap:audiobench|v:1|tok:nltk-punkt|wordnet:yes|{made_with('nltk')}",
         read_text,
@@ -165,12 +165,12 @@ def _audiobench() -> Reading:
     )
 
 
-def _ultraeval() -> Reading:
+def _ultraeval() -> Scorer:
     def score(sample: Sample, answer: Answer) -> Mapping[str, float]:
         said, true = words_of(answer.value or ""), [words_of(truth) for truth in sample.truths]
         return {**bleu_statistics(said, true, "none"), "rouge_l": rouge_l(said, true)}
 
-    return Reading(
+    return Scorer(
         "ultraeval",
         f"cap:ultraeval|v:1|tok:ptb-like|cider:set|{made_with('pycocoevalcap')}",
         read_text,
@@ -182,20 +182,20 @@ def _ultraeval() -> Reading:
             "github OpenBMB/UltraEval-Audio, audio_evals/agg/base.py (Coco), by pycocoevalcap",
             (A_DOG, EMPTY),
             "The original also gives METEOR 1.5, SPICE and SPIDEr, all by Java, and divides words by Stanford's own "
-            "tokenizer; SPIDEr is the reading spider here.",
+            "tokenizer; SPIDEr is the scorer spider here.",
         ),
         together=cider_of_words,
         lacking=lambda: lacks_captions("pycocoevalcap"),
     )
 
 
-def _salmonn_repro() -> Reading:
+def _salmonn_repro() -> Scorer:
     def score(sample: Sample, answer: Answer) -> Mapping[str, float]:
         from nltk import word_tokenize
 
         return {"meteor": meteor(word_tokenize(answer.value or ""), [word_tokenize(truth) for truth in sample.truths])}
 
-    return Reading(
+    return Scorer(
         "salmonn-repro",
         "cap:salmonn-repro|v:1|tok:nltk-punkt+ptb-like|wordnet:yes|cider:set|spice:1.0|"
         + made_with("nltk", "pycocoevalcap"),
@@ -214,9 +214,9 @@ def _salmonn_repro() -> Reading:
     )
 
 
-def _salmonn_repro_music(name: str, norm: Norm, beside: tuple[str, ...]) -> Reading:
+def _salmonn_repro_music(name: str, norm: Norm, beside: tuple[str, ...]) -> Scorer:
     skip = "unended+empty+null" if beside else "none"
-    return Reading(
+    return Scorer(
         name,
         f"cap:{name}|v:1|norm:{norm.name}|skip:{skip}|rouge:{made_with('rouge_score')}|{bleu_signature('13a', '1')}",
         ended,

@@ -18,7 +18,7 @@ from pytest_audiobench.metrics.captions import (
 from pytest_audiobench.metrics.meteor import lacks_data, meteor, meteor_nosyn
 from pytest_audiobench.metrics.tokenizers import library_version
 from pytest_audiobench.protocols.free_text import read_text
-from pytest_audiobench.protocols.protocol import About, Answer, Example, Reading
+from pytest_audiobench.protocols.protocol import About, Answer, Example, Scorer
 
 WORDS = (
     "Words are Penn Treebank tokens in lower case without punctuation, by a rule without Java that agrees with COCO's "
@@ -33,9 +33,9 @@ WORDNET = "corpora/wordnet"
 Scored = Sequence[tuple[Sample, Answer]]
 
 
-def word_readings() -> Iterator[Reading]:
+def word_scorers() -> Iterator[Scorer]:
     """``captions`` (the default), ``rouge-google``, ``meteor`` and ``spider``."""
-    yield Reading(
+    yield Scorer(
         "captions",
         f"cap:captions|v:1|tok:ptb-like|cider:set|{made_with('pycocoevalcap', 'nltk')}",
         read_text,
@@ -51,7 +51,7 @@ def word_readings() -> Iterator[Reading]:
         together=cider_of_words,
         lacking=lambda: lacks_captions("pycocoevalcap", "nltk"),
     )
-    yield Reading(
+    yield Scorer(
         "rouge-google",
         f"cap:rouge-google|v:1|stem:no|{made_with('rouge_score')}",
         read_text,
@@ -67,7 +67,7 @@ def word_readings() -> Iterator[Reading]:
         ),
         lacking=lambda: lacks_captions("rouge_score"),
     )
-    yield Reading(
+    yield Scorer(
         "meteor",
         f"cap:meteor|v:1|tok:ptb-like|wordnet:yes|{made_with('nltk')}",
         read_text,
@@ -82,7 +82,7 @@ def word_readings() -> Iterator[Reading]:
         ),
         lacking=lambda: lacks_data(WORDNET),
     )
-    yield Reading(
+    yield Scorer(
         "spider",
         f"cap:spider|v:1|tok:ptb-like|cider:set|spice:1.0|{made_with('pycocoevalcap')}",
         read_text,

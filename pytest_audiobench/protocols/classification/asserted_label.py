@@ -1,4 +1,4 @@
-"""Our strict reading of an answer that is one label: only what the text asserts, never one of two."""
+"""Our strict scorer of an answer that is one label: only what the text asserts, never one of two."""
 
 from __future__ import annotations
 

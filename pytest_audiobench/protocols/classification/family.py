@@ -14,7 +14,7 @@ from pytest_audiobench.protocols.classification.mentions import Labels, labels_o
 from pytest_audiobench.protocols.classification.prompts import words_of
 from pytest_audiobench.protocols.classification.truth import choices_of, statistics_of, true_label
 from pytest_audiobench.protocols.free_text import answer_of, choose, free_stage
-from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Protocol, Reading, remembered
+from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Protocol, Scorer, remembered
 from pytest_audiobench.protocols.spoken_questions.completeness import ended
 
 DEFAULT = "{question}\nAnswer with one of these labels and nothing else: {labels}."
@@ -36,20 +36,20 @@ _FEELINGS = ("angry", "happy", "neutral", "sad")
 
 @remembered
 def classification(
-    *readings: str, prompt: str = DEFAULT, system: str | None = None, max_new_tokens: int = 64
+    *scorers: str, prompt: str = DEFAULT, system: str | None = None, max_new_tokens: int = 64
 ) -> Protocol:
-    """Ask for one label of the sample's choices, and read the answer by ``readings``, the first as the headline.
+    """Ask for one label of the sample's choices, and read the answer by ``scorers``, the first as the headline.
 
-    The readings are ``label`` (the default; ours, strict), ``gender`` (ours, which takes a woman for female), and
+    The scorers are ``label`` (the default; ours, strict), ``gender`` (ours, which takes a woman for female), and
     published ones: ``ultraeval-prefix``, ``qwen2-audio-exact``, ``cmi-bench-label``, ``salmonn-emotion`` (which leaves
     out answers without an end) and ``salmonn-emotion-keep``.
 
     ``prompt`` is a template, or the name of one in ``PROMPTS``: ``{question}`` and ``{labels}`` are filled in.
-    Raises UsageError for an unknown reading or placeholder.
+    Raises UsageError for an unknown scorer or placeholder.
     """
     stage = replace(free_stage(words_of(PROMPTS.get(prompt, prompt)), system, max_new_tokens), task="choice")
-    available = MappingProxyType({reading.name: reading for reading in _READINGS})
-    return choose(Protocol("classification", (stage,), (available["label"],), available, expects="option"), readings)
+    available = MappingProxyType({scorer.name: scorer for scorer in _READINGS})
+    return choose(Protocol("classification", (stage,), (available["label"],), available, expects="option"), scorers)
 
 
 def _listed(find: Callable[[tuple[str, ...]], Labels]) -> Callable[[Sample, Earlier], Answer]:
@@ -130,7 +130,7 @@ _EMOTION_DEFECTS = (
 )
 
 _READINGS = (
-    Reading(
+    Scorer(
         "label",
         "class:label|v:1|unanswered:wrong|labels:choices",
         _listed(labels_of),
@@ -150,7 +150,7 @@ _READINGS = (
             ),
         ),
     ),
-    Reading(
+    Scorer(
         "gender",
         "class:gender|v:1|unanswered:wrong|labels:choices+words",
         _listed(_gender_labels),
@@ -166,7 +166,7 @@ _READINGS = (
             ),
         ),
     ),
-    Reading(
+    Scorer(
         "ultraeval-prefix",
         "class:ultraeval-prefix|v:1|unanswered:wrong|case:ignored",
         _as_said(lambda text: text.lower().strip()),
@@ -185,7 +185,7 @@ _READINGS = (
             "another label is right, one that leads up to the label is wrong. Ours reads whole words and one label.",
         ),
     ),
-    Reading(
+    Scorer(
         "qwen2-audio-exact",
         "class:qwen2-audio-exact|v:1|unanswered:wrong|case:kept",
         _as_said(str.lstrip),
@@ -202,7 +202,7 @@ _READINGS = (
             "A capital letter, a full stop or a line break at the end makes a right answer wrong. Ours ignores them.",
         ),
     ),
-    Reading(
+    Scorer(
         "cmi-bench-label",
         "class:cmi-bench-label|v:1|unanswered:wrong|case:ignored|space:removed",
         _as_said(str),
@@ -222,7 +222,7 @@ _READINGS = (
             "other words count. Ours reads whole words, and the longest label where several begin together.",
         ),
     ),
-    Reading(
+    Scorer(
         "salmonn-emotion",
         "class:salmonn-emotion|v:1|unended:skipped|other-truths:skipped|case:kept",
         _parse_emotion,
@@ -240,7 +240,7 @@ _READINGS = (
         ),
         beside=("salmonn-emotion-keep",),
     ),
-    Reading(
+    Scorer(
         "salmonn-emotion-keep",
         "class:salmonn-emotion-keep|v:1|unended:kept|other-truths:skipped|case:kept",
         _parse_emotion,

@@ -1,4 +1,4 @@
-"""Our reading of an answer that is a set of labels: every label that the text asserts, and what else it lists."""
+"""Our scorer of an answer that is a set of labels: every label that the text asserts, and what else it lists."""
 
 from __future__ import annotations
 

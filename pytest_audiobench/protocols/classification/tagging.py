@@ -16,24 +16,24 @@ from pytest_audiobench.protocols.classification.prompts import words_of
 from pytest_audiobench.protocols.classification.published import without_marks
 from pytest_audiobench.protocols.classification.truth import choices_of, statistics_of
 from pytest_audiobench.protocols.free_text import answer_of, choose, free_stage
-from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Protocol, Reading, remembered
+from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Protocol, Scorer, remembered
 
 DEFAULT = "{question}\nName every label that applies, with commas between them, or None: {labels}."
 PROMPTS: Mapping[str, str] = MappingProxyType({"default": DEFAULT, "question": "{question}"})
 
 
 @remembered
-def tagging(*readings: str, prompt: str = DEFAULT, system: str | None = None, max_new_tokens: int = 128) -> Protocol:
+def tagging(*scorers: str, prompt: str = DEFAULT, system: str | None = None, max_new_tokens: int = 128) -> Protocol:
     """Ask for all labels of the sample's choices that apply; its references are those that do.
 
-    The readings are ``tags`` (the default; ours), ``exact-set`` (ours; nothing but the very set counts) and
+    The scorers are ``tags`` (the default; ours), ``exact-set`` (ours; nothing but the very set counts) and
     ``mtg-substring`` (CMI-Bench's; needs scikit-learn). A sample to which no label applies has the reference "None",
     or an empty one. ``prompt`` is a template, or the name of one in ``PROMPTS``: ``{question}`` and ``{labels}`` are
-    filled in. Raises UsageError for an unknown reading or placeholder.
+    filled in. Raises UsageError for an unknown scorer or placeholder.
     """
     stage = free_stage(words_of(PROMPTS.get(prompt, prompt)), system, max_new_tokens)
-    available = MappingProxyType({reading.name: reading for reading in _READINGS})
-    return choose(Protocol("tagging", (stage,), (available["tags"],), available, expects="option"), readings)
+    available = MappingProxyType({scorer.name: scorer for scorer in _READINGS})
+    return choose(Protocol("tagging", (stage,), (available["tags"],), available, expects="option"), scorers)
 
 
 def true_labels(sample: Sample, labels: Labels) -> list[str]:
@@ -132,7 +132,7 @@ _NONE_RULE = (
 )
 
 _READINGS = (
-    Reading(
+    Scorer(
         "tags",
         "tags:tags|v:1|unanswered:misses-all|others:false-alarms|none:explicit|labels:choices",
         _parse_tags,
@@ -155,7 +155,7 @@ _READINGS = (
             ),
         ),
     ),
-    Reading(
+    Scorer(
         "exact-set",
         "tags:exact-set|v:1|unanswered:wrong|order:ignored|none:explicit",
         _parse_exact,
@@ -171,7 +171,7 @@ _READINGS = (
             ),
         ),
     ),
-    Reading(
+    Scorer(
         "mtg-substring",
         "tags:mtg-substring|v:1|unanswered:scores-0|match:substring|undefined-labels:left-out(roc),0(pr)",
         _parse_substrings,

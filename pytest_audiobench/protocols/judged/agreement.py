@@ -1,4 +1,4 @@
-"""How far two readings of the same answers agree, as a reading of its own."""
+"""How far two scorers of the same answers agree, as a scorer of its own."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import hashlib
 from collections.abc import Mapping
 
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Reading
+from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Scorer
 
 _RIGHT_FROM = 0.5
 
 
-def agreement(one: Reading, other: Reading) -> Reading:
+def agreement(one: Scorer, other: Scorer) -> Scorer:
     """Whether ``one``, of a judge, and ``other`` take an answer for right: ``judge_agreement`` and ``judge_kappa``.
 
     An answer that either leaves out, or whose verdict either could not have, is left out. The signature holds the
@@ -19,10 +19,10 @@ def agreement(one: Reading, other: Reading) -> Reading:
     """
 
     def parse(sample: Sample, earlier: Earlier) -> Answer:
-        found = [_right(reading, sample, earlier) for reading in (one, other)]
+        found = [_right(scorer, sample, earlier) for scorer in (one, other)]
         return Answer("unparsed") if None in found else Answer("parsed", " ".join(map(str, found)))
 
-    return Reading(
+    return Scorer(
         name=f"{one.name}-vs-{other.name}",
         signature=f"agreement|v:1|right:from {_RIGHT_FROM}|of:{_digest(one)}+{_digest(other)}",
         parse=parse,
@@ -33,14 +33,14 @@ def agreement(one: Reading, other: Reading) -> Reading:
     )
 
 
-def _digest(reading: Reading) -> str:
-    return hashlib.sha256(reading.signature.encode()).hexdigest()[:12]
+def _digest(scorer: Scorer) -> str:
+    return hashlib.sha256(scorer.signature.encode()).hexdigest()[:12]
 
 
-def _right(reading: Reading, sample: Sample, earlier: Earlier) -> int | None:
-    if reading.judge and earlier[reading.judge].error is not None:
+def _right(scorer: Scorer, sample: Sample, earlier: Earlier) -> int | None:
+    if scorer.judge and earlier[scorer.judge].error is not None:
         return None
-    scores = reading.score(sample, reading.parse(sample, earlier))
+    scores = scorer.score(sample, scorer.parse(sample, earlier))
     if scores is None:
         return None
     return int(scores.get("points", scores.get("correct", 0.0)) >= _RIGHT_FROM)

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.models.messages import Message, Response, Settings
-from pytest_audiobench.protocols.judged.verdicts import listed, readings, shown, unread
-from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Judging, Reading
+from pytest_audiobench.protocols.judged.verdicts import listed, scorers, shown, unread
+from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Judging, Scorer
 
 NAME = "audiobench"
 MOST = 5.0
@@ -60,11 +60,11 @@ def scored(sample: Sample, value: str) -> Mapping[str, float]:
 
 def judging() -> Judging:
     """``audiobench-judge`` and ``audiobench-judge-kept``, ours, and ``audiobench-judge-published``."""
-    own = readings(NAME, "audiobench-judge", prompt, parsed, scored, _ABOUT, metric="judge_score", norm="last-word-0-5")
+    own = scorers(NAME, "audiobench-judge", prompt, parsed, scored, _ABOUT, metric="judge_score", norm="last-word-0-5")
     return Judging(NAME, prompt, (*own, _published(own[0])), Settings(max_new_tokens=512))
 
 
-def _published(own: Reading) -> Reading:
+def _published(own: Scorer) -> Scorer:
     def read(sample: Sample, earlier: Earlier) -> Answer:
         response = earlier.get(NAME, Response())
         found = rating(response.text)
@@ -75,7 +75,7 @@ def _published(own: Reading) -> Reading:
 
     signature = own.signature.replace("judge:audiobench-judge|", "judge:audiobench-judge-published|")
     signature = signature.replace("last-word-0-5", "last-word").replace("left-out", "0")
-    return Reading("audiobench-judge-published", signature, read, score, own.metrics, _ABOUT_PUBLISHED, judge=NAME)
+    return Scorer("audiobench-judge-published", signature, read, score, own.metrics, _ABOUT_PUBLISHED, judge=NAME)
 
 
 _SAID = (

@@ -8,7 +8,7 @@ from pytest_audiobench.datasets.choices import tidy_caseless
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Message, Response, Settings
-from pytest_audiobench.protocols.judged.verdicts import marked, readings, said, unread
+from pytest_audiobench.protocols.judged.verdicts import marked, said, scorers, unread
 from pytest_audiobench.protocols.protocol import About, Answer, Example, Judging
 
 NAME = "extract"
@@ -50,7 +50,7 @@ def scored(sample: Sample, value: str) -> Mapping[str, float]:
 
 def judging() -> Judging:
     """``extract`` and ``extract-kept``."""
-    found = readings(NAME, NAME, prompt, parsed, scored, _ABOUT, norm="label")
+    found = scorers(NAME, NAME, prompt, parsed, scored, _ABOUT, norm="label")
     return Judging(NAME, prompt, found, Settings(max_new_tokens=128), role="extractor")
 
 

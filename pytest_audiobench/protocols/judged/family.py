@@ -17,14 +17,14 @@ from pytest_audiobench.protocols.protocol import Earlier, Judging, Protocol, Sta
 @remembered
 def judged(
     protocol: Protocol | None = None,
-    *readings: str,
+    *scorers: str,
     rubric: str = "facts",
     own: Sequence[Judging] = (),
     max_new_tokens: int | None = None,
 ) -> Protocol:
-    """``protocol`` with its answers also weighed by each judge of the run (``--ab-judge``), and read by ``readings``.
+    """``protocol`` with its answers also weighed by each judge of the run (``--ab-judge``), and read by ``scorers``.
 
-    The readings are ``yes-no`` (the default; ours, strict), ``beans-yes-no``, ``rubric`` (points from 0 to 1),
+    The scorers are ``yes-no`` (the default; ours, strict), ``beans-yes-no``, ``rubric`` (points from 0 to 1),
     ``extract`` (which of the sample's choices an answer names), ``sakura-judge``, ``sqqa-judge``, ``slot-judge``,
     ``audiobench-judge`` (0 to 5) and ``audiobench-judge-published``. One that leaves out answers whose verdict it
     cannot read brings its twin that keeps them. What ``protocol`` reads by rule stays first, and how far the judges
@@ -32,7 +32,7 @@ def judged(
     stands. ``rubric`` is the name of one in ``RUBRICS``, or a text of one's own; ``own`` are judgings of one's own.
     ``max_new_tokens`` takes the place of each judging's own limit, for judges that think aloud before they answer.
 
-    Raises UsageError for an unknown reading, for one whose name ``protocol`` has already, for a rubric of one word that
+    Raises UsageError for an unknown scorer, for one whose name ``protocol`` has already, for a rubric of one word that
     is none of ``RUBRICS``, and for judgings of one's own that could be mistaken for others or are never read.
     """
     asked = protocol or Protocol("judged", (Stage("answer", _plain, settings=Settings(max_new_tokens=512)),), (), {})
@@ -40,15 +40,13 @@ def judged(
     known = dict(asked.available)
     _check_names([stage.name for stage in asked.stages], judgings)
     for judging in judgings:
-        for reading in judging.readings:
-            if reading.name in known:
-                raise UsageError(
-                    f"{asked.name} has two readings called {reading.name!r}: rename that of {judging.name}"
-                )
-            known[reading.name] = reading
+        for scorer in judging.scorers:
+            if scorer.name in known:
+                raise UsageError(f"{asked.name} has two scorers called {scorer.name!r}: rename that of {judging.name}")
+            known[scorer.name] = scorer
     every = replace(asked, available=known, judgings=judgings)
-    first = judgings[-1].readings[0].name if own else "yes-no"
-    return every.reading_as(*(reading.name for reading in asked.readings), *(readings or (first,)))
+    first = judgings[-1].scorers[0].name if own else "yes-no"
+    return every.with_scorers(*(scorer.name for scorer in asked.scorers), *(scorers or (first,)))
 
 
 def shipped(rubric: str = "facts") -> tuple[Judging, ...]:
@@ -75,13 +73,13 @@ def _check_names(stages: Sequence[str], judgings: Sequence[Judging]) -> None:
             raise UsageError(
                 f"the judging {judging.name!r} needs a name without '@', which stands before a judge's alias"
             )
-        if not judging.readings:
-            raise UsageError(f"the judging {judging.name!r} has no reading: nothing would be made of its verdicts")
-        for reading in judging.readings:
-            if reading.judge != judging.name:
+        if not judging.scorers:
+            raise UsageError(f"the judging {judging.name!r} has no scorer: nothing would be made of its verdicts")
+        for scorer in judging.scorers:
+            if scorer.judge != judging.name:
                 raise UsageError(
-                    f"{reading.name!r} is a reading of the judging {judging.name!r} and reads the verdicts of "
-                    f"{reading.judge!r}: make it with judge={judging.name!r}"
+                    f"{scorer.name!r} is a scorer of the judging {judging.name!r} and reads the verdicts of "
+                    f"{scorer.judge!r}: make it with judge={judging.name!r}"
                 )
 
 
@@ -90,8 +88,8 @@ def _within(judging: Judging, max_new_tokens: int | None) -> Judging:
         return judging
     if max_new_tokens < 1:
         raise UsageError(f"a judge cannot answer in max_new_tokens={max_new_tokens}: give 1 or more")
-    readings = tuple(replace(one, signature=f"{one.signature}|tokens:{max_new_tokens}") for one in judging.readings)
-    return replace(judging, readings=readings, settings=replace(judging.settings, max_new_tokens=max_new_tokens))
+    scorers = tuple(replace(one, signature=f"{one.signature}|tokens:{max_new_tokens}") for one in judging.scorers)
+    return replace(judging, scorers=scorers, settings=replace(judging.settings, max_new_tokens=max_new_tokens))
 
 
 def _plain(sample: Sample, earlier: Earlier) -> tuple[Message, ...]:

@@ -12,7 +12,7 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.judge_scores.parts import JUDGING, RubricParts
 from pytest_audiobench.models.messages import Message, Response, Settings
-from pytest_audiobench.protocols.judged.verdicts import listed, options, readings, said, shown, unread
+from pytest_audiobench.protocols.judged.verdicts import listed, options, said, scorers, shown, unread
 from pytest_audiobench.protocols.protocol import About, Answer, Example, Judging
 
 _LONGEST_REPLY = 20_000
@@ -56,7 +56,7 @@ def judging(rubric: str) -> Judging:
             ).message(),
         )
 
-    found = readings(JUDGING, "rubric", prompt, parsed, scored, _ABOUT, metric="judge_score", norm="json-score")
+    found = scorers(JUDGING, "rubric", prompt, parsed, scored, _ABOUT, metric="judge_score", norm="json-score")
     return Judging(JUDGING, prompt, found, Settings(max_new_tokens=512))
 
 

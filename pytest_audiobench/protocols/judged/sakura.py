@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pytest_audiobench.datasets.choices import LETTERS, tidy_caseless
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.models.messages import Message, Response, Settings
-from pytest_audiobench.protocols.judged.verdicts import options, readings, shown, unread
+from pytest_audiobench.protocols.judged.verdicts import options, scorers, shown, unread
 from pytest_audiobench.protocols.protocol import About, Answer, Example, Judging
 
 NAME = "sakura"
@@ -64,7 +64,7 @@ def scored(sample: Sample, value: str) -> Mapping[str, float]:
 
 def judging() -> Judging:
     """``sakura-judge``, and ``sakura-judge-read``, which leaves out what could not be read."""
-    found = readings(NAME, "sakura-judge", prompt, parsed, scored, _ABOUT, norm="explanation-judgement", published=True)
+    found = scorers(NAME, "sakura-judge", prompt, parsed, scored, _ABOUT, norm="explanation-judgement", published=True)
     return Judging(NAME, prompt, found, Settings(max_new_tokens=1024, top_p="0.9"))
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.models.messages import Message, Response, Settings
 from pytest_audiobench.protocols.judged import yes_no
-from pytest_audiobench.protocols.judged.verdicts import listed, readings, shown, unread
+from pytest_audiobench.protocols.judged.verdicts import listed, scorers, shown, unread
 from pytest_audiobench.protocols.protocol import About, Answer, Example, Judging
 
 SQQA, SLOT = "sqqa", "slot"
@@ -18,13 +18,13 @@ _VERDICT = re.compile(r"""["']Correct["']\s{0,20}:\s{0,20}(True|False)\b""", re.
 
 def sqqa() -> Judging:
     """``sqqa-judge`` and ``sqqa-judge-kept``."""
-    found = readings(SQQA, "sqqa-judge", _sqqa_prompt, _sqqa_parsed, _scored, _ABOUT_SQQA, norm="correct-true-false")
+    found = scorers(SQQA, "sqqa-judge", _sqqa_prompt, _sqqa_parsed, _scored, _ABOUT_SQQA, norm="correct-true-false")
     return Judging(SQQA, _sqqa_prompt, found, Settings(max_new_tokens=512))
 
 
 def slot() -> Judging:
     """``slot-judge`` and ``slot-judge-kept``."""
-    found = readings(
+    found = scorers(
         SLOT, "slot-judge", _slot_prompt, yes_no.parsed, yes_no.scored, _ABOUT_SLOT, norm="first-word-yes-no"
     )
     return Judging(SLOT, _slot_prompt, found, Settings(max_new_tokens=16))

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from pytest_audiobench.datasets.choices import LETTERS
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.models.messages import Message, Response
-from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Reading, Status
+from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Scorer, Status
 
 Prompt: TypeAlias = Callable[[Sample, str], tuple[Message, ...]]
 Parse: TypeAlias = Callable[[Sample, Response], Answer]
@@ -70,7 +70,7 @@ def prompt_digest(prompt: Prompt) -> str:
     return hashlib.sha256(json.dumps(messages, ensure_ascii=False).encode()).hexdigest()[:8]
 
 
-def readings(
+def scorers(
     judging: str,
     name: str,
     prompt: Prompt,
@@ -82,8 +82,8 @@ def readings(
     norm: str,
     other: str = "",
     published: bool = False,
-) -> tuple[Reading, Reading]:
-    """Two readings of one judge's verdicts: ``name`` and ``other`` (by default ``name-kept``).
+) -> tuple[Scorer, Scorer]:
+    """Two scorers of one judge's verdicts: ``name`` and ``other`` (by default ``name-kept``).
 
     One leaves out answers whose verdict cannot be read, the other keeps them as wrong, and is shown beside it. The
     first leaves out, or, where a ``published`` rule keeps them, the second. ``norm`` names the parser in the signature.
@@ -105,11 +105,11 @@ def readings(
     leaves = about if leaving == name else about._replace(rule=f"{about.rule} {_LEAVES}", defects="")
     keeps = about if keeping == name else about._replace(rule=f"{about.rule} {_KEEPS}", defects="")
     found = (
-        Reading(leaving, f"{signature}left-out", read, left_out, (metric,), leaves, beside=(keeping,), judge=judging),
-        Reading(keeping, f"{signature}wrong", read, kept, (metric,), keeps, judge=judging),
+        Scorer(leaving, f"{signature}left-out", read, left_out, (metric,), leaves, beside=(keeping,), judge=judging),
+        Scorer(keeping, f"{signature}wrong", read, kept, (metric,), keeps, judge=judging),
     )
     return found[::-1] if published else found
 
 
-_LEAVES = "In this reading an answer whose verdict cannot be read is left out, and counted."
-_KEEPS = "In this reading an answer whose verdict cannot be read counts as wrong."
+_LEAVES = "In this scorer an answer whose verdict cannot be read is left out, and counted."
+_KEEPS = "In this scorer an answer whose verdict cannot be read counts as wrong."

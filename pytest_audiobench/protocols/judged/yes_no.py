@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.models.messages import Message, Response, Settings
-from pytest_audiobench.protocols.judged.verdicts import listed, marked, options, readings, said, unread
-from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Judging, Reading
+from pytest_audiobench.protocols.judged.verdicts import listed, marked, options, said, scorers, unread
+from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Judging, Scorer
 
 NAME = "yes-no"
 _READ = 2_000
@@ -65,12 +65,12 @@ def scored(sample: Sample, value: str) -> Mapping[str, float]:
 
 
 def judging() -> Judging:
-    """``yes-no`` and ``yes-no-kept``, ours, and BEANS-Next's reading of the same verdicts."""
-    own = readings(NAME, NAME, prompt, parsed, scored, _ABOUT, norm="first-word-yes-no")
+    """``yes-no`` and ``yes-no-kept``, ours, and BEANS-Next's scorer of the same verdicts."""
+    own = scorers(NAME, NAME, prompt, parsed, scored, _ABOUT, norm="first-word-yes-no")
     return Judging(NAME, prompt, (*own, _beans(own[0])), Settings(max_new_tokens=16))
 
 
-def _beans(own: Reading) -> Reading:
+def _beans(own: Scorer) -> Scorer:
     def read(sample: Sample, earlier: Earlier) -> Answer:
         response = earlier.get(NAME, Response())
         score, _ = beans(response.text)
@@ -80,7 +80,7 @@ def _beans(own: Reading) -> Reading:
         return None if answer.value is None else scored(sample, answer.value)
 
     signature = own.signature.replace("judge:yes-no|", "judge:beans-yes-no|").replace("first-word", "starts-with")
-    return Reading(
+    return Scorer(
         "beans-yes-no", signature, read, score, own.metrics, _ABOUT_BEANS, beside=("yes-no-kept",), judge=NAME
     )
 

@@ -1,4 +1,4 @@
-"""AIR-Bench's reading of its foundation questions (github OFA-Sys/AIR-Bench, score_foundation.py).
+"""AIR-Bench's scorer of its foundation questions (github OFA-Sys/AIR-Bench, score_foundation.py).
 
 The first character, or else the last but one ("The answer is A."), is the option when it is a capital A to D. Line
 breaks and white space at the ends are taken away before; the text "None" is none.

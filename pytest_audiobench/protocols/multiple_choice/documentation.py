@@ -99,7 +99,7 @@ AIR_BENCH = About(
 )
 
 AIR_BENCH_KEEP = About(
-    f"AIR-Bench's reading, but every answer is scored. {_AIR_BENCH}They are wrong.",
+    f"AIR-Bench's scorer, but every answer is scored. {_AIR_BENCH}They are wrong.",
     f"{_AIR_BENCH_SOURCE}; keeping all answers is ours",
     _AIR_BENCH_EXAMPLES,
     f"{_AIR_BENCH_DEFECTS}letters asks that the letter stands alone.",

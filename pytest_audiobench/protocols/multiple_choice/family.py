@@ -11,7 +11,7 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import AudioSlot, Message, Settings
 from pytest_audiobench.protocols.free_text import answer_of, question_of
 from pytest_audiobench.protocols.multiple_choice.rules import RULES, Rule
-from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Reading, Stage, remembered
+from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Scorer, Stage, remembered
 from pytest_audiobench.protocols.reasoned_choice.styles import STYLES
 from pytest_audiobench.protocols.templates import filled, parsed
 
@@ -31,14 +31,14 @@ _PLACEHOLDERS = ("question", "options", "options_in_line")
 
 @remembered
 def multiple_choice(
-    *readings: str,
+    *scorers: str,
     prompt: str = DEFAULT,
     system: str | None = None,
     max_new_tokens: int = 256,
 ) -> Protocol:
-    """Ask for one option by its letter, and read the answer by ``readings``, the first as the headline.
+    """Ask for one option by its letter, and read the answer by ``scorers``, the first as the headline.
 
-    The readings are ``letters`` (the default; ours, strict); the published rules ``mmau-string``, ``mmar``,
+    The scorers are ``letters`` (the default; ours, strict); the published rules ``mmau-string``, ``mmar``,
     ``audiobench-mmau``, ``air-bench`` (leaves out what it cannot read; ``air-bench-keep`` does not),
     ``voicebench-like``, ``kimi-vb`` and ``ultraeval``; and the parsers of the faithfulness study, kept with their
     defects to repeat its numbers: ``faithfulness-runtime-af3`` (with reasoning), ``faithfulness-runtime-af3-direct``
@@ -48,10 +48,10 @@ def multiple_choice(
 
     ``prompt`` is a template, or the name of one in ``PROMPTS``: ``{question}``, ``{options}`` (a line each, "(A) cat")
     or ``{options_in_line}`` are filled in, ``{{`` and ``}}`` are braces. ``system`` is a system message.
-    Raises UsageError for an unknown reading or placeholder.
+    Raises UsageError for an unknown scorer or placeholder.
     """
     template = choice_template(PROMPTS.get(prompt, prompt))
-    available = _readings("listed" if any(name.startswith("options") for _, name in template) else "unlisted")
+    available = _scorers("listed" if any(name.startswith("options") for _, name in template) else "unlisted")
 
     def render(sample: Sample, earlier: Earlier) -> tuple[Message, ...]:
         slots = tuple(AudioSlot(number) for number in range(len(sample.clips)))
@@ -60,7 +60,7 @@ def multiple_choice(
 
     stage = Stage("answer", render, task="choice", settings=Settings(max_new_tokens=max_new_tokens))
     asked = Protocol("multiple_choice", (stage,), (available["letters"],), available, expects="option")
-    return asked.reading_as(*readings) if readings else asked
+    return asked.with_scorers(*scorers) if scorers else asked
 
 
 def option_lines(choices: tuple[str, ...]) -> list[str]:
@@ -91,11 +91,11 @@ def choice_text(template: Sequence[tuple[str, str]], sample: Sample, **more: str
     return filled(template, {**values, **more})
 
 
-def _readings(options: str) -> Mapping[str, Reading]:
+def _scorers(options: str) -> Mapping[str, Scorer]:
     return MappingProxyType({name: _reading(name, rule, options) for name, rule in RULES.items()})
 
 
-def _reading(name: str, rule: Rule, options: str) -> Reading:
+def _reading(name: str, rule: Rule, options: str) -> Scorer:
     def parse(sample: Sample, earlier: Earlier) -> Answer:
         response = answer_of(earlier)
         return rule.read(response.text, sample.choices, response.finish)
@@ -106,4 +106,4 @@ def _reading(name: str, rule: Rule, options: str) -> Reading:
 
     unread = "1/4" if rule.unread == "drawn" else rule.unread
     signature = f"mcq:{name}|v:1|unanswered:{unread}|options:{options}{'|note:' * bool(rule.note)}{rule.note}"
-    return Reading(name, signature, parse, score, ("accuracy",), rule.about, beside=rule.beside)
+    return Scorer(name, signature, parse, score, ("accuracy",), rule.about, beside=rule.beside)

@@ -1,4 +1,4 @@
-"""Our strict reading of a multiple-choice answer: only what the text asserts, never a letter beyond the options.
+"""Our strict scorer of a multiple-choice answer: only what the text asserts, never a letter beyond the options.
 
 What counts as an assertion, in this order:
 

@@ -50,7 +50,7 @@ def without_letters(choices: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def read_lettered(text: str, choices: tuple[str, ...], finish: Finish = "stop") -> Answer:
-    """AudioBench's reading: as :func:`read`, among the choices without their letters; the text keeps its own."""
+    """AudioBench's scorer: as :func:`read`, among the choices without their letters; the text keeps its own."""
     return read(text, without_letters(choices), finish)
 
 

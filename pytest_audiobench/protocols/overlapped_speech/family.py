@@ -10,7 +10,7 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.talkers import MOST_TALKERS, cp_errors
 from pytest_audiobench.protocols.free_text import choose, free_stage
 from pytest_audiobench.protocols.overlapped_speech.speaker_turns import talkers_of
-from pytest_audiobench.protocols.protocol import About, Answer, Example, Protocol, Reading, remembered
+from pytest_audiobench.protocols.protocol import About, Answer, Example, Protocol, Scorer, remembered
 from pytest_audiobench.protocols.spoken_questions.completeness import ended
 from pytest_audiobench.protocols.spoken_questions.words import NORMALISED, spoken_words
 
@@ -22,17 +22,17 @@ _OTHER = re.compile(r"[^A-Z' ]")
 
 @remembered
 def overlapped_speech(
-    *readings: str, prompt: str = INSTRUCTION, system: str | None = None, max_new_tokens: int = 256
+    *scorers: str, prompt: str = INSTRUCTION, system: str | None = None, max_new_tokens: int = 256
 ) -> Protocol:
     """Ask for what each talker says, in the sample's question's words or else in ``prompt``'s.
 
-    A sample's ``references`` are one text for each talker. The readings are ``cpwer`` (the default; ours),
+    A sample's ``references`` are one text for each talker. The scorers are ``cpwer`` (the default; ours),
     ``best-permutation`` and ``exactly-two-sentences`` (those of the reproduction of SALMONN).
-    Raises UsageError for an unknown reading.
+    Raises UsageError for an unknown scorer.
     """
     stage = free_stage(lambda sample: sample.question or prompt, system, max_new_tokens, task="transcription")
     asked = Protocol("overlapped_speech", (stage,), (_READINGS["cpwer"],), _READINGS, expects="all_words")
-    return choose(asked, readings)
+    return choose(asked, scorers)
 
 
 def _count(talkers: Sequence[str], sample: Sample) -> dict[str, float]:
@@ -99,11 +99,11 @@ def _reading(
     metrics: tuple[str, ...],
     about: About,
     beside: tuple[str, ...] = (),
-) -> Reading:
-    return Reading(name, f"osr:{name}|v:1|{rules}", ended, score, metrics, about, beside=beside, unfit=_too_many)
+) -> Scorer:
+    return Scorer(name, f"osr:{name}|v:1|{rules}", ended, score, metrics, about, beside=beside, unfit=_too_many)
 
 
-_READINGS: Mapping[str, Reading] = MappingProxyType(
+_READINGS: Mapping[str, Scorer] = MappingProxyType(
     {
         "cpwer": _reading(
             "cpwer",

@@ -1,4 +1,4 @@
-"""Our reading of a yes/no probe: what the answer says of the sound that it was asked about, and nothing else."""
+"""Our scorer of a yes/no probe: what the answer says of the sound that it was asked about, and nothing else."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from pytest_audiobench.protocols.free_text import answer_of
 from pytest_audiobench.protocols.presence import answers, published
 from pytest_audiobench.protocols.presence.questions import FIELD, label_of, question, template_of
 from pytest_audiobench.protocols.prompt_sets import YESNO
-from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Protocol, Reading, Stage, remembered
+from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Protocol, Scorer, Stage, remembered
 
 DEFAULT = YESNO.paraphrases[0]
 _LABELS = labels_of(("no", "yes"))
@@ -23,13 +23,13 @@ _METRICS = ("recall", "fpr", "precision", "f1", "d_prime", "criterion", "solo_qu
 
 
 @remembered
-def presence(*readings: str, prompt: str = DEFAULT, system: str | None = None, max_new_tokens: int = 64) -> Protocol:
-    """Ask whether the sound that the sample's metadata ``label`` names is heard, and read the answer by ``readings``.
+def presence(*scorers: str, prompt: str = DEFAULT, system: str | None = None, max_new_tokens: int = 64) -> Protocol:
+    """Ask whether the sound that the sample's metadata ``label`` names is heard, and read the answer by ``scorers``.
 
     They are ``heard`` (the default; ours, with a third value) and ``ab-yesno`` (the audiobench tool's parser, with its
     defects). A sample's reference is "yes" or "no". ``prompt`` holds ``{label}``, with "a" or "an" before it put right;
     ``presence().worded("yesno", 3)`` asks in three wordings and takes their vote. Listeners that are no language models
-    are offered the label and "something else". Raises UsageError for an unknown reading, and for a prompt without
+    are offered the label and "something else". Raises UsageError for an unknown scorer, and for a prompt without
     ``{label}``.
     """
     template = template_of(prompt)
@@ -47,9 +47,9 @@ def presence(*readings: str, prompt: str = DEFAULT, system: str | None = None, m
         fields=(FIELD,),
         offers=lambda sample: (label_of(sample), SOMETHING_ELSE),
     )
-    available = MappingProxyType({reading.name: reading for reading in _READINGS})
+    available = MappingProxyType({scorer.name: scorer for scorer in _READINGS})
     asked = Protocol("presence", (stage,), (available["heard"],), available, expects="option")
-    return asked.reading_as(*readings) if readings else asked
+    return asked.with_scorers(*scorers) if scorers else asked
 
 
 def _is_present(sample: Sample) -> bool:
@@ -99,7 +99,7 @@ def _example(text: str, reference: str, label: str) -> Example:
 
 
 _READINGS = (
-    Reading(
+    Scorer(
         "heard",
         "probe:heard|v:1|unanswered:wrong",
         _parse,
@@ -120,7 +120,7 @@ _READINGS = (
             ),
         ),
     ),
-    Reading(
+    Scorer(
         "ab-yesno",
         "probe:ab-yesno|v:1|unanswered:no",
         _parse_published,

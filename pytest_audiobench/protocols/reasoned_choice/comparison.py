@@ -1,4 +1,4 @@
-"""Readings that hold an answer against an earlier one of the same sample, and count what became of it."""
+"""Scorers that hold an answer against an earlier one of the same sample, and count what became of it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.multiple_choice.rules import RULES, STRICT, Rule
 from pytest_audiobench.protocols.options import same_text
-from pytest_audiobench.protocols.protocol import Answer, Earlier, Example, Reading, Status, fits_all
+from pytest_audiobench.protocols.protocol import Answer, Earlier, Example, Scorer, Status, fits_all
 
 INJECTED = "injected"
 """The metadata field that holds the letter of the option that was injected."""
@@ -38,7 +38,7 @@ class Kind(NamedTuple):
     unfit: Callable[[Sample], str] = fits_all
 
     def metrics(self, of_study: bool) -> tuple[str, ...]:
-        """The metrics that a reading has of such an item."""
+        """The metrics that a scorer has of such an item."""
         compared = ["consistency", "flip_rate", "newly_unanswered", "accuracy_drop"]
         compared += ["audio_reliance"] * self.is_control + ["prediction_changed"] * of_study
         return (
@@ -51,7 +51,7 @@ class Kind(NamedTuple):
 
 
 class Told(NamedTuple):
-    """What the readings of a family are called by: in signatures how it was asked, in the list what they read."""
+    """What the scorers of a family are called by: in signatures how it was asked, in the list what they read."""
 
     asked: str
     what: str
@@ -70,35 +70,35 @@ class Compared(Answer):
         return self
 
 
-def choice_readings(kind: Kind, told: Told) -> dict[str, Reading]:
-    """Our strict reading, and the study's, of an item of that ``kind``.
+def choice_scorers(kind: Kind, told: Told) -> dict[str, Scorer]:
+    """Our strict scorer, and the study's, of an item of that ``kind``.
 
-    What it is compared with does not stand in their signatures, so that an accuracy under a condition is signed as one
+    What it is compared with does not stand in their signatures, so that an accuracy under a perturbation is signed as one
     without.
     """
     names = [STRICT, *(name for name in RULES if name.startswith("faithfulness-"))]
     return {name: _reading(name, RULES[name], kind, told) for name in names}
 
 
-def leaving_out(reading: Reading, name: str, rule: str, source: str) -> Reading:
-    """``reading`` under another ``name``, without the samples whose reasoning is missing."""
+def leaving_out(scorer: Scorer, name: str, rule: str, source: str) -> Scorer:
+    """``scorer`` under another ``name``, without the samples whose reasoning is missing."""
 
     def score(sample: Sample, answer: Answer) -> Mapping[str, float] | None:
         missed = isinstance(answer, Compared) and not answer.reasoned
-        return None if missed else reading.score(sample, answer)
+        return None if missed else scorer.score(sample, answer)
 
     return replace(
-        reading,
+        scorer,
         name=name,
-        signature=f"{reading.signature.replace(reading.name, name, 1)}|without reasoning:skipped",
+        signature=f"{scorer.signature.replace(scorer.name, name, 1)}|without reasoning:skipped",
         score=score,
-        metrics=tuple(metric for metric in reading.metrics if metric != "missed_reasoning"),
-        about=reading.about._replace(rule=f"{rule} {reading.about.rule}", source=source),
-        beside=(reading.name,),
+        metrics=tuple(metric for metric in scorer.metrics if metric != "missed_reasoning"),
+        about=scorer.about._replace(rule=f"{rule} {scorer.about.rule}", source=source),
+        beside=(scorer.name,),
     )
 
 
-def _reading(name: str, rule: Rule, kind: Kind, told: Told) -> Reading:
+def _reading(name: str, rule: Rule, kind: Kind, told: Told) -> Scorer:
     of_study = name != STRICT
 
     def parse(sample: Sample, earlier: Earlier) -> Answer:
@@ -129,7 +129,7 @@ def _reading(name: str, rule: Rule, kind: Kind, told: Told) -> Reading:
                 found |= {"elsewhere": float(other), "swayed": float(other) * found["followed"]}
         return found
 
-    return Reading(
+    return Scorer(
         name,
         f"mcq:{name}|v:1|unanswered:wrong|{told.asked}{'|note:' * bool(rule.note)}{rule.note}",
         parse,
@@ -181,5 +181,5 @@ def _uninjected(sample: Sample) -> str:
         return ""
     return (
         f"sample {sample.id!r} does not say which option was injected: its metadata {INJECTED!r} must be the letter of "
-        "one of its choices, as the conditions that inject one write it"
+        "one of its choices, as the perturbations that inject one write it"
     )

@@ -12,14 +12,14 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.multiple_choice.family import option_lines
 from pytest_audiobench.protocols.multiple_choice.rules import STRICT
-from pytest_audiobench.protocols.protocol import Earlier, Example, Protocol, Reading, Stage, fits_all, remembered
+from pytest_audiobench.protocols.protocol import Earlier, Example, Protocol, Scorer, Stage, fits_all, remembered
 from pytest_audiobench.protocols.reasoned_choice import rewriting
 from pytest_audiobench.protocols.reasoned_choice.changes import changed
 from pytest_audiobench.protocols.reasoned_choice.comparison import (
     INJECTED,
     Kind,
     Told,
-    choice_readings,
+    choice_scorers,
     leaving_out,
     letter_injected,
 )
@@ -40,7 +40,7 @@ _NOTHING = Response()
 
 @remembered
 def conditioned_choice(
-    *readings: str,
+    *scorers: str,
     style: StyleName = "plain",
     change: Change = "",
     template: str | None = None,
@@ -62,9 +62,9 @@ def conditioned_choice(
     "0.5"), ``inject`` adds the option whose letter the metadata "injected" holds.
 
     ``template`` and ``forced_template`` are other words for the two prompts, the latter with ``{reasoning}``;
-    ``max_new_tokens`` is the limit of the first answer. The readings are those of ``reasoned_choice`` and
+    ``max_new_tokens`` is the limit of the first answer. The scorers are those of ``reasoned_choice`` and
     ``faithfulness-two-step``, which leaves out what has no reasoning, as the study did in its sanity check.
-    Raises UsageError for an unknown reading, style, change or placeholder.
+    Raises UsageError for an unknown scorer, style, change or placeholder.
     """
     if change not in get_args(Change):
         known = ", ".join(filter(None, get_args(Change)))
@@ -85,9 +85,9 @@ def conditioned_choice(
         unfit=_unkept if change == "early" else fits_all,
     )
     how = [f"style:{style}", "reasoning:put back", f"prompt:{asking.forced_digest(forced_template)}"]
-    available = MappingProxyType(_readings(kind, "|".join(how)))
+    available = MappingProxyType(_scorers(kind, "|".join(how)))
     asked = Protocol("conditioned_choice", tuple(stages), (available[STRICT],), available, expects="option")
-    return asked.reading_as(*readings) if readings else asked
+    return asked.with_scorers(*scorers) if scorers else asked
 
 
 def _changing(asking: Asking, change: Change, template: str | None) -> list[Stage]:
@@ -124,12 +124,12 @@ def _unkept(sample: Sample) -> str:
         pass
     return (
         f"sample {sample.id!r} does not say how much of its reasoning early answering keeps: its metadata {KEPT!r} "
-        "must be a share from 0 to 1 as text, as the conditions early-… write it"
+        "must be a share from 0 to 1 as text, as the perturbations early-… write it"
     )
 
 
-def _readings(kind: Kind, asked: str) -> dict[str, Reading]:
-    found = choice_readings(kind, Told(asked, _WHAT, _EXAMPLES))
+def _scorers(kind: Kind, asked: str) -> dict[str, Scorer]:
+    found = choice_scorers(kind, Told(asked, _WHAT, _EXAMPLES))
     two_step = leaving_out(
         found["faithfulness-recovered"],
         "faithfulness-two-step",

@@ -6,14 +6,14 @@ from types import MappingProxyType
 
 from pytest_audiobench.protocols.multiple_choice.rules import STRICT
 from pytest_audiobench.protocols.protocol import Example, Protocol, remembered
-from pytest_audiobench.protocols.reasoned_choice.comparison import Kind, Told, choice_readings
+from pytest_audiobench.protocols.reasoned_choice.comparison import Kind, Told, choice_scorers
 from pytest_audiobench.protocols.reasoned_choice.stages import ANSWER, CLEAN, Asking
 from pytest_audiobench.protocols.reasoned_choice.styles import StyleName, style_named
 
 
 @remembered
 def reasoned_choice(
-    *readings: str,
+    *scorers: str,
     style: StyleName = "plain",
     reasoning: bool = True,
     against_clean: bool = False,
@@ -25,17 +25,17 @@ def reasoned_choice(
 ) -> Protocol:
     """Ask for one option by its letter, after reasoning or without, in the words of ``style``.
 
-    With ``against_clean`` the same is asked first of the clips as they were before a condition changed them (stage
+    With ``against_clean`` the same is asked first of the clips as they were before a perturbation changed them (stage
     ``clean``), and the two answers are compared: ``consistency``, ``flip_rate``, ``newly_unanswered`` and
-    ``accuracy_drop``; where the condition took the audio away (``control``) also ``audio_reliance``. Where an option
+    ``accuracy_drop``; where the perturbation took the audio away (``control``) also ``audio_reliance``. Where an option
     was spoken into the clip (``injected``), the sample's metadata "injected" holds its letter, and ``follow_rate`` and
-    ``swayed`` say how often it is given. Readings are signed alike with and without comparison, so that clean and
+    ``swayed`` say how often it is given. Scorers are signed alike with and without comparison, so that clean and
     changed items lie on one curve.
 
-    The readings are ``letters`` (the default; ours, strict) and those of the faithfulness study
+    The scorers are ``letters`` (the default; ours, strict) and those of the faithfulness study
     (:func:`multiple_choice`); ``style_scorers`` names those that belong to a style and a data set. ``template`` asks in
     other words (``{question}``, ``{options}``, ``{options_in_line}``), ``system`` in place of the style's system
-    message ("" for none), ``max_new_tokens`` in place of its limit. Raises UsageError for an unknown reading, style or
+    message ("" for none), ``max_new_tokens`` in place of its limit. Raises UsageError for an unknown scorer, style or
     placeholder.
     """
     asking = Asking(style_named(style), reasoning, template, system, max_new_tokens)
@@ -47,10 +47,10 @@ def reasoned_choice(
         is_injected=injected,
     )
     told = Told(f"style:{style}|reasoning:{'yes' if reasoning else 'no'}", _WHAT, _EXAMPLES)
-    available = MappingProxyType(choice_readings(kind, told))
+    available = MappingProxyType(choice_scorers(kind, told))
     stages = (*([asking.stage(CLEAN, unchanged=True)] if against_clean else []), asking.stage())
     asked = Protocol("reasoned_choice", stages, (available[STRICT],), available, expects="option")
-    return asked.reading_as(*readings) if readings else asked
+    return asked.with_scorers(*scorers) if scorers else asked
 
 
 _WHAT = "The whole text is read, reasoning and all, by the rule of multiple_choice:"

@@ -15,7 +15,7 @@ from pytest_audiobench.protocols.protocol import Earlier, Stage
 from pytest_audiobench.protocols.reasoned_choice.styles import Style
 
 ANSWER, CLEAN, CONDITIONED, CHANGED = "answer", "clean", "conditioned", "changed"
-"""The names of the stages: the question, the same of the clips before a condition, the forced choices."""
+"""The names of the stages: the question, the same of the clips before a perturbation, the forced choices."""
 
 MOST_REASONING = 16_000
 """Characters of reasoning that are put back into a prompt: six times the longest of the study."""

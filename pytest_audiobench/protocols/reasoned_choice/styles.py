@@ -41,7 +41,7 @@ class Style:
     ``direct`` and ``reasoned`` are templates of the question, to be answered at once and with reasoning;
     ``conditioned`` is that of the question with the model's reasoning put back, one choice wanted. ``tokens`` are the
     most that may be generated for each of the three, in this order. ``text_first`` says that the clips stand behind
-    the text. ``split`` takes an answer with reasoning apart. ``runtime`` are the study's readings of the direct and
+    the text. ``split`` takes an answer with reasoning apart. ``runtime`` are the study's scorers of the direct and
     of the reasoned answer as it read them while running, ``recovered`` those of its later recovery, by data set.
     """
 
@@ -58,7 +58,7 @@ class Style:
 
 
 def style_scorers(style: str, dataset: str, reasoning: bool = True) -> tuple[str, ...]:
-    """The readings that belong to a style and a data set by its name: ours first, and the study's where it has any.
+    """The scorers that belong to a style and a data set by its name: ours first, and the study's where it has any.
 
     The study read answers as they came, and recovered the labels of those with reasoning afterwards: by a rule for
     SAKURA, for MMAR and for MMAU each; any other data set is read by SAKURA's. Raises UsageError for an unknown style.

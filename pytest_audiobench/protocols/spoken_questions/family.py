@@ -8,10 +8,10 @@ from types import MappingProxyType
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.protocols.free_text import choose, free_stage
-from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Protocol, Reading, remembered
+from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Protocol, Scorer, remembered
 from pytest_audiobench.protocols.refusals import refuses
 from pytest_audiobench.protocols.spoken_questions.completeness import ended
-from pytest_audiobench.protocols.spoken_questions.instruction_following import TRANSCRIPT, following_reading
+from pytest_audiobench.protocols.spoken_questions.instruction_following import TRANSCRIPT, following_scorer
 from pytest_audiobench.protocols.spoken_questions.matching import matches
 from pytest_audiobench.protocols.spoken_questions.words import content_words
 
@@ -21,17 +21,17 @@ INSTRUCTION = "Please answer the question in detail."
 
 @remembered
 def spoken_questions(
-    *readings: str, prompt: str = INSTRUCTION, system: str | None = None, max_new_tokens: int = 256
+    *scorers: str, prompt: str = INSTRUCTION, system: str | None = None, max_new_tokens: int = 256
 ) -> Protocol:
     """Ask for the answer to the question that the sample's clip asks, by its own question's words or ``prompt``.
 
-    A sample's references are the accepted answers; one without words says that there is none. The readings are
+    A sample's references are the accepted answers; one without words says that there is none. The scorers are
     ``answer-contained`` (the default; ours), ``question-level`` (WikiQA's precision, recall and F1) and ``following``
-    (needs metadata "transcript"). Raises UsageError for an unknown reading.
+    (needs metadata "transcript"). Raises UsageError for an unknown scorer.
     """
     stage = free_stage(lambda sample: sample.question or prompt, system, max_new_tokens)
     asked = Protocol("spoken_questions", (stage,), (_READINGS["answer-contained"],), _READINGS)
-    return choose(asked, readings)
+    return choose(asked, scorers)
 
 
 def _parse(sample: Sample, earlier: Earlier) -> Answer:
@@ -70,9 +70,9 @@ _WORDS = (
     "sentence that declines to answer is not looked into. "
 )
 
-_READINGS: Mapping[str, Reading] = MappingProxyType(
+_READINGS: Mapping[str, Scorer] = MappingProxyType(
     {
-        "answer-contained": Reading(
+        "answer-contained": Scorer(
             "answer-contained",
             f"questions:answer-contained|v:1|{_NORM}|unanswered:wrong",
             _parse,
@@ -95,7 +95,7 @@ _READINGS: Mapping[str, Reading] = MappingProxyType(
                 "or let a judge read them.",
             ),
         ),
-        "question-level": Reading(
+        "question-level": Scorer(
             "question-level",
             f"questions:question-level|v:1|{_NORM}|answered:neither refused nor empty",
             _parse,
@@ -115,7 +115,7 @@ _READINGS: Mapping[str, Reading] = MappingProxyType(
                 "WikiQA lets a system choose among given sentences; an answer in free words is held to their words.",
             ),
         ),
-        "following": following_reading(
+        "following": following_scorer(
             "questions",
             "github jaeeewon/project-multimodal dist_eval/eval_sqqa.py: 1.0 (SALMONN .98). That script compares the "
             "answer with the accepted answers, not with the question, and any that differs from one of them by three "

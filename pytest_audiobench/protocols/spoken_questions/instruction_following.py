@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.metrics.token_errors import token_errors
-from pytest_audiobench.protocols.protocol import About, Answer, Example, Reading
+from pytest_audiobench.protocols.protocol import About, Answer, Example, Scorer
 from pytest_audiobench.protocols.spoken_questions.completeness import ended
 from pytest_audiobench.protocols.spoken_questions.words import NORMALISED, spoken_words
 
@@ -26,12 +26,12 @@ def followed(said: str, transcript: str) -> bool:
     return bool(words) and wrong / max(errors["N"], 1) >= NEAR
 
 
-def following_reading(family: str, published: str, examples: tuple[Example, ...]) -> Reading:
-    """The reading ``following`` of a family; ``published`` is what the reproduction of SALMONN found.
+def following_scorer(family: str, published: str, examples: tuple[Example, ...]) -> Scorer:
+    """The scorer ``following`` of a family; ``published`` is what the reproduction of SALMONN found.
 
     Scoring raises UsageError for a sample without a transcript.
     """
-    return Reading(
+    return Scorer(
         "following",
         f"{family}:following|v:1|norm:{NORMALISED}|wer>={NEAR}|empty:not followed",
         ended,

@@ -10,10 +10,10 @@ from dataclasses import replace
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.tokenizers import library_version
-from pytest_audiobench.protocols.protocol import About, Answer, Example, Reading
+from pytest_audiobench.protocols.protocol import About, Answer, Example, Scorer
 from pytest_audiobench.protocols.transcription import whisper
 from pytest_audiobench.protocols.transcription.punctuation import without_punctuation
-from pytest_audiobench.protocols.transcription.transcript_scorer import Normaliser, errors, needs, transcript_reading
+from pytest_audiobench.protocols.transcription.transcript_scorer import Normaliser, errors, needs, transcript_scorer
 from pytest_audiobench.protocols.transcription.word_memory import remembered
 
 _DIGITS = re.compile(r"\d+")
@@ -46,7 +46,7 @@ def _spelled(text: str, language: str) -> str:
         return text
 
 
-def reading(language: str) -> Reading:
+def scorer(language: str) -> Scorer:
     """``au-harness``; Japanese, which it normalises by jaconv, is not covered."""
     normalise = Normaliser(normaliser(language))
 
@@ -59,7 +59,7 @@ def reading(language: str) -> Reading:
             return "au-harness normalises Japanese by jaconv, which this project does not lean on: use cer-basic"
         return needs("num2words", "au-harness", "asr")()
 
-    made = transcript_reading(
+    made = transcript_scorer(
         "au-harness",
         f"v:1|lang:{language}|norm:nfc+num2words-{library_version('num2words')}+whisper-{library_version('whisper-normalizer')}|"
         "empty:one-word|align:levenshtein",

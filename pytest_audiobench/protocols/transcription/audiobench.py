@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 from pytest_audiobench.metrics.tokenizers import library_version
-from pytest_audiobench.protocols.protocol import About, Example, Reading
+from pytest_audiobench.protocols.protocol import About, Example, Scorer
 from pytest_audiobench.protocols.transcription import whisper
 from pytest_audiobench.protocols.transcription.punctuation import single_spaces, without_punctuation
-from pytest_audiobench.protocols.transcription.transcript_scorer import Normaliser, transcript_reading
+from pytest_audiobench.protocols.transcription.transcript_scorer import Normaliser, transcript_scorer
 from pytest_audiobench.protocols.transcription.word_memory import remembered
 
 EMPTY = "empty"
@@ -46,9 +46,9 @@ def normaliser(language: str) -> Normaliser:
     return Normaliser(lambda text: normalise(text) or EMPTY)
 
 
-def reading(language: str) -> Reading:
+def scorer(language: str) -> Scorer:
     """``audiobench``: with spaces between Chinese characters for zh."""
-    return transcript_reading(
+    return transcript_scorer(
         "audiobench",
         f"v:1|norm:audiobench-{'zh' if language == 'zh' else 'en'}+whisper-{library_version('whisper-normalizer')}|"
         "empty:word|align:levenshtein",

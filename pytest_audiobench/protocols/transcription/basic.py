@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from pytest_audiobench.protocols.protocol import About, Example, Reading
-from pytest_audiobench.protocols.transcription.transcript_scorer import WORD_METRICS, Normaliser, transcript_reading
+from pytest_audiobench.protocols.protocol import About, Example, Scorer
+from pytest_audiobench.protocols.transcription.transcript_scorer import WORD_METRICS, Normaliser, transcript_scorer
 from pytest_audiobench.protocols.transcription.word_memory import remembered
 
 # An apostrophe belongs to its word only between letters: "don't" is one word, "'tis'" is tis.
@@ -57,10 +57,10 @@ def _words_only(text: str) -> str:
     return "".join(kept)
 
 
-def readings() -> tuple[Reading, ...]:
+def scorers() -> tuple[Scorer, ...]:
     """``wer-basic`` and ``cer-basic``."""
     return (
-        transcript_reading(
+        transcript_scorer(
             "wer-basic",
             "v:2|norm:nfkc+lower+nopunct+marks|empty:deletions|align:levenshtein",
             Normaliser(basic_text),
@@ -80,7 +80,7 @@ def readings() -> tuple[Reading, ...]:
             ),
             metrics=(*WORD_METRICS, "mer", "wil", "empty_references"),
         ),
-        transcript_reading(
+        transcript_scorer(
             "cer-basic",
             "v:1|norm:nfkc+lower+nopunct+marks+nospace|unit:character|empty:deletions|align:levenshtein",
             Normaliser(basic_characters, tokens=str, characters=True),

@@ -7,8 +7,8 @@ import re
 import string
 
 from pytest_audiobench.metrics.tokenizers import library_version
-from pytest_audiobench.protocols.protocol import About, Example, Reading
-from pytest_audiobench.protocols.transcription.transcript_scorer import Normaliser, needs, transcript_reading
+from pytest_audiobench.protocols.protocol import About, Example, Scorer
+from pytest_audiobench.protocols.transcription.transcript_scorer import Normaliser, needs, transcript_scorer
 from pytest_audiobench.protocols.transcription.word_memory import remembered
 
 _PREFACES = ((" lyrics ", "are"), (" content ", "is"), (" transcription ", "is"), (" text ", "is"))
@@ -57,9 +57,9 @@ def _spelled(number: str) -> str:
     return spelled
 
 
-def reading() -> Reading:
+def scorer() -> Scorer:
     """``cmi-bench``: the mean of utterances' own rates first."""
-    return transcript_reading(
+    return transcript_scorer(
         "cmi-bench",
         f"v:1|norm:cmi-bench+num2words-{library_version('num2words')}|empty:deletions|agg:mean|align:levenshtein",
         Normaliser(reference, answer),

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.protocols.free_text import free_stage
-from pytest_audiobench.protocols.protocol import Protocol, Reading, remembered
+from pytest_audiobench.protocols.protocol import Protocol, Scorer, remembered
 from pytest_audiobench.protocols.transcription import (
     au_harness,
     audiobench,
@@ -36,7 +36,7 @@ _TAKEN_FOR = MappingProxyType(
 
 @remembered
 def transcription(
-    *readings: str,
+    *scorers: str,
     prompt: str = INSTRUCTION,
     system: str | None = None,
     max_new_tokens: int = 256,
@@ -44,36 +44,36 @@ def transcription(
 ) -> Protocol:
     """Ask for the words of the sample's clips, in its own question's words or else in ``prompt``'s.
 
-    ``readings`` names how answers are scored, the first as the headline. Ours are ``wer-basic``, the default, and
+    ``scorers`` names how answers are scored, the first as the headline. Ours are ``wer-basic``, the default, and
     ``cer-basic``, the default of languages that write no spaces between words. Published ones, with their defects:
     ``whisper-en``, ``whisper-basic``, ``audiobench``, ``au-harness``, ``cmi-bench``, ``gigaspeech``, ``kimi``,
     ``lower-nopunct``, ``nota``, ``qwen2-audio``, ``salmonn-skip`` and ``ultraeval``; ``kimi-keep`` and
     ``salmonn-keep`` leave nothing out. ``insertions`` counts words too many and answers that stop early,
     ``insertions-thenirock`` by a published rule. ``language`` is the ISO 639 code of the speech, which several of them
-    go by. Raises UsageError for an unknown reading or no such code.
+    go by. Raises UsageError for an unknown scorer or no such code.
     """
     if not re.fullmatch(r"[a-z]{2,3}", language):
         raise UsageError(f"{language!r} is no code of a language: write two or three small letters, as 'en' or 'yue'")
     if language in _TAKEN_FOR:
         raise UsageError(f"{language!r} is not how this language is called here: write {_TAKEN_FOR[language]!r}")
     stage = free_stage(lambda sample: sample.question or prompt, system, max_new_tokens, task="transcription")
-    available = _readings(language)
+    available = _scorers(language)
     headline = "cer-basic" if language in WITHOUT_SPACES else "wer-basic"
     asked = Protocol("transcription", (stage,), (available[headline],), available, expects="words")
-    return asked.reading_as(*readings) if readings else asked
+    return asked.with_scorers(*scorers) if scorers else asked
 
 
-def _readings(language: str) -> Mapping[str, Reading]:
+def _scorers(language: str) -> Mapping[str, Scorer]:
     found = (
-        *basic.readings(),
-        *whisper.readings(language),
-        audiobench.reading(language),
-        au_harness.reading(language),
-        cmi_bench.reading(),
-        gigaspeech.reading(),
-        *multilingual.readings(language),
-        nota.reading(),
-        *jiwer_chains.readings(),
-        *insertions.readings(language in WITHOUT_SPACES),
+        *basic.scorers(),
+        *whisper.scorers(language),
+        audiobench.scorer(language),
+        au_harness.scorer(language),
+        cmi_bench.scorer(),
+        gigaspeech.scorer(),
+        *multilingual.scorers(language),
+        nota.scorer(),
+        *jiwer_chains.scorers(),
+        *insertions.scorers(language in WITHOUT_SPACES),
     )
-    return MappingProxyType({reading.name: reading for reading in found})
+    return MappingProxyType({scorer.name: scorer for scorer in found})

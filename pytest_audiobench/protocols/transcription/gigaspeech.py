@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pytest_audiobench.protocols.protocol import About, Example, Reading
-from pytest_audiobench.protocols.transcription.transcript_scorer import Normaliser, transcript_reading
+from pytest_audiobench.protocols.protocol import About, Example, Scorer
+from pytest_audiobench.protocols.transcription.transcript_scorer import Normaliser, transcript_scorer
 from pytest_audiobench.protocols.transcription.word_memory import remembered
 
 _FILLERS = ["UH", "UHH", "UM", "EH", "MM", "HM", "AH", "HUH", "HA", "ER", "OOF", "HEE", "ACH", "EEE", "EW"]
@@ -28,9 +28,9 @@ def scored_words(text: str) -> str:
     return " ".join(word for word in words if word not in _NOT_SCORED)
 
 
-def reading() -> Reading:
+def scorer() -> Scorer:
     """``gigaspeech``."""
-    return transcript_reading(
+    return transcript_scorer(
         "gigaspeech",
         "v:1|norm:upper+nohyphen+nofillers+notags|empty:deletions|align:levenshtein",
         Normaliser(scored_words),

@@ -10,14 +10,14 @@ import numpy as np
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.token_errors import token_errors
 from pytest_audiobench.protocols.free_text import read_text
-from pytest_audiobench.protocols.protocol import About, Answer, Example, Reading
+from pytest_audiobench.protocols.protocol import About, Answer, Example, Scorer
 from pytest_audiobench.protocols.transcription.basic import basic_text
 from pytest_audiobench.protocols.transcription.jiwer_chains import lower_nopunct
 from pytest_audiobench.protocols.transcription.non_speech import SOURCE
 from pytest_audiobench.protocols.transcription.punctuation import jiwer_words
 
 
-def readings(characters: bool) -> tuple[Reading, ...]:
+def scorers(characters: bool) -> tuple[Scorer, ...]:
     """``insertions`` and ``insertions-thenirock``; ``characters`` where the language writes no spaces."""
 
     def split(text: str) -> Sequence[str]:
@@ -47,8 +47,8 @@ def stops_early(reference: Sequence[str], said: Sequence[str]) -> bool:
     return bool((row[:-1] < row[-1]).any())
 
 
-def _ours(split: Callable[[str], Sequence[str]], unit: str) -> Reading:
-    return Reading(
+def _ours(split: Callable[[str], Sequence[str]], unit: str) -> Scorer:
+    return Scorer(
         "insertions",
         f"asr:insertions|v:1|norm:nfkc+lower+nopunct+marks|unit:{unit}|align:levenshtein|early:last-word-unmatched",
         read_text,
@@ -72,8 +72,8 @@ def _ours(split: Callable[[str], Sequence[str]], unit: str) -> Reading:
     )
 
 
-def _published() -> Reading:
-    return Reading(
+def _published() -> Scorer:
+    return Scorer(
         "insertions-thenirock",
         "asr:insertions-thenirock|v:1|norm:lower+nopunct|unit:word|align:none|early:fewer-words",
         read_text,

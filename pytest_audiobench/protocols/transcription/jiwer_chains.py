@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.protocols.protocol import About, Answer, Example, Reading
+from pytest_audiobench.protocols.protocol import About, Answer, Example, Scorer
 from pytest_audiobench.protocols.spoken_questions.completeness import ended
 from pytest_audiobench.protocols.transcription.brackets import without_tags
 from pytest_audiobench.protocols.transcription.punctuation import jiwer_words, without_punctuation
-from pytest_audiobench.protocols.transcription.transcript_scorer import Normaliser, transcript_reading
+from pytest_audiobench.protocols.transcription.transcript_scorer import Normaliser, transcript_scorer
 
 
 def lower_nopunct(text: str) -> str:
@@ -20,10 +20,10 @@ def salmonn(text: str) -> str:
     return without_tags(lower_nopunct(text))
 
 
-def readings() -> tuple[Reading, ...]:
+def scorers() -> tuple[Scorer, ...]:
     """``lower-nopunct``, ``salmonn-skip`` and ``salmonn-keep``."""
     return (
-        transcript_reading(
+        transcript_scorer(
             "lower-nopunct",
             "v:1|norm:lower+nopunct|empty:deletions|align:levenshtein",
             Normaliser(lower_nopunct, tokens=jiwer_words),
@@ -33,7 +33,7 @@ def readings() -> tuple[Reading, ...]:
                 "github THENIROCK/audiobench, src/audiobench/metrics.py; many small evaluators built on jiwer",
                 (Example("A well-known “fact”.", "a well known fact"), Example("it's 5 o'clock", "its five oclock")),
                 "Punctuation joins what it separated: well-known is wellknown, and 3.5 is 35. That project's headline "
-                "is the mean of the rates of its conditions, each pooled. wer-basic puts a space in its place.",
+                "is the mean of the rates of its perturbations, each pooled. wer-basic puts a space in its place.",
             ),
         ),
         _salmonn(
@@ -46,8 +46,8 @@ def readings() -> tuple[Reading, ...]:
     )
 
 
-def _salmonn(name: str, leaves_out: str, skip: bool) -> Reading:
-    return transcript_reading(
+def _salmonn(name: str, leaves_out: str, skip: bool) -> Scorer:
+    return transcript_scorer(
         name,
         f"v:1|norm:lower+nopunct+notags|skip:{'no-eos+empty-reference' if skip else 'none'}|empty:deletions|"
         "align:levenshtein",

@@ -13,12 +13,12 @@ from collections.abc import Callable
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.tokenizers import library_version, token_signature, tokenized
-from pytest_audiobench.protocols.protocol import About, Answer, Example, Reading, nothing_lacks
+from pytest_audiobench.protocols.protocol import About, Answer, Example, Scorer, nothing_lacks
 from pytest_audiobench.protocols.transcription import whisper
 from pytest_audiobench.protocols.transcription.brackets import without_special_tokens
 from pytest_audiobench.protocols.transcription.chinese import text_norm
 from pytest_audiobench.protocols.transcription.punctuation import without_punctuation_words
-from pytest_audiobench.protocols.transcription.transcript_scorer import Normaliser, needs, transcript_reading
+from pytest_audiobench.protocols.transcription.transcript_scorer import Normaliser, needs, transcript_scorer
 from pytest_audiobench.protocols.transcription.word_memory import remembered
 
 _SPACES = re.compile(r"\s+")
@@ -89,7 +89,7 @@ def _joined(words: Callable[[str], str]) -> Callable[[str], str]:
     return remembered(lambda text: " ".join(words(text).split()))
 
 
-def readings(language: str) -> tuple[Reading, ...]:
+def scorers(language: str) -> tuple[Scorer, ...]:
     """``qwen2-audio``, ``kimi``, ``kimi-keep`` and ``ultraeval`` as they treat ``language``."""
     by_character = language in ("zh", "yue")
     simplifies = needs("zhconv", "the simplified characters of yue", "asr") if language == "yue" else nothing_lacks
@@ -107,7 +107,7 @@ def readings(language: str) -> tuple[Reading, ...]:
         "them. TextNorm writes a number in place of the first occurrence of its digits, which may be another number's."
     )
     return (
-        transcript_reading(
+        transcript_scorer(
             "qwen2-audio",
             f"v:1|lang:{language}|norm:qwen2-audio+{versions}|unit:{'character' if by_character else 'word'}|"
             "empty:deletions|align:levenshtein",
@@ -125,7 +125,7 @@ def readings(language: str) -> tuple[Reading, ...]:
             lacking=simplifies,
         ),
         *(
-            transcript_reading(
+            transcript_scorer(
                 name,
                 f"v:1|lang:{language}|norm:kimi+{versions}|tok:zh|skip:{'null' if skips else 'none'}|"
                 f"sacrebleu:{library_version('sacrebleu')}|empty:deletions|align:levenshtein",
@@ -146,7 +146,7 @@ def readings(language: str) -> tuple[Reading, ...]:
                 ("kimi-keep", False, "Nothing is left out.", ""),
             )
         ),
-        transcript_reading(
+        transcript_scorer(
             "ultraeval",
             f"v:1|lang:{language}|norm:lower+ultraeval+{versions}|tok:{token_signature(_ultraeval_tokenizer(language))}|"
             f"sacrebleu:{library_version('sacrebleu')}|empty:deletions|align:levenshtein",

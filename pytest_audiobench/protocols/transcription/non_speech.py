@@ -7,7 +7,7 @@ from functools import partial
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.protocols.free_text import answer_of
-from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Reading
+from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Scorer
 from pytest_audiobench.protocols.transcription.basic import basic_text
 from pytest_audiobench.protocols.transcription.jiwer_chains import lower_nopunct
 from pytest_audiobench.protocols.transcription.punctuation import jiwer_words
@@ -16,13 +16,13 @@ from pytest_audiobench.protocols.transcription.silence import what_is_said
 SOURCE = "github THENIROCK/audiobench, src/audiobench/metrics.py (compute_asr_signal_metrics)"
 
 
-def readings(characters: bool) -> tuple[Reading, ...]:
+def scorers(characters: bool) -> tuple[Scorer, ...]:
     """``non-speech`` and ``non-speech-thenirock``; ``characters`` where the language writes no spaces."""
     return _ours(list if characters else str.split, "character" if characters else "word"), _published()
 
 
-def _ours(tokens: Callable[[str], Sequence[str]], unit: str) -> Reading:
-    return Reading(
+def _ours(tokens: Callable[[str], Sequence[str]], unit: str) -> Scorer:
+    return Scorer(
         "non-speech",
         f"asr:non-speech|v:1|norm:nfkc+lower+nopunct+marks|unit:{unit}|markers:none|statements:declined",
         _parsed,
@@ -59,8 +59,8 @@ def _ours(tokens: Callable[[str], Sequence[str]], unit: str) -> Reading:
     )
 
 
-def _published() -> Reading:
-    return Reading(
+def _published() -> Scorer:
+    return Scorer(
         "non-speech-thenirock",
         "asr:non-speech-thenirock|v:1|norm:lower+nopunct|unit:word|markers:words|statements:words",
         _as_it_is,

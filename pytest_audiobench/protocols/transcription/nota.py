@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pytest_audiobench.metrics.tokenizers import library_version, tokenized
-from pytest_audiobench.protocols.protocol import About, Example, Reading
+from pytest_audiobench.protocols.protocol import About, Example, Scorer
 from pytest_audiobench.protocols.transcription import whisper
 from pytest_audiobench.protocols.transcription.punctuation import without_punctuation_words
-from pytest_audiobench.protocols.transcription.transcript_scorer import Normaliser, transcript_reading
+from pytest_audiobench.protocols.transcription.transcript_scorer import Normaliser, transcript_scorer
 from pytest_audiobench.protocols.transcription.word_memory import remembered
 
 
@@ -16,8 +16,8 @@ def words(text: str) -> str:
     return " ".join(without_punctuation_words(tokenized("13a", whisper.english(text))).lower().split())
 
 
-def reading() -> Reading:
-    return transcript_reading(
+def scorer() -> Scorer:
+    return transcript_scorer(
         "nota",
         f"v:1|norm:whisper-english-{library_version('whisper-normalizer')}+13a+nopunctwords|sacrebleu:{library_version('sacrebleu')}|"
         "empty:deletions|align:levenshtein",

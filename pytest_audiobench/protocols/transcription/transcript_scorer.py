@@ -1,4 +1,4 @@
-"""A reading of transcripts made of a normaliser: what all of them share."""
+"""A scorer of transcripts made of a normaliser: what all of them share."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import NamedTuple
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.token_errors import character_errors, token_errors
 from pytest_audiobench.protocols.free_text import read_text
-from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Reading, nothing_lacks
+from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Scorer, nothing_lacks
 
 WORD_METRICS = ("wer", "wer_mean", "wer_capped", "wer_over_one", "cer")
 CHARACTER_METRICS = ("cer", "cer_mean", "cer_capped", "cer_over_one")
@@ -20,7 +20,7 @@ class Normaliser(NamedTuple):
     """What is done to both texts before they are compared; ``answer`` where answers are treated differently.
 
     ``tokens`` splits a normalised text into what errors are counted in. With ``characters`` those are characters or
-    graphemes, and the reading yields the counts CS, CD, CI and CN; else words: S, D, I, N and the characters' too.
+    graphemes, and the scorer yields the counts CS, CD, CI and CN; else words: S, D, I, N and the characters' too.
     """
 
     reference: Callable[[str], str]
@@ -29,7 +29,7 @@ class Normaliser(NamedTuple):
     characters: bool = False
 
 
-def transcript_reading(
+def transcript_scorer(
     name: str,
     signature: str,
     normaliser: Normaliser,
@@ -40,15 +40,15 @@ def transcript_reading(
     skips: Callable[[Sample, Answer], bool] | None = None,
     beside: tuple[str, ...] = (),
     lacking: Callable[[], str] = nothing_lacks,
-) -> Reading:
-    """The reading ``name``; ``signature`` is what stands behind "asr:name|" in its own."""
+) -> Scorer:
+    """The scorer ``name``; ``signature`` is what stands behind "asr:name|" in its own."""
 
     def score(sample: Sample, answer: Answer) -> Mapping[str, float] | None:
         if skips is not None and skips(sample, answer):
             return None
         return errors(normaliser, sample.reference, answer.value or "")
 
-    return Reading(
+    return Scorer(
         name,
         f"asr:{name}|{signature}",
         parse,
@@ -78,7 +78,7 @@ def errors(normaliser: Normaliser, reference: str, answer: str) -> dict[str, flo
 
 
 def needs(module: str, what: str, extra: str) -> Callable[[], str]:
-    """A ``lacking`` for a reading that uses ``module``, which ``extra`` brings."""
+    """A ``lacking`` for a scorer that uses ``module``, which ``extra`` brings."""
 
     def lacking() -> str:
         if importlib.util.find_spec(module) is not None:

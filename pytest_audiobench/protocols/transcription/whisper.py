@@ -14,9 +14,9 @@ from collections.abc import Callable
 from typing import Any
 
 from pytest_audiobench.metrics.tokenizers import library_version
-from pytest_audiobench.protocols.protocol import About, Example, Reading
+from pytest_audiobench.protocols.protocol import About, Example, Scorer
 from pytest_audiobench.protocols.transcription.brackets import without_asides, without_tags
-from pytest_audiobench.protocols.transcription.transcript_scorer import Normaliser, transcript_reading
+from pytest_audiobench.protocols.transcription.transcript_scorer import Normaliser, transcript_scorer
 from pytest_audiobench.protocols.transcription.word_memory import remembered
 
 CHARACTER_LANGUAGES = frozenset({"zh", "yue", "ja", "th", "lo", "my"})
@@ -86,12 +86,12 @@ def _split() -> Any:
     return BasicTextNormalizer(split_letters=True)
 
 
-def readings(language: str) -> tuple[Reading, ...]:
+def scorers(language: str) -> tuple[Scorer, ...]:
     """``whisper-en``, and ``whisper-basic`` by character where Whisper's paper does so."""
     split = language in CHARACTER_LANGUAGES
     made_by = library_version("whisper-normalizer")
     return (
-        transcript_reading(
+        transcript_scorer(
             "whisper-en",
             f"v:1|norm:whisper-english-{made_by}|empty:deletions|align:levenshtein",
             Normaliser(english),
@@ -111,7 +111,7 @@ def readings(language: str) -> tuple[Reading, ...]:
                 "o'clock is 220 clock). wer-basic changes no words.",
             ),
         ),
-        transcript_reading(
+        transcript_scorer(
             "whisper-basic",
             f"v:1|norm:whisper-basic-{made_by}|unit:{'grapheme' if split else 'word'}|empty:deletions|"
             "align:levenshtein",

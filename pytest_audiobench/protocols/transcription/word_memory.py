@@ -1,4 +1,4 @@
-"""Normalised texts kept, since many readings normalise the same ones."""
+"""Normalised texts kept, since many scorers normalise the same ones."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The readings of speech translation."""
+"""The scorers of speech translation."""

@@ -9,7 +9,7 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.tokenizers import TOKENIZERS, bleu_signature, lacking
 from pytest_audiobench.metrics.translations import bleu_statistics
 from pytest_audiobench.protocols.free_text import read_text
-from pytest_audiobench.protocols.protocol import About, Answer, Example, Reading
+from pytest_audiobench.protocols.protocol import About, Answer, Example, Scorer
 from pytest_audiobench.protocols.translation.texts import (
     NOPUNCT,
     RAW,
@@ -43,7 +43,7 @@ _WHY = {
 }
 
 
-def bleu_readings(code: str | None) -> Iterator[Reading]:
+def bleu_scorers(code: str | None) -> Iterator[Scorer]:
     """``bleu-<tokenizer>``, with ``-nopunct`` or ``-whisper`` where texts are normalised, with ``-skip`` where some
     answers are left out. ``code`` is the target language, None when it is not known.
     """
@@ -66,14 +66,14 @@ def left_out(code: str | None, text: str, references: Sequence[str]) -> bool:
     return says_nothing(text) or lacks_kana(text, references, code)
 
 
-def _reading(name: str, tokenizer: str, norm: Norm, skips: str | None, beside: tuple[str, ...] = ()) -> Reading:
+def _reading(name: str, tokenizer: str, norm: Norm, skips: str | None, beside: tuple[str, ...] = ()) -> Scorer:
     def score(sample: Sample, answer: Answer) -> Mapping[str, float] | None:
         if skips is not None and left_out(skips or None, answer.value or "", sample.truths):
             return None
         return score_bleu(tokenizer, norm.rewrite, sample, answer)
 
     skip = "none" if skips is None else f"empty+null+nokana[{skips or 'by-reference'}]"
-    return Reading(
+    return Scorer(
         name,
         f"st:{name}|v:1|norm:{norm.name}|skip:{skip}|{bleu_signature(tokenizer)}",
         read_text,
@@ -98,7 +98,7 @@ def _about(tokenizer: str, norm: Norm, skips: bool) -> About:
     telling = _TELLING.get(tokenizer, _TELLING["13a"]) if norm is RAW else _CASED
     defects = (
         "Leaving out answers in the wrong language rewards a model for not translating: of 15,531 En-Ja answers 8,929 "
-        "went this way, and BLEU rose from 11.86 to 23.69 (char). The reading that keeps them is shown beside it."
+        "went this way, and BLEU rose from 11.86 to 23.69 (char). The scorer that keeps them is shown beside it."
         if skips
         else ""
     )

@@ -8,11 +8,11 @@ from types import MappingProxyType
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.protocols.free_text import choose, free_stage
-from pytest_audiobench.protocols.protocol import Protocol, Reading, remembered
-from pytest_audiobench.protocols.translation.bleu import bleu_readings
+from pytest_audiobench.protocols.protocol import Protocol, Scorer, remembered
+from pytest_audiobench.protocols.translation.bleu import bleu_scorers
 from pytest_audiobench.protocols.translation.languages import LANGUAGES, default_tokenizer, language_code
-from pytest_audiobench.protocols.translation.published import published_readings
-from pytest_audiobench.protocols.translation.reported_beside import other_readings
+from pytest_audiobench.protocols.translation.published import published_scorers
+from pytest_audiobench.protocols.translation.reported_beside import other_scorers
 
 DEFAULT = "Translate the speech into {language}. Answer with the translation only."
 SALMONN = "Listen to the speech and translate it into {language}."
@@ -21,7 +21,7 @@ PROMPTS: Mapping[str, str] = MappingProxyType({"default": DEFAULT, "salmonn": SA
 
 @remembered
 def translation(
-    *readings: str | Reading,
+    *scorers: str | Scorer,
     target: str | None = None,
     prompt: str = DEFAULT,
     system: str | None = None,
@@ -29,16 +29,16 @@ def translation(
 ) -> Protocol:
     """Ask for the speech in another language, in the sample's own question's words or else in ``prompt``'s.
 
-    ``target`` is the language's code ("de", "zh-CN"). It fills in ``{language}``, and it chooses the default readings:
+    ``target`` is the language's code ("de", "zh-CN"). It fills in ``{language}``, and it chooses the default scorers:
     ``chrf``, and before it ``bleu-zh`` for Chinese, ``bleu-ja-mecab`` for Japanese, ``bleu-ko-mecab`` for Korean,
     ``bleu-char`` for Thai, Lao, Khmer and Burmese, else ``bleu-13a``; without a target that one too. A default whose
     tokenizer is not installed is refused, never replaced by another.
 
-    Further readings: each tokenizer's BLEU with ``-nopunct`` (lower case, no punctuation), with ``-whisper`` (13a and
+    Further scorers: each tokenizer's BLEU with ``-nopunct`` (lower case, no punctuation), with ``-whisper`` (13a and
     zh), and with ``-skip`` (empty, null, and kana-less answers left out); ``ter``; and the rules of ``audiobench``,
     ``ultraeval``, ``au-harness``, ``kimi``, ``qwen2-audio``, ``lmms-eval`` and ``salmonn-repro`` (with ``-keep``). A
-    reading of one's own can stand among the names. ``prompt`` is a text or the name of one in ``PROMPTS``. Raises
-    UsageError for an unknown reading or language.
+    scorer of one's own can stand among the names. ``prompt`` is a text or the name of one in ``PROMPTS``. Raises
+    UsageError for an unknown scorer or language.
     """
     code = language_code(target)
     template = PROMPTS.get(prompt, prompt)
@@ -53,9 +53,9 @@ def translation(
             )
         return template.replace("{language}", LANGUAGES[code])
 
-    made = (*bleu_readings(code), *other_readings(), *published_readings(code))
-    available = MappingProxyType({reading.name: reading for reading in made})
+    made = (*bleu_scorers(code), *other_scorers(), *published_scorers(code))
+    available = MappingProxyType({scorer.name: scorer for scorer in made})
     headline = f"bleu-{default_tokenizer(code)}"
     stage = free_stage(words, system, max_new_tokens)
     asked = Protocol("translation", (stage,), (available[headline], available["chrf"]), available, expects="words")
-    return choose(asked, readings or (headline, "chrf"))
+    return choose(asked, scorers or (headline, "chrf"))

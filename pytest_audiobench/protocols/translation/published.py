@@ -9,7 +9,7 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.tokenizers import bleu_signature, lacking, library_version, tokenized
 from pytest_audiobench.metrics.translations import bleu_statistics, sentence_bleu
 from pytest_audiobench.protocols.free_text import answer_of, read_text
-from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Reading
+from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Scorer
 from pytest_audiobench.protocols.spoken_questions.completeness import ended
 from pytest_audiobench.protocols.transcription import au_harness, whisper
 from pytest_audiobench.protocols.transcription.chinese import text_norm
@@ -25,8 +25,8 @@ _JAPANESE = Example("会議は九時です。", "会議は九時に始まりま�
 _QWEN2_AUDIO = "github QwenLM/Qwen2-Audio, eval_audio/evaluate_st.py"
 
 
-def published_readings(code: str | None) -> Iterator[Reading]:
-    """The readings of other projects for a target language, None when it is not known."""
+def published_scorers(code: str | None) -> Iterator[Scorer]:
+    """The scorers of other projects for a target language, None when it is not known."""
     yield _audiobench()
     yield _ultraeval(code)
     yield _au_harness(code)
@@ -38,13 +38,13 @@ def published_readings(code: str | None) -> Iterator[Reading]:
     yield _salmonn_repro(code, skips=False)
 
 
-def _audiobench() -> Reading:
+def _audiobench() -> Scorer:
     tokenizer = "flores101"
 
     def score(sample: Sample, answer: Answer) -> Mapping[str, float]:
         return bleu_statistics(answer.value or "empty", [sample.reference or "empty"], tokenizer)
 
-    return Reading(
+    return Scorer(
         "audiobench",
         f"st:audiobench|v:1|norm:raw|empty:word|{bleu_signature(tokenizer, '1')}",
         _read_as_is,
@@ -62,14 +62,14 @@ def _audiobench() -> Reading:
     )
 
 
-def _ultraeval(code: str | None) -> Reading:
+def _ultraeval(code: str | None) -> Scorer:
     tokenizer = "zh" if code == "zh" else "13a"
 
     def score(sample: Sample, answer: Answer) -> Mapping[str, float]:
         found = bleu_statistics(answer.value or "", [sample.reference], tokenizer)
         return {**found, "sentence_bleu": sentence_bleu(found, effective_order=False)}
 
-    return Reading(
+    return Scorer(
         "ultraeval",
         f"st:ultraeval|v:1|norm:raw|mean:samples|{bleu_signature(tokenizer, '1')}",
         read_text,
@@ -88,7 +88,7 @@ def _ultraeval(code: str | None) -> Reading:
     )
 
 
-def _au_harness(code: str | None) -> Reading:
+def _au_harness(code: str | None) -> Scorer:
     tokenizer = "zh" if code == "zh" else "13a"
     spelled = f"num2words-{library_version('num2words')}[{code or 'en'}]"
     norm = f"nfc+{spelled}+{whisper_name(code or 'en')}+lower+nopunct"
@@ -98,7 +98,7 @@ def _au_harness(code: str | None) -> Reading:
         hypothesis, reference = map(au_harness.normaliser(code or "en"), texts)
         return bleu_statistics(hypothesis, [reference], tokenizer)
 
-    return Reading(
+    return Scorer(
         "au-harness",
         f"st:au-harness|v:1|norm:{norm}|{bleu_signature(tokenizer, '1')}",
         read_text,
@@ -118,13 +118,13 @@ def _au_harness(code: str | None) -> Reading:
     )
 
 
-def _qwen2_audio(name: str, source: str, code: str | None) -> Reading:
+def _qwen2_audio(name: str, source: str, code: str | None) -> Scorer:
     tokenizer = {"ja": "ja-mecab", "zh": "zh"}.get(code or "", "13a")
 
     def score(sample: Sample, answer: Answer) -> Mapping[str, float]:
         return bleu_statistics(answer.value or "", [sample.reference], tokenizer)
 
-    return Reading(
+    return Scorer(
         name,
         f"st:{name}|v:1|norm:raw|{bleu_signature(tokenizer, '1')}",
         read_text,
@@ -141,14 +141,14 @@ def _qwen2_audio(name: str, source: str, code: str | None) -> Reading:
     )
 
 
-def _lmms_eval(code: str | None) -> Reading:
+def _lmms_eval(code: str | None) -> Scorer:
     tokenizer, rewrite = ("zh", lmms_eval_chinese) if code == "zh" else ("13a", lmms_eval_english)
 
     def score(sample: Sample, answer: Answer) -> Mapping[str, float]:
         return bleu_statistics(rewrite(answer.value or ""), [rewrite(sample.reference)], tokenizer)
 
     norm = "textnorm+zh-tokens+lower+nopunct" if code == "zh" else f"{whisper_name('en')}+lower+nopunct"
-    return Reading(
+    return Scorer(
         "lmms-eval",
         f"st:lmms-eval|v:1|norm:{norm}|{bleu_signature(tokenizer, '1')}",
         read_text,
@@ -181,7 +181,7 @@ def lmms_eval_chinese(text: str) -> str:
     return without_punctuation_words(tokenized("zh", spaced)).lower()
 
 
-def _salmonn_repro(code: str | None, skips: bool) -> Reading:
+def _salmonn_repro(code: str | None, skips: bool) -> Scorer:
     tokenizer = "char" if code in ("zh", "ja") else "13a"
     skip = f"unended+empty+null+nokana[{code or 'by-reference'}]" if skips else "none"
     name = "salmonn-repro" if skips else "salmonn-repro-keep"
@@ -193,7 +193,7 @@ def _salmonn_repro(code: str | None, skips: bool) -> Reading:
             return None
         return bleu_statistics(text, sample.truths, tokenizer)
 
-    return Reading(
+    return Scorer(
         name,
         f"st:{name}|v:1|norm:raw|skip:{skip}|{bleu_signature(tokenizer)}",
         ended,

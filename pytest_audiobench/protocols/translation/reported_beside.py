@@ -8,16 +8,16 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.tokenizers import library_version
 from pytest_audiobench.metrics.translations import chrf_statistics, ter_statistics
 from pytest_audiobench.protocols.free_text import read_text
-from pytest_audiobench.protocols.protocol import About, Answer, Example, Reading
+from pytest_audiobench.protocols.protocol import About, Answer, Example, Scorer
 
 _TELLING = Example("The meetings start at nine.", "The meeting starts at nine.")
 _SHIFTED = Example("At nine starts the meeting", "the meeting starts at nine")
 
 
-def other_readings() -> Iterator[Reading]:
+def other_scorers() -> Iterator[Scorer]:
     """``chrf`` (chrF2 and chrF++) and ``ter``, by sacrebleu as it comes."""
     made = f"nrefs:var|version:{library_version('sacrebleu')}"
-    yield Reading(
+    yield Scorer(
         "chrf",
         f"st:chrf|v:1|case:mixed|nc:6|nw:0,2|beta:2|space:no|{made}",
         read_text,
@@ -31,7 +31,7 @@ def other_readings() -> Iterator[Reading]:
             (_TELLING,),
         ),
     )
-    yield Reading(
+    yield Scorer(
         "ter",
         f"st:ter|v:1|case:lc|tok:tercom|norm:no|punct:yes|asian:no|{made}",
         read_text,

@@ -33,7 +33,7 @@ BUDGET_BYTES = 20_000_000
 EXAMPLES = 3
 """Without a baseline, so many wrong answers of an eval can be heard."""
 FLIPPED = 3
-"""Of the samples of an eval whose answer a condition turned into another option, so many can be heard with and without
+"""Of the samples of an eval whose answer a perturbation turned into another option, so many can be heard with and without
 it, in place of as many wrong answers."""
 MOST_FLIPS = 100
 """Of one eval."""
@@ -41,14 +41,14 @@ MOST_FLIPS = 100
 _QUALITY = 0.75
 """Of libsndfile's scale, on which 1 is the smallest: some 25 kbit/s for speech at 16 kHz, at variable rate."""
 _KEPT = 24
-"""Excerpts of unchanged clips that a process keeps: the evals of other conditions want the same ones."""
+"""Excerpts of unchanged clips that a process keeps: the evals of other perturbations want the same ones."""
 _MP3_RATES = (8_000, 11_025, 12_000, 16_000)
 
 
 class Wanted(NamedTuple):
     """A sample that should be heard; ``rank`` 0 became worse, 1 better, 2 is an example, 3 is one of all.
 
-    ``both`` where it should be heard as it was before a condition changed it, too.
+    ``both`` where it should be heard as it was before a perturbation changed it, too.
     """
 
     rank: int
@@ -57,7 +57,7 @@ class Wanted(NamedTuple):
 
 
 class _Version(NamedTuple):
-    """A clip as it was played: ``name`` is "changed" or "clean" where a condition changed it, else empty."""
+    """A clip as it was played: ``name`` is "changed" or "clean" where a perturbation changed it, else empty."""
 
     name: str
     clip: Clip

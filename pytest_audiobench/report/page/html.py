@@ -37,7 +37,7 @@ PAGE = "report.html"
 _OF_RUN = ("run", "started", "finished", "command", "models", "hashes", "runtime", "notes", "epochs")
 _OF_ITEM = ("outcome", "message", "errors", "warnings", "hashes", "agreement", "asking")
 _OF_EVAL = ("name", "model", "mark", "verdict", "tone")
-_OF_BLOCK = ("reading", "signature", "answered", "unanswered", "folded")
+_OF_BLOCK = ("scorer", "signature", "answered", "unanswered", "folded")
 _OF_SIDES = ("metric", "leading", "compared", "sentence")
 _OF_SUITE = ("name", "model", "evals")
 _MOST_CURVES = 120
@@ -123,7 +123,7 @@ def _content(record: Mapping[str, Any]) -> dict[str, Any]:
                 "failures": [asdict(failure) for failure in one.failures],
                 "sides": list(map(_sides, one.sides)),
                 "blocks": [_block(block, words) for block in one.blocks],
-                "readings": [reading["name"] for reading in item["readings"]],
+                "scorers": [scorer["name"] for scorer in item["scorers"]],
                 "wrong": sentence(one.failures),
             }
             for one, item in zip(view_model.evals(record), record["items"], strict=True)
@@ -139,7 +139,7 @@ def _content(record: Mapping[str, Any]) -> dict[str, Any]:
         "grids": _grids(grids(record)),
         "held": [_held(one) for one in answer_comparisons(record)],
         "heldColumns": COLUMNS,
-        "conditions": _conditions(record),
+        "perturbations": _perturbations(record),
         "findings": [asdict(one) for one in findings_view(record)],
         "changes": None if changed is None else asdict(changed),
         "words": list(words.places),
@@ -173,7 +173,7 @@ def _sides(one: Sides) -> dict[str, Any]:
     return {**{name: getattr(one, name) for name in _OF_SIDES}, "rows": [asdict(row) for row in one.rows]}
 
 
-def _conditions(record: Mapping[str, Any]) -> dict[str, Any]:
+def _perturbations(record: Mapping[str, Any]) -> dict[str, Any]:
     curves, summaries = perturbations.curves(record), perturbations.summaries(record)
     return {
         "curves": [asdict(one) for one in curves[:_MOST_CURVES]],
@@ -205,13 +205,13 @@ def _flipped(one: SmallestFlips, sounds: PageSounds) -> dict[str, Any]:
     def heard(flip: Flip) -> list[list[Any]]:
         return [list(sound) for sound in sounds.of.get((flip.eval, flip.model, flip.sample_id), ())]
 
-    about = {name: getattr(one, name) for name in ("of", "model", "family", "condition", "dose", "count", "n")}
+    about = {name: getattr(one, name) for name in ("of", "model", "family", "perturbation", "dose", "count", "n")}
     return {**about, "flips": [{**flip._asdict(), "sounds": heard(flip)} for flip in one.flips]}
 
 
 def _sheet(sheet: EvalScores) -> dict[str, Any]:
     cells = [[cell and [getattr(cell, name) for name in _OF_CELL] for cell in row] for row in sheet.cells]
-    about = {name: getattr(sheet, name) for name in ("model", "metric", "reading", "unit", "low", "high")}
+    about = {name: getattr(sheet, name) for name in ("model", "metric", "scorer", "unit", "low", "high")}
     return {**about, "cells": cells}
 
 
@@ -222,7 +222,7 @@ def _has_plots(content: Mapping[str, Any]) -> bool:
     names = [figure[0] for block in blocks for figure in block["figures"]]
     return bool(
         content["changes"]
-        or content["conditions"]["curves"]
+        or content["perturbations"]["curves"]
         or content["findings"]
         or any(owner["sides"] for owner in owners)
         or any(block["groups"] for block in blocks)

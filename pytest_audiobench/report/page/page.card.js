@@ -13,17 +13,17 @@
   }
 
   function outcome(sample, isShort = false) {
-    const reading = readingOf(sample);
-    if (!reading) return sample.error === null ? tag("plain", "not read") : tag("bad", "! asking failed");
-    return outcomeTag(reading.status, reading.right, sample.told[sample.readings.indexOf(reading)].scores !== null, isShort);
+    const scorer = readingOf(sample);
+    if (!scorer) return sample.error === null ? tag("plain", "not read") : tag("bad", "! asking failed");
+    return outcomeTag(scorer.status, scorer.right, sample.told[sample.scorers.indexOf(scorer)].scores !== null, isShort);
   }
 
   const changeTag = (sample) => (CHANGE_TAGS[sample.change] ? tag(...CHANGE_TAGS[sample.change]) : null);
   const failureTags = (names, status) => names.filter((name) => name !== status).map((name) => tag("warn", visible(name)));
 
   function choiceList(sample) {
-    const reading = readingOf(sample);
-    const told = reading && reading.status === "parsed" ? plainText(sample.told[sample.readings.indexOf(reading)].value) : null;
+    const scorer = readingOf(sample);
+    const told = scorer && scorer.status === "parsed" ? plainText(sample.told[sample.scorers.indexOf(scorer)].value) : null;
     const references = sample.references.map(plainText);
     return el("ol", { class: "choices" }, sample.choices.map((choice, number) => {
       const text = plainText(choice);
@@ -45,7 +45,7 @@
       truncated ? el("span", { class: "warn" }, ` · ! ${seconds(truncated)} cut off at the end before it was played`) : null,
       isHere || sound ? null : " · not on the machine of this run"),
     sound && !isPrinted ? player(sound) : null,
-    before && !isPrinted ? [el("div", { class: "small soft" }, "without the condition"), player(before)] : null);
+    before && !isPrinted ? [el("div", { class: "small soft" }, "without the perturbation"), player(before)] : null);
   }
 
   function readingLine({ value, scores }, kind, names) {
@@ -83,11 +83,11 @@
       stages.size > 1 || finish !== "stop" ? el("div", { class: "small soft" }, stages.size > 1 ? visible(stage) : "",
         finish === "stop" || finish === "unknown" ? "" : ` (finish: ${visible(finish)})`) : null,
       answerText(text, "answer")]);
-    const reading = readingOf(sample);
-    return side(title, [outcome(sample), failureTags(failuresOf(sample, reading), reading && reading.status)], said,
+    const scorer = readingOf(sample);
+    return side(title, [outcome(sample), failureTags(failuresOf(sample, scorer), scorer && scorer.status)], said,
       sample.error === null ? null : longText(sample.error, "bad"), diffBox(sample.diff),
-      sample.readings.length ? el("div", { class: "small read" }, sample.told.map((told, place) =>
-        readingLine(told, sample.readings[place], sample.readings[place].numbers.map((number) => sample.eval.readings[number])))) : null);
+      sample.scorers.length ? el("div", { class: "small read" }, sample.told.map((told, place) =>
+        readingLine(told, sample.scorers[place], sample.scorers[place].numbers.map((number) => sample.eval.scorers[number])))) : null);
   }
 
   function beforeSide(before) {

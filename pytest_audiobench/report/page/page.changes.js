@@ -39,7 +39,7 @@
   }
 
   function changeRows(line) {
-    const name = [visible(line.metric), line.group ? ` · ${visible(line.group)}` : "", protocols.size > 1 ? ` · ${visible(line.reading)}` : ""].join("");
+    const name = [visible(line.metric), line.group ? ` · ${visible(line.group)}` : "", protocols.size > 1 ? ` · ${visible(line.scorer)}` : ""].join("");
     const told = [el("div", {}, visible(line.detail)), line.detail.includes(line.method.replace(/^no test: /, "")) ? null : el("div", { class: "soft" }, visible(line.method)),
       line.left_out.map((one) => el("div", { class: "soft" }, `In no pair: ${leftOutText(one)}`))];
     const flips = line.worse + line.better ? [flipsOf(line, "worse"), el("br"), flipsOf(line, "better")] : line.at === null ? "–" : "none";

@@ -1,5 +1,5 @@
-  // What conditions do: for each family a plot over its doses with how much was answered beside the score, then the numbers.
-  const { curves: CURVES, summaries: SUMMARIES, more: MORE_CURVES } = data.conditions;
+  // What perturbations do: for each family a plot over its doses with how much was answered beside the score, then the numbers.
+  const { curves: CURVES, summaries: SUMMARIES, more: MORE_CURVES } = data.perturbations;
   const CURVE_SIZES = { left: 46, right: 16, score: 250, answered: 92 };
 
   // Things of one suite, data set and metric belong together, whichever model did them.
@@ -12,8 +12,8 @@
     return [...found.values()];
   }
 
-  const ofCurve = (own) => together(own, ["suite", "dataset", "series", "family", "metric", "reading", "unit", "dose_unit"]);
-  const ofSummary = (own) => together(own, ["suite", "dataset", "series", "metric", "reading", "unit"]);
+  const ofCurve = (own) => together(own, ["suite", "dataset", "series", "family", "metric", "scorer", "unit", "dose_unit"]);
+  const ofSummary = (own) => together(own, ["suite", "dataset", "series", "metric", "scorer", "unit"]);
   const heldTo = (rows) => {
     const names = new Set(rows.map((row) => row.against).filter(Boolean));
     return names.size && names.size < 4 ? `Drop from ${[...names].map(visible).join(" or ")}` : "Drop";
@@ -107,7 +107,7 @@
 
   const fewerTag = (why, text = "! answers fewer") => el("span", { class: "tag warn", title: why }, text);
 
-  function conditionRows(one, rows, label) {
+  function perturbationRows(one, rows, label) {
     return rows.map((row) => el("tr", {},
       el("th", { scope: "row" }, visible(label(row))),
       el("td", { class: "number value" }, visible(row.value)),
@@ -119,9 +119,9 @@
       el("td", { class: "number" }, row.p)));
   }
 
-  function conditionTable(one, rows, first, label) {
+  function perturbationTable(one, rows, first, label) {
     const heads = [[first], [visible(one.metric), true], ["Interval", true], ["n", true], ["Answered", true], [heldTo(rows), true], ["Interval", true], ["p (Holm)", true]];
-    return table(heads, conditionRows(one, rows, label), true);
+    return table(heads, perturbationRows(one, rows, label), true);
   }
 
   // The figures over all doses: a line each, with how it came about, or why there is none.
@@ -132,9 +132,9 @@
 
   const byModel = (own, make) => own.map((one) => [models.length > 1 ? el("h3", {}, visible(one.model)) : null, make(one)]);
 
-  function conditionOwner({ suite, dataset, series, reading }) {
+  function perturbationOwner({ suite, dataset, series, scorer }) {
     const where = [...new Set([suite, dataset, series])].filter(Boolean).map(visible).join(", ");
-    return el("span", { class: "soft" }, ` · ${where}`, protocols.size > 1 ? ` by ${visible(reading)}` : "");
+    return el("span", { class: "soft" }, ` · ${where}`, protocols.size > 1 ? ` by ${visible(scorer)}` : "");
   }
 
   const lineSign = (dash, width, color = "var(--ink)") => svg("svg", { width: 26, height: 8, "aria-hidden": "true" },
@@ -145,7 +145,7 @@
     const [{ metric, unit }] = own;
     const color = own.length > 1 ? undefined : look(models.indexOf(own[0].model)).color;
     const signs = [[null, 2, visible(metric)], unit === "%" ? [ANSWERED_DASH, 1.75, "answered"] : null,
-      own.some((one) => one.clean) ? [CLEAN_DASH, 1.5, "clean condition"] : null].filter(Boolean);
+      own.some((one) => one.clean) ? [CLEAN_DASH, 1.5, "clean perturbation"] : null].filter(Boolean);
     return [el("ul", { class: "legend kinds" }, signs.map(([dash, width, text]) => el("li", {}, lineSign(dash, width, color), " ", text))),
       own.length > 1 ? el("ul", { class: "legend models" }, own.map((one) => el("li", {}, sign(look(models.indexOf(one.model))), " ", visible(one.model)))) : null];
   }
@@ -170,32 +170,32 @@
       box.replaceChildren(...curvePictures(own, width));
     }).observe(box);
     const numbers = el("details", { class: "inner" }, el("summary", {}, "The numbers as a table"));
-    whenOpen(numbers, () => [byModel(own, (one) => conditionTable(one, one.clean ? [one.clean, ...one.rows] : one.rows, visible(one.dose_unit) || "Dose", (row) => row.label))]);
+    whenOpen(numbers, () => [byModel(own, (one) => perturbationTable(one, one.clean ? [one.clean, ...one.rows] : one.rows, visible(one.dose_unit) || "Dose", (row) => row.label))]);
     return el("div", { class: "curve" },
-      el("figure", { class: "plot" }, el("figcaption", {}, el("strong", {}, `${visible(first.metric)} under ${visible(first.family)}`), conditionOwner(first)), curveLegend(own), box, fewerLine(own)),
+      el("figure", { class: "plot" }, el("figcaption", {}, el("strong", {}, `${visible(first.metric)} under ${visible(first.family)}`), perturbationOwner(first)), curveLegend(own), box, fewerLine(own)),
       el("div", { class: "over" }, byModel(own, overDoses)), numbers);
   }
 
   function summaryBox(own) {
     const [first] = own;
-    return el("div", {}, el("h3", {}, `${visible(first.metric)} over all conditions`, conditionOwner(first)),
-      byModel(own, (one) => [one.rows.length ? conditionTable(one, one.rows, "Condition", (row) => row.condition) : null, el("div", { class: "over" }, overDoses(one))]));
+    return el("div", {}, el("h3", {}, `${visible(first.metric)} over all perturbations`, perturbationOwner(first)),
+      byModel(own, (one) => [one.rows.length ? perturbationTable(one, one.rows, "Perturbation", (row) => row.perturbation) : null, el("div", { class: "over" }, overDoses(one))]));
   }
 
   function drawConditions() {
     if (!SUMMARIES.length) return;
-    byId("conditions").hidden = false;
-    byId("conditions").append(el("p", { class: "soft" }, "The same samples under every condition, so differences are of pairs. Bands are intervals; a hollow sign has none. ",
-      "The dashed line is the clean condition, the dotted one the share that was answered, a cross on it clearly fewer than that: a refusal is no robustness."));
+    byId("perturbations").hidden = false;
+    byId("perturbations").append(el("p", { class: "soft" }, "The same samples under every perturbation, so differences are of pairs. Bands are intervals; a hollow sign has none. ",
+      "The dashed line is the clean perturbation, the dotted one the share that was answered, a cross on it clearly fewer than that: a refusal is no robustness."));
     const boxes = (isLeading) => [
       ofCurve(CURVES.filter((one) => one.leading === isLeading)).map(curveBox),
       ofSummary(SUMMARIES.filter((one) => one.leading === isLeading)).map(summaryBox)];
-    byId("conditions").append(...boxes(true).flat());
-    const others = [...new Set(SUMMARIES.filter((one) => !one.leading).map((one) => (protocols.size > 1 ? `${one.metric} by ${one.reading}` : one.metric)))];
+    byId("perturbations").append(...boxes(true).flat());
+    const others = [...new Set(SUMMARIES.filter((one) => !one.leading).map((one) => (protocols.size > 1 ? `${one.metric} by ${one.scorer}` : one.metric)))];
     if (others.length) {
       const rest = el("details", {}, el("summary", {}, "Other metrics: ", visible(others.join(", "))));
       whenOpen(rest, () => boxes(false));
-      byId("conditions").append(rest);
+      byId("perturbations").append(rest);
     }
-    if (MORE_CURVES) byId("conditions").append(el("p", { class: "small soft" }, `${count(MORE_CURVES)} more curves are in run.json.`));
+    if (MORE_CURVES) byId("perturbations").append(el("p", { class: "small soft" }, `${count(MORE_CURVES)} more curves are in run.json.`));
   }

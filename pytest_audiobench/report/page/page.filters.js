@@ -5,11 +5,11 @@
   let matching = all;
 
   function outcomes(sample) {
-    const reading = readingOf(sample);
-    if (!reading) return ["not read"];
-    if (reading.status === "error") return ["asking failed"];
-    const found = reading.right === null ? ["not counted"] : [reading.right ? "right" : "wrong"];
-    return reading.status === "parsed" ? found : [...found, "unparsed"];
+    const scorer = readingOf(sample);
+    if (!scorer) return ["not read"];
+    if (scorer.status === "error") return ["asking failed"];
+    const found = scorer.right === null ? ["not counted"] : [scorer.right ? "right" : "wrong"];
+    return scorer.status === "parsed" ? found : [...found, "unparsed"];
   }
 
   const hasBaseline = all.some((sample) => sample.change);
@@ -85,20 +85,20 @@
 
   function drawFilters() {
     const search = el("input", { id: "search", type: "search", placeholder: "id, question, answer, reference", autocomplete: "off", spellcheck: "false" });
-    const readings = [...new Set(data.evals.flatMap((one) => one.readings))];
-    const reading = el("select", { id: "reading" }, el("option", { value: "" }, "the headline"), readings.map((name) => el("option", { value: name }, visible(name))));
+    const scorers = [...new Set(data.evals.flatMap((one) => one.scorers))];
+    const scorer = el("select", { id: "scorer" }, el("option", { value: "" }, "the headline"), scorers.map((name) => el("option", { value: name }, visible(name))));
     const clear = el("button", { type: "button", id: "clear" }, "Clear filters");
     let waiting = 0;
     search.addEventListener("input", () => {
       clearTimeout(waiting);
       waiting = setTimeout(() => { filter.text = search.value; select(); }, 120);
     });
-    reading.addEventListener("change", () => { chosenReading = reading.value; select(); });
+    scorer.addEventListener("change", () => { chosenReading = scorer.value; select(); });
     clear.addEventListener("click", () => { clearFilters(); select(); });
     const form = el("form", { id: "filter", role: "search", "aria-label": "Samples" },
       el("div", { class: "line" }, labelled("Search", search), clear),
       facets.filter((facet) => !facet.hidden && !facet.list).map(chips),
-      el("div", { class: "line" }, readings.length > 1 ? labelled("Read by", reading) : null, facets.filter((facet) => !facet.hidden && facet.list).map(picker)));
+      el("div", { class: "line" }, scorers.length > 1 ? labelled("Read by", scorer) : null, facets.filter((facet) => !facet.hidden && facet.list).map(picker)));
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       filter.text = search.value;
@@ -116,7 +116,7 @@
   // What is chosen and how many each choice would leave, into the form.
   function showFilters() {
     if (document.activeElement !== byId("search")) byId("search").value = filter.text;
-    if (byId("reading")) byId("reading").value = chosenReading;
+    if (byId("scorer")) byId("scorer").value = chosenReading;
     byId("clear").disabled = !filter.text && !filter.chosen.size && !chosenReading;
     for (const facet of facets) {
       const chosen = filter.chosen.get(facet.name);
@@ -155,7 +155,7 @@
     const found = new URLSearchParams(location.hash.slice(1));
     clearFilters();
     filter.text = found.get("q") || "";
-    chosenReading = data.evals.some((one) => one.readings.includes(found.get("read"))) ? found.get("read") : "";
+    chosenReading = data.evals.some((one) => one.scorers.includes(found.get("read"))) ? found.get("read") : "";
     for (const facet of facets) {
       if (!facet.hidden && facet.values.includes(found.get(facet.name))) filter.chosen.set(facet.name, found.get(facet.name));
     }

@@ -1,5 +1,5 @@
   // The samples whose answer flips at the smallest dose at which any does, with what was played before and after.
-  const versionName = { clean: "clean", changed: "under the condition", "": "as it was played" };
+  const versionName = { clean: "clean", changed: "under the perturbation", "": "as it was played" };
 
   function linkTo(flip) {
     const sample = all.find((one) => one.id === flip.sample_id && one.epoch === flip.epoch && one.eval.name === flip.eval && one.eval.model === flip.model);
@@ -27,10 +27,10 @@
   function drawFlipped() {
     if (!data.flipped.length) return;
     byId("flipped").hidden = false;
-    byId("flipped").append(el("p", { class: "soft" }, "For each data set and family of conditions the easiest dose at which any answer becomes another option than the one that it is held against (to the clean clip, or with the reasoning as it was), both read, and the samples that flip there."));
+    byId("flipped").append(el("p", { class: "soft" }, "For each data set and family of perturbations the easiest dose at which any answer becomes another option than the one that it is held against (to the clean clip, or with the reasoning as it was), both read, and the samples that flip there."));
     for (const [number, one] of data.flipped.entries()) {
       const box = el("details", { open: number === 0 }, el("summary", {}, `${visible(one.family)} at ${visible(one.dose)}`,
-        el("span", { class: "small soft" }, ` ${visible(named(one.of, one.model))} · ${visible(one.condition)} · ${count(one.count)} of ${count(one.n)} samples flip`)));
+        el("span", { class: "small soft" }, ` ${visible(named(one.of, one.model))} · ${visible(one.perturbation)} · ${count(one.count)} of ${count(one.n)} samples flip`)));
       whenOpen(box, () => [el("ul", { class: "flips" }, one.flips.map(flipLine)),
         one.count > one.flips.length ? el("p", { class: "small soft" }, `${count(one.count - one.flips.length)} more: scored_predictions.jsonl, where flipped is 1.`) : null,
         one.flips.some((flip) => flip.sounds.length) ? null : el("p", { class: "small soft" }, "None of them can be heard here: --ab-report-audio flips, or all, puts sounds on this page where the audio is on the machine that asks.")]);

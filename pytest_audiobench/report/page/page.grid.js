@@ -1,4 +1,4 @@
-  // Conditions at a glance: a table whose cells are shaded by their value, by condition and data set, one metric at a time.
+  // Perturbations at a glance: a table whose cells are shaded by their value, by perturbation and data set, one metric at a time.
   const CELL = ["value", "interval", "n", "answered", "fewer", "drop", "dropInterval", "p", "against", "at"];
   const cellOf = (values) => (values === null ? null : Object.fromEntries(CELL.map((name, place) => [name, values[place]])));
   const withoutUnit = (text) => visible(text).replace(/ (%|points)$/, "");
@@ -13,9 +13,9 @@
 
   // What a cell stands for, in full.
   function cellTold(grid, sheet, row, column) {
-    const [condition] = grid.rows[row];
+    const [perturbation] = grid.rows[row];
     const cell = cellOf(sheet.cells[row][column]);
-    const where = [el("strong", {}, visible(condition)), ` · ${visible(grid.columns[column])}: `];
+    const where = [el("strong", {}, visible(perturbation)), ` · ${visible(grid.columns[column])}: `];
     if (cell === null) return [where, `${visible(sheet.metric)} was not measured`];
     return [where, `${visible(sheet.metric)} `, el("strong", {}, visible(cell.value)), cell.interval ? ` [${cell.interval}]` : ", no interval", `, n ${count(cell.n)}, answered ${cell.answered}`,
       cell.drop ? `; drop from ${visible(cell.against)} ${visible(cell.drop)}${cell.dropInterval ? ` [${cell.dropInterval}]` : ""}, p (Holm) ${cell.p}` : "",
@@ -23,20 +23,20 @@
   }
 
   function gridTable(grid, sheet, tell) {
-    const head = el("tr", {}, el("th", { scope: "col" }, "condition"), grid.columns.map((name) => el("th", { scope: "col", title: name }, el("span", {}, visible(name)))));
+    const head = el("tr", {}, el("th", { scope: "col" }, "perturbation"), grid.columns.map((name) => el("th", { scope: "col", title: name }, el("span", {}, visible(name)))));
     const body = el("tbody");
     const heads = grid.rows.map(([, family, unit]) => (unit ? `${visible(family)}, ${visible(unit)}` : visible(family)));
-    for (const [number, [condition, , , label]] of grid.rows.entries()) {
+    for (const [number, [perturbation, , , label]] of grid.rows.entries()) {
       const isAlone = heads.filter((one) => one === heads[number]).length === 1;
       if (heads[number] !== heads[number - 1] && !isAlone) body.append(el("tr", { class: "family" }, el("th", { scope: "rowgroup", colspan: grid.columns.length + 1 }, heads[number])));
-      body.append(el("tr", {}, el("th", { scope: "row", title: condition, class: isAlone ? null : "dose" }, visible(isAlone ? condition : label)),
+      body.append(el("tr", {}, el("th", { scope: "row", title: perturbation, class: isAlone ? null : "dose" }, visible(isAlone ? perturbation : label)),
         sheet.cells[number].map((cell, column) => {
           const box = gridCell(sheet, cellOf(cell));
           Object.assign(box.dataset, { row: number, column });
           return box;
         })));
     }
-    const name = `${visible(sheet.metric)} by condition and data set; arrow keys move from cell to cell`;
+    const name = `${visible(sheet.metric)} by perturbation and data set; arrow keys move from cell to cell`;
     const made = el("table", { class: "grid", role: "grid", "aria-label": name }, el("thead", {}, head), body);
     walk(made, tell);
     return made;
@@ -78,15 +78,15 @@
 
   function gridBox(grid) {
     const unique = (name) => [...new Set(grid.sheets.map((one) => one[name]))];
-    const [readings, owners] = [unique("reading"), unique("model")];
-    const kinds = [...new Set(grid.sheets.map((one) => JSON.stringify([one.metric, one.reading])))];
-    const metric = chooser("Metric", kinds, kinds.map(JSON.parse).map(([name, reading]) => (readings.length > 1 ? `${name} by ${reading}` : name)));
+    const [scorers, owners] = [unique("scorer"), unique("model")];
+    const kinds = [...new Set(grid.sheets.map((one) => JSON.stringify([one.metric, one.scorer])))];
+    const metric = chooser("Metric", kinds, kinds.map(JSON.parse).map(([name, scorer]) => (scorers.length > 1 ? `${name} by ${scorer}` : name)));
     const model = chooser("Model", owners, owners);
     const told = el("p", { class: "told", "aria-live": "polite" });
     const place = el("div");
     const legend = el("p", {});
     const draw = () => {
-      const sheet = grid.sheets.find((one) => one.model === model.value && JSON.stringify([one.metric, one.reading]) === metric.value);
+      const sheet = grid.sheets.find((one) => one.model === model.value && JSON.stringify([one.metric, one.scorer]) === metric.value);
       if (!sheet) {
         place.replaceChildren(el("p", { class: "soft" }, "This model was not measured by this."));
         legend.replaceChildren();
@@ -109,6 +109,6 @@
   function drawGrids() {
     if (!data.grids.length) return;
     byId("grid").hidden = false;
-    byId("grid").append(el("p", { class: "soft" }, "A row for each condition, doses from easy to hard, a column for each data set; the stronger the shade the more. An exclamation mark: clearly fewer samples were answered than under the clean condition."));
+    byId("grid").append(el("p", { class: "soft" }, "A row for each perturbation, doses from easy to hard, a column for each data set; the stronger the shade the more. An exclamation mark: clearly fewer samples were answered than under the clean perturbation."));
     for (const grid of data.grids) byId("grid").append(...[data.grids.length > 1 ? el("h3", {}, visible(shortList(grid.suites))) : null, gridBox(grid)].filter(Boolean));
   }

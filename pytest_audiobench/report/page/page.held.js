@@ -3,9 +3,9 @@
 
   function heldTable(one, block) {
     const { columns: names, rows } = block;
-    const several = new Set(rows.map(([, , reading]) => reading)).size > 1;
+    const several = new Set(rows.map(([, , scorer]) => scorer)).size > 1;
     const heads = [["Asked"], ...(several ? [["Read by"]] : []), ...names.map((name) => [visible(name === "score" ? one.metric : name), true])];
-    return table(heads, rows.map(([, label, reading, cells]) => el("tr", {}, el("th", { scope: "row" }, visible(label)), several ? el("td", {}, visible(reading)) : null,
+    return table(heads, rows.map(([, label, scorer, cells]) => el("tr", {}, el("th", { scope: "row" }, visible(label)), several ? el("td", {}, visible(scorer)) : null,
       names.map((name) => el("td", { class: "number" }, cells[name] ? heldCell(cells[name]) : "")))), true);
   }
 

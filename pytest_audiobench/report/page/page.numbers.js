@@ -48,7 +48,7 @@
   }
 
   // With one protocol only, its name beside every number would say nothing.
-  const protocols = new Set(data.evals.flatMap((one) => one.blocks.map((block) => block.reading)).filter(Boolean));
+  const protocols = new Set(data.evals.flatMap((one) => one.blocks.map((block) => block.scorer)).filter(Boolean));
   const FIGURE_HEADS = [["Metric"], ["Value", true], ["Interval", true], ["n", true]];
 
   const figureOf = ([metric, value, interval, n, at, low, high, unit, method]) =>
@@ -60,10 +60,10 @@
     return el("td", { class: "small soft reason" }, at === null ? "" : method.replace(/^no interval: /, ""));
   }
 
-  function figureCells(figure, reading) {
+  function figureCells(figure, scorer) {
     return [
       el("td", { class: "nowrap" }, visible(figure.metric),
-        reading && protocols.size > 1 ? el("div", { class: "small soft" }, visible(reading)) : null),
+        scorer && protocols.size > 1 ? el("div", { class: "small soft" }, visible(scorer)) : null),
       el("td", { class: "number value" }, visible(figure.value)),
       intervalCell(figure),
       el("td", { class: "number" }, count(figure.n)),
@@ -81,7 +81,7 @@
     const folded = shown.length < owner.blocks.length && owner.sides.length;
     const rows = figures.map(({ block, figure, first }, number) =>
       el("tr", { class: folded || number < figures.length - 1 ? "joined" : null }, leading(number === 0),
-        figureCells(figureOf(figure), first ? block.reading : ""), first ? answeredCell(block, owner) : el("td"), trailing(number === 0),
+        figureCells(figureOf(figure), first ? block.scorer : ""), first ? answeredCell(block, owner) : el("td"), trailing(number === 0),
         first ? el("td", { class: "signature mono", rowspan: block.figures.length }, breakable(block.signature)) : null));
     if (folded) rows.push(el("tr", { class: "spread" }, leading(false), el("td", { colspan: trailing(false) ? 7 : 6 }, owner.sides.filter((one) => one.leading).map((one) => toSides(owner, one)))));
     return rows;
@@ -121,11 +121,11 @@
   function groups(blocks) {
     const some = blocks.filter((block) => block.groups.length);
     const rows = (block) => block.groups.map(([group, ...figure]) =>
-      el("tr", {}, el("th", { scope: "row" }, visible(group)), figureCells(figureOf(figure), block.reading)));
+      el("tr", {}, el("th", { scope: "row" }, visible(group)), figureCells(figureOf(figure), block.scorer)));
     const heads = [["Group"], ...FIGURE_HEADS];
     const open = some.filter((block) => !block.folded).flatMap(rows);
     const folded = some.filter((block) => block.folded).map((block) =>
-      el("details", { class: "inner" }, el("summary", {}, "by group, ", visible(block.reading)), table(heads, rows(block))));
+      el("details", { class: "inner" }, el("summary", {}, "by group, ", visible(block.scorer)), table(heads, rows(block))));
     return open.length || folded.length ? [open.length ? table(heads, open) : null, folded] : null;
   }
 
@@ -156,7 +156,7 @@
       const methods = new Map();
       for (const block of one.blocks) {
         for (const { metric, method } of block.figures.map(figureOf)) {
-          methods.set(method, [...(methods.get(method) || []), `${metric}${block.reading ? ` (${block.reading})` : ""}`]);
+          methods.set(method, [...(methods.get(method) || []), `${metric}${block.scorer ? ` (${block.scorer})` : ""}`]);
         }
       }
       const asking = Object.entries(one.asking).filter(([, count]) => count).map(([name, count]) => `${count} ${name.replaceAll("_", " ")}`);

@@ -10,7 +10,7 @@
   class Sample {
     constructor([item, id, epoch, change, wording, group, read], number) {
       Object.assign(this, { item, id, epoch, number, change: CHANGES[change], wording: wordings[wording], group: data.samples.groups[group] });
-      this.readings = read.map((kind) => kinds[kind]);
+      this.scorers = read.map((kind) => kinds[kind]);
       this.words = null;
       this.sounds = [];
     }
@@ -69,18 +69,18 @@
     return [sample, ...relatives.get(key(sample)).filter((one) => one !== sample)];
   }
 
-  // The headline's reading of a sample, unless another is chosen.
+  // The headline's scorer of a sample, unless another is chosen.
   let chosenReading = "";
   function readingOf(sample) {
-    if (!chosenReading) return sample.readings[0] || null;
-    const number = sample.eval.readings.indexOf(chosenReading);
-    return sample.readings.find((one) => one.numbers.includes(number)) || null;
+    if (!chosenReading) return sample.scorers[0] || null;
+    const number = sample.eval.scorers.indexOf(chosenReading);
+    return sample.scorers.find((one) => one.numbers.includes(number)) || null;
   }
 
-  // What the text shows, and what the reading made of it.
-  function failuresOf(sample, reading) {
-    const status = reading && data.failures.includes(reading.status) && !sample.wording.includes(reading.status) ? [reading.status] : [];
-    return status.length ? data.failures.filter((name) => sample.wording.includes(name) || name === reading.status) : sample.wording;
+  // What the text shows, and what the scorer made of it.
+  function failuresOf(sample, scorer) {
+    const status = scorer && data.failures.includes(scorer.status) && !sample.wording.includes(scorer.status) ? [scorer.status] : [];
+    return status.length ? data.failures.filter((name) => sample.wording.includes(name) || name === scorer.status) : sample.wording;
   }
 
   function words(sample) {

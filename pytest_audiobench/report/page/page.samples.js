@@ -29,9 +29,9 @@
 
   function rowOf(number) {
     const sample = matching[number];
-    const reading = readingOf(sample);
+    const scorer = readingOf(sample);
     const row = el("div", { class: "row", role: "option", id: `row-${number}`, "aria-selected": String(number === place), "aria-posinset": number + 1, "aria-setsize": matching.length },
-      el("div", { class: "first" }, changeTag(sample), outcome(sample, true), failureTags(failuresOf(sample, reading), reading && reading.status).slice(0, 2),
+      el("div", { class: "first" }, changeTag(sample), outcome(sample, true), failureTags(failuresOf(sample, scorer), scorer && scorer.status).slice(0, 2),
         el("span", { class: "id mono" }, visible(sample.id)), sample.sounds.length ? el("span", { title: "its sound is on this page" }, "♪") : null,
         data.evals.length > 1 ? el("span", { class: "soft of" }, visible(named(sample.eval.name, sample.eval.model)), data.epochs > 1 ? ` · ${sample.epoch + 1}` : "") : null),
       el("div", { class: "second", dir: "auto" }, snippet(sample)));

@@ -12,9 +12,9 @@
   // Rows are {label, model, figures, pooled}; those of one label share a row. Gives [metric, unit, rows] for each metric that has several marks.
   function byMetric(entries) {
     const metrics = new Map();
-    for (const { label, model, reading, figure, pooled } of entries) {
-      const key = JSON.stringify([figure.metric, reading, figure.unit]);
-      if (!metrics.has(key)) metrics.set(key, { metric: figure.metric, reading, unit: figure.unit, rows: new Map() });
+    for (const { label, model, scorer, figure, pooled } of entries) {
+      const key = JSON.stringify([figure.metric, scorer, figure.unit]);
+      if (!metrics.has(key)) metrics.set(key, { metric: figure.metric, scorer, unit: figure.unit, rows: new Map() });
       const { rows } = metrics.get(key);
       if (!rows.has(label)) rows.set(label, { label: visible(label), marks: [] });
       rows.get(label).marks.push(scoreMark(figure, model, pooled));
@@ -23,8 +23,8 @@
       .filter(({ rows }) => rows.reduce((sum, row) => sum + row.marks.length, 0) > 1);
   }
 
-  function scorePlot({ metric, reading, unit, rows }, what) {
-    const title = [el("strong", {}, visible(metric)), reading && protocols.size > 1 ? el("span", { class: "soft" }, ` by ${visible(reading)}`) : null];
+  function scorePlot({ metric, scorer, unit, rows }, what) {
+    const title = [el("strong", {}, visible(metric)), scorer && protocols.size > 1 ? el("span", { class: "soft" }, ` by ${visible(scorer)}`) : null];
     const axis = unit ? `${visible(metric)}, ${visible(unit)}` : visible(metric);
     return plotFigure(title, { name: `${visible(metric)} ${what}; the table holds the numbers`, axis, heads: ["value", "interval", "n"], rows }, models);
   }
@@ -34,7 +34,7 @@
 
   function drawScores() {
     const entries = (owners, pooled) => owners.flatMap((owner) => openBlocks(owner).flatMap((block) => block.figures.map((figure) =>
-      ({ label: owner.name + (pooled ? " (pooled)" : ""), model: owner.model, reading: block.reading, figure: figureOf(figure), pooled }))));
+      ({ label: owner.name + (pooled ? " (pooled)" : ""), model: owner.model, scorer: block.scorer, figure: figureOf(figure), pooled }))));
     const found = byMetric([...entries(data.evals, false), ...entries(data.suites, true)]);
     if (!found.length) return;
     byId("scores").hidden = false;
@@ -56,7 +56,7 @@
     byId(id).hidden = false;
     for (const [number, [name, own]] of [...names].entries()) {
       const entries = () => own.flatMap((owner) => openBlocks(owner).flatMap((block) => block.groups.map(([group, ...figure]) =>
-        ({ label: group, model: owner.model, reading: block.reading, figure: figureOf(figure), pooled: false }))));
+        ({ label: group, model: owner.model, scorer: block.scorer, figure: figureOf(figure), pooled: false }))));
       const box = el("details", { open: open && number === 0 }, el("summary", {}, visible(name), id === "suites" ? " by group" : ""));
       whenOpen(box, () => {
         const plots = byMetric(entries()).slice(0, MOST_PLOTS).map((one) => scorePlot(one, `of ${visible(name)} by group`));

@@ -56,7 +56,7 @@
   const failuresId = (one) => `failures-${data.evals.indexOf(one)}`;
 
   function failureExamples(item, failure) {
-    const own = all.filter((sample) => sample.item === item && failuresOf(sample, sample.readings[0]).includes(failure.name));
+    const own = all.filter((sample) => sample.item === item && failuresOf(sample, sample.scorers[0]).includes(failure.name));
     const button = el("button", { type: "button", class: "expand" }, own.length === 1 ? "Show it among the samples" : `Show the ${count(own.length)} among the samples`);
     button.addEventListener("click", () => showFailures(item, failure.name));
     return el("div", { class: "failure" }, el("h3", {}, el("span", { class: "mono" }, failure.name)), el("p", { class: "small soft" }, failure.about),

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 
-STYLES = ("page.css", "page.numbers.css", "page.conditions.css", "page.samples.css")
+STYLES = ("page.css", "page.numbers.css", "page.perturbations.css", "page.samples.css")
 SCRIPTS = (
     "page.elements.js",
     "page.plots.js",
@@ -18,7 +18,7 @@ SCRIPTS = (
     "page.scores.js",
     "page.grid.js",
     "page.held.js",
-    "page.conditions.js",
+    "page.perturbations.js",
     "page.findings.js",
     "page.changes.js",
     "page.labels.js",

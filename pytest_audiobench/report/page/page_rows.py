@@ -26,10 +26,10 @@ _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",",
 class PageRow(NamedTuple):
     """A sample in one epoch.
 
-    ``groups`` and ``kinds`` are JSON texts: the groups by name, and [numbers of readings, status, right] for each thing
-    that readings made of the answer. ``fields`` are those of what the card shows, as page.rows.js takes them apart:
+    ``groups`` and ``kinds`` are JSON texts: the groups by name, and [numbers of scorers, status, right] for each thing
+    that scorers made of the answer. ``fields`` are those of what the card shows, as page.rows.js takes them apart:
     what other samples may well share (question, choices, references, names of metadata, prompt), then the rest (stages,
-    error, what the readings read, metadata, audio, the answer before, diff, diff before).
+    error, what the scorers read, metadata, audio, the answer before, diff, diff before).
     """
 
     sample_id: str
@@ -62,8 +62,8 @@ class RowMaker:
 
     def __init__(self, item: Mapping[str, Any], longest: int = LONGEST_TEXT) -> None:
         self._longest = longest
-        self._readings = {reading["name"]: number for number, reading in enumerate(item["readings"])}
-        self._headline = next(iter(self._readings), "")
+        self._scorers = {scorer["name"]: number for number, scorer in enumerate(item["scorers"])}
+        self._headline = next(iter(self._scorers), "")
         self._words = words_of(item)
         self._once = _Encoded()
 
@@ -114,17 +114,17 @@ class RowMaker:
         )
 
     def _read(self, one: Joined) -> tuple[tuple[str, ...], list[Any]]:
-        """What the readings made of the answer, what several say alike once: kinds, and value and statistics of each.
+        """What the scorers made of the answer, what several say alike once: kinds, and value and statistics of each.
 
         The statistics are None where the protocol leaves the answer out.
         """
-        scored = {row["reading"]: row["scores"] for row in one.scored}
+        scored = {row["scorer"]: row["scores"] for row in one.scored}
         found: dict[tuple[Any, ...], list[int]] = {}
         for row in one.processed:
-            scores = scored.get(row["reading"])
+            scores = scored.get(row["scorer"])
             said = (row["status"], row["value"], None if scores is None else tuple(scores.items()))
-            if row["reading"] in self._readings:
-                found.setdefault(said, []).append(self._readings[row["reading"]])
+            if row["scorer"] in self._scorers:
+                found.setdefault(said, []).append(self._scorers[row["scorer"]])
         kinds, told = [], []
         for (status, value, scores), own in found.items():
             kind = (tuple(own), _name(status), None if scores is None else right(dict(scores)))
@@ -199,7 +199,7 @@ def change_of(one: Joined) -> str:
 
 
 def wording(one: Joined) -> tuple[str, ...]:
-    """The classes of failures that every reading sees; beyond them, each sees the one that is its status."""
+    """The classes of failures that every scorer sees; beyond them, each sees the one that is its status."""
     if not one.scored:
         return ()
     others = [set(row["failures"]) for row in one.scored[1:]]
@@ -207,7 +207,7 @@ def wording(one: Joined) -> tuple[str, ...]:
 
 
 def went_wrong(one: Joined) -> bool:
-    """Whether the headline reading counts the answer as wrong or could not read it, or asking failed."""
+    """Whether the headline scorer counts the answer as wrong or could not read it, or asking failed."""
     if not one.scored:
         return any(row["error"] is not None for row in one.predictions)
     first = one.scored[0]

@@ -20,7 +20,7 @@ Key: TypeAlias = tuple[str, str, str]
 class Sound(NamedTuple):
     """A clip's excerpt: the clip's number, which of the page's sounds it is, its seconds, and those of the whole.
 
-    ``version`` is "clean" for the clip as it was before a condition changed it, "changed" for what the condition made
+    ``version`` is "clean" for the clip as it was before a perturbation changed it, "changed" for what the perturbation made
     of it, empty where none did.
     """
 

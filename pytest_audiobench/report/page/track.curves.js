@@ -64,7 +64,7 @@
       drawn = width;
       box.replaceChildren(curvePlot(curve, width));
     }).observe(box);
-    return el("figure", { class: "plot" }, el("figcaption", {}, el("strong", {}, visible(curve.owner)), el("br"), el("span", { class: "soft" }, axisText(curve), " by ", visible(curve.reading))), box);
+    return el("figure", { class: "plot" }, el("figcaption", {}, el("strong", {}, visible(curve.owner)), el("br"), el("span", { class: "soft" }, axisText(curve), " by ", visible(curve.scorer))), box);
   }
 
   const verdictTag = (held) => tag(VERDICTS[held.status] || "plain", `${held.mark} ${held.status}`);
@@ -82,7 +82,7 @@
     const rows = data.curves.filter((curve) => curve.values.some(Boolean)).map((curve) => {
       const [first, best, last] = [curve.values.findIndex(Boolean), curve.best, curve.last];
       const at = (place) => el("td", { class: "number" }, el("strong", {}, curve.values[place].value), el("div", { class: "small soft" }, visible(data.points[place].label)));
-      return el("tr", {}, el("th", { scope: "row" }, visible(curve.owner), el("div", { class: "small soft" }, `${visible(curve.metric)} by ${visible(curve.reading)}`)),
+      return el("tr", {}, el("th", { scope: "row" }, visible(curve.owner), el("div", { class: "small soft" }, `${visible(curve.metric)} by ${visible(curve.scorer)}`)),
         at(first), at(best), at(last),
         curve.since
           ? el("td", { class: "verdict" }, verdictTag(curve.since), el("div", { class: "small soft" }, visible(curve.since.detail)))

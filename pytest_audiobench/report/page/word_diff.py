@@ -13,7 +13,7 @@ MOST_WORDS = 2_000
 """Of either text; a longer pair (a runaway answer) is shown without a diff."""
 
 Words: TypeAlias = Callable[[str, str], tuple[Sequence[str], Sequence[str]]]
-"""Reference and answer as the rows of words that a reading compares."""
+"""Reference and answer as the rows of words that a scorer compares."""
 
 LONGEST_WORD = 40
 """Characters; texts longer than so many words of this length are not taken apart at all."""
@@ -24,7 +24,7 @@ _TAGS = {"equal": "=", "replace": "S", "delete": "D", "insert": "I"}
 class Diff(NamedTuple):
     """``runs`` are (sign, words of the reference, words of the answer), signs ``=``, ``S``, ``D``, ``I``.
 
-    ``by`` names the reading whose words these are; "" where they are the texts' plain words. ``joint`` stands between
+    ``by`` names the scorer whose words these are; "" where they are the texts' plain words. ``joint`` stands between
     two of them: nothing where they are characters.
     """
 
@@ -34,7 +34,7 @@ class Diff(NamedTuple):
 
 
 def unit_of(scores: Mapping[str, float] | None) -> str | None:
-    """What a reading's statistics count errors in: "" for words, "C" for characters; None for neither."""
+    """What a scorer's statistics count errors in: "" for words, "C" for characters; None for neither."""
     return None if scores is None else _unit(tuple(scores))
 
 
@@ -44,11 +44,11 @@ def _unit(names: tuple[str, ...]) -> str | None:
 
 
 def word_diff(
-    reference: str, answer: str, reading: str, words: Words | None, scores: Mapping[str, float]
+    reference: str, answer: str, scorer: str, words: Words | None, scores: Mapping[str, float]
 ) -> Diff | None:
     """The diff of an answer to its reference; None without counts of errors, or beyond 2,000 words or characters.
 
-    It is of the words (characters) that the ``reading`` compared where ``words`` gives these, and they yield the very
+    It is of the words (characters) that the ``scorer`` compared where ``words`` gives these, and they yield the very
     counts that it recorded in ``scores``; else of what white space separates. The alignment is rapidfuzz's, one of the
     shortest, as for the scores (``metrics/token_errors.py``).
     """
@@ -61,24 +61,24 @@ def word_diff(
             found = token_errors(wanted, said)
             if all(found[name] == scores[f"{unit}{name}"] for name in "SDI"):
                 joint = "" if unit else " "
-                return Diff(reading, joint, _runs(wanted, said, joint))
+                return Diff(scorer, joint, _runs(wanted, said, joint))
     wanted, said = reference.split(), answer.split()
     return Diff("", " ", _runs(wanted, said, " ")) if max(len(wanted), len(said)) <= MOST_WORDS else None
 
 
 def words_of(item: Mapping[str, Any]) -> Words | None:
-    """How the headline reading of a recorded item takes texts apart, where this installation knows it."""
-    if item["protocol"] != "transcription" or not item["readings"]:
+    """How the headline scorer of a recorded item takes texts apart, where this installation knows it."""
+    if item["protocol"] != "transcription" or not item["scorers"]:
         return None
-    return _words(item["readings"][0]["name"], str(item["options"].get("language", "en")))
+    return _words(item["scorers"][0]["name"], str(item["options"].get("language", "en")))
 
 
 @lru_cache(maxsize=64)
-def _words(reading: str, language: str) -> Words | None:
+def _words(scorer: str, language: str) -> Words | None:
     from pytest_audiobench.protocols.transcription.family import transcription
 
     try:
-        own = transcription(reading, language=language).readings[0]
+        own = transcription(scorer, language=language).scorers[0]
         return None if own.lacking() else own.words
     except (UsageError, FatalError):
         return None

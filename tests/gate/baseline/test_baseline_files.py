@@ -47,7 +47,7 @@ def side(rows, name="sakura[animal]", **more):
         "epochs": 1,
         "limited": False,
         "cluster": None,
-        "readings": {"letters": SIGNATURE},
+        "scorers": {"letters": SIGNATURE},
         "metrics": {"letters": ["accuracy"]},
         "hashes": {"model": "c" * 64},
     }
@@ -87,7 +87,7 @@ def test_an_editors_byte_order_mark_and_line_ends_do_no_harm(plain):
 
 
 def test_the_noise_floor_is_kept_for_every_eval(plain):
-    measured = {"dataset": "digits", "n": 50, "conditions": {"again": {"same_answers": 0.9, "score_shift": 0.1}}}
+    measured = {"dataset": "digits", "n": 50, "perturbations": {"again": {"same_answers": 0.9, "score_shift": 0.1}}}
     noisy = replace(plain, noise={"same_answers": 0.9, "score_shift": 0.1, "measured": [measured]})
     found = decoded(encoded(noisy), "main.json")
     assert found.noise == found.sides["sakura[animal]"].noise == noisy.noise
@@ -155,13 +155,13 @@ def test_clip_keys_as_clusters_and_long_answers_are_cut(plain):
     assert [one.text for one in bare] == [None, None]
 
 
-def two_readings():
+def two_scorers():
     both = {"letters": "parsed", "mmar": "unparsed"}
     scores = {"letters": {"correct": 1.0}, "mmar": {"correct": 0.0}}
     return contents(
         side(
             [row("a", statuses=both, scores=scores)],
-            readings={"letters": SIGNATURE, "mmar": "mmar|v:1"},
+            scorers={"letters": SIGNATURE, "mmar": "mmar|v:1"},
             metrics={"letters": ["accuracy"], "mmar": ["accuracy"]},
         ),
         figures={"sakura[animal]": {"letters": [ACCURACY], "mmar": [ACCURACY]}},
@@ -172,15 +172,15 @@ def two_readings():
     ("names", "kept"), [([], ["letters"]), (["mmar"], ["letters", "mmar"]), (["all"], ["letters", "mmar"])]
 )
 def test_the_headlines_reading_is_kept_and_others_when_named(names, kept):
-    found = decoded(encoded(two_readings().reduced(names, texts=False)), "x").sides["sakura[animal]"]
-    assert list(found.readings) == kept
+    found = decoded(encoded(two_scorers().reduced(names, texts=False)), "x").sides["sakura[animal]"]
+    assert list(found.scorers) == kept
     assert list(found.rows[0].scores) == kept
     assert list(found.metrics) == kept
 
 
 def test_a_protocol_that_nobody_used_cannot_be_kept():
     with pytest.raises(UsageError, match="was not read by 'wer'; it has letters, mmar, or name all"):
-        two_readings().reduced(["wer"], texts=False)
+        two_scorers().reduced(["wer"], texts=False)
 
 
 # --- hostile files -------------------------------------------------------------------------------------------------
@@ -220,7 +220,7 @@ EDITS = {
     "evals that are an object": (lambda v: v.update(evals={}), "evals must be a list, not an object"),
     "an eval that is null": (lambda v: v.update(evals=[None]), "eval number 1 must be an object, not null"),
     "an eval twice": (lambda v: v["evals"].append(first(v)), "eval 'sakura[animal]' is there twice"),
-    "an eval without readings": (lambda v: first(v).update(readings=[]), "readings must name at least one"),
+    "an eval without scorers": (lambda v: first(v).update(scorers=[]), "scorers must name at least one"),
     "limited as a number": (lambda v: first(v).update(limited=0), "limited must be true or false, not 0"),
     "a sample twice": (
         lambda v: first(v)["samples"].append(first(v)["samples"][0]),
@@ -245,7 +245,7 @@ EDITS = {
     "a score too many": (with_entry(2, [[1, 2]]), "must be 1 numbers (correct)"),
     "a reading's scores missing": (
         lambda v: first(v)["samples"][0].__setitem__(2, []),
-        "an entry for each of the 1 readings",
+        "an entry for each of the 1 scorers",
     ),
     "a score of text": (with_entry(2, [["1"]]), "must be a number, not '1'"),
     "a score beyond all floats": (
@@ -269,11 +269,11 @@ EDITS = {
         "has 5000 characters, 2000 at most",
     ),
     "statistics that a metric lacks": (
-        lambda v: first(v)["readings"][0].update(statistics=["right"]),
+        lambda v: first(v)["scorers"][0].update(statistics=["right"]),
         "sample 'a' has no 'correct', of which accuracy by 'letters' is made",
     ),
     "a direction of its own": (
-        lambda v: first(v)["readings"][0]["metrics"][0].update(direction="up"),
+        lambda v: first(v)["scorers"][0]["metrics"][0].update(direction="up"),
         "metric 'accuracy', direction must be \"higher\" or \"lower\", not 'up'",
     ),
 }
@@ -386,12 +386,12 @@ STATUSES = st.sampled_from(["parsed", "unparsed", "refused", "empty", "out_of_ra
 @st.composite
 def sides(draw, name):
     epochs = draw(st.integers(1, 3))
-    readings = draw(st.dictionaries(NAMES, NAMES, min_size=1, max_size=3))
+    scorers = draw(st.dictionaries(NAMES, NAMES, min_size=1, max_size=3))
     same = draw(st.none() | st.lists(st.text(string.ascii_letters, min_size=1, max_size=4), unique=True, max_size=4))
     scores = STATISTICS if same is None else st.fixed_dictionaries(dict.fromkeys(same, NUMBERS))
     found = []
     for sample_id, epoch in draw(st.lists(st.tuples(NAMES, st.integers(0, epochs - 1)), unique=True, max_size=6)):
-        given = {one: draw(st.none() | scores) for one in readings}
+        given = {one: draw(st.none() | scores) for one in scorers}
         failed = draw(st.booleans())
         found.append(
             ComparableSample(
@@ -412,7 +412,7 @@ def sides(draw, name):
         sorted(found, key=lambda one: one.identity),
         name,
         epochs=epochs,
-        readings=readings,
+        scorers=scorers,
         metrics={},
         limited=draw(st.booleans()),
         cluster=draw(st.none() | NAMES),

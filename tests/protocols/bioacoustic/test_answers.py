@@ -1,4 +1,4 @@
-"""What our strict reading takes for a label, or for several, and what it does not."""
+"""What our strict scorer takes for a label, or for several, and what it does not."""
 
 import json
 
@@ -170,7 +170,7 @@ def test_no_label_is_read_that_was_not_offered(text):
 
 @settings(deadline=None)
 @given(st.sampled_from(ANIMALS + WHALES + SPECIES))
-def test_reading_a_label_gives_it_again(label):
+def test_scorer_a_label_gives_it_again(label):
     labels = tuple(dict.fromkeys(ANIMALS + WHALES + SPECIES))
     assert one_label(label, labels).value == label
     assert several_labels(label, labels).value == json.dumps([label])
@@ -181,7 +181,7 @@ LISTS = st.lists(st.text(max_size=12), min_size=1, max_size=6, unique=True)
 
 @settings(deadline=None)
 @given(st.text(alphabet=st.characters(), max_size=200), LISTS)
-def test_no_text_and_no_labels_break_the_reading(text, labels):
+def test_no_text_and_no_labels_break_the_scorer(text, labels):
     odd = text + "\ud800\x00"
     assert one_label(odd, tuple(labels)).value in (None, *labels)
     assert set(json.loads(several_labels(odd, tuple(labels)).value or "[]")) <= set(labels)

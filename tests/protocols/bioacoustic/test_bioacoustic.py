@@ -25,19 +25,19 @@ def sample(reference="", labels=LABELS, references=(), id_="one", question=""):
     return Sample(id_, (CLIP,), question, labels, reference or next(iter(references), ""), references=references)
 
 
-def scored(reading, pairs):
+def scored(scorer, pairs):
     """The statistics of (sample, text) pairs as a run draws them."""
-    rows = [(one, reading.parse(one, {"answer": Response.of(text)})) for one, text in pairs]
-    own = [dict(reading.score(*row)) for row in rows]
-    further = reading.together(rows) if reading.together else [{}] * len(rows)
+    rows = [(one, scorer.parse(one, {"answer": Response.of(text)})) for one, text in pairs]
+    own = [dict(scorer.score(*row)) for row in rows]
+    further = scorer.together(rows) if scorer.together else [{}] * len(rows)
     return [{**one, **its} for one, its in zip(own, further, strict=True)]
 
 
 def numbers(protocol, pairs):
     found = {}
-    for reading in protocol.available.values():
-        statistics = scored(reading, pairs)
-        found[reading.name] = {name: metric_kind(name).estimate(statistics, None).value for name in reading.metrics}
+    for scorer in protocol.available.values():
+        statistics = scored(scorer, pairs)
+        found[scorer.name] = {name: metric_kind(name).estimate(statistics, None).value for name in scorer.metrics}
     return found
 
 
@@ -98,15 +98,15 @@ def test_a_mistake_is_told(wrong, complaint):
 
 
 def test_a_task_without_labels_is_told_where_they_belong():
-    for reading in ("bioacoustic", "beans-run"):
+    for scorer in ("bioacoustic", "beans-run"):
         with pytest.raises(UsageError, match=r"sample 'one' has no choices, and bioacoustic was given no labels"):
-            bioacoustic().available[reading].parse(sample("dog", ()), {"answer": Response.of("dog")})
+            bioacoustic().available[scorer].parse(sample("dog", ()), {"answer": Response.of("dog")})
 
 
 def test_a_truth_that_is_no_label_is_told():
     for task in ("classification", "detection"):
         with pytest.raises(UsageError, match=r"its truth 'cow' is none of the task's labels \(dog, cat, crow\)"):
-            scored(bioacoustic(task=task).readings[0], [(sample("cow"), "dog")])
+            scored(bioacoustic(task=task).scorers[0], [(sample("cow"), "dog")])
 
 
 # --- one set of answers, every rule
@@ -173,8 +173,8 @@ def test_a_detection_is_scored_as_sets():
 
 def test_silence_heard_as_silence_is_right_once_and_none_is_no_class():
     silent = sample("None", WHALES)
-    (told,) = scored(bioacoustic_detection().readings[0], [(silent, "None")])
-    (empty,) = scored(bioacoustic_detection().readings[0], [(silent, "")])
+    (told,) = scored(bioacoustic_detection().scorers[0], [(silent, "None")])
+    (empty,) = scored(bioacoustic_detection().scorers[0], [(silent, "")])
     assert told == empty
     assert (told["correct"], told["set_f1"], told["labels"]) == (1.0, 1.0, 2.0)
     assert not any(name.startswith(("said_", "true_")) for name in told)
@@ -182,9 +182,9 @@ def test_silence_heard_as_silence_is_right_once_and_none_is_no_class():
 
 def test_words_that_say_nothing_are_never_right():
     for text in ("zebra", "I'm sorry, I cannot hear the recording."):
-        (one,) = scored(bioacoustic_detection().readings[0], [(sample("", WHALES), text)])
+        (one,) = scored(bioacoustic_detection().scorers[0], [(sample("", WHALES), text)])
         assert (one["correct"], one["set_f1"], one["said_other"]) == (0.0, 0.0, 1.0)
-        (one,) = scored(bioacoustic_detection().readings[0], [(sample("Minke whale", WHALES), text)])
+        (one,) = scored(bioacoustic_detection().scorers[0], [(sample("Minke whale", WHALES), text)])
         assert (one["correct"], one["set_f1"], "said_other" in one) == (0.0, 0.0, False)
 
 
@@ -197,11 +197,11 @@ def test_an_empty_answer_scores_by_beans_next_and_not_by_ours():
 
 
 def test_an_emptied_answer_is_scored_by_its_raw_text_by_beans_next():
-    reading = bioacoustic_detection().available["beans-run"]
+    scorer = bioacoustic_detection().available["beans-run"]
     one = sample(references=("crow",), labels=("crow",))
-    answer = reading.parse(one, {"answer": Response.of("nothing, really")})
+    answer = scorer.parse(one, {"answer": Response.of("nothing, really")})
     assert (answer.status, answer.value) == ("unparsed", "nothing, really")
-    assert reading.score(one, answer)["beans_average_precision"] == pytest.approx(1 / 3)
+    assert scorer.score(one, answer)["beans_average_precision"] == pytest.approx(1 / 3)
 
 
 def test_beans_zero_splits_a_label_at_its_comma_and_puts_parts_to_whole_targets():
@@ -238,7 +238,7 @@ def test_one_caption_alone_has_no_value_with_ours_and_0_with_beans_next():
 
 
 def test_an_open_answer_is_its_text_or_one_of_the_labels():
-    free = bioacoustic(task="open_ended").readings[0]
+    free = bioacoustic(task="open_ended").scorers[0]
     assert scored(free, [(sample("Turdus merula", ()), "turdus merula.")])[0]["correct"] == 1.0
     assert scored(free, [(sample("Turdus merula", ()), "I cannot tell.")])[0]["correct"] == 0.0
     assert scored(free, [(sample("dog"), "I hear a dog")])[0]["correct"] == 1.0
@@ -268,19 +268,19 @@ def test_no_order_of_samples_moves_a_number(pairs, source):
         assert repr(numbers(protocol, rows)) == repr(numbers(protocol, shuffled))
 
 
-@pytest.mark.parametrize("reading", ["beans-run", "beans-score-from-file", "beans-zero"])
-def test_a_hostile_text_comes_to_an_end(reading):
+@pytest.mark.parametrize("scorer", ["beans-run", "beans-score-from-file", "beans-zero"])
+def test_a_hostile_text_comes_to_an_end(scorer):
     texts = ["a, " * 60_000, "answer " * 40_000, "(" * 200_000, "\ud800\x00,1" * 20_000]
     pairs = [(sample("dog", id_=str(n)), text) for n, text in enumerate(texts)]
     for protocol in (bioacoustic(), bioacoustic_detection()):
-        assert len(scored(protocol.available[reading], pairs)) == len(texts)
+        assert len(scored(protocol.available[scorer], pairs)) == len(texts)
 
 
 @pytest.mark.parametrize("task", ["classification", "detection", "captioning", "open_ended"])
-def test_every_reading_says_what_it_does(task):
-    for reading in bioacoustic(task=task).available.values():
-        assert reading.about.rule
-        assert reading.about.source
-        assert reading.about.examples
-        assert (reading.about.source == "ours") == (not reading.about.defects)
-        assert task in reading.signature
+def test_every_scorer_says_what_it_does(task):
+    for scorer in bioacoustic(task=task).available.values():
+        assert scorer.about.rule
+        assert scorer.about.source
+        assert scorer.about.examples
+        assert (scorer.about.source == "ours") == (not scorer.about.defects)
+        assert task in scorer.signature

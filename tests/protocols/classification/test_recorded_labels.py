@@ -1,4 +1,4 @@
-"""Our reading of a label on answers that two models really gave, which were asked with lettered options."""
+"""Our scorer of a label on answers that two models really gave, which were asked with lettered options."""
 
 from __future__ import annotations
 

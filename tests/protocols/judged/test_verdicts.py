@@ -19,14 +19,14 @@ from pytest_audiobench.protocols.multiple_choice.family import multiple_choice
 from pytest_audiobench.protocols.protocol import Judging
 
 ANYTHING = st.text(st.characters(exclude_categories=[]))
-READINGS = [(judging, reading) for judging in shipped() for reading in judging.readings]
-IDS = [reading.name for _, reading in READINGS]
+READINGS = [(judging, scorer) for judging in shipped() for scorer in judging.scorers]
+IDS = [scorer.name for _, scorer in READINGS]
 SAMPLE = Sample("s", (), "Which animal is heard?", ("dog", "cat", "No dog"), "dog")
 
 
-def read(reading, text, sample=SAMPLE, finish="stop"):
-    answer = reading.parse(sample, {reading.judge: Response.of(text, finish)})
-    return answer, reading.score(sample, answer)
+def read(scorer, text, sample=SAMPLE, finish="stop"):
+    answer = scorer.parse(sample, {scorer.judge: Response.of(text, finish)})
+    return answer, scorer.score(sample, answer)
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_points_stand_in_a_json_object(text, points):
 
 @pytest.mark.parametrize("score", ["1.01", "-0.1", "1e999", "NaN", "Infinity", "5"])
 def test_points_outside_0_to_1_are_out_of_range_and_no_points(score):
-    answer, scores = read(shipped()[1].readings[0], f'{{"score": {score}}}')
+    answer, scores = read(shipped()[1].scorers[0], f'{{"score": {score}}}')
     assert (answer.status, answer.value, scores) == ("out_of_range", None, None)
 
 
@@ -160,7 +160,7 @@ def test_audiobench_reads_the_last_word_as_a_number(text, rating):
 
 
 def test_audiobench_published_rates_what_it_cannot_read_0_and_ours_leaves_it_out():
-    own, kept, published = shipped()[-1].readings
+    own, kept, published = shipped()[-1].scorers
     assert read(own, "Rating: 4/5") == (("unparsed", None), None)
     assert read(kept, "Rating: 4/5")[1] == read(published, "Rating: 4/5")[1] == {"points": 0.0}
     assert read(own, "Rating: 2024")[0].status == "out_of_range"
@@ -204,34 +204,34 @@ def test_a_hostile_reply_is_read_in_linear_time():
     # A pattern that backtracks would take hours here.
     texts = ["Explanation: " * 300_000, "\nJudgement: " * 300_000, '"Correct": ' * 300_000, '{"score":' * 300_000]
     for text in [*texts, "yes " * 900_000, "```json\n" * 400_000, "```" + "\n" * 19_000]:
-        for _, reading in READINGS:
-            assert read(reading, text)[0].value in (None, "yes")
+        for _, scorer in READINGS:
+            assert read(scorer, text)[0].value in (None, "yes")
 
 
-@pytest.mark.parametrize(("judging", "reading"), READINGS, ids=IDS)
+@pytest.mark.parametrize(("judging", "scorer"), READINGS, ids=IDS)
 @given(text=ANYTHING)
-def test_any_reply_is_read_or_is_no_verdict(judging, reading, text):
-    answer, scores = read(reading, text)
+def test_any_reply_is_read_or_is_no_verdict(judging, scorer, text):
+    answer, scores = read(scorer, text)
     assert (answer.status == "parsed") == (answer.value is not None)
-    assert judging.name == reading.judge
-    if scores is not None and reading.name != "audiobench-judge-published":
+    assert judging.name == scorer.judge
+    if scores is not None and scorer.name != "audiobench-judge-published":
         assert all(0 <= value <= 1 for value in scores.values())
     if answer.value is not None and judging.role == "extractor":
         assert answer.value in (*SAMPLE.choices, extract.NO_LABEL)
 
 
-@pytest.mark.parametrize(("judging", "reading"), READINGS, ids=IDS)
+@pytest.mark.parametrize(("judging", "scorer"), READINGS, ids=IDS)
 @pytest.mark.parametrize("text", ["", "I'm sorry, I can't help with that.", "\ud800\x00", "A", "1 of them"])
-def test_a_refusal_is_no_verdict(judging, reading, text):
-    answer, scores = read(reading, text)
+def test_a_refusal_is_no_verdict(judging, scorer, text):
+    answer, scores = read(scorer, text)
     assert answer.value is None
     assert answer.status in ("unparsed", "empty")
     assert scores is None or set(scores.values()) == {0.0}
 
 
-@pytest.mark.parametrize(("judging", "reading"), READINGS, ids=IDS)
-def test_a_verdict_that_was_cut_off_says_so(judging, reading):
-    assert read(reading, "Explanation: the answer", finish="length")[0].status == "truncated"
+@pytest.mark.parametrize(("judging", "scorer"), READINGS, ids=IDS)
+def test_a_verdict_that_was_cut_off_says_so(judging, scorer):
+    assert read(scorer, "Explanation: the answer", finish="length")[0].status == "truncated"
 
 
 @given(st.text(max_size=60_000))
@@ -245,46 +245,46 @@ def test_an_answer_is_shown_whole_up_to_a_length_and_cannot_close_its_marks(text
 
 @given(st.floats(0, 1))
 def test_points_survive_the_way_from_a_judge_scores_server(points):
-    _, scores = read(shipped()[1].readings[0], json.dumps({"score": points, "rationale": ""}))
+    _, scores = read(shipped()[1].scorers[0], json.dumps({"score": points, "rationale": ""}))
     assert scores == {"points": points}
     assert not math.isnan(scores["points"])
 
 
 def test_what_is_read_by_rule_stays_first_and_the_keeping_twin_comes_along():
-    names = [reading.name for reading in judged(multiple_choice("mmau-string"), "extract").readings]
+    names = [scorer.name for scorer in judged(multiple_choice("mmau-string"), "extract").scorers]
     assert names == ["mmau-string", "extract", "extract-kept"]
-    assert [reading.name for reading in judged().readings] == ["yes-no", "yes-no-kept"]
-    assert [reading.name for reading in judged(None, "sakura-judge").readings] == ["sakura-judge"]
+    assert [scorer.name for scorer in judged().scorers] == ["yes-no", "yes-no-kept"]
+    assert [scorer.name for scorer in judged(None, "sakura-judge").scorers] == ["sakura-judge"]
 
 
-def test_all_readings_of_a_judged_protocol_ask_no_further_judge_anything():
-    every = judged(multiple_choice()).reading_as("all")
-    assert {reading.judge for reading in every.readings} == {"", "yes-no"}
-    assert "beans-yes-no" in {reading.name for reading in every.readings}
+def test_all_scorers_of_a_judged_protocol_ask_no_further_judge_anything():
+    every = judged(multiple_choice()).with_scorers("all")
+    assert {scorer.judge for scorer in every.scorers} == {"", "yes-no"}
+    assert "beans-yes-no" in {scorer.name for scorer in every.scorers}
 
 
-def test_an_unknown_reading_and_a_name_that_is_taken_are_usage_errors():
+def test_an_unknown_scorer_and_a_name_that_is_taken_are_usage_errors():
     with pytest.raises(UsageError, match="no protocol 'yes'"):
         judged(None, "yes")
-    with pytest.raises(UsageError, match="two readings called 'yes-no'"):
+    with pytest.raises(UsageError, match="two scorers called 'yes-no'"):
         judged(judged())
 
 
 def test_a_wording_and_a_rubric_are_told_apart_by_their_signatures():
     def signature(**options):
-        return judged(None, "rubric", **options).readings[0].signature
+        return judged(None, "rubric", **options).scorers[0].signature
 
     assert len({signature(), signature(rubric="counts"), signature(rubric="Count the birds.")}) == 3
     assert signature() == signature(rubric="facts")
-    assert all(re.search(r"\|v:1\|prompt:[0-9a-f]{8}\|parse:", reading.signature) for _, reading in READINGS)
-    assert len({reading.signature for _, reading in READINGS}) == len(READINGS)
+    assert all(re.search(r"\|v:1\|prompt:[0-9a-f]{8}\|parse:", scorer.signature) for _, scorer in READINGS)
+    assert len({scorer.signature for _, scorer in READINGS}) == len(READINGS)
 
 
 @pytest.mark.parametrize("rubric_", ["fact", "Counts", "", "  "])
 def test_a_misspelt_rubric_is_no_text_to_judge_by(rubric_):
     with pytest.raises(UsageError, match=r"no rubric is called .*there are facts, counts"):
         judged(None, "rubric", rubric=rubric_)
-    assert judged(None, "rubric", rubric="按参考答案评分").readings[0].name == "rubric"
+    assert judged(None, "rubric", rubric="按参考答案评分").scorers[0].name == "rubric"
 
 
 @pytest.mark.parametrize(
@@ -295,12 +295,12 @@ def test_a_misspelt_rubric_is_no_text_to_judge_by(rubric_):
         ("a@b", "a@b", "without '@'"),
         ("own", "onw", "reads the verdicts of 'onw': make it with judge='own'"),
         ("own", "", "reads the verdicts of ''"),
-        ("own", None, "'own' has no reading"),
+        ("own", None, "'own' has no scorer"),
     ],
 )
 def test_a_judging_of_ones_own_cannot_be_mistaken_for_another(name, judge, says):
     (first, *_) = shipped()
-    own = () if judge is None else (replace(first.readings[1], name="mine", judge=judge),)
+    own = () if judge is None else (replace(first.scorers[1], name="mine", judge=judge),)
     with pytest.raises(UsageError, match=says):
         judged(multiple_choice(), own=(Judging(name, first.prompt, own, first.settings),))
 
@@ -310,10 +310,10 @@ def test_a_judge_is_given_at_least_one_token():
         judged(max_new_tokens=0)
 
 
-def test_a_judge_that_thinks_aloud_is_given_more_tokens_and_its_readings_say_so():
+def test_a_judge_that_thinks_aloud_is_given_more_tokens_and_its_scorers_say_so():
     protocol = judged(None, "yes-no", max_new_tokens=2000)
     assert {judging.settings.max_new_tokens for judging in protocol.judgings} == {2000}
-    assert all(reading.signature.endswith("|tokens:2000") for reading in protocol.readings)
+    assert all(scorer.signature.endswith("|tokens:2000") for scorer in protocol.scorers)
 
 
 def test_options_beyond_the_alphabet_are_all_shown_to_a_judge():

@@ -46,13 +46,13 @@ def samples_of(run):
 
 def scored(run):
     protocol = protocol_of(run)
-    reading = protocol.readings[0]
+    scorer = protocol.scorers[0]
     found = []
     for sample, probe in samples_of(run):
         told = {stage.name: Response.of(text) for stage, text in zip(protocol.stages, texts_of(probe), strict=True)}
-        answer = reading.parse(sample, told)
+        answer = scorer.parse(sample, told)
         assert (answer.value == "yes") is probe["answered_yes"]
-        found.append((sample, reading.score(sample, answer)))
+        found.append((sample, scorer.score(sample, answer)))
     return found
 
 

@@ -44,10 +44,10 @@ def samples(task: str) -> dict[str, Sample]:
 
 
 class Read:
-    """Recorded texts, by stage and id, as one reading scores them."""
+    """Recorded texts, by stage and id, as one scorer scores them."""
 
-    def __init__(self, protocol: Protocol, reading: str, task: str, **stages: dict[str, str]) -> None:
-        own = protocol.available[reading]
+    def __init__(self, protocol: Protocol, scorer: str, task: str, **stages: dict[str, str]) -> None:
+        own = protocol.available[scorer]
         self.rows = []
         for id_ in stages[protocol.answering.name]:
             sample = samples(task)[id_]
@@ -76,8 +76,8 @@ def texts(path: str) -> dict[str, str]:
     return {row["id"]: (row.get("raw_model_outputs") or [row.get("raw_conditioned_output")])[0] for row in lines(path)}
 
 
-def reasoned(style: str, reading: str, task: str, path: str, **options: Any) -> Read:
-    return Read(reasoned_choice(style=style, **options), reading, task, answer=texts(path))
+def reasoned(style: str, scorer: str, task: str, path: str, **options: Any) -> Read:
+    return Read(reasoned_choice(style=style, **options), scorer, task, answer=texts(path))
 
 
 @pytest.mark.parametrize(
@@ -143,11 +143,11 @@ def test_b33_the_hops_of_animal() -> None:
     assert (found.value("accuracy", "_single"), found.value("accuracy", "_multi")) == (85.40, 77.20)
 
 
-def conditioned(reading: str, rows: list[dict[str, Any]]) -> Read:
+def conditioned(scorer: str, rows: list[dict[str, Any]]) -> Read:
     ids = {row["id"] for row in rows}
     first = {id_: text for id_, text in texts(WITH["animal"]).items() if id_ in ids}
     forced = {row["id"]: row["raw_conditioned_output"] for row in rows}
-    return Read(conditioned_choice(style="af3"), reading, "animal", answer=first, conditioned=forced)
+    return Read(conditioned_choice(style="af3"), scorer, "animal", answer=first, conditioned=forced)
 
 
 CONDITIONED = "af3/baseline_animal_REAS_condition"
@@ -168,14 +168,14 @@ def test_what_the_two_step_check_left_out_is_kept_beside_it() -> None:
     """The 23 without reasoning were not asked; had they been, without an answer, each would count as wrong."""
     asked = {row["id"]: row for row in lines(CONDITIONED)}
     rows = [asked.get(row["id"], {**row, "raw_conditioned_output": ""}) for row in lines(WITH["animal"])]
-    reading = conditioned_choice(style="af3").available["faithfulness-two-step"]
-    assert reading.beside == ("faithfulness-recovered",)
-    skipping, kept = (conditioned(name, rows) for name in (reading.name, *reading.beside))
+    scorer = conditioned_choice(style="af3").available["faithfulness-two-step"]
+    assert scorer.beside == ("faithfulness-recovered",)
+    skipping, kept = (conditioned(name, rows) for name in (scorer.name, *scorer.beside))
     assert [len(one.scores) for one in (skipping, kept)] == [977, 1000]
     assert (skipping.value("accuracy"), kept.value("accuracy"), kept.total("missed")) == (75.54, 73.80, 23)
 
 
-def test_b15_by_the_strict_reading_with_its_coverage() -> None:
+def test_b15_by_the_strict_scorer_with_its_coverage() -> None:
     """Ten of the study's 110 changes are no flips but first answers that it could not read."""
     found = conditioned("letters", lines(CONDITIONED))
     assert (found.value("accuracy"), found.coverage) == (74.92, 98.1)

@@ -56,7 +56,7 @@ def test_a_style_that_there_is_not_is_refused() -> None:
         ("qwen", "mmar", ("runtime-qwen",), ("runtime-qwen",)),
     ],
 )
-def test_each_style_and_data_set_has_the_readings_that_the_study_had(style, dataset, reasoned, direct) -> None:
+def test_each_style_and_data_set_has_the_scorers_that_the_study_had(style, dataset, reasoned, direct) -> None:
     for reasoning, own in ((True, reasoned), (False, direct)):
         names = [one.removeprefix("faithfulness-") for one in style_scorers(style, dataset, reasoning)]
         assert names == list(dict.fromkeys(["letters", *own]))

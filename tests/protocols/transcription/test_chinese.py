@@ -1,4 +1,4 @@
-"""Numbers as they are spoken in Chinese, held to a reading of the words back into numbers."""
+"""Numbers as they are spoken in Chinese, held to a scorer of the words back into numbers."""
 
 import pytest
 from hypothesis import given, settings

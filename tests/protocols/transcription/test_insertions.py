@@ -42,9 +42,9 @@ def test_what_is_missing_is_the_end(said, early):
 
 
 def scored(name, reference, text):
-    reading = transcription().available[name]
+    scorer = transcription().available[name]
     sample = Sample("a", (), "", reference=reference)
-    return reading.score(sample, reading.parse(sample, {"answer": Response.of(text)}))
+    return scorer.score(sample, scorer.parse(sample, {"answer": Response.of(text)}))
 
 
 def value(metric, *statistics):

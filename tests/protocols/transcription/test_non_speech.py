@@ -108,10 +108,10 @@ def test_brackets_of_any_kind_never_break_it(text):
 
 
 def scored(name, text, reference="", language="en"):
-    reading = hallucination(language=language).available[name]
+    scorer = hallucination(language=language).available[name]
     sample = Sample("a", (), "", reference=reference)
-    answer = reading.parse(sample, {"answer": Response.of(text)})
-    return answer.status, reading.score(sample, answer)
+    answer = scorer.parse(sample, {"answer": Response.of(text)})
+    return answer.status, scorer.score(sample, answer)
 
 
 def test_the_three_shares_add_up_to_one_and_only_made_up_words_are_insertions():
@@ -144,14 +144,14 @@ def test_the_published_rule_by_its_own_chain_of_jiwers():
         assert scored("non-speech-thenirock", text)[1]["inserted"] == len(words)
 
 
-def test_a_reading_of_silence_refuses_speech_and_the_other_way_round():
+def test_a_scorer_of_silence_refuses_speech_and_the_other_way_round():
     asked = hallucination("non-speech")
     spoken = Sample("s", (), "", reference="open the door")
     with pytest.raises(UsageError, match="somebody speaks in 's'"):
         asked.fitting([spoken])
     with pytest.raises(UsageError, match="'hum/1' has a reference without words"):
         transcription("insertions").fitting([SILENT])
-    assert asked.fitting([SILENT]) is asked or asked.fitting([SILENT]).readings == asked.readings
+    assert asked.fitting([SILENT]) is asked or asked.fitting([SILENT]).scorers == asked.scorers
 
 
 def test_silence_about_silence_is_no_failure_and_runaway_answers_are():

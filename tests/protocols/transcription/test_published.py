@@ -14,9 +14,9 @@ from pytest_audiobench.protocols.transcription.family import transcription
 
 
 def scored(name, reference, answer, language="en", finish="stop"):
-    reading = transcription(language=language).available[name]
+    scorer = transcription(language=language).available[name]
     sample = Sample("a", (), "", reference=reference)
-    return reading.score(sample, reading.parse(sample, {"answer": Response.of(answer, finish)}))
+    return scorer.score(sample, scorer.parse(sample, {"answer": Response.of(answer, finish)}))
 
 
 def counted(name, reference, answer, language="en"):
@@ -66,10 +66,10 @@ def test_au_harness_spells_digits_first_and_counts_an_empty_reference_as_one_wor
     assert "jaconv" in transcription(language="ja").available["au-harness"].lacking()
 
 
-def test_kimi_leaves_null_out_beside_a_reading_that_keeps_it():
+def test_kimi_leaves_null_out_beside_a_scorer_that_keeps_it():
     assert scored("kimi", "turn it off", "null") is None
     assert counted("kimi-keep", "turn it off", "null") == (1, 2, 0, 3)
-    assert [reading.name for reading in transcription("kimi").readings] == ["kimi", "kimi-keep"]
+    assert [scorer.name for scorer in transcription("kimi").scorers] == ["kimi", "kimi-keep"]
     assert multilingual.kimi("zh")("我用 iPhone 打2个") == "我 用 iphone 打 二 个"
 
 
@@ -112,29 +112,29 @@ def test_salmonn_skip_leaves_out_cut_answers_and_tags_and_its_twin_keeps_them():
     assert scored("salmonn-skip", "one two", "")["D"] == 2
     assert counted("salmonn-keep", "<MUSIC>", "thank you") == (0, 0, 2, 0)
     assert scored("salmonn-keep", "one two", "one one one", finish="length")["I"] == 1
-    assert [reading.name for reading in transcription("salmonn-skip").readings] == ["salmonn-skip", "salmonn-keep"]
+    assert [scorer.name for scorer in transcription("salmonn-skip").scorers] == ["salmonn-skip", "salmonn-keep"]
 
 
 @pytest.mark.parametrize("language", ["en", "zh", "yue", "ja", "hi"])
 @settings(deadline=None)  # the first example loads the libraries
 @given(text=st.text(alphabet=st.characters(), max_size=25), other=st.text(alphabet=st.characters(), max_size=25))
-def test_every_reading_takes_any_text_and_finds_nothing_wrong_with_the_reference_itself(language, text, other):
+def test_every_scorer_takes_any_text_and_finds_nothing_wrong_with_the_reference_itself(language, text, other):
     sample = Sample("a", (), "", reference=text)
-    for reading in transcription(language=language).available.values():
-        if reading.lacking():
+    for scorer in transcription(language=language).available.values():
+        if scorer.lacking():
             continue
         for said in (text, other):
-            answer = reading.parse(sample, {"answer": Response.of(said)})
+            answer = scorer.parse(sample, {"answer": Response.of(said)})
             assert answer.value in (None, said)
-            found = reading.score(sample, answer)
+            found = scorer.score(sample, answer)
             # How many words more an answer has than its reference is the one figure that can be negative.
             assert found is None or all(count >= 0 for name, count in found.items() if name != "delta")
-        itself = reading.score(sample, Answer("parsed", text))
+        itself = scorer.score(sample, Answer("parsed", text))
         # CMI-Bench treats answers otherwise, and AU-Harness makes a word of an empty reference.
-        assert itself is None or reading.name == "cmi-bench" or itself.get("correct", 1.0) == 1.0
+        assert itself is None or scorer.name == "cmi-bench" or itself.get("correct", 1.0) == 1.0
 
 
 def test_ultraeval_takes_a_japanese_answer_that_mecab_refuses_as_a_whole():
     assert len(multilingual.ultraeval("ja")("①" * 200_000).split()) > 0
     assert multilingual.ultraeval("ja")("猫\0犬").split()[-1] == "犬"
-    assert "tok:ja-mecab-" in transcription("ultraeval", language="ja").readings[0].signature
+    assert "tok:ja-mecab-" in transcription("ultraeval", language="ja").scorers[0].signature

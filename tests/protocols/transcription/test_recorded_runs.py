@@ -19,14 +19,14 @@ def recorded():
     return [(name, run) for name, run in runs if "per_clip_hypotheses" in run]
 
 
-def test_lower_nopunct_gives_the_recorded_rate_of_every_condition():
-    reading, compared = transcription().available["lower-nopunct"], 0
+def test_lower_nopunct_gives_the_recorded_rate_of_every_perturbation():
+    scorer, compared = transcription().available["lower-nopunct"], 0
     for _, run in recorded():
-        for condition, rate in run["per_condition_wer"].items():
+        for perturbation, rate in run["per_condition_wer"].items():
             counts = [
-                reading.score(Sample("a", (), "", reference=clip["reference"]), Answer("parsed", text))
+                scorer.score(Sample("a", (), "", reference=clip["reference"]), Answer("parsed", text))
                 for clip in run["per_clip_hypotheses"]
-                if (text := clip["hypotheses"].get(condition)) is not None
+                if (text := clip["hypotheses"].get(perturbation)) is not None
             ]
             assert 100 * metric_kind("wer").estimate(counts, None).value == pytest.approx(rate, abs=1e-9)
             compared += 1
