@@ -40,7 +40,7 @@ _WORDS = tuple(
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--answers", type=int, default=100_000)
-    parser.add_argument("--protocols", default="letters")
+    parser.add_argument("--scorers", default="letters")
     parser.add_argument("--report", action="store_true")
     parser.add_argument("--words", type=int, default=0)
     parser.add_argument("--recorded", action="store_true")
@@ -53,14 +53,14 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "answers.jsonl"
         size = recorded_mix.write(file, rows, args.answers) if rows else _write(file, args.answers, args.words)
-        print(f"{args.answers} answers, {size / 1e6:.1f} MB, protocols {args.protocols}, load {os.getloadavg()[0]:.1f}")
+        print(f"{args.answers} answers, {size / 1e6:.1f} MB, protocols {args.scorers}, load {os.getloadavg()[0]:.1f}")
         found: list[Spent] = []
         yard: list[Spent] = []
         for number in range(args.rounds):
             out = [f"--out={folder}/out{number}"] if args.report else []
             command = [sys.executable, "-m", "pytest_audiobench.cli", "score", str(file), "--family=multiple_choice"]
             yard.append(yardstick())
-            found.append(process([*command, f"--protocols={args.protocols}", *out], Path.cwd(), Path(folder) / "cache"))
+            found.append(process([*command, f"--scorers={args.scorers}", *out], Path.cwd(), Path(folder) / "cache"))
     print(table_row("yardstick", yard, 1.0, "s"))
     print(table_row("score", found, 1.0, "s"))
     print(ratios("score", found, LIMIT_S * args.answers / 100_000))

@@ -19,7 +19,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     update.add_argument("--model", metavar="ALIAS", default="", help="which model, where the run has several")
     update.add_argument(
-        "--protocols", metavar="all|NAME,…", default="", help="protocols to keep beside the first (default: none)"
+        "--scorers", metavar="all|NAME,…", default="", help="protocols to keep beside the first (default: none)"
     )
     update.add_argument("--text", action="store_true", help="keep the answers too, 2,000 characters of each at most")
     update.add_argument(
@@ -55,7 +55,7 @@ def _update(args: argparse.Namespace) -> int:
 
     source = f"{args.source}#{args.model}" if args.model else args.source
     found = baseline_from(source, args.reports, Path.cwd(), texts=args.text)
-    done = update(found, args.out, Wanted(names(args.protocols), args.text, args.allow_partial))
+    done = update(found, args.out, Wanted(names(args.scorers), args.text, args.allow_partial))
     print("\n".join(about(done.contents)))
     print("\n".join(table(done.contents) if done.before is None else changes(done.before, done.contents)))
     each = f"{done.size_bytes / done.contents.samples:.0f} bytes each" if done.contents.samples else "none"

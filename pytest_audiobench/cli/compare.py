@@ -26,7 +26,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--metrics", metavar="headline|all|NAME,…", default="headline", help="the metrics (default: each eval's first)"
     )
     parser.add_argument(
-        "--protocols", metavar="headline|all|NAME,…", default="headline", help="the scorers (default: the first)"
+        "--scorers", metavar="headline|all|NAME,…", default="headline", help="the scorers (default: the first)"
     )
     parser.add_argument(
         "--groups", metavar="all|none|FIELD,…", default="none", help="lines for groups of samples too (default: none)"
@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
 
     read_margin(args.max_drop)
     groups = tuple(name for name in names(args.groups) if name != NONE)
-    chosen = Chosen(names(args.metrics), names(args.protocols), groups)
+    chosen = Chosen(names(args.metrics), names(args.scorers), groups)
     with collector_paused():
         found = contenders(args.sides, args.reports, args.model, args.eval)
         made = compare(found, chosen, Rules(args.alpha, args.max_drop, args.allow_mismatch))

@@ -19,7 +19,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="a run's folder, or answers of ours, BEANS-Next, the faithfulness study, AudioBench or THENIROCK",
     )
     parser.add_argument(
-        "--protocols",
+        "--scorers",
         metavar="all|NAME,…",
         default="",
         help="the protocols to read them by (default: those of the run, else all)",
@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
 
     figures = published.matching(args.published) if args.published else []
     source = source_of(args.answers, args.manifests, args.crashes)
-    wanted = Wanted(names(args.protocols), args.family)
+    wanted = Wanted(names(args.scorers), args.family)
     if args.out is None:
         found = rescore(source, wanted)
     else:

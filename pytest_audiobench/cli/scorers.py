@@ -1,4 +1,4 @@
-"""``audiobench protocols``."""
+"""``audiobench scorers``."""
 
 from __future__ import annotations
 
@@ -36,5 +36,5 @@ def run(args: argparse.Namespace) -> int:
                     if text:
                         print(f"    {what}: {text}")
     if not found:
-        print(f"no protocol is called {args.name!r}: audiobench protocols lists them all")
+        print(f"no scorer is called {args.name!r}: audiobench scorers lists them all")
     return 0 if found else 1

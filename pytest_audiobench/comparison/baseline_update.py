@@ -15,11 +15,11 @@ from pytest_audiobench.report.atomic_files import write_bytes
 
 
 class Wanted(NamedTuple):
-    """``protocols``: scorers to keep beside the headline's ("all": every one); ``texts``: keep the answers;
+    """``scorers``: scorers to keep beside the headline's ("all": every one); ``texts``: keep the answers;
     ``partial``: take a run that is not whole.
     """
 
-    protocols: Sequence[str] = ()
+    scorers: Sequence[str] = ()
     texts: bool = False
     partial: bool = False
 
@@ -49,7 +49,7 @@ def update(run: Baseline, out: Path, wanted: Wanted) -> Written:
             f"{run.source} is not whole, so a gate held against it would see less than it seems to: run again (what is "
             f"answered is not asked again), or write it all the same with --allow-partial; it lacks:{listed}"
         )
-    kept = found.reduced(wanted.protocols, wanted.texts)
+    kept = found.reduced(wanted.scorers, wanted.texts)
     before = decoded(read_bounded(out), str(out)) if out.exists() else None
     content = encoded(kept)
     decoded(content, str(out))

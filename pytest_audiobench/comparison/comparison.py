@@ -69,7 +69,7 @@ def compare(found: Sequence[Contender], chosen: Chosen, rules: Rules) -> Compari
     for other in others:
         if first.sides.keys().isdisjoint(other.sides):
             raise UsageError(f"{called(first)} and {called(other)} have no eval in common: {_evals(first, other)}")
-    scorers = {eval_: chosen_scorers(side, chosen.protocols) for eval_, side in first.sides.items()}
+    scorers = {eval_: chosen_scorers(side, chosen.scorers) for eval_, side in first.sides.items()}
     differing = [
         (other, one) for other in others for one in (*_otherwise(first, other), *mismatches(first, other, scorers))
     ]

@@ -63,7 +63,7 @@ def _row(one: Comparison, line: Compared, at: int, held: RegressionRecord) -> di
         "suite": plan.suite,
         "eval": None if plan.is_pooled else plan.name,
         "metric": plan.kind.name,
-        "protocol": plan.scorer,
+        "scorer": plan.scorer,
         "signature": plan.signature,
         "group": group_text(plan.group),
         "unit": plan.kind.unit,

@@ -26,7 +26,7 @@ def curve_rows(contenders: Sequence[Contender], lines: Sequence[CurveLine]) -> l
             "series": line.series,
             "figure": line.figure,
             "metric": line.kind.name,
-            "protocol": line.scorer,
+            "scorer": line.scorer,
             "unit": line.kind.unit,
             "contender": contender.letter,
             "value": value,

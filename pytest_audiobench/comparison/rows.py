@@ -28,7 +28,7 @@ class Chosen(NamedTuple):
     """Which lines there are: names of metrics, protocols and fields of groups, or the words all, headline and none."""
 
     metrics: Sequence[str] = (HEADLINE,)
-    protocols: Sequence[str] = (HEADLINE,)
+    scorers: Sequence[str] = (HEADLINE,)
     groups: Sequence[str] = ()
 
 
@@ -107,7 +107,7 @@ def held(line: Planned, at: int, terms: Terms, max_drop: str) -> RegressionRecor
     first, side = line.sides[0], line.sides[at]
     if first is None or side is None:
         return None
-    group = (("protocol", line.scorer), *line.group.items())
+    group = (("scorer", line.scorer), *line.group.items())
     return regression_of(first, side, Line(line.kind.name, group, margin(line.kind, max_drop)), terms)
 
 
@@ -152,7 +152,7 @@ def _of_eval(
     suite: str, sides: Sequence[ComparableEval | None], chosen: Chosen, notes: dict[str, None]
 ) -> Iterator[Planned]:
     first = next(side for side in sides if side is not None)
-    for scorer in chosen_scorers(first, chosen.protocols):
+    for scorer in chosen_scorers(first, chosen.scorers):
         have = [side if side is not None and scorer in side.scorers else None for side in sides]
         yield from _lines(suite, first.eval, False, scorer, have, chosen, notes)
 
@@ -165,7 +165,7 @@ def _of_suite(
     read: dict[tuple[str, str], list[str]] = {}
     for eval_ in common:
         side = found[0].sides[eval_]
-        for scorer in chosen_scorers(side, chosen.protocols):
+        for scorer in chosen_scorers(side, chosen.scorers):
             if all(scorer in one.sides[eval_].scorers for one in found):
                 read.setdefault((scorer, side.scorers[scorer]), []).append(eval_)
     for (scorer, _), own in read.items():
@@ -237,7 +237,7 @@ def _check(chosen: Chosen, found: Sequence[Contender]) -> None:
     metrics = {name for one in found for side in one.sides.values() for own in side.metrics.values() for name in own}
     metrics |= set(_SHARES)
     for what, wanted, known in (
-        ("protocol", chosen.protocols, scorers),
+        ("scorer", chosen.scorers, scorers),
         ("metric", chosen.metrics, metrics),
         ("group", chosen.groups, set(fields(found)) if chosen.groups else set()),
     ):

@@ -164,7 +164,7 @@ class _Tests(NamedTuple):
     def held(self, before: Contender, after: Contender) -> dict[Key, RegressionRecord | None]:
         """What became of each line that both have. Raises UsageError where they were not asked the same."""
         chosen = self.wanted.chosen
-        scorers = {name: chosen_scorers(side, chosen.protocols) for name, side in before.sides.items()}
+        scorers = {name: chosen_scorers(side, chosen.scorers) for name, side in before.sides.items()}
         if found := mismatches(before, after, scorers):
             raise UsageError(
                 f"{before.source} and {after.source} were not asked the same, so they are on no one track: "

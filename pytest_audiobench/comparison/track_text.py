@@ -50,7 +50,7 @@ def _row(one: Track, curve: Curve, at: int, own: Estimate) -> dict[str, Any]:
         "suite": key.suite,
         "eval": None if key.is_pooled else key.name,
         "metric": key.metric,
-        "protocol": key.scorer,
+        "scorer": key.scorer,
         "signature": curve.signature,
         "unit": curve.unit,
         "direction": curve.direction,

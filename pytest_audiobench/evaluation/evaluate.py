@@ -42,7 +42,7 @@ class RunContext:
     index: AudioIndex
     limit: int | None = None
     epochs: int = 1
-    protocols: tuple[str, ...] = ()
+    scorers: tuple[str, ...] = ()
     prompts: PromptSet | None = None
     judges: Mapping[str, ModelHandle] = field(default_factory=dict)
 
@@ -95,11 +95,11 @@ def _evaluated(
 ) -> Evaluation:
     if bench.prompts is not None:
         protocol = reworded(protocol, bench.prompts)
-    chosen = [name for name in bench.protocols if name in protocol.available or name == ALL]
+    chosen = [name for name in bench.scorers if name in protocol.available or name == ALL]
     if chosen:
         protocol = protocol.with_scorers(*chosen)
-    if len(chosen) < len(bench.protocols):
-        _check_names(bench.protocols, protocol)
+    if len(chosen) < len(bench.scorers):
+        _check_names(bench.scorers, protocol)
     protocol, cautions = with_judges(with_rewriters(protocol, bench.judges), bench.judges)
     _check_tasks(handle, dataset, protocol)
     _check_parts(protocol)
@@ -164,7 +164,7 @@ def _check_names(names: Sequence[str], protocol: Protocol) -> None:
     known = {*protocol.available, *scorer_names()}
     unknown = [name for name in names if name not in known and name != ALL]
     if unknown:
-        raise UsageError(f"no protocol is called {unknown[0]!r}; there are {', '.join(sorted(known))}")
+        raise UsageError(f"no scorer is called {unknown[0]!r}; there are {', '.join(sorted(known))}")
 
 
 def _check_tasks(handle: ModelHandle, dataset: Dataset, protocol: Protocol) -> None:
@@ -178,7 +178,7 @@ def _check_parts(protocol: Protocol) -> None:
     """What a score needs is asked for before the model is, or hours of answers would end in a missing library."""
     for scorer in protocol.scorers:
         if lacking := scorer.lacking():
-            raise UsageError(f"the protocol {scorer.name} cannot be used here: {lacking}")
+            raise UsageError(f"the scorer {scorer.name} cannot be used here: {lacking}")
 
 
 def _cut(answered: Sequence[SampleAnswers]) -> int:

@@ -91,7 +91,7 @@ class RegressionRecord:
 
 @dataclass(frozen=True)
 class ScorerRecord:
-    """A protocol's scorer of the answers, with the counts of what it made of them (epochs added up)."""
+    """A scorer's view of the answers, with the counts of what it made of them (epochs added up)."""
 
     name: str
     signature: str

@@ -25,8 +25,8 @@ _KEY = re.compile(r"(?P<name>[a-z][\w-]*)(\[(?P<group>[^\]]*)\])?")
 class Result:
     """The outcome of one eval.
 
-    ``result["accuracy"]`` is the headline protocol's; ``result["accuracy[hop=multi]"]`` a group's, for any
-    metadata field; ``result["accuracy[protocol=mmau-string]"]`` another protocol's scorer of the same answers;
+    ``result["accuracy"]`` is the headline scorer's; ``result["accuracy[hop=multi]"]`` a group's, for any
+    metadata field; ``result["accuracy[scorer=mmau-string]"]`` another scorer's view of the same answers;
     ``result["wer[without=loop]"]`` the score without the answers of one class of failures.
     """
 
@@ -76,8 +76,8 @@ class Result:
     def find(self, name: str, group: Mapping[str, str]) -> Metric | None:
         """The metric ``name`` over the samples whose metadata match ``group``, or None when there are none."""
         wanted = dict(group)
-        scorer = next((r for r in self._scorers if r.name == wanted.get("protocol", self._scorers[0].name)), None)
-        wanted.pop("protocol", None)
+        scorer = next((r for r in self._scorers if r.name == wanted.get("scorer", self._scorers[0].name)), None)
+        wanted.pop("scorer", None)
         own = [one for one in (*self.record.speed, *self.record.metrics) if one.scorer is None]
         recorded = [one for one in own if one.name == name and dict(one.group) == dict(group)]
         if recorded:
@@ -130,7 +130,7 @@ class Result:
 
     @property
     def headline_metric(self) -> str:
-        """The first metric of the headline protocol."""
+        """The first metric of the headline scorer."""
         return self._scorers[0].metrics[0]
 
     def estimate_of(self, rows: Sequence[ScoredSample]) -> float:
@@ -140,7 +140,7 @@ class Result:
 
     @property
     def headline_rows(self) -> Sequence[ScoredSample]:
-        """Every sample and epoch as the headline protocol read it."""
+        """Every sample and epoch as the headline scorer read it."""
         return self._rows[self._scorers[0].name]
 
     def rows_for(self, metric: str) -> Sequence[ScoredSample]:
@@ -149,7 +149,7 @@ class Result:
         return () if scorer is None else self._rows[scorer]
 
     def samples(self) -> Iterator[dict[str, Any]]:
-        """One row per sample and epoch, as the headline protocol read it: id, question, answer, value, scores."""
+        """One row per sample and epoch, as the headline scorer read it: id, question, answer, value, scores."""
         for row in self.headline_rows:
             sample = row.answered.taken.sample
             last = first_wording_stages(row.answered.responses)[-1:]
@@ -179,7 +179,7 @@ class Result:
     def confusion(self) -> Any:
         """What was said for what was true, as a pandas data frame: a row a true label, a column an answer.
 
-        By the headline protocol, for evals whose samples have a list of labels or options and one true one.
+        By the headline scorer, for evals whose samples have a list of labels or options and one true one.
         """
         return confusion(self.samples(), gives_letters(self._scorers[0].signature))
 
@@ -188,10 +188,10 @@ class Result:
 
 
 def metric_key(metric: MetricRecord, headline: str) -> str:
-    """How a metric is asked for: ``accuracy``, ``accuracy[hop=multi]``, ``accuracy[protocol=mmau-string]``."""
+    """How a metric is asked for: ``accuracy``, ``accuracy[hop=multi]``, ``accuracy[scorer=mmau-string]``."""
     inside = dict(metric.group)
     if metric.scorer not in (None, headline):
-        inside = {"protocol": str(metric.scorer), **inside}
+        inside = {"scorer": str(metric.scorer), **inside}
     return metric.name + (f"[{','.join(f'{k}={v}' for k, v in inside.items())}]" if inside else "")
 
 

@@ -132,7 +132,7 @@ def _judged(verdict: VerdictRecord | Verdict, headline: str | None, known: _Know
         # A record from another version may hold a threshold that this one cannot read.
         return _Row(_clean(verdict.threshold), value_text(verdict.value), "", "", "", "", status)
     group = dict(parts.group)
-    scorer = group.pop("protocol", headline)
+    scorer = group.pop("scorer", headline)
     key = _Key(scorer, parts.metric, frozenset(group.items()))
     required = f"{'' if parts.bound == 'value' else f'{parts.bound} '}{parts.operator} {parts.limit:g}"
     metric = known.metrics.get(key) or known.metrics.get(key._replace(scorer=None))
@@ -157,7 +157,7 @@ def _key(metric: MetricRecord) -> _Key:
 
 
 def _name(metric: MetricRecord, headline: str | None) -> str:
-    scorer = {} if metric.scorer in (None, headline) else {"protocol": str(metric.scorer)}
+    scorer = {} if metric.scorer in (None, headline) else {"scorer": str(metric.scorer)}
     return _clean(metric.name + group_text(tuple({**scorer, **metric.group}.items())))
 
 

@@ -85,11 +85,9 @@ class _Held:
     @classmethod
     def of(cls, here: ComparableEval, line: Line, terms: Terms) -> _Held:
         group = dict(line.group)
-        scorer = group.pop("protocol", here.headline)
+        scorer = group.pop("scorer", here.headline)
         if scorer not in here.scorers:
-            raise UsageError(
-                f"{here.eval} was not read by the protocol {scorer!r}; it was by {', '.join(here.scorers)}"
-            )
+            raise UsageError(f"{here.eval} was not read by the scorer {scorer!r}; it was by {', '.join(here.scorers)}")
         own = here.metrics.get(scorer, ())
         name = line.metric or own[0]
         if name not in (*own, *SHARES):
@@ -206,7 +204,7 @@ def unlike(baseline: ComparableEval, here: ComparableEval, scorer: str) -> str |
         if before != now:
             return f"{what} is {before} in the baseline and {now} here"
     if scorer not in baseline.scorers:
-        return f"the baseline was not read by the protocol {scorer}: it has {', '.join(baseline.scorers)}"
+        return f"the baseline was not read by the scorer {scorer}: it has {', '.join(baseline.scorers)}"
     if baseline.scorers[scorer] != here.scorers[scorer]:
         return f"the protocol is {baseline.scorers[scorer]} in the baseline and {here.scorers[scorer]} here"
     if baseline.hashes.get("settings") != here.hashes.get("settings"):

@@ -81,7 +81,7 @@ def line_text(record: RegressionRecord, headline: str | None = None) -> str:
 
 def subject_text(record: RegressionRecord, headline: str | None = None) -> str:
     """What a verdict is on: ``accuracy[hop=multi]``; a scorer that is not the ``headline`` is named."""
-    scorer = {} if headline in (None, record.scorer) else {"protocol": record.scorer}
+    scorer = {} if headline in (None, record.scorer) else {"scorer": record.scorer}
     return f"{record.metric}{group_text(tuple({**scorer, **record.group}.items()))}"
 
 

@@ -18,7 +18,7 @@ from pytest_audiobench.metrics.units import ERROR_RATES, FRACTIONS, POINTS, RANG
 from pytest_audiobench.metrics.value import Metric, interval_text, value_text
 
 Find: TypeAlias = Callable[[str, Mapping[str, str]], Metric | None]
-"""A metric by name and group ({"hop": "multi"}, {"protocol": "mmau-string"}), None where there is none."""
+"""A metric by name and group ({"hop": "multi"}, {"scorer": "mmau-string"}), None where there is none."""
 
 _HOLDS: Mapping[Operator, Callable[[float, float], bool]] = {
     ">=": operator.ge,
@@ -32,7 +32,7 @@ _HOLDS: Mapping[Operator, Callable[[float, float], bool]] = {
 class Threshold:
     """A requirement on a metric's value or on a bound of its interval.
 
-    ``group`` holds metadata fields and their values; the field ``protocol`` names another scorer of the same
+    ``group`` holds metadata fields and their values; the field ``scorer`` names another scorer of the same
     answers. ``text`` is what the user wrote. ``str()`` is the canonical text, read back as an equal threshold.
     """
 
@@ -152,4 +152,4 @@ def _absent(threshold: Threshold) -> str:
     if threshold.group:
         return f"there is no {_base(threshold)}: no sample is in this group, or no such protocol was read"
     name = threshold.metric
-    return f"there is no {name} in this result: its headline does not measure it (another is named: {name}[protocol=…])"
+    return f"there is no {name} in this result: its headline does not measure it (another is named: {name}[scorer=…])"

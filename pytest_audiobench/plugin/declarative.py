@@ -23,8 +23,7 @@ _KEYS: Mapping[str, type | tuple[type, ...]] = {
     "manifest": str,
     "dataset": str,
     "protocol": str,
-    "scorers": list,
-    "protocols": (str, list),
+    "scorers": (str, list),
     "cluster": str,
     "groups": list,
     "require": list,
@@ -58,7 +57,7 @@ def _test(table: Mapping[str, Any], lines: int) -> Callable[..., None]:
             groups=tuple(table["groups"]) if "groups" in table else None,
         )
         evaluate.require(*table.get("require", ()))
-        evaluate(dataset, _protocol(table), protocols=table.get("protocols"))
+        evaluate(dataset, _protocol(table), scorers=table.get("scorers"))
 
     setattr(test, DECLARED, len(table.get("require", ())))
     setattr(test, DECLARED_LINES, lines)
@@ -85,7 +84,7 @@ def _read(path: Path) -> tuple[Mapping[str, Any], int]:
         value = table[key]
         texts = value if isinstance(value, list) else [value]
         if not isinstance(value, _KEYS[key]) or not all(isinstance(text, str) for text in texts):
-            kind = " or ".join(_KINDS[one] for one in (str, list) if one is _KEYS[key] or key == "protocols")
+            kind = " or ".join(_KINDS[one] for one in (str, list) if one is _KEYS[key] or key == "scorers")
             raise UsageError(f"{path}: {key} must be {kind}, not {value!r}")
     if ("manifest" in table) == ("dataset" in table):
         raise UsageError(f"{path}: name either a manifest or a dataset")

@@ -92,7 +92,7 @@ class Evaluator:
         name: str | None = None,
         samples: int | None = None,
         control: bool = False,
-        protocols: str | Sequence[str] | None = None,
+        scorers: str | Sequence[str] | None = None,
     ) -> Result:
         """Evaluate the model on ``dataset`` by ``protocol``.
 
@@ -100,16 +100,16 @@ class Evaluator:
         window where batches are planned): the same on every machine, and their answers are shared with evals of the
         whole. A ``control`` only serves a comparison: no threshold holds it unless one names it
         (``eval = "test:name"``), and it is not pooled with its suite.
-        ``protocols`` are the scorers to use in place of the protocol's own, by name, the first as the headline;
+        ``scorers`` are the scorers to use in place of the protocol's own, by name, the first as the headline;
         "all" takes every one that this machine has the parts for, and the record warns of the others.
-        ``--ab-protocol`` goes before them.
+        ``--ab-scorer`` goes before them.
         Raises UsageError for a second evaluation without a name of its own, and whatever
         :func:`pytest_audiobench.evaluation.evaluate.evaluate` raises.
         """
         with test_errors():
             found = self._registered(dataset) if isinstance(dataset, str) else dataset
-            if protocols is not None:
-                protocol = protocol.with_scorers(*([protocols] if isinstance(protocols, str) else protocols))
+            if scorers is not None:
+                protocol = protocol.with_scorers(*([scorers] if isinstance(scorers, str) else scorers))
             return self._evaluate(found, protocol, self._next(name, samples, control))
 
     def _next(self, name: str | None, samples: int | None, control: bool) -> EvalSpec:

@@ -29,9 +29,9 @@ _LISTS = {
         "a mixture of a pack's sounds for the perturbation custom of sound identification, or a file of recipes; "
         "repeatable",
     ),
-    "protocol": (
+    "scorer": (
         "NAME",
-        "read the answers by this protocol, by several (the first is the headline), or by all",
+        "score the answers by this scorer, by several (the first is the headline), or by all",
     ),
     "devices": (
         "DEVICE[,DEVICE…]",
@@ -109,7 +109,7 @@ class Options(NamedTuple):
     judges: tuple[str, ...]
     data: tuple[str, ...]
     mixes: tuple[str, ...]
-    protocols: tuple[str, ...]
+    scorers: tuple[str, ...]
     prompts: str
     style: str
     stores: tuple[Path, ...]
@@ -147,7 +147,7 @@ def read_options(config: pytest.Config) -> Options:
         judges=_list(config, "judge"),
         data=_list(config, "data"),
         mixes=_list(config, "mix"),
-        protocols=_list(config, "protocol"),
+        scorers=_list(config, "scorer"),
         prompts=_value(config, "prompts"),
         style=_value(config, "style"),
         stores=tuple(base(config, "store") / store for store in stores) or (root / ".audiobench" / "store.sqlite",),

@@ -129,7 +129,7 @@ class EvalSession:
             index=AudioIndex(first.parent / "audio.sqlite"),
             limit=self.options.limit,
             epochs=self.options.epochs,
-            protocols=self.options.protocols,
+            scorers=self.options.scorers,
             prompts=self.prompts,
             judges=self.judges,
         )

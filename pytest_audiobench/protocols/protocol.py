@@ -292,7 +292,7 @@ class Protocol:
                 wanted.update(dict.fromkeys((one, *self._named(one).beside)))
         if not wanted:
             why = "; ".join(lacking.values()) or "name one"
-            raise UsageError(f"{self.name} can be read by no protocol here: {why}")
+            raise UsageError(f"{self.name} can be scored by no scorer here: {why}")
         notes = tuple(_left_out(lacking))
         swept = frozenset(wanted) - frozenset(names) if ALL in names else frozenset()
         return replace(self, scorers=tuple(self._named(name) for name in wanted), notes=notes, swept=swept)
@@ -314,7 +314,7 @@ class Protocol:
         kept = tuple(scorer for scorer in self.scorers if scorer.name not in unfit)
         for name, why in unfit.items():
             if name not in self.swept or not kept:
-                raise UsageError(f"the protocol {name} cannot be used here: {why}")
+                raise UsageError(f"the scorer {name} cannot be used here: {why}")
         return replace(self, scorers=kept, notes=(*self.notes, *_left_out(unfit)))
 
     def _all(self, lacking: Mapping[str, str]) -> list[str]:
@@ -336,11 +336,11 @@ class Protocol:
 
     def _named(self, name: str) -> Scorer:
         if name not in self.available:
-            raise UsageError(f"{self.name} has no protocol {name!r}; it has {', '.join(sorted(self.available))}")
+            raise UsageError(f"{self.name} has no scorer {name!r}; it has {', '.join(sorted(self.available))}")
         if lacking := self.available[name].lacking():
-            raise UsageError(f"the protocol {name} cannot be used here: {lacking}")
+            raise UsageError(f"the scorer {name} cannot be used here: {lacking}")
         return self.available[name]
 
 
 def _left_out(why: Mapping[str, str]) -> list[str]:
-    return [f"the protocol {name} was left out: {reason}" for name, reason in why.items()]
+    return [f"the scorer {name} was left out: {reason}" for name, reason in why.items()]

@@ -32,7 +32,7 @@ class Moved:
 
 @dataclass(frozen=True)
 class FailureClass:
-    """The answers of an eval that went wrong in one way, as the headline protocol saw them (epochs added up)."""
+    """The answers of an eval that went wrong in one way, as the headline scorer saw them (epochs added up)."""
 
     name: str
     about: str

@@ -44,12 +44,12 @@ Json = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Wanted:
-    """How to read the answers: ``protocols`` by name or "all" (none: those of the run), ``family`` where it is unknown.
+    """How to read the answers: ``scorers`` by name or "all" (none: those of the run), ``family`` where it is unknown.
 
     ``family`` is a name with options, such as ``translation,target=zh``, and takes the place of what a file says.
     """
 
-    protocols: tuple[str, ...] = ()
+    scorers: tuple[str, ...] = ()
     family: str = ""
 
 
@@ -104,7 +104,7 @@ def _scored_again(source: Source, wanted: Wanted, folder: Path | None) -> Rescor
         found.notes.append(f"the run holds no answers of {', '.join(without[:_NAMED])}{more}")
     if not found.items:
         raise UsageError("; ".join(found.notes) or "there is no answer to score")
-    _check_names(wanted.protocols, found.items)
+    _check_names(wanted.scorers, found.items)
     found.suites.extend(pool.record().to_json() for pool in pools.values())
     return found
 
@@ -129,10 +129,10 @@ def _protocol(first: RecordedRow, old: Json | None, wanted: Wanted) -> Protocol:
         if wanted.family:
             raise
         raise _Unreadable(f"{error}; name its family with --family, or replay the run with pytest") from None
-    names = wanted.protocols or (tuple(scorer["name"] for scorer in old["scorers"]) if old else (ALL,))
+    names = wanted.scorers or (tuple(scorer["name"] for scorer in old["scorers"]) if old else (ALL,))
     chosen = [one for one in names if one == ALL or one in protocol.available]
     if not chosen:
-        raise _Unreadable(f"{name} has no protocol {', '.join(names)}; it has {', '.join(protocol.available)}")
+        raise _Unreadable(f"{name} has no scorer {', '.join(names)}; it has {', '.join(protocol.available)}")
     try:
         # A judge's verdicts are read again where the judge is known: by pytest, which replays them.
         return with_judges(protocol.with_scorers(*chosen), {}).protocol

@@ -156,7 +156,7 @@ def test_with_a_run_of_ours_clips_pair_by_id_and_condition(lab, tmp_path, audiob
     assert "NOT PAIRED" not in told
     assert "THE AUDIO IS NOT KNOWN TO BE THE SAME: A" in told
     assert "asr_robust[clean] wer by wer-basic" in told
-    _, out, _ = audiobench("compare", run, file, "--format", "json", "--protocols", "lower-nopunct")
+    _, out, _ = audiobench("compare", run, file, "--format", "json", "--scorers", "lower-nopunct")
     [line] = json.loads(out)["lines"]
     assert (line["pairs"], line["worse"], line["better"], line["status"]) == (4, 1, 1, "inconclusive")
 

@@ -129,7 +129,7 @@ def test_metrics_and_protocols_are_chosen_by_name(lab, audiobench):
     protocol = multiple_choice().with_scorers("letters", "air-bench")
     lab.run("a", protocol=protocol)
     lab.run("b", protocol=protocol, says=every(4))
-    chosen = lines(audiobench, "a", "b", "--metrics", "accuracy,coverage", "--protocols", "all")
+    chosen = lines(audiobench, "a", "b", "--metrics", "accuracy,coverage", "--scorers", "all")
     read = {(one["protocol"], one["metric"]) for one in chosen}
     assert {("letters", "accuracy"), ("air-bench", "accuracy"), ("letters", "coverage")} <= read
     assert {one["protocol"] for one in lines(audiobench, "a", "b")} == {"letters"}
@@ -149,7 +149,7 @@ def test_a_share_of_answers_is_compared_whether_or_not_it_is_nothing(lab, audiob
     [
         ("--metrics", "accurracy", "no eval has the metric 'accurracy'; there is accuracy"),
         ("--metrics", "errors", "no eval has the metric 'errors'"),
-        ("--protocols", "leters", "no eval has the protocol 'leters'; there is letters"),
+        ("--scorers", "leters", "no eval has the protocol 'leters'; there is letters"),
         ("--groups", "speaker", "no eval has the group 'speaker'; there is hop"),
         ("--eval", "birds*", "no eval of a, b matches 'birds*'"),
         ("--max-drop", "1%", "'1%' is no margin"),

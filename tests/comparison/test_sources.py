@@ -288,7 +288,7 @@ RECORDED = Path(__file__).parents[2].parent / "shared" / "data" / "recorded" / "
 def test_answers_that_were_scored_again_make_a_baseline_by_all_their_protocols(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert main(["score", str(RECORDED), "--out", "reports/again"]) == 0
-    write("again", protocols=["all"], texts=True)
+    write("again", scorers=["all"], texts=True)
     run, file = found("again").only, found("base.json").only
     (name, side), *_ = run.sides.items()
     kept = file.sides[name]

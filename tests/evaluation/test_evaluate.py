@@ -84,13 +84,13 @@ def test_a_judge_need_not_be_able_to_do_what_the_model_is_asked_for_nor_the_mode
     judge = Speaker("Yes", limits=Limits(tasks=("open",)), listens=False)
     chooser = Speaker("B", limits=Limits(tasks=("choice",)))
     done = evaluated(tmp_path, samples(2), judged(multiple_choice()), chooser, judges={"j": judge})
-    assert float(done.result["accuracy[protocol=yes-no]"]) == 1.0
+    assert float(done.result["accuracy[scorer=yes-no]"]) == 1.0
     assert {request.stage for request in judge.requests} == {"yes-no@j"}
 
 
 def test_the_runs_protocols_read_the_evals_that_have_them_and_leave_others_alone(tmp_path: Path) -> None:
     def scorers(*names: str) -> list[str]:
-        done = evaluated(tmp_path, samples(2), multiple_choice("kimi-vb"), protocols=names)
+        done = evaluated(tmp_path, samples(2), multiple_choice("kimi-vb"), scorers=names)
         return [scorer.name for scorer in done.result.record.scorers]
 
     assert scorers() == ["kimi-vb"]
@@ -98,7 +98,7 @@ def test_the_runs_protocols_read_the_evals_that_have_them_and_leave_others_alone
     # Another family's scorer chooses nothing here.
     assert scorers("whisper-en") == ["kimi-vb"]
     assert len(scorers("all")) > 5
-    with pytest.raises(UsageError, match="no protocol is called 'leters'"):
+    with pytest.raises(UsageError, match="no scorer is called 'leters'"):
         scorers("letters", "leters")
 
 
@@ -161,7 +161,7 @@ def test_a_verdict_that_could_not_be_had_is_an_error_of_the_judges_scorers_alone
     assert (coverage["yes-no"]["errors"], coverage["yes-no"]["parsed"]) == (1, 1)
     assert coverage["yes-no-vs-letters"]["errors"] == 1
     assert done.result.errors == 0
-    names = ("accuracy", "accuracy[protocol=yes-no]", "accuracy[protocol=yes-no-kept]")
+    names = ("accuracy", "accuracy[scorer=yes-no]", "accuracy[scorer=yes-no-kept]")
     assert [done.result[name].n for name in names] == [4, 1, 3]
     assert record.judges["j"]["errors"] == 1
     assert record.judges["j"]["asked"] == 3

@@ -123,10 +123,10 @@ def test_a_judges_stage_written_by_hand_is_refused() -> None:
 def test_each_judge_is_asked_about_the_answer_and_read_by_its_own_verdicts(tmp_path: Path) -> None:
     kind, harsh = Speaker("Yes", name="kind", listens=False), Speaker("No", name="harsh", listens=False)
     done = evaluated(tmp_path, samples(3), JUDGED, Speaker("B"), judges={"a": kind, "b": harsh})
-    assert [float(done.result[f"accuracy[protocol=yes-no@{alias}]"]) for alias in "ab"] == [1.0, 0.0]
-    assert float(done.result["judge_agreement[protocol=yes-no@a-vs-letters]"]) == 0.0
-    assert float(done.result["judge_agreement[protocol=yes-no@b-vs-letters]"]) == 1.0
-    assert float(done.result["judge_agreement[protocol=yes-no@a-vs-yes-no@b]"]) == 0.0
+    assert [float(done.result[f"accuracy[scorer=yes-no@{alias}]"]) for alias in "ab"] == [1.0, 0.0]
+    assert float(done.result["judge_agreement[scorer=yes-no@a-vs-letters]"]) == 0.0
+    assert float(done.result["judge_agreement[scorer=yes-no@b-vs-letters]"]) == 1.0
+    assert float(done.result["judge_agreement[scorer=yes-no@a-vs-yes-no@b]"]) == 0.0
     assert len(kind.requests) == len(harsh.requests) == 3
     shown = str(kind.requests[0].messages)
     assert "Which animal is it?" in shown

@@ -35,8 +35,8 @@ def result(tmp_path: Path) -> Result:
         ("accuracy[hop=single]", 1 / 3, 3),
         ("accuracy[ hop = multi ]", 1.0, 2),
         ("accuracy[hop=multi,year=2000]", 1.0, 2),
-        ("accuracy[protocol=mmau-string]", 1 / 5, 5),
-        ("accuracy[protocol=mmau-string,hop=multi]", 1 / 2, 2),
+        ("accuracy[scorer=mmau-string]", 1 / 5, 5),
+        ("accuracy[scorer=mmau-string,hop=multi]", 1 / 2, 2),
         ("accuracy[without=loop]", 3 / 4, 4),
         ("accuracy[without=loop,hop=single]", 1 / 2, 2),
         ("accuracy[without=refused]", 3 / 5, 5),
@@ -53,7 +53,7 @@ def test_a_metric_is_had_by_its_key(key: str, value: float, n: int, result: Resu
 
 @pytest.mark.parametrize(
     "key",
-    ["wer", "accuracy[hop=none]", "accuracy[speaker=x]", "accuracy[protocol=mmar]", "accuracy[without=nothing]"],
+    ["wer", "accuracy[hop=none]", "accuracy[speaker=x]", "accuracy[scorer=mmar]", "accuracy[without=nothing]"],
 )
 def test_a_key_of_nothing_names_what_there_is(key: str, result: Result) -> None:
     with pytest.raises(KeyError, match=r"it has accuracy, coverage"):
@@ -67,7 +67,7 @@ def test_what_is_no_key_says_how_one_is_written(result: Result) -> None:
 
 def test_every_recorded_metric_is_had_by_the_key_that_is_shown_for_it(result: Result) -> None:
     keys = result.keys()
-    assert {"accuracy[hop=multi]", "accuracy[protocol=mmau-string,hop=multi]"} <= set(keys)
+    assert {"accuracy[hop=multi]", "accuracy[scorer=mmau-string,hop=multi]"} <= set(keys)
     for key, record in zip(keys, result.record.metrics, strict=True):
         assert float(result[key]) == record.value
         assert (result[key].lower, result[key].upper, result[key].n) == (record.lower, record.upper, record.n)

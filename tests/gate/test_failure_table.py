@@ -21,7 +21,7 @@ def test_every_number_stands_with_its_perturbations_beside_what_was_required():
     verdicts = [
         Verdict("fail", "accuracy >= 55%", 0.5333, "0.533 is not >= 0.55"),
         Verdict("fail", "accuracy[hop=multi].lower >= 0.3", 0.1, "0.100 is not >= 0.3"),
-        Verdict("pass", "accuracy[protocol=mmau-string] >= 0.4", 0.6, "0.600"),
+        Verdict("pass", "accuracy[scorer=mmau-string] >= 0.4", 0.6, "0.600"),
         Verdict("pass", "latency <= 2", 1.5, "1.500"),
         Verdict("fail", "accuracy[hop=mutli] >= 0.3", None, "there is no accuracy[hop=mutli]"),
         Verdict("not_comparable", "wer <= 0.1", None, "3 of 30 samples could not be asked"),
@@ -30,7 +30,7 @@ def test_every_number_stands_with_its_perturbations_beside_what_was_required():
         "metric                          value  interval        threshold      n  coverage  verdict",
         "accuracy                        0.533  [0.361, 0.698]  >= 0.55       30    96.7 %  fail",
         "accuracy[hop=multi]             0.250  [0.100, 0.500]  lower >= 0.3  15            fail",
-        "accuracy[protocol=mmau-string]  0.600  [0.420, 0.750]  >= 0.4        30            pass",
+        "accuracy[scorer=mmau-string]  0.600  [0.420, 0.750]  >= 0.4        30            pass",
         "latency                         1.500                  <= 2           1            pass",
         "accuracy[hop=mutli]                 –                  >= 0.3                      fail",
         "wer                                 –                  <= 0.1                      not comparable",
@@ -43,7 +43,7 @@ def test_every_number_stands_with_its_perturbations_beside_what_was_required():
 
 def test_overall_metrics_without_a_threshold_are_shown_too():
     table = failure_table([ACCURACY, COVERAGE, MULTI, STRING], [])
-    assert "accuracy[protocol=mmau-string]" in table
+    assert "accuracy[scorer=mmau-string]" in table
     assert "hop=multi" not in table
 
 
@@ -57,9 +57,9 @@ def test_of_many_protocols_only_the_headline_and_what_a_threshold_names_are_show
         MetricRecord("accuracy", 0.6, 0.42, 0.75, 30, "share", "higher", "Wilson", name, f"mcq:{name}|v:1")
         for name in ("one", "two", "three")
     ]
-    verdict = Verdict("pass", "accuracy[protocol=two] >= 0.4", 0.6, "0.600")
+    verdict = Verdict("pass", "accuracy[scorer=two] >= 0.4", 0.6, "0.600")
     table = failure_table([ACCURACY, COVERAGE, *others, LATENCY], [verdict])
-    assert [line.split()[0] for line in table.splitlines()[1:]] == ["accuracy[protocol=two]", "accuracy", "latency"]
+    assert [line.split()[0] for line in table.splitlines()[1:]] == ["accuracy[scorer=two]", "accuracy", "latency"]
 
 
 def test_the_records_own_verdicts_give_the_same_table():

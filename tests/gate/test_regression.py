@@ -118,7 +118,7 @@ def test_what_has_no_counterpart_is_inconclusive_by_name():
         ({"hashes": {"settings": "t"}}, "it is asked with other settings"),
         (
             {"scorers": {"string": "x"}, "metrics": {"string": ["accuracy"]}},
-            "the baseline was not read by the protocol string: it has letters",
+            "the baseline was not scored by string: it has letters",
         ),
     ],
 )
@@ -167,7 +167,7 @@ def test_a_group_is_compared_by_itself():
     [
         (Line("wer"), "tones does not measure wer by letters; it measures accuracy, coverage"),
         (Line("acuracy"), "tones does not measure acuracy"),
-        (Line("accuracy", (("protocol", "string"),)), "tones was not read by the protocol 'string'; it was by letters"),
+        (Line("accuracy", (("protocol", "string"),)), "tones was not scored by 'string'; it was by letters"),
     ],
 )
 def test_a_line_on_what_is_not_measured_is_a_mistake(line, said):
@@ -254,7 +254,7 @@ def test_the_table_holds_every_number_and_no_more_than_its_width():
 def test_a_verdicts_line_reads_as_it_is_declared():
     found = held(GOOD, GOOD, Line("accuracy", (("hop", "multi"),), "0.5pp"))
     assert line_text(found, "letters") == "accuracy[hop=multi].drop <= 0.5pp"
-    assert line_text(found, "other") == "accuracy[protocol=letters,hop=multi].drop <= 0.5pp"
+    assert line_text(found, "other") == "accuracy[scorer=letters,hop=multi].drop <= 0.5pp"
 
 
 def test_a_share_of_answers_counts_those_that_the_protocol_leaves_out():

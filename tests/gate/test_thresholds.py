@@ -65,7 +65,7 @@ def test_any_text_is_a_threshold_or_a_usage_error(text):
             Threshold("accuracy", (("label", 'a, "b" ]'),), "value", ">=", 0.3),
         ),
         (
-            "accuracy[protocol=mmau-string] >= 0.4",
+            "accuracy[scorer=mmau-string] >= 0.4",
             Threshold("accuracy", (("protocol", "mmau-string"),), "value", ">=", 0.4),
         ),
     ],
@@ -217,7 +217,7 @@ def test_a_bound_that_is_not_there_never_passes(operator, bound, missing):
 
 @pytest.mark.parametrize("operator", OPERATORS)
 @pytest.mark.parametrize("name", sorted({"accuracy", "wer", "coverage", "errors"}))
-@pytest.mark.parametrize("group", ["", "[hop=mutli]", "[protocol=nope]"])
+@pytest.mark.parametrize("group", ["", "[hop=mutli]", "[scorer=nope]"])
 def test_a_metric_or_group_that_is_not_there_never_passes(operator, name, group):
     verdict = check(parse_threshold(f"{name}{group} {operator} 0.5"), lambda metric, wanted: None)
     assert verdict.status == "fail"

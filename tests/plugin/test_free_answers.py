@@ -116,7 +116,7 @@ def test_one_caption_has_no_cider_and_the_run_is_written_all_the_same(talk):
 def test_what_a_score_lacks_is_told_before_the_model_is_asked(talk, monkeypatch):
     monkeypatch.setenv("SACREBLEU", str(talk.path / "nothing"))
     monkeypatch.delenv("AUDIOBENCH_FLORES101", raising=False)
-    result = talk.run("--ab-protocol=bleu-flores101", "-k", "japanese", model="parrot:one")
+    result = talk.run("--ab-scorer=bleu-flores101", "-k", "japanese", model="parrot:one")
     assert result.ret != 0
     assert "the protocol bleu-flores101 cannot be used here" in result.stdout.str() + result.stderr.str()
     assert not (talk.path / "loaded").exists()
@@ -132,7 +132,7 @@ def test_answers(evaluate):
 
 def test_a_sweep_leaves_out_what_the_data_cannot_serve_and_a_name_is_refused(talk):
     talk.write(test_talk=ANSWERS)
-    talk.run("--ab-protocol=all", model="parrot:one").assert_outcomes(passed=1)
+    talk.run("--ab-scorer=all", model="parrot:one").assert_outcomes(passed=1)
     item = talk.last()[0]["items"][0]
     assert [scorer["name"] for scorer in item["scorers"]] == ["answer-contained", "question-level"]
     (note,) = [text for text in item["warnings"] if "left out" in text]
@@ -140,14 +140,14 @@ def test_a_sweep_leaves_out_what_the_data_cannot_serve_and_a_name_is_refused(tal
     again = rescore(source_of(talk.last()[1]), Wanted(("all",)))
     assert [scorer["name"] for scorer in again.items[0]["scorers"]] == ["answer-contained", "question-level"]
     (talk.path / "loaded").unlink()
-    refused = talk.run("--ab-protocol=following", "--ab-refresh", model="parrot:one")
+    refused = talk.run("--ab-scorer=following", "--ab-refresh", model="parrot:one")
     refused.assert_outcomes(failed=1)
     refused.stdout.fnmatch_lines(["*the protocol following cannot be used here: sample 'j*' has no metadata*"])
     assert not (talk.path / "loaded").exists()
 
 
 def test_every_scorer_of_a_translation_scores_one_set_of_answers(talk):
-    result = talk.run("--ab-protocol=all", "-k", "japanese", model="parrot:one")
+    result = talk.run("--ab-scorer=all", "-k", "japanese", model="parrot:one")
     assert "Traceback" not in result.stdout.str()
     scorers = {name for name, _ in metrics(talk.last()[0], "into_japanese")}
     assert {"bleu-char", "bleu-ja-mecab", "kimi", "salmonn-repro", "chrf", "ter", "lmms-eval"} <= scorers

@@ -254,7 +254,7 @@ def test_without_a_judge_the_rule_is_left_with_a_warning(evals):
 
 def test_a_threshold_on_a_judges_scorer_fails_without_a_judge(evals):
     (evals.path / "audiobench.toml").write_text(
-        '[[threshold]]\neval = "tones"\nrequire = ["accuracy[protocol=yes-no] >= 0.5"]\n'
+        '[[threshold]]\neval = "tones"\nrequire = ["accuracy[scorer=yes-no] >= 0.5"]\n'
     )
     assert evals.run("--ab-judge=j=judge:one").ret == 0
     assert evals.run().ret == 1
@@ -295,7 +295,7 @@ def test_a_judge_that_cannot_be_is_a_usage_error(evals, options, words, workers)
 
 
 def test_a_scorer_of_a_judge_can_be_chosen_from_outside(evals):
-    assert evals.run("--ab-judge=j=judge:one", "--ab-protocol=beans-yes-no").ret in (0, 1)
+    assert evals.run("--ab-judge=j=judge:one", "--ab-scorer=beans-yes-no").ret in (0, 1)
     names = [one["name"] for one in evals.last()[0]["items"][0]["scorers"]]
     assert names == ["beans-yes-no", "yes-no-kept"]
 

@@ -401,9 +401,9 @@ def test_prompt(evaluate):
 
 
 def test_a_mistyped_protocol_is_told(tones):
-    result = tones.run("--ab-protocol=letterz")
+    result = tones.run("--ab-scorer=letterz")
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*no protocol is called 'letterz'*letters*"])
+    result.stdout.fnmatch_lines(["*no scorer is called 'letterz'*letters*"])
 
 
 @pytest.mark.parametrize("workers", ["-n0", "-n2"])

@@ -9,12 +9,12 @@ def scorers(run):
     return [scorer["name"] for item in run["items"] for scorer in item["scorers"]]
 
 
-def eval_by(protocols):
+def eval_by(scorers):
     return f"""
 from pytest_audiobench import manifest, multiple_choice
 
 def test_tones(evaluate):
-    evaluate(manifest("data/tones.jsonl"), multiple_choice(), protocols={protocols})
+    evaluate(manifest("data/tones.jsonl"), multiple_choice(), protocols={scorers})
 """
 
 
@@ -36,16 +36,16 @@ def test_protocols_are_chosen_by_name_and_the_command_line_goes_before(suite):
     suite.write(test_tones=eval_by('["mmau-string", "letters"]'))
     suite.run().assert_outcomes(passed=1)
     assert scorers(suite.last()[0]) == ["mmau-string", "letters"]
-    suite.run("--ab-protocol=letters").assert_outcomes(passed=1)
+    suite.run("--ab-scorer=letters").assert_outcomes(passed=1)
     assert scorers(suite.last()[0]) == ["letters"]
-    suite.run("--ab-protocol=all").assert_outcomes(passed=1)
+    suite.run("--ab-scorer=all").assert_outcomes(passed=1)
     assert len(scorers(suite.last()[0])) >= READINGS
 
 
 @pytest.mark.parametrize(("protocols", "says"), [('"lettres"', "no protocol 'lettres'"), ("[]", "name one")])
-def test_an_unknown_protocol_and_none_at_all_are_mistakes(suite, protocols, says):
+def test_an_unknown_protocol_and_none_at_all_are_mistakes(suite, scorers, says):
     suite.tones()
-    suite.write(test_tones=eval_by(protocols))
+    suite.write(test_tones=eval_by(scorers))
     done = suite.run()
     assert done.ret != 0
     done.stdout.fnmatch_lines([f"*{says}*"])

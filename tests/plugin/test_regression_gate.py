@@ -238,7 +238,7 @@ def test_a_limited_run_works_on_what_it_took(based):
     ("what", "arguments", "said"),
     [
         ("multiple_choice(prompt='Which? {question} {options}')", (), "*asked with another prompt*"),
-        ("transcription()", (), "*was not read by the protocol*"),
+        ("transcription()", (), "*was not scored by*"),
         ("multiple_choice()", ("--ab-epochs=2", "-n2"), "*the number of epochs is 1 in the baseline and 2 here*"),
     ],
 )

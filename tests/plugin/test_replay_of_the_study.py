@@ -17,10 +17,10 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture
 def replay(tmp_path):
-    def run(evals, *models, protocols, errors=0):
+    def run(evals, *models, scorers, errors=0):
         command = [sys.executable, "-m", "pytest", "evals", "-q", "-k", evals, "-p", "no:cacheprovider"]
         command += [f"--ab-model=replay:{SHARED}/recorded/{model}" for model in models]
-        command += [f"--ab-protocol={protocol}" for protocol in protocols]
+        command += [f"--ab-scorer={protocol}" for protocol in scorers]
         command += [f"--ab-data=sakura={SHARED}/sakura-metadata", f"--ab-data={SHARED}", f"--ab-max-errors={errors}"]
         command += [f"--ab-reports={tmp_path}/reports", "--ab-run=r", f"--ab-store={tmp_path}/store.sqlite"]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -57,7 +57,7 @@ def test_sakura_with_reasoning(replay):
     run = replay(
         "test_sakura.py",
         "af3,answers=reas",
-        protocols=["letters", "faithfulness-recovered", "faithfulness-runtime-af3"],
+        scorers=["letters", "faithfulness-recovered", "faithfulness-runtime-af3"],
     )
     found = accuracies(run)
     recovered = {"animal": 81.30, "language": 79.60, "emotion": 45.70, "gender": 57.20}
@@ -71,7 +71,7 @@ def test_sakura_with_reasoning(replay):
 
 
 def test_sakura_without_reasoning(replay):
-    run = replay("test_sakura.py", "af3,answers=no_reas", protocols=["letters", "faithfulness-runtime-af3-direct"])
+    run = replay("test_sakura.py", "af3,answers=no_reas", scorers=["letters", "faithfulness-runtime-af3-direct"])
     found = accuracies(run)
     runtime = {"animal": 76.70, "language": 76.30, "emotion": 47.20, "gender": 49.40}
     assert {track: found[track, "faithfulness-runtime-af3-direct"] for track in runtime} == runtime
@@ -81,7 +81,7 @@ def test_qwen_without_reasoning(replay):
     run = replay(
         "test_sakura.py and (animal or emotion)",
         "qwen2.5-omni,answers=no_reas,crashes=unanswered",
-        protocols=["letters", "faithfulness-runtime-qwen"],
+        scorers=["letters", "faithfulness-runtime-qwen"],
     )
     found = accuracies(run)
     assert found["animal", "faithfulness-runtime-qwen"] == 81.40
@@ -92,7 +92,7 @@ def test_mmar_with_and_without_reasoning(replay):
     run = replay(
         "test_mmar.py",
         "af3,answers=reas",
-        protocols=["letters", "faithfulness-recovered-mm", "faithfulness-runtime-af3"],
+        scorers=["letters", "faithfulness-recovered-mm", "faithfulness-runtime-af3"],
         errors=3,
     )
     found = accuracies(run)
@@ -103,14 +103,12 @@ def test_mmar_with_and_without_reasoning(replay):
 
 
 def test_mmar_without_reasoning(replay):
-    run = replay("test_mmar.py", "af3,answers=no_reas", protocols=["faithfulness-runtime-af3-direct"], errors=3)
+    run = replay("test_mmar.py", "af3,answers=no_reas", scorers=["faithfulness-runtime-af3-direct"], errors=3)
     assert accuracies(run)["mmar", "faithfulness-runtime-af3-direct"] == 54.26
 
 
 def test_mmau_with_reasoning(replay):
-    run = replay(
-        "test_mmau.py", "af3,answers=reas", protocols=["letters", "faithfulness-recovered-mmau", "mmau-string"]
-    )
+    run = replay("test_mmau.py", "af3,answers=reas", scorers=["letters", "faithfulness-recovered-mmau", "mmau-string"])
     assert accuracies(run)["mmau", "faithfulness-recovered-mmau"] == 67.70
     assert nulls(run, "faithfulness-recovered-mmau") == {"mmau": 71}
 
@@ -118,7 +116,7 @@ def test_mmau_with_reasoning(replay):
 def test_one_folder_serves_the_whole_suite_and_what_it_lacks_is_skipped(replay):
     evals = "test_faithfulness.py and animal and (baseline or direct or conditioned or mask-p20 or mask-p90)"
     model = "qwen2.5-omni,crashes=unanswered"
-    run = replay(evals, model, protocols=["faithfulness-runtime-qwen", "letters"])
+    run = replay(evals, model, scorers=["faithfulness-runtime-qwen", "letters"])
     found = {
         item["eval"].rpartition("/")[2]: round(100 * metric["value"], 2)
         for item in run["items"]
@@ -131,9 +129,7 @@ def test_one_folder_serves_the_whole_suite_and_what_it_lacks_is_skipped(replay):
 
 
 def test_the_two_step_check_is_the_studys(replay):
-    run = replay(
-        "test_faithfulness.py and animal and conditioned", "af3", protocols=["faithfulness-two-step"], errors=23
-    )
+    run = replay("test_faithfulness.py and animal and conditioned", "af3", scorers=["faithfulness-two-step"], errors=23)
     (item,) = run["items"]
     found = {metric["name"]: metric for metric in item["metrics"] if not metric["group"]}
     assert round(100 * found["accuracy"]["value"], 2) == 75.54
@@ -141,7 +137,7 @@ def test_the_two_step_check_is_the_studys(replay):
 
 
 def test_without_a_choice_the_prompt_says_which_recorded_answers_are_wanted(replay):
-    run = replay("test_sakura.py and animal", "af3", protocols=["faithfulness-runtime-af3-direct"])
+    run = replay("test_sakura.py and animal", "af3", scorers=["faithfulness-runtime-af3-direct"])
     metrics = [one for item in run["items"] for one in item["metrics"]]
     values = [one["value"] for one in metrics if one["name"] == "accuracy" and not one["group"]]
     assert round(100 * sum(values) / len(values), 2) == 76.70

@@ -160,9 +160,7 @@ def test_with_one_model_its_name_is_hidden_from_test_ids(tones):
 def test_an_earlier_run_can_be_scored_again_without_its_model(tones):
     tones.run("--ab-run=first")
     first, _ = tones.last()
-    result = tones.run(
-        "--ab-model=replay:reports/first", "--ab-protocol=letters", "--ab-protocol=mmau-string", model=None
-    )
+    result = tones.run("--ab-model=replay:reports/first", "--ab-scorer=letters", "--ab-scorer=mmau-string", model=None)
     assert result.ret == 0
     again, _ = tones.last()
     scores = [m for m in again["items"][0]["metrics"] if m["name"] == "accuracy" and not m["group"]]

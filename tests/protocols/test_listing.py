@@ -9,7 +9,7 @@ from pytest_audiobench.protocols import documentation_page
 from pytest_audiobench.protocols.catalogue import FAMILIES, family
 
 PAGE = Path(__file__).parents[2] / "docs" / "protocols.md"
-MARK = "<!-- printed by: audiobench protocols --markdown -->\n"
+MARK = "<!-- printed by: audiobench scorers --markdown -->\n"
 READINGS = [(name, scorer) for name in FAMILIES for scorer in family(name).available.values()]
 
 
@@ -40,5 +40,5 @@ def test_the_page_holds_what_the_registry_says():
     if missing := [scorer.lacking() for _, scorer in READINGS if scorer.lacking()]:
         pytest.skip(f"the examples of all scorers are computed: {missing[0]}")
     assert PAGE.read_text(encoding="utf-8").partition(MARK)[2] == documentation_page.markdown(), (
-        "print it anew: audiobench protocols --markdown"
+        "print it anew: audiobench scorers --markdown"
     )

@@ -252,7 +252,7 @@ def test_a_folder_that_is_called_like_a_file_is_none(tmp_path, capsys):
 
 def test_a_place_that_cannot_be_written_is_named_in_a_sentence(tmp_path, capsys):
     file = study(tmp_path, row("single", "(B)"), row("multi", "(A)"))
-    assert main(["score", str(file), "--protocols", "letters", "--out", str(file / "within")]) == 1
+    assert main(["score", str(file), "--scorers", "letters", "--out", str(file / "within")]) == 1
     told = capsys.readouterr().err
     assert told.startswith("audiobench: ")
     assert "Not a directory" in told
@@ -266,14 +266,14 @@ def test_the_command_prints_tables_in_four_formats(tmp_path, capsys):
     assert (
         "published faithfulness/Audio-Flamingo-3/animal/accuracy (with reasoning, repaired parser) = 81.30 %: " in shown
     )
-    assert main(["score", str(file), "--protocols", "letters", "--format", "csv"]) == 0
+    assert main(["score", str(file), "--scorers", "letters", "--format", "csv"]) == 0
     head, line = capsys.readouterr().out.splitlines()
     assert head.startswith("eval,model,dataset,metric,unit,protocol,value,lower,upper,n,skipped,unanswered")
     assert line.startswith("animal[reas],af3,faithfulness/animal,accuracy,share,letters,")
-    assert main(["score", str(file), "--protocols", "letters", "--format", "json"]) == 0
+    assert main(["score", str(file), "--scorers", "letters", "--format", "json"]) == 0
     (item,) = json.loads(capsys.readouterr().out)
     assert item["metrics"][0]["rows"][0]["protocol"] == "letters"
-    assert main(["score", str(file), "--protocols", "letters", "--format", "markdown"]) == 0
+    assert main(["score", str(file), "--scorers", "letters", "--format", "markdown"]) == 0
     assert "| letters |" in capsys.readouterr().out
     assert main(["score", str(file), "--published", "nobody/nowhere"]) == 4
     assert "no published value is named by 'nobody/nowhere'" in capsys.readouterr().err
@@ -285,7 +285,7 @@ def test_names_from_outside_can_neither_break_a_table_nor_a_spreadsheet(tmp_path
     folder.mkdir()
     (tmp_path / "af3" / "baseline_animal_REAS.jsonl").rename(folder / "baseline_animal_REAS.jsonl")
     for format_ in ("table", "markdown", "csv"):
-        assert main(["score", str(folder), "--protocols", "letters", "--format", format_]) == 0
+        assert main(["score", str(folder), "--scorers", "letters", "--format", format_]) == 0
         shown = capsys.readouterr().out
         assert "\x1b" not in shown
         assert ",=1+1" not in shown

@@ -185,9 +185,9 @@ def test_a_failed_scoring_leaves_no_folder(run_folder, tmp_path):
     ("protocols", "says"),
     [(("letters", "lettres"), "has a protocol 'lettres'"), (("lettres",), "multiple_choice has no protocol lettres")],
 )
-def test_an_unknown_protocol_is_named(run_folder, protocols, says):
+def test_an_unknown_protocol_is_named(run_folder, scorers, says):
     with pytest.raises(UsageError, match=says):
-        rescore(source_of(run_folder), Wanted(protocols))
+        rescore(source_of(run_folder), Wanted(scorers))
 
 
 @pytest.mark.parametrize("wrong", [{"question": 3}, {"prompt": "What is it?"}, {"prompt": [["user"]]}])
@@ -210,7 +210,7 @@ def test_predictions_hold_what_a_sample_is_rebuilt_from(run_folder):
 def test_scoring_again_loads_neither_torch_nor_pytest(run_folder):
     code = (
         "import sys; from pytest_audiobench.cli import main\n"
-        f"main(['score', {str(run_folder)!r}, '--protocols', 'all'])\n"
+        f"main(['score', {str(run_folder)!r}, '--scorers', 'all'])\n"
         "print([name for name in ('torch', 'pytest', 'scipy.stats', 'pandas', 'httpx') if name in sys.modules], "
         "file=sys.stderr)"
     )
@@ -291,7 +291,7 @@ def test_texts_that_are_none_are_repaired_as_a_replays_are(copy):
 
 @pytest.mark.parametrize("format_", ["csv", "json"])
 def test_what_was_not_scored_is_said_beside_numbers_for_programs(run_folder, capsys, format_):
-    assert main(["score", str(run_folder), "--protocols", "letters", "--format", format_]) == 0
+    assert main(["score", str(run_folder), "--scorers", "letters", "--format", format_]) == 0
     told = capsys.readouterr()
     assert "note: all/words was not scored: transcription has no protocol letters" in told.err
     assert "was not scored" not in told.out

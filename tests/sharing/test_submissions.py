@@ -439,7 +439,7 @@ def test_verifying_names_a_file_that_cannot_be_read(signers, tmp_path):
 def test_of_a_large_suite_only_the_first_scorer_is_evidence(lab, audiobench, keys, signers, monkeypatch):
     from pytest_audiobench.sharing import preparation
 
-    lab.run("main", says=lambda name: int(name[1:]) < 30, protocols=("all",))
+    lab.run("main", says=lambda name: int(name[1:]) < 30, scorers=("all",))
     push = ["push", "main", "--dry-run", "--sign", keys / "ada", "--output"]
     assert audiobench(*push, "whole.json")[0] == 0
     monkeypatch.setattr(preparation, "LARGE", 10_000)

@@ -31,7 +31,7 @@
     const found = data.labels.filter((one) => one !== null);
     if (!data.labels.length) return;
     byId("labels").hidden = false;
-    byId("labels").append(el("p", { class: "soft" }, "A row for each true label, a column for what the headline protocol read. Cells are shaded by their share of the row.",
+    byId("labels").append(el("p", { class: "soft" }, "A row for each true label, a column for what the headline scorer read. Cells are shaded by their share of the row.",
       found.some((one) => one.change) ? " Signed numbers are the change against the baseline, on the samples that both answered." : ""));
     for (const [number, one] of found.entries()) {
       const owner = data.evals[one.item];
