@@ -73,7 +73,7 @@ def test_what_a_model_cannot_do_and_a_protocol_lacks_is_found_before_anything_is
     plain = multiple_choice()
     lacking = replace(plain, scorers=(replace(plain.scorers[0], lacking=lambda: "install the parts"),))
     model = Speaker()
-    with pytest.raises(UsageError, match="the protocol letters cannot be used here: install the parts"):
+    with pytest.raises(UsageError, match="the scorer letters cannot be used here: install the parts"):
         evaluated(tmp_path, samples(1), lacking, model)
     assert [transcriber.batches, model.batches] == [[], []]
 
