@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import pytest
 
 from pytest_audiobench.datasets.dataset import Dataset
-from pytest_audiobench.errors import AudiobenchError, InstrumentGone, NotComparable, UsageError
+from pytest_audiobench.errors import AudiobenchError, InfrastructureError, NotComparable, UsageError
 from pytest_audiobench.evaluation.batch_executor import BatchExecutor
 from pytest_audiobench.evaluation.evaluate import EvalSpec, Evaluation, evaluate, judges_of
 from pytest_audiobench.evaluation.lazy_model import ModelHandle
@@ -142,7 +142,7 @@ class Evaluator:
     def _evaluate(self, dataset: Dataset, protocol: Protocol, item: EvalSpec) -> Result:
         try:
             evaluation = evaluate(self._session.bench, self._handle, item, dataset, protocol)
-        except (NotComparable, InstrumentGone) as error:
+        except (NotComparable, InfrastructureError) as error:
             self._unmeasured = self._unmeasured or harmless(str(error))
             if isinstance(error, NotComparable):
                 self._refused.append(self._requirements.refusal(item, dataset, protocol))
