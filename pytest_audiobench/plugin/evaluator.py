@@ -66,7 +66,7 @@ class Evaluator:
     def note_hearing(self, dataset: Dataset, hearing: Hearing) -> None:
         """Put on record what a listening eval on ``dataset`` showed of the model's hearing."""
         keep_hearing(self._session.bench.store, self._handle, dataset.name, hearing)
-        self._announce()
+        self._session.announce(self._handle)
 
     @property
     def style(self) -> StyleName:
@@ -148,7 +148,7 @@ class Evaluator:
                 self._refused.append(self._requirements.refusal(item, dataset, protocol))
                 self._session.place.open()
             raise
-        self._announce()
+        self._session.announce(self._handle)
         self._session.announce_judges(evaluation.result.record.judges)
         self._evaluations.append(evaluation)
         self._item.config.hook.pytest_audiobench_result_ready(item=self._item, result=evaluation.result)
@@ -185,7 +185,7 @@ class Evaluator:
     def note_noise(self, noise: Mapping[str, Any]) -> None:
         """Put the model's noise floor on record: how far its own repetitions differ."""
         keep_noise(self._session.bench.store, self._handle, noise)
-        self._announce()
+        self._session.announce(self._handle)
 
     def record(
         self,
@@ -338,9 +338,6 @@ class Evaluator:
             record.warnings += write_excerpts(self._session.place.parts, evaluation, self._handle, which, changes)
         write_part(self._session.place.parts, record, lines._replace(compared=compared))
         self._item.user_properties.extend(properties(record))
-
-    def _announce(self) -> None:
-        self._session.announce(self._handle)
 
     def _registered(self, name: str) -> Dataset:
         datasets = self._session.registration.datasets
