@@ -59,8 +59,8 @@ def test_what_failed_is_run_again_by_lf_with_its_own_lines(four):
         '[[threshold]]\neval = "tones[0]"\nmax_drop = "none"\n[[threshold]]\neval = "tones[3]"\nmax_drop = "none"\n'
     )
     again = ("--ab-model=tone:one,deaf=yes", "--ab-baseline=main")
-    four.pytester.runpytest_subprocess(*again).assert_outcomes(failed=2, passed=2)
-    result = four.pytester.runpytest_subprocess(*again, "--lf")
+    four.pytest(*again).assert_outcomes(failed=2, passed=2)
+    result = four.pytest(*again, "--lf")
     result.assert_outcomes(failed=2)
     assert statuses(four) == {"tones[1]": ["regressed"], "tones[2]": ["regressed"]}
     assert four.last()[0]["baseline"]["lines"] == 2

@@ -289,9 +289,9 @@ def test_tones(evaluate, n):
     )
     stopped = suite.run("-x")
     stopped.assert_outcomes(passed=1, failed=1)
-    result = suite.pytester.runpytest_subprocess("--ab-model=tone:one")
+    result = suite.pytest("--ab-model=tone:one")
     result.assert_outcomes(passed=3, failed=1)
-    result = suite.pytester.runpytest_subprocess("--ab-model=tone:one", "--lf")
+    result = suite.pytest("--ab-model=tone:one", "--lf")
     result.assert_outcomes(failed=1)
 
 
