@@ -36,7 +36,7 @@ def held(tmp_path_factory):
 
     def called(*command):
         return subprocess.run(
-            [sys.executable, "-m", *command], cwd=folder, env=environment, capture_output=True, text=True, timeout=240
+            [sys.executable, "-m", *command], cwd=folder, env=environment, capture_output=True, text=True, timeout=1200
         )
 
     def run(name, model, *options):
