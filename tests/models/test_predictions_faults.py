@@ -382,7 +382,7 @@ def test_answers_during_which_the_server_was_replaced_are_nobodys(stranger, http
 
 def test_that_the_server_was_replaced_is_told_before_all_that_breaks_after(stranger, http_model, tone_asks):
     server, asks = stranger(), tone_asks(8)
-    model = http_model(server, concurrency="2", retry_s="0.2")
+    model = http_model(server, concurrency="2")
     assert model.fingerprint()
 
     def either(handler, asked):
