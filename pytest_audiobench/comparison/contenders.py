@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pytest_audiobench.comparison.baseline_sources import LAST, Baseline, baseline_from
-from pytest_audiobench.compat.audiobench.artifact import Artifact, artifact_at
-from pytest_audiobench.compat.audiobench.comparison import beside_ours, sides_of_artifact
+from pytest_audiobench.compat.thenirock_audiobench.artifact import Artifact, artifact_at
+from pytest_audiobench.compat.thenirock_audiobench.comparison import beside_ours, sides_of_artifact
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.comparable import ComparableEval
 from pytest_audiobench.gate.name_patterns import matches

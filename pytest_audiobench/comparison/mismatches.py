@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from pytest_audiobench.comparison.contenders import Contender
-from pytest_audiobench.comparison.differences import MISSING, Difference, first_difference, shown
 from pytest_audiobench.comparison.recorded_prompts import DATA, Samples, generation, recorded
 from pytest_audiobench.evaluation.comparable import ComparableEval
 from pytest_audiobench.evaluation.hashes import ABSENT
+from pytest_audiobench.verification.differences import MISSING, Difference, first_difference, shown
 
 COMPONENTS = ("data", "audio", "prompts", "settings", "seeds", "protocols")
 """In the order in which they are looked at."""

@@ -9,10 +9,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pytest_audiobench.compat import audiobench_llm, beans_next
-from pytest_audiobench.compat.audiobench import transcripts
-from pytest_audiobench.compat.faithfulness_study import output_files
+from pytest_audiobench.compat import audiollms_audiobench, beans_next
+from pytest_audiobench.compat.faithfulness_study import recorded_answers as study_answers
 from pytest_audiobench.compat.faithfulness_study.replay import CRASHES, files_of_answers
+from pytest_audiobench.compat.thenirock_audiobench import recorded_answers as thenirock_answers
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.identity import digest
 from pytest_audiobench.models.replay.recorded import records, sha256_of
@@ -22,9 +22,7 @@ from pytest_audiobench.rescoring.rescored_record import FILE, run_of
 
 _MOST_BYTES = 256_000_000
 """A score file is one JSON text, which must be held whole; AudioBench's largest is under 10 MB."""
-_LOOKED_FOR = (
-    f"{own_run.LAYOUT}, {beans_next.LAYOUT}, {output_files.LAYOUT}, {audiobench_llm.LAYOUT}, {transcripts.LAYOUT}"
-)
+_LOOKED_FOR = f"{own_run.LAYOUT}, {beans_next.LAYOUT}, {study_answers.LAYOUT}, {audiollms_audiobench.LAYOUT}, {thenirock_answers.LAYOUT}"
 
 
 @dataclass(frozen=True)
@@ -57,7 +55,7 @@ def source_of(target: Path, manifests: Path | None = None, crashes: str = CRASHE
     if not target.exists():
         raise UsageError(f"there is nothing at {target} to score; name a run's folder or a file of answers")
     files = [target] if target.is_file() else _files(target)
-    sources = [_of_file(file, partial(output_files.read, manifests=manifests, crashes=crashes)) for file in files]
+    sources = [_of_file(file, partial(study_answers.read, manifests=manifests, crashes=crashes)) for file in files]
     if len({source.layout for source in sources}) > 1:
         raise UsageError(
             f"{target} holds answers in several layouts ({', '.join(s.layout for s in sources)}): name one"
@@ -90,11 +88,11 @@ def _of_file(file: Path, read_study: Callable[[Path], Iterator[RecordedRow]]) ->
     row = _first_object(file)
     if own_run.fits(row):
         return Source("run", (file,), partial(own_run.read, file), run_of(file))
-    if output_files.fits(row):
+    if study_answers.fits(row):
         return Source("study", (file,), partial(read_study, file))
     if beans_next.fits(row):
         return Source("beans-next", (file,), partial(beans_next.read, file))
-    for layout, name in ((audiobench_llm, "audiobench"), (transcripts, "thenirock")):
+    for layout, name in ((audiollms_audiobench, "audiobench"), (thenirock_answers, "thenirock")):
         if layout.fits(row):
             return Source(name, (file,), partial(layout.read, file, row))
     held = ", ".join(sorted(map(str, row))[:8])

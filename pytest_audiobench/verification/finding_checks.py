@@ -8,7 +8,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from pytest_audiobench.comparison.differences import first_difference, shown
 from pytest_audiobench.errors import AudiobenchError
 from pytest_audiobench.evaluation.scores import scored_rows
 from pytest_audiobench.evaluation.scoring import ScoredSample
@@ -18,6 +17,7 @@ from pytest_audiobench.rescoring.families import protocol_of
 from pytest_audiobench.rescoring.recorded_rows import answered_of
 from pytest_audiobench.studies.findings import METRIC, found_of
 from pytest_audiobench.verification.checks import Check, fails, ok, unknown
+from pytest_audiobench.verification.differences import first_difference, shown
 from pytest_audiobench.verification.score_checks import Key, Numbers
 
 PART = "findings"

@@ -12,7 +12,6 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from pytest_audiobench.comparison.differences import Difference, first_difference, shown
 from pytest_audiobench.errors import AudiobenchError, FatalError
 from pytest_audiobench.report import run_parts
 from pytest_audiobench.report.formatting import group_text
@@ -23,6 +22,7 @@ from pytest_audiobench.rescoring import own_run
 from pytest_audiobench.rescoring.layouts import Source
 from pytest_audiobench.rescoring.rescore import Wanted, rescore
 from pytest_audiobench.verification.checks import Check, fails, ok, unknown
+from pytest_audiobench.verification.differences import Difference, first_difference, shown
 
 Json: TypeAlias = Mapping[str, Any]
 Key: TypeAlias = tuple[str, str]

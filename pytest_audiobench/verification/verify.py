@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pytest_audiobench.compat.audiobench.artifact import artifact_at
-from pytest_audiobench.compat.audiobench.verification import verify_artifact
+from pytest_audiobench.compat.thenirock_audiobench.artifact import artifact_at
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.report.run_files import RECORD
+from pytest_audiobench.verification.artifact_verification import verify_artifact
 from pytest_audiobench.verification.checks import Verification
 from pytest_audiobench.verification.clip_checks import Folders
 from pytest_audiobench.verification.run_verification import verify_run

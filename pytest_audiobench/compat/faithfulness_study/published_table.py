@@ -11,7 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-from pytest_audiobench.compat.faithfulness_study import output_files
+from pytest_audiobench.compat.faithfulness_study import recorded_answers
 from pytest_audiobench.compat.faithfulness_study.replay import files_of_answers
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.protocols.multiple_choice.rules import RULES, STRICT
@@ -78,7 +78,7 @@ class _Outputs:
     def __init__(self, folder: Path, manifests: Path | None) -> None:
         self._rows: dict[tuple[StyleName, str], list[RecordedRow]] = {}
         for file in files_of_answers(folder):
-            rows = [row for row in output_files.read(file, manifests, "unanswered") if row.epoch == 0]
+            rows = [row for row in recorded_answers.read(file, manifests, "unanswered") if row.epoch == 0]
             if rows and (style := model_style(rows[0].model)) in _MODELS:
                 self._rows[style, rows[0].eval] = rows
         if not self._rows:
@@ -190,7 +190,7 @@ def _hops(outputs: _Outputs) -> Iterator[Sequence[str]]:
     for style, dataset in _each(_TRACKS):
         if rows := outputs.rows(style, dataset, "reas"):
             rules = (style_scorers(style, dataset)[-1], STRICT)
-            found = [_of_hop(_read(rows, rule), rows, hop) for rule in rules for hop in output_files.HOPS]
+            found = [_of_hop(_read(rows, rule), rows, hop) for rule in rules for hop in recorded_answers.HOPS]
             yield _MODELS[style], dataset, *found
 
 

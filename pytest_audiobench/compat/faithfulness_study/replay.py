@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pytest_audiobench.compat.faithfulness_study.manifest import SUFFIX
+from pytest_audiobench.compat.faithfulness_study.question_join import Asked, Join
 from pytest_audiobench.compat.faithfulness_study.variants import FRIENDLY, asked_for, change_of, is_answer, variant_of
 from pytest_audiobench.errors import CannotDo, UsageError
 from pytest_audiobench.identity import digest
 from pytest_audiobench.models.messages import Request, Response
-from pytest_audiobench.models.replay.join import Asked, Join
 from pytest_audiobench.models.replay.recorded import records, sha256_of
 
 CRASHES = ("error", "unanswered")

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from pytest_audiobench.audio.clip import Clip, CombinedSource
 from pytest_audiobench.compat.faithfulness_study.manifest import lettered
+from pytest_audiobench.compat.faithfulness_study.question_join import Asked, file_of, said_in, spaced
 from pytest_audiobench.errors import CannotDo
 from pytest_audiobench.models.messages import Request
-from pytest_audiobench.models.replay.join import Asked, file_of, said_in, spaced
 
 FRIENDLY = {"with-reasoning": "reas", "without-reasoning": "no_reas", "conditioned": "reas_condition"}
 """Names that a user may choose variants by, beside the variants' own."""

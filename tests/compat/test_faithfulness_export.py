@@ -13,7 +13,7 @@ import pytest
 import soundfile
 
 from pytest_audiobench.cli import main
-from pytest_audiobench.compat.faithfulness_study.files import write_study
+from pytest_audiobench.compat.faithfulness_study.export import write_study
 from pytest_audiobench.compat.faithfulness_study.manifest import faithfulness_study
 from pytest_audiobench.datasets.dataset import Places
 from pytest_audiobench.errors import UsageError
@@ -163,7 +163,7 @@ def test_a_replayed_study_is_written_as_it_was(made, written):
     own = made / "result" / "baseline" / "af3"
     for file in sorted(own.rglob("*.jsonl")):
         old, new = rows_of(file), rows_of(folder / file.relative_to(made))
-        field = "raw_conditioned_output" if "perturbation" in file.name else "raw_model_outputs"
+        field = "raw_conditioned_output" if "condition" in file.name else "raw_model_outputs"
         first = {id_: row[field] if field.endswith("output") else row[field][:1] for id_, row in old.items()}
         assert {id_: row[field] for id_, row in new.items()} == first
     places = Places(Path(), {"faithfulness": folder})
@@ -346,7 +346,7 @@ def test_the_studys_own_rows_come_out_as_they_were(replay, tmp_path, capsys):
         assert new.keys() == old.keys()
         for id_, row in old.items():
             differing = {field for field in row if row[field] != new[id_][field]}
-            assert differing <= {"true_answer", *(RECOVERED if "perturbation" in name else ())}
+            assert differing <= {"true_answer", *(RECOVERED if "condition" in name else ())}
     questions = rows_of(tmp_path / "out" / "data" / "animal" / "animal_manifest.jsonl")
     for id_, row in rows_of(recorded / "manifests" / "animal_manifest.jsonl").items():
         assert {field for field in row if row[field] != questions[id_][field]} == {"answer"}

@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_audiobench.comparison.differences import MISSING, first_difference, shown
+from pytest_audiobench.verification.differences import MISSING, first_difference, shown
 
 KEYS = st.text(max_size=4)
 VALUES = st.recursive(

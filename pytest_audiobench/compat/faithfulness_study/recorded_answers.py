@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 from pytest_audiobench.compat.faithfulness_study.manifest import HOPS as HOPS
 from pytest_audiobench.compat.faithfulness_study.manifest import manifests_in, name_of, rows, sample_of
+from pytest_audiobench.compat.faithfulness_study.question_join import manifests_beside
 from pytest_audiobench.compat.faithfulness_study.replay import CRASH, CRASHES, FIELDS, texts_of
 from pytest_audiobench.compat.faithfulness_study.variants import folder_of, variant_of
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Response
-from pytest_audiobench.models.replay.join import manifests_beside
 from pytest_audiobench.models.replay.recorded import records
 from pytest_audiobench.rescoring.recorded_answers import RecordedRow, clip_named
 

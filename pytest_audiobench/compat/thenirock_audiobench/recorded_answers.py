@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pytest_audiobench.compat.audiobench.artifact import HALLUCINATION, SOUND, Artifact, Json, artifact
-from pytest_audiobench.compat.audiobench.artifact import fits as is_artifact
-from pytest_audiobench.compat.audiobench.figures import raw_answers
+from pytest_audiobench.compat.thenirock_audiobench.artifact import HALLUCINATION, SOUND, Artifact, Json, artifact
+from pytest_audiobench.compat.thenirock_audiobench.artifact import fits as is_artifact
+from pytest_audiobench.compat.thenirock_audiobench.figures import raw_answers
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import AudioSlot, Message, Response

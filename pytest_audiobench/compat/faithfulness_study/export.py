@@ -17,8 +17,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pytest_audiobench.compat.faithfulness_study.manifest import AUDIO
-from pytest_audiobench.compat.faithfulness_study.rows import (
+from pytest_audiobench.compat.faithfulness_study.export_rows import (
     Labels,
     Row,
     answer_row,
@@ -26,12 +25,13 @@ from pytest_audiobench.compat.faithfulness_study.rows import (
     question_row,
     rule_named,
 )
+from pytest_audiobench.compat.faithfulness_study.manifest import AUDIO
+from pytest_audiobench.compat.faithfulness_study.question_join import said_in
+from pytest_audiobench.compat.faithfulness_study.renderings import RENDERED
 from pytest_audiobench.compat.faithfulness_study.variants import TREE, asks_for_reasoning
-from pytest_audiobench.datasets.perturbations.renderings import RENDERED
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.identity import digest
-from pytest_audiobench.models.replay.join import said_in
 from pytest_audiobench.protocols.reasoned_choice.stages import ANSWER, CHANGED, CLEAN, CONDITIONED
 from pytest_audiobench.protocols.reasoned_choice.styles import Style, model_style, style_named
 from pytest_audiobench.rescoring import own_run

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from pytest_audiobench.compat.audiobench.artifact import HALLUCINATION, ROBUST, Artifact
+from pytest_audiobench.compat.thenirock_audiobench.artifact import HALLUCINATION, ROBUST, Artifact
 
 BUNDLED = "4b8bf9d8e6e073a96cbb4290b58ebe097beec0de681b6a917735f4a75935a541"
 """The manifest_hash of the ten clips that come with ab/asr-robust 0.1.0."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from pytest_audiobench.compat.audiobench.artifact import HALLUCINATION, ROBUST, Artifact
-from pytest_audiobench.compat.audiobench.figures import Place, figures
+from pytest_audiobench.compat.thenirock_audiobench.artifact import HALLUCINATION, ROBUST, Artifact
+from pytest_audiobench.compat.thenirock_audiobench.figures import Place, figures
 
 _TOP = 3
 
