@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     from pytest_audiobench.report.runtime import iso
     from pytest_audiobench.sharing.hub import Hub
     from pytest_audiobench.sharing.payload import About, choose
-    from pytest_audiobench.sharing.preparation import prepared
+    from pytest_audiobench.sharing.payload import prepared
     from pytest_audiobench.sharing.private_keys import load_key
     from pytest_audiobench.sharing.upload import DEFAULT_NAME, Where, is_repo, path_of, patiently, push
 

@@ -34,7 +34,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """0."""
-    from pytest_audiobench.comparison.checkpoint_order import by_pattern, by_words
+    from pytest_audiobench.comparison.run_series import by_pattern, by_words
     from pytest_audiobench.comparison.rows import Chosen
     from pytest_audiobench.comparison.run_series import points
     from pytest_audiobench.comparison.track import Wanted, track

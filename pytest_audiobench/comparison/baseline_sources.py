@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
+import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pytest_audiobench.comparison.baseline_of_run import contents_of, lacks
-from pytest_audiobench.comparison.git_blob import blob
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.comparable import ComparableEval
 from pytest_audiobench.gate.baseline.contents import MOST_BYTES, Contents
@@ -104,7 +105,7 @@ def baseline_from(
         return _chosen(whole, alias)
     ref, colon, path = text.partition(":")
     if colon and ref and path and not _DRIVE.match(text):
-        found = blob(ref, path, folder, MOST_BYTES)
+        found = git_blob(ref, path, folder, MOST_BYTES)
         return _of_file(found.content, f"{text} ({found.commit[:12]})", f"{found.commit}:{path}", text)
     raise UsageError(
         f"there is no baseline {text!r}: neither {folder / text} nor the run {reports / text} exists; give {_FORMS}"
@@ -197,3 +198,70 @@ def _unfit(run: Run, limit: int | None) -> str | None:
     except (KeyError, TypeError, AttributeError, IndexError):
         return "is not as this version writes runs"
     return f"is not whole: {missing[0]}" if missing else None
+
+
+_GIT_TIMEOUT_S = 60.0
+
+
+class Blob(NamedTuple):
+    """``commit`` is the full name of what the ref stood for."""
+
+    commit: str
+    content: bytes
+
+
+def git_blob(ref: str, path: str, folder: Path, most_bytes: int) -> Blob:
+    """The file ``path`` (from the repository's top, or "./…" from ``folder``) as of ``ref``.
+
+    Raises UsageError, with what to do, where there is no git, no repository, no such ref or path, and for a file of
+    more than ``most_bytes``.
+    """
+    whole = f"{ref}:{path}"
+    if ref.startswith("-"):
+        raise UsageError(f"{whole!r} names no baseline: a ref of git does not begin with a dash")
+    place = folder.resolve()
+    if _git(folder, "rev-parse", "--git-dir").returncode:
+        raise UsageError(
+            f"there is no file {whole!r}, and {place} is in no git repository that could have it: correct the path"
+        )
+    commit = _git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}").stdout.strip()
+    if not commit:
+        raise UsageError(
+            f"the git repository of {place} knows no {ref!r}, of {whole!r}: fetch it (git fetch origin {ref}; a CI "
+            "checkout holds one commit unless told otherwise), or correct it"
+        )
+    name = f"{commit.decode('ascii', 'replace')}:{path}"
+    size = _git(folder, "cat-file", "-s", name).stdout.strip()
+    if _git(folder, "cat-file", "-t", name).stdout.strip() != b"git_blob" or not size.isdigit():
+        raise UsageError(
+            f"git has no file {path!r} at {ref}: name it from the repository's top, or with ./ before from {place}"
+        )
+    if int(size) > most_bytes:
+        raise UsageError(f"{whole} holds more than {most_bytes / 1e6:.0f} MB, which no baseline does: correct the path")
+    found = _git(folder, "cat-file", "git_blob", name)
+    if found.returncode:
+        raise UsageError(f"git cannot read {whole} ({_last_error_line(found)}): check the repository with git fsck")
+    return Blob(commit.decode("ascii", "replace"), found.stdout)
+
+
+def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+    # No shell; nobody is asked for a password; what is not here is not fetched.
+    environment = {**os.environ, "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1"}
+    try:
+        return subprocess.run(
+            ["git", "-C", str(folder), *arguments],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            env=environment,
+            timeout=_GIT_TIMEOUT_S,
+            check=False,
+        )
+    except FileNotFoundError:
+        raise UsageError("git is not installed here, so no baseline can be read from it: give a file") from None
+    except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+        raise UsageError(f"git cannot be asked for a baseline ({error}): give a file") from None
+
+
+def _last_error_line(done: subprocess.CompletedProcess[bytes]) -> str:
+    lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+    return lines[-1][:200] if lines else f"exit code {done.returncode}"

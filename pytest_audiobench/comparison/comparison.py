@@ -12,9 +12,9 @@ from pytest_audiobench.comparison.contenders import Contender
 from pytest_audiobench.comparison.curves import CurveLine, curve_lines
 from pytest_audiobench.comparison.mismatches import COMPONENTS, Mismatch, mismatches
 from pytest_audiobench.comparison.rows import Chosen, Compared, chosen_scorers, compared, fields, planned
+from pytest_audiobench.compat.thenirock_audiobench.artifact import run_hash
 from pytest_audiobench.compat.thenirock_audiobench.comparison import asked_otherwise, caution
-from pytest_audiobench.compat.thenirock_audiobench.comparison_figures import figure_notes
-from pytest_audiobench.compat.thenirock_audiobench.hashing import run_hash
+from pytest_audiobench.compat.thenirock_audiobench.figures import figure_notes
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.gate.regression_line import ALPHA, MARGIN
 from pytest_audiobench.verification.differences import Difference

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from pytest_audiobench.comparison.comparison import Comparison
-from pytest_audiobench.comparison.curve_text import curve_markdown, curve_rows, curve_table
+from pytest_audiobench.comparison.curves import curve_markdown, curve_rows, curve_table
 from pytest_audiobench.comparison.rows import Compared
 from pytest_audiobench.comparison.table_cells import (
     LONGEST,

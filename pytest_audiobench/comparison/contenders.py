@@ -40,7 +40,7 @@ def contenders(
 ) -> list[Contender]:
     """All models that match ``model`` of all that is ``named``, in order, with their evals that match ``evals``.
 
-    What can be named is what ``comparison/baseline_sources.py`` finds, among others runs by their name under ``reports``.
+    What can be named is what ``comparison/baseline_sources.py`` reads, also a run by its name under ``reports``.
     Raises UsageError where fewer than two are left or no eval is, and where something named cannot be read.
     """
     found: list[Contender] = []

@@ -1,4 +1,4 @@
-"""What perturbations do to one contender and to another: the differences of slopes, areas and means, on shared samples."""
+"""Figures over perturbations (slopes, areas, means) of every contender, their differences, and the tables of these."""
 
 from __future__ import annotations
 
@@ -7,13 +7,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from pytest_audiobench.comparison.contenders import Contender
 from pytest_audiobench.comparison.rows import Planned
+from pytest_audiobench.comparison.table_cells import amount, between, layout, named, wrapped
 from pytest_audiobench.evaluation.comparable import ComparableEval, ComparableSample, statistics_of
 from pytest_audiobench.evaluation.curves import series, step, unperturbed
 from pytest_audiobench.evaluation.perturbation_sums import Asked, Samples
+from pytest_audiobench.evaluation.scoring import finite
 from pytest_audiobench.gate.pairing import paired
 from pytest_audiobench.metrics.metric import MetricKind
 from pytest_audiobench.metrics.units import span
+from pytest_audiobench.report.escapes import escaped
+from pytest_audiobench.report.perturbations import owned
+from pytest_audiobench.report.tabular import bar
 from pytest_audiobench.stats.drops import Drop
 from pytest_audiobench.stats.weighted_sums import Points, area_weights, contrast, slope_weights
 
@@ -141,3 +147,78 @@ def _points(rows: Sequence[Sequence[ComparableSample]], line: Planned) -> Points
 
     sums = Samples([map(asked, own) for own in rows]).sums(line.kind)
     return None if isinstance(sums, str) else sums.points(range(len(rows)))
+
+
+_HEAD = ("over perturbations", "value", "more than {}", "interval", "pairs")
+_ABOUT = "over perturbations: how much more than {} on pairs, of shares in points; no verdict rests on these"
+
+
+def curve_rows(contenders: Sequence[Contender], lines: Sequence[CurveLine]) -> list[dict[str, Any]]:
+    """One flat mapping for each figure and contender; raw numbers in the metric's unit."""
+    return [
+        {
+            "suite": line.suite,
+            "dataset": line.dataset,
+            "series": line.series,
+            "figure": line.figure,
+            "metric": line.kind.name,
+            "scorer": line.scorer,
+            "unit": line.kind.unit,
+            "contender": contender.letter,
+            "value": value,
+            **{
+                name: None if held is None else finite(getattr(held, own))
+                for name, own in (("difference", "value"), ("difference_lower", "lower"), ("difference_upper", "upper"))
+            },
+            "pairs": pairs,
+            "method": "" if held is None else held.method,
+        }
+        for line in lines
+        for contender, value, held, pairs in zip(contenders, line.values, line.differences, line.pairs, strict=True)
+    ]
+
+
+def curve_table(contenders: Sequence[Contender], lines: Sequence[CurveLine]) -> Iterator[str]:
+    """Nothing where there is no figure over perturbations."""
+    if not lines:
+        return
+    yield from wrapped(_ABOUT.format(contenders[0].letter))
+    head = tuple(cell.format(contenders[0].letter) for cell in _HEAD)
+    lay = layout(head, (3,), [cells for line in lines for cells in _cells(contenders, line)])
+    yield from lay(head)
+    for line in lines:
+        yield from wrapped(_name(line))
+        for cells in _cells(contenders, line):
+            yield from lay(cells)
+    yield ""
+
+
+def curve_markdown(contenders: Sequence[Contender], lines: Sequence[CurveLine]) -> Iterator[str]:
+    if not lines:
+        return
+    yield f"- {escaped(_ABOUT.format(contenders[0].letter))}"
+    yield ""
+    yield bar(("figure", *(escaped(cell.format(contenders[0].letter)) for cell in ("", *_HEAD[1:]))))
+    yield bar((":--", ":--", *("--:",) * (len(_HEAD) - 1)))
+    for line in lines:
+        name = _name(line)
+        for cells in _cells(contenders, line):
+            yield bar((escaped(name), *(escaped(cell.strip()) for cell in cells)))
+            name = ""
+    yield ""
+
+
+def _name(line: CurveLine) -> str:
+    owner = owned(line.suite, line.dataset, line.series)
+    return f"{owner} {line.figure} of {named(line.kind.name, line.kind.unit)} by {line.scorer}"
+
+
+def _cells(contenders: Sequence[Contender], line: CurveLine) -> Iterator[tuple[str, ...]]:
+    unit = line.kind.unit
+    for contender, value, held, pairs in zip(contenders, line.values, line.differences, line.pairs, strict=True):
+        if held is None:
+            yield f"  {contender.letter}", amount(value, unit), "", "", ""
+        else:
+            difference = amount(finite(held.value), unit)
+            interval = between(finite(held.lower), finite(held.upper), unit)
+            yield f"  {contender.letter}", amount(value, unit), difference, interval, str(pairs)

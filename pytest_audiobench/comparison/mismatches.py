@@ -6,19 +6,30 @@ hashes differ, the recorded texts say where; two runs of which one was limited a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
 
 from pytest_audiobench.comparison.contenders import Contender
-from pytest_audiobench.comparison.recorded_prompts import DATA, Samples, generation, recorded
+from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.comparable import ComparableEval
 from pytest_audiobench.evaluation.hashes import ABSENT
+from pytest_audiobench.models.messages import Settings
+from pytest_audiobench.report.json_lines import read_lines
+from pytest_audiobench.report.run_files import LINE_FILES
+from pytest_audiobench.report.run_reader import load_run
 from pytest_audiobench.verification.differences import MISSING, Difference, first_difference, shown
+
+Samples: TypeAlias = dict[str, dict[str, Any]]
+"""By sample id, what the hashes of an eval cover of it."""
+
+_DATA = ("question", "choices", "reference", "references", "metadata")
 
 COMPONENTS = ("data", "audio", "prompts", "settings", "seeds", "protocols")
 """In the order in which they are looked at."""
 
-_OF_SAMPLES: Mapping[str, tuple[str, ...]] = {"data": DATA, "audio": ("audio",), "prompts": ("prompt",)}
+_OF_SAMPLES: Mapping[str, tuple[str, ...]] = {"data": _DATA, "audio": ("audio",), "prompts": ("prompt",)}
 _ALIKE = "no recorded field of a sample tells where"
 _UNKNOWN_SETTINGS = "settings of generation are kept as a digest only"
 _NO_TEXTS = "the texts are not kept on both sides, so the field cannot be told"
@@ -77,14 +88,14 @@ def _differ(before: str | None, after: str | None) -> bool:
 def _texts(first: Contender, other: Contender, evals: Sequence[str]) -> dict[str, tuple[Samples, Samples]]:
     if not evals or first.folder is None or other.folder is None:
         return {}
-    before, after = (recorded(one.folder, one.model, evals) for one in (first, other) if one.folder is not None)
+    before, after = (recorded_samples(one.folder, one.model, evals) for one in (first, other) if one.folder is not None)
     return {eval_: (before[eval_], after[eval_]) for eval_ in evals}
 
 
 def _settings(first: Contender, other: Contender) -> dict[str, Difference | None]:
     if first.folder is None or other.folder is None:
         return {}
-    before, after = (generation(one.folder, one.model) for one in (first, other) if one.folder is not None)
+    before, after = (recorded_settings(one.folder, one.model) for one in (first, other) if one.folder is not None)
     return {eval_: first_difference(before[eval_], after[eval_], "settings") for eval_ in before if eval_ in after}
 
 
@@ -150,3 +161,54 @@ def _protocols(before: ComparableEval, after: ComparableEval, scorers: Sequence[
 
 def _place(sample_id: str) -> str:
     return f"samples[{shown(sample_id, sample_id)}]"
+
+
+def recorded_samples(folder: Path, model: str, evals: Collection[str]) -> dict[str, Samples]:
+    """By eval, the samples that ``model`` was asked: first epoch, first stage under the eval's own perturbation.
+
+    ``prompt`` and ``audio`` are None where the run does not know them. Raises FatalError for a file that was cut,
+    UsageError for one that was edited.
+    """
+    found: dict[str, Samples] = {eval_: {} for eval_ in evals}
+    path = folder / LINE_FILES["predictions"]
+    try:
+        for row in read_lines(path):
+            if row.get(
+                "unchanged"
+            ):  # the clips as they were before a perturbation tell nothing of what it made of them
+                continue
+            if row["eval"] in found and row["model"] == model and row["epoch"] == 0 and "role" not in row:
+                found[row["eval"]].setdefault(row["sample_id"], _recorded_sample(row))
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise UsageError(
+            f"{path} has a row that is none of a run's ({type(error).__name__}: {error}): it was edited; run again, "
+            "which asks no model"
+        ) from error
+    return found
+
+
+def recorded_settings(folder: Path, model: str) -> dict[str, dict[str, Any]]:
+    """By eval, how answers were generated, as far as the options of its protocol say: settings are hashed, not kept."""
+    names = [field.name for field in fields(Settings)]
+    items = [item for item in load_run(folder).record["items"] if item["model"] == model]
+    options = {item["eval"]: item.get("options", {}) for item in items}
+    return {eval_: {name: own[name] for name in names if name in own} for eval_, own in options.items()}
+
+
+def _recorded_sample(row: Mapping[str, Any]) -> dict[str, Any]:
+    clips = [{"key": clip["key"], "source": clip["source"]} for clip in row["audio"]]
+    return {
+        **{name: row.get(name) for name in _DATA},
+        "audio": None if any(clip["key"] is None for clip in clips) else clips,
+        "prompt": _messages(row.get("prompt")),
+    }
+
+
+def _messages(prompt: Any) -> list[dict[str, Any]] | None:
+    """A prompt with names in it, so that a place in it can be read: ``prompt[1].parts[0].text``."""
+    if prompt is None:
+        return None
+    return [
+        {"role": role, "parts": [{"text": part} if isinstance(part, str) else {"clip": part} for part in parts]}
+        for role, parts in prompt
+    ]

@@ -7,14 +7,15 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from pytest_audiobench.comparison.contenders import Contender
-from pytest_audiobench.comparison.pooling import pooled
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.comparable import ComparableEval, ComparableSample, statistics_of
+from pytest_audiobench.evaluation.curves import unperturbed
 from pytest_audiobench.evaluation.record import RegressionRecord
 from pytest_audiobench.evaluation.scoring import SHARES
 from pytest_audiobench.gate.margins import point
 from pytest_audiobench.gate.pairing import ERRORS
 from pytest_audiobench.gate.regression import Line, Terms, regression_of
+from pytest_audiobench.identity import digest_of_trusted
 from pytest_audiobench.metrics.metric import Estimate, MetricKind
 from pytest_audiobench.metrics.registry import is_known, metric_kind
 from pytest_audiobench.stats.multiple_testing import holm
@@ -244,3 +245,46 @@ def _check(chosen: Chosen, found: Sequence[Contender]) -> None:
         for name in wanted:
             if name not in known and name not in (ALL, HEADLINE, NONE):
                 raise UsageError(f"no eval has the {what} {name!r}; there is {', '.join(sorted(known)) or 'none'}")
+
+
+def pooled(sides: Sequence[ComparableEval], scorer: str) -> ComparableEval:
+    """The evals ``sides`` of one suite, all read by ``scorer``, as one side with the metrics that can be pooled.
+
+    A cluster that the data name holds across the suite; a sample's id is unique in its own data set only.
+    """
+    first = sides[0]
+    names = dict.fromkeys(name for side in sides for name in side.metrics.get(scorer, ()))
+    return ComparableEval(
+        source=first.source,
+        eval=f"{first.suite} (pooled)",
+        suite=first.suite,
+        model=first.model,
+        spec=first.spec,
+        dataset=" + ".join(side.dataset for side in sides),
+        protocol=first.protocol,
+        epochs=max(side.epochs for side in sides),
+        limited=any(side.limited for side in sides),
+        cluster=None,
+        scorers={scorer: first.scorers[scorer]},
+        metrics={scorer: [name for name in names if is_known(name) and metric_kind(name).poolable]},
+        hashes=_pooled_hashes(sides),
+        rows=[_pooled_row(side, row) for side in sides for row in side.rows],
+    )
+
+
+def _pooled_hashes(sides: Sequence[ComparableEval]) -> dict[str, str]:
+    """What tells whether one model gave the same answers in all of them; empty where one of them does not know."""
+    if not all("run_hash" in side.hashes for side in sides):
+        return {}
+    return {
+        name: digest_of_trusted([[side.eval, side.hashes.get(name)] for side in sides])
+        for name in ("run_hash", "verdicts")
+    }
+
+
+def _pooled_row(side: ComparableEval, row: ComparableSample) -> ComparableSample:
+    own = row.cluster in (None, row.sample_id)
+    return row._replace(
+        sample_id=f"{side.eval} {row.sample_id}",
+        cluster=f"{unperturbed(side.dataset, side.perturbation)} {row.sample_id}" if own else row.cluster,
+    )

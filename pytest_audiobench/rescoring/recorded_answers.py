@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from pytest_audiobench.audio.clip import Clip, DataRoot
 from pytest_audiobench.audio.recipe import AsWritten, Recipe
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.models.messages import Message, Response
+from pytest_audiobench.evaluation.text_repair import LONGEST_TEXT, repaired
+from pytest_audiobench.models.messages import Message, Output, Part, Response
 
 
 class Played(NamedTuple):
@@ -64,3 +65,71 @@ def clip_named(source: str, recipe: Recipe = None) -> Clip:
 
 
 _NOWHERE = DataRoot("recorded", Path())
+
+
+def valid(row: RecordedRow) -> tuple[RecordedRow, int]:
+    """``row`` with valid texts of bounded length only, and how many had to be changed (halves of a surrogate pair)."""
+    whole = "".join(_texts(row))
+    # One look at all of them: nearly every row is sound.
+    if len(whole) <= LONGEST_TEXT and not repaired(whole)[1]:
+        return row, 0
+    changed = sum(repaired(text)[1] for text in _texts(row))
+    if not changed:
+        return row, 0
+    made = replace(
+        row,
+        sample=_sample(row.sample),
+        responses=_responses(row.responses),
+        verdicts=_responses(row.verdicts),
+        rewritten=_responses(row.rewritten),
+        error=None if row.error is None else _text(row.error),
+        eval=_text(row.eval),
+        dataset=_text(row.dataset),
+        model=_text(row.model),
+        clip_keys=None if row.clip_keys is None else tuple(map(_text, row.clip_keys)),
+        recording=None if row.recording is None else _text(row.recording),
+    )
+    return made, changed
+
+
+def _texts(row: RecordedRow) -> Iterator[str]:
+    sample = row.sample
+    yield from (sample.id, sample.question, sample.reference, *sample.choices, *sample.references)
+    yield from (row.eval, row.dataset, row.model, row.error or "", row.recording or "", *(row.clip_keys or ()))
+    for name, value in sample.metadata.items():
+        yield name
+        if isinstance(value, str):
+            yield value
+    for response in (*row.responses.values(), *row.verdicts.values(), *row.rewritten.values()):
+        yield response.error or ""
+        for output in response.outputs:
+            for part in output.parts:
+                yield part.value
+
+
+def _text(text: str) -> str:
+    return repaired(text)[0]
+
+
+def _sample(sample: Sample) -> Sample:
+    return replace(
+        sample,
+        id=_text(sample.id),
+        question=_text(sample.question),
+        choices=tuple(map(_text, sample.choices)),
+        reference=_text(sample.reference),
+        metadata={_text(n): _text(value) if isinstance(value, str) else value for n, value in sample.metadata.items()},
+        references=tuple(map(_text, sample.references)),
+    )
+
+
+def _responses(responses: Mapping[str, Response]) -> dict[str, Response]:
+    return {stage: _response(response) for stage, response in responses.items()}
+
+
+def _response(response: Response) -> Response:
+    outputs = tuple(
+        Output(tuple(Part(kind, _text(value)) for kind, value in output.parts), output.finish, output.score)
+        for output in response.outputs
+    )
+    return replace(response, outputs=outputs, error=None if response.error is None else _text(response.error))

@@ -22,17 +22,17 @@ from pytest_audiobench.evaluation.record import ItemRecord, PerturbationRecord
 from pytest_audiobench.evaluation.scores import scored_rows, scores_from_rows
 from pytest_audiobench.evaluation.suites import Pool
 from pytest_audiobench.identity import digest
+from pytest_audiobench.protocols.family_options import check_options
+from pytest_audiobench.protocols.prompt_variants import WORDING_SET, WORDINGS, worded_again
 from pytest_audiobench.protocols.protocol import ALL, WEIGHING, Option, Protocol
 from pytest_audiobench.report import run_parts
 from pytest_audiobench.report.item_lines import ItemLines, unchanged_stages
 from pytest_audiobench.report.run_parts import Lines
 from pytest_audiobench.report.scorer_sweep import of_judge
-from pytest_audiobench.rescoring.families import parse_family, protocol_of
 from pytest_audiobench.rescoring.layouts import Source
-from pytest_audiobench.rescoring.recorded_answers import RecordedRow
+from pytest_audiobench.rescoring.own_run import items_of
+from pytest_audiobench.rescoring.recorded_answers import RecordedRow, valid
 from pytest_audiobench.rescoring.recorded_rows import Kept, answered_of
-from pytest_audiobench.rescoring.rescored_record import items_of
-from pytest_audiobench.rescoring.valid_text import valid
 
 _CHUNK = 200
 """Answers held with their texts at a time: few enough for the processor's cache, 7 % faster than 1,000."""
@@ -281,3 +281,30 @@ def _judges(item: Json) -> list[str]:
 
 def _about(metric: Mapping[str, Any]) -> tuple[object, ...]:
     return metric["name"], metric["scorer"], metric["signature"], *sorted(metric["group"].items())
+
+
+_WORDS: Mapping[str, Option] = {"true": True, "false": False, "none": None}
+
+
+def parse_family(written: str) -> tuple[str, dict[str, Option]]:
+    """``translation,target=zh`` as a family's name and its options. Raises UsageError for what cannot be read."""
+    name, *pairs = (part.strip() for part in written.split(","))
+    options: dict[str, Option] = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals or not key:
+            raise UsageError(f"--family {written!r}: {pair!r} is no KEY=VALUE")
+        options[key.strip()] = _value(value.strip())
+    return name, options
+
+
+def protocol_of(name: str, options: Mapping[str, Any]) -> Protocol:
+    """The family ``name`` called with ``options``. Raises UsageError for a family or an option that there is not."""
+    check_options(name, {option: value for option, value in options.items() if option not in (WORDINGS, WORDING_SET)})
+    return worded_again(name, options)
+
+
+def _value(text: str) -> Option:
+    if text.lower() in _WORDS:
+        return _WORDS[text.lower()]
+    return int(text) if text.removeprefix("-").isdecimal() else text

@@ -7,8 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pytest_audiobench.comparison.pooling import pooled
-from pytest_audiobench.comparison.rows import estimate
+from pytest_audiobench.comparison.rows import estimate, pooled
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.comparable import ComparableEval, statistics_of
 from pytest_audiobench.gate.baseline.contents import Contents

@@ -20,8 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from pytest_audiobench.comparison.pooling import pooled
-from pytest_audiobench.comparison.rows import answered, estimate
+from pytest_audiobench.comparison.rows import answered, estimate, pooled
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.comparable import ComparableEval
 from pytest_audiobench.evaluation.record import RegressionRecord

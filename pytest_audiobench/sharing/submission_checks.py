@@ -13,17 +13,20 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pytest_audiobench.comparison.table_cells import wrapped
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.hashes import ASKED
 from pytest_audiobench.evaluation.suites import HASHES, pooled_hashes
 from pytest_audiobench.gate.baseline.contents import Contents
 from pytest_audiobench.gate.baseline.decoding import decoded as baseline
 from pytest_audiobench.identity import digest
+from pytest_audiobench.report.formatting import interval_text, value_text
+from pytest_audiobench.report.tabular import json_text
 from pytest_audiobench.sharing.evidence import same_evals, same_numbers
-from pytest_audiobench.sharing.findings import same_findings
+from pytest_audiobench.sharing.findings import same_findings, told
 from pytest_audiobench.sharing.signers import Signers
 from pytest_audiobench.sharing.sshsig import NAMESPACE, NoSignature, Signed, holds, taken_apart
-from pytest_audiobench.sharing.submission import MOST_BYTES, Submission, decoded
+from pytest_audiobench.sharing.submission import MOST_BYTES, Submission, decoded, number
 
 Json = Mapping[str, Any]
 
@@ -171,3 +174,47 @@ def _path(payload: Json, name: str) -> Check:
     if named_by_hash and stem != payload["hashes"].get("run_hash"):
         return Check("name", False, "the file is named by another run_hash than it holds")
     return Check("name", True, "run_hash " + str(payload["hashes"].get("run_hash")))
+
+
+def text(report: Report) -> str:
+    """The report: what is claimed, what holds, and where the top finding's evidence is."""
+    return "\n".join(line for one in _lines(report) for line in wrapped(one)) + "\n"
+
+
+def as_json(report: Report) -> str:
+    """The same for programs: every part, and what is claimed beside the evidence."""
+    claimed = {name: value for name, value in report.submission.payload.items() if name != "evidence"}
+    return json_text(
+        {
+            "source": report.name,
+            "status": "ok" if report.holds else "fails",
+            "signer": report.signer,
+            "payload_sha256": report.submission.payload_sha256,
+            "parts": [check._asdict() for check in report.checks],
+            "claimed": claimed,
+        }
+    )
+
+
+def _lines(report: Report) -> Iterator[str]:
+    payload = report.submission.payload
+    model = payload["model"]
+    limited = ", LIMITED" if payload["limited"] else ""
+    yield f"{payload['suite']} by {model['alias']} ({model['spec']}): {payload['n']} samples{limited}{_value(payload)}"
+    yield from (f"missing: {one}" for one in payload["missing"])
+    yield from (f"{'✓' if check.holds else '✗'} {check.part}: {check.says}" for check in report.checks)
+    if all(check.holds for check in report.checks if check.part not in ("payload", "signature")):
+        yield from told(payload)
+    if payload["notes"]:
+        yield f"notes: {payload['notes']}"
+    yield "verified" if report.holds else "NOT VERIFIED"
+
+
+def _value(payload: Mapping[str, Any]) -> str:
+    figure = payload["headline"]
+    if figure is None:
+        return ""
+    numbers = {name: number(figure[name]) for name in ("value", "lower", "upper")}
+    interval = interval_text({**numbers, "unit": figure["unit"]})
+    between = f" [{interval}]" if interval else ""
+    return f", {figure['metric']} by {figure['scorer']} {value_text(numbers['value'], figure['unit'])}{between}"

@@ -6,9 +6,16 @@ import json
 import math
 from collections.abc import Callable, Iterator, Mapping
 
-from pytest_audiobench.compat.thenirock_audiobench.artifact import HALLUCINATION, ROBUST, SOUND, Artifact
+from pytest_audiobench.compat.thenirock_audiobench.artifact import (
+    BUNDLED,
+    HALLUCINATION,
+    ROBUST,
+    SOUND,
+    Artifact,
+    run_hash,
+    stable_digest,
+)
 from pytest_audiobench.compat.thenirock_audiobench.figures import answered_yes, figures, raw_answers, recorded
-from pytest_audiobench.compat.thenirock_audiobench.hashing import BUNDLED, run_hash, stable_digest
 from pytest_audiobench.protocols.presence.published import says_yes
 from pytest_audiobench.protocols.prompt_sets import YESNO
 from pytest_audiobench.verification.checks import Check, Checked, Verification, fails, ok, same, unknown

@@ -13,8 +13,8 @@ from pytest_audiobench.evaluation.scores import scored_rows
 from pytest_audiobench.evaluation.scoring import ScoredSample
 from pytest_audiobench.evaluation.stage_execution import SampleAnswers
 from pytest_audiobench.rescoring import own_run
-from pytest_audiobench.rescoring.families import protocol_of
 from pytest_audiobench.rescoring.recorded_rows import answered_of
+from pytest_audiobench.rescoring.rescore import protocol_of
 from pytest_audiobench.studies.findings import METRIC, found_of
 from pytest_audiobench.verification.checks import Check, fails, ok, unknown
 from pytest_audiobench.verification.differences import first_difference, shown

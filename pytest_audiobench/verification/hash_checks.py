@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.hashes import ABSENT, ASKED
 from pytest_audiobench.identity import digest, digest_of_trusted
 from pytest_audiobench.protocols.protocol import WEIGHING
+from pytest_audiobench.rescoring.rescore import protocol_of
 from pytest_audiobench.verification.checks import Check, fails, ok, same, unknown
 from pytest_audiobench.verification.prediction_rows import ItemLines
 
@@ -142,3 +145,21 @@ def built_checks(item: Json, recomputed: Mapping[str, str]) -> Iterator[tuple[Ch
 
 def _of(part: str, recorded: Any, found: str) -> tuple[Check, str]:
     return same(part, recorded, found), found
+
+
+def offered(item: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], Sequence[str]]:
+    """A function that tells a row's choices: the sample's own, or what the stage of ``item``'s protocol offers."""
+    try:
+        protocol = protocol_of(item["protocol"], item.get("options", {}))
+    except UsageError:
+        # A protocol of a test's own: its stages' offers are not known, the samples' choices are.
+        return lambda row: row["choices"]
+    offers = {stage.name: stage for stage in protocol.stages if stage.offers is not None}
+
+    def choices(row: Mapping[str, Any]) -> Sequence[str]:
+        stage = offers.get(row["stage"])
+        if row["choices"] or stage is None:
+            return list(row["choices"])
+        return stage.choices(Sample(row["sample_id"], (), row["question"], metadata=row["metadata"]))
+
+    return choices

@@ -21,8 +21,10 @@ _ABOUT = ("dataset", "question", "choices", "reference", "references", "metadata
 
 
 class Requests:
-    """Recomputes requests' keys. ``stages`` are an item's by name, ``digests`` those of models by alias; ``choices``
-    tells what a row's stage lets a listener choose among. ``unperturbed`` is the data set's name without a perturbation.
+    """Recomputed keys of requests.
+
+    ``stages`` are an item's by name, ``digests`` those of models by alias; ``choices`` gives what a row's stage lets a
+    listener choose among. ``unperturbed`` is the data set's name without a perturbation.
     """
 
     def __init__(

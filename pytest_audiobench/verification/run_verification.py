@@ -9,13 +9,15 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from pytest_audiobench.compat.thenirock_audiobench.artifact import artifact_at
 from pytest_audiobench.errors import FatalError, UsageError
 from pytest_audiobench.evaluation.curves import unperturbed
 from pytest_audiobench.evaluation.suites import HASHES, Pool, pooled_hashes
 from pytest_audiobench.report.json_lines import read_lines
-from pytest_audiobench.report.run_files import LINE_FILES
+from pytest_audiobench.report.run_files import LINE_FILES, RECORD
 from pytest_audiobench.report.run_reader import load_run
-from pytest_audiobench.rescoring.rescored_record import run_of
+from pytest_audiobench.rescoring.own_run import run_of
+from pytest_audiobench.verification.artifact_verification import verify_artifact
 from pytest_audiobench.verification.checks import Check, Checked, Verification, fails, ok, unknown
 from pytest_audiobench.verification.clip_checks import PART as CLIPS
 from pytest_audiobench.verification.clip_checks import Folders, check_clips
@@ -24,14 +26,20 @@ from pytest_audiobench.verification.hash_checks import (
     built_checks,
     line_checks,
     model_digests,
+    offered,
     record_checks,
     stages_of,
     verdict_check,
 )
-from pytest_audiobench.verification.offered_choices import offered
 from pytest_audiobench.verification.prediction_rows import ItemLines, Requests
-from pytest_audiobench.verification.score_checks import Key, Numbers, check_scores
-from pytest_audiobench.verification.suite_checks import counts, perturbations, pooled_metrics
+from pytest_audiobench.verification.score_checks import (
+    Key,
+    Numbers,
+    check_scores,
+    counts,
+    perturbations,
+    pooled_metrics,
+)
 
 Json: TypeAlias = Mapping[str, Any]
 
@@ -280,3 +288,19 @@ def _hinted(own: list[Check], part: str, scores: list[Check]) -> list[Check]:
     if told is None:
         return own
     return [one._replace(detail=f"{one.detail}; {told}") if one.part == part else one for one in own]
+
+
+def verify(named: str, reports: Path, folders: Folders) -> Verification:
+    """Verify the run or artifact that ``named`` is: a folder, a run.json, a name under ``reports``, a file.
+
+    Raises UsageError where there is nothing of that name that can be verified.
+    """
+    path = Path(named)
+    if path.name == RECORD and path.is_file():
+        return verify_run(path.parent, reports, folders)
+    if path.is_file():
+        found = artifact_at(path)
+        if found is None:
+            raise UsageError(f"{path} is neither a run's {RECORD} nor a run file of audiobench: name one of these")
+        return verify_artifact(found, folders)
+    return verify_run(named, reports, folders)

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from pytest_audiobench import transcription
-from pytest_audiobench.compat.thenirock_audiobench.artifact import artifact
-from pytest_audiobench.compat.thenirock_audiobench.hashing import run_hash
+from pytest_audiobench.compat.thenirock_audiobench.artifact import artifact, run_hash
 from pytest_audiobench.datasets.sample import Sample
 
 RUNS = Path(__file__).parents[3] / "shared" / "data" / "audiobench-runs"

@@ -237,7 +237,8 @@ def test_what_has_no_place_is_named(written, suite, tmp_path):
 BOTH = """
 import pytest
 from pytest_audiobench import (
-    bundled, reasoning_change, conditioned_choice, faithfulness_study, masks, reasoned_choice, reasoning_changes, rendered, perturb
+    bundled, conditioned_choice, faithfulness_study, masks, perturb, reasoned_choice, reasoning_change,
+    reasoning_changes, rendered,
 )
 
 

@@ -8,8 +8,7 @@ from typing import Any
 from pytest_audiobench.evaluation.curves import TREND, figures
 from pytest_audiobench.evaluation.perturbation_sums import Asked
 from pytest_audiobench.metrics.registry import metric_kind
-from pytest_audiobench.verification.score_checks import Numbers
-from pytest_audiobench.verification.suite_checks import perturbations
+from pytest_audiobench.verification.score_checks import Numbers, perturbations
 
 READING = ("letters", "letters|v:1")
 

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from pytest_audiobench.cli import main
-from pytest_audiobench.compat.thenirock_audiobench.artifact import artifact
+from pytest_audiobench.compat.thenirock_audiobench.artifact import artifact, stable_digest
 from pytest_audiobench.compat.thenirock_audiobench.figures import figures
-from pytest_audiobench.compat.thenirock_audiobench.hashing import stable_digest
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 RUNS = sorted((DATA / "audiobench-runs").glob("*.json"))

@@ -35,8 +35,8 @@ from pytest_audiobench.identity import digest
 from pytest_audiobench.protocols.reasoned_choice.stages import ANSWER, CHANGED, CLEAN, CONDITIONED
 from pytest_audiobench.protocols.reasoned_choice.styles import Style, model_style, style_named
 from pytest_audiobench.rescoring import own_run
+from pytest_audiobench.rescoring.own_run import FILE, items_of, run_of
 from pytest_audiobench.rescoring.recorded_answers import RecordedRow
-from pytest_audiobench.rescoring.rescored_record import FILE, items_of, run_of
 
 Json = Mapping[str, Any]
 
@@ -56,8 +56,8 @@ class StudyFiles:
 def write_study(run: Path, folder: Path, labels: Labels = "strict") -> StudyFiles:
     """Write the answers of the run in ``run`` into the new folder ``folder``; ``labels`` says how letters are read.
 
-    Answers that several evals share are written once. Evals of other kinds, and perturbations for which the study has no
-    place, are left out and named; so are our masks and noise of a dose whose tree of the study was asked about too.
+    Answers that several evals share are written once. Evals of other kinds, and perturbations that the study has no
+    place for, are left out and named; so are our masks and noise of a dose whose tree of the study was asked about too.
     Raises UsageError for what is no finished run, for a folder that holds anything, and where two evals answer one
     question of a file otherwise.
     """

@@ -1,7 +1,4 @@
-"""The layout of the faithfulness study: rows of raw model outputs, joined to the manifests beside them by id.
-
-github.com/lovenya/Measuring-Faithfulness-of-CoT-Reasoning-LALMs; see ``compat/faithfulness_study/replay.py`` for the files.
-"""
+"""The study's answers read for scoring: rows of raw model outputs, joined to the manifests beside them by id."""
 
 from __future__ import annotations
 
@@ -13,6 +10,7 @@ from pytest_audiobench.compat.faithfulness_study.manifest import HOPS as HOPS
 from pytest_audiobench.compat.faithfulness_study.manifest import manifests_in, name_of, rows, sample_of
 from pytest_audiobench.compat.faithfulness_study.question_join import manifests_beside
 from pytest_audiobench.compat.faithfulness_study.replay import CRASH, CRASHES, FIELDS, texts_of
+from pytest_audiobench.compat.faithfulness_study.replay import files_of_answers as files_of_answers
 from pytest_audiobench.compat.faithfulness_study.variants import folder_of, variant_of
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError

@@ -48,10 +48,9 @@ class StudyAnswers:
     """A study's answers, joined to requests by content.
 
     ``answers`` names the variant that answers whatever is asked. Without it each request says itself which it wants
-    (:func:`~pytest_audiobench.compat.faithfulness_study.variants.asked_for`); a folder of one variant gives it to every question
-    about an unchanged clip. A row that says "CRASH: …" is an error of its sample, or with ``crashes="unanswered"`` an
-    empty answer, as the study counts it. Raises UsageError for a variant that is not there, and for files of another
-    layout.
+    (``variants.py``); a folder of one variant gives it to every question about an unchanged clip. A row that says
+    "CRASH: …" is an error of its sample, or with ``crashes="unanswered"`` an empty answer, as the study counts it.
+    Raises UsageError for a variant that is not there, and for files of another layout.
     """
 
     def __init__(

@@ -11,8 +11,14 @@ from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
-from pytest_audiobench.compat.thenirock_audiobench.artifact import HALLUCINATION, ROBUST, SOUND, SUITES, Artifact
-from pytest_audiobench.compat.thenirock_audiobench.hashing import stable_digest
+from pytest_audiobench.compat.thenirock_audiobench.artifact import (
+    HALLUCINATION,
+    ROBUST,
+    SOUND,
+    SUITES,
+    Artifact,
+    stable_digest,
+)
 from pytest_audiobench.evaluation.comparable import DIGITS, ComparableEval, ComparableSample
 from pytest_audiobench.report import run_parts
 from pytest_audiobench.report.comparable_of_run import sides_of
