@@ -23,21 +23,21 @@ def aligned(
     for eval_ in dict.fromkeys(name for one in found for name in one.sides):
         have = [own for own in sides if eval_ in own]
         own = [one[eval_] for one in have]
-        made = _alike(own, eval_ in limited, allowed.get(eval_, ()))
+        made = _aligned_sides(own, eval_ in limited, allowed.get(eval_, ()))
         for one, side in zip(have, made, strict=True):
             one[eval_] = side
     return [replace(one, sides=own) for one, own in zip(found, sides, strict=True)]
 
 
-def _alike(sides: Sequence[ComparableEval], limited: bool, differing: Collection[str]) -> list[ComparableEval]:
+def _aligned_sides(sides: Sequence[ComparableEval], limited: bool, differing: Collection[str]) -> list[ComparableEval]:
     epochs = min(side.epochs for side in sides)
     kept = None
     if limited or "data" in differing:
         kept = set.intersection(*({row.sample_id for row in side.rows} for side in sides))
-    return [_fit(side, sides[0], epochs, kept, differing) for side in sides]
+    return [_aligned_side(side, sides[0], epochs, kept, differing) for side in sides]
 
 
-def _fit(
+def _aligned_side(
     side: ComparableEval, first: ComparableEval, epochs: int, kept: Collection[str] | None, differing: Collection[str]
 ) -> ComparableEval:
     rows = side.rows
@@ -46,7 +46,7 @@ def _fit(
     if "seeds" in differing:
         rows = [row for row in rows if row.epoch < epochs]
     if not {"audio", "prompts"}.isdisjoint(differing):
-        rows = [_unknown(row, differing) for row in rows]
+        rows = [_without_digests(row, differing) for row in rows]
     scorers = side.scorers
     if "protocols" in differing:
         scorers = {name: first.scorers.get(name, signature) for name, signature in scorers.items()}
@@ -67,7 +67,7 @@ def _fit(
     )
 
 
-def _unknown(row: ComparableSample, differing: Collection[str]) -> ComparableSample:
+def _without_digests(row: ComparableSample, differing: Collection[str]) -> ComparableSample:
     return row._replace(
         audio=None if "audio" in differing else row.audio,
         prompt=None if "prompts" in differing else row.prompt,

@@ -51,15 +51,15 @@ def contents_of(run: Run, source: str, texts: bool) -> dict[str, Contents]:
     return found
 
 
-def lacks(record: Json, alias: str) -> tuple[str, ...]:
+def missing_parts(record: Json, alias: str) -> tuple[str, ...]:
     """What the run is short of for this model, a sentence each: it ended early, or evals of it are no measurement.
 
     Skipped evals are none of it: that their data are not here was no accident of the run.
     """
-    return tuple(_lacks(record, alias))
+    return tuple(_missing_parts(record, alias))
 
 
-def _lacks(record: Json, alias: str) -> Iterator[str]:
+def _missing_parts(record: Json, alias: str) -> Iterator[str]:
     if record["exit_status"] not in _ENDED:
         yield f"the run was interrupted (exit code {record['exit_status']})"
     yield from (note for note in record["notes"] if note.startswith("stopped early:"))
@@ -91,7 +91,7 @@ def _contents(record: Json, model: Json, alias: str, sides: Mapping[str, Compara
         epochs=record["epochs"],
         sides=sides,
         figures={name: _figures(items[name]) for name in sides},
-        missing=lacks(record, alias),
+        missing=missing_parts(record, alias),
     )
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pytest_audiobench.comparison.baseline_of_run import contents_of, lacks
+from pytest_audiobench.comparison.baseline_of_run import contents_of, missing_parts
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.comparable import ComparableEval
 from pytest_audiobench.gate.baseline.contents import MOST_BYTES, Contents
@@ -97,12 +97,12 @@ def baseline_from(
         raise UsageError(f"{text!r} names no baseline: give {_FORMS}")
     if text == LAST or text.startswith(f"{LAST}#"):
         alias = text.partition("#")[2]
-        return _chosen(_of_run(_last(reports, own_run, limit), texts), alias)
-    if (whole := _there(text, reports, folder, texts)) is not None:
+        return _single_model(_of_run(_last(reports, own_run, limit), texts), alias)
+    if (whole := _existing(text, reports, folder, texts)) is not None:
         return whole
     before, mark, alias = text.rpartition("#")
-    if mark and before and (whole := _there(before, reports, folder, texts)) is not None:
-        return _chosen(whole, alias)
+    if mark and before and (whole := _existing(before, reports, folder, texts)) is not None:
+        return _single_model(whole, alias)
     ref, colon, path = text.partition(":")
     if colon and ref and path and not _DRIVE.match(text):
         found = git_blob(ref, path, folder, MOST_BYTES)
@@ -112,7 +112,7 @@ def baseline_from(
     )
 
 
-def _there(text: str, reports: Path, folder: Path, texts: bool) -> Baseline | None:
+def _existing(text: str, reports: Path, folder: Path, texts: bool) -> Baseline | None:
     """What ``text`` names as a path, or as a run under ``reports``; None where nothing is there."""
     try:
         places = [one for one in (folder / text, reports / text) if one.exists()]
@@ -141,7 +141,7 @@ def _of_run(run: Run, texts: bool) -> Baseline:
     return Baseline(source, str(run.folder), digest, models)
 
 
-def _chosen(baseline: Baseline, alias: str) -> Baseline:
+def _single_model(baseline: Baseline, alias: str) -> Baseline:
     """``baseline`` with its model ``alias`` alone; as it is for no alias."""
     if not alias:
         return baseline
@@ -162,7 +162,7 @@ def _last(reports: Path, own_run: str | None, limit: int | None) -> Run:
     for run in sorted(_finished(reports), key=_when, reverse=True):
         if run.folder.name == own_run:
             continue
-        why = _unfit(run, limit)
+        why = _unfit_reason(run, limit)
         if why is None:
             return run
         passed_over.append(f"{run.folder.name} {why}")
@@ -185,7 +185,7 @@ def _when(run: Run) -> tuple[str, str, str]:
     return str(run.record.get("finished")), str(run.record.get("started")), run.folder.name
 
 
-def _unfit(run: Run, limit: int | None) -> str | None:
+def _unfit_reason(run: Run, limit: int | None) -> str | None:
     """Why ``last`` passes over this run."""
     record = run.record
     try:
@@ -194,7 +194,7 @@ def _unfit(run: Run, limit: int | None) -> str | None:
         aliases = {item["model"] for item in record["items"] if item["scorers"] and not item["control"]}
         if not aliases:
             return "measured nothing"
-        missing = [one for alias in sorted(aliases) for one in lacks(record, alias)]
+        missing = [one for alias in sorted(aliases) for one in missing_parts(record, alias)]
     except (KeyError, TypeError, AttributeError, IndexError):
         return "is not as this version writes runs"
     return f"is not whole: {missing[0]}" if missing else None
@@ -232,13 +232,13 @@ def git_blob(ref: str, path: str, folder: Path, most_bytes: int) -> Blob:
         )
     name = f"{commit.decode('ascii', 'replace')}:{path}"
     size = _git(folder, "cat-file", "-s", name).stdout.strip()
-    if _git(folder, "cat-file", "-t", name).stdout.strip() != b"git_blob" or not size.isdigit():
+    if _git(folder, "cat-file", "-t", name).stdout.strip() != b"blob" or not size.isdigit():
         raise UsageError(
             f"git has no file {path!r} at {ref}: name it from the repository's top, or with ./ before from {place}"
         )
     if int(size) > most_bytes:
         raise UsageError(f"{whole} holds more than {most_bytes / 1e6:.0f} MB, which no baseline does: correct the path")
-    found = _git(folder, "cat-file", "git_blob", name)
+    found = _git(folder, "cat-file", "blob", name)
     if found.returncode:
         raise UsageError(f"git cannot read {whole} ({_last_error_line(found)}): check the repository with git fsck")
     return Blob(commit.decode("ascii", "replace"), found.stdout)

@@ -14,7 +14,7 @@ from pytest_audiobench.gate.baseline.encoding import encoded
 from pytest_audiobench.report.atomic_files import write_bytes
 
 
-class Wanted(NamedTuple):
+class BaselineOptions(NamedTuple):
     """``scorers``: scorers to keep beside the headline's ("all": every one); ``texts``: keep the answers;
     ``partial``: take a run that is not whole.
     """
@@ -24,7 +24,7 @@ class Wanted(NamedTuple):
     partial: bool = False
 
 
-class Written(NamedTuple):
+class BaselineUpdate(NamedTuple):
     """The new baseline, its size, and the one that lay there before."""
 
     contents: Contents
@@ -32,7 +32,7 @@ class Written(NamedTuple):
     before: Contents | None
 
 
-def update(run: Baseline, out: Path, wanted: Wanted) -> Written:
+def write_baseline(run: Baseline, out: Path, wanted: BaselineOptions) -> BaselineUpdate:
     """Write what ``run`` measured to ``out``, whole or not at all.
 
     Raises UsageError for several models, for a run that is not whole unless ``wanted.partial``, for what is at
@@ -55,4 +55,4 @@ def update(run: Baseline, out: Path, wanted: Wanted) -> Written:
     decoded(content, str(out))
     out.parent.mkdir(parents=True, exist_ok=True)
     write_bytes(out, content)
-    return Written(kept, len(content), before)
+    return BaselineUpdate(kept, len(content), before)

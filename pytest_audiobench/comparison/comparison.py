@@ -11,9 +11,16 @@ from pytest_audiobench.comparison.alignment import aligned
 from pytest_audiobench.comparison.contenders import Contender
 from pytest_audiobench.comparison.curves import CurveLine, curve_lines
 from pytest_audiobench.comparison.mismatches import COMPONENTS, Mismatch, mismatches
-from pytest_audiobench.comparison.rows import Chosen, Compared, chosen_scorers, compared, fields, planned
+from pytest_audiobench.comparison.rows import (
+    ComparedLine,
+    Selection,
+    compared_lines,
+    group_fields,
+    planned_lines,
+    selected_scorers,
+)
 from pytest_audiobench.compat.thenirock_audiobench.artifact import run_hash
-from pytest_audiobench.compat.thenirock_audiobench.comparison import asked_otherwise, caution
+from pytest_audiobench.compat.thenirock_audiobench.comparison import asking_differences, caution
 from pytest_audiobench.compat.thenirock_audiobench.figures import figure_notes
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.gate.regression_line import ALPHA, MARGIN
@@ -39,7 +46,7 @@ class Comparison:
     """
 
     contenders: Sequence[Contender]
-    lines: Sequence[Compared]
+    lines: Sequence[ComparedLine]
     rules: Rules
     heading: Sequence[str]
     notes: Sequence[str]
@@ -52,14 +59,14 @@ class Comparison:
 
     def exit_status(self) -> int:
         """1 when a line regressed; 6 where none did and one of the first's could not be compared; else 0."""
-        statuses = {held.status for line in self.lines for held in line.held if held is not None}
+        statuses = {held.status for line in self.lines for held in line.regressions if held is not None}
         if "regressed" in statuses:
             return 1
         missing = any(line.plan.sides[0] is not None and None in line.plan.sides for line in self.lines)
         return 6 if "not_comparable" in statuses or missing else 0
 
 
-def compare(found: Sequence[Contender], chosen: Chosen, rules: Rules) -> Comparison:
+def compare(found: Sequence[Contender], chosen: Selection, rules: Rules) -> Comparison:
     """Hold every other contender against the first.
 
     Raises UsageError where no eval is common, where what went in differs in a component that is not allowed to, and
@@ -68,56 +75,58 @@ def compare(found: Sequence[Contender], chosen: Chosen, rules: Rules) -> Compari
     first, others = found[0], found[1:]
     for other in others:
         if first.sides.keys().isdisjoint(other.sides):
-            raise UsageError(f"{called(first)} and {called(other)} have no eval in common: {_evals(first, other)}")
-    scorers = {eval_: chosen_scorers(side, chosen.scorers) for eval_, side in first.sides.items()}
+            raise UsageError(f"{first.name} and {other.name} have no eval in common: {_evals(first, other)}")
+    scorers = {eval_: selected_scorers(side, chosen.scorers) for eval_, side in first.sides.items()}
     differing = [
-        (other, one) for other in others for one in (*_otherwise(first, other), *mismatches(first, other, scorers))
+        (other, one)
+        for other in others
+        for one in (*_artifact_mismatches(first, other), *mismatches(first, other, scorers))
     ]
     if refused := [pair for pair in differing if pair[1].component not in rules.allow]:
         raise UsageError(_refusal(first, refused))
-    limited = _limited(found).difference(*(evals for _, _, evals in _apart(found)))
+    limited = _limited_evals(found).difference(*(evals for _, _, evals in _unpaired(found)))
     made = aligned(found, limited, _by_eval([one for _, one in differing]))
-    lines, notes = planned(made, chosen)
-    only = [_only(first, others), *(_only(one, [first]) for one in others)]
+    lines, notes = planned_lines(made, chosen)
+    only = [_unshared_evals(first, others), *(_unshared_evals(one, [first]) for one in others)]
     return Comparison(
         contenders=made,
-        lines=compared(lines, rules.alpha, rules.max_drop),
+        lines=compared_lines(lines, rules.alpha, rules.max_drop),
         rules=rules,
         heading=[
-            *_of_artifacts(found),
-            *_allowed(first, differing),
-            *_common(found, made, limited),
-            *_lacking(found),
+            *_artifact_warnings(found),
+            *_allowed_mismatches(first, differing),
+            *_reduced_samples(found, made, limited),
+            *_incomplete_runs(found),
         ],
         curves=curve_lines(lines),
-        notes=[*filter(None, only), *notes, *_grouping(made, chosen), *_by_artifacts(first, others)],
+        notes=[*filter(None, only), *notes, *_grouping_hint(made, chosen), *_artifact_figures(first, others)],
     )
 
 
-def _otherwise(first: Contender, other: Contender) -> Iterator[Mismatch]:
+def _artifact_mismatches(first: Contender, other: Contender) -> Iterator[Mismatch]:
     """Where two run files of the audiobench tool were asked otherwise, by that tool's own rule."""
     if first.artifact is not None and other.artifact is not None:
-        for component, name, before, after in asked_otherwise(first.artifact, other.artifact):
+        for component, name, before, after in asking_differences(first.artifact, other.artifact):
             for eval_ in (name for name in first.sides if name in other.sides):
                 yield Mismatch(eval_, component, Difference(name, before, after))
 
 
-def _of_artifacts(found: Sequence[Contender]) -> Iterator[str]:
+def _artifact_warnings(found: Sequence[Contender]) -> Iterator[str]:
     """What no reader of numbers of the audiobench tool may miss."""
     theirs = [one for one in found if one.artifact is not None]
     if theirs:
-        yield caution([called(one) for one in theirs])
+        yield caution([one.name for one in theirs])
     for one in theirs:
         if one.artifact is not None and run_hash(one.artifact) not in (None, one.artifact.content["run_hash"]):
-            yield f"EDITED: the run_hash of {called(one)} is not that of its answers: audiobench verify {one.source}"
-    for one, other, evals in _apart(found):
+            yield f"EDITED: the run_hash of {one.name} is not that of its answers: audiobench verify {one.source}"
+    for one, other, evals in _unpaired(found):
         yield (
-            f"NOT PAIRED: {called(one)} and {called(other)} have no sample in common in {_count(evals)}; their numbers "
+            f"NOT PAIRED: {one.name} and {other.name} have no sample in common in {_count(evals)}; their numbers "
             "stand side by side, and no difference is claimed"
         )
 
 
-def _apart(found: Sequence[Contender]) -> Iterator[tuple[Contender, Contender, list[str]]]:
+def _unpaired(found: Sequence[Contender]) -> Iterator[tuple[Contender, Contender, list[str]]]:
     """Each artifact and run of ours with the evals of which they have no sample in common."""
     for one in found:
         for other in found:
@@ -131,15 +140,10 @@ def _ids(one: Contender, eval_: str) -> set[str]:
     return {row.sample_id for row in one.sides[eval_].rows}
 
 
-def _by_artifacts(first: Contender, others: Sequence[Contender]) -> Iterator[str]:
+def _artifact_figures(first: Contender, others: Sequence[Contender]) -> Iterator[str]:
     for other in others:
         if first.artifact is not None and other.artifact is not None and first.artifact.suite == other.artifact.suite:
             yield from figure_notes(first.artifact, other.artifact, (first.letter, other.letter))
-
-
-def called(one: Contender) -> str:
-    """``A (reports/main)``."""
-    return f"{one.letter} ({one.source})"
 
 
 def _evals(first: Contender, other: Contender) -> str:
@@ -152,7 +156,7 @@ def _refusal(first: Contender, refused: Sequence[tuple[Contender, Mismatch]]) ->
     counts = Counter(each.component for _, each in refused)
     told = ", ".join(f"{name} ({counts[name]})" for name in components)
     return (
-        f"{called(first)} and {called(other)} were not asked the same: {one.says(first.letter, other.letter)}. "
+        f"{first.name} and {other.name} were not asked the same: {one.says(first.letter, other.letter)}. "
         f"What differs, in how many evals: {told}. {' '.join(f'--allow-mismatch {name}' for name in components)} "
         "compares all the same, on the samples that pair"
     )
@@ -165,7 +169,7 @@ def _by_eval(found: Sequence[Mismatch]) -> dict[str, set[str]]:
     return components
 
 
-def _allowed(first: Contender, differing: Sequence[tuple[Contender, Mismatch]]) -> list[str]:
+def _allowed_mismatches(first: Contender, differing: Sequence[tuple[Contender, Mismatch]]) -> list[str]:
     """A line for each component that differs and may, with the first place."""
     told: list[str] = []
     for component in COMPONENTS:
@@ -180,7 +184,7 @@ def _allowed(first: Contender, differing: Sequence[tuple[Contender, Mismatch]]) 
     return told
 
 
-def _limited(found: Sequence[Contender]) -> set[str]:
+def _limited_evals(found: Sequence[Contender]) -> set[str]:
     return {
         eval_
         for one in found
@@ -189,36 +193,36 @@ def _limited(found: Sequence[Contender]) -> set[str]:
     }
 
 
-def _common(found: Sequence[Contender], made: Sequence[Contender], limited: Collection[str]) -> list[str]:
+def _reduced_samples(found: Sequence[Contender], made: Sequence[Contender], limited: Collection[str]) -> list[str]:
     told = []
     for one, own in zip(found, made, strict=True):
         changed = [eval_ for eval_ in one.sides if len(own.sides[eval_].rows) < len(one.sides[eval_].rows)]
         if changed:
             before, after = (sum(len(side.sides[eval_].rows) for eval_ in changed) for side in (one, own))
-            told.append(f"{called(one)} is compared on {after} of {before} answers in {_count(changed)}")
-    short = [called(one) for one in found if any(side.limited for side in one.sides.values())]
+            told.append(f"{one.name} is compared on {after} of {before} answers in {_count(changed)}")
+    short = [one.name for one in found if any(side.limited for side in one.sides.values())]
     if limited and short:
         told.insert(0, f"LIMITED: {', '.join(short)} took part of the samples; compared on those that all took")
     return told
 
 
-def _lacking(found: Sequence[Contender]) -> list[str]:
+def _incomplete_runs(found: Sequence[Contender]) -> list[str]:
     """What keeps a run from being whole; that it was limited is said elsewhere."""
-    return [f"{called(one)} is not whole: {'; '.join(one.missing[:_NAMED])}" for one in found if one.missing]
+    return [f"{one.name} is not whole: {'; '.join(one.missing[:_NAMED])}" for one in found if one.missing]
 
 
 def _count(evals: Sequence[str]) -> str:
     return f"{len(evals)} eval{'s' * (len(evals) != 1)}"
 
 
-def _only(one: Contender, others: Sequence[Contender]) -> str:
+def _unshared_evals(one: Contender, others: Sequence[Contender]) -> str:
     """Names the evals of ``one`` that some of ``others`` lacks."""
     lacking = {eval_: [other.letter for other in others if eval_ not in other.sides] for eval_ in one.sides}
     found = [f"{eval_} (not in {', '.join(letters)})" for eval_, letters in lacking.items() if letters]
     more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
-    return f"only in {called(one)}: {', '.join(found[:_NAMED])}{more}" if found else ""
+    return f"only in {one.name}: {', '.join(found[:_NAMED])}{more}" if found else ""
 
 
-def _grouping(made: Sequence[Contender], chosen: Chosen) -> list[str]:
-    known = fields(made)
+def _grouping_hint(made: Sequence[Contender], chosen: Selection) -> list[str]:
+    known = group_fields(made)
     return [f"samples can be grouped by {', '.join(known)}: --groups"] if known and not chosen.groups else []

@@ -7,17 +7,17 @@ from typing import Any
 
 from pytest_audiobench.comparison.comparison import Comparison
 from pytest_audiobench.comparison.curves import curve_markdown, curve_rows, curve_table
-from pytest_audiobench.comparison.rows import Compared
+from pytest_audiobench.comparison.rows import ComparedLine
 from pytest_audiobench.comparison.table_cells import (
     LONGEST,
     MARKS,
     amount,
-    answers,
-    drop,
-    interval,
+    drop_cells,
+    interval_cell,
     layout,
-    named,
-    value,
+    metric_label,
+    parse_rates_text,
+    value_cell,
     wrapped,
 )
 from pytest_audiobench.evaluation.record import RegressionRecord
@@ -34,7 +34,7 @@ _MOST_SENTENCES = 40
 def text(one: Comparison, format_: str) -> str:
     """``one`` as table, markdown, csv or json."""
     if format_ == "json":
-        return json_text(_plain(one))
+        return json_text(_as_json(one))
     if format_ == "csv":
         return csv_text(rows(one))
     return "\n".join(_markdown(one) if format_ == "markdown" else _table(one)) + "\n"
@@ -51,10 +51,12 @@ def rows(one: Comparison) -> list[dict[str, Any]]:
     ``first_…`` and ``value``, ``lower``, ``upper``, ``n`` are over each side's own samples, what follows over the
     pairs.
     """
-    return [_row(one, line, at, held) for line in one.lines for at, held in enumerate(line.held) if held is not None]
+    return [
+        _row(one, line, at, held) for line in one.lines for at, held in enumerate(line.regressions) if held is not None
+    ]
 
 
-def _row(one: Comparison, line: Compared, at: int, held: RegressionRecord) -> dict[str, Any]:
+def _row(one: Comparison, line: ComparedLine, at: int, held: RegressionRecord) -> dict[str, Any]:
     plan, first, other = line.plan, one.contenders[0], one.contenders[at]
     own, before = line.estimates[at], line.estimates[0]
     assert own is not None
@@ -71,11 +73,11 @@ def _row(one: Comparison, line: Compared, at: int, held: RegressionRecord) -> di
         "first": first.source,
         "first_model": first.model,
         **_figures("first_", before),
-        "first_answered": line.answered[0],
+        "first_answered": line.parse_rates[0],
         "other": other.source,
         "other_model": other.model,
         **_figures("", own),
-        "answered": line.answered[at],
+        "answered": line.parse_rates[at],
         "status": held.status,
         "drop": held.drop,
         "drop_lower": held.lower,
@@ -98,11 +100,11 @@ def _row(one: Comparison, line: Compared, at: int, held: RegressionRecord) -> di
 
 
 def _figures(prefix: str, own: Estimate) -> dict[str, Any]:
-    value = None if own.value != own.value else own.value
-    return {f"{prefix}value": value, f"{prefix}lower": own.lower, f"{prefix}upper": own.upper, f"{prefix}n": own.n}
+    value_cell = None if own.value != own.value else own.value
+    return {f"{prefix}value": value_cell, f"{prefix}lower": own.lower, f"{prefix}upper": own.upper, f"{prefix}n": own.n}
 
 
-def _plain(one: Comparison) -> dict[str, Any]:
+def _as_json(one: Comparison) -> dict[str, Any]:
     return {
         "contenders": [
             {"letter": each.letter, "source": each.source, "model": each.model, "spec": each.spec}
@@ -169,7 +171,7 @@ def _footing(one: Comparison) -> Iterator[str]:
 def _sentences(one: Comparison) -> Iterator[tuple[str, str]]:
     """Why lines regressed or could not be compared; the table says why others are inconclusive."""
     for line in one.lines:
-        for at, held in enumerate(line.held):
+        for at, held in enumerate(line.regressions):
             if held is not None and held.status in ("regressed", "not_comparable"):
                 yield MARKS[held.status], f"{one.contenders[at].letter} {_name(line)}: {held.detail}"
 
@@ -181,8 +183,8 @@ def _perturbations(one: Comparison) -> list[str]:
     for line in one.lines:
         group = f" [{group_text(line.plan.group)}]" if line.plan.group else ""
         owner = f"{line.plan.name} by {line.plan.scorer}{group}"
-        told[answers(owner, dict(zip(letters, line.answered, strict=True)))] = None
-        for letter, held in zip(letters, line.held, strict=True):
+        told[parse_rates_text(owner, dict(zip(letters, line.parse_rates, strict=True)))] = None
+        for letter, held in zip(letters, line.regressions, strict=True):
             for reason, count in held.left_out.items() if held is not None else ():
                 ids = ", ".join(held.examples.get(reason, ())) if held is not None else ""
                 told[f"in no pair of {letter} in {owner}: {count} {reason.replace('_', ' ')} ({ids})"] = None
@@ -191,30 +193,35 @@ def _perturbations(one: Comparison) -> list[str]:
 
 
 def _counts(one: Comparison) -> str:
-    statuses: list[str] = [held.status for line in one.lines for held in line.held if held is not None]
+    statuses: list[str] = [held.status for line in one.lines for held in line.regressions if held is not None]
     told = [f"{MARKS[name]} {statuses.count(name)} {name.replace('_', ' ')}" for name in MARKS]
     return ", ".join(told)
 
 
-def _name(line: Compared) -> str:
+def _name(line: ComparedLine) -> str:
     plan = line.plan
     group = f" [{group_text(plan.group)}]" if plan.group else ""
-    return f"{plan.name} {named(plan.kind.name, plan.kind.unit)} by {plan.scorer}{group}"
+    return f"{plan.name} {metric_label(plan.kind.name, plan.kind.unit)} by {plan.scorer}{group}"
 
 
-def _rows_of(one: Comparison, line: Compared) -> Iterator[tuple[str, ...]]:
+def _rows_of(one: Comparison, line: ComparedLine) -> Iterator[tuple[str, ...]]:
     """The cells of each contender that has the line, under :data:`_HEAD`."""
     unit = line.plan.kind.unit
-    for contender, own, held in zip(one.contenders, line.estimates, line.held, strict=True):
+    for contender, own, held in zip(one.contenders, line.estimates, line.regressions, strict=True):
         if own is not None:
             mark = MARKS[held.status] if held is not None else " "
-            yield (f"  {mark} {contender.letter}", value(own, unit), interval(own, unit), *_held(held))
+            yield (
+                f"  {mark} {contender.letter}",
+                value_cell(own, unit),
+                interval_cell(own, unit),
+                *_regression_cells(held),
+            )
 
 
-def _held(held: RegressionRecord | None) -> tuple[str, ...]:
+def _regression_cells(held: RegressionRecord | None) -> tuple[str, ...]:
     if held is None:
         return ("",) * 5
-    return (*drop(held), str(held.pairs), amount(held.detectable, held.unit))
+    return (*drop_cells(held), str(held.pairs), amount(held.detectable, held.unit))
 
 
 def _markdown(one: Comparison) -> Iterator[str]:
@@ -235,7 +242,7 @@ def _markdown(one: Comparison) -> Iterator[str]:
     yield from (f"- {escaped(line, LONGEST)}" for line in (*_perturbations(one), *one.notes))
 
 
-def _markdown_rows(one: Comparison, line: Compared) -> Iterator[str]:
+def _markdown_rows(one: Comparison, line: ComparedLine) -> Iterator[str]:
     plan = line.plan
     group = f" [{group_text(plan.group)}]" if plan.group else ""
     names = (plan.name, f"{plan.kind.name} by {plan.scorer}{group}")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pytest_audiobench.comparison.baseline_sources import LAST, Baseline, baseline_from
 from pytest_audiobench.compat.thenirock_audiobench.artifact import Artifact, artifact_at
-from pytest_audiobench.compat.thenirock_audiobench.comparison import beside_ours, sides_of_artifact
+from pytest_audiobench.compat.thenirock_audiobench.comparison import comparable_evals, comparable_with_runs
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.comparable import ComparableEval
 from pytest_audiobench.gate.name_patterns import matches
@@ -34,6 +34,11 @@ class Contender:
     missing: Sequence[str] = ()
     artifact: Artifact | None = None
 
+    @property
+    def name(self) -> str:
+        """``A (reports/main)``."""
+        return f"{self.letter} ({self.source})"
+
 
 def contenders(
     named: Sequence[str], reports: Path = Path("reports"), model: str = "*", evals: str = "*"
@@ -46,31 +51,31 @@ def contenders(
     found: list[Contender] = []
     for name in named:
         if (artifact := artifact_at(Path(name))) is not None:
-            found += _of_artifact(artifact, name, _letter(len(found)), model, evals)
+            found += _artifact_contenders(artifact, name, _letter(len(found)), model, evals)
             continue
         source = baseline_from(name, reports, Path(), texts=False)
         for alias, contents in source.models.items():
             if matches(model, alias):
                 own = {eval_: side for eval_, side in contents.sides.items() if matches(evals, eval_)}
                 letter = _letter(len(found))
-                called = _called(name, source)
+                called = _display_name(name, source)
                 found.append(Contender(letter, called, alias, contents.spec, own, _folder(source), contents.missing))
     if len(found) < 2:
         have = f"only {found[0].source} has a model" if found else "nothing named has a model"
         raise UsageError(f"two are needed for a comparison, and {have} that matches {model!r}: name another run")
     if not any(one.sides for one in found):
         raise UsageError(f"no eval of {', '.join(dict.fromkeys(named))} matches {evals!r}")
-    return _beside_ours(found)
+    return _comparable_contenders(found)
 
 
-def _of_artifact(run: Artifact, name: str, letter: str, model: str, evals: str) -> list[Contender]:
+def _artifact_contenders(run: Artifact, name: str, letter: str, model: str, evals: str) -> list[Contender]:
     if not matches(model, run.model):
         return []
-    sides = {eval_: side for eval_, side in sides_of_artifact(run).items() if matches(evals, eval_)}
+    sides = {eval_: side for eval_, side in comparable_evals(run).items() if matches(evals, eval_)}
     return [Contender(letter, name, run.model, f"{run.suite} {run.content['revision']}", sides, None, artifact=run)]
 
 
-def _beside_ours(found: Sequence[Contender]) -> list[Contender]:
+def _comparable_contenders(found: Sequence[Contender]) -> list[Contender]:
     """The contenders with artifacts' sides made fit for those of ours, wherever an eval has both."""
     ours: dict[str, ComparableEval] = {}
     for one in found:
@@ -81,13 +86,16 @@ def _beside_ours(found: Sequence[Contender]) -> list[Contender]:
         if one.artifact is None
         else replace(
             one,
-            sides={name: beside_ours(side, ours[name]) if name in ours else side for name, side in one.sides.items()},
+            sides={
+                name: comparable_with_runs(side, ours[name]) if name in ours else side
+                for name, side in one.sides.items()
+            },
         )
         for one in found
     ]
 
 
-def _called(name: str, found: Baseline) -> str:
+def _display_name(name: str, found: Baseline) -> str:
     if name.partition("#")[0] == LAST:
         return f"{name} ({Path(found.place.rpartition('#')[0] or found.place).name})"
     return found.source if found.source.startswith(name) else name

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from pytest_audiobench.comparison.contenders import Contender
-from pytest_audiobench.comparison.rows import Planned
-from pytest_audiobench.comparison.table_cells import amount, between, layout, named, wrapped
+from pytest_audiobench.comparison.rows import PlannedLine
+from pytest_audiobench.comparison.table_cells import amount, between, layout, metric_label, wrapped
 from pytest_audiobench.evaluation.comparable import ComparableEval, ComparableSample, statistics_of
 from pytest_audiobench.evaluation.curves import series, step, unperturbed
 from pytest_audiobench.evaluation.perturbation_sums import Asked, Samples
@@ -54,16 +54,16 @@ class _Figure(NamedTuple):
     weights: Sequence[float]
 
 
-def curve_lines(lines: Sequence[Planned]) -> list[CurveLine]:
+def curve_lines(lines: Sequence[PlannedLine]) -> list[CurveLine]:
     """The figures over perturbations of all that is compared eval by eval, where a data set is under two or more."""
-    together: dict[tuple[str, str, str], list[Planned]] = {}
+    together: dict[tuple[str, str, str], list[PlannedLine]] = {}
     for line in lines:
         if not line.is_pooled and not line.group and line.kind.parts is not None:
             together.setdefault((line.suite, line.kind.name, line.scorer), []).append(line)
-    return [found for own in together.values() for found in _of_metric(own)]
+    return [found for own in together.values() for found in _metric_lines(own)]
 
 
-def _of_metric(lines: Sequence[Planned]) -> Iterator[CurveLine]:
+def _metric_lines(lines: Sequence[PlannedLine]) -> Iterator[CurveLine]:
     items = [_item(line) for line in lines]
     for name, places in series(items):
         if len(places) < 2:
@@ -72,7 +72,7 @@ def _of_metric(lines: Sequence[Planned]) -> Iterator[CurveLine]:
         for figure in _figures([one["perturbation"] for one in told]):
             chosen = [own[place] for place in figure.places]
             sides = [[line.sides[at] for line in chosen] for at in range(len(own[0].sides))]
-            held = [_held(sides[0], others, chosen[0], figure) if at else None for at, others in enumerate(sides)]
+            held = [_difference(sides[0], others, chosen[0], figure) if at else None for at, others in enumerate(sides)]
             yield CurveLine(
                 suite=own[0].suite,
                 dataset=unperturbed(told[0]["dataset"], told[0]["perturbation"]),
@@ -86,7 +86,7 @@ def _of_metric(lines: Sequence[Planned]) -> Iterator[CurveLine]:
             )
 
 
-def _item(line: Planned) -> Json:
+def _item(line: PlannedLine) -> Json:
     """What tells a data set and its perturbation; a baseline's file does not say it of itself."""
     known = [side for side in line.sides if side is not None]
     side = next((one for one in known if one.perturbation), known[0])
@@ -111,7 +111,7 @@ def _figures(perturbations: Sequence[Json]) -> Iterator[_Figure]:
     yield _Figure(f"mean of {count} perturbations", range(count), [1.0 / count] * count)
 
 
-def _value(sides: Sequence[ComparableEval | None], line: Planned, figure: _Figure) -> float | None:
+def _value(sides: Sequence[ComparableEval | None], line: PlannedLine, figure: _Figure) -> float | None:
     rows = [[] if side is None else side.rows for side in sides]
     points = _points(rows, line)
     if points is None or None in sides:
@@ -120,8 +120,8 @@ def _value(sides: Sequence[ComparableEval | None], line: Planned, figure: _Figur
     return value if math.isfinite(value) else None
 
 
-def _held(
-    first: Sequence[ComparableEval | None], others: Sequence[ComparableEval | None], line: Planned, figure: _Figure
+def _difference(
+    first: Sequence[ComparableEval | None], others: Sequence[ComparableEval | None], line: PlannedLine, figure: _Figure
 ) -> tuple[Drop, int] | None:
     """By how much the figure of ``others`` is more than that of ``first``, on the answers that both scored."""
     pairs = [
@@ -139,7 +139,7 @@ def _held(
     return contrast(points, weights, span(line.kind.unit)), sum(map(len, pairs))
 
 
-def _points(rows: Sequence[Sequence[ComparableSample]], line: Planned) -> Points | None:
+def _points(rows: Sequence[Sequence[ComparableSample]], line: PlannedLine) -> Points | None:
     """The samples of several lists of rows, a column for each; None where a sample lacks a statistic."""
 
     def asked(row: ComparableSample) -> Asked:
@@ -210,7 +210,7 @@ def curve_markdown(contenders: Sequence[Contender], lines: Sequence[CurveLine]) 
 
 def _name(line: CurveLine) -> str:
     owner = owned(line.suite, line.dataset, line.series)
-    return f"{owner} {line.figure} of {named(line.kind.name, line.kind.unit)} by {line.scorer}"
+    return f"{owner} {line.figure} of {metric_label(line.kind.name, line.kind.unit)} by {line.scorer}"
 
 
 def _cells(contenders: Sequence[Contender], line: CurveLine) -> Iterator[tuple[str, ...]]:

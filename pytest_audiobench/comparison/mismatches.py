@@ -19,7 +19,7 @@ from pytest_audiobench.models.messages import Settings
 from pytest_audiobench.report.json_lines import read_lines
 from pytest_audiobench.report.run_files import LINE_FILES
 from pytest_audiobench.report.run_reader import load_run
-from pytest_audiobench.verification.differences import MISSING, Difference, first_difference, shown
+from pytest_audiobench.verification.differences import MISSING, Difference, first_difference, json_excerpt
 
 Samples: TypeAlias = dict[str, dict[str, Any]]
 """By sample id, what the hashes of an eval cover of it."""
@@ -30,7 +30,7 @@ COMPONENTS = ("data", "audio", "prompts", "settings", "seeds", "protocols")
 """In the order in which they are looked at."""
 
 _OF_SAMPLES: Mapping[str, tuple[str, ...]] = {"data": _DATA, "audio": ("audio",), "prompts": ("prompt",)}
-_ALIKE = "no recorded field of a sample tells where"
+_NO_FIELD = "no recorded field of a sample tells where"
 _UNKNOWN_SETTINGS = "settings of generation are kept as a digest only"
 _NO_TEXTS = "the texts are not kept on both sides, so the field cannot be told"
 
@@ -52,7 +52,9 @@ class Mismatch(NamedTuple):
         if self.difference is None:
             return f"{head} differs; {self.why}"
         path, before, after = self.difference
-        return f"{head}: {path} is {shown(before, after)} in {first} and {shown(after, before)} in {other}"
+        return (
+            f"{head}: {path} is {json_excerpt(before, after)} in {first} and {json_excerpt(after, before)} in {other}"
+        )
 
 
 def mismatches(first: Contender, other: Contender, scorers: Mapping[str, Sequence[str]]) -> list[Mismatch]:
@@ -60,8 +62,8 @@ def mismatches(first: Contender, other: Contender, scorers: Mapping[str, Sequenc
     common = [eval_ for eval_ in first.sides if eval_ in other.sides]
     suspects = {eval_: _suspects(first.sides[eval_], other.sides[eval_]) for eval_ in common}
     unclear = [eval_ for eval_, components in suspects.items() if not components.isdisjoint(_OF_SAMPLES)]
-    texts = _texts(first, other, unclear)
-    settings = _settings(first, other) if any("settings" in found for found in suspects.values()) else {}
+    texts = _recorded_texts(first, other, unclear)
+    settings = _setting_differences(first, other) if any("settings" in found for found in suspects.values()) else {}
     found: list[Mismatch] = []
     for eval_ in common:
         sides = (first.sides[eval_], other.sides[eval_])
@@ -70,8 +72,8 @@ def mismatches(first: Contender, other: Contender, scorers: Mapping[str, Sequenc
             if component == "settings" and component in suspects[eval_]:
                 found.append(Mismatch(eval_, component, settings.get(eval_), _UNKNOWN_SETTINGS))
             elif component in suspects[eval_]:
-                found += filter(None, [_sought(eval_, component, sides, samples)])
-        found += _protocols(*sides, scorers.get(eval_, ()))
+                found += filter(None, [_located(eval_, component, sides, samples)])
+        found += _scorer_mismatch(*sides, scorers.get(eval_, ()))
     return found
 
 
@@ -85,50 +87,50 @@ def _differ(before: str | None, after: str | None) -> bool:
     return before != after and not {before, after} & {None, ABSENT}
 
 
-def _texts(first: Contender, other: Contender, evals: Sequence[str]) -> dict[str, tuple[Samples, Samples]]:
+def _recorded_texts(first: Contender, other: Contender, evals: Sequence[str]) -> dict[str, tuple[Samples, Samples]]:
     if not evals or first.folder is None or other.folder is None:
         return {}
     before, after = (recorded_samples(one.folder, one.model, evals) for one in (first, other) if one.folder is not None)
     return {eval_: (before[eval_], after[eval_]) for eval_ in evals}
 
 
-def _settings(first: Contender, other: Contender) -> dict[str, Difference | None]:
+def _setting_differences(first: Contender, other: Contender) -> dict[str, Difference | None]:
     if first.folder is None or other.folder is None:
         return {}
     before, after = (recorded_settings(one.folder, one.model) for one in (first, other) if one.folder is not None)
     return {eval_: first_difference(before[eval_], after[eval_], "settings") for eval_ in before if eval_ in after}
 
 
-def _sought(
+def _located(
     eval_: str, component: str, sides: tuple[ComparableEval, ComparableEval], samples: tuple[Samples, Samples] | None
 ) -> Mismatch | None:
     before, after = sides
     if component == "seeds":
-        return Mismatch(eval_, component, first_difference(before.epochs, after.epochs, "epochs"), _ALIKE)
+        return Mismatch(eval_, component, first_difference(before.epochs, after.epochs, "epochs"), _NO_FIELD)
     if component == "data" and before.dataset != after.dataset:
         return Mismatch(eval_, component, Difference("dataset", before.dataset, after.dataset))
-    if samples is not None and (found := _of_samples(component, *samples)) is not None:
+    if samples is not None and (found := _sample_difference(component, *samples)) is not None:
         return Mismatch(eval_, component, found)
     limited = before.limited or after.limited
-    if component == "data" and not limited and (found := _only_on_one(before, after)) is not None:
+    if component == "data" and not limited and (found := _unshared_sample(before, after)) is not None:
         return Mismatch(eval_, component, found)
     if component == "data":
-        return None if limited else Mismatch(eval_, component, None, _ALIKE if samples else _NO_TEXTS)
-    return _of_digests(eval_, component, before, after)
+        return None if limited else Mismatch(eval_, component, None, _NO_FIELD if samples else _NO_TEXTS)
+    return _digest_mismatch(eval_, component, before, after)
 
 
-def _of_samples(component: str, before: Samples, after: Samples) -> Difference | None:
+def _sample_difference(component: str, before: Samples, after: Samples) -> Difference | None:
     for sample_id in (name for name in before if name in after):
         for field in _OF_SAMPLES[component]:
             told = before[sample_id][field], after[sample_id][field]
             if component == "data" or None not in told:
-                path = f"{_place(sample_id)}.{field}"
+                path = f"{_sample_path(sample_id)}.{field}"
                 if (found := first_difference(*told, path)) is not None:
                     return found
     return None
 
 
-def _of_digests(eval_: str, component: str, before: ComparableEval, after: ComparableEval) -> Mismatch | None:
+def _digest_mismatch(eval_: str, component: str, before: ComparableEval, after: ComparableEval) -> Mismatch | None:
     """Audio and prompts are known by digests of each sample, whether texts are kept or not."""
     field = "audio" if component == "audio" else "prompt"
     others = {row.sample_id: getattr(row, field) for row in after.rows if row.epoch == 0}
@@ -138,29 +140,29 @@ def _of_digests(eval_: str, component: str, before: ComparableEval, after: Compa
         if row.epoch == 0 and None not in told:
             known += 1
             if told[0] != told[1]:
-                return Mismatch(eval_, component, Difference(f"{_place(row.sample_id)}.{field}", *told))
+                return Mismatch(eval_, component, Difference(f"{_sample_path(row.sample_id)}.{field}", *told))
     # The hash is over all samples: those on one side only are the data's difference, a failed asking is none.
     return None if known else Mismatch(eval_, component, None, _NO_TEXTS)
 
 
-def _only_on_one(before: ComparableEval, after: ComparableEval) -> Difference | None:
+def _unshared_sample(before: ComparableEval, after: ComparableEval) -> Difference | None:
     ids = [{row.sample_id: None for row in side.rows} for side in (before, after)]
     for own, other, told in ((ids[0], ids[1], (True, False)), (ids[1], ids[0], (False, True))):
         for sample_id in own:
             if sample_id not in other:
                 there = tuple("there" if one else MISSING for one in told)
-                return Difference(_place(sample_id), there[0], there[1])
+                return Difference(_sample_path(sample_id), there[0], there[1])
     return None
 
 
-def _protocols(before: ComparableEval, after: ComparableEval, scorers: Sequence[str]) -> Iterator[Mismatch]:
+def _scorer_mismatch(before: ComparableEval, after: ComparableEval, scorers: Sequence[str]) -> Iterator[Mismatch]:
     told = [{name: side.scorers[name] for name in scorers if name in side.scorers} for side in (before, after)]
     if (found := first_difference(told[0], told[1], "protocols")) is not None:
         yield Mismatch(before.eval, "protocols", found)
 
 
-def _place(sample_id: str) -> str:
-    return f"samples[{shown(sample_id, sample_id)}]"
+def _sample_path(sample_id: str) -> str:
+    return f"samples[{json_excerpt(sample_id, sample_id)}]"
 
 
 def recorded_samples(folder: Path, model: str, evals: Collection[str]) -> dict[str, Samples]:

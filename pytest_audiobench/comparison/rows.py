@@ -25,7 +25,7 @@ _SHARES = tuple(name for name in SHARES if name != ERRORS)
 """Shares of answers, which every run has; no pair holds a sample that could not be asked."""
 
 
-class Chosen(NamedTuple):
+class Selection(NamedTuple):
     """Which lines there are: names of metrics, protocols and fields of groups, or the words all, headline and none."""
 
     metrics: Sequence[str] = (HEADLINE,)
@@ -34,7 +34,7 @@ class Chosen(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Planned:
+class PlannedLine:
     """A line before it is computed: ``sides`` are the contenders', None where one has no such eval."""
 
     suite: str
@@ -56,46 +56,46 @@ class Planned:
 
 
 @dataclass(frozen=True)
-class Compared:
-    """A line with its numbers: ``estimates`` of each contender over its own samples, the share of these that was
-    ``answered``, and what became of each held against the first, None for the first itself and where either has no
-    such eval.
-    """
+class ComparedLine:
+    """A line with its numbers, a place for each contender: None where it has no such eval."""
 
-    plan: Planned
+    plan: PlannedLine
     estimates: Sequence[Estimate | None]
-    answered: Sequence[float | None]
-    held: Sequence[RegressionRecord | None]
+    """Each over its contender's own samples."""
+    parse_rates: Sequence[float | None]
+    """The share of these samples whose answer could be read."""
+    regressions: Sequence[RegressionRecord | None]
+    """The comparison with the first; None for the first itself."""
 
 
-def planned(found: Sequence[Contender], chosen: Chosen) -> tuple[list[Planned], list[str]]:
+def planned_lines(found: Sequence[Contender], chosen: Selection) -> tuple[list[PlannedLine], list[str]]:
     """All lines, each suite's pooled ones after its evals', and what there is to say of those that there are not.
 
     Raises UsageError for a metric, a protocol or a group that no eval has.
     """
     notes: dict[str, None] = {}
-    lines: list[Planned] = []
+    lines: list[PlannedLine] = []
     suites: dict[str, list[str]] = {}
     for eval_, suite in {side.eval: side.suite for one in found for side in one.sides.values()}.items():
         suites.setdefault(suite, []).append(eval_)
     for suite, evals in suites.items():
         for eval_ in evals:
-            lines += _of_eval(suite, [one.sides.get(eval_) for one in found], chosen, notes)
-        lines += _of_suite(suite, evals, found, chosen, notes)
-    _check(chosen, found)
+            lines += _eval_lines(suite, [one.sides.get(eval_) for one in found], chosen, notes)
+        lines += _suite_lines(suite, evals, found, chosen, notes)
+    _check_selection(chosen, found)
     if not lines:
         raise UsageError("; ".join(notes) or "no eval has what was chosen: choose other metrics or protocols, or all")
     return lines, list(notes)
 
 
-def compared(lines: Sequence[Planned], alpha: float, max_drop: str) -> list[Compared]:
+def compared_lines(lines: Sequence[PlannedLine], alpha: float, max_drop: str) -> list[ComparedLine]:
     """The lines with their numbers; alpha is divided by the number of comparisons among them.
 
     A metric whose scale has no hundredth cannot have a margin in points: it is held to none.
     Raises UsageError for a margin that is none.
     """
     terms = Terms(alpha, max(1, sum(line.comparisons for line in lines)))
-    return _adjusted([_compared(line, terms, max_drop) for line in lines])
+    return _adjusted([_compared_line(line, terms, max_drop) for line in lines])
 
 
 def margin(kind: MetricKind, max_drop: str) -> str:
@@ -103,7 +103,7 @@ def margin(kind: MetricKind, max_drop: str) -> str:
     return max_drop if point(kind) is not None or not max_drop.strip().endswith("pp") else "0"
 
 
-def held(line: Planned, at: int, terms: Terms, max_drop: str) -> RegressionRecord | None:
+def regression(line: PlannedLine, at: int, terms: Terms, max_drop: str) -> RegressionRecord | None:
     """What became of the contender ``at`` held against the first; None where either has no such line."""
     first, side = line.sides[0], line.sides[at]
     if first is None or side is None:
@@ -112,19 +112,22 @@ def held(line: Planned, at: int, terms: Terms, max_drop: str) -> RegressionRecor
     return regression_of(first, side, Line(line.kind.name, group, margin(line.kind, max_drop)), terms)
 
 
-def _compared(line: Planned, terms: Terms, max_drop: str) -> Compared:
-    tests = [held(line, at, terms, max_drop) if at else None for at in range(len(line.sides))]
+def _compared_line(line: PlannedLine, terms: Terms, max_drop: str) -> ComparedLine:
+    tests = [regression(line, at, terms, max_drop) if at else None for at in range(len(line.sides))]
     estimates = [None if side is None else estimate(side, line.kind, line.scorer, line.group) for side in line.sides]
-    shares = [None if side is None else answered(side, line.scorer, line.group) for side in line.sides]
-    return Compared(line, estimates, shares, tests)
+    shares = [None if side is None else parse_rate(side, line.scorer, line.group) for side in line.sides]
+    return ComparedLine(line, estimates, shares, tests)
 
 
-def _adjusted(lines: Sequence[Compared]) -> list[Compared]:
+def _adjusted(lines: Sequence[ComparedLine]) -> list[ComparedLine]:
     """The lines with p values adjusted over all of them by Holm's method, which changes no status."""
-    tests = [one for line in lines for one in line.held if one is not None]
+    tests = [one for line in lines for one in line.regressions if one is not None]
     # A line that no test could be made for counts as one that showed nothing.
     p_values = iter(holm([1.0 if one.p is None else one.p for one in tests]).tolist())
-    return [replace(line, held=[one and _with_holm(one, next(p_values)) for one in line.held]) for line in lines]
+    return [
+        replace(line, regressions=[one and _with_holm(one, next(p_values)) for one in line.regressions])
+        for line in lines
+    ]
 
 
 def _with_holm(one: RegressionRecord, p_holm: float) -> RegressionRecord:
@@ -139,7 +142,7 @@ def estimate(side: ComparableEval, kind: MetricKind, scorer: str, group: Mapping
     return kind.estimate([found for _, found in kept], clusters if len(set(clusters)) < len(clusters) else None)
 
 
-def answered(side: ComparableEval, scorer: str, group: Mapping[str, str]) -> float | None:
+def parse_rate(side: ComparableEval, scorer: str, group: Mapping[str, str]) -> float | None:
     """The share of a side's samples of ``group`` that ``scorer`` read an answer from; None where there are none."""
     statuses = [row.statuses.get(scorer) for row in _within(side, group)]
     return statuses.count("parsed") / len(statuses) if statuses else None
@@ -149,24 +152,24 @@ def _within(side: ComparableEval, group: Mapping[str, str]) -> list[ComparableSa
     return [row for row in side.rows if all(row.groups.get(name) == value for name, value in group.items())]
 
 
-def _of_eval(
-    suite: str, sides: Sequence[ComparableEval | None], chosen: Chosen, notes: dict[str, None]
-) -> Iterator[Planned]:
+def _eval_lines(
+    suite: str, sides: Sequence[ComparableEval | None], chosen: Selection, notes: dict[str, None]
+) -> Iterator[PlannedLine]:
     first = next(side for side in sides if side is not None)
-    for scorer in chosen_scorers(first, chosen.scorers):
+    for scorer in selected_scorers(first, chosen.scorers):
         have = [side if side is not None and scorer in side.scorers else None for side in sides]
         yield from _lines(suite, first.eval, False, scorer, have, chosen, notes)
 
 
-def _of_suite(
-    suite: str, evals: Sequence[str], found: Sequence[Contender], chosen: Chosen, notes: dict[str, None]
-) -> Iterator[Planned]:
+def _suite_lines(
+    suite: str, evals: Sequence[str], found: Sequence[Contender], chosen: Selection, notes: dict[str, None]
+) -> Iterator[PlannedLine]:
     """Pooled over the evals that all contenders have, by each scorer that reads several of them."""
     common = [eval_ for eval_ in evals if all(eval_ in one.sides for one in found)]
     read: dict[tuple[str, str], list[str]] = {}
     for eval_ in common:
         side = found[0].sides[eval_]
-        for scorer in chosen_scorers(side, chosen.scorers):
+        for scorer in selected_scorers(side, chosen.scorers):
             if all(scorer in one.sides[eval_].scorers for one in found):
                 read.setdefault((scorer, side.scorers[scorer]), []).append(eval_)
     for (scorer, _), own in read.items():
@@ -186,9 +189,9 @@ def _lines(
     is_pooled: bool,
     scorer: str,
     sides: Sequence[ComparableEval | None],
-    chosen: Chosen,
+    chosen: Selection,
     notes: dict[str, None],
-) -> Iterator[Planned]:
+) -> Iterator[PlannedLine]:
     for metric in _metrics([side for side in sides if side is not None], scorer, chosen.metrics):
         if not is_known(metric):
             notes[f"{metric} of {name} is not compared: it is registered by a conftest.py that is not read here"] = None
@@ -200,10 +203,10 @@ def _lines(
         ]
         for group in ({}, *_groups([side for side in have if side is not None], chosen.groups)):
             if not group or metric not in SHARES:
-                yield Planned(suite, name, is_pooled, metric_kind(metric), scorer, group, have)
+                yield PlannedLine(suite, name, is_pooled, metric_kind(metric), scorer, group, have)
 
 
-def chosen_scorers(side: ComparableEval, wanted: Sequence[str]) -> list[str]:
+def selected_scorers(side: ComparableEval, wanted: Sequence[str]) -> list[str]:
     """The protocols of a side whose numbers are wanted."""
     if HEADLINE in wanted:
         return [side.headline]
@@ -228,19 +231,19 @@ def _groups(sides: Sequence[ComparableEval], wanted: Sequence[str]) -> Iterator[
             yield from ({name: value} for value in sorted(values[name]))
 
 
-def fields(found: Sequence[Contender]) -> list[str]:
+def group_fields(found: Sequence[Contender]) -> list[str]:
     """The metadata fields by which samples are grouped."""
     return sorted({name for one in found for side in one.sides.values() for row in side.rows for name in row.groups})
 
 
-def _check(chosen: Chosen, found: Sequence[Contender]) -> None:
+def _check_selection(chosen: Selection, found: Sequence[Contender]) -> None:
     scorers = {name for one in found for side in one.sides.values() for name in side.scorers}
     metrics = {name for one in found for side in one.sides.values() for own in side.metrics.values() for name in own}
     metrics |= set(_SHARES)
     for what, wanted, known in (
         ("scorer", chosen.scorers, scorers),
         ("metric", chosen.metrics, metrics),
-        ("group", chosen.groups, set(fields(found)) if chosen.groups else set()),
+        ("group", chosen.groups, set(group_fields(found)) if chosen.groups else set()),
     ):
         for name in wanted:
             if name not in known and name not in (ALL, HEADLINE, NONE):

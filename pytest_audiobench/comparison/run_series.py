@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from pytest_audiobench.comparison.baseline_of_run import contents_of, lacks
+from pytest_audiobench.comparison.baseline_of_run import contents_of, missing_parts
 from pytest_audiobench.comparison.contenders import Contender
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.gate.name_patterns import matches
@@ -46,17 +46,17 @@ class Point:
         return self.place if self.step is not None else name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
 
 
-def points(places: Sequence[Path], model: str, find: Find, order: Order) -> tuple[list[Point], str, list[str]]:
+def ordered_points(places: Sequence[Path], model: str, find: Find, order: Order) -> tuple[list[Point], str, list[str]]:
     """The runs under ``places`` (folders of runs, or runs) in order, what the model is called, and what was left out.
 
     ``model`` is a pattern over aliases and specs, empty for any; what it matches is one model because a user says so.
     Raises UsageError for runs of several models, for those that have no step, and for fewer than two.
     """
     notes: list[str] = []
-    found = [point for folder in _folders(places, notes) for point in _of_run(folder, places, model, notes)]
+    found = [point for folder in _folders(places, notes) for point in _run_points(folder, places, model, notes)]
     whole = [point for point in found if not point.limited]
     if whole and len(whole) < len(found):
-        notes.append(f"left out, since they were limited: {_listed([point for point in found if point.limited])}")
+        notes.append(f"left out, since they were limited: {_names_text([point for point in found if point.limited])}")
         found = whole
     called = _one_model(found, model, find)
     if order == "step":
@@ -65,7 +65,7 @@ def points(places: Sequence[Path], model: str, find: Find, order: Order) -> tupl
     if len(found) < 2:
         where = ", ".join(map(str, places))
         raise UsageError(
-            f"a track needs two finished runs, and {where} has {_listed(found) or 'none'}"
+            f"a track needs two finished runs, and {where} has {_names_text(found) or 'none'}"
             + "".join(f"; {note}" for note in notes[:_NAMED])
         )
     return found, called, notes
@@ -109,10 +109,10 @@ def _is_run(folder: Path) -> bool:
     return any((folder / name).exists() for name in (RECORD, run_parts.FOLDER, *LINE_FILES.values()))
 
 
-def _of_run(folder: Path, named: Sequence[Path], model: str, notes: list[str]) -> list[Point]:
+def _run_points(folder: Path, named: Sequence[Path], model: str, notes: list[str]) -> list[Point]:
     """The run's models that are wanted, by its record alone: samples are read when they are compared."""
     try:
-        found = _wanted(folder, model)
+        found = _matching_points(folder, model)
     except UsageError as error:
         if folder in named:
             raise
@@ -125,19 +125,19 @@ def _of_run(folder: Path, named: Sequence[Path], model: str, notes: list[str]) -
     return [point for point, _ in found]
 
 
-def _wanted(folder: Path, model: str) -> list[tuple[Point, tuple[str, ...]]]:
+def _matching_points(folder: Path, model: str) -> list[tuple[Point, tuple[str, ...]]]:
     """The models that match ``model``, each with what the run lacks of it."""
     try:
         record = load_run(folder).record
-        found = [point for point in _models(folder, record) if _is_wanted(point.names, model)]
-        return [(point, lacks(record, point.names.alias)) for point in found]
+        found = [point for point in _models(folder, record) if _matches(point.names, model)]
+        return [(point, missing_parts(record, point.names.alias)) for point in found]
     except (KeyError, TypeError, AttributeError, IndexError) as error:
         raise UsageError(
             f"{folder / RECORD} is not as this version writes runs ({type(error).__name__}: {error}): it was edited"
         ) from error
 
 
-def _is_wanted(names: Names, model: str) -> bool:
+def _matches(names: Names, model: str) -> bool:
     return not model or matches(model, names.alias) or matches(model, names.spec)
 
 
@@ -172,7 +172,7 @@ def _at_steps(found: Sequence[Point], find: Find, notes: list[str]) -> list[Poin
     without = [point for point, step in zip(found, told, strict=True) if step is None]
     if without:
         raise UsageError(
-            f"no step is in the names of {_listed(without)}: write a pattern of it as --step 'step-(\\d+)', or order "
+            f"no step is in the names of {_names_text(without)}: write a pattern as --step 'step-(\\d+)', or order "
             "them by --order time"
         )
     kept: dict[float, Point] = {}
@@ -186,7 +186,7 @@ def _at_steps(found: Sequence[Point], find: Find, notes: list[str]) -> list[Poin
     return list(kept.values())
 
 
-def _listed(found: Sequence[Point]) -> str:
+def _names_text(found: Sequence[Point]) -> str:
     names = [f"{point.names.run} ({point.names.alias})" for point in found]
     return ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
 

@@ -16,23 +16,23 @@ LONGEST = 2_000
 MARKS: Mapping[str, str] = {"pass": "✓", "regressed": "✗", "inconclusive": "?", "not_comparable": "≠"}
 
 
-def value(own: Estimate, unit: str) -> str:
+def value_cell(own: Estimate, unit: str) -> str:
     """``98.8 %``, or a plain number; a dash where there is none."""
     return amount(own.value, unit) + " %" * (unit in PERCENT_UNITS) if own.value == own.value else "–"
 
 
-def interval(own: Estimate, unit: str) -> str:
+def interval_cell(own: Estimate, unit: str) -> str:
     """``93.3 to 99.8``; empty where none is known."""
     return between(own.lower, own.upper, unit)
 
 
-def drop(held: RegressionRecord) -> tuple[str, str, str]:
+def drop_cells(held: RegressionRecord) -> tuple[str, str, str]:
     """The drop, its interval, and how many pairs became worse and better."""
     between_ = between(held.lower, held.upper, held.unit)
     return amount(held.drop, held.unit), between_, f"{held.worse} / {held.better}"
 
 
-def answers(owner: str, shares: Mapping[str, float | None]) -> str:
+def parse_rates_text(owner: str, shares: Mapping[str, float | None]) -> str:
     """``answered in bundled/digits A: 97.5 %, B: 38.8 %``: nothing where all were; the shares are by who answered."""
     if all(share in (None, 1.0) for share in shares.values()):
         return ""
@@ -51,7 +51,7 @@ def amount(number: float | None, unit: str) -> str:
     return f"{round(100.0 * number, 1) + 0.0:.1f}" if unit in PERCENT_UNITS else f"{number:.3g}"
 
 
-def named(metric: str, unit: str) -> str:
+def metric_label(metric: str, unit: str) -> str:
     """The metric, and its unit where the numbers do not say it themselves."""
     return metric if unit in PERCENT_UNITS or not unit else f"{metric} ({unit})"
 

@@ -14,7 +14,15 @@ from typing import NamedTuple
 from pytest_audiobench.comparison.alignment import aligned
 from pytest_audiobench.comparison.contenders import Contender
 from pytest_audiobench.comparison.mismatches import mismatches
-from pytest_audiobench.comparison.rows import Chosen, Planned, answered, chosen_scorers, estimate, held, planned
+from pytest_audiobench.comparison.rows import (
+    PlannedLine,
+    Selection,
+    estimate,
+    parse_rate,
+    planned_lines,
+    regression,
+    selected_scorers,
+)
 from pytest_audiobench.comparison.run_series import Point, reader
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.record import RegressionRecord
@@ -49,7 +57,7 @@ class Curve:
     best: int = 0
     last: int = 0
     since_best: RegressionRecord | None = None
-    answered: dict[int, float | None] = field(default_factory=dict)
+    parse_rates: dict[int, float | None] = field(default_factory=dict)
     signature: str = ""
 
     def before(self, at: int) -> int | None:
@@ -72,16 +80,16 @@ class Track:
     notes: Sequence[str] = field(default_factory=tuple)
 
 
-class Wanted(NamedTuple):
+class TrackOptions(NamedTuple):
     """What is followed, and how strict the tests are."""
 
-    chosen: Chosen
+    chosen: Selection
     evals: str
     alpha: float
     max_drop: str
 
 
-def track(model: str, points: Sequence[Point], wanted: Wanted, notes: Sequence[str] = ()) -> Track:
+def track(model: str, points: Sequence[Point], wanted: TrackOptions, notes: Sequence[str] = ()) -> Track:
     """The curves of ``points``, which are in order.
 
     Raises UsageError where two runs that are held against each other were not asked the same, and for choices that fit
@@ -102,30 +110,30 @@ def track(model: str, points: Sequence[Point], wanted: Wanted, notes: Sequence[s
         _add(curves, at, here, wanted)
         own_keys = [key for key in in_order if key in keys[at]]
         for place in sorted({before[key] for key in own_keys if key in before}, reverse=True):
-            found = tests.held(read(points[place]), here)
+            found = tests.regressions(read(points[place]), here)
             for key in own_keys:
                 if before.get(key) == place:
                     curves[key].drops[at] = found.get(key)
         before |= dict.fromkeys(own_keys, at)
     for (best, last), own in _apart(list(curves.values())).items():
-        found = tests.held(read(points[best]), read(points[last]))
+        found = tests.regressions(read(points[best]), read(points[last]))
         for key, curve in own.items():
             curve.since_best = found.get(key)
     return Track(model, points, list(curves.values()), wanted.alpha, wanted.max_drop, terms.lines, told)
 
 
-def _plan(one: Contender, wanted: Wanted) -> dict[Key, tuple[str, ...]]:
+def _plan(one: Contender, wanted: TrackOptions) -> dict[Key, tuple[str, ...]]:
     """The curves that a run adds to, each with the evals of its suite."""
     if not one.sides:
         raise UsageError(f"no eval of {one.source} matches {wanted.evals!r}")
-    lines, _ = planned([one], wanted.chosen)
+    lines, _ = planned_lines([one], wanted.chosen)
     evals: dict[str, tuple[str, ...]] = {}
     for side in one.sides.values():
         evals[side.suite] = (*evals.get(side.suite, ()), side.eval)
     return {_key(line): tuple(sorted(evals[line.suite])) for line in lines}
 
 
-def _key(line: Planned) -> Key:
+def _key(line: PlannedLine) -> Key:
     return Key(line.suite, line.name, line.kind.name, line.scorer, line.is_pooled)
 
 
@@ -158,13 +166,13 @@ def _tests(runs: int) -> int:
 class _Tests(NamedTuple):
     """Holds one run of a track against another."""
 
-    wanted: Wanted
+    wanted: TrackOptions
     terms: Terms
 
-    def held(self, before: Contender, after: Contender) -> dict[Key, RegressionRecord | None]:
+    def regressions(self, before: Contender, after: Contender) -> dict[Key, RegressionRecord | None]:
         """What became of each line that both have. Raises UsageError where they were not asked the same."""
         chosen = self.wanted.chosen
-        scorers = {name: chosen_scorers(side, chosen.scorers) for name, side in before.sides.items()}
+        scorers = {name: selected_scorers(side, chosen.scorers) for name, side in before.sides.items()}
         if found := mismatches(before, after, scorers):
             raise UsageError(
                 f"{before.source} and {after.source} were not asked the same, so they are on no one track: "
@@ -172,17 +180,17 @@ class _Tests(NamedTuple):
             )
         common = before.sides.keys() & after.sides.keys()
         limited = {name for name in common if before.sides[name].limited or after.sides[name].limited}
-        lines = planned(aligned([before, after], limited, {}), chosen)[0] if common else []
-        return {_key(line): held(line, 1, self.terms, self.wanted.max_drop) for line in lines}
+        lines = planned_lines(aligned([before, after], limited, {}), chosen)[0] if common else []
+        return {_key(line): regression(line, 1, self.terms, self.wanted.max_drop) for line in lines}
 
 
-def _add(curves: dict[Key, Curve], at: int, here: Contender, wanted: Wanted) -> None:
+def _add(curves: dict[Key, Curve], at: int, here: Contender, wanted: TrackOptions) -> None:
     """The values of the run at ``at``."""
-    for line in planned([here], wanted.chosen)[0]:
+    for line in planned_lines([here], wanted.chosen)[0]:
         if (curve := curves.get(_key(line))) is not None and (side := line.sides[0]) is not None:
             curve.unit, curve.direction = line.kind.unit, line.kind.direction
             curve.values[at] = estimate(side, line.kind, line.scorer, line.group)
-            curve.answered[at], curve.signature = answered(side, line.scorer, line.group), line.signature
+            curve.parse_rates[at], curve.signature = parse_rate(side, line.scorer, line.group), line.signature
 
 
 def _apart(curves: Sequence[Curve]) -> dict[tuple[int, int], dict[Key, Curve]]:

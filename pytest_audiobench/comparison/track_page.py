@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from pytest_audiobench.comparison.table_cells import MARKS, drop, interval, value
+from pytest_audiobench.comparison.table_cells import MARKS, drop_cells, interval_cell, value_cell
 from pytest_audiobench.comparison.track import Curve, Track
 from pytest_audiobench.comparison.track_text import heading, name, sentences, summary
 from pytest_audiobench.evaluation.record import RegressionRecord
@@ -68,11 +68,11 @@ def _curve(curve: Curve) -> dict[str, Any]:
         "last": curve.last,
         "signature": curve.signature,
         "values": [
-            None if own is None else _value(own, curve.unit, curve.answered.get(at))
+            None if own is None else _value(own, curve.unit, curve.parse_rates.get(at))
             for at, own in enumerate(curve.values)
         ],
-        "drops": [None if held is None else _held(held) for held in curve.drops],
-        "since": None if curve.since_best is None else _held(curve.since_best),
+        "drops": [None if held is None else _regression_content(held) for held in curve.drops],
+        "since": None if curve.since_best is None else _regression_content(curve.since_best),
     }
 
 
@@ -86,15 +86,15 @@ def _value(own: Estimate, unit: str, answered: float | None) -> dict[str, Any]:
         "low": low,
         "high": high,
         "n": own.n,
-        "value": value(own, unit),
-        "interval": interval(own, unit),
+        "value": value_cell(own, unit),
+        "interval": interval_cell(own, unit),
         "answered": "" if answered is None else f"{100.0 * answered:.1f} %",
         "method": own.method,
     }
 
 
-def _held(held: RegressionRecord) -> dict[str, Any]:
-    amount, between, flips = drop(held)
+def _regression_content(held: RegressionRecord) -> dict[str, Any]:
+    amount, between, flips = drop_cells(held)
     status = held.status.replace("_", " ")
     told = {"status": status, "mark": MARKS[held.status], "drop": amount, "interval": between, "flips": flips}
     return {**told, "detail": held.detail}

@@ -8,12 +8,12 @@ from typing import Any
 from pytest_audiobench.comparison.table_cells import (
     LONGEST,
     MARKS,
-    answers,
-    drop,
-    interval,
+    drop_cells,
+    interval_cell,
     layout,
-    named,
-    value,
+    metric_label,
+    parse_rates_text,
+    value_cell,
     wrapped,
 )
 from pytest_audiobench.comparison.track import Curve, Track
@@ -29,7 +29,7 @@ _INTERVALS = (2, 4)
 def text(one: Track, format_: str) -> str:
     """``one`` as table, markdown, csv or json."""
     if format_ == "json":
-        return json_text(_plain(one))
+        return json_text(_as_json(one))
     if format_ == "csv":
         return csv_text(rows(one))
     return "\n".join(_markdown(one) if format_ == "markdown" else _table(one)) + "\n"
@@ -63,17 +63,17 @@ def _row(one: Track, curve: Curve, at: int, own: Estimate) -> dict[str, Any]:
         "lower": own.lower,
         "upper": own.upper,
         "n": own.n,
-        "answered": curve.answered.get(at),
+        "answered": curve.parse_rates.get(at),
         "is_best": at == curve.best,
         "is_last": at == curve.last,
-        **_held("", curve.drops[at]),
-        **_held("best_", since),
+        **_regression_fields("", curve.drops[at]),
+        **_regression_fields("best_", since),
         "alpha": one.alpha,
         "lines": one.comparisons,
     }
 
 
-def _held(prefix: str, held: RegressionRecord | None) -> dict[str, Any]:
+def _regression_fields(prefix: str, held: RegressionRecord | None) -> dict[str, Any]:
     told = {
         "status": held and held.status,
         "drop": held and held.drop,
@@ -89,7 +89,7 @@ def _held(prefix: str, held: RegressionRecord | None) -> dict[str, Any]:
     return {f"{prefix}{name}": own for name, own in told.items()}
 
 
-def _plain(one: Track) -> dict[str, Any]:
+def _as_json(one: Track) -> dict[str, Any]:
     return {
         "model": one.model,
         "runs": [{"step": point.step, "finished": point.finished, **point.names._asdict()} for point in one.points],
@@ -103,7 +103,7 @@ def _plain(one: Track) -> dict[str, Any]:
 
 def name(curve: Curve) -> str:
     """``bundled/digits accuracy by letters``."""
-    return f"{curve.key.name} {named(curve.key.metric, curve.unit)} by {curve.key.scorer}"
+    return f"{curve.key.name} {metric_label(curve.key.metric, curve.unit)} by {curve.key.scorer}"
 
 
 def heading(one: Track) -> list[str]:
@@ -141,8 +141,8 @@ def _cells(one: Track, curve: Curve) -> Iterator[tuple[str, ...]]:
         if own is not None:
             held = curve.drops[at]
             mark = MARKS[held.status] if held is not None and held.status in ("regressed", "not_comparable") else " "
-            told = ("",) * 4 if held is None else (*drop(held), str(held.pairs))
-            figures = (value(own, curve.unit), interval(own, curve.unit))
+            told = ("",) * 4 if held is None else (*drop_cells(held), str(held.pairs))
+            figures = (value_cell(own, curve.unit), interval_cell(own, curve.unit))
             called = " ".join(filter(None, (one.points[at].label, *remarks(curve, at))))
             yield (f"  {mark} {called}", *figures, *told)
 
@@ -189,8 +189,8 @@ def perturbations(one: Track) -> list[str]:
     """What was not answered, and what each protocol's name stands for; each once."""
     told: dict[str, None] = {}
     for curve in one.curves:
-        shares = {one.points[at].label: share for at, share in curve.answered.items()}
-        told[answers(f"{curve.key.name} by {curve.key.scorer}", shares)] = None
+        shares = {one.points[at].label: share for at, share in curve.parse_rates.items()}
+        told[parse_rates_text(f"{curve.key.name} by {curve.key.scorer}", shares)] = None
     signatures = {f"{curve.key.scorer}: {curve.signature}": None for curve in one.curves if curve.signature}
     return [text for text in (*told, *signatures) if text]
 
@@ -201,7 +201,7 @@ def _markdown(one: Track) -> Iterator[str]:
     yield "| eval | metric | run | value | interval | drop | interval | flips | pairs |"
     yield "| :-- | :-- | --: | --: | --: | --: | --: | --: | --: |"
     for curve in one.curves:
-        names: tuple[str, str] = (curve.key.name, f"{named(curve.key.metric, curve.unit)} by {curve.key.scorer}")
+        names: tuple[str, str] = (curve.key.name, f"{metric_label(curve.key.metric, curve.unit)} by {curve.key.scorer}")
         for cells in _cells(one, curve):
             yield bar(map(escaped, (*names, *(cell.strip() for cell in cells))))
             names = ("", "")

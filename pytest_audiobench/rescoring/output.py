@@ -14,10 +14,10 @@ from pytest_audiobench.report.page.html import write_page
 from pytest_audiobench.report.run_files import Heading, collect, finish
 from pytest_audiobench.report.runtime import iso, runtime
 from pytest_audiobench.rescoring.layouts import Source
-from pytest_audiobench.rescoring.rescore import RescoredEval, Wanted, rescore
+from pytest_audiobench.rescoring.rescore import RescoredEval, ScoringOptions, rescore
 
 
-def scored_into(folder: Path, source: Source, wanted: Wanted, command: Sequence[str]) -> RescoredEval:
+def write_rescored_run(folder: Path, source: Source, wanted: ScoringOptions, command: Sequence[str]) -> RescoredEval:
     """Score ``source`` and write run.json, the line files and report.html into ``folder``.
 
     Raises UsageError for a folder that holds anything: rows of two runs never lie in one. What was written is removed

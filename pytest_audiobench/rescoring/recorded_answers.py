@@ -67,32 +67,32 @@ def clip_named(source: str, recipe: Recipe = None) -> Clip:
 _NOWHERE = DataRoot("recorded", Path())
 
 
-def valid(row: RecordedRow) -> tuple[RecordedRow, int]:
+def valid_row(row: RecordedRow) -> tuple[RecordedRow, int]:
     """``row`` with valid texts of bounded length only, and how many had to be changed (halves of a surrogate pair)."""
-    whole = "".join(_texts(row))
+    whole = "".join(_texts_of(row))
     # One look at all of them: nearly every row is sound.
     if len(whole) <= LONGEST_TEXT and not repaired(whole)[1]:
         return row, 0
-    changed = sum(repaired(text)[1] for text in _texts(row))
+    changed = sum(repaired(text)[1] for text in _texts_of(row))
     if not changed:
         return row, 0
     made = replace(
         row,
-        sample=_sample(row.sample),
-        responses=_responses(row.responses),
-        verdicts=_responses(row.verdicts),
-        rewritten=_responses(row.rewritten),
-        error=None if row.error is None else _text(row.error),
-        eval=_text(row.eval),
-        dataset=_text(row.dataset),
-        model=_text(row.model),
-        clip_keys=None if row.clip_keys is None else tuple(map(_text, row.clip_keys)),
-        recording=None if row.recording is None else _text(row.recording),
+        sample=_valid_sample(row.sample),
+        responses=_valid_responses(row.responses),
+        verdicts=_valid_responses(row.verdicts),
+        rewritten=_valid_responses(row.rewritten),
+        error=None if row.error is None else _valid_text(row.error),
+        eval=_valid_text(row.eval),
+        dataset=_valid_text(row.dataset),
+        model=_valid_text(row.model),
+        clip_keys=None if row.clip_keys is None else tuple(map(_valid_text, row.clip_keys)),
+        recording=None if row.recording is None else _valid_text(row.recording),
     )
     return made, changed
 
 
-def _texts(row: RecordedRow) -> Iterator[str]:
+def _texts_of(row: RecordedRow) -> Iterator[str]:
     sample = row.sample
     yield from (sample.id, sample.question, sample.reference, *sample.choices, *sample.references)
     yield from (row.eval, row.dataset, row.model, row.error or "", row.recording or "", *(row.clip_keys or ()))
@@ -107,29 +107,32 @@ def _texts(row: RecordedRow) -> Iterator[str]:
                 yield part.value
 
 
-def _text(text: str) -> str:
+def _valid_text(text: str) -> str:
     return repaired(text)[0]
 
 
-def _sample(sample: Sample) -> Sample:
+def _valid_sample(sample: Sample) -> Sample:
     return replace(
         sample,
-        id=_text(sample.id),
-        question=_text(sample.question),
-        choices=tuple(map(_text, sample.choices)),
-        reference=_text(sample.reference),
-        metadata={_text(n): _text(value) if isinstance(value, str) else value for n, value in sample.metadata.items()},
-        references=tuple(map(_text, sample.references)),
+        id=_valid_text(sample.id),
+        question=_valid_text(sample.question),
+        choices=tuple(map(_valid_text, sample.choices)),
+        reference=_valid_text(sample.reference),
+        metadata={
+            _valid_text(n): _valid_text(value) if isinstance(value, str) else value
+            for n, value in sample.metadata.items()
+        },
+        references=tuple(map(_valid_text, sample.references)),
     )
 
 
-def _responses(responses: Mapping[str, Response]) -> dict[str, Response]:
-    return {stage: _response(response) for stage, response in responses.items()}
+def _valid_responses(responses: Mapping[str, Response]) -> dict[str, Response]:
+    return {stage: _valid_response(response) for stage, response in responses.items()}
 
 
-def _response(response: Response) -> Response:
+def _valid_response(response: Response) -> Response:
     outputs = tuple(
-        Output(tuple(Part(kind, _text(value)) for kind, value in output.parts), output.finish, output.score)
+        Output(tuple(Part(kind, _valid_text(value)) for kind, value in output.parts), output.finish, output.score)
         for output in response.outputs
     )
-    return replace(response, outputs=outputs, error=None if response.error is None else _text(response.error))
+    return replace(response, outputs=outputs, error=None if response.error is None else _valid_text(response.error))

@@ -24,7 +24,7 @@ _LONGEST_VALUE = 64
 """Characters. Longer parsed values are kept as digests: only whether two are equal matters later."""
 
 
-def answered_of(row: RecordedRow) -> SampleAnswers:
+def sample_answers(row: RecordedRow) -> SampleAnswers:
     """A recorded row as a run holds an answer."""
     lengths = row.durations_s or (None,) * len(row.sample.clips)
     recording = row.recording or (row.clip_keys[0] if row.clip_keys else None)
@@ -37,11 +37,11 @@ def answered_of(row: RecordedRow) -> SampleAnswers:
     return SampleAnswers(taken, row.epoch, row.responses, keys, row.messages, row.error, row.verdicts, row.rewritten)
 
 
-def _heard(row: RecordedRow) -> Sequence[object] | None:
+def _audio_payload(row: RecordedRow) -> Sequence[object] | None:
     return row.clip_keys if row.unchanged is None else audio_payload(row.clip_keys, row.unchanged.keys)
 
 
-class Kept:
+class ScoredRows:
     """The scored rows of one eval without their texts, by scorer; equal small mappings are kept once."""
 
     def __init__(self, first: RecordedRow, scorers: Sequence[Scorer]) -> None:
@@ -91,7 +91,7 @@ class Kept:
             self._count(row)
         asked = [row for row in chunk if row.epoch == 0]
         self.data.extend([sample_payload(row.sample) for row in asked])
-        self._audio.extend([_heard(row) for row in asked])
+        self._audio.extend([_audio_payload(row) for row in asked])
         self._heard = self._heard or any(row.clip_keys is not None for row in asked)
         self.answers.extend([answer_payload(one) for one in answered])
         self._failed += [one for one in answered if one.error is not None][: 20 - len(self._failed)]
@@ -107,7 +107,7 @@ class Kept:
                 [
                     row._replace(
                         answered=slim,
-                        answer=None if row.answer is None else _short(row.answer),
+                        answer=None if row.answer is None else _shortened(row.answer),
                         scores=None if row.scores is None else self._once(row.scores),
                     )
                     for row, slim in zip(own, self._slim, strict=True)
@@ -144,7 +144,7 @@ class Kept:
         return self._small.setdefault(tuple(small.items()), small)
 
 
-def _short(answer: Answer) -> Answer:
+def _shortened(answer: Answer) -> Answer:
     if answer.value is None or len(answer.value) <= _LONGEST_VALUE:
         return answer
     return Answer(answer.status, hashlib.sha256(answer.value.encode("utf-8", "surrogatepass")).hexdigest())

@@ -31,8 +31,8 @@ from pytest_audiobench.report.run_parts import Lines
 from pytest_audiobench.report.scorer_sweep import of_judge
 from pytest_audiobench.rescoring.layouts import Source
 from pytest_audiobench.rescoring.own_run import items_of
-from pytest_audiobench.rescoring.recorded_answers import RecordedRow, valid
-from pytest_audiobench.rescoring.recorded_rows import Kept, answered_of
+from pytest_audiobench.rescoring.recorded_answers import RecordedRow, valid_row
+from pytest_audiobench.rescoring.recorded_rows import ScoredRows, sample_answers
 
 _CHUNK = 200
 """Answers held with their texts at a time: few enough for the processor's cache, 7 % faster than 1,000."""
@@ -43,7 +43,7 @@ Json = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ScoringOptions:
     """How to read the answers: ``scorers`` by name or "all" (none: those of the run), ``family`` where it is unknown.
 
     ``family`` is a name with options, such as ``translation,target=zh``, and takes the place of what a file says.
@@ -62,22 +62,22 @@ class RescoredEval:
     notes: list[str]
 
 
-def rescore(source: Source, wanted: Wanted, folder: Path | None = None) -> RescoredEval:
+def rescore(source: Source, wanted: ScoringOptions, folder: Path | None = None) -> RescoredEval:
     """Score all evals of ``source``; with ``folder`` their parts are written there, to be merged as a run's.
 
     Raises UsageError where nothing can be scored, for an unknown protocol, and for rows of two runs in one file.
     """
     with collector_paused():
-        return _scored_again(source, wanted, folder)
+        return _rescored(source, wanted, folder)
 
 
-def _scored_again(source: Source, wanted: Wanted, folder: Path | None) -> RescoredEval:
+def _rescored(source: Source, wanted: ScoringOptions, folder: Path | None) -> RescoredEval:
     recorded = items_of(source.run)
     found = RescoredEval([], [], [])
     pools: dict[tuple[str, str], Pool] = {}
     seen: set[tuple[str, str]] = set()
     changed: Counter[tuple[str, str]] = Counter()
-    for (eval_, model), rows in groupby(_valid(source, changed), lambda row: (row.eval, row.model)):
+    for (eval_, model), rows in groupby(_valid_rows(source, changed), lambda row: (row.eval, row.model)):
         if (eval_, model) in seen:
             raise UsageError(f"the rows of {eval_} by {model} do not lie together: sort the file by eval and model")
         seen.add((eval_, model))
@@ -88,11 +88,11 @@ def _scored_again(source: Source, wanted: Wanted, folder: Path | None) -> Rescor
             if not protocol.fits_any_sample:
                 rows = iter(held := list(rows))
                 protocol = protocol.fitting([first.sample, *(row.sample for row in held)])
-        except _Unreadable as error:
+        except _NotScorable as error:
             found.notes.append(f"{eval_} was not scored: {error}")
             continue
         item = _Item(len(found.items), first, old, protocol, source, folder)
-        record = item.scored(_from(first, rows))
+        record = item.scored(_chained(first, rows))
         if texts := changed[eval_, model]:
             found.notes.append(f"{eval_}: {texts} texts held invalid characters or were cut")
         found.items.append(record.to_json())
@@ -109,35 +109,35 @@ def _scored_again(source: Source, wanted: Wanted, folder: Path | None) -> Rescor
     return found
 
 
-def _valid(source: Source, changed: Counter[tuple[str, str]]) -> Iterator[RecordedRow]:
+def _valid_rows(source: Source, changed: Counter[tuple[str, str]]) -> Iterator[RecordedRow]:
     for row in source.rows():
-        made, texts = valid(row)
+        made, texts = valid_row(row)
         if texts:
             changed[made.eval, made.model] += texts
         yield made
 
 
-class _Unreadable(Exception):
+class _NotScorable(Exception):
     """Why one eval's answers cannot be read by any protocol; the others still can."""
 
 
-def _protocol(first: RecordedRow, old: Json | None, wanted: Wanted) -> Protocol:
+def _protocol(first: RecordedRow, old: Json | None, wanted: ScoringOptions) -> Protocol:
     name, options = _family(first, old, wanted)
     try:
         protocol = protocol_of(name, options)
     except UsageError as error:
         if wanted.family:
             raise
-        raise _Unreadable(f"{error}; name its family with --family, or replay the run with pytest") from None
+        raise _NotScorable(f"{error}; name its family with --family, or replay the run with pytest") from None
     names = wanted.scorers or (tuple(scorer["name"] for scorer in old["scorers"]) if old else (ALL,))
     chosen = [one for one in names if one == ALL or one in protocol.available]
     if not chosen:
-        raise _Unreadable(f"{name} has no scorer {', '.join(names)}; it has {', '.join(protocol.available)}")
+        raise _NotScorable(f"{name} has no scorer {', '.join(names)}; it has {', '.join(protocol.available)}")
     try:
         # A judge's verdicts are read again where the judge is known: by pytest, which replays them.
         return with_judges(protocol.with_scorers(*chosen), {}).protocol
     except CannotDo:
-        raise _Unreadable(f"only judges can read {first.family or name}; {_REPLAYED}") from None
+        raise _NotScorable(f"only judges can read {first.family or name}; {_REPLAYED}") from None
 
 
 _REPLAYED = (
@@ -145,11 +145,11 @@ _REPLAYED = (
 )
 
 
-def _family(first: RecordedRow, old: Json | None, wanted: Wanted) -> tuple[str, Mapping[str, Option]]:
+def _family(first: RecordedRow, old: Json | None, wanted: ScoringOptions) -> tuple[str, Mapping[str, Option]]:
     if wanted.family:
         return parse_family(wanted.family)
     if not first.family:
-        raise _Unreadable("its file does not say what was asked; name the family of protocols with --family")
+        raise _NotScorable("its file does not say what was asked; name the family of protocols with --family")
     if old is not None:
         return first.family, dict(old.get("options", {}))
     name, options = parse_family(first.family)
@@ -164,7 +164,7 @@ def _check_names(names: Sequence[str], items: Sequence[Json]) -> None:
         raise UsageError(f"none of what was scored ({families}) has a protocol {unknown[0]!r}")
 
 
-def _from(first: RecordedRow, rest: Iterable[RecordedRow]) -> Iterator[RecordedRow]:
+def _chained(first: RecordedRow, rest: Iterable[RecordedRow]) -> Iterator[RecordedRow]:
     yield first
     yield from rest
 
@@ -177,7 +177,7 @@ class _Item:
     ) -> None:
         self._first, self._old, self._protocol, self._source = first, old, protocol, source
         self._folder = folder
-        self._kept = Kept(first, protocol.scorers)
+        self._kept = ScoredRows(first, protocol.scorers)
         self._record = self._new_record(index)
         self._lines = ItemLines(
             head={"eval": first.eval, "model": first.model, "dataset": first.dataset},
@@ -204,7 +204,7 @@ class _Item:
         return replace(self._lines, cluster=None).scored(self._kept.rows)
 
     def _add(self, chunk: Sequence[RecordedRow], add: Callable[[Lines], None] | None) -> None:
-        answered = [answered_of(row) for row in chunk]
+        answered = [sample_answers(row) for row in chunk]
         clusters = self._kept.note(chunk, answered)
         rows = scored_rows(self._protocol, answered, clusters)
         if add is not None:
@@ -252,9 +252,9 @@ class _Item:
                     f"{scorer.name} is another rule than the run's: {scorer.signature} here, "
                     f"{signatures[scorer.name]} there"
                 )
-        values = {_about(metric): metric["value"] for metric in self._old["metrics"]}
+        values = {_metric_identity(metric): metric["value"] for metric in self._old["metrics"]}
         for metric in self._record.metrics:
-            before = values.get(_about(vars(metric)), metric.value)
+            before = values.get(_metric_identity(vars(metric)), metric.value)
             if before != metric.value:
                 yield f"{metric.name} by {metric.scorer} was {before} in the run and is {metric.value} now"
 
@@ -279,7 +279,7 @@ def _judges(item: Json) -> list[str]:
     return [alias for alias in item.get("judges", ()) if alias in weighing or not item.get("stages")]
 
 
-def _about(metric: Mapping[str, Any]) -> tuple[object, ...]:
+def _metric_identity(metric: Mapping[str, Any]) -> tuple[object, ...]:
     return metric["name"], metric["scorer"], metric["signature"], *sorted(metric["group"].items())
 
 

@@ -26,7 +26,7 @@ _OF_ROW = ("protocol", "value", "lower", "upper", "n", "skipped", "unanswered", 
 def text(owners: Sequence[Json], notes: Sequence[str], compared: Compared, format_: str) -> str:
     """The tables of ``owners`` (items' or suites' records) as table, markdown, csv or json."""
     if format_ == "json":
-        return json_text([_plain(one, compared.get(at, ())) for at, one in enumerate(owners)])
+        return json_text([_as_json(one, compared.get(at, ())) for at, one in enumerate(owners)])
     if format_ == "csv":
         return csv_text(_rows(owners, compared), [*_OF_OWNER, *_OF_ROW, "published"])
     lines = _markdown(owners, notes, compared) if format_ == "markdown" else _lines(owners, notes, compared)
@@ -38,7 +38,7 @@ def _lines(owners: Sequence[Json], notes: Sequence[str], compared: Compared) -> 
         beside = compared.get(at, ())
         for sweep in sweeps(owner):
             yield title(_name(owner), sweep)
-            yield from table(sweep, _marks(beside, sweep))
+            yield from table(sweep, _closest(beside, sweep))
         yield from (line for line, _ in perturbation_text.lines({"items": (), "suites": [owner]}, _WIDTH))
         for one in beside:
             yield f"  published {printable(one.says)}"
@@ -53,7 +53,7 @@ def _markdown(owners: Sequence[Json], notes: Sequence[str], compared: Compared) 
     for at, owner in enumerate(owners):
         beside = compared.get(at, ())
         for sweep in sweeps(owner):
-            yield from (f"**{escaped(title(_name(owner), sweep))}**", "", *markdown(sweep, _marks(beside, sweep)), "")
+            yield from (f"**{escaped(title(_name(owner), sweep))}**", "", *markdown(sweep, _closest(beside, sweep)), "")
         for name, rows in perturbation_text.markdown({"items": (), "suites": [owner]}):
             yield from (f"**{escaped(name)}**", "", *rows, "")
         said = [f"published {one.says}" for one in beside] + [f"note: {note}" for note in owner.get("warnings", ())]
@@ -66,7 +66,7 @@ def _markdown(owners: Sequence[Json], notes: Sequence[str], compared: Compared) 
 def _rows(owners: Sequence[Json], compared: Compared) -> Iterator[dict[str, Any]]:
     for at, owner in enumerate(owners):
         for sweep in sweeps(owner):
-            marks = _marks(compared.get(at, ()), sweep)
+            marks = _closest(compared.get(at, ()), sweep)
             for row in sweep.rows:
                 own = {name: value for name, value in asdict(row).items() if name in _OF_ROW}
                 own |= {"eval": _eval(owner), "model": owner["model"], "dataset": owner.get("dataset", "")}
@@ -74,7 +74,7 @@ def _rows(owners: Sequence[Json], compared: Compared) -> Iterator[dict[str, Any]
                 yield own
 
 
-def _plain(owner: Json, beside: Sequence[Comparison]) -> dict[str, Any]:
+def _as_json(owner: Json, beside: Sequence[Comparison]) -> dict[str, Any]:
     return {
         "eval": _eval(owner),
         "model": owner["model"],
@@ -94,7 +94,7 @@ def _plain(owner: Json, beside: Sequence[Comparison]) -> dict[str, Any]:
     }
 
 
-def _marks(beside: Sequence[Comparison], sweep: Sweep) -> dict[str, str]:
+def _closest(beside: Sequence[Comparison], sweep: Sweep) -> dict[str, str]:
     marks: dict[str, list[str]] = {}
     for one in beside:
         if one.metric == sweep.metric and not one.beyond:

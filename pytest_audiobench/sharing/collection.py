@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.sharing.hub import Hub, Listed
+from pytest_audiobench.sharing.hub import Hub, HubFile
 from pytest_audiobench.sharing.signers import Signers
 from pytest_audiobench.sharing.submission import MOST_BYTES, decoded
 from pytest_audiobench.sharing.submission_checks import Report, verified
-from pytest_audiobench.sharing.upload import FOLDER, LONGEST_SUITE, is_repo, patiently
+from pytest_audiobench.sharing.upload import FOLDER, LONGEST_SUITE, is_repo, with_retries
 
 MOST_FILES = 5_000
 MOST_BYTES_IN_ALL = 512 * 2**20
@@ -23,23 +23,23 @@ _LONGEST = 600
 _PATH = re.compile(rf"{FOLDER}/[A-Za-z0-9_-][A-Za-z0-9._-]{{0,{LONGEST_SUITE - 1}}}/[0-9a-f]{{64}}\.json")
 
 
-class Refused(NamedTuple):
+class RejectedFile(NamedTuple):
     """A file that does not count, and why."""
 
     name: str
     why: str
 
 
-class Collected(NamedTuple):
+class Collection(NamedTuple):
     """What ``source`` holds: submissions that are verified, files that are refused, and the names of all suites."""
 
     source: str
     suites: Sequence[str]
     verified: Sequence[Report]
-    refused: Sequence[Refused]
+    refused: Sequence[RejectedFile]
 
 
-def collect(named: str, signers: Signers, sleep: Callable[[float], None], suite: str = "") -> Collected:
+def collect(named: str, signers: Signers, sleep: Callable[[float], None], suite: str = "") -> Collection:
     """The submissions in the folder ``named``, or in the data set USER/NAME of that name on the hub.
 
     Those of other suites than ``suite`` (empty: of none) are passed over.
@@ -51,27 +51,27 @@ def collect(named: str, signers: Signers, sleep: Callable[[float], None], suite:
         found = sorted(folder.rglob("*.json"))
         # A pipe would be waited for without end.
         paths = [path for path in found if path.is_file()]
-        odd = [Refused(str(path.relative_to(folder)), "it is no file") for path in found if not path.is_file()]
-        for _ in _bounded(named, (Listed(str(path), path.stat().st_size, "") for path in paths)):
+        odd = [RejectedFile(str(path.relative_to(folder)), "it is no file") for path in found if not path.is_file()]
+        for _ in _bounded(named, (HubFile(str(path), path.stat().st_size, "") for path in paths)):
             pass
-        return _of_files(_Asked(named, folder, signers, suite), paths, odd)
+        return _of_files(_Source(named, folder, signers, suite), paths, odd)
     if not is_repo(named):
         raise UsageError(f"there is no folder {named}: name a folder of submissions, or a data set as USER/NAME")
     with tempfile.TemporaryDirectory(prefix="audiobench-") as temporary:
         hub = Hub()
-        commit = patiently(lambda: hub.head(named), sleep).commit
-        listed = patiently(lambda: list(_bounded(named, hub.files(named, FOLDER, commit))), sleep)
+        commit = with_retries(lambda: hub.head(named), sleep).commit
+        listed = with_retries(lambda: list(_bounded(named, hub.files(named, FOLDER, commit))), sleep)
         wanted = [one for one in listed if _PATH.fullmatch(one.path) and one.size <= MOST_BYTES]
         taken = {one.path for one in wanted}
-        others = [Refused(one.path, _why(one)) for one in listed if one.path not in taken]
+        others = [RejectedFile(one.path, _rejection(one)) for one in listed if one.path not in taken]
         into = Path(temporary)
         if wanted:
-            patiently(lambda: hub.download(named, [one.path for one in wanted], commit, into), sleep)
-        asked = _Asked(f"{named} at {commit[:12]}", into, signers, suite)
+            with_retries(lambda: hub.download(named, [one.path for one in wanted], commit, into), sleep)
+        asked = _Source(f"{named} at {commit[:12]}", into, signers, suite)
         return _of_files(asked, [into / one.path for one in wanted], others)
 
 
-def _bounded(named: str, files: Iterator[Listed]) -> Iterator[Listed]:
+def _bounded(named: str, files: Iterator[HubFile]) -> Iterator[HubFile]:
     size = 0
     for number, one in enumerate(files, 1):
         size += one.size
@@ -83,13 +83,13 @@ def _bounded(named: str, files: Iterator[Listed]) -> Iterator[Listed]:
         yield one
 
 
-def _why(one: Listed) -> str:
+def _rejection(one: HubFile) -> str:
     if one.size > MOST_BYTES:
         return f"it holds {one.size / 1e6:.0f} MB, more than a submission does"
     return f"it does not lie at {FOLDER}/SUITE/RUN_HASH.json"
 
 
-class _Asked(NamedTuple):
+class _Source(NamedTuple):
     """Where the files come from, the folder that they are in, and which of them count."""
 
     source: str
@@ -98,7 +98,7 @@ class _Asked(NamedTuple):
     suite: str
 
 
-def _of_files(asked: _Asked, paths: Sequence[Path], others: Sequence[Refused]) -> Collected:
+def _of_files(asked: _Source, paths: Sequence[Path], others: Sequence[RejectedFile]) -> Collection:
     held, refused, suites = [], list(others), set()
     for path in paths:
         name = str(path.relative_to(asked.folder))
@@ -110,13 +110,13 @@ def _of_files(asked: _Asked, paths: Sequence[Path], others: Sequence[Refused]) -
                 continue
             report = verified(submission, name, asked.signers)
         except UsageError as error:
-            refused.append(Refused(name, _without(name, str(error))[:_LONGEST]))
+            refused.append(RejectedFile(name, _without(name, str(error))[:_LONGEST]))
             continue
         if report.holds:
             held.append(report)
         else:
-            refused.append(Refused(name, report.failing[:_LONGEST]))
-    return Collected(asked.source, sorted(suites), held, refused)
+            refused.append(RejectedFile(name, report.failing[:_LONGEST]))
+    return Collection(asked.source, sorted(suites), held, refused)
 
 
 def _without(name: str, message: str) -> str:

@@ -93,13 +93,13 @@ def same_numbers(payload: Json, evidence: Contents) -> tuple[bool, str]:
     owners += [(item["eval"], item["metrics"], [item]) for item in payload["items"]]
     for owner, metrics, items in owners:
         for one in metrics:
-            read = sides_read(items, evidence, one["scorer"], one["signature"])
+            read = evals_read_by(items, evidence, one["scorer"], one["signature"])
             if read is None or not is_known(one["metric"]) or _is_of_no_samples(one["metric"]):
                 unknown.add(f"{one['metric']} by {one['scorer']}")
             elif (found := _value(one, read)) is None or not _equal(number(one["value"]), found):
                 told = "no number" if found is None or math.isnan(found) else f"{found:.6g}"
                 wrong.append(f"{one['metric']} of {owner} is said to be {one['value']}, and its samples give {told}")
-            elif (one["unit"], one["direction"]) != _way(one["metric"]):
+            elif (one["unit"], one["direction"]) != _unit_and_direction(one["metric"]):
                 wrong.append(f"{one['metric']} of {owner} is said to be in another unit or direction than it is")
             else:
                 right += 1
@@ -128,7 +128,7 @@ def other_versions(payload: Json) -> str:
 def _headline(payload: Json, evidence: Contents) -> str:
     """What is to be said of the interval and the n of the headline; empty where they cannot be made anew."""
     figure = payload["headline"]
-    read = figure and sides_read(payload["items"], evidence, figure["scorer"], figure["signature"])
+    read = figure and evals_read_by(payload["items"], evidence, figure["scorer"], figure["signature"])
     if not read or not is_known(figure["metric"]) or _is_of_no_samples(figure["metric"]):
         return ""
     side = pooled(read, figure["scorer"]) if len(read) > 1 else read[0]
@@ -148,12 +148,14 @@ def _same_bound(told: float | None, found: float | None) -> bool:
     return math.isclose(told, found, rel_tol=1e-9, abs_tol=1e-12)
 
 
-def _way(metric: str) -> tuple[str, str]:
+def _unit_and_direction(metric: str) -> tuple[str, str]:
     kind = metric_kind(metric)
     return kind.unit, kind.direction
 
 
-def sides_read(items: Sequence[Json], evidence: Contents, scorer: str, signature: str) -> list[ComparableEval] | None:
+def evals_read_by(
+    items: Sequence[Json], evidence: Contents, scorer: str, signature: str
+) -> list[ComparableEval] | None:
     """The evals of a payload's ``items`` that were read so; None where the evidence lacks the statistics of one.
 
     Of a large suite only each eval's first scorer is evidence.

@@ -51,7 +51,7 @@ def same_findings(payload: Json, evidence: Contents) -> tuple[bool, str] | None:
         if payload["top_finding"] != expected:
             return False, "it is not the first that stands, or is of other samples than those of its part"
         # What cannot be told in words is none of a run's findings either.
-        list(told(payload))
+        list(finding_lines(payload))
         return _checked(payload, evidence)
     except (KeyError, TypeError, AttributeError, ValueError, StopIteration):
         return False, "the findings are not as a run records them"
@@ -139,7 +139,7 @@ def _samples(finding: Json, side: ComparableEval) -> list[str]:
     return sorted({row.sample_id for row in side.rows if row.is_in(part)})
 
 
-def told(payload: Json) -> Iterator[str]:
+def finding_lines(payload: Json) -> Iterator[str]:
     """The top finding of a payload that holds and the way to its evidence, a line each; nothing where there is none."""
     top = payload["top_finding"]
     if top is None:

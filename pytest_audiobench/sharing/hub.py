@@ -33,7 +33,7 @@ _LONGEST_SAID = 200
 _LOG_IN = "log in by hf auth login, or set HF_TOKEN"
 
 
-class Passing(Exception):
+class TemporaryHubError(Exception):
     """A failure that another try may cure; ``wait_s`` is the pause that the hub asked for, None for none."""
 
     def __init__(self, says: str, wait_s: float | None = None) -> None:
@@ -41,7 +41,7 @@ class Passing(Exception):
         self.wait_s = wait_s
 
 
-class Conflict(Passing):
+class Conflict(TemporaryHubError):
     """Somebody else committed since the head was looked at."""
 
 
@@ -52,7 +52,7 @@ class Head(NamedTuple):
     private: bool
 
 
-class Listed(NamedTuple):
+class HubFile(NamedTuple):
     """A file of a repository. ``blob`` is git's name of its content, or the SHA-256 of a large file."""
 
     path: str
@@ -87,13 +87,13 @@ class Hub:
             info = self._api.repo_info(repo, repo_type="dataset")
             return Head(str(info.sha), bool(info.private))
 
-    def file(self, repo: str, path: str, commit: str) -> Listed | None:
+    def file(self, repo: str, path: str, commit: str) -> HubFile | None:
         """The file at ``path`` in ``commit``; None where there is none."""
         with self._judged(f"looking for {path} in {repo}"):
             found = self._api.get_paths_info(repo, [path], repo_type="dataset", revision=commit)
             return next((_listed(one) for one in found if one.path == path), None)
 
-    def files(self, repo: str, folder: str, commit: str) -> Iterator[Listed]:
+    def files(self, repo: str, folder: str, commit: str) -> Iterator[HubFile]:
         """The files below ``folder`` in ``commit``; none where there is no such folder."""
         from huggingface_hub.errors import EntryNotFoundError
 
@@ -139,14 +139,14 @@ class Hub:
             )
             # Where the hub fails midway the library is content with what it has.
             if missing := [path for path in paths if not (into / path).is_file()]:
-                raise Passing(f"{len(missing)} of {len(paths)} files of {repo} did not arrive")
+                raise TemporaryHubError(f"{len(missing)} of {len(paths)} files of {repo} did not arrive")
 
     @contextmanager
     def _judged(self, doing: str) -> Iterator[None]:
         """Whatever the library raises as one sentence without its traceback, which may hold what was sent."""
         try:
             yield
-        except (FatalError, Passing, GeneratorExit):
+        except (FatalError, TemporaryHubError, GeneratorExit):
             raise
         except Exception as error:
             raise _judged(error, doing, self.address) from None
@@ -187,7 +187,7 @@ def _raise_passing(response: Any) -> None:
                 f"the hub asks to be left alone for {wait_s:.0f} s (reply {response.status_code}): try later"
             )
         why = "has too many requests" if response.status_code == 429 else "cannot answer now"
-        raise Passing(f"the hub {why} (reply {response.status_code})", wait_s)
+        raise TemporaryHubError(f"the hub {why} (reply {response.status_code})", wait_s)
 
 
 def _asked_wait(headers: Any) -> float | None:
@@ -221,7 +221,7 @@ def _judged(error: Exception, doing: str, address: str) -> Exception:
     if status is not None:
         return FatalError(f"{doing}: {_refusal(status)}{_said(error)}")
     if _is_of_transport(error):
-        return Passing(f"{doing}: the connection to {address} failed ({type(error).__name__})")
+        return TemporaryHubError(f"{doing}: the connection to {address} failed ({type(error).__name__})")
     return FatalError(
         f"{doing}: {address} answered with what no hub answers ({type(error).__name__}): correct HF_ENDPOINT"
     )
@@ -254,6 +254,6 @@ def _is_of_transport(error: Exception) -> bool:
     return isinstance(error, OSError) or "TransportError" in names
 
 
-def _listed(one: Any) -> Listed:
+def _listed(one: Any) -> HubFile:
     large = getattr(one, "lfs", None)
-    return Listed(str(one.path), int(one.size), str(large.sha256 if large else one.blob_id))
+    return HubFile(str(one.path), int(one.size), str(large.sha256 if large else one.blob_id))

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from pytest_audiobench.comparison.rows import answered, estimate, pooled
+from pytest_audiobench.comparison.rows import estimate, parse_rate, pooled
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.comparable import ComparableEval
 from pytest_audiobench.evaluation.record import RegressionRecord
@@ -30,8 +30,8 @@ from pytest_audiobench.gate.regression_line import ALPHA, MOST_UNMATCHED
 from pytest_audiobench.identity import digest
 from pytest_audiobench.metrics.metric import Estimate, MetricKind
 from pytest_audiobench.metrics.registry import is_known, metric_kind
-from pytest_audiobench.sharing.collection import Collected, Refused
-from pytest_audiobench.sharing.evidence import sides_read
+from pytest_audiobench.sharing.collection import Collection, RejectedFile
+from pytest_audiobench.sharing.evidence import evals_read_by
 from pytest_audiobench.sharing.submission_checks import Report
 
 MOST_UNASKED = MOST_UNMATCHED / 2
@@ -47,7 +47,7 @@ class Measured(NamedTuple):
     side: ComparableEval
     kind: MetricKind
     estimate: Estimate
-    answered: float | None
+    parse_rate: float | None
 
 
 @dataclass(frozen=True)
@@ -90,11 +90,11 @@ class Leaderboard:
     source: str
     submissions: int
     tables: Sequence[Table]
-    refused: Sequence[Refused]
+    refused: Sequence[RejectedFile]
     alpha: float = ALPHA
 
 
-def leaderboard(found: Collected, metric: str = "") -> Leaderboard:
+def leaderboard(found: Collection, metric: str = "") -> Leaderboard:
     """A table for each task, by ``metric`` (empty: each suite's first).
 
     Raises UsageError where no submission is verified, and where none measures that metric.
@@ -109,7 +109,7 @@ def leaderboard(found: Collected, metric: str = "") -> Leaderboard:
         try:
             own = _measured(report, metric)
         except UsageError as error:
-            refused.append(Refused(report.name, str(error)))
+            refused.append(RejectedFile(report.name, str(error)))
             continue
         tasks.setdefault(_task(own), []).append(own)
     if not tasks:
@@ -131,7 +131,7 @@ def _measured(report: Report, metric: str) -> Measured:
     if not is_known(name) or not scorers:
         raise UsageError(f"it does not measure {name or 'anything over all its samples'}")
     scorer, signature = first if first in scorers else scorers[0]
-    read = sides_read(report.submission.payload["items"], report.evidence, scorer, signature)
+    read = evals_read_by(report.submission.payload["items"], report.evidence, scorer, signature)
     if not read:
         raise UsageError(f"its evidence lacks the statistics of {scorer}, which is not the first scorer of each eval")
     kind = metric_kind(name)
@@ -140,7 +140,7 @@ def _measured(report: Report, metric: str) -> Measured:
     # In the order of their names: that of a run is its own, and none of the task.
     side = pooled(sorted(read, key=lambda one: one.eval), scorer) if len(read) > 1 else read[0]
     own = replace(side, scorers={scorer: signature})
-    return Measured(report, own, kind, estimate(own, kind, scorer, {}), answered(own, scorer, {}))
+    return Measured(report, own, kind, estimate(own, kind, scorer, {}), parse_rate(own, scorer, {}))
 
 
 def _task(own: Measured) -> tuple[str, ...]:

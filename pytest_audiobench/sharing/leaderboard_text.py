@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from pytest_audiobench.comparison.table_cells import LONGEST, drop, interval, layout, named, value, wrapped
+from pytest_audiobench.comparison.table_cells import (
+    LONGEST,
+    drop_cells,
+    interval_cell,
+    layout,
+    metric_label,
+    value_cell,
+    wrapped,
+)
 from pytest_audiobench.report.escapes import escaped
 from pytest_audiobench.report.formatting import counted, printable
 from pytest_audiobench.report.tabular import bar, csv_text, json_text
@@ -81,23 +89,23 @@ def _counts(one: Leaderboard) -> str:
 def _title(table: Table) -> str:
     evals = table.evals[0] if len(table.evals) == 1 else f"{len(table.evals)} evals"
     limited = f", LIMITED to {table.limit} samples of each" if table.limit else ""
-    metric = named(table.kind.name, table.kind.unit)
+    metric = metric_label(table.kind.name, table.kind.unit)
     better = f"{table.kind.direction} is better"
     return f"{table.suite}: {metric} by {table.scorer} ({better}), {evals}{limited}, task {table.task[:_DIGITS]}"
 
 
 def _cells(row: Row) -> tuple[str, ...]:
     own, unit = row.own, row.own.kind.unit
-    share = "" if own.answered is None else f"{100.0 * own.answered:.1f} %"
+    share = "" if own.parse_rate is None else f"{100.0 * own.parse_rate:.1f} %"
     cells = (
         _name(own),
         "–" if row.rank is None else str(row.rank),
-        value(own.estimate, unit),
-        interval(own.estimate, unit),
+        value_cell(own.estimate, unit),
+        interval_cell(own.estimate, unit),
     )
     if row.behind is None:
         return (*cells, str(own.estimate.n), share, "", "", "")
-    behind, between, _ = drop(row.behind)
+    behind, between, _ = drop_cells(row.behind)
     return (*cells, str(own.estimate.n), share, behind, between, str(row.behind.pairs))
 
 
@@ -122,7 +130,7 @@ def _about(table: Table) -> Iterator[str]:
             yield f"{_name(row.own)} is not held against the best: {row.behind.detail}"
         for one in row.superseded:
             earlier = one.report.submission.payload
-            told = f"{value(one.estimate, one.kind.unit)}, {earlier['submitted_at']}, by {one.report.signer}"
+            told = f"{value_cell(one.estimate, one.kind.unit)}, {earlier['submitted_at']}, by {one.report.signer}"
             hash_, own = earlier["hashes"]["run_hash"], payload["hashes"]["run_hash"]
             what = "other answers of the same model" if hash_ != own else "the same run with other statistics"
             yield f"{_name(row.own)}: superseded {what} ({told}, {one.report.name})"
@@ -179,7 +187,7 @@ def _flat(table: Table) -> Iterator[dict[str, Any]]:
             "upper": own.estimate.upper,
             "n": own.estimate.n,
             "unit": table.kind.unit,
-            "answered": own.answered,
+            "answered": own.parse_rate,
             "behind": held and held.drop,
             "behind_lower": held and held.lower,
             "behind_upper": held and held.upper,

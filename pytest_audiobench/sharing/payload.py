@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_audiobench.comparison.baseline_of_run import contents_of, lacks
+from pytest_audiobench.comparison.baseline_of_run import contents_of, missing_parts
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.suites import HASHES
 from pytest_audiobench.gate.baseline.contents import Contents
@@ -15,7 +15,7 @@ from pytest_audiobench.gate.baseline.encoding import encoded
 from pytest_audiobench.report.run_reader import Run
 from pytest_audiobench.sharing.findings import findings_of, top_of
 from pytest_audiobench.sharing.submission import MOST_BYTES, SCHEMA, Submission, decimal, decimals, decoded
-from pytest_audiobench.sharing.submission_checks import unsound
+from pytest_audiobench.sharing.submission_checks import content_failures
 from pytest_audiobench.verification.clip_checks import Folders
 from pytest_audiobench.verification.run_verification import verify_run
 
@@ -27,7 +27,7 @@ _LONGEST = {"notes": 4_000, "tags": 50, "author": 200}
 _MOST_TAGS = 20
 
 
-class About(NamedTuple):
+class SubmissionInfo(NamedTuple):
     """What a run does not say of its submission. ``submitted_at`` is ISO 8601 in UTC."""
 
     submitted_at: str
@@ -66,7 +66,7 @@ def choose(run: Run, suite: str, model: str) -> tuple[str, str]:
     raise UsageError(f"{told}: it measured {listed}; choose by --suite and --model")
 
 
-def payload_of(run: Run, suite: str, model: str, about: About, evident: Sequence[str] = ALL) -> dict[str, Any]:
+def payload_of(run: Run, suite: str, model: str, about: SubmissionInfo, evident: Sequence[str] = ALL) -> dict[str, Any]:
     """The payload of what ``model`` did in ``suite``, as :func:`choose` named them.
 
     ``evident`` names the scorers whose statistics are evidence, beside each eval's first. Raises UsageError for a run
@@ -83,7 +83,7 @@ def payload_of(run: Run, suite: str, model: str, about: About, evident: Sequence
         ) from error
 
 
-def _payload(run: Run, evidence: Contents, suite: str, about: About) -> dict[str, Any]:
+def _payload(run: Run, evidence: Contents, suite: str, about: SubmissionInfo) -> dict[str, Any]:
     record, model = run.record, evidence.alias
     own = next(one for one in record["suites"] if (one["name"], one["model"]) == (suite, model))
     if not all(own["hashes"].get(name) for name in HASHES):
@@ -138,7 +138,7 @@ def _evidence(contents: Contents, record: Json, suite: str, scorers: Sequence[st
         hashes=own["hashes"],
         sides={name: contents.sides[name] for name in names},
         figures={name: contents.figures[name] for name in names},
-        missing=lacks({**record, "items": items}, contents.alias),
+        missing=missing_parts({**record, "items": items}, contents.alias),
     )
     return part.reduced(scorers, texts=False)
 
@@ -176,7 +176,7 @@ LARGE = 5_000_000
 """Bytes of a file from which on only each eval's first scorer has its statistics in it."""
 
 
-class Prepared(NamedTuple):
+class PreparedSubmission(NamedTuple):
     """The submission, its file's bytes, and what is marked in it, a sentence each."""
 
     submission: Submission
@@ -184,7 +184,9 @@ class Prepared(NamedTuple):
     marks: list[str]
 
 
-def prepared(run: Run, suite: str, model: str, about: About, key: PrivateKey | None) -> Prepared:
+def prepare_submission(
+    run: Run, suite: str, model: str, about: SubmissionInfo, key: PrivateKey | None
+) -> PreparedSubmission:
     """The submission of what ``model`` did in ``suite``, signed where there is a ``key``.
 
     A limited run, one that is not whole, and failed askings are marked in it. Raises UsageError for a run whose hashes
@@ -205,12 +207,12 @@ def prepared(run: Run, suite: str, model: str, about: About, key: PrivateKey | N
             "the suite"
         )
     # Read back as others read it: what they would refuse is refused here.
-    if failing := unsound(decoded(content, "the submission"), "the submission"):
+    if failing := content_failures(decoded(content, "the submission"), "the submission"):
         raise UsageError(
             f"{run.folder} does not hold together, so it is not shared: {failing}; its files were edited, or another "
             "version wrote it: run again, which asks no model"
         )
-    return Prepared(submission, content, list(_marks(submission)))
+    return PreparedSubmission(submission, content, list(_marks(submission)))
 
 
 def _marks(submission: Submission) -> list[str]:

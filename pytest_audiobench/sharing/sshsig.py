@@ -32,7 +32,7 @@ _KINDS = ("ssh-ed25519", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sh
 FEWEST_RSA_BITS = 2048
 
 
-class NoSignature(ValueError):
+class InvalidSignature(ValueError):
     """What was given is no signature that can be checked; the message says why."""
 
 
@@ -69,23 +69,23 @@ def sign(message: bytes, key: PrivateKey, namespace: str = NAMESPACE) -> str:
     return "\n".join([_BEGIN, *lines, _END, ""])
 
 
-def taken_apart(armored: str) -> Signed:
+def parsed_signature(armored: str) -> Signed:
     """The signature in its armor, not yet checked. Raises NoSignature for anything else."""
     text = armored.strip()
     if len(armored) > _LONGEST or not (text.startswith(_BEGIN) and text.endswith(_END)):
-        raise NoSignature(f"it does not stand between {_BEGIN} and {_END}")
+        raise InvalidSignature(f"it does not stand between {_BEGIN} and {_END}")
     try:
         blob = base64.b64decode("".join(text[len(_BEGIN) : -len(_END)].split()), validate=True)
     except (binascii.Error, ValueError):
-        raise NoSignature("what is in its armor is not base64") from None
+        raise InvalidSignature("what is in its armor is not base64") from None
     if not blob.startswith(_MAGIC) or blob[6:10] != _VERSION.to_bytes(4, "big"):
-        raise NoSignature(f"it is no SSH signature of version {_VERSION}")
+        raise InvalidSignature(f"it is no SSH signature of version {_VERSION}")
     key, namespace, reserved, digest, signature = _strings(blob[10:], 5)
     algorithm, value = _strings(signature, 2)
     try:
         return Signed(key, namespace.decode(), reserved, digest.decode("ascii"), algorithm.decode("ascii"), value)
     except UnicodeDecodeError:
-        raise NoSignature("its namespace or an algorithm's name is no text") from None
+        raise InvalidSignature("its namespace or an algorithm's name is no text") from None
 
 
 def holds(signed: Signed, message: bytes) -> bool:
@@ -99,7 +99,7 @@ def holds(signed: Signed, message: bytes) -> bool:
     from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 
     if signed.digest not in _DIGESTS:
-        raise NoSignature(f"it is over a digest by {signed.digest[:40]!r}; {' and '.join(_DIGESTS)} are read")
+        raise InvalidSignature(f"it is over a digest by {signed.digest[:40]!r}; {' and '.join(_DIGESTS)} are read")
     key, body = _public(signed.key), _body(signed, message)
     try:
         if isinstance(key, ed25519.Ed25519PublicKey) and signed.algorithm == "ssh-ed25519":
@@ -111,7 +111,7 @@ def holds(signed: Signed, message: bytes) -> bool:
             r, s = (int.from_bytes(one, "big", signed=True) for one in _strings(signed.value, 2))
             key.verify(encode_dss_signature(max(r, 0), max(s, 0)), body, ec.ECDSA(_hash_of(signed.kind)))
         else:
-            raise NoSignature(f"a key of type {signed.kind} does not sign by {signed.algorithm[:40]!r}")
+            raise InvalidSignature(f"a key of type {signed.kind} does not sign by {signed.algorithm[:40]!r}")
     except InvalidSignature:
         return False
     return True
@@ -158,13 +158,15 @@ def _public(blob: bytes) -> PublicKey:
 
     kind = _kind(blob)
     if kind not in _KINDS:
-        raise NoSignature(f"it is by a key of type {kind[:60]!r}; Ed25519, ECDSA and RSA keys are read")
+        raise InvalidSignature(f"it is by a key of type {kind[:60]!r}; Ed25519, ECDSA and RSA keys are read")
     try:
         key = load_ssh_public_key(kind.encode() + b" " + base64.b64encode(blob))
     except (ValueError, UnsupportedAlgorithm):
-        raise NoSignature(f"the {kind} key in it is malformed") from None
+        raise InvalidSignature(f"the {kind} key in it is malformed") from None
     if isinstance(key, rsa.RSAPublicKey) and key.key_size < FEWEST_RSA_BITS:
-        raise NoSignature(f"it is by an RSA key of {key.key_size} bits; {FEWEST_RSA_BITS} are the fewest that count")
+        raise InvalidSignature(
+            f"it is by an RSA key of {key.key_size} bits; {FEWEST_RSA_BITS} are the fewest that count"
+        )
     assert isinstance(key, (ed25519.Ed25519PublicKey, ec.EllipticCurvePublicKey, rsa.RSAPublicKey))
     return key
 
@@ -193,9 +195,9 @@ def _strings(blob: bytes, count: int) -> list[bytes]:
     for _ in range(count):
         length = int.from_bytes(blob[at : at + 4], "big")
         if at + 4 + length > len(blob):
-            raise NoSignature("it ends too early")
+            raise InvalidSignature("it ends too early")
         found.append(blob[at + 4 : at + 4 + length])
         at += 4 + length
     if at < len(blob):
-        raise NoSignature("something stands behind its end")
+        raise InvalidSignature("something stands behind its end")
     return found

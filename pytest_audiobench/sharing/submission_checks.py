@@ -23,9 +23,9 @@ from pytest_audiobench.identity import digest
 from pytest_audiobench.report.formatting import interval_text, value_text
 from pytest_audiobench.report.tabular import json_text
 from pytest_audiobench.sharing.evidence import same_evals, same_numbers
-from pytest_audiobench.sharing.findings import same_findings, told
+from pytest_audiobench.sharing.findings import finding_lines, same_findings
 from pytest_audiobench.sharing.signers import Signers
-from pytest_audiobench.sharing.sshsig import NAMESPACE, NoSignature, Signed, holds, taken_apart
+from pytest_audiobench.sharing.sshsig import NAMESPACE, InvalidSignature, Signed, holds, parsed_signature
 from pytest_audiobench.sharing.submission import MOST_BYTES, Submission, decoded, number
 
 Json = Mapping[str, Any]
@@ -94,7 +94,7 @@ def verified(submission: Submission, name: str, signers: Signers | None) -> Repo
     return Report(name, submission, evidence, signer, checks)
 
 
-def unsound(submission: Submission, name: str) -> str:
+def content_failures(submission: Submission, name: str) -> str:
     """What of a submission fails beside its signature, in one line; empty where all holds."""
     found = verified(submission, name, None)
     return "; ".join(f"{one.part}: {one.says}" for one in found.checks if not one.holds and one.part != "signature")
@@ -103,8 +103,8 @@ def unsound(submission: Submission, name: str) -> str:
 def _payload(submission: Submission) -> Check:
     found = hashlib.sha256(submission.canonical).hexdigest()
     if found != submission.payload_sha256:
-        told = f"its SHA-256 is {found[:_DIGITS]}… and the file says {submission.payload_sha256[:_DIGITS]}…"
-        return Check("payload", False, f"{told}: it was changed after it was written")
+        finding_lines = f"its SHA-256 is {found[:_DIGITS]}… and the file says {submission.payload_sha256[:_DIGITS]}…"
+        return Check("payload", False, f"{finding_lines}: it was changed after it was written")
     return Check("payload", True, f"its SHA-256 is {found}, as the file says")
 
 
@@ -115,9 +115,9 @@ def _signature(submission: Submission, signers: Signers | None) -> tuple[Check, 
     if submission.signature is None:
         return fails("it is not signed: audiobench push --sign KEY signs")
     try:
-        signed = taken_apart(submission.signature)
+        signed = parsed_signature(submission.signature)
         fits = holds(signed, submission.canonical)
-    except NoSignature as error:
+    except InvalidSignature as error:
         return fails(f"it has no signature that can be read: {error}")
     except ImportError:
         raise UsageError("signatures need cryptography: pip install 'pytest-audiobench[push]'") from None
@@ -204,7 +204,7 @@ def _lines(report: Report) -> Iterator[str]:
     yield from (f"missing: {one}" for one in payload["missing"])
     yield from (f"{'✓' if check.holds else '✗'} {check.part}: {check.says}" for check in report.checks)
     if all(check.holds for check in report.checks if check.part not in ("payload", "signature")):
-        yield from told(payload)
+        yield from finding_lines(payload)
     if payload["notes"]:
         yield f"notes: {payload['notes']}"
     yield "verified" if report.holds else "NOT VERIFIED"

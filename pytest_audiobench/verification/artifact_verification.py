@@ -15,10 +15,10 @@ from pytest_audiobench.compat.thenirock_audiobench.artifact import (
     run_hash,
     stable_digest,
 )
-from pytest_audiobench.compat.thenirock_audiobench.figures import answered_yes, figures, raw_answers, recorded
+from pytest_audiobench.compat.thenirock_audiobench.figures import answered_yes, figures, raw_answers, recorded_figure
 from pytest_audiobench.protocols.presence.published import says_yes
 from pytest_audiobench.protocols.prompt_sets import YESNO
-from pytest_audiobench.verification.checks import Check, Checked, Verification, fails, ok, same, unknown
+from pytest_audiobench.verification.checks import Check, CheckedItem, Verification, fails, not_recomputed, ok, same
 from pytest_audiobench.verification.clip_checks import Folders
 
 _COPIES = (
@@ -46,14 +46,14 @@ def verify_artifact(run: Artifact, folders: Folders) -> Verification:
     """
     checks = [*_hashes(run, folders), *_parsed(run), *_copies(run), *_figures(run)]
     notes = [_ALL, _NOTES[run.suite]]
-    return Verification(str(run.file), [Checked("artifact", run.suite, run.model, checks)], notes)
+    return Verification(str(run.file), [CheckedItem("artifact", run.suite, run.model, checks)], notes)
 
 
 def _hashes(run: Artifact, folders: Folders) -> Iterator[Check]:
     found = _of(lambda: run_hash(run))
     if found is None:
         packs = ", ".join(map(str, run.content["packs"]))
-        yield unknown("run_hash", f"it covers the manifests of the packs {packs}, which are not known here")
+        yield not_recomputed("run_hash", f"it covers the manifests of the packs {packs}, which are not known here")
     else:
         yield same("run_hash", run.content["run_hash"], found, "the file")
     if run.suite == SOUND:
@@ -76,11 +76,13 @@ def _manifest(run: Artifact, folders: Folders) -> Check:
             with (folder / "manifest.json").open("rb") as file:
                 found = stable_digest(json.loads(file.read(_MOST_MANIFEST)))
         except (OSError, ValueError, RecursionError) as error:
-            return unknown("manifest_hash", f"{folder / 'manifest.json'} cannot be read as JSON ({error})")
+            return not_recomputed("manifest_hash", f"{folder / 'manifest.json'} cannot be read as JSON ({error})")
         return same("manifest_hash", told, found, "the file")
     if told == BUNDLED and run.suite == ROBUST:
         return ok("manifest_hash")
-    return unknown("manifest_hash", f"the manifest is not in the file; --data {run.suite}=FOLDER, with manifest.json")
+    return not_recomputed(
+        "manifest_hash", f"the manifest is not in the file; --data {run.suite}=FOLDER, with manifest.json"
+    )
 
 
 def _paraphrases(run: Artifact) -> Iterator[Check]:
@@ -94,7 +96,7 @@ def _paraphrases(run: Artifact) -> Iterator[Check]:
         # The hash is of all wordings of the set, the file holds those that were asked.
         yield ok("prompt_paraphrases_hash")
     else:
-        yield unknown("prompt_paraphrases_hash", "it is that of a whole set, of which the file holds a part")
+        yield not_recomputed("prompt_paraphrases_hash", "it is that of a whole set, of which the file holds a part")
 
 
 def _parsed(run: Artifact) -> Iterator[Check]:
@@ -129,13 +131,13 @@ def _figures(run: Artifact) -> Iterator[Check]:
         yield fails("figures", f"they cannot be recomputed: {error} is not among the answers")
         return
     for place, value in found.items():
-        told = recorded(run, place)
+        told = recorded_figure(run, place)
         if not _alike(told, value):
             yield fails("figures", f"{'.'.join(place)} is {told!r} in the file and {value!r} recomputed")
             return
     yield ok("figures")
     if run.suite == HALLUCINATION:
-        yield unknown("findings", "they rest on that tool's bootstrap, which is not repeated here")
+        yield not_recomputed("findings", "they rest on that tool's bootstrap, which is not repeated here")
 
 
 def _alike(told: object, value: float | None) -> bool:

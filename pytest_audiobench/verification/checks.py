@@ -23,7 +23,7 @@ class Check(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckedItem:
     """The parts of one thing. ``what`` is its kind (eval, suite, run, artifact), ``model`` empty where it has none."""
 
     what: str
@@ -43,7 +43,7 @@ class Verification:
     """All that was checked of ``source``; ``notes`` say what no part covers."""
 
     source: str
-    checked: Sequence[Checked]
+    checked: Sequence[CheckedItem]
     notes: Sequence[str] = ()
 
     def counts(self) -> dict[str, int]:
@@ -69,7 +69,7 @@ class Verification:
         more = f" and {len(failing) - _NAMED} more" if len(failing) > _NAMED else ""
         return f"FAILS: {', '.join(failing[:_NAMED])}{more}; {rest}"
 
-    def _each(self) -> Iterator[tuple[Checked, Check]]:
+    def _each(self) -> Iterator[tuple[CheckedItem, Check]]:
         for own in self.checked:
             for check in own.checks:
                 yield own, check
@@ -83,7 +83,7 @@ def fails(part: str, detail: str) -> Check:
     return Check(part, "fails", detail)
 
 
-def unknown(part: str, detail: str) -> Check:
+def not_recomputed(part: str, detail: str) -> Check:
     return Check(part, "not_recomputed", detail)
 
 

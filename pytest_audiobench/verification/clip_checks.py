@@ -10,7 +10,7 @@ from pytest_audiobench.audio.index import AudioIndex, ClipFacts
 from pytest_audiobench.audio.recipe import clip_of
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.report.formatting import counted
-from pytest_audiobench.verification.checks import Check, fails, ok, unknown
+from pytest_audiobench.verification.checks import Check, fails, not_recomputed, ok
 from pytest_audiobench.verification.prediction_rows import RecordedClip
 
 PART = "clips"
@@ -42,7 +42,7 @@ class Folders:
 def check_clips(clips: Collection[RecordedClip], folders: Folders) -> Check:
     """Whether the keys of ``clips`` are those of the files and recipes that they were made of."""
     if not clips:
-        return unknown(PART, "no clip's key is recorded")
+        return not_recomputed(PART, "no clip's key is recorded")
     elsewhere: list[str] = []
     made: list[tuple[RecordedClip, Clip]] = []
     for one in clips:
@@ -61,7 +61,7 @@ def check_clips(clips: Collection[RecordedClip], folders: Folders) -> Check:
                 return fails(
                     PART, f"{one.source} of {one.sample_id!r} is other audio than the run's, or made otherwise"
                 )
-    return _told(len(clips), elsewhere, missing)
+    return _summary(len(clips), elsewhere, missing)
 
 
 def _facts(index: AudioIndex, made: Collection[tuple[RecordedClip, Clip]]) -> list[ClipFacts | Exception]:
@@ -79,13 +79,15 @@ def _facts(index: AudioIndex, made: Collection[tuple[RecordedClip, Clip]]) -> li
     return found
 
 
-def _told(count: int, elsewhere: Collection[str], missing: Collection[str]) -> Check:
+def _summary(count: int, elsewhere: Collection[str], missing: Collection[str]) -> Check:
     if missing:
-        return unknown(
+        return not_recomputed(
             PART, f"{len(missing)} of {counted(count, 'clip')} cannot be rebuilt here: {next(iter(missing))}"
         )
     if not elsewhere:
         return ok(PART)
     names = sorted({one.partition(":")[0] for one in elsewhere})
     data = " ".join(f"--data {name}=FOLDER" for name in names[:3])
-    return unknown(PART, f"the files of {len(elsewhere)} of {counted(count, 'clip')} were not looked at; {data} does")
+    return not_recomputed(
+        PART, f"the files of {len(elsewhere)} of {counted(count, 'clip')} were not looked at; {data} does"
+    )

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_SHOWN = 60
-_BEFORE = 20
+_EXCERPT = 60
+_CONTEXT = 20
 """Characters that are kept before the first that differs."""
 
 
@@ -51,14 +51,14 @@ def first_difference(before: Any, after: Any, path: str = "") -> Difference | No
     return None if type(before) is type(after) and before == after else Difference(path.lstrip("."), before, after)
 
 
-def shown(one: Any, other: Any) -> str:
+def json_excerpt(one: Any, other: Any) -> str:
     """``one`` as JSON on one line, in ASCII, cut to where it differs from ``other``."""
     text, beside = _text(one), _text(other)
-    if len(text) <= _SHOWN:
+    if len(text) <= _EXCERPT:
         return text
     same = next((at for at, pair in enumerate(zip(text, beside, strict=False)) if pair[0] != pair[1]), len(beside))
-    start = max(0, min(same - _BEFORE, len(text) - _SHOWN))
-    end = start + _SHOWN
+    start = max(0, min(same - _CONTEXT, len(text) - _EXCERPT))
+    end = start + _EXCERPT
     return f"{'…' * (start > 0)}{text[start:end]}{'…' * (end < len(text))}"
 
 

@@ -13,11 +13,11 @@ from pytest_audiobench.evaluation.scores import scored_rows
 from pytest_audiobench.evaluation.scoring import ScoredSample
 from pytest_audiobench.evaluation.stage_execution import SampleAnswers
 from pytest_audiobench.rescoring import own_run
-from pytest_audiobench.rescoring.recorded_rows import answered_of
+from pytest_audiobench.rescoring.recorded_rows import sample_answers
 from pytest_audiobench.rescoring.rescore import protocol_of
 from pytest_audiobench.studies.findings import METRIC, found_of
-from pytest_audiobench.verification.checks import Check, fails, ok, unknown
-from pytest_audiobench.verification.differences import first_difference, shown
+from pytest_audiobench.verification.checks import Check, fails, not_recomputed, ok
+from pytest_audiobench.verification.differences import first_difference, json_excerpt
 from pytest_audiobench.verification.score_checks import Key, Numbers
 
 PART = "findings"
@@ -35,18 +35,18 @@ def check_findings(file: Path, key: Key, item: Mapping[str, Any], numbers: Numbe
         by, seed = methods["by"], methods["split"]["seed"]
         again = json.loads(json.dumps(asdict(found_of(_rows(file, key, item), by, int(seed)))))
     except (AudiobenchError, KeyError, TypeError, ValueError, StopIteration) as error:
-        return unknown(PART, f"they cannot be drawn again here ({type(error).__name__}: {error})")
+        return not_recomputed(PART, f"they cannot be drawn again here ({type(error).__name__}: {error})")
     if not numbers.differ(dict(recorded), again):
         return ok(PART)
     found = first_difference(dict(recorded), again, PART)
     if found is None:
         return ok(PART)
-    told = shown(found.before, found.after), shown(found.after, found.before)
+    told = json_excerpt(found.before, found.after), json_excerpt(found.after, found.before)
     return fails(PART, f"{found.path} is {told[0]} in run.json and {told[1]} recomputed{numbers.but}")
 
 
 def _rows(file: Path, key: Key, item: Mapping[str, Any]) -> list[ScoredSample]:
-    answered = [answered_of(row) for row in own_run.read(file, {key})]
+    answered = [sample_answers(row) for row in own_run.read(file, {key})]
     protocol = protocol_of(item["protocol"], item.get("options", {}))
     names = [one["name"] for one in item["scorers"] if one["name"] in protocol.available]
     scorer = next(name for name in names if METRIC in protocol.available[name].metrics)

@@ -11,7 +11,7 @@ from pytest_audiobench.evaluation.hashes import ABSENT, ASKED
 from pytest_audiobench.identity import digest, digest_of_trusted
 from pytest_audiobench.protocols.protocol import WEIGHING
 from pytest_audiobench.rescoring.rescore import protocol_of
-from pytest_audiobench.verification.checks import Check, fails, ok, same, unknown
+from pytest_audiobench.verification.checks import Check, fails, not_recomputed, ok, same
 from pytest_audiobench.verification.prediction_rows import ItemLines
 
 Json: TypeAlias = Mapping[str, Any]
@@ -54,27 +54,27 @@ def record_checks(item: Json, digests: Mapping[str, str], epochs: int) -> Iterat
     """
     hashes = item["hashes"]
     yield _settings(item, digests)
-    yield _of("seeds", hashes.get("seeds"), digest({"epochs": epochs}))
+    yield _component("seeds", hashes.get("seeds"), digest({"epochs": epochs}))
     found = digests.get(item["model"])
     if found is None:
-        yield unknown("model", "run.json does not say what the model's digest is made of"), None
+        yield not_recomputed("model", "run.json does not say what the model's digest is made of"), None
     else:
-        yield _of("model", hashes.get("model"), found)
+        yield _component("model", hashes.get("model"), found)
     told = [[str(one["name"]).partition("@")[0], one["signature"]] for one in item["scorers"]]
-    yield _of("protocols", hashes.get("protocols"), digest_of_trusted(told))
+    yield _component("protocols", hashes.get("protocols"), digest_of_trusted(told))
 
 
 def _settings(item: Json, digests: Mapping[str, str]) -> tuple[Check, str | None]:
     recorded, stages = item["hashes"].get("settings"), stages_of(item)
     if recorded == ABSENT:
-        return unknown("settings", "they were not known when these answers were scored"), None
+        return not_recomputed("settings", "they were not known when these answers were scored"), None
     if stages is None and item.get("stages"):
         return fails("settings", "the stages in run.json are none"), None
     if stages is None:
-        return unknown("settings", "run.json does not keep the stages: an earlier version wrote it"), None
+        return not_recomputed("settings", "run.json does not keep the stages: an earlier version wrote it"), None
     answering = [one for one in stages if one["role"] not in WEIGHING]
     if not all(one["role"] == SUBJECT or one["judge"] in digests for one in answering):
-        return unknown("settings", "run.json does not say who rewrote what the model was shown"), None
+        return not_recomputed("settings", "run.json does not say who rewrote what the model was shown"), None
     asked = [
         [
             *(one["name"], one["role"], one["task"], one["settings"]),
@@ -82,7 +82,7 @@ def _settings(item: Json, digests: Mapping[str, str]) -> tuple[Check, str | None
         ]
         for one in answering
     ]
-    return _of("settings", recorded, digest_of_trusted(asked))
+    return _component("settings", recorded, digest_of_trusted(asked))
 
 
 def line_checks(item: Json, lines: ItemLines) -> Iterator[tuple[Check, str | None]]:
@@ -90,11 +90,14 @@ def line_checks(item: Json, lines: ItemLines) -> Iterator[tuple[Check, str | Non
     for part, found in lines.hashes.items():
         recorded = item["hashes"].get(part)
         if recorded == ABSENT and (part != "audio" or found == ABSENT):
-            yield unknown(part, "no clip's identity is recorded" if part == "audio" else "nobody recorded it"), None
+            yield (
+                not_recomputed(part, "no clip's identity is recorded" if part == "audio" else "nobody recorded it"),
+                None,
+            )
         elif part in lines.trouble and recorded == found:
             yield fails(part, lines.trouble[part]), found
         else:
-            yield _of(part, recorded, found)
+            yield _component(part, recorded, found)
 
 
 def verdict_check(item: Json, lines: ItemLines, digests: Mapping[str, str]) -> tuple[Check, str | None] | None:
@@ -103,10 +106,10 @@ def verdict_check(item: Json, lines: ItemLines, digests: Mapping[str, str]) -> t
     if recorded is None and not lines.verdicts:
         return None
     if recorded is None:
-        return unknown("verdicts", "the run's hashes do not cover them"), None
+        return not_recomputed("verdicts", "the run's hashes do not cover them"), None
     judging = [one for one in stages or () if one["role"] in WEIGHING]
     if stages is None or not all(one["judge"] in digests for one in judging):
-        return unknown("verdicts", "run.json does not say how the judges were asked, or who they are"), None
+        return not_recomputed("verdicts", "run.json does not say how the judges were asked, or who they are"), None
     told = [
         [
             one["name"].partition("@")[0],
@@ -117,7 +120,7 @@ def verdict_check(item: Json, lines: ItemLines, digests: Mapping[str, str]) -> t
         ]
         for one in judging
     ]
-    return _of("verdicts", recorded, digest_of_trusted(told))
+    return _component("verdicts", recorded, digest_of_trusted(told))
 
 
 def built_checks(item: Json, recomputed: Mapping[str, str]) -> Iterator[tuple[Check, str | None]]:
@@ -143,11 +146,11 @@ def built_checks(item: Json, recomputed: Mapping[str, str]) -> Iterator[tuple[Ch
         yield check, recorded[name] if check.status == "ok" else found[0]
 
 
-def _of(part: str, recorded: Any, found: str) -> tuple[Check, str]:
+def _component(part: str, recorded: Any, found: str) -> tuple[Check, str]:
     return same(part, recorded, found), found
 
 
-def offered(item: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], Sequence[str]]:
+def offered_choices(item: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], Sequence[str]]:
     """A function that tells a row's choices: the sample's own, or what the stage of ``item``'s protocol offers."""
     try:
         protocol = protocol_of(item["protocol"], item.get("options", {}))

@@ -148,7 +148,7 @@ class ItemLines:
         self._answers.extend([_answer(sample_id, epoch, rows)])
         for row in rows:
             if row.get("role") in WEIGHING:
-                self.verdicts.setdefault(row["stage"], []).append([sample_id, epoch, *_said(row)])
+                self.verdicts.setdefault(row["stage"], []).append([sample_id, epoch, *_verdict(row)])
 
     def check(self, n: object, epochs: object) -> None:
         """Note where the samples are not as many as the record says, or not the same in each epoch."""
@@ -217,7 +217,7 @@ def _texts(rows: Sequence[Row]) -> list[object]:
     return [[row["stage"], list(_outputs(row))] for row in rows if row["error"] is None]
 
 
-def _said(row: Row) -> list[object]:
+def _verdict(row: Row) -> list[object]:
     return ["error"] if row["error"] is not None else list(_outputs(row))
 
 

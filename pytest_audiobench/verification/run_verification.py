@@ -18,7 +18,7 @@ from pytest_audiobench.report.run_files import LINE_FILES, RECORD
 from pytest_audiobench.report.run_reader import load_run
 from pytest_audiobench.rescoring.own_run import run_of
 from pytest_audiobench.verification.artifact_verification import verify_artifact
-from pytest_audiobench.verification.checks import Check, Checked, Verification, fails, ok, unknown
+from pytest_audiobench.verification.checks import Check, CheckedItem, Verification, fails, not_recomputed, ok
 from pytest_audiobench.verification.clip_checks import PART as CLIPS
 from pytest_audiobench.verification.clip_checks import Folders, check_clips
 from pytest_audiobench.verification.finding_checks import check_findings
@@ -26,7 +26,7 @@ from pytest_audiobench.verification.hash_checks import (
     built_checks,
     line_checks,
     model_digests,
-    offered,
+    offered_choices,
     record_checks,
     stages_of,
     verdict_check,
@@ -36,9 +36,9 @@ from pytest_audiobench.verification.score_checks import (
     Key,
     Numbers,
     check_scores,
-    counts,
-    perturbations,
-    pooled_metrics,
+    count_checks,
+    perturbation_checks,
+    pooled_metric_checks,
 )
 
 Json: TypeAlias = Mapping[str, Any]
@@ -88,7 +88,7 @@ class _Run:
         for key, item in self._items.items():
             self._checks[key] = list(self._of_item(key, item, lines[key])) if lines else []
         self._score()
-        checked = [Checked("eval", key[0], key[1], own) for key, own in self._checks.items()]
+        checked = [CheckedItem("eval", key[0], key[1], own) for key, own in self._checks.items()]
         numbers = Numbers.of(self._record)
         notes = [f"made by other versions than are here: {numbers.changed}"] if numbers.changed else []
         return Verification(
@@ -130,13 +130,13 @@ class _Run:
         judges = {one["judge"]: self._digests[one["judge"]] for one in stages.values() if one["judge"] in self._digests}
         own = self._digests.get(item["model"], "")
         plain = unperturbed(item["dataset"], item.get("perturbation"))
-        return Requests(stages if sound and own else {}, {**judges, "": own}, offered(item), plain)
+        return Requests(stages if sound and own else {}, {**judges, "": own}, offered_choices(item), plain)
 
     def _of_item(self, key: Key, item: Json, lines: ItemLines) -> Iterator[Check]:
         lines.check(item.get("n"), item.get("epochs"))
         if "lines" in lines.trouble:
             yield fails("lines", lines.trouble["lines"])
-            yield unknown("data, audio, prompts, answers", "the lines are not whole")
+            yield not_recomputed("data, audio, prompts, answers", "the lines are not whole")
             checked = list(record_checks(item, self._digests, item.get("epochs", 0)))
         else:
             yield ok("lines")
@@ -151,7 +151,7 @@ class _Run:
         if failing.isdisjoint(("audio", "lines")) and "lines" not in lines.trouble:
             yield check_clips(list(lines.clips.values()), self._folders)
         else:
-            yield unknown(CLIPS, "their recorded keys fail")
+            yield not_recomputed(CLIPS, "their recorded keys fail")
 
     def _score(self) -> None:
         rests = {
@@ -162,7 +162,7 @@ class _Run:
         wanted = {key: self._items[key] for key, part in rests.items() if part != "lines" and readable}
         for key, part in rests.items():
             if part is not None or not readable:
-                self._checks[key].append(unknown("scores", f"they rest on the {part or 'lines'}, which fail"))
+                self._checks[key].append(not_recomputed("scores", f"they rest on the {part or 'lines'}, which fail"))
         numbers = Numbers.of(self._record)
         try:
             for key, checks in check_scores(self._folder, self._record, wanted).items():
@@ -179,7 +179,7 @@ class _Run:
                 found = check_findings(self._folder / LINE_FILES["predictions"], key, item, numbers)
                 self._checks[key] += [] if found is None else [found]
 
-    def _suites(self, numbers: Numbers) -> Iterator[Checked]:
+    def _suites(self, numbers: Numbers) -> Iterator[CheckedItem]:
         """Each suite's hashes and pooled numbers, from its items' hashes and scored lines."""
         pools: dict[Key, Pool] = {}
         items = {key: item for key, item in self._items.items() if item["outcome"] != "skipped" and not item["control"]}
@@ -189,22 +189,24 @@ class _Run:
         recorded = {(suite["name"], suite["model"]): suite for suite in self._record["suites"]}
         for key in dict.fromkeys([*pools, *recorded]):
             if any(item["suite"] == key[0] and _key(item) in self._twice for item in self._record["items"]):
-                yield Checked("suite", key[0], key[1], [unknown("all parts", "two of its evals have one name")])
+                yield CheckedItem(
+                    "suite", key[0], key[1], [not_recomputed("all parts", "two of its evals have one name")]
+                )
                 continue
             if key not in pools or key not in recorded:
                 where = "run.json lacks it" if key in pools else "run.json holds no item of it"
-                yield Checked("suite", key[0], key[1], [fails("suite", where)])
+                yield CheckedItem("suite", key[0], key[1], [fails("suite", where)])
                 continue
             own = [each for each, item in items.items() if (item["suite"], item["model"]) == key]
             checks = list(self._pooled_hashes(recorded[key]["hashes"], own))
             if sound is None:
                 found = json.loads(json.dumps(pools[key].record().to_json()))
-                checks += counts(recorded[key], found, self._holding(own, "lines", "scorers"), numbers)
-                checks += perturbations(recorded[key], found, self._holding(own, "lines", "metrics"), numbers)
-                checks += pooled_metrics(recorded[key], found, numbers)
+                checks += count_checks(recorded[key], found, self._holding(own, "lines", "scorers"), numbers)
+                checks += perturbation_checks(recorded[key], found, self._holding(own, "lines", "metrics"), numbers)
+                checks += pooled_metric_checks(recorded[key], found, numbers)
             else:
-                checks.append(unknown("metrics", sound))
-            yield Checked("suite", key[0], key[1], checks)
+                checks.append(not_recomputed("metrics", sound))
+            yield CheckedItem("suite", key[0], key[1], checks)
 
     def _holding(self, own: list[Key], *parts: str) -> bool:
         """Whether these parts of a suite's evals hold, which some of its figures are drawn from."""
@@ -238,11 +240,11 @@ class _Run:
             good = told in (as_recorded[name], corrected[name])
             yield ok(name) if good else fails(name, f"it is not that of the {len(items)} items' hashes")
 
-    def _whole(self) -> Checked:
+    def _whole(self) -> CheckedItem:
         checks = [*self._files, *self._pooled_hashes(self._record.get("hashes"))]
         for eval_, model in sorted(self._twice):
-            checks.append(unknown("items", f"{eval_} by {model} is there twice, and neither was checked"))
-        return Checked("run", str(self._record.get("run")), "", checks)
+            checks.append(not_recomputed("items", f"{eval_} by {model} is there twice, and neither was checked"))
+        return CheckedItem("run", str(self._record.get("run")), "", checks)
 
 
 _KEYED = ("settings", "model")
@@ -275,7 +277,7 @@ def _with_requests(checks: list[Check], lines: ItemLines) -> Iterator[Check]:
     if told and first is None:
         yield fails("requests", told)
     elif told or not lines.requests:
-        yield unknown("requests", "what they are made of fails, or an earlier version did not keep it")
+        yield not_recomputed("requests", "what they are made of fails, or an earlier version did not keep it")
     else:
         yield ok("requests")
 

@@ -21,9 +21,9 @@ from pytest_audiobench.report.run_files import LINE_FILES
 from pytest_audiobench.report.runtime import runtime
 from pytest_audiobench.rescoring import own_run
 from pytest_audiobench.rescoring.layouts import Source
-from pytest_audiobench.rescoring.rescore import Wanted, rescore
-from pytest_audiobench.verification.checks import Check, fails, ok, unknown
-from pytest_audiobench.verification.differences import Difference, first_difference, shown
+from pytest_audiobench.rescoring.rescore import ScoringOptions, rescore
+from pytest_audiobench.verification.checks import Check, fails, not_recomputed, ok
+from pytest_audiobench.verification.differences import Difference, first_difference, json_excerpt
 
 Json: TypeAlias = Mapping[str, Any]
 Key: TypeAlias = tuple[str, str]
@@ -75,17 +75,19 @@ class Numbers:
 
     def metrics(self, recorded: Sequence[Json], found: Sequence[Json]) -> str | None:
         """The first of recomputed metrics that is recorded otherwise, and how; None where all are alike."""
-        before, after = ({_about(metric): metric for metric in own} for own in (recorded, found))
+        before, after = ({_metric_identity(metric): metric for metric in own} for own in (recorded, found))
         for about, metric in after.items():
             if about not in before:
-                return f"{_named(metric)} is not in run.json{self.but}"
+                return f"{_metric_name(metric)} is not in run.json{self.but}"
             for name, value in metric.items():
                 if self.differ(before[about].get(name), value):
                     is_value = "" if name == "value" else f": its {name}"
-                    told = shown(before[about].get(name), value), shown(value, before[about].get(name))
-                    return f"{_named(metric)}{is_value} is {told[0]} in run.json and {told[1]} recomputed{self.but}"
+                    told = json_excerpt(before[about].get(name), value), json_excerpt(value, before[about].get(name))
+                    return (
+                        f"{_metric_name(metric)}{is_value} is {told[0]} in run.json and {told[1]} recomputed{self.but}"
+                    )
         extra = next((metric for about, metric in before.items() if about not in after), None)
-        return None if extra is None else f"{_named(extra)} in run.json is none that the answers give{self.but}"
+        return None if extra is None else f"{_metric_name(extra)} in run.json is none that the answers give{self.but}"
 
 
 def check_scores(folder: Path, record: Json, wanted: Mapping[Key, Json]) -> dict[Key, list[Check]]:
@@ -99,21 +101,21 @@ def check_scores(folder: Path, record: Json, wanted: Mapping[Key, Json]) -> dict
         alike: dict[Key, set[str]] = {}
         for key, item in wanted.items():
             if key not in again:
-                status = fails if key in why and why[key].startswith(_BROKEN) else unknown
+                status = fails if key in why and why[key].startswith(_BROKEN) else not_recomputed
                 found[key] = [status("metrics", why.get(key, "its answers could not be scored again"))]
                 continue
-            same, left = _scorers(item, again[key].item)
+            same, left = _same_scorers(item, again[key].item)
             alike[key] = same
-            found[key] = [unknown("scorers", left)] if left else []
+            found[key] = [not_recomputed("scorers", left)] if left else []
         lines = {
-            kind: _compared(folder / LINE_FILES[kind], kind, {key: again[key] for key in alike}, alike, numbers)
+            kind: _line_differences(folder / LINE_FILES[kind], kind, {key: again[key] for key in alike}, alike, numbers)
             for kind in ("processed", "scored")
         }
         for key, same in alike.items():
             if same:
                 for kind, told in lines.items():
                     found[key].append(fails(kind, told[key]) if key in told else ok(kind))
-                found[key] += _numbers(wanted[key], again[key].item, same, numbers)
+                found[key] += _number_checks(wanted[key], again[key].item, same, numbers)
     return found
 
 
@@ -131,7 +133,7 @@ def _scored_again(
         source = Source("run", (file,), partial(own_run.read, file, set(wanted)), record)
         own = place / str(len(list(place.iterdir())))
         own.mkdir()
-        told = rescore(source, Wanted(), own)
+        told = rescore(source, ScoringOptions(), own)
     except AudiobenchError as error:
         if len(wanted) == 1:
             unreadable = " was not scored: " in str(error)
@@ -149,7 +151,7 @@ def _scored_again(
     return done, notes
 
 
-def _scorers(item: Json, again: Json) -> tuple[set[str], str]:
+def _same_scorers(item: Json, again: Json) -> tuple[set[str], str]:
     """The scorers that read alike here, and why the others cannot be held against anything."""
     here = {scorer["name"]: scorer["signature"] for scorer in again["scorers"]}
     there = {scorer["name"]: scorer["signature"] for scorer in item["scorers"]}
@@ -160,7 +162,7 @@ def _scorers(item: Json, again: Json) -> tuple[set[str], str]:
     return {name for name in there if here.get(name) == there[name]}, "; ".join(told)
 
 
-def _numbers(item: Json, again: Json, same: Collection[str], numbers: Numbers) -> Iterator[Check]:
+def _number_checks(item: Json, again: Json, same: Collection[str], numbers: Numbers) -> Iterator[Check]:
     again = json.loads(json.dumps(again))
     before, after = ({one["name"]: one for one in each["scorers"] if one["name"] in same} for each in (item, again))
     odd = next((name for name in after if numbers.differ(before[name].get("coverage"), after[name]["coverage"])), None)
@@ -175,7 +177,7 @@ def _numbers(item: Json, again: Json, same: Collection[str], numbers: Numbers) -
     yield fails("metrics", told) if told else ok("metrics")
 
 
-def _compared(
+def _line_differences(
     file: Path, kind: str, again: Mapping[Key, run_parts.Part], alike: Mapping[Key, Collection[str]], numbers: Numbers
 ) -> dict[Key, str]:
     """The first line of each item that is another than scoring again gives."""
@@ -188,10 +190,10 @@ def _compared(
             found[key] = f"{file.name}, line {next(lines)[0]}: the lines of one eval do not lie together"
             continue
         seen.add(key)
-        expected = _wanted_rows(again[key].lines(kind), alike[key])
+        expected = _rows_by(again[key].lines(kind), alike[key])
         for number, row in lines:
             if row.get("scorer") in alike[key]:
-                told = _difference(number, row, next(expected, None), numbers)
+                told = _row_difference(number, row, next(expected, None), numbers)
                 if told is not None:
                     found[key] = f"{file.name}, line {number}: {told}"
                     break
@@ -202,11 +204,11 @@ def _compared(
     return found | dict.fromkeys(unseen, f"{file.name} holds no line of it")
 
 
-def _wanted_rows(file: Path, scorers: Collection[str]) -> Iterator[Row]:
+def _rows_by(file: Path, scorers: Collection[str]) -> Iterator[Row]:
     return (row for row in read_lines(file) if row["scorer"] in scorers)
 
 
-def _difference(number: int, row: Row, expected: Row | None, numbers: Numbers) -> str | None:
+def _row_difference(number: int, row: Row, expected: Row | None, numbers: Numbers) -> str | None:
     sample = f"{row.get('sample_id')!r}"
     if expected is None:
         return f"{sample} is one line too many"
@@ -218,7 +220,7 @@ def _difference(number: int, row: Row, expected: Row | None, numbers: Numbers) -
     for name in {**expected, **row}:
         if numbers.differ(row.get(name), expected.get(name)):
             found = first_difference(row.get(name), expected.get(name), name) or Difference(name, None, None)
-            told = shown(found.before, found.after), shown(found.after, found.before)
+            told = json_excerpt(found.before, found.after), json_excerpt(found.after, found.before)
             return f"{found.path} of {sample} is {told[0]} in the file and {told[1]} recomputed{numbers.but}"
     return None
 
@@ -230,37 +232,37 @@ def _key(file: Path, number: int, row: Row) -> Key:
         raise FatalError(f"{file}: line {number} has no {error}: it was edited") from None
 
 
-def _about(metric: Json) -> tuple[object, ...]:
+def _metric_identity(metric: Json) -> tuple[object, ...]:
     return metric["name"], metric["scorer"], metric["signature"], *sorted(metric["group"].items())
 
 
-def _named(metric: Json) -> str:
+def _metric_name(metric: Json) -> str:
     group = f" [{group_text(metric['group'])}]" if metric["group"] else ""
     return f"{metric['name']} by {metric['scorer']}{group}"
 
 
-def counts(recorded: Json, found: Json, sound: bool, numbers: Numbers) -> Iterator[Check]:
+def count_checks(recorded: Json, found: Json, sound: bool, numbers: Numbers) -> Iterator[Check]:
     """How many samples and evals there are, and how they were answered; ``sound`` where the evals' counts hold."""
     if not sound:
-        yield unknown("counts", "they rest on an eval's counts, which fail")
+        yield not_recomputed("counts", "they rest on an eval's counts, which fail")
         return
     odd = [name for name in ("n", "evals", "limited", "scorers") if numbers.differ(recorded.get(name), found[name])]
     yield fails("counts", f"{', '.join(odd)} are not those of the suite's evals") if odd else ok("counts")
 
 
-def perturbations(recorded: Json, found: Json, sound: bool, numbers: Numbers) -> Iterator[Check]:
+def perturbation_checks(recorded: Json, found: Json, sound: bool, numbers: Numbers) -> Iterator[Check]:
     """What a suite says of its perturbations, where it has any; ``sound`` where the evals' metrics hold."""
     for name in ("curves", "perturbations"):
         if name in recorded and (recorded[name] or found[name]):
             if not sound:
-                yield unknown(name, "they rest on an eval's metrics, which fail")
-            elif numbers.differ(recorded[name], _known_then(recorded[name], found[name])):
+                yield not_recomputed(name, "they rest on an eval's metrics, which fail")
+            elif numbers.differ(recorded[name], _without_later_tests(recorded[name], found[name])):
                 yield fails(name, f"they are others recomputed than in run.json{numbers.but}")
             else:
                 yield ok(name)
 
 
-def _known_then(recorded: Any, found: Any) -> Any:
+def _without_later_tests(recorded: Any, found: Any) -> Any:
     """``found`` without the tests of trend that runs did not record before there were any."""
     slopes = [one.get("slope") for one in recorded if isinstance(one, dict)] if isinstance(recorded, list) else []
     if any(not isinstance(slope, dict) or "p" in slope for slope in slopes) or not slopes:
@@ -273,11 +275,11 @@ def _untested(slope: Json) -> Json:
     return {**kept, "method": slope["method"].partition(TREND)[0]}
 
 
-def pooled_metrics(recorded: Json, found: Json, numbers: Numbers) -> Iterator[Check]:
+def pooled_metric_checks(recorded: Json, found: Json, numbers: Numbers) -> Iterator[Check]:
     """The pooled metrics; those that only a test registers are not known here."""
     own = [one for one in recorded["metrics"] if one["scorer"] is not None]
     known = {one["name"] for one in found["metrics"]}
     told = numbers.metrics([one for one in own if one["name"] in known], found["metrics"])
     yield fails("metrics", told) if told else ok("metrics")
     if left := sorted({one["name"] for one in own} - known):
-        yield unknown("further metrics", f"{', '.join(left)}: they are registered by a test, or not pooled")
+        yield not_recomputed("further metrics", f"{', '.join(left)}: they are registered by a test, or not pooled")

@@ -7,7 +7,7 @@ from typing import Any
 
 from pytest_audiobench.comparison.table_cells import wrapped
 from pytest_audiobench.report.tabular import json_text
-from pytest_audiobench.verification.checks import Checked, Verification
+from pytest_audiobench.verification.checks import CheckedItem, Verification
 
 _WORDS = {"ok": "ok", "fails": "FAILS", "not_recomputed": "not recomputed"}
 _WIDTH = max(map(len, _WORDS.values())) + 4
@@ -18,7 +18,7 @@ def text(found: Verification) -> str:
     return "\n".join(_lines(found)) + "\n"
 
 
-def plain(found: Verification) -> dict[str, Any]:
+def as_dict(found: Verification) -> dict[str, Any]:
     """All of it as JSON values; each part with its status and why."""
     return {
         "source": found.source,
@@ -38,20 +38,20 @@ def plain(found: Verification) -> dict[str, Any]:
 
 
 def as_json(found: Verification) -> str:
-    return json_text(plain(found))
+    return json_text(as_dict(found))
 
 
 def _lines(found: Verification) -> Iterator[str]:
     for own in found.checked:
         yield from wrapped(own.called)
-        yield from _of(own)
+        yield from _item_lines(own)
     yield ""
     for note in found.notes:
         yield from wrapped(f"note: {note}", "  ")
     yield from wrapped(found.closing())
 
 
-def _of(own: Checked) -> Iterator[str]:
+def _item_lines(own: CheckedItem) -> Iterator[str]:
     indent = " " * _WIDTH
     good = ", ".join(check.part for check in own.checks if check.status == "ok")
     if good:

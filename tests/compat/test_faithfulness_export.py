@@ -18,7 +18,7 @@ from pytest_audiobench.compat.faithfulness_study.manifest import faithfulness_st
 from pytest_audiobench.datasets.dataset import Places
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.rescoring.layouts import source_of
-from pytest_audiobench.rescoring.rescore import Wanted, rescore
+from pytest_audiobench.rescoring.rescore import ScoringOptions, rescore
 
 ROOT = Path(__file__).parents[2]
 SHARED = ROOT.parent / "shared" / "data"
@@ -285,7 +285,9 @@ def test_epochs_are_the_studys_runs(made, replay, tmp_path):
     assert [row["raw_model_outputs"] for row in rows.values()] == [rows_of_made(made)[id_] for id_ in rows]
     assert {len(row["predicted_letters"]) for row in rows.values()} == {2}
     assert rows["sakura_animal_0_single"]["accuracy"] == 0.5
-    (item, *_) = rescore(source_of(tmp_path / "out" / "result" / "baseline" / "af3"), Wanted(("letters",))).items
+    (item, *_) = rescore(
+        source_of(tmp_path / "out" / "result" / "baseline" / "af3"), ScoringOptions(("letters",))
+    ).items
     assert (item["model"], item["epochs"], item["n"]) == ("af3", 2, 4)
 
 

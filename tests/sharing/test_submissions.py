@@ -453,13 +453,15 @@ def test_of_a_large_suite_only_the_first_scorer_is_evidence(lab, audiobench, key
 
 def test_ten_thousand_samples_stay_small(lab):
     from pytest_audiobench.report.run_reader import load_run
-    from pytest_audiobench.sharing.payload import About, payload_of
+    from pytest_audiobench.sharing.payload import SubmissionInfo, payload_of
 
     small = lab.run("small", {"animals/all": lab.samples(100)})
     large = lab.run("large", {"animals/all": lab.samples(200)})
     sizes = [
         len(
-            Submission.of(payload_of(load_run(one), "animals", one.name, About("2026-11-21T19:06:00Z")), None).encoded()
+            Submission.of(
+                payload_of(load_run(one), "animals", one.name, SubmissionInfo("2026-11-21T19:06:00Z")), None
+            ).encoded()
         )
         for one in (small, large)
     ]

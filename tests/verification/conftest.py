@@ -59,7 +59,7 @@ MIXED = Perturbation("hum", "hum", clipwise(lambda places: lambda clip, own: wit
 
 
 def test_digits(evaluate):
-    evaluate(bundled("digits"), multiple_choice(), protocols="all")
+    evaluate(bundled("digits"), multiple_choice(), scorers="all")
 
 
 @pytest.mark.parametrize("perturbation", [NOISY, MIXED], ids=lambda one: one.name)

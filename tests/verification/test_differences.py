@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_audiobench.verification.differences import MISSING, first_difference, shown
+from pytest_audiobench.verification.differences import MISSING, first_difference, json_excerpt
 
 KEYS = st.text(max_size=4)
 VALUES = st.recursive(
@@ -81,16 +81,16 @@ def test_a_path_reads_as_one_would_write_it():
 
 @given(st.text(max_size=300), st.text(max_size=300))
 def test_what_is_shown_is_short_and_plain(one, other):
-    text = shown(one, other)
+    text = json_excerpt(one, other)
     assert len(text) <= 62
     assert text.replace("…", "").isascii()
 
 
 def test_a_long_text_is_cut_to_where_it_differs():
     one, other = "x" * 500 + "cat" + "y" * 500, "x" * 500 + "dog" + "y" * 500
-    assert "cat" in shown(one, other)
-    assert "dog" in shown(other, one)
+    assert "cat" in json_excerpt(one, other)
+    assert "dog" in json_excerpt(other, one)
 
 
 def test_nothing_is_called_nothing():
-    assert shown(MISSING, "x") == "nothing"
+    assert json_excerpt(MISSING, "x") == "nothing"

@@ -8,7 +8,7 @@ from typing import Any
 from pytest_audiobench.evaluation.curves import TREND, figures
 from pytest_audiobench.evaluation.perturbation_sums import Asked
 from pytest_audiobench.metrics.registry import metric_kind
-from pytest_audiobench.verification.score_checks import Numbers, perturbations
+from pytest_audiobench.verification.score_checks import Numbers, perturbation_checks
 
 READING = ("letters", "letters|v:1")
 
@@ -37,7 +37,7 @@ def suite() -> dict[str, Any]:
 
 
 def statuses(recorded: dict[str, Any]) -> list[str]:
-    return [check.status for check in perturbations(recorded, suite(), True, Numbers(""))]
+    return [check.status for check in perturbation_checks(recorded, suite(), True, Numbers(""))]
 
 
 def test_curves_of_a_version_that_had_no_trend_test_are_held_against_all_they_hold() -> None:

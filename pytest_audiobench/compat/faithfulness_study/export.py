@@ -26,7 +26,7 @@ from pytest_audiobench.compat.faithfulness_study.export_rows import (
     rule_named,
 )
 from pytest_audiobench.compat.faithfulness_study.manifest import AUDIO
-from pytest_audiobench.compat.faithfulness_study.question_join import said_in
+from pytest_audiobench.compat.faithfulness_study.question_join import all_text
 from pytest_audiobench.compat.faithfulness_study.renderings import RENDERED
 from pytest_audiobench.compat.faithfulness_study.variants import TREE, asks_for_reasoning
 from pytest_audiobench.datasets.sample import Sample
@@ -117,7 +117,7 @@ class _Writer:
         for row in rows:
             held.setdefault(row.sample.id, []).append(row)
         samples = list(held.values())
-        if lacking := next(filter(None, (_lacks(each[0].sample) for each in samples)), ""):
+        if lacking := next(filter(None, (_unwritable_reason(each[0].sample) for each in samples)), ""):
             self.found.notes.append(f"{eval_} was not written: {lacking}")
             return
         for each in samples:
@@ -194,7 +194,7 @@ def _place(item: Json) -> _Place | str:
     """Where an item's answers belong, or why the study has no place for them."""
     if item.get("protocol") not in _FAMILIES:
         return f"{item.get('protocol') or 'its protocol'} asks for no option of a list"
-    dataset = _called(*str(item["dataset"]).partition("+")[0].split("/"))
+    dataset = _study_name(*str(item["dataset"]).partition("+")[0].split("/"))
     perturbation = item.get("perturbation")
     if not perturbation or perturbation["family"] in ("clean", "early", "reasoning"):
         return _Place(dataset, "")
@@ -211,7 +211,7 @@ def _is_rendered(item: Json) -> bool:
     return str((item.get("perturbation") or {}).get("family")).endswith(RENDERED)
 
 
-def _called(first: str, *more: str) -> str:
+def _study_name(first: str, *more: str) -> str:
     """What the study calls a data set, or would: its files' names are words between low lines."""
     words = {"sakura": more[:1], "faithfulness": more[:1], "mmau": (first,), "mmar": (first,)}.get(first, ())
     return _safe("-".join(words or (first, *more)))
@@ -222,7 +222,7 @@ def _safe(name: str) -> str:
     return _UNSAFE.sub("-", name).strip(".-") or "unnamed"
 
 
-def _lacks(sample: Sample) -> str:
+def _unwritable_reason(sample: Sample) -> str:
     if len(sample.clips) != 1 or not _audio(sample):
         return f"{sample.id!r} has not one clip that is a file"
     return "" if sample.choices else f"{sample.id!r} has no choices"
@@ -252,5 +252,5 @@ def _is_reasoned(samples: Sequence[Sequence[RecordedRow]], stage: str) -> bool:
     for each in samples:
         if stage in each[0].messages:
             sample = each[0].sample
-            return asks_for_reasoning(said_in(each[0].messages[stage]), sample.question, sample.choices)
+            return asks_for_reasoning(all_text(each[0].messages[stage]), sample.question, sample.choices)
     return False

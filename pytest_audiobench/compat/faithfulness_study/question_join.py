@@ -22,7 +22,7 @@ _MOST_ABOVE = 8
 """Folders above a file of answers that are looked in for its manifests: the study's own lie seven above."""
 
 
-class Asked(NamedTuple):
+class StudyQuestion(NamedTuple):
     """A question that the study asked, in which of its data sets; ``words`` are the question's, single-spaced."""
 
     recorded_id: str
@@ -30,7 +30,7 @@ class Asked(NamedTuple):
     words: str
 
 
-class Join:
+class QuestionJoin:
     """The manifests of a study, by what they ask."""
 
     def __init__(self, folder: Path) -> None:
@@ -41,17 +41,17 @@ class Join:
         self.datasets = frozenset(map(name_of, files))
         self.digest = digest([[file.name, sha256_of(file)] for file in files])
         self.dataset_of: dict[str, str] = {}
-        self._asked: dict[tuple[str, tuple[str, ...]], list[Asked]] = {}
+        self._asked: dict[tuple[str, tuple[str, ...]], list[StudyQuestion]] = {}
         self._words: dict[tuple[str, ...], set[str]] = {}
         self._recordings: set[str] = set()
         for file in files:
             for row in rows(file):
                 self._add(row.question, name_of(file))
 
-    def asked(self, request: Request) -> Asked | None:
+    def asked(self, request: Request) -> StudyQuestion | None:
         """What the study asked that ``request`` asks; None when it did not ask that, or when two rows fit alike."""
         key = (_recording(request), tuple(map(spaced, request.choices)))
-        said = spaced(said_in(request.messages))
+        said = spaced(all_text(request.messages))
         candidates = _longest([asked for asked in self._asked.get(key, []) if asked.words in said])
         return candidates[0] if len(candidates) == 1 else None
 
@@ -59,12 +59,12 @@ class Join:
         """Whether the study asked the question of ``request``, and has its recording, but not the two together."""
         if self.asked(request) is not None or _recording(request) not in self._recordings:
             return False
-        said = spaced(said_in(request.messages))
+        said = spaced(all_text(request.messages))
         return any(words in said for words in self._words.get(tuple(map(spaced, request.choices)), ()))
 
     def _add(self, question: Question, dataset: str) -> None:
         options = tuple(map(spaced, question.choices))
-        asked = Asked(question.id, dataset, spaced(question.question))
+        asked = StudyQuestion(question.id, dataset, spaced(question.question))
         self._asked.setdefault((question.recording, options), []).append(asked)
         self._words.setdefault(options, set()).add(asked.words)
         self._recordings.add(question.recording)
@@ -98,7 +98,7 @@ def file_of(clip: Clip) -> FileSource | None:
     return clip.source if isinstance(clip.source, FileSource) else None
 
 
-def said_in(messages: Iterable[Message]) -> str:
+def all_text(messages: Iterable[Message]) -> str:
     """All texts of messages."""
     return " ".join(part for message in messages for part in message.parts if isinstance(part, str))
 
@@ -114,7 +114,7 @@ def _recording(request: Request) -> str:
     return "" if source is None else source.path.rpartition("/")[2]
 
 
-def _longest(candidates: list[Asked]) -> list[Asked]:
+def _longest(candidates: list[StudyQuestion]) -> list[StudyQuestion]:
     """One question may begin another: the longest that was asked is the one that was meant."""
     most = max((len(asked.words) for asked in candidates), default=0)
     return [asked for asked in candidates if len(asked.words) == most]

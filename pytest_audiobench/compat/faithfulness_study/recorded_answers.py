@@ -33,7 +33,7 @@ def read(file: Path, manifests: Path | None = None, crashes: str = CRASHES[0]) -
     ``crashes="unanswered"`` an empty answer, as the study counts it. Raises UsageError for a row whose question is in
     no manifest.
     """
-    asked = _asked(manifests or manifests_beside(file.parent))
+    asked = _asked_samples(manifests or manifests_beside(file.parent))
     datasets = frozenset(one.dataset for one in asked.values())
     folder = folder_of(file, datasets)
     variant = variant_of(file.resolve(), folder, datasets)
@@ -76,19 +76,19 @@ def _check_once(file: Path, answers: Iterable[tuple[int, Mapping[str, Any], obje
             )
 
 
-class _Asked(NamedTuple):
+class _AskedSample(NamedTuple):
     dataset: str
     sample: Sample
     groups: tuple[str, ...]
 
 
-def _asked(folder: Path) -> dict[str, _Asked]:
+def _asked_samples(folder: Path) -> dict[str, _AskedSample]:
     """What the manifests ask, by id."""
-    found: dict[str, _Asked] = {}
+    found: dict[str, _AskedSample] = {}
     for file in manifests_in(folder):
         for row in rows(file):
             sample = sample_of(row, clip_named(row.question.recording))
-            found[sample.id] = _Asked(name_of(file), sample, ("hop",) if "hop" in sample.metadata else ())
+            found[sample.id] = _AskedSample(name_of(file), sample, ("hop",) if "hop" in sample.metadata else ())
     if not found:
         raise UsageError(f"{folder} holds no manifests (*.jsonl)")
     return found

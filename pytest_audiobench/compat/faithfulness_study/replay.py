@@ -15,8 +15,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pytest_audiobench.compat.faithfulness_study.manifest import SUFFIX
-from pytest_audiobench.compat.faithfulness_study.question_join import Asked, Join
-from pytest_audiobench.compat.faithfulness_study.variants import FRIENDLY, asked_for, change_of, is_answer, variant_of
+from pytest_audiobench.compat.faithfulness_study.question_join import QuestionJoin, StudyQuestion
+from pytest_audiobench.compat.faithfulness_study.variants import (
+    FRIENDLY,
+    change_of,
+    is_answer,
+    requested_variant,
+    variant_of,
+)
 from pytest_audiobench.errors import CannotDo, UsageError
 from pytest_audiobench.identity import digest
 from pytest_audiobench.models.messages import Request, Response
@@ -54,7 +60,7 @@ class StudyAnswers:
     """
 
     def __init__(
-        self, files: Sequence[Path], folder: Path, join: Join, answers: str | None, crashes: str = "error"
+        self, files: Sequence[Path], folder: Path, join: QuestionJoin, answers: str | None, crashes: str = "error"
     ) -> None:
         self._variants: dict[str, list[Path]] = {}
         for file in files:
@@ -95,13 +101,13 @@ class StudyAnswers:
             return Response(error=f"{missing} ({row.place}): the recorded run crashed there ({(text or 'null')[:200]})")
         return Response.of(text, "unknown")
 
-    def _variant(self, request: Request, asked: Asked) -> str:
+    def _variant(self, request: Request, asked: StudyQuestion) -> str:
         if self._whatever_is_asked is not None:
             return self._whatever_is_asked
         only = next(iter(self._variants))
         if len(self._variants) == 1 and is_answer(request) and change_of(request) == "":
             return only
-        wanted = asked_for(request, asked)
+        wanted = requested_variant(request, asked)
         if wanted in self._variants:
             self._held(wanted)
             if asked.dataset in self._datasets[wanted]:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pytest_audiobench.audio.clip import Clip, CombinedSource
 from pytest_audiobench.compat.faithfulness_study.manifest import lettered
-from pytest_audiobench.compat.faithfulness_study.question_join import Asked, file_of, said_in, spaced
+from pytest_audiobench.compat.faithfulness_study.question_join import StudyQuestion, all_text, file_of, spaced
 from pytest_audiobench.errors import CannotDo
 from pytest_audiobench.models.messages import Request
 
@@ -51,7 +51,7 @@ def variant_of(file: Path, folder: Path, datasets: frozenset[str]) -> str:
     return "_".join(own) or "baseline"
 
 
-def asked_for(request: Request, asked: Asked) -> str:
+def requested_variant(request: Request, asked: StudyQuestion) -> str:
     """The variant that answers ``request``.
 
     Its clip says what was done to it: masked, or under white noise, by our own edits or in the study's trees; silence
@@ -61,11 +61,11 @@ def asked_for(request: Request, asked: Asked) -> str:
     """
     changed = change_of(request)
     if changed is None:
-        raise CannotDo(f"the study recorded no answers to a clip that is {_told(request.clips[0])}")
+        raise CannotDo(f"the study recorded no answers to a clip that is {_change_text(request.clips[0])}")
     if request.stage == "conditioned":
         how = "reas_condition"
     elif is_answer(request):
-        how = "reas" if asks_for_reasoning(said_in(request.messages), asked.words, request.choices) else "no_reas"
+        how = "reas" if asks_for_reasoning(all_text(request.messages), asked.words, request.choices) else "no_reas"
     else:
         raise CannotDo(f"the study recorded no answers of a stage {request.stage!r} ({request.dataset})")
     return f"{changed}_{how}" if changed else how
@@ -90,7 +90,7 @@ def change_of(request: Request) -> str | None:
     return _edited(clip)
 
 
-def _told(clip: Clip) -> str:
+def _change_text(clip: Clip) -> str:
     """What was done to a clip, without its name: evals of which the same is said are told of together."""
     made = [clip.source.rule] if isinstance(clip.source, CombinedSource) and clip.source.rule != "alone" else []
     return " and ".join([*made, *(edit.name for edit in clip.edits)])

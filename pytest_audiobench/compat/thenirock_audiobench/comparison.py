@@ -24,9 +24,9 @@ from pytest_audiobench.report import run_parts
 from pytest_audiobench.report.comparable_of_run import sides_of
 from pytest_audiobench.report.run_files import Heading, collect
 from pytest_audiobench.rescoring.layouts import source_of
-from pytest_audiobench.rescoring.rescore import Wanted, rescore
+from pytest_audiobench.rescoring.rescore import ScoringOptions, rescore
 
-_READINGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+_SCORERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         ROBUST: ("lower-nopunct", "wer-basic", "whisper-en"),
         HALLUCINATION: ("non-speech-thenirock", "non-speech"),
@@ -46,12 +46,12 @@ _EVALS: Mapping[str, str] = MappingProxyType(
 """What our evals of the same are called, where it is more than the suite's name."""
 
 
-def sides_of_artifact(run: Artifact) -> dict[str, ComparableEval]:
+def comparable_evals(run: Artifact) -> dict[str, ComparableEval]:
     """The sides of ``run`` by the names of our evals. Raises UsageError for answers that cannot be scored again."""
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         (folder / run_parts.FOLDER).mkdir()
-        rescore(source_of(run.file), Wanted(_READINGS[run.suite]), folder / run_parts.FOLDER)
+        rescore(source_of(run.file), ScoringOptions(_SCORERS[run.suite]), folder / run_parts.FOLDER)
         heading = Heading(
             run=run.file.stem,
             started="",
@@ -65,15 +65,15 @@ def sides_of_artifact(run: Artifact) -> dict[str, ComparableEval]:
         )
         found = sides_of(folder, collect(folder, heading), str(run.file), texts=False)
     heard = _named_sounds(run)
-    return {_called(eval_): _as_ours(side, _called(eval_), run, heard) for (eval_, _), side in found.items()}
+    return {_eval_name(eval_): _renamed(side, _eval_name(eval_), run, heard) for (eval_, _), side in found.items()}
 
 
-def _called(eval_: str) -> str:
+def _eval_name(eval_: str) -> str:
     suite, bracket, condition = eval_.partition("[")
     return _EVALS.get(eval_, f"{SUITES[suite]}{bracket}{condition}")
 
 
-def _as_ours(side: ComparableEval, eval_: str, run: Artifact, heard: Mapping[str, str]) -> ComparableEval:
+def _renamed(side: ComparableEval, eval_: str, run: Artifact, heard: Mapping[str, str]) -> ComparableEval:
     return replace(
         side,
         eval=eval_,
@@ -99,7 +99,7 @@ def _named_sounds(run: Artifact) -> dict[str, str]:
     }
 
 
-def beside_ours(side: ComparableEval, ours: ComparableEval) -> ComparableEval:
+def comparable_with_runs(side: ComparableEval, ours: ComparableEval) -> ComparableEval:
     """``side`` of an artifact as it can be held against a side of ours: what it does not know is no difference.
 
     The scorer that is our headline is its headline too, where its answers were read so.
@@ -113,7 +113,7 @@ def beside_ours(side: ComparableEval, ours: ComparableEval) -> ComparableEval:
     return replace(side, dataset=ours.dataset, hashes=hashes, rows=rows, scorers=scorers)
 
 
-def asked_otherwise(first: Artifact, other: Artifact) -> Iterator[tuple[str, str, object, object]]:
+def asking_differences(first: Artifact, other: Artifact) -> Iterator[tuple[str, str, object, object]]:
     """The members in which that tool compares two sound runs before it compares them, and which of our components each
     belongs to: (component, member, first's, other's) where they differ.
     """

@@ -33,7 +33,7 @@ def figures(run: Artifact) -> dict[Place, float | None]:
     return _hallucination(run) if run.suite == HALLUCINATION else _sound(run)
 
 
-def recorded(run: Artifact, place: Place) -> Any:
+def recorded_figure(run: Artifact, place: Place) -> Any:
     """What the file holds at a place; None for nothing."""
     found: Any = run.content
     for step in place:
@@ -170,7 +170,7 @@ def _deltas(results: Sequence[Json]) -> Iterator[tuple[int, int]]:
 _TOP = 3
 
 
-class Told(NamedTuple):
+class FigurePair(NamedTuple):
     """A figure of both; ``higher`` says whether more of it is better."""
 
     name: str
@@ -188,7 +188,7 @@ class Told(NamedTuple):
 def figure_notes(first: Artifact, other: Artifact, letters: tuple[str, str]) -> Iterator[str]:
     """What that tool's comparison shows, recomputed from the answers: figures, then classes or findings."""
     before, after = figures(first), figures(other)
-    told = "; ".join(one.says(letters) for one in _shown(first.suite, before, after))
+    told = "; ".join(one.says(letters) for one in _compared_figures(first.suite, before, after))
     yield f"by audiobench's own figures, {letters[0]} to {letters[1]}, without intervals: {told or 'none in common'}"
     if first.suite == HALLUCINATION:
         for letter, run in zip(letters, (first, other), strict=True):
@@ -200,12 +200,14 @@ def figure_notes(first: Artifact, other: Artifact, letters: tuple[str, str]) -> 
             yield f"recall by class, {letters[0]} to {letters[1]}: losses {_listed(losses)}"
 
 
-def _shown(suite: str, before: Mapping[Place, float | None], after: Mapping[Place, float | None]) -> Iterator[Told]:
+def _compared_figures(
+    suite: str, before: Mapping[Place, float | None], after: Mapping[Place, float | None]
+) -> Iterator[FigurePair]:
     for place in before:
         found = _name(suite, place)
         own, others = before[place], after.get(place)
         if found is not None and own is not None and others is not None:
-            yield Told(found[0], own, others, found[1])
+            yield FigurePair(found[0], own, others, found[1])
 
 
 def _name(suite: str, place: Place) -> tuple[str, bool] | None:

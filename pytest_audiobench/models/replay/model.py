@@ -81,13 +81,13 @@ class Replay:
 
     def _study(self, files: list[Path], folder: Path) -> Answers:
         # A study's files are rare, and a later part's: no other replay pays for them.
-        from pytest_audiobench.compat.faithfulness_study.question_join import Join, manifests_beside
+        from pytest_audiobench.compat.faithfulness_study.question_join import QuestionJoin, manifests_beside
         from pytest_audiobench.compat.faithfulness_study.replay import StudyAnswers
         from pytest_audiobench.compat.faithfulness_study.variants import variant_of
 
         self._refuse(_RUN_OPTIONS, f"{folder} holds a study's answers, whose options are", _STUDY_OPTIONS)
         given, answers = self._options.get("manifests"), self._options.get("answers")
-        join = Join(Path(given).expanduser() if given else manifests_beside(folder))
+        join = QuestionJoin(Path(given).expanduser() if given else manifests_beside(folder))
         if answers is None and self._target.is_file():
             answers = variant_of(self._target, folder, join.datasets)
         return StudyAnswers(files, folder, join, answers, self._options.get("crashes", "error"))
