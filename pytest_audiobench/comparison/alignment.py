@@ -11,7 +11,7 @@ from pytest_audiobench.evaluation.hashes import ABSENT
 
 
 def aligned(
-    found: Sequence[Contender], limited: Collection[str], allowed: Mapping[str, Collection[str]]
+    contenders: Sequence[Contender], limited: Collection[str], allowed: Mapping[str, Collection[str]]
 ) -> list[Contender]:
     """The contenders with sides that a test of pairs accepts.
 
@@ -19,30 +19,34 @@ def aligned(
     eval. ``allowed`` holds, by eval, the components that differ and may: audio or prompts that differ are no longer
     compared pair by pair, other settings, epochs or protocols count as the first's.
     """
-    sides: list[dict[str, ComparableEval]] = [dict(one.sides) for one in found]
-    for eval_ in dict.fromkeys(name for one in found for name in one.sides):
-        have = [own for own in sides if eval_ in own]
-        own = [one[eval_] for one in have]
-        made = _aligned_sides(own, eval_ in limited, allowed.get(eval_, ()))
-        for one, side in zip(have, made, strict=True):
-            one[eval_] = side
-    return [replace(one, sides=own) for one, own in zip(found, sides, strict=True)]
+    sides: list[dict[str, ComparableEval]] = [dict(contender.sides) for contender in contenders]
+    for eval_ in dict.fromkeys(name for contender in contenders for name in contender.sides):
+        sharing = [evals for evals in sides if eval_ in evals]
+        evals = [contender[eval_] for contender in sharing]
+        fitted = _aligned_sides(evals, eval_ in limited, allowed.get(eval_, ()))
+        for contender, side in zip(sharing, fitted, strict=True):
+            contender[eval_] = side
+    return [replace(contender, sides=evals) for contender, evals in zip(contenders, sides, strict=True)]
 
 
 def _aligned_sides(sides: Sequence[ComparableEval], limited: bool, differing: Collection[str]) -> list[ComparableEval]:
     epochs = min(side.epochs for side in sides)
-    kept = None
+    shared_ids = None
     if limited or "data" in differing:
-        kept = set.intersection(*({row.sample_id for row in side.rows} for side in sides))
-    return [_aligned_side(side, sides[0], epochs, kept, differing) for side in sides]
+        shared_ids = set.intersection(*({row.sample_id for row in side.rows} for side in sides))
+    return [_aligned_side(side, sides[0], epochs, shared_ids, differing) for side in sides]
 
 
 def _aligned_side(
-    side: ComparableEval, first: ComparableEval, epochs: int, kept: Collection[str] | None, differing: Collection[str]
+    side: ComparableEval,
+    first: ComparableEval,
+    epochs: int,
+    shared_ids: Collection[str] | None,
+    differing: Collection[str],
 ) -> ComparableEval:
     rows = side.rows
-    if kept is not None:
-        rows = [row for row in rows if row.sample_id in kept]
+    if shared_ids is not None:
+        rows = [row for row in rows if row.sample_id in shared_ids]
     if "seeds" in differing:
         rows = [row for row in rows if row.epoch < epochs]
     if not {"audio", "prompts"}.isdisjoint(differing):
@@ -63,7 +67,7 @@ def _aligned_side(
         epochs=epochs if "seeds" in differing else side.epochs,
         scorers=scorers,
         hashes=hashes,
-        limited=side.limited or kept is not None,
+        limited=side.limited or shared_ids is not None,
     )
 
 

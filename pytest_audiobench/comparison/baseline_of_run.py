@@ -33,7 +33,9 @@ def contents_of(run: Run, source: str, texts: bool) -> dict[str, Contents]:
         by_alias: dict[str, dict[str, ComparableEval]] = {}
         for (name, alias), side in sides.items():
             by_alias.setdefault(alias, {})[name] = side
-        found = {alias: _contents(run.record, models.get(alias, {}), alias, own) for alias, own in by_alias.items()}
+        contents = {
+            alias: _contents(run.record, models.get(alias, {}), alias, evals) for alias, evals in by_alias.items()
+        }
     except FatalError as error:
         raise UsageError(f"the run {run.folder} cannot be read: {error}") from error
     except (KeyError, TypeError, AttributeError, IndexError, ValueError, OSError) as error:
@@ -41,14 +43,14 @@ def contents_of(run: Run, source: str, texts: bool) -> dict[str, Contents]:
             f"the run {run.folder} cannot be read ({type(error).__name__}: {error}): its files were edited, cut or "
             "written by another version; run again, which asks no model"
         ) from error
-    if not found:
+    if not contents:
         raise UsageError(f"the run {run.folder} measured nothing, so nothing can be held against it: name another")
     for (name, alias), side in sides.items():
         if len({row.identity for row in side.rows}) < len(side.rows):
             raise UsageError(
                 f"the run {run.folder} has samples of {name} by {alias} twice: two evals of one name; rename one"
             )
-    return found
+    return contents
 
 
 def missing_parts(record: Json, alias: str) -> tuple[str, ...]:
@@ -71,7 +73,7 @@ def _missing_parts(record: Json, alias: str) -> Iterator[str]:
         elif not item["scorers"]:
             yield f"{item['eval']} failed before it measured anything"
         else:
-            failed = (one["detail"] for one in item["verdicts"] if one["status"] == "not_comparable")
+            failed = (verdict["detail"] for verdict in item["verdicts"] if verdict["status"] == "not_comparable")
             yield from (f"{item['eval']} is not comparable: {detail}" for detail in list(failed)[:1])
 
 
@@ -96,8 +98,8 @@ def _contents(record: Json, model: Json, alias: str, sides: Mapping[str, Compara
 
 
 def _figures(item: Json) -> dict[str, list[Figure]]:
-    found: dict[str, list[Figure]] = {}
-    for one in item["metrics"]:
-        if one["scorer"] is not None and not one["group"]:
-            found.setdefault(one["scorer"], []).append(Figure(**{name: one[name] for name in Figure._fields}))
-    return found
+    figures: dict[str, list[Figure]] = {}
+    for metric in item["metrics"]:
+        if metric["scorer"] is not None and not metric["group"]:
+            figures.setdefault(metric["scorer"], []).append(Figure(**{name: metric[name] for name in Figure._fields}))
+    return figures

@@ -105,8 +105,8 @@ def baseline_from(
         return _single_model(whole, alias)
     ref, colon, path = text.partition(":")
     if colon and ref and path and not _DRIVE.match(text):
-        found = git_blob(ref, path, folder, MOST_BYTES)
-        return _of_file(found.content, f"{text} ({found.commit[:12]})", f"{found.commit}:{path}", text)
+        blob = git_blob(ref, path, folder, MOST_BYTES)
+        return _of_file(blob.content, f"{text} ({blob.commit[:12]})", f"{blob.commit}:{path}", text)
     raise UsageError(
         f"there is no baseline {text!r}: neither {folder / text} nor the run {reports / text} exists; give {_FORMS}"
     )
@@ -115,13 +115,13 @@ def baseline_from(
 def _existing(text: str, reports: Path, folder: Path, texts: bool) -> Baseline | None:
     """What ``text`` names as a path, or as a run under ``reports``; None where nothing is there."""
     try:
-        places = [one for one in (folder / text, reports / text) if one.exists()]
+        places = [place for place in (folder / text, reports / text) if place.exists()]
     except (OSError, ValueError):
         return None
     if not places:
         return None
     # A folder that merely has the name of a run does not stand before it.
-    place = next((one for one in places if one.is_file() or (one / RECORD).exists()), places[0])
+    place = next((place for place in places if place.is_file() or (place / RECORD).exists()), places[0])
     if place.is_dir():
         return _of_run(load_run(place), texts)
     if place.name == RECORD and place.parent.is_dir():
@@ -194,7 +194,7 @@ def _unfit_reason(run: Run, limit: int | None) -> str | None:
         aliases = {item["model"] for item in record["items"] if item["scorers"] and not item["control"]}
         if not aliases:
             return "measured nothing"
-        missing = [one for alias in sorted(aliases) for one in missing_parts(record, alias)]
+        missing = [part for alias in sorted(aliases) for part in missing_parts(record, alias)]
     except (KeyError, TypeError, AttributeError, IndexError):
         return "is not as this version writes runs"
     return f"is not whole: {missing[0]}" if missing else None
@@ -238,10 +238,10 @@ def git_blob(ref: str, path: str, folder: Path, most_bytes: int) -> Blob:
         )
     if int(size) > most_bytes:
         raise UsageError(f"{whole} holds more than {most_bytes / 1e6:.0f} MB, which no baseline does: correct the path")
-    found = _git(folder, "cat-file", "blob", name)
-    if found.returncode:
-        raise UsageError(f"git cannot read {whole} ({_last_error_line(found)}): check the repository with git fsck")
-    return Blob(commit.decode("ascii", "replace"), found.stdout)
+    content = _git(folder, "cat-file", "blob", name)
+    if content.returncode:
+        raise UsageError(f"git cannot read {whole} ({_last_error_line(content)}): check the repository with git fsck")
+    return Blob(commit.decode("ascii", "replace"), content.stdout)
 
 
 def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:

@@ -43,7 +43,7 @@ def about(contents: Contents) -> list[str]:
             f"noise floor: {100.0 * noise['same_answers']:.1f} % same answers when asked again, "
             f"scores move by {100.0 * noise['score_shift']:.1f} points"
         )
-    lines += [f"missing: {one}" for one in contents.missing]
+    lines += [f"missing: {part}" for part in contents.missing]
     return [printable(line) for line in lines]
 
 
@@ -67,7 +67,7 @@ def changes(before: Contents, after: Contents) -> list[str]:
     lines += [f"added: {name}" for name in sorted(set(after.sides) - set(before.sides))]
     lines += [f"removed: {name}" for name in sorted(set(before.sides) - set(after.sides))]
     both = sorted(set(before.sides) & set(after.sides))
-    moves = [one for name in both if (one := _move(name, before, after)) is not None]
+    moves = [move for name in both if (move := _move(name, before, after)) is not None]
     head = ("eval", "metric", "was", "now", "difference", "samples")
     lines += _columns([head, *moves]) if moves else []
     same = len(both) - len(moves)
@@ -142,16 +142,16 @@ def _moved(metric: str, scorer: str, pairs: Sequence[tuple[ComparableSample, Com
 
 
 def _shown(was: Figure | None, now: Figure | None) -> tuple[str, str, str]:
-    texts = [value_text(one.value, one.unit) if one else "–" for one in (was, now)]
+    texts = [value_text(figure.value, figure.unit) if figure else "–" for figure in (was, now)]
     both = was and now and was.name == now.name and was.value is not None and now.value is not None
     difference = difference_text(now.value - was.value, now.unit) if both else ""  # type: ignore[operator,union-attr]
     return texts[0], texts[1], difference
 
 
 def _columns(rows: Sequence[Sequence[str]]) -> list[str]:
-    shown = [tuple(map(printable, row)) for row in rows]
-    widths = [max(len(row[at]) for row in shown) for at in range(len(shown[0]))]
-    return [_line(row, shown[0], widths).rstrip() for row in shown]
+    printed = [tuple(map(printable, row)) for row in rows]
+    widths = [max(len(row[at]) for row in printed) for at in range(len(printed[0]))]
+    return [_line(row, printed[0], widths).rstrip() for row in printed]
 
 
 def _line(row: Sequence[str], head: Sequence[str], widths: Sequence[int]) -> str:

@@ -59,47 +59,49 @@ class Comparison:
 
     def exit_status(self) -> int:
         """1 when a line regressed; 6 where none did and one of the first's could not be compared; else 0."""
-        statuses = {held.status for line in self.lines for held in line.regressions if held is not None}
+        statuses = {
+            regression.status for line in self.lines for regression in line.regressions if regression is not None
+        }
         if "regressed" in statuses:
             return 1
         missing = any(line.plan.sides[0] is not None and None in line.plan.sides for line in self.lines)
         return 6 if "not_comparable" in statuses or missing else 0
 
 
-def compare(found: Sequence[Contender], chosen: Selection, rules: Rules) -> Comparison:
+def compare(contenders: Sequence[Contender], chosen: Selection, rules: Rules) -> Comparison:
     """Hold every other contender against the first.
 
     Raises UsageError where no eval is common, where what went in differs in a component that is not allowed to, and
     for choices that fit nothing.
     """
-    first, others = found[0], found[1:]
+    first, others = contenders[0], contenders[1:]
     for other in others:
         if first.sides.keys().isdisjoint(other.sides):
             raise UsageError(f"{first.name} and {other.name} have no eval in common: {_evals(first, other)}")
     scorers = {eval_: selected_scorers(side, chosen.scorers) for eval_, side in first.sides.items()}
     differing = [
-        (other, one)
+        (other, mismatch)
         for other in others
-        for one in (*_artifact_mismatches(first, other), *mismatches(first, other, scorers))
+        for mismatch in (*_artifact_mismatches(first, other), *mismatches(first, other, scorers))
     ]
     if refused := [pair for pair in differing if pair[1].component not in rules.allow]:
         raise UsageError(_refusal(first, refused))
-    limited = _limited_evals(found).difference(*(evals for _, _, evals in _unpaired(found)))
-    made = aligned(found, limited, _by_eval([one for _, one in differing]))
-    lines, notes = planned_lines(made, chosen)
-    only = [_unshared_evals(first, others), *(_unshared_evals(one, [first]) for one in others)]
+    limited = _limited_evals(contenders).difference(*(evals for _, _, evals in _unpaired(contenders)))
+    fitted = aligned(contenders, limited, _by_eval([mismatch for _, mismatch in differing]))
+    lines, notes = planned_lines(fitted, chosen)
+    only = [_unshared_evals(first, others), *(_unshared_evals(mismatch, [first]) for mismatch in others)]
     return Comparison(
-        contenders=made,
+        contenders=fitted,
         lines=compared_lines(lines, rules.alpha, rules.max_drop),
         rules=rules,
         heading=[
-            *_artifact_warnings(found),
+            *_artifact_warnings(contenders),
             *_allowed_mismatches(first, differing),
-            *_reduced_samples(found, made, limited),
-            *_incomplete_runs(found),
+            *_reduced_samples(contenders, fitted, limited),
+            *_incomplete_runs(contenders),
         ],
         curves=curve_lines(lines),
-        notes=[*filter(None, only), *notes, *_grouping_hint(made, chosen), *_artifact_figures(first, others)],
+        notes=[*filter(None, only), *notes, *_grouping_hint(fitted, chosen), *_artifact_figures(first, others)],
     )
 
 
@@ -111,33 +113,34 @@ def _artifact_mismatches(first: Contender, other: Contender) -> Iterator[Mismatc
                 yield Mismatch(eval_, component, Difference(name, before, after))
 
 
-def _artifact_warnings(found: Sequence[Contender]) -> Iterator[str]:
+def _artifact_warnings(contenders: Sequence[Contender]) -> Iterator[str]:
     """What no reader of numbers of the audiobench tool may miss."""
-    theirs = [one for one in found if one.artifact is not None]
+    theirs = [(contender, contender.artifact) for contender in contenders if contender.artifact is not None]
     if theirs:
-        yield caution([one.name for one in theirs])
-    for one in theirs:
-        if one.artifact is not None and run_hash(one.artifact) not in (None, one.artifact.content["run_hash"]):
-            yield f"EDITED: the run_hash of {one.name} is not that of its answers: audiobench verify {one.source}"
-    for one, other, evals in _unpaired(found):
+        yield caution([contender.name for contender, _ in theirs])
+    for contender, artifact in theirs:
+        if run_hash(artifact) not in (None, artifact.content["run_hash"]):
+            name, source = contender.name, contender.source
+            yield f"EDITED: the run_hash of {name} is not that of its answers: audiobench verify {source}"
+    for contender, other, evals in _unpaired(contenders):
         yield (
-            f"NOT PAIRED: {one.name} and {other.name} have no sample in common in {_count(evals)}; their numbers "
+            f"NOT PAIRED: {contender.name} and {other.name} have no sample in common in {_count(evals)}; their numbers "
             "stand side by side, and no difference is claimed"
         )
 
 
-def _unpaired(found: Sequence[Contender]) -> Iterator[tuple[Contender, Contender, list[str]]]:
+def _unpaired(contenders: Sequence[Contender]) -> Iterator[tuple[Contender, Contender, list[str]]]:
     """Each artifact and run of ours with the evals of which they have no sample in common."""
-    for one in found:
-        for other in found:
-            if one.artifact is not None and other.artifact is None:
-                common = [name for name in one.sides if name in other.sides]
-                if apart := [name for name in common if _ids(one, name).isdisjoint(_ids(other, name))]:
-                    yield one, other, apart
+    for contender in contenders:
+        for other in contenders:
+            if contender.artifact is not None and other.artifact is None:
+                common = [name for name in contender.sides if name in other.sides]
+                if apart := [name for name in common if _ids(contender, name).isdisjoint(_ids(other, name))]:
+                    yield contender, other, apart
 
 
-def _ids(one: Contender, eval_: str) -> set[str]:
-    return {row.sample_id for row in one.sides[eval_].rows}
+def _ids(contender: Contender, eval_: str) -> set[str]:
+    return {row.sample_id for row in contender.sides[eval_].rows}
 
 
 def _artifact_figures(first: Contender, others: Sequence[Contender]) -> Iterator[str]:
@@ -147,82 +150,92 @@ def _artifact_figures(first: Contender, others: Sequence[Contender]) -> Iterator
 
 
 def _evals(first: Contender, other: Contender) -> str:
-    return "; ".join(f"{one.letter} has {', '.join(list(one.sides)[:_NAMED]) or 'none'}" for one in (first, other))
+    return "; ".join(
+        f"{contender.letter} has {', '.join(list(contender.sides)[:_NAMED]) or 'none'}" for contender in (first, other)
+    )
 
 
 def _refusal(first: Contender, refused: Sequence[tuple[Contender, Mismatch]]) -> str:
-    other, one = refused[0]
+    other, mismatch = refused[0]
     components = [name for name in COMPONENTS if any(name == each.component for _, each in refused)]
     counts = Counter(each.component for _, each in refused)
-    told = ", ".join(f"{name} ({counts[name]})" for name in components)
+    listed = ", ".join(f"{name} ({counts[name]})" for name in components)
     return (
-        f"{first.name} and {other.name} were not asked the same: {one.says(first.letter, other.letter)}. "
-        f"What differs, in how many evals: {told}. {' '.join(f'--allow-mismatch {name}' for name in components)} "
+        f"{first.name} and {other.name} were not asked the same: {mismatch.says(first.letter, other.letter)}. "
+        f"What differs, in how many evals: {listed}. {' '.join(f'--allow-mismatch {name}' for name in components)} "
         "compares all the same, on the samples that pair"
     )
 
 
-def _by_eval(found: Sequence[Mismatch]) -> dict[str, set[str]]:
+def _by_eval(mismatches: Sequence[Mismatch]) -> dict[str, set[str]]:
     components: dict[str, set[str]] = {}
-    for one in found:
-        components.setdefault(one.eval, set()).add(one.component)
+    for mismatch in mismatches:
+        components.setdefault(mismatch.eval, set()).add(mismatch.component)
     return components
 
 
 def _allowed_mismatches(first: Contender, differing: Sequence[tuple[Contender, Mismatch]]) -> list[str]:
     """A line for each component that differs and may, with the first place."""
-    told: list[str] = []
+    lines: list[str] = []
     for component in COMPONENTS:
-        own = [(other, one) for other, one in differing if one.component == component]
-        if own:
-            other, one = own[0]
-            evals = len({each.eval for _, each in own})
-            told.append(
+        pairs = [(other, mismatch) for other, mismatch in differing if mismatch.component == component]
+        if pairs:
+            other, mismatch = pairs[0]
+            evals = len({each.eval for _, each in pairs})
+            lines.append(
                 f"NOT THE SAME {component.upper()}, compared all the same (--allow-mismatch {component}; {evals} "
-                f"eval{'s' * (evals > 1)}): {one.says(first.letter, other.letter)}"
+                f"eval{'s' * (evals > 1)}): {mismatch.says(first.letter, other.letter)}"
             )
-    return told
+    return lines
 
 
-def _limited_evals(found: Sequence[Contender]) -> set[str]:
+def _limited_evals(contenders: Sequence[Contender]) -> set[str]:
     return {
         eval_
-        for one in found
-        for eval_, side in one.sides.items()
-        if side.limited and sum(eval_ in other.sides for other in found) > 1
+        for contender in contenders
+        for eval_, side in contender.sides.items()
+        if side.limited and sum(eval_ in other.sides for other in contenders) > 1
     }
 
 
-def _reduced_samples(found: Sequence[Contender], made: Sequence[Contender], limited: Collection[str]) -> list[str]:
-    told = []
-    for one, own in zip(found, made, strict=True):
-        changed = [eval_ for eval_ in one.sides if len(own.sides[eval_].rows) < len(one.sides[eval_].rows)]
+def _reduced_samples(
+    contenders: Sequence[Contender], fitted: Sequence[Contender], limited: Collection[str]
+) -> list[str]:
+    lines = []
+    for contender, reduced in zip(contenders, fitted, strict=True):
+        changed = [
+            eval_ for eval_ in contender.sides if len(reduced.sides[eval_].rows) < len(contender.sides[eval_].rows)
+        ]
         if changed:
-            before, after = (sum(len(side.sides[eval_].rows) for eval_ in changed) for side in (one, own))
-            told.append(f"{one.name} is compared on {after} of {before} answers in {_count(changed)}")
-    short = [one.name for one in found if any(side.limited for side in one.sides.values())]
+            before, after = (sum(len(side.sides[eval_].rows) for eval_ in changed) for side in (contender, reduced))
+            lines.append(f"{contender.name} is compared on {after} of {before} answers in {_count(changed)}")
+    short = [contender.name for contender in contenders if any(side.limited for side in contender.sides.values())]
     if limited and short:
-        told.insert(0, f"LIMITED: {', '.join(short)} took part of the samples; compared on those that all took")
-    return told
+        lines.insert(0, f"LIMITED: {', '.join(short)} took part of the samples; compared on those that all took")
+    return lines
 
 
-def _incomplete_runs(found: Sequence[Contender]) -> list[str]:
+def _incomplete_runs(contenders: Sequence[Contender]) -> list[str]:
     """What keeps a run from being whole; that it was limited is said elsewhere."""
-    return [f"{one.name} is not whole: {'; '.join(one.missing[:_NAMED])}" for one in found if one.missing]
+    return [
+        f"{contender.name} is not whole: {'; '.join(contender.missing[:_NAMED])}"
+        for contender in contenders
+        if contender.missing
+    ]
 
 
 def _count(evals: Sequence[str]) -> str:
     return f"{len(evals)} eval{'s' * (len(evals) != 1)}"
 
 
-def _unshared_evals(one: Contender, others: Sequence[Contender]) -> str:
-    """Names the evals of ``one`` that some of ``others`` lacks."""
-    lacking = {eval_: [other.letter for other in others if eval_ not in other.sides] for eval_ in one.sides}
-    found = [f"{eval_} (not in {', '.join(letters)})" for eval_, letters in lacking.items() if letters]
-    more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
-    return f"only in {one.name}: {', '.join(found[:_NAMED])}{more}" if found else ""
+def _unshared_evals(contender: Contender, others: Sequence[Contender]) -> str:
+    """Names the evals of ``contender`` that some of ``others`` lacks."""
+    lacking = {eval_: [other.letter for other in others if eval_ not in other.sides] for eval_ in contender.sides}
+    named = [f"{eval_} (not in {', '.join(letters)})" for eval_, letters in lacking.items() if letters]
+    more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
+    return f"only in {contender.name}: {', '.join(named[:_NAMED])}{more}" if named else ""
 
 
-def _grouping_hint(made: Sequence[Contender], chosen: Selection) -> list[str]:
-    known = group_fields(made)
+def _grouping_hint(contenders: Sequence[Contender], chosen: Selection) -> list[str]:
+    known = group_fields(contenders)
     return [f"samples can be grouped by {', '.join(known)}: --groups"] if known and not chosen.groups else []

@@ -48,24 +48,24 @@ def contenders(
     What can be named is what ``comparison/baseline_sources.py`` reads, also a run by its name under ``reports``.
     Raises UsageError where fewer than two are left or no eval is, and where something named cannot be read.
     """
-    found: list[Contender] = []
+    models: list[Contender] = []
     for name in named:
         if (artifact := artifact_at(Path(name))) is not None:
-            found += _artifact_contenders(artifact, name, _letter(len(found)), model, evals)
+            models += _artifact_contenders(artifact, name, _letter(len(models)), model, evals)
             continue
         source = baseline_from(name, reports, Path(), texts=False)
         for alias, contents in source.models.items():
             if matches(model, alias):
-                own = {eval_: side for eval_, side in contents.sides.items() if matches(evals, eval_)}
-                letter = _letter(len(found))
-                called = _display_name(name, source)
-                found.append(Contender(letter, called, alias, contents.spec, own, _folder(source), contents.missing))
-    if len(found) < 2:
-        have = f"only {found[0].source} has a model" if found else "nothing named has a model"
+                sides = {eval_: side for eval_, side in contents.sides.items() if matches(evals, eval_)}
+                letter = _letter(len(models))
+                label = _display_name(name, source)
+                models.append(Contender(letter, label, alias, contents.spec, sides, _folder(source), contents.missing))
+    if len(models) < 2:
+        have = f"only {models[0].source} has a model" if models else "nothing named has a model"
         raise UsageError(f"two are needed for a comparison, and {have} that matches {model!r}: name another run")
-    if not any(one.sides for one in found):
+    if not any(contender.sides for contender in models):
         raise UsageError(f"no eval of {', '.join(dict.fromkeys(named))} matches {evals!r}")
-    return _comparable_contenders(found)
+    return _comparable_contenders(models)
 
 
 def _artifact_contenders(run: Artifact, name: str, letter: str, model: str, evals: str) -> list[Contender]:
@@ -75,35 +75,35 @@ def _artifact_contenders(run: Artifact, name: str, letter: str, model: str, eval
     return [Contender(letter, name, run.model, f"{run.suite} {run.content['revision']}", sides, None, artifact=run)]
 
 
-def _comparable_contenders(found: Sequence[Contender]) -> list[Contender]:
+def _comparable_contenders(contenders: Sequence[Contender]) -> list[Contender]:
     """The contenders with artifacts' sides made fit for those of ours, wherever an eval has both."""
     ours: dict[str, ComparableEval] = {}
-    for one in found:
-        if one.artifact is None:
-            ours = {**one.sides, **ours}
+    for contender in contenders:
+        if contender.artifact is None:
+            ours = {**contender.sides, **ours}
     return [
-        one
-        if one.artifact is None
+        contender
+        if contender.artifact is None
         else replace(
-            one,
+            contender,
             sides={
                 name: comparable_with_runs(side, ours[name]) if name in ours else side
-                for name, side in one.sides.items()
+                for name, side in contender.sides.items()
             },
         )
-        for one in found
+        for contender in contenders
     ]
 
 
-def _display_name(name: str, found: Baseline) -> str:
+def _display_name(name: str, baseline: Baseline) -> str:
     if name.partition("#")[0] == LAST:
-        return f"{name} ({Path(found.place.rpartition('#')[0] or found.place).name})"
-    return found.source if found.source.startswith(name) else name
+        return f"{name} ({Path(baseline.place.rpartition('#')[0] or baseline.place).name})"
+    return baseline.source if baseline.source.startswith(name) else name
 
 
-def _folder(found: Baseline) -> Path | None:
+def _folder(baseline: Baseline) -> Path | None:
     """The run's folder; None for a baseline's file."""
-    places = (Path(found.place), Path(found.place.rpartition("#")[0]))
+    places = (Path(baseline.place), Path(baseline.place.rpartition("#")[0]))
     return next((place for place in places if (place / RECORD).is_file()), None)
 
 

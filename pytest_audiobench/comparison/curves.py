@@ -60,7 +60,7 @@ def curve_lines(lines: Sequence[PlannedLine]) -> list[CurveLine]:
     for line in lines:
         if not line.is_pooled and not line.group and line.kind.parts is not None:
             together.setdefault((line.suite, line.kind.name, line.scorer), []).append(line)
-    return [found for own in together.values() for found in _metric_lines(own)]
+    return [curve_line for line_group in together.values() for curve_line in _metric_lines(line_group)]
 
 
 def _metric_lines(lines: Sequence[PlannedLine]) -> Iterator[CurveLine]:
@@ -68,36 +68,38 @@ def _metric_lines(lines: Sequence[PlannedLine]) -> Iterator[CurveLine]:
     for name, places in series(items):
         if len(places) < 2:
             continue
-        own, told = [lines[place] for place in places], [items[place] for place in places]
-        for figure in _figures([one["perturbation"] for one in told]):
-            chosen = [own[place] for place in figure.places]
-            sides = [[line.sides[at] for line in chosen] for at in range(len(own[0].sides))]
-            held = [_difference(sides[0], others, chosen[0], figure) if at else None for at, others in enumerate(sides)]
+        group, described = [lines[place] for place in places], [items[place] for place in places]
+        for figure in _figures([description["perturbation"] for description in described]):
+            chosen = [group[place] for place in figure.places]
+            sides = [[line.sides[at] for line in chosen] for at in range(len(group[0].sides))]
+            differences = [
+                _difference(sides[0], others, chosen[0], figure) if at else None for at, others in enumerate(sides)
+            ]
             yield CurveLine(
-                suite=own[0].suite,
-                dataset=unperturbed(told[0]["dataset"], told[0]["perturbation"]),
+                suite=group[0].suite,
+                dataset=unperturbed(described[0]["dataset"], described[0]["perturbation"]),
                 series=name,
                 figure=figure.name,
-                kind=own[0].kind,
-                scorer=own[0].scorer,
-                values=[_value(side, own[0], figure) for side in sides],
-                differences=[one and one[0] for one in held],
-                pairs=[one[1] if one else 0 for one in held],
+                kind=group[0].kind,
+                scorer=group[0].scorer,
+                values=[_value(side, group[0], figure) for side in sides],
+                differences=[description and description[0] for description in differences],
+                pairs=[description[1] if description else 0 for description in differences],
             )
 
 
 def _item(line: PlannedLine) -> Json:
     """What tells a data set and its perturbation; a baseline's file does not say it of itself."""
     known = [side for side in line.sides if side is not None]
-    side = next((one for one in known if one.perturbation), known[0])
+    side = next((known_side for known_side in known if known_side.perturbation), known[0])
     return {"dataset": side.dataset, "perturbation": side.perturbation, "eval": line.name}
 
 
 def _figures(perturbations: Sequence[Json]) -> Iterator[_Figure]:
     families: dict[tuple[str, str], list[int]] = {}
-    for place, one in enumerate(perturbations):
-        if one["dose"] is not None:
-            families.setdefault((one["family"], one["unit"]), []).append(place)
+    for place, perturbation in enumerate(perturbations):
+        if perturbation["dose"] is not None:
+            families.setdefault((perturbation["family"], perturbation["unit"]), []).append(place)
     for (family, unit), places in families.items():
         doses = [float(perturbations[place]["dose"]) for place in places]
         if len(set(doses)) > 1:
@@ -125,13 +127,13 @@ def _difference(
 ) -> tuple[Drop, int] | None:
     """By how much the figure of ``others`` is more than that of ``first``, on the answers that both scored."""
     pairs = [
-        paired(one, other, line.scorer).rows
-        for one, other in zip(first, others, strict=True)
-        if one is not None and other is not None
+        paired(side, other, line.scorer).rows
+        for side, other in zip(first, others, strict=True)
+        if side is not None and other is not None
     ]
     if len(pairs) < len(first):
         return None
-    rows = [[pair[at] for pair in own] for at in (0, 1) for own in pairs]
+    rows = [[pair[at] for pair in eval_pairs] for at in (0, 1) for eval_pairs in pairs]
     points = _points(rows, line)
     if points is None:
         return None
@@ -145,7 +147,7 @@ def _points(rows: Sequence[Sequence[ComparableSample]], line: PlannedLine) -> Po
     def asked(row: ComparableSample) -> Asked:
         return Asked(row.identity, statistics_of(row, line.scorer, line.kind.name), row.cluster or row.sample_id)
 
-    sums = Samples([map(asked, own) for own in rows]).sums(line.kind)
+    sums = Samples([map(asked, side_rows) for side_rows in rows]).sums(line.kind)
     return None if isinstance(sums, str) else sums.points(range(len(rows)))
 
 
@@ -167,14 +169,20 @@ def curve_rows(contenders: Sequence[Contender], lines: Sequence[CurveLine]) -> l
             "contender": contender.letter,
             "value": value,
             **{
-                name: None if held is None else finite(getattr(held, own))
-                for name, own in (("difference", "value"), ("difference_lower", "lower"), ("difference_upper", "upper"))
+                name: None if difference is None else finite(getattr(difference, field))
+                for name, field in (
+                    ("difference", "value"),
+                    ("difference_lower", "lower"),
+                    ("difference_upper", "upper"),
+                )
             },
             "pairs": pairs,
-            "method": "" if held is None else held.method,
+            "method": "" if difference is None else difference.method,
         }
         for line in lines
-        for contender, value, held, pairs in zip(contenders, line.values, line.differences, line.pairs, strict=True)
+        for contender, value, difference, pairs in zip(
+            contenders, line.values, line.differences, line.pairs, strict=True
+        )
     ]
 
 
@@ -215,10 +223,10 @@ def _name(line: CurveLine) -> str:
 
 def _cells(contenders: Sequence[Contender], line: CurveLine) -> Iterator[tuple[str, ...]]:
     unit = line.kind.unit
-    for contender, value, held, pairs in zip(contenders, line.values, line.differences, line.pairs, strict=True):
-        if held is None:
+    for contender, value, drop, pairs in zip(contenders, line.values, line.differences, line.pairs, strict=True):
+        if drop is None:
             yield f"  {contender.letter}", amount(value, unit), "", "", ""
         else:
-            difference = amount(finite(held.value), unit)
-            interval = between(finite(held.lower), finite(held.upper), unit)
+            difference = amount(finite(drop.value), unit)
+            interval = between(finite(drop.lower), finite(drop.upper), unit)
             yield f"  {contender.letter}", amount(value, unit), difference, interval, str(pairs)

@@ -63,24 +63,26 @@ def mismatches(first: Contender, other: Contender, scorers: Mapping[str, Sequenc
     suspects = {eval_: _suspects(first.sides[eval_], other.sides[eval_]) for eval_ in common}
     unclear = [eval_ for eval_, components in suspects.items() if not components.isdisjoint(_OF_SAMPLES)]
     texts = _recorded_texts(first, other, unclear)
-    settings = _setting_differences(first, other) if any("settings" in found for found in suspects.values()) else {}
-    found: list[Mismatch] = []
+    settings = (
+        _setting_differences(first, other) if any("settings" in differing for differing in suspects.values()) else {}
+    )
+    differing: list[Mismatch] = []
     for eval_ in common:
         sides = (first.sides[eval_], other.sides[eval_])
         samples = texts.get(eval_)
         for component in COMPONENTS:
             if component == "settings" and component in suspects[eval_]:
-                found.append(Mismatch(eval_, component, settings.get(eval_), _UNKNOWN_SETTINGS))
+                differing.append(Mismatch(eval_, component, settings.get(eval_), _UNKNOWN_SETTINGS))
             elif component in suspects[eval_]:
-                found += filter(None, [_located(eval_, component, sides, samples)])
-        found += _scorer_mismatch(*sides, scorers.get(eval_, ()))
-    return found
+                differing += filter(None, [_located(eval_, component, sides, samples)])
+        differing += _scorer_mismatch(*sides, scorers.get(eval_, ()))
+    return differing
 
 
 def _suspects(before: ComparableEval, after: ComparableEval) -> set[str]:
     """The components whose hashes differ where both are known; of limited runs they say nothing of each sample."""
-    found = {name for name in COMPONENTS[:-1] if _differ(before.hashes.get(name), after.hashes.get(name))}
-    return found | ({"data"} if before.dataset != after.dataset else set())
+    components = {name for name in COMPONENTS[:-1] if _differ(before.hashes.get(name), after.hashes.get(name))}
+    return components | ({"data"} if before.dataset != after.dataset else set())
 
 
 def _differ(before: str | None, after: str | None) -> bool:
@@ -90,14 +92,22 @@ def _differ(before: str | None, after: str | None) -> bool:
 def _recorded_texts(first: Contender, other: Contender, evals: Sequence[str]) -> dict[str, tuple[Samples, Samples]]:
     if not evals or first.folder is None or other.folder is None:
         return {}
-    before, after = (recorded_samples(one.folder, one.model, evals) for one in (first, other) if one.folder is not None)
+    before, after = (
+        recorded_samples(contender.folder, contender.model, evals)
+        for contender in (first, other)
+        if contender.folder is not None
+    )
     return {eval_: (before[eval_], after[eval_]) for eval_ in evals}
 
 
 def _setting_differences(first: Contender, other: Contender) -> dict[str, Difference | None]:
     if first.folder is None or other.folder is None:
         return {}
-    before, after = (recorded_settings(one.folder, one.model) for one in (first, other) if one.folder is not None)
+    before, after = (
+        recorded_settings(contender.folder, contender.model)
+        for contender in (first, other)
+        if contender.folder is not None
+    )
     return {eval_: first_difference(before[eval_], after[eval_], "settings") for eval_ in before if eval_ in after}
 
 
@@ -109,11 +119,11 @@ def _located(
         return Mismatch(eval_, component, first_difference(before.epochs, after.epochs, "epochs"), _NO_FIELD)
     if component == "data" and before.dataset != after.dataset:
         return Mismatch(eval_, component, Difference("dataset", before.dataset, after.dataset))
-    if samples is not None and (found := _sample_difference(component, *samples)) is not None:
-        return Mismatch(eval_, component, found)
+    if samples is not None and (difference := _sample_difference(component, *samples)) is not None:
+        return Mismatch(eval_, component, difference)
     limited = before.limited or after.limited
-    if component == "data" and not limited and (found := _unshared_sample(before, after)) is not None:
-        return Mismatch(eval_, component, found)
+    if component == "data" and not limited and (difference := _unshared_sample(before, after)) is not None:
+        return Mismatch(eval_, component, difference)
     if component == "data":
         return None if limited else Mismatch(eval_, component, None, _NO_FIELD if samples else _NO_TEXTS)
     return _digest_mismatch(eval_, component, before, after)
@@ -122,11 +132,11 @@ def _located(
 def _sample_difference(component: str, before: Samples, after: Samples) -> Difference | None:
     for sample_id in (name for name in before if name in after):
         for field in _OF_SAMPLES[component]:
-            told = before[sample_id][field], after[sample_id][field]
-            if component == "data" or None not in told:
+            values = before[sample_id][field], after[sample_id][field]
+            if component == "data" or None not in values:
                 path = f"{_sample_path(sample_id)}.{field}"
-                if (found := first_difference(*told, path)) is not None:
-                    return found
+                if (difference := first_difference(*values, path)) is not None:
+                    return difference
     return None
 
 
@@ -136,29 +146,29 @@ def _digest_mismatch(eval_: str, component: str, before: ComparableEval, after: 
     others = {row.sample_id: getattr(row, field) for row in after.rows if row.epoch == 0}
     known = 0
     for row in before.rows:
-        told = getattr(row, field), others.get(row.sample_id)
-        if row.epoch == 0 and None not in told:
+        digests = getattr(row, field), others.get(row.sample_id)
+        if row.epoch == 0 and None not in digests:
             known += 1
-            if told[0] != told[1]:
-                return Mismatch(eval_, component, Difference(f"{_sample_path(row.sample_id)}.{field}", *told))
+            if digests[0] != digests[1]:
+                return Mismatch(eval_, component, Difference(f"{_sample_path(row.sample_id)}.{field}", *digests))
     # The hash is over all samples: those on one side only are the data's difference, a failed asking is none.
     return None if known else Mismatch(eval_, component, None, _NO_TEXTS)
 
 
 def _unshared_sample(before: ComparableEval, after: ComparableEval) -> Difference | None:
     ids = [{row.sample_id: None for row in side.rows} for side in (before, after)]
-    for own, other, told in ((ids[0], ids[1], (True, False)), (ids[1], ids[0], (False, True))):
-        for sample_id in own:
-            if sample_id not in other:
-                there = tuple("there" if one else MISSING for one in told)
+    for ids_here, ids_there, presence in ((ids[0], ids[1], (True, False)), (ids[1], ids[0], (False, True))):
+        for sample_id in ids_here:
+            if sample_id not in ids_there:
+                there = tuple("there" if is_here else MISSING for is_here in presence)
                 return Difference(_sample_path(sample_id), there[0], there[1])
     return None
 
 
 def _scorer_mismatch(before: ComparableEval, after: ComparableEval, scorers: Sequence[str]) -> Iterator[Mismatch]:
-    told = [{name: side.scorers[name] for name in scorers if name in side.scorers} for side in (before, after)]
-    if (found := first_difference(told[0], told[1], "protocols")) is not None:
-        yield Mismatch(before.eval, "protocols", found)
+    signatures = [{name: side.scorers[name] for name in scorers if name in side.scorers} for side in (before, after)]
+    if (difference := first_difference(signatures[0], signatures[1], "protocols")) is not None:
+        yield Mismatch(before.eval, "protocols", difference)
 
 
 def _sample_path(sample_id: str) -> str:
@@ -171,7 +181,7 @@ def recorded_samples(folder: Path, model: str, evals: Collection[str]) -> dict[s
     ``prompt`` and ``audio`` are None where the run does not know them. Raises FatalError for a file that was cut,
     UsageError for one that was edited.
     """
-    found: dict[str, Samples] = {eval_: {} for eval_ in evals}
+    samples: dict[str, Samples] = {eval_: {} for eval_ in evals}
     path = folder / LINE_FILES["predictions"]
     try:
         for row in read_lines(path):
@@ -179,14 +189,14 @@ def recorded_samples(folder: Path, model: str, evals: Collection[str]) -> dict[s
                 "unchanged"
             ):  # the clips as they were before a perturbation tell nothing of what it made of them
                 continue
-            if row["eval"] in found and row["model"] == model and row["epoch"] == 0 and "role" not in row:
-                found[row["eval"]].setdefault(row["sample_id"], _recorded_sample(row))
+            if row["eval"] in samples and row["model"] == model and row["epoch"] == 0 and "role" not in row:
+                samples[row["eval"]].setdefault(row["sample_id"], _recorded_sample(row))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise UsageError(
             f"{path} has a row that is none of a run's ({type(error).__name__}: {error}): it was edited; run again, "
             "which asks no model"
         ) from error
-    return found
+    return samples
 
 
 def recorded_settings(folder: Path, model: str) -> dict[str, dict[str, Any]]:
@@ -194,7 +204,10 @@ def recorded_settings(folder: Path, model: str) -> dict[str, dict[str, Any]]:
     names = [field.name for field in fields(Settings)]
     items = [item for item in load_run(folder).record["items"] if item["model"] == model]
     options = {item["eval"]: item.get("options", {}) for item in items}
-    return {eval_: {name: own[name] for name in names if name in own} for eval_, own in options.items()}
+    return {
+        eval_: {name: eval_options[name] for name in names if name in eval_options}
+        for eval_, eval_options in options.items()
+    }
 
 
 def _recorded_sample(row: Mapping[str, Any]) -> dict[str, Any]:

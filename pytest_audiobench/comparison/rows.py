@@ -68,7 +68,7 @@ class ComparedLine:
     """The comparison with the first; None for the first itself."""
 
 
-def planned_lines(found: Sequence[Contender], chosen: Selection) -> tuple[list[PlannedLine], list[str]]:
+def planned_lines(contenders: Sequence[Contender], chosen: Selection) -> tuple[list[PlannedLine], list[str]]:
     """All lines, each suite's pooled ones after its evals', and what there is to say of those that there are not.
 
     Raises UsageError for a metric, a protocol or a group that no eval has.
@@ -76,13 +76,15 @@ def planned_lines(found: Sequence[Contender], chosen: Selection) -> tuple[list[P
     notes: dict[str, None] = {}
     lines: list[PlannedLine] = []
     suites: dict[str, list[str]] = {}
-    for eval_, suite in {side.eval: side.suite for one in found for side in one.sides.values()}.items():
+    for eval_, suite in {
+        side.eval: side.suite for contender in contenders for side in contender.sides.values()
+    }.items():
         suites.setdefault(suite, []).append(eval_)
     for suite, evals in suites.items():
         for eval_ in evals:
-            lines += _eval_lines(suite, [one.sides.get(eval_) for one in found], chosen, notes)
-        lines += _suite_lines(suite, evals, found, chosen, notes)
-    _check_selection(chosen, found)
+            lines += _eval_lines(suite, [contender.sides.get(eval_) for contender in contenders], chosen, notes)
+        lines += _suite_lines(suite, evals, contenders, chosen, notes)
+    _check_selection(chosen, contenders)
     if not lines:
         raise UsageError("; ".join(notes) or "no eval has what was chosen: choose other metrics or protocols, or all")
     return lines, list(notes)
@@ -121,25 +123,27 @@ def _compared_line(line: PlannedLine, terms: Terms, max_drop: str) -> ComparedLi
 
 def _adjusted(lines: Sequence[ComparedLine]) -> list[ComparedLine]:
     """The lines with p values adjusted over all of them by Holm's method, which changes no status."""
-    tests = [one for line in lines for one in line.regressions if one is not None]
+    tests = [record for line in lines for record in line.regressions if record is not None]
     # A line that no test could be made for counts as one that showed nothing.
-    p_values = iter(holm([1.0 if one.p is None else one.p for one in tests]).tolist())
+    p_values = iter(holm([1.0 if record.p is None else record.p for record in tests]).tolist())
     return [
-        replace(line, regressions=[one and _with_holm(one, next(p_values)) for one in line.regressions])
+        replace(line, regressions=[record and _with_holm(record, next(p_values)) for record in line.regressions])
         for line in lines
     ]
 
 
-def _with_holm(one: RegressionRecord, p_holm: float) -> RegressionRecord:
-    return one if one.p is None else replace(one, p_holm=p_holm)
+def _with_holm(record: RegressionRecord, p_holm: float) -> RegressionRecord:
+    return record if record.p is None else replace(record, p_holm=p_holm)
 
 
 def estimate(side: ComparableEval, kind: MetricKind, scorer: str, group: Mapping[str, str]) -> Estimate:
     """A metric over a side's own samples of ``group``, clustered where clusters repeat."""
     rows = _within(side, group)
-    kept = [(row, found) for row in rows if (found := statistics_of(row, scorer, kind.name)) is not None]
-    clusters = [row.cluster or row.sample_id for row, _ in kept]
-    return kind.estimate([found for _, found in kept], clusters if len(set(clusters)) < len(clusters) else None)
+    scored = [(row, statistics) for row in rows if (statistics := statistics_of(row, scorer, kind.name)) is not None]
+    clusters = [row.cluster or row.sample_id for row, _ in scored]
+    return kind.estimate(
+        [statistics for _, statistics in scored], clusters if len(set(clusters)) < len(clusters) else None
+    )
 
 
 def parse_rate(side: ComparableEval, scorer: str, group: Mapping[str, str]) -> float | None:
@@ -162,22 +166,24 @@ def _eval_lines(
 
 
 def _suite_lines(
-    suite: str, evals: Sequence[str], found: Sequence[Contender], chosen: Selection, notes: dict[str, None]
+    suite: str, evals: Sequence[str], contenders: Sequence[Contender], chosen: Selection, notes: dict[str, None]
 ) -> Iterator[PlannedLine]:
     """Pooled over the evals that all contenders have, by each scorer that reads several of them."""
-    common = [eval_ for eval_ in evals if all(eval_ in one.sides for one in found)]
+    common = [eval_ for eval_ in evals if all(eval_ in contender.sides for contender in contenders)]
     read: dict[tuple[str, str], list[str]] = {}
     for eval_ in common:
-        side = found[0].sides[eval_]
+        side = contenders[0].sides[eval_]
         for scorer in selected_scorers(side, chosen.scorers):
-            if all(scorer in one.sides[eval_].scorers for one in found):
+            if all(scorer in contender.sides[eval_].scorers for contender in contenders):
                 read.setdefault((scorer, side.scorers[scorer]), []).append(eval_)
-    for (scorer, _), own in read.items():
-        if len(own) > 1:
-            sides = [pooled([one.sides[eval_] for eval_ in own], scorer) for one in found]
+    for (scorer, _), eval_names in read.items():
+        if len(eval_names) > 1:
+            sides = [pooled([contender.sides[eval_] for eval_ in eval_names], scorer) for contender in contenders]
             if len(common) < len(evals):
-                notes[f"{suite} is pooled over the {len(own)} evals that all have"] = None
-            for name in dict.fromkeys(name for eval_ in own for name in found[0].sides[eval_].metrics.get(scorer, ())):
+                notes[f"{suite} is pooled over the {len(eval_names)} evals that all have"] = None
+            for name in dict.fromkeys(
+                name for eval_ in eval_names for name in contenders[0].sides[eval_].metrics.get(scorer, ())
+            ):
                 if is_known(name) and not metric_kind(name).poolable and HEADLINE not in chosen.metrics:
                     notes[f"{name} of {suite} is not pooled: its scores depend on the set they were scored in"] = None
             yield from _lines(suite, sides[0].eval, True, scorer, sides, chosen, notes)
@@ -214,10 +220,12 @@ def selected_scorers(side: ComparableEval, wanted: Sequence[str]) -> list[str]:
 
 
 def _metrics(sides: Sequence[ComparableEval], scorer: str, wanted: Sequence[str]) -> list[str]:
-    own = list(dict.fromkeys(name for side in sides for name in side.metrics.get(scorer, ())))
+    names = list(dict.fromkeys(name for side in sides for name in side.metrics.get(scorer, ())))
     if HEADLINE in wanted:
-        return own[:1]
-    return list(dict.fromkeys(name for name in (*own, *_SHARES) if name in wanted or (ALL in wanted and name in own)))
+        return names[:1]
+    return list(
+        dict.fromkeys(name for name in (*names, *_SHARES) if name in wanted or (ALL in wanted and name in names))
+    )
 
 
 def _groups(sides: Sequence[ComparableEval], wanted: Sequence[str]) -> Iterator[dict[str, str]]:
@@ -231,19 +239,33 @@ def _groups(sides: Sequence[ComparableEval], wanted: Sequence[str]) -> Iterator[
             yield from ({name: value} for value in sorted(values[name]))
 
 
-def group_fields(found: Sequence[Contender]) -> list[str]:
+def group_fields(contenders: Sequence[Contender]) -> list[str]:
     """The metadata fields by which samples are grouped."""
-    return sorted({name for one in found for side in one.sides.values() for row in side.rows for name in row.groups})
+    return sorted(
+        {
+            name
+            for contender in contenders
+            for side in contender.sides.values()
+            for row in side.rows
+            for name in row.groups
+        }
+    )
 
 
-def _check_selection(chosen: Selection, found: Sequence[Contender]) -> None:
-    scorers = {name for one in found for side in one.sides.values() for name in side.scorers}
-    metrics = {name for one in found for side in one.sides.values() for own in side.metrics.values() for name in own}
+def _check_selection(chosen: Selection, contenders: Sequence[Contender]) -> None:
+    scorers = {name for contender in contenders for side in contender.sides.values() for name in side.scorers}
+    metrics = {
+        name
+        for contender in contenders
+        for side in contender.sides.values()
+        for names_of_scorer in side.metrics.values()
+        for name in names_of_scorer
+    }
     metrics |= set(_SHARES)
     for what, wanted, known in (
         ("scorer", chosen.scorers, scorers),
         ("metric", chosen.metrics, metrics),
-        ("group", chosen.groups, set(group_fields(found)) if chosen.groups else set()),
+        ("group", chosen.groups, set(group_fields(contenders)) if chosen.groups else set()),
     ):
         for name in wanted:
             if name not in known and name not in (ALL, HEADLINE, NONE):
@@ -286,8 +308,8 @@ def _pooled_hashes(sides: Sequence[ComparableEval]) -> dict[str, str]:
 
 
 def _pooled_row(side: ComparableEval, row: ComparableSample) -> ComparableSample:
-    own = row.cluster in (None, row.sample_id)
+    is_own_cluster = row.cluster in (None, row.sample_id)
     return row._replace(
         sample_id=f"{side.eval} {row.sample_id}",
-        cluster=f"{unperturbed(side.dataset, side.perturbation)} {row.sample_id}" if own else row.cluster,
+        cluster=f"{unperturbed(side.dataset, side.perturbation)} {row.sample_id}" if is_own_cluster else row.cluster,
     )

@@ -16,28 +16,28 @@ LONGEST = 2_000
 MARKS: Mapping[str, str] = {"pass": "✓", "regressed": "✗", "inconclusive": "?", "not_comparable": "≠"}
 
 
-def value_cell(own: Estimate, unit: str) -> str:
+def value_cell(estimate: Estimate, unit: str) -> str:
     """``98.8 %``, or a plain number; a dash where there is none."""
-    return amount(own.value, unit) + " %" * (unit in PERCENT_UNITS) if own.value == own.value else "–"
+    return amount(estimate.value, unit) + " %" * (unit in PERCENT_UNITS) if estimate.value == estimate.value else "–"
 
 
-def interval_cell(own: Estimate, unit: str) -> str:
+def interval_cell(estimate: Estimate, unit: str) -> str:
     """``93.3 to 99.8``; empty where none is known."""
-    return between(own.lower, own.upper, unit)
+    return between(estimate.lower, estimate.upper, unit)
 
 
-def drop_cells(held: RegressionRecord) -> tuple[str, str, str]:
+def drop_cells(regression: RegressionRecord) -> tuple[str, str, str]:
     """The drop, its interval, and how many pairs became worse and better."""
-    between_ = between(held.lower, held.upper, held.unit)
-    return amount(held.drop, held.unit), between_, f"{held.worse} / {held.better}"
+    between_ = between(regression.lower, regression.upper, regression.unit)
+    return amount(regression.drop, regression.unit), between_, f"{regression.worse} / {regression.better}"
 
 
 def parse_rates_text(owner: str, shares: Mapping[str, float | None]) -> str:
     """``answered in bundled/digits A: 97.5 %, B: 38.8 %``: nothing where all were; the shares are by who answered."""
     if all(share in (None, 1.0) for share in shares.values()):
         return ""
-    told = (f"{name}: {100.0 * share:.1f} %" for name, share in shares.items() if share is not None)
-    return f"answered in {owner} {', '.join(told)}"
+    rates = (f"{name}: {100.0 * share:.1f} %" for name, share in shares.items() if share is not None)
+    return f"answered in {owner} {', '.join(rates)}"
 
 
 def between(lower: float | None, upper: float | None, unit: str) -> str:
@@ -66,12 +66,12 @@ def layout(
     if sum(widths) + 2 * (len(widths) - 1) <= WIDTH:
         return lambda cells: [_aligned(cells, widths)]
     stacked = [max(width, widths[at + 1] if at + 1 in intervals else 0) for at, width in enumerate(widths)]
-    kept = [at for at in range(len(widths)) if at not in intervals]
+    columns = [at for at in range(len(widths)) if at not in intervals]
 
     def lay(cells: Sequence[str]) -> list[str]:
-        below = [cells[at + 1] if at + 1 in intervals else "" for at in kept]
-        lines = ([cells[at] for at in kept], below)
-        return [_aligned(own, [stacked[at] for at in kept]) for own in lines if any(own)]
+        below = [cells[at + 1] if at + 1 in intervals else "" for at in columns]
+        lines = ([cells[at] for at in columns], below)
+        return [_aligned(line, [stacked[at] for at in columns]) for line in lines if any(line)]
 
     return lay
 
@@ -85,5 +85,5 @@ def wrapped(line: str, indent: str = "  ") -> list[str]:
     """``line`` in lines that fit, with nothing in it that a terminal would obey."""
     # A number stays with its sign: no line is broken at a space that does not break.
     text = printable(line).replace(" %", "\N{NO-BREAK SPACE}%")
-    found = textwrap.wrap(text, WIDTH, subsequent_indent=indent, break_on_hyphens=False)
-    return [one.replace("\N{NO-BREAK SPACE}%", " %") for one in found] or [""]
+    lines = textwrap.wrap(text, WIDTH, subsequent_indent=indent, break_on_hyphens=False)
+    return [part.replace("\N{NO-BREAK SPACE}%", " %") for part in lines] or [""]

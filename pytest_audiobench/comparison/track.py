@@ -98,11 +98,20 @@ def track(model: str, points: Sequence[Point], wanted: TrackOptions, notes: Sequ
     read = reader(wanted.evals)
     listed = [_plan(read(point), wanted) for point in points]
     changing = _changing(listed)
-    told = [*notes, *(f"{suite} is not pooled: its evals are not the same in all runs" for suite in sorted(changing))]
-    told += _without(points, listed)
-    keys = [{key for key in own if not (key.is_pooled and key.suite in changing)} for own in listed]
-    in_order = [key for key in dict.fromkeys(key for own in listed for key in own) if any(key in one for one in keys)]
-    terms = Terms(wanted.alpha, max(1, sum(_tests(sum(key in own for own in keys)) for key in in_order)))
+    all_notes = [
+        *notes,
+        *(f"{suite} is not pooled: its evals are not the same in all runs" for suite in sorted(changing)),
+    ]
+    all_notes += _without(points, listed)
+    keys = [{key for key in keys_of_run if not (key.is_pooled and key.suite in changing)} for keys_of_run in listed]
+    in_order = [
+        key
+        for key in dict.fromkeys(key for keys_of_run in listed for key in keys_of_run)
+        if any(key in run_keys for run_keys in keys)
+    ]
+    terms = Terms(
+        wanted.alpha, max(1, sum(_tests(sum(key in keys_of_run for keys_of_run in keys)) for key in in_order))
+    )
     curves = {key: Curve(key, "", "higher", [None] * len(points), [None] * len(points)) for key in in_order}
     tests = _Tests(wanted, terms)
     before: dict[Key, int] = {}
@@ -110,25 +119,25 @@ def track(model: str, points: Sequence[Point], wanted: TrackOptions, notes: Sequ
         _add(curves, at, here, wanted)
         own_keys = [key for key in in_order if key in keys[at]]
         for place in sorted({before[key] for key in own_keys if key in before}, reverse=True):
-            found = tests.regressions(read(points[place]), here)
+            regressions = tests.regressions(read(points[place]), here)
             for key in own_keys:
                 if before.get(key) == place:
-                    curves[key].drops[at] = found.get(key)
+                    curves[key].drops[at] = regressions.get(key)
         before |= dict.fromkeys(own_keys, at)
-    for (best, last), own in _apart(list(curves.values())).items():
-        found = tests.regressions(read(points[best]), read(points[last]))
-        for key, curve in own.items():
-            curve.since_best = found.get(key)
-    return Track(model, points, list(curves.values()), wanted.alpha, wanted.max_drop, terms.lines, told)
+    for (best, last), keys_of_run in _apart(list(curves.values())).items():
+        regressions = tests.regressions(read(points[best]), read(points[last]))
+        for key, curve in keys_of_run.items():
+            curve.since_best = regressions.get(key)
+    return Track(model, points, list(curves.values()), wanted.alpha, wanted.max_drop, terms.lines, all_notes)
 
 
-def _plan(one: Contender, wanted: TrackOptions) -> dict[Key, tuple[str, ...]]:
+def _plan(contender: Contender, wanted: TrackOptions) -> dict[Key, tuple[str, ...]]:
     """The curves that a run adds to, each with the evals of its suite."""
-    if not one.sides:
-        raise UsageError(f"no eval of {one.source} matches {wanted.evals!r}")
-    lines, _ = planned_lines([one], wanted.chosen)
+    if not contender.sides:
+        raise UsageError(f"no eval of {contender.source} matches {wanted.evals!r}")
+    lines, _ = planned_lines([contender], wanted.chosen)
     evals: dict[str, tuple[str, ...]] = {}
-    for side in one.sides.values():
+    for side in contender.sides.values():
         evals[side.suite] = (*evals.get(side.suite, ()), side.eval)
     return {_key(line): tuple(sorted(evals[line.suite])) for line in lines}
 
@@ -139,19 +148,19 @@ def _key(line: PlannedLine) -> Key:
 
 def _changing(listed: Sequence[dict[Key, tuple[str, ...]]]) -> set[str]:
     """Suites that would be pooled over other evals in one run than in another."""
-    found: dict[str, set[tuple[str, ...]]] = {}
-    for own in listed:
-        for key, evals in own.items():
-            found.setdefault(key.suite, set()).add(evals)
-    pooled = {key.suite for own in listed for key in own if key.is_pooled}
-    return {suite for suite, sets in found.items() if len(sets) > 1 and suite in pooled}
+    pools: dict[str, set[tuple[str, ...]]] = {}
+    for keys in listed:
+        for key, evals in keys.items():
+            pools.setdefault(key.suite, set()).add(evals)
+    pooled = {key.suite for keys in listed for key in keys if key.is_pooled}
+    return {suite for suite, sets in pools.items() if len(sets) > 1 and suite in pooled}
 
 
 def _without(points: Sequence[Point], listed: Sequence[dict[Key, tuple[str, ...]]]) -> list[str]:
     """Names the evals that runs lack which others have."""
-    evals = [{key.name: None for key in own if not key.is_pooled} for own in listed]
-    all_ = dict.fromkeys(name for own in evals for name in own)
-    lacking = [(point, [name for name in all_ if name not in own]) for point, own in zip(points, evals, strict=True)]
+    evals = [{key.name: None for key in keys if not key.is_pooled} for keys in listed]
+    all_ = dict.fromkeys(name for keys in evals for name in keys)
+    lacking = [(point, [name for name in all_ if name not in keys]) for point, keys in zip(points, evals, strict=True)]
     return [
         f"{point.label} has no {', '.join(names[:_NAMED])}{', …' * (len(names) > _NAMED)}"
         for point, names in lacking
@@ -173,10 +182,10 @@ class _Tests(NamedTuple):
         """What became of each line that both have. Raises UsageError where they were not asked the same."""
         chosen = self.wanted.chosen
         scorers = {name: selected_scorers(side, chosen.scorers) for name, side in before.sides.items()}
-        if found := mismatches(before, after, scorers):
+        if differing := mismatches(before, after, scorers):
             raise UsageError(
                 f"{before.source} and {after.source} were not asked the same, so they are on no one track: "
-                f"{found[0].says('the one', 'the other')}; name the runs that were"
+                f"{differing[0].says('the one', 'the other')}; name the runs that were"
             )
         common = before.sides.keys() & after.sides.keys()
         limited = {name for name in common if before.sides[name].limited or after.sides[name].limited}
@@ -197,7 +206,11 @@ def _apart(curves: Sequence[Curve]) -> dict[tuple[int, int], dict[Key, Curve]]:
     """Mark the best and the last of each curve; those in which they are no neighbours, by where these stand."""
     apart: dict[tuple[int, int], dict[Key, Curve]] = {}
     for curve in curves:
-        known = {at: one.value for at, one in enumerate(curve.values) if one is not None and one.value == one.value}
+        known = {
+            at: estimate.value
+            for at, estimate in enumerate(curve.values)
+            if estimate is not None and estimate.value == estimate.value
+        }
         sign = 1.0 if curve.direction == "higher" else -1.0
         if known:
             # Of equals the earliest is the best: nothing was gained after it.

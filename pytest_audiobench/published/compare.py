@@ -63,36 +63,36 @@ class Comparison:
 def comparisons(item: Mapping[str, Any], values: Sequence[Published]) -> list[Comparison]:
     """Each of ``values`` that an item's record (or a suite's) has a metric for, beside the closest protocol."""
     by_metric = {sweep.metric: sweep for sweep in sweeps(item)}
-    return [found for one in values for found in _comparison(by_metric, one)]
+    return [comparison for value in values for comparison in _comparison(by_metric, value)]
 
 
 def fitting(item: Mapping[str, Any], values: Sequence[Published]) -> list[Published]:
     """Those of ``values`` whose data set's words all stand in the item's name or data set."""
-    own = set(_WORD.findall(f"{item['eval']} {item['dataset']}".lower()))
-    return [one for one in values if own.issuperset(_WORD.findall(one.dataset.lower().replace("_", " ")))]
+    words = set(_WORD.findall(f"{item['eval']} {item['dataset']}".lower()))
+    return [value for value in values if words.issuperset(_WORD.findall(value.dataset.lower().replace("_", " ")))]
 
 
-def _comparison(by_metric: Mapping[str, Sweep], one: Published) -> Iterator[Comparison]:
-    names = _OURS.get(one.metric, (one.metric,))
+def _comparison(by_metric: Mapping[str, Sweep], published: Published) -> Iterator[Comparison]:
+    names = _OURS.get(published.metric, (published.metric,))
     sweep = next((by_metric[name] for name in names if name in by_metric), None)
     rows = [row for row in sweep.rows if row.value is not None] if sweep else []
     if not sweep or not rows:
         return
     factor = scale(sweep.unit)
-    as_read = factor / 100.0 if one.unit == "percent" else factor
-    shown = one.value * as_read
+    as_read = factor / 100.0 if published.unit == "percent" else factor
+    figure = published.value * as_read
     given = [factor * (row.value or 0.0) for row in rows]
-    place = min(range(len(rows)), key=lambda at: abs(given[at] - shown))
+    place = min(range(len(rows)), key=lambda at: abs(given[at] - figure))
     # A figure is rounded: what rounds to it, it does not miss.
-    half = 0.5 * 10.0 ** -(2 if one.decimals is None else one.decimals) * as_read + 1e-9
-    over, under = shown - max(given), shown - min(given)
+    half = 0.5 * 10.0 ** -(2 if published.decimals is None else published.decimals) * as_read + 1e-9
+    over, under = figure - max(given), figure - min(given)
     yield Comparison(
-        published=one,
+        published=published,
         metric=sweep.metric,
         protocol=rows[place].protocol,
-        shown=shown,
-        distance=round(given[place] - shown, 9) + 0.0,  # never a negative zero
-        is_inside=_inside(rows[place], shown / factor),
+        shown=figure,
+        distance=round(given[place] - figure, 9) + 0.0,  # never a negative zero
+        is_inside=_inside(rows[place], figure / factor),
         beyond=over if over > half else under if under < -half else 0.0,
         unit=sweep.unit,
     )

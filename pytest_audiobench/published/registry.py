@@ -61,19 +61,19 @@ class Published(NamedTuple):
     def text(self) -> str:
         """The figure as its source prints it, with its unit."""
         digits = self.decimals if self.decimals is not None else len(repr(self.value).partition(".")[2])
-        shown = f"{self.value:.{digits}f}" if digits <= 2 else f"{self.value:.{digits}g}"
-        return f"{shown} %" if self.unit == "percent" else shown
+        number = f"{self.value:.{digits}f}" if digits <= 2 else f"{self.value:.{digits}g}"
+        return f"{number} %" if self.unit == "percent" else number
 
 
 @cache
 def everything() -> tuple[Published, ...]:
     """All figures of the registry, by file and in the order of each."""
     folder = files("pytest_audiobench.published") / "tables"
-    found: list[Published] = []
-    for file in sorted(folder.iterdir(), key=lambda one: one.name):
+    figures: list[Published] = []
+    for file in sorted(folder.iterdir(), key=lambda entry: entry.name):
         if file.name.endswith(".json"):
-            found.extend(_of_file(json.loads(file.read_text(encoding="utf-8"))))
-    return tuple(found)
+            figures.extend(_of_file(json.loads(file.read_text(encoding="utf-8"))))
+    return tuple(figures)
 
 
 def values(
@@ -82,7 +82,7 @@ def values(
     """The figures whose fields equal those that are given."""
     wanted = {"benchmark": benchmark, "model": model, "dataset": dataset, "metric": metric}
     given = {name: value for name, value in wanted.items() if value is not None}
-    return [one for one in everything() if all(getattr(one, name) == value for name, value in given.items())]
+    return [figure for figure in everything() if all(getattr(figure, name) == value for name, value in given.items())]
 
 
 def matching(text: str) -> list[Published]:
@@ -94,18 +94,18 @@ def matching(text: str) -> list[Published]:
     """
     parts = [part for piece in _BETWEEN.split(text) if (part := _plain(piece))]
     wholes: dict[Published, int] = {}
-    for one in everything() if parts else ():
-        names = _names(one)
+    for figure in everything() if parts else ():
+        names = _names(figure)
         if all(any(part in name for name in names) for part in parts):
-            wholes[one] = sum(part in names for part in parts)
+            wholes[figure] = sum(part in names for part in parts)
     if not wholes:
-        benchmarks = ", ".join(dict.fromkeys(one.benchmark for one in everything()))
+        benchmarks = ", ".join(dict.fromkeys(figure.benchmark for figure in everything()))
         raise UsageError(
             f"no published value is named by {text!r}; write BENCHMARK/MODEL/DATASET or parts of them, "
             f"such as faithfulness/af3/emotion; the benchmarks are {benchmarks}"
         )
     most = max(wholes.values())
-    return [one for one, count in wholes.items() if count == most]
+    return [figure for figure, count in wholes.items() if count == most]
 
 
 def _of_file(content: Mapping[str, Any]) -> Iterator[Published]:
@@ -114,20 +114,22 @@ def _of_file(content: Mapping[str, Any]) -> Iterator[Published]:
         shared = head | {name: table[name] for name in _OF_TABLE if name in table}
         for model, cells in table["values"].items():
             for dataset, cell in cells.items():
-                for one in cell if isinstance(cell, list) else [cell]:
-                    own = dict(one) if isinstance(one, dict) else {"value": one}
-                    own["conditions"] = "; ".join(
-                        filter(None, [shared.get("conditions", ""), own.get("conditions", "")])
+                for entry in cell if isinstance(cell, list) else [cell]:
+                    fields = dict(entry) if isinstance(entry, dict) else {"value": entry}
+                    fields["conditions"] = "; ".join(
+                        filter(None, [shared.get("conditions", ""), fields.get("conditions", "")])
                     )
-                    if "delta_of" in own:
-                        own["delta_of"] = tuple(own["delta_of"])
+                    if "delta_of" in fields:
+                        fields["delta_of"] = tuple(fields["delta_of"])
                     known = {"n": table.get("samples", {}).get(dataset)}
-                    yield Published(**(shared | known | own | {"model": model, "dataset": dataset}))
+                    yield Published(**(shared | known | fields | {"model": model, "dataset": dataset}))
 
 
-def _names(one: Published) -> list[str]:
-    texts = [_plain(text) for text in (one.benchmark, one.model, one.dataset, one.metric, one.conditions)]
-    initials = "".join(word[0] if word[0].isalpha() else word for word in _WORDS.findall(one.model))
+def _names(figure: Published) -> list[str]:
+    texts = [
+        _plain(text) for text in (figure.benchmark, figure.model, figure.dataset, figure.metric, figure.conditions)
+    ]
+    initials = "".join(word[0] if word[0].isalpha() else word for word in _WORDS.findall(figure.model))
     return [*texts, _plain(initials)]
 
 

@@ -25,11 +25,11 @@ def write_rescored_run(folder: Path, source: Source, wanted: ScoringOptions, com
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(f"{folder} is there already and not empty: name a folder of its own, rows are never added to")
-    made = not folder.exists()
+    is_new = not folder.exists()
     (folder / run_parts.FOLDER).mkdir(parents=True)
     started = time.time()
     try:
-        found = rescore(source, wanted, folder / run_parts.FOLDER)
+        rescored = rescore(source, wanted, folder / run_parts.FOLDER)
         heading = Heading(
             run=folder.resolve().name,
             started=iso(started),
@@ -37,18 +37,21 @@ def write_rescored_run(folder: Path, source: Source, wanted: ScoringOptions, com
             command=command,
             exit_status=0,
             limit=source.run["limit"] if source.run else None,
-            epochs=max(item["epochs"] for item in found.items),
-            models=_models(source, found.items),
+            epochs=max(item["epochs"] for item in rescored.items),
+            models=_models(source, rescored.items),
             runtime=runtime(),
-            notes=[f"scored again, without asking, from {', '.join(file.name for file in source.files)}", *found.notes],
+            notes=[
+                f"scored again, without asking, from {', '.join(file.name for file in source.files)}",
+                *rescored.notes,
+            ],
         )
         record = collect(folder, heading)
         write_page(folder, record)
         finish(folder, record)
     except BaseException:
-        shutil.rmtree(folder if made else folder / run_parts.FOLDER, ignore_errors=True)
+        shutil.rmtree(folder if is_new else folder / run_parts.FOLDER, ignore_errors=True)
         raise
-    return RescoredEval(record["items"], record["suites"], found.notes)
+    return RescoredEval(record["items"], record["suites"], rescored.notes)
 
 
 def _models(source: Source, items: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -50,9 +50,9 @@ def read(file: Path, only: Collection[tuple[str, str]] | None = None) -> Iterato
     wanted = records(file)
     if only is not None:
         wanted = ((line, row) for line, row in wanted if (row.get("eval"), row.get("model")) in only)
-    for (eval_, model, sample_id, epoch), lines in groupby(wanted, lambda one: _key(file, *one)):
+    for (eval_, model, sample_id, epoch), lines in groupby(wanted, lambda numbered: _key(file, *numbered)):
         stages = list(lines)
-        line, first = next((one for one in stages if not one[1].get("unchanged")), stages[0])
+        line, first = next((numbered for numbered in stages if not numbered[1].get("unchanged")), stages[0])
         before = next((row for _, row in stages if row.get("unchanged")), None)
         item = items.get((eval_, model))
         try:
@@ -66,13 +66,13 @@ def read(file: Path, only: Collection[tuple[str, str]] | None = None) -> Iterato
                 raise TypeError("dataset must be a text")
             if type(first.get("recording")) not in _TEXT_OR_NONE:
                 raise TypeError("recording must be a text or null")
-            own = [row for _, row in stages if "role" not in row]
+            subject_rows = [row for _, row in stages if "role" not in row]
             rewriting = [row for _, row in stages if row.get("role") == "rewriter"]
             yield RecordedRow(
                 sample=_sample(sample_id, first),
-                responses={row["stage"]: response_of(row) for row in own if row["error"] is None},
+                responses={row["stage"]: response_of(row) for row in subject_rows if row["error"] is None},
                 epoch=epoch,
-                error=next((row["error"] for row in (*own, *rewriting) if row["error"] is not None), None),
+                error=next((row["error"] for row in (*subject_rows, *rewriting) if row["error"] is not None), None),
                 eval=eval_,
                 dataset=first["dataset"],
                 model=model,
@@ -112,12 +112,12 @@ def _verdict(row: Json) -> Response:
 
 
 def _messages(prompt: Sequence[Sequence[Any]]) -> tuple[Message, ...]:
-    found = []
+    messages = []
     for role, parts in prompt:
         if role not in ("system", "user", "assistant") or not _PARTS.issuperset(map(type, parts)):
             raise TypeError("a prompt must be [role, [text or clip number, …]] for each message, or null")
-        found.append(Message(role, tuple([part if type(part) is str else AudioSlot(part) for part in parts])))
-    return tuple(found)
+        messages.append(Message(role, tuple([part if type(part) is str else AudioSlot(part) for part in parts])))
+    return tuple(messages)
 
 
 def _check_clips(clips: Sequence[Json]) -> None:
@@ -133,7 +133,7 @@ def _clips(row: Json) -> tuple[Clip, ...]:
     recipes = row.get("recipes", ())
     if recipes and len(recipes) != len(row["audio"]):
         raise TypeError("recipes must be one for each clip")
-    return tuple([clip_named(clip["source"], one) for clip, one in zip_longest(row["audio"], recipes)])
+    return tuple([clip_named(clip["source"], recipe) for clip, recipe in zip_longest(row["audio"], recipes)])
 
 
 def _keys(row: Json) -> tuple[str, ...] | None:
@@ -231,10 +231,10 @@ def _check(path: Path, record: Json) -> None:
             _check_types(path, f"a metric of {place}", metric, _METRIC)
 
 
-def _check_types(path: Path, what: str, told: Any, wanted: Kinds) -> None:
-    if not isinstance(told, dict):
+def _check_types(path: Path, what: str, value: Any, wanted: Kinds) -> None:
+    if not isinstance(value, dict):
         raise UsageError(f"{path}: {what} is no JSON object: it was edited")
     for name, kind in wanted.items():
-        if name not in told or not isinstance(told[name], kind):
-            state = "lacks" if name not in told else "has another kind of value in"
+        if name not in value or not isinstance(value[name], kind):
+            state = "lacks" if name not in value else "has another kind of value in"
             raise UsageError(f"{path}: {what} {state} {name!r}: it was edited, or another version wrote it")

@@ -76,7 +76,7 @@ def valid_row(row: RecordedRow) -> tuple[RecordedRow, int]:
     changed = sum(repaired(text)[1] for text in _texts_of(row))
     if not changed:
         return row, 0
-    made = replace(
+    repaired_row = replace(
         row,
         sample=_valid_sample(row.sample),
         responses=_valid_responses(row.responses),
@@ -89,7 +89,7 @@ def valid_row(row: RecordedRow) -> tuple[RecordedRow, int]:
         clip_keys=None if row.clip_keys is None else tuple(map(_valid_text, row.clip_keys)),
         recording=None if row.recording is None else _valid_text(row.recording),
     )
-    return made, changed
+    return repaired_row, changed
 
 
 def _texts_of(row: RecordedRow) -> Iterator[str]:

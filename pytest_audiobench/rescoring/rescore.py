@@ -73,7 +73,7 @@ def rescore(source: Source, wanted: ScoringOptions, folder: Path | None = None) 
 
 def _rescored(source: Source, wanted: ScoringOptions, folder: Path | None) -> RescoredEval:
     recorded = items_of(source.run)
-    found = RescoredEval([], [], [])
+    results = RescoredEval([], [], [])
     pools: dict[tuple[str, str], Pool] = {}
     seen: set[tuple[str, str]] = set()
     changed: Counter[tuple[str, str]] = Counter()
@@ -86,35 +86,39 @@ def _rescored(source: Source, wanted: ScoringOptions, folder: Path | None) -> Re
         try:
             protocol = _protocol(first, old, wanted)
             if not protocol.fits_any_sample:
-                rows = iter(held := list(rows))
-                protocol = protocol.fitting([first.sample, *(row.sample for row in held)])
+                rows = iter(rest := list(rows))
+                protocol = protocol.fitting([first.sample, *(row.sample for row in rest)])
         except _NotScorable as error:
-            found.notes.append(f"{eval_} was not scored: {error}")
+            results.notes.append(f"{eval_} was not scored: {error}")
             continue
-        item = _Item(len(found.items), first, old, protocol, source, folder)
+        item = _Item(len(results.items), first, old, protocol, source, folder)
         record = item.scored(_chained(first, rows))
         if texts := changed[eval_, model]:
-            found.notes.append(f"{eval_}: {texts} texts held invalid characters or were cut")
-        found.items.append(record.to_json())
-        if folder is None and not record.control and sum(one["suite"] == record.suite for one in recorded.values()) > 1:
+            results.notes.append(f"{eval_}: {texts} texts held invalid characters or were cut")
+        results.items.append(record.to_json())
+        if (
+            folder is None
+            and not record.control
+            and sum(old_item["suite"] == record.suite for old_item in recorded.values()) > 1
+        ):
             pool = pools.setdefault((record.suite, model), Pool(record.suite, model))
-            pool.add(found.items[-1], item.scored_lines())
+            pool.add(results.items[-1], item.scored_lines())
     if without := sorted({f"{eval_} by {model}" for eval_, model in recorded.keys() - seen}):
         more = f" and {len(without) - _NAMED} more" if len(without) > _NAMED else ""
-        found.notes.append(f"the run holds no answers of {', '.join(without[:_NAMED])}{more}")
-    if not found.items:
-        raise UsageError("; ".join(found.notes) or "there is no answer to score")
-    _check_names(wanted.scorers, found.items)
-    found.suites.extend(pool.record().to_json() for pool in pools.values())
-    return found
+        results.notes.append(f"the run holds no answers of {', '.join(without[:_NAMED])}{more}")
+    if not results.items:
+        raise UsageError("; ".join(results.notes) or "there is no answer to score")
+    _check_names(wanted.scorers, results.items)
+    results.suites.extend(pool.record().to_json() for pool in pools.values())
+    return results
 
 
 def _valid_rows(source: Source, changed: Counter[tuple[str, str]]) -> Iterator[RecordedRow]:
     for row in source.rows():
-        made, texts = valid_row(row)
+        repaired_row, texts = valid_row(row)
         if texts:
-            changed[made.eval, made.model] += texts
-        yield made
+            changed[repaired_row.eval, repaired_row.model] += texts
+        yield repaired_row
 
 
 class _NotScorable(Exception):
@@ -130,7 +134,7 @@ def _protocol(first: RecordedRow, old: Json | None, wanted: ScoringOptions) -> P
             raise
         raise _NotScorable(f"{error}; name its family with --family, or replay the run with pytest") from None
     names = wanted.scorers or (tuple(scorer["name"] for scorer in old["scorers"]) if old else (ALL,))
-    chosen = [one for one in names if one == ALL or one in protocol.available]
+    chosen = [scorer_name for scorer_name in names if scorer_name == ALL or scorer_name in protocol.available]
     if not chosen:
         raise _NotScorable(f"{name} has no scorer {', '.join(names)}; it has {', '.join(protocol.available)}")
     try:
@@ -189,9 +193,9 @@ class _Item:
 
     def scored(self, rows: Iterator[RecordedRow]) -> ItemRecord:
         """Read and score ``rows``; returns the record, which is written with its lines where there is a folder."""
-        own = run_parts.stem(self._record)
+        stem = run_parts.stem(self._record)
         whole = any(scorer.together is not None for scorer in self._protocol.scorers)
-        with run_parts.adding_lines(self._folder, own) if self._folder else nullcontext(None) as add:
+        with run_parts.adding_lines(self._folder, stem) if self._folder else nullcontext(None) as add:
             while chunk := list(islice(rows, None if whole else _CHUNK)):
                 self._add(chunk, add)
         self._draw()
@@ -212,13 +216,13 @@ class _Item:
         self._kept.keep(rows)
 
     def _draw(self) -> None:
-        kept, record, scorers = self._kept, self._record, self._protocol.scorers
-        kept.check_epochs(record.eval)
-        sheet = scores_from_rows(scorers, kept.rows, record.groups, kept.clustered, kept.epochs)
-        record.n, record.epochs = kept.samples, kept.epochs
+        scored_rows, record, scorers = self._kept, self._record, self._protocol.scorers
+        scored_rows.check_epochs(record.eval)
+        sheet = scores_from_rows(scorers, scored_rows.rows, record.groups, scored_rows.clustered, scored_rows.epochs)
+        record.n, record.epochs = scored_rows.samples, scored_rows.epochs
         record.scorers, record.metrics, record.agreement = sheet.scorers, sheet.metrics, sheet.agreement
-        record.errors = kept.errors
-        record.hashes = scored_hashes(record.dataset, self._asked(), kept.answers.hexdigest(), scorers)
+        record.errors = scored_rows.errors
+        record.hashes = scored_hashes(record.dataset, self._asked(), scored_rows.answers.hexdigest(), scorers)
         notes = [*record.warnings, *self._protocol.notes, self._first.note, *self._judged(), *self._differences()]
         record.warnings = list(dict.fromkeys(filter(None, notes)))
 
@@ -227,9 +231,9 @@ class _Item:
         known: Json = self._old["hashes"] if self._old else {}
         epochs = digest({"epochs": self._kept.epochs})
         model = digest({"fingerprint": {**self._source.fingerprint, "model": self._first.model}})
-        found = dict.fromkeys(ASKED, ABSENT) | {"audio": self._kept.audio(), "seeds": epochs, "model": model}
-        found |= {name: str(known[name]) for name in ASKED if name in known}
-        return found | {"data": self._kept.data.hexdigest()}
+        hashes = dict.fromkeys(ASKED, ABSENT) | {"audio": self._kept.audio(), "seeds": epochs, "model": model}
+        hashes |= {name: str(known[name]) for name in ASKED if name in known}
+        return hashes | {"data": self._kept.data.hexdigest()}
 
     def _judged(self) -> Iterator[str]:
         if self._old is not None and (judges := _judges(self._old)):
@@ -268,9 +272,9 @@ class _Item:
         if old is None:
             return new
         names = ("index", "nodeid", "suite", "limited", "part", "control", "stages")
-        kept = {name: old[name] for name in names if name in old}
-        kept["perturbation"] = PerturbationRecord.read(old.get("perturbation"))
-        return replace(new, **kept, asking=dict(old["asking"]), warnings=list(old["warnings"]))
+        fields = {name: old[name] for name in names if name in old}
+        fields["perturbation"] = PerturbationRecord.read(old.get("perturbation"))
+        return replace(new, **fields, asking=dict(old["asking"]), warnings=list(old["warnings"]))
 
 
 def _judges(item: Json) -> list[str]:

@@ -48,10 +48,12 @@ def collect(named: str, signers: Signers, sleep: Callable[[float], None], suite:
     """
     folder = Path(named).expanduser()
     if folder.is_dir():
-        found = sorted(folder.rglob("*.json"))
+        paths_inside = sorted(folder.rglob("*.json"))
         # A pipe would be waited for without end.
-        paths = [path for path in found if path.is_file()]
-        odd = [RejectedFile(str(path.relative_to(folder)), "it is no file") for path in found if not path.is_file()]
+        paths = [path for path in paths_inside if path.is_file()]
+        odd = [
+            RejectedFile(str(path.relative_to(folder)), "it is no file") for path in paths_inside if not path.is_file()
+        ]
         for _ in _bounded(named, (HubFile(str(path), path.stat().st_size, "") for path in paths)):
             pass
         return _of_files(_Source(named, folder, signers, suite), paths, odd)
@@ -61,31 +63,31 @@ def collect(named: str, signers: Signers, sleep: Callable[[float], None], suite:
         hub = Hub()
         commit = with_retries(lambda: hub.head(named), sleep).commit
         listed = with_retries(lambda: list(_bounded(named, hub.files(named, FOLDER, commit))), sleep)
-        wanted = [one for one in listed if _PATH.fullmatch(one.path) and one.size <= MOST_BYTES]
-        taken = {one.path for one in wanted}
-        others = [RejectedFile(one.path, _rejection(one)) for one in listed if one.path not in taken]
+        wanted = [file for file in listed if _PATH.fullmatch(file.path) and file.size <= MOST_BYTES]
+        taken = {file.path for file in wanted}
+        others = [RejectedFile(file.path, _rejection(file)) for file in listed if file.path not in taken]
         into = Path(temporary)
         if wanted:
-            with_retries(lambda: hub.download(named, [one.path for one in wanted], commit, into), sleep)
-        asked = _Source(f"{named} at {commit[:12]}", into, signers, suite)
-        return _of_files(asked, [into / one.path for one in wanted], others)
+            with_retries(lambda: hub.download(named, [file.path for file in wanted], commit, into), sleep)
+        source = _Source(f"{named} at {commit[:12]}", into, signers, suite)
+        return _of_files(source, [into / file.path for file in wanted], others)
 
 
 def _bounded(named: str, files: Iterator[HubFile]) -> Iterator[HubFile]:
     size = 0
-    for number, one in enumerate(files, 1):
-        size += one.size
+    for number, file in enumerate(files, 1):
+        size += file.size
         if number > MOST_FILES or size > MOST_BYTES_IN_ALL:
             raise UsageError(
                 f"{named} holds more than {MOST_FILES} files or {MOST_BYTES_IN_ALL / 1e6:.0f} MB of submissions: put "
                 "those that are wanted into a folder, and name that"
             )
-        yield one
+        yield file
 
 
-def _rejection(one: HubFile) -> str:
-    if one.size > MOST_BYTES:
-        return f"it holds {one.size / 1e6:.0f} MB, more than a submission does"
+def _rejection(file: HubFile) -> str:
+    if file.size > MOST_BYTES:
+        return f"it holds {file.size / 1e6:.0f} MB, more than a submission does"
     return f"it does not lie at {FOLDER}/SUITE/RUN_HASH.json"
 
 
@@ -98,25 +100,25 @@ class _Source(NamedTuple):
     suite: str
 
 
-def _of_files(asked: _Source, paths: Sequence[Path], others: Sequence[RejectedFile]) -> Collection:
-    held, refused, suites = [], list(others), set()
+def _of_files(source: _Source, paths: Sequence[Path], others: Sequence[RejectedFile]) -> Collection:
+    accepted, refused, suites = [], list(others), set()
     for path in paths:
-        name = str(path.relative_to(asked.folder))
+        name = str(path.relative_to(source.folder))
         try:
             submission = decoded(_read(path), name)
-            own = submission.payload["suite"]
-            suites.add(own)
-            if asked.suite not in ("", own):
+            suite = submission.payload["suite"]
+            suites.add(suite)
+            if source.suite not in ("", suite):
                 continue
-            report = verified(submission, name, asked.signers)
+            report = verified(submission, name, source.signers)
         except UsageError as error:
             refused.append(RejectedFile(name, _without(name, str(error))[:_LONGEST]))
             continue
         if report.holds:
-            held.append(report)
+            accepted.append(report)
         else:
             refused.append(RejectedFile(name, report.failing[:_LONGEST]))
-    return Collection(asked.source, sorted(suites), held, refused)
+    return Collection(source.source, sorted(suites), accepted, refused)
 
 
 def _without(name: str, message: str) -> str:

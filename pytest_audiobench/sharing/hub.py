@@ -90,8 +90,8 @@ class Hub:
     def file(self, repo: str, path: str, commit: str) -> HubFile | None:
         """The file at ``path`` in ``commit``; None where there is none."""
         with self._judged(f"looking for {path} in {repo}"):
-            found = self._api.get_paths_info(repo, [path], repo_type="dataset", revision=commit)
-            return next((_listed(one) for one in found if one.path == path), None)
+            entries = self._api.get_paths_info(repo, [path], repo_type="dataset", revision=commit)
+            return next((_listed(entry) for entry in entries if entry.path == path), None)
 
     def files(self, repo: str, folder: str, commit: str) -> Iterator[HubFile]:
         """The files below ``folder`` in ``commit``; none where there is no such folder."""
@@ -100,7 +100,7 @@ class Hub:
         with self._judged(f"listing {folder} of {repo}"):
             tree = self._api.list_repo_tree(repo, folder, recursive=True, repo_type="dataset", revision=commit)
             try:
-                yield from (_listed(one) for one in tree if hasattr(one, "size"))
+                yield from (_listed(entry) for entry in tree if hasattr(entry, "size"))
             except EntryNotFoundError:
                 return
 
@@ -172,8 +172,8 @@ def _api() -> HfApi:
     # Its warnings repeat addresses, and what they tell of is told here in a sentence.
     logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
     disable_progress_bars()
-    own = get_session()
-    client, hooks = type(own), {**own.event_hooks, "response": [_raise_passing]}
+    session = get_session()
+    client, hooks = type(session), {**session.event_hooks, "response": [_raise_passing]}
     # The library's own client waits without end, and would sleep for as long as a reply of 429 says.
     set_client_factory(lambda: client(event_hooks=hooks, follow_redirects=True, timeout=TIMEOUT_S))
     return huggingface_hub.HfApi(library_name="pytest-audiobench")
@@ -195,11 +195,11 @@ def _asked_wait(headers: Any) -> float | None:
     from datetime import UTC, datetime
     from email.utils import parsedate_to_datetime
 
-    told = str(headers.get("retry-after") or "").strip()
-    if told.isascii() and told.isdigit():
-        return float(told) if len(told) < 10 else math.inf
+    header = str(headers.get("retry-after") or "").strip()
+    if header.isascii() and header.isdigit():
+        return float(header) if len(header) < 10 else math.inf
     try:
-        until = parsedate_to_datetime(told)
+        until = parsedate_to_datetime(header)
         return max(0.0, (until - datetime.now(UTC)).total_seconds())
     except (TypeError, ValueError):
         return None
@@ -254,6 +254,6 @@ def _is_of_transport(error: Exception) -> bool:
     return isinstance(error, OSError) or "TransportError" in names
 
 
-def _listed(one: Any) -> HubFile:
-    large = getattr(one, "lfs", None)
-    return HubFile(str(one.path), int(one.size), str(large.sha256 if large else one.blob_id))
+def _listed(entry: Any) -> HubFile:
+    large = getattr(entry, "lfs", None)
+    return HubFile(str(entry.path), int(entry.size), str(large.sha256 if large else entry.blob_id))

@@ -54,16 +54,18 @@ def choose(run: Run, suite: str, model: str) -> tuple[str, str]:
 
     Raises UsageError, which lists them, where there is none or several.
     """
-    pairs = [(str(one["name"]), str(one["model"])) for one in run.record["suites"]]
-    found = [(name, alias) for name, alias in pairs if suite in ("", name) and model in ("", alias)]
-    if len(found) == 1:
-        return found[0]
+    pairs = [(str(entry["name"]), str(entry["model"])) for entry in run.record["suites"]]
+    matches = [(name, alias) for name, alias in pairs if suite in ("", name) and model in ("", alias)]
+    if len(matches) == 1:
+        return matches[0]
     listed = ", ".join(f"{name} by {alias}" for name, alias in pairs) or "nothing"
     wanted = " by ".join(filter(None, (suite, model)))
-    told = (
-        f"no suite of {run.folder} is {wanted}" if not found else f"{run.folder} holds {len(found)} that may be meant"
+    problem = (
+        f"no suite of {run.folder} is {wanted}"
+        if not matches
+        else f"{run.folder} holds {len(matches)} that may be meant"
     )
-    raise UsageError(f"{told}: it measured {listed}; choose by --suite and --model")
+    raise UsageError(f"{problem}: it measured {listed}; choose by --suite and --model")
 
 
 def payload_of(run: Run, suite: str, model: str, about: SubmissionInfo, evident: Sequence[str] = ALL) -> dict[str, Any]:
@@ -85,11 +87,11 @@ def payload_of(run: Run, suite: str, model: str, about: SubmissionInfo, evident:
 
 def _payload(run: Run, evidence: Contents, suite: str, about: SubmissionInfo) -> dict[str, Any]:
     record, model = run.record, evidence.alias
-    own = next(one for one in record["suites"] if (one["name"], one["model"]) == (suite, model))
-    if not all(own["hashes"].get(name) for name in HASHES):
+    suite_record = next(entry for entry in record["suites"] if (entry["name"], entry["model"]) == (suite, model))
+    if not all(suite_record["hashes"].get(name) for name in HASHES):
         raise UsageError(f"{suite} of {run.folder} has no hashes, so nobody could verify it: run it again")
     items = [item for item in record["items"] if _is_of(item, suite, model)]
-    metrics, findings = list(_figures(own)), findings_of(items)
+    metrics, findings = list(_figures(suite_record)), findings_of(items)
     return {
         "schema": SCHEMA,
         "suite": suite,
@@ -100,19 +102,19 @@ def _payload(run: Run, evidence: Contents, suite: str, about: SubmissionInfo) ->
             "fingerprint": dict(evidence.fingerprint),
         },
         "run": {"name": record["run"], "finished": record["finished"], "version": evidence.version},
-        "hashes": {name: own["hashes"][name] for name in HASHES},
-        "n": own["n"],
+        "hashes": {name: suite_record["hashes"][name] for name in HASHES},
+        "n": suite_record["n"],
         "epochs": record["epochs"],
         "limit": record["limit"],
-        "limited": own["limited"],
+        "limited": suite_record["limited"],
         "missing": list(evidence.missing),
         "headline": metrics[0] if metrics else None,
         "metrics": metrics,
-        "scorers": _scorers(own),
-        "items": [_item(one) for one in items],
+        "scorers": _scorers(suite_record),
+        "items": [_item(entry) for entry in items],
         # What a run's perturbations do, and what was found of it, as the run records them.
-        "curves": decimals(own.get("curves", [])),
-        "perturbations": decimals(own.get("perturbations", [])),
+        "curves": decimals(suite_record.get("curves", [])),
+        "perturbations": decimals(suite_record.get("perturbations", [])),
         "findings": findings,
         "top_finding": top_of(findings, evidence),
         "evidence": encoded(evidence).decode(),
@@ -130,12 +132,14 @@ def _is_of(item: Json, suite: str, model: str) -> bool:
 
 def _evidence(contents: Contents, record: Json, suite: str, scorers: Sequence[str]) -> Contents:
     """The suite's part of a baseline, without texts."""
-    own = next(one for one in record["suites"] if (one["name"], one["model"]) == (suite, contents.alias))
+    suite_record = next(
+        entry for entry in record["suites"] if (entry["name"], entry["model"]) == (suite, contents.alias)
+    )
     names = [name for name, side in contents.sides.items() if side.suite == suite]
-    items = [one for one in record["items"] if one["suite"] == suite]
+    items = [entry for entry in record["items"] if entry["suite"] == suite]
     part = replace(
         contents,
-        hashes=own["hashes"],
+        hashes=suite_record["hashes"],
         sides={name: contents.sides[name] for name in names},
         figures={name: contents.figures[name] for name in names},
         missing=missing_parts({**record, "items": items}, contents.alias),
@@ -154,17 +158,17 @@ def _item(item: Json) -> dict[str, Any]:
 
 
 def _scorers(owner: Json) -> list[dict[str, Any]]:
-    return [{name: one[name] for name in ("name", "signature", "coverage")} for one in owner["scorers"]]
+    return [{name: scorer[name] for name in ("name", "signature", "coverage")} for scorer in owner["scorers"]]
 
 
 def _figures(owner: Json) -> Iterator[dict[str, Any]]:
     """The owner's metrics over all its samples, by each scorer."""
-    for one in owner["metrics"]:
-        if one["scorer"] is not None and not one["group"]:
+    for metric in owner["metrics"]:
+        if metric["scorer"] is not None and not metric["group"]:
             yield {
-                "metric": one["name"],
-                **{name: one[name] for name in ("scorer", "signature", "n", "unit", "direction")},
-                **{name: decimal(one[name]) for name in ("value", "lower", "upper")},
+                "metric": metric["name"],
+                **{name: metric[name] for name in ("scorer", "signature", "n", "unit", "direction")},
+                **{name: decimal(metric[name]) for name in ("value", "lower", "upper")},
             }
 
 
@@ -217,7 +221,7 @@ def prepare_submission(
 
 def _marks(submission: Submission) -> list[str]:
     payload = submission.payload
-    failed = sum(one["scorers"][0]["coverage"].get("errors", 0) for one in payload["items"] if one["scorers"])
+    failed = sum(item["scorers"][0]["coverage"].get("errors", 0) for item in payload["items"] if item["scorers"])
     return [
         *([f"limited to {payload['limit']} samples of each eval"] if payload["limited"] else []),
         *payload["missing"],

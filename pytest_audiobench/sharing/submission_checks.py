@@ -25,7 +25,7 @@ from pytest_audiobench.report.tabular import json_text
 from pytest_audiobench.sharing.evidence import same_evals, same_numbers
 from pytest_audiobench.sharing.findings import finding_lines, same_findings
 from pytest_audiobench.sharing.signers import Signers
-from pytest_audiobench.sharing.sshsig import NAMESPACE, InvalidSignature, Signed, holds, parsed_signature
+from pytest_audiobench.sharing.sshsig import NAMESPACE, Signed, UnreadableSignature, holds, parsed_signature
 from pytest_audiobench.sharing.submission import MOST_BYTES, Submission, decoded, number
 
 Json = Mapping[str, Any]
@@ -89,23 +89,25 @@ def verified(submission: Submission, name: str, signers: Signers | None) -> Repo
         return Report(name, submission, None, signer, [*checks, Check("evidence", False, str(error))])
     checks.append(Check("evidence", *same_evals(submission.payload, evidence)))
     checks.append(Check("numbers", *same_numbers(submission.payload, evidence)))
-    if checks[-2].holds and (found := same_findings(submission.payload, evidence)) is not None:
-        checks.append(Check("findings", *found))
+    if checks[-2].holds and (outcome := same_findings(submission.payload, evidence)) is not None:
+        checks.append(Check("findings", *outcome))
     return Report(name, submission, evidence, signer, checks)
 
 
 def content_failures(submission: Submission, name: str) -> str:
     """What of a submission fails beside its signature, in one line; empty where all holds."""
-    found = verified(submission, name, None)
-    return "; ".join(f"{one.part}: {one.says}" for one in found.checks if not one.holds and one.part != "signature")
+    report = verified(submission, name, None)
+    return "; ".join(
+        f"{check.part}: {check.says}" for check in report.checks if not check.holds and check.part != "signature"
+    )
 
 
 def _payload(submission: Submission) -> Check:
-    found = hashlib.sha256(submission.canonical).hexdigest()
-    if found != submission.payload_sha256:
-        finding_lines = f"its SHA-256 is {found[:_DIGITS]}… and the file says {submission.payload_sha256[:_DIGITS]}…"
+    digest = hashlib.sha256(submission.canonical).hexdigest()
+    if digest != submission.payload_sha256:
+        finding_lines = f"its SHA-256 is {digest[:_DIGITS]}… and the file says {submission.payload_sha256[:_DIGITS]}…"
         return Check("payload", False, f"{finding_lines}: it was changed after it was written")
-    return Check("payload", True, f"its SHA-256 is {found}, as the file says")
+    return Check("payload", True, f"its SHA-256 is {digest}, as the file says")
 
 
 def _signature(submission: Submission, signers: Signers | None) -> tuple[Check, str | None]:
@@ -117,7 +119,7 @@ def _signature(submission: Submission, signers: Signers | None) -> tuple[Check, 
     try:
         signed = parsed_signature(submission.signature)
         fits = holds(signed, submission.canonical)
-    except InvalidSignature as error:
+    except UnreadableSignature as error:
         return fails(f"it has no signature that can be read: {error}")
     except ImportError:
         raise UsageError("signatures need cryptography: pip install 'pytest-audiobench[push]'") from None
@@ -161,10 +163,10 @@ def _wrong_hashes(item: Json) -> Iterator[str]:
         "seeds": {"epochs": item["epochs"]},
         "input_hash": {"dataset": item["dataset"], **{name: hashes.get(name) for name in ASKED}},
         "run_hash": {name: hashes.get(name) for name in ("input_hash", "answers")},
-        "protocols": [[one["name"].partition("@")[0], one["signature"]] for one in item["scorers"]],
+        "protocols": [[scorer["name"].partition("@")[0], scorer["signature"]] for scorer in item["scorers"]],
         "score_hash": {name: hashes.get(name) for name in scored},
     }
-    yield from (name for name, own in parts.items() if hashes.get(name) != digest(own))
+    yield from (name for name, parts_of_hash in parts.items() if hashes.get(name) != digest(parts_of_hash))
 
 
 def _path(payload: Json, name: str) -> Check:
@@ -178,7 +180,7 @@ def _path(payload: Json, name: str) -> Check:
 
 def text(report: Report) -> str:
     """The report: what is claimed, what holds, and where the top finding's evidence is."""
-    return "\n".join(line for one in _lines(report) for line in wrapped(one)) + "\n"
+    return "\n".join(line for paragraph in _lines(report) for line in wrapped(paragraph)) + "\n"
 
 
 def as_json(report: Report) -> str:
@@ -201,7 +203,7 @@ def _lines(report: Report) -> Iterator[str]:
     model = payload["model"]
     limited = ", LIMITED" if payload["limited"] else ""
     yield f"{payload['suite']} by {model['alias']} ({model['spec']}): {payload['n']} samples{limited}{_value(payload)}"
-    yield from (f"missing: {one}" for one in payload["missing"])
+    yield from (f"missing: {part}" for part in payload["missing"])
     yield from (f"{'✓' if check.holds else '✗'} {check.part}: {check.says}" for check in report.checks)
     if all(check.holds for check in report.checks if check.part not in ("payload", "signature")):
         yield from finding_lines(payload)

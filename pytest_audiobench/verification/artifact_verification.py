@@ -50,12 +50,12 @@ def verify_artifact(run: Artifact, folders: Folders) -> Verification:
 
 
 def _hashes(run: Artifact, folders: Folders) -> Iterator[Check]:
-    found = _of(lambda: run_hash(run))
-    if found is None:
+    digest = _of(lambda: run_hash(run))
+    if digest is None:
         packs = ", ".join(map(str, run.content["packs"]))
         yield not_recomputed("run_hash", f"it covers the manifests of the packs {packs}, which are not known here")
     else:
-        yield same("run_hash", run.content["run_hash"], found, "the file")
+        yield same("run_hash", run.content["run_hash"], digest, "the file")
     if run.suite == SOUND:
         yield from _paraphrases(run)
     else:
@@ -70,15 +70,15 @@ def _of(compute: Callable[[], str | None]) -> str | None:
 
 
 def _manifest(run: Artifact, folders: Folders) -> Check:
-    folder, told = folders.folder(run.suite), run.content["manifest_hash"]
+    folder, recorded = folders.folder(run.suite), run.content["manifest_hash"]
     if folder is not None:
         try:
             with (folder / "manifest.json").open("rb") as file:
-                found = stable_digest(json.loads(file.read(_MOST_MANIFEST)))
+                digest = stable_digest(json.loads(file.read(_MOST_MANIFEST)))
         except (OSError, ValueError, RecursionError) as error:
             return not_recomputed("manifest_hash", f"{folder / 'manifest.json'} cannot be read as JSON ({error})")
-        return same("manifest_hash", told, found, "the file")
-    if told == BUNDLED and run.suite == ROBUST:
+        return same("manifest_hash", recorded, digest, "the file")
+    if recorded == BUNDLED and run.suite == ROBUST:
         return ok("manifest_hash")
     return not_recomputed(
         "manifest_hash", f"the manifest is not in the file; --data {run.suite}=FOLDER, with manifest.json"
@@ -87,12 +87,12 @@ def _manifest(run: Artifact, folders: Folders) -> Check:
 
 def _paraphrases(run: Artifact) -> Iterator[Check]:
     config = run.content["config"]
-    told, used = config.get("prompt_paraphrases_hash"), config.get("prompt_paraphrases_used")
-    if told is None:
+    recorded, used = config.get("prompt_paraphrases_hash"), config.get("prompt_paraphrases_used")
+    if recorded is None:
         return
-    if isinstance(used, list) and stable_digest(used) == told:
+    if isinstance(used, list) and stable_digest(used) == recorded:
         yield ok("prompt_paraphrases_hash")
-    elif told == YESNO.digest and used == list(YESNO.paraphrases[: len(used or ())]):
+    elif recorded == YESNO.digest and used == list(YESNO.paraphrases[: len(used or ())]):
         # The hash is of all wordings of the set, the file holds those that were asked.
         yield ok("prompt_paraphrases_hash")
     else:
@@ -104,7 +104,9 @@ def _parsed(run: Artifact) -> Iterator[Check]:
         return
     for mixture, probe in run.probes():
         each = [
-            one for one in probe.get("paraphrase_answers", []) if says_yes(one["raw_answer"]) != one["answered_yes"]
+            answer
+            for answer in probe.get("paraphrase_answers", [])
+            if says_yes(answer["raw_answer"]) != answer["answered_yes"]
         ]
         if answered_yes(probe) != probe["answered_yes"] or each or raw_answers(probe)[0] != probe["raw_answer"]:
             where = f"{probe['label']!r} of {mixture['mixture_name']!r}"
@@ -126,22 +128,22 @@ def _copies(run: Artifact) -> Iterator[Check]:
 
 def _figures(run: Artifact) -> Iterator[Check]:
     try:
-        found = figures(run)
+        recomputed = figures(run)
     except (KeyError, TypeError, IndexError) as error:
         yield fails("figures", f"they cannot be recomputed: {error} is not among the answers")
         return
-    for place, value in found.items():
-        told = recorded_figure(run, place)
-        if not _alike(told, value):
-            yield fails("figures", f"{'.'.join(place)} is {told!r} in the file and {value!r} recomputed")
+    for place, value in recomputed.items():
+        recorded = recorded_figure(run, place)
+        if not _alike(recorded, value):
+            yield fails("figures", f"{'.'.join(place)} is {recorded!r} in the file and {value!r} recomputed")
             return
     yield ok("figures")
     if run.suite == HALLUCINATION:
         yield not_recomputed("findings", "they rest on that tool's bootstrap, which is not repeated here")
 
 
-def _alike(told: object, value: float | None) -> bool:
+def _alike(recorded: object, value: float | None) -> bool:
     """Whether two figures are the same; sums of Python 3.12 and later differ from earlier ones in the last digit."""
-    if value is None or isinstance(told, bool) or not isinstance(told, int | float):
-        return value is None and told is None
-    return math.isclose(told, value, rel_tol=_CLOSE, abs_tol=_CLOSE)
+    if value is None or isinstance(recorded, bool) or not isinstance(recorded, int | float):
+        return value is None and recorded is None
+    return math.isclose(recorded, value, rel_tol=_CLOSE, abs_tol=_CLOSE)

@@ -48,12 +48,12 @@ class Verification:
 
     def counts(self) -> dict[str, int]:
         """How many parts there are of each status."""
-        found = Counter(check.status for _, check in self._each())
-        return {status: found[status] for status in STATUSES}
+        statuses = Counter(check.status for _, check in self._each())
+        return {status: statuses[status] for status in STATUSES}
 
     def failing(self) -> list[str]:
         """What fails, by part and owner."""
-        return [f"{check.part} of {own.called}" for own, check in self._each() if check.status == "fails"]
+        return [f"{check.part} of {item.called}" for item, check in self._each() if check.status == "fails"]
 
     def exit_status(self) -> int:
         """1 where a part fails, else 0."""
@@ -70,9 +70,9 @@ class Verification:
         return f"FAILS: {', '.join(failing[:_NAMED])}{more}; {rest}"
 
     def _each(self) -> Iterator[tuple[CheckedItem, Check]]:
-        for own in self.checked:
-            for check in own.checks:
-                yield own, check
+        for item in self.checked:
+            for check in item.checks:
+                yield item, check
 
 
 def ok(part: str) -> Check:
@@ -87,9 +87,9 @@ def not_recomputed(part: str, detail: str) -> Check:
     return Check(part, "not_recomputed", detail)
 
 
-def same(part: str, recorded: object, found: str, where: str = "run.json") -> Check:
-    """Whether the hash that is ``recorded`` is the one that was ``found``."""
-    if recorded == found:
+def same(part: str, recorded: object, recomputed: str, where: str = "run.json") -> Check:
+    """Whether the hash that is ``recorded`` is the one that was ``recomputed``."""
+    if recorded == recomputed:
         return ok(part)
-    told = recorded[:_DIGITS] if isinstance(recorded, str) else repr(recorded)[:_DIGITS]
-    return fails(part, f"its hash is {found[:_DIGITS]}… and {where} says {told}…")
+    shortened = recorded[:_DIGITS] if isinstance(recorded, str) else repr(recorded)[:_DIGITS]
+    return fails(part, f"its hash is {recomputed[:_DIGITS]}… and {where} says {shortened}…")

@@ -44,39 +44,40 @@ def check_clips(clips: Collection[RecordedClip], folders: Folders) -> Check:
     if not clips:
         return not_recomputed(PART, "no clip's key is recorded")
     elsewhere: list[str] = []
-    made: list[tuple[RecordedClip, Clip]] = []
-    for one in clips:
+    rebuilt: list[tuple[RecordedClip, Clip]] = []
+    for recorded in clips:
         try:
-            made.append((one, clip_of(one.recipe, folders.file)))
+            rebuilt.append((recorded, clip_of(recorded.recipe, folders.file)))
         except LookupError as file:
             elsewhere.append(str(file.args[0]))
         except ValueError as error:
-            return fails(PART, f"the recipe of a clip of {one.sample_id!r} cannot be read: {error}")
+            return fails(PART, f"the recipe of a clip of {recorded.sample_id!r} cannot be read: {error}")
     missing: list[str] = []
     with AudioIndex(None) as index:
-        for (one, clip), facts in zip(made, _facts(index, made), strict=True):
+        for (recorded, clip), facts in zip(rebuilt, _facts(index, rebuilt), strict=True):
             if not isinstance(facts, ClipFacts):
                 missing.append(str(facts))
-            elif clip.key_from(facts.digest) != one.key:
+            elif clip.key_from(facts.digest) != recorded.key:
                 return fails(
-                    PART, f"{one.source} of {one.sample_id!r} is other audio than the run's, or made otherwise"
+                    PART,
+                    f"{recorded.source} of {recorded.sample_id!r} is other audio than the run's, or made otherwise",
                 )
     return _summary(len(clips), elsewhere, missing)
 
 
-def _facts(index: AudioIndex, made: Collection[tuple[RecordedClip, Clip]]) -> list[ClipFacts | Exception]:
+def _facts(index: AudioIndex, rebuilt: Collection[tuple[RecordedClip, Clip]]) -> list[ClipFacts | Exception]:
     try:
-        return list(index.facts_of([clip for _, clip in made]))
+        return list(index.facts_of([clip for _, clip in rebuilt]))
     except (UsageError, ValueError, LookupError, TypeError, ArithmeticError):
         pass
     # A recipe that this version does not know is no reason to leave the others out.
-    found: list[ClipFacts | Exception] = []
-    for _, clip in made:
+    facts: list[ClipFacts | Exception] = []
+    for _, clip in rebuilt:
         try:
-            found.extend(index.facts_of([clip]))
+            facts.extend(index.facts_of([clip]))
         except (UsageError, ValueError, LookupError, TypeError, ArithmeticError) as error:
-            found.append(error)
-    return found
+            facts.append(error)
+    return facts
 
 
 def _summary(count: int, elsewhere: Collection[str], missing: Collection[str]) -> Check:
@@ -86,7 +87,7 @@ def _summary(count: int, elsewhere: Collection[str], missing: Collection[str]) -
         )
     if not elsewhere:
         return ok(PART)
-    names = sorted({one.partition(":")[0] for one in elsewhere})
+    names = sorted({source.partition(":")[0] for source in elsewhere})
     data = " ".join(f"--data {name}=FOLDER" for name in names[:3])
     return not_recomputed(
         PART, f"the files of {len(elsewhere)} of {counted(count, 'clip')} were not looked at; {data} does"

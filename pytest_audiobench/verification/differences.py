@@ -38,22 +38,22 @@ def first_difference(before: Any, after: Any, path: str = "") -> Difference | No
     """
     if isinstance(before, Mapping) and isinstance(after, Mapping):
         for key in sorted({*before, *after}):
-            one, other = before.get(key, MISSING), after.get(key, MISSING)
-            if (found := first_difference(one, other, f"{path}{_step(key)}")) is not None:
-                return found
+            left, right = before.get(key, MISSING), after.get(key, MISSING)
+            if (difference := first_difference(left, right, f"{path}{_step(key)}")) is not None:
+                return difference
         return None
     if isinstance(before, list) and isinstance(after, list):
         for number in range(max(len(before), len(after))):
-            one, other = (side[number] if number < len(side) else MISSING for side in (before, after))
-            if (found := first_difference(one, other, f"{path}[{number}]")) is not None:
-                return found
+            left, right = (side[number] if number < len(side) else MISSING for side in (before, after))
+            if (difference := first_difference(left, right, f"{path}[{number}]")) is not None:
+                return difference
         return None
     return None if type(before) is type(after) and before == after else Difference(path.lstrip("."), before, after)
 
 
-def json_excerpt(one: Any, other: Any) -> str:
-    """``one`` as JSON on one line, in ASCII, cut to where it differs from ``other``."""
-    text, beside = _text(one), _text(other)
+def json_excerpt(value: Any, other: Any) -> str:
+    """``value`` as JSON on one line, in ASCII, cut to where it differs from ``other``."""
+    text, beside = _text(value), _text(other)
     if len(text) <= _EXCERPT:
         return text
     same = next((at for at, pair in enumerate(zip(text, beside, strict=False)) if pair[0] != pair[1]), len(beside))

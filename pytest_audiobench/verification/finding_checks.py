@@ -28,27 +28,27 @@ _TELL = ("findings", "findings_methods")
 def check_findings(file: Path, key: Key, item: Mapping[str, Any], numbers: Numbers) -> Check | None:
     """Whether the findings of an item are those of its answers in ``file``; None for an item that has none."""
     recorded = item.get("findings")
-    if not isinstance(recorded, Mapping) or not any(recorded.get(one) for one in _TELL):
+    if not isinstance(recorded, Mapping) or not any(recorded.get(name) for name in _TELL):
         return None
     try:
         methods = recorded["findings_methods"]
         by, seed = methods["by"], methods["split"]["seed"]
-        again = json.loads(json.dumps(asdict(found_of(_rows(file, key, item), by, int(seed)))))
+        recomputed = json.loads(json.dumps(asdict(found_of(_rows(file, key, item), by, int(seed)))))
     except (AudiobenchError, KeyError, TypeError, ValueError, StopIteration) as error:
         return not_recomputed(PART, f"they cannot be drawn again here ({type(error).__name__}: {error})")
-    if not numbers.differ(dict(recorded), again):
+    if not numbers.differ(dict(recorded), recomputed):
         return ok(PART)
-    found = first_difference(dict(recorded), again, PART)
-    if found is None:
+    difference = first_difference(dict(recorded), recomputed, PART)
+    if difference is None:
         return ok(PART)
-    told = json_excerpt(found.before, found.after), json_excerpt(found.after, found.before)
-    return fails(PART, f"{found.path} is {told[0]} in run.json and {told[1]} recomputed{numbers.but}")
+    excerpts = json_excerpt(difference.before, difference.after), json_excerpt(difference.after, difference.before)
+    return fails(PART, f"{difference.path} is {excerpts[0]} in run.json and {excerpts[1]} recomputed{numbers.but}")
 
 
 def _rows(file: Path, key: Key, item: Mapping[str, Any]) -> list[ScoredSample]:
     answered = [sample_answers(row) for row in own_run.read(file, {key})]
     protocol = protocol_of(item["protocol"], item.get("options", {}))
-    names = [one["name"] for one in item["scorers"] if one["name"] in protocol.available]
+    names = [scorer["name"] for scorer in item["scorers"] if scorer["name"] in protocol.available]
     scorer = next(name for name in names if METRIC in protocol.available[name].metrics)
     rows = scored_rows(protocol.with_scorers(scorer), answered, _clusters(answered, item["cluster"]))
     return list(rows[scorer])
@@ -56,12 +56,12 @@ def _rows(file: Path, key: Key, item: Mapping[str, Any]) -> list[ScoredSample]:
 
 def _clusters(answered: Sequence[SampleAnswers], field: str | None) -> list[str]:
     """Each row's cluster as the eval had it: where none holds two samples, the samples themselves."""
-    found = [_cluster(one, field) for one in answered]
-    first = [cluster for cluster, one in zip(found, answered, strict=True) if one.epoch == 0]
-    return found if len(set(first)) < len(first) else [one.sample_id for one in answered]
+    clusters = [_cluster(answers, field) for answers in answered]
+    first = [cluster for cluster, answers in zip(clusters, answered, strict=True) if answers.epoch == 0]
+    return clusters if len(set(first)) < len(first) else [answers.sample_id for answers in answered]
 
 
-def _cluster(one: SampleAnswers, field: str | None) -> str:
+def _cluster(answers: SampleAnswers, field: str | None) -> str:
     if field is not None:
-        return str(one.taken.sample.metadata.get(field, one.sample_id))
-    return one.taken.recording or one.sample_id
+        return str(answers.taken.sample.metadata.get(field, answers.sample_id))
+    return answers.taken.recording or answers.sample_id

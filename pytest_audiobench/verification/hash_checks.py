@@ -21,18 +21,18 @@ SUBJECT = "subject"
 
 def model_digests(record: Json) -> dict[str, str]:
     """The digests of a run's models and judges by alias, recomputed from what it says of them, where it says enough."""
-    found = {}
+    digests = {}
     for model in record["models"]:
         try:
             if "heard" in model and "batches" in model:
-                told = {name: model[name] for name in ("fingerprint", "heard", "batches")}
-                found[model["alias"]] = digest(told)
+                identity = {name: model[name] for name in ("fingerprint", "heard", "batches")}
+                digests[model["alias"]] = digest(identity)
             elif str(model["spec"]).startswith("recorded:"):
-                found[model["alias"]] = digest({"fingerprint": model["fingerprint"]})
+                digests[model["alias"]] = digest({"fingerprint": model["fingerprint"]})
         except (TypeError, ValueError, KeyError):
             # A fingerprint that no run could have hashed is none to recompute by.
             continue
-    return found
+    return digests
 
 
 def stages_of(item: Json) -> list[Json] | None:
@@ -40,8 +40,8 @@ def stages_of(item: Json) -> list[Json] | None:
     stages = item.get("stages")
     wanted = {"name": str, "role": str, "task": str, "settings": dict, "judge": str}
     if not stages or not all(
-        isinstance(one, dict) and all(isinstance(one.get(name), kind) for name, kind in wanted.items())
-        for one in stages
+        isinstance(stage, dict) and all(isinstance(stage.get(name), kind) for name, kind in wanted.items())
+        for stage in stages
     ):
         return None
     return list(stages)
@@ -55,13 +55,13 @@ def record_checks(item: Json, digests: Mapping[str, str], epochs: int) -> Iterat
     hashes = item["hashes"]
     yield _settings(item, digests)
     yield _component("seeds", hashes.get("seeds"), digest({"epochs": epochs}))
-    found = digests.get(item["model"])
-    if found is None:
+    model = digests.get(item["model"])
+    if model is None:
         yield not_recomputed("model", "run.json does not say what the model's digest is made of"), None
     else:
-        yield _component("model", hashes.get("model"), found)
-    told = [[str(one["name"]).partition("@")[0], one["signature"]] for one in item["scorers"]]
-    yield _component("protocols", hashes.get("protocols"), digest_of_trusted(told))
+        yield _component("model", hashes.get("model"), model)
+    signatures = [[str(scorer["name"]).partition("@")[0], scorer["signature"]] for scorer in item["scorers"]]
+    yield _component("protocols", hashes.get("protocols"), digest_of_trusted(signatures))
 
 
 def _settings(item: Json, digests: Mapping[str, str]) -> tuple[Check, str | None]:
@@ -72,32 +72,32 @@ def _settings(item: Json, digests: Mapping[str, str]) -> tuple[Check, str | None
         return fails("settings", "the stages in run.json are none"), None
     if stages is None:
         return not_recomputed("settings", "run.json does not keep the stages: an earlier version wrote it"), None
-    answering = [one for one in stages if one["role"] not in WEIGHING]
-    if not all(one["role"] == SUBJECT or one["judge"] in digests for one in answering):
+    answering = [stage for stage in stages if stage["role"] not in WEIGHING]
+    if not all(stage["role"] == SUBJECT or stage["judge"] in digests for stage in answering):
         return not_recomputed("settings", "run.json does not say who rewrote what the model was shown"), None
-    asked = [
+    payload = [
         [
-            *(one["name"], one["role"], one["task"], one["settings"]),
-            *([] if one["role"] == SUBJECT else [digests[one["judge"]], one.get("version")]),
+            *(stage["name"], stage["role"], stage["task"], stage["settings"]),
+            *([] if stage["role"] == SUBJECT else [digests[stage["judge"]], stage.get("version")]),
         ]
-        for one in answering
+        for stage in answering
     ]
-    return _component("settings", recorded, digest_of_trusted(asked))
+    return _component("settings", recorded, digest_of_trusted(payload))
 
 
 def line_checks(item: Json, lines: ItemLines) -> Iterator[tuple[Check, str | None]]:
     """The components that the lines tell, each with its recomputed hash: data, audio, prompts, answers."""
-    for part, found in lines.hashes.items():
+    for part, recomputed in lines.hashes.items():
         recorded = item["hashes"].get(part)
-        if recorded == ABSENT and (part != "audio" or found == ABSENT):
+        if recorded == ABSENT and (part != "audio" or recomputed == ABSENT):
             yield (
                 not_recomputed(part, "no clip's identity is recorded" if part == "audio" else "nobody recorded it"),
                 None,
             )
-        elif part in lines.trouble and recorded == found:
-            yield fails(part, lines.trouble[part]), found
+        elif part in lines.trouble and recorded == recomputed:
+            yield fails(part, lines.trouble[part]), recomputed
         else:
-            yield _component(part, recorded, found)
+            yield _component(part, recorded, recomputed)
 
 
 def verdict_check(item: Json, lines: ItemLines, digests: Mapping[str, str]) -> tuple[Check, str | None] | None:
@@ -107,20 +107,20 @@ def verdict_check(item: Json, lines: ItemLines, digests: Mapping[str, str]) -> t
         return None
     if recorded is None:
         return not_recomputed("verdicts", "the run's hashes do not cover them"), None
-    judging = [one for one in stages or () if one["role"] in WEIGHING]
-    if stages is None or not all(one["judge"] in digests for one in judging):
+    judging = [stage for stage in stages or () if stage["role"] in WEIGHING]
+    if stages is None or not all(stage["judge"] in digests for stage in judging):
         return not_recomputed("verdicts", "run.json does not say how the judges were asked, or who they are"), None
-    told = [
+    payload = [
         [
-            one["name"].partition("@")[0],
-            one["role"],
-            one["settings"],
-            digests[one["judge"]],
-            lines.verdicts.get(one["name"], []),
+            stage["name"].partition("@")[0],
+            stage["role"],
+            stage["settings"],
+            digests[stage["judge"]],
+            lines.verdicts.get(stage["name"], []),
         ]
-        for one in judging
+        for stage in judging
     ]
-    return _component("verdicts", recorded, digest_of_trusted(told))
+    return _component("verdicts", recorded, digest_of_trusted(payload))
 
 
 def built_checks(item: Json, recomputed: Mapping[str, str]) -> Iterator[tuple[Check, str | None]]:
@@ -138,16 +138,17 @@ def built_checks(item: Json, recomputed: Mapping[str, str]) -> Iterator[tuple[Ch
         ("run_hash", ("input_hash", "answers"), {}),
         ("score_hash", scored, {}),
     ):
-        found = [
-            digest_of_trusted({**more, **{part: own.get(part) for part in parts}}) for own in (corrected, recorded)
+        candidates = [
+            digest_of_trusted({**more, **{part: hashes.get(part) for part in parts}})
+            for hashes in (corrected, recorded)
         ]
-        corrected[name] = found[0]
-        check = ok(name) if recorded.get(name) in found else same(name, recorded.get(name), found[0])
-        yield check, recorded[name] if check.status == "ok" else found[0]
+        corrected[name] = candidates[0]
+        check = ok(name) if recorded.get(name) in candidates else same(name, recorded.get(name), candidates[0])
+        yield check, recorded[name] if check.status == "ok" else candidates[0]
 
 
-def _component(part: str, recorded: Any, found: str) -> tuple[Check, str]:
-    return same(part, recorded, found), found
+def _component(part: str, recorded: Any, recomputed: str) -> tuple[Check, str]:
+    return same(part, recorded, recomputed), recomputed
 
 
 def offered_choices(item: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], Sequence[str]]:

@@ -59,13 +59,13 @@ class Requests:
         )
 
     def _context(self, name: str, epoch: int) -> bytes:
-        found = self._contexts.get((name, epoch))
-        if found is None:
+        context = self._contexts.get((name, epoch))
+        if context is None:
             stage = self._stages[name]
             model = self._digests[stage["judge"]]
-            found = request_context(model, stage["task"], stage["settings"], epoch)
-            self._contexts[name, epoch] = found
-        return found
+            context = request_context(model, stage["task"], stage["settings"], epoch)
+            self._contexts[name, epoch] = context
+        return context
 
 
 class RecordedClip(NamedTuple):
@@ -127,8 +127,8 @@ class ItemLines:
             self._data.extend([_sample(first)])
             self._audio.extend([known if before is None else audio_payload(known, _known(before))])
             self._heard = self._heard or known is not None
-            asked = opening_stages(row["stage"] for row in rows if "role" not in row)
-            self._prompts.extend([[sample_id, *(row["prompt"] for row in rows if row["stage"] in asked)]])
+            stages = opening_stages(row["stage"] for row in rows if "role" not in row)
+            self._prompts.extend([[sample_id, *(row["prompt"] for row in rows if row["stage"] in stages)]])
             for played in (first, before):
                 if played is not None:
                     self._take_clips(played)
@@ -157,8 +157,8 @@ class ItemLines:
                 odd = sorted(ids ^ self.samples)[0]
                 self._note("lines", f"{odd!r} is not in every epoch (epoch {epoch} has other samples than epoch 0)")
         if (len(self.samples), self.epochs) != (n, epochs):
-            told = f"{len(self.samples)} samples in {self.epochs} epochs"
-            self._note("lines", f"predictions.jsonl holds {told}, and run.json says {n} in {epochs}")
+            counts = f"{len(self.samples)} samples in {self.epochs} epochs"
+            self._note("lines", f"predictions.jsonl holds {counts}, and run.json says {n} in {epochs}")
 
     def _count(self, sample_id: str, epoch: int, rows: Sequence[Row]) -> None:
         if type(epoch) is not int or not 0 <= epoch <= len(self._ids):
@@ -177,9 +177,9 @@ class ItemLines:
         recipes = row.get("recipes") or [None] * len(row["audio"])
         for clip, recipe in zip(row["audio"], recipes, strict=True):
             if clip["key"] is not None:
-                made = clip["source"] if recipe is None else recipe
-                own = RecordedClip(row["sample_id"], clip["source"], clip["key"], made)
-                self.clips.setdefault((clip["key"], digest_of_trusted(made)), own)
+                content = clip["source"] if recipe is None else recipe
+                recorded = RecordedClip(row["sample_id"], clip["source"], clip["key"], content)
+                self.clips.setdefault((clip["key"], digest_of_trusted(content)), recorded)
 
     def _note(self, part: str, detail: str) -> None:
         self.trouble.setdefault(part, detail)
@@ -206,9 +206,9 @@ def _sample(row: Row) -> list[object]:
 
 
 def _answer(sample_id: str, epoch: int, rows: Sequence[Row]) -> list[object]:
-    own, rewritten = ([row for row in rows if row.get("role") == role] for role in (None, "rewriter"))
-    failed = any(row["error"] is not None for row in (*own, *rewritten))
-    payload = [sample_id, epoch, "error" if failed else None, _texts(own)]
+    subject_rows, rewritten = ([row for row in rows if row.get("role") == role] for role in (None, "rewriter"))
+    failed = any(row["error"] is not None for row in (*subject_rows, *rewritten))
+    payload = [sample_id, epoch, "error" if failed else None, _texts(subject_rows)]
     texts = _texts(rewritten)
     return [*payload, texts] if texts else payload
 

@@ -88,7 +88,7 @@ class _Run:
         for key, item in self._items.items():
             self._checks[key] = list(self._of_item(key, item, lines[key])) if lines else []
         self._score()
-        checked = [CheckedItem("eval", key[0], key[1], own) for key, own in self._checks.items()]
+        checked = [CheckedItem("eval", key[0], key[1], checks) for key, checks in self._checks.items()]
         numbers = Numbers.of(self._record)
         notes = [f"made by other versions than are here: {numbers.changed}"] if numbers.changed else []
         return Verification(
@@ -97,19 +97,19 @@ class _Run:
 
     def _read(self) -> dict[Key, ItemLines]:
         """The lines of predictions.jsonl by item; nothing where the file cannot be read, which is noted."""
-        found = {key: ItemLines(item["dataset"], self._requests(item)) for key, item in self._items.items()}
+        items = {key: ItemLines(item["dataset"], self._requests(item)) for key, item in self._items.items()}
         path = self._folder / LINE_FILES["predictions"]
         names = ("eval", "model", "epoch", "sample_id")
         at = 0
         try:
             for of_sample, rows in groupby(read_lines(path), lambda row: tuple(row[name] for name in names)):
-                own = list(rows)
-                at += len(own)
+                sample_rows = list(rows)
+                at += len(sample_rows)
                 if of_sample[:2] in self._twice:
                     continue
-                if of_sample[:2] not in found:
+                if of_sample[:2] not in items:
                     raise ValueError(f"{of_sample[0]!r} by {of_sample[1]!r} is no measured eval of run.json")
-                found[of_sample[0], of_sample[1]].add(own)
+                items[of_sample[0], of_sample[1]].add(sample_rows)
         except FatalError as error:
             self._files.append(fails(path.name, str(error)))
             return {}
@@ -117,20 +117,24 @@ class _Run:
             self._files.append(fails(path.name, f"it cannot be read ({error.strerror})"))
             return {}
         except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
-            told = f"has no {error}" if isinstance(error, KeyError) else str(error)
-            self._files.append(fails(path.name, f"the lines up to {max(at, 1)} are none of this run: {told}"))
+            problem = f"has no {error}" if isinstance(error, KeyError) else str(error)
+            self._files.append(fails(path.name, f"the lines up to {max(at, 1)} are none of this run: {problem}"))
             return {}
         self._files.append(ok(path.name))
-        return found
+        return items
 
     def _requests(self, item: Json) -> Requests:
-        stages = {one["name"]: one for one in stages_of(item) or ()}
+        stages = {stage["name"]: stage for stage in stages_of(item) or ()}
         # Keys rest on the model and the settings: where these fail they would only fail along.
         sound = all(check.status == "ok" for check, _ in record_checks(item, self._digests, 0) if check.part in _KEYED)
-        judges = {one["judge"]: self._digests[one["judge"]] for one in stages.values() if one["judge"] in self._digests}
-        own = self._digests.get(item["model"], "")
+        judges = {
+            stage["judge"]: self._digests[stage["judge"]]
+            for stage in stages.values()
+            if stage["judge"] in self._digests
+        }
+        digest = self._digests.get(item["model"], "")
         plain = unperturbed(item["dataset"], item.get("perturbation"))
-        return Requests(stages if sound and own else {}, {**judges, "": own}, offered_choices(item), plain)
+        return Requests(stages if sound and digest else {}, {**judges, "": digest}, offered_choices(item), plain)
 
     def _of_item(self, key: Key, item: Json, lines: ItemLines) -> Iterator[Check]:
         lines.check(item.get("n"), item.get("epochs"))
@@ -143,9 +147,9 @@ class _Run:
             checked = [*line_checks(item, lines), *record_checks(item, self._digests, lines.epochs)]
             if (verdicts := verdict_check(item, lines, self._digests)) is not None:
                 checked.append(verdicts)
-        recomputed = {check.part: found for check, found in checked if found is not None}
+        recomputed = {check.part: digest for check, digest in checked if digest is not None}
         checked += built_checks(item, recomputed)
-        self._corrected[key] = {check.part: found for check, found in checked if found is not None}
+        self._corrected[key] = {check.part: digest for check, digest in checked if digest is not None}
         yield from _with_requests([check for check, _ in checked], lines)
         failing = {check.part for check, _ in checked if check.status == "fails"}
         if failing.isdisjoint(("audio", "lines")) and "lines" not in lines.trouble:
@@ -155,8 +159,8 @@ class _Run:
 
     def _score(self) -> None:
         rests = {
-            key: next((one.part for one in own if one.status == "fails" and one.part in _RESTS), None)
-            for key, own in self._checks.items()
+            key: next((check.part for check in checks if check.status == "fails" and check.part in _RESTS), None)
+            for key, checks in self._checks.items()
         }
         readable = self._files[0].status == "ok"
         wanted = {key: self._items[key] for key, part in rests.items() if part != "lines" and readable}
@@ -176,8 +180,8 @@ class _Run:
             self._files.append(fails("line files", f"{error.filename} cannot be read ({error.strerror})"))
         for key, item in wanted.items():
             if rests[key] is None:
-                found = check_findings(self._folder / LINE_FILES["predictions"], key, item, numbers)
-                self._checks[key] += [] if found is None else [found]
+                finding_check = check_findings(self._folder / LINE_FILES["predictions"], key, item, numbers)
+                self._checks[key] += [] if finding_check is None else [finding_check]
 
     def _suites(self, numbers: Numbers) -> Iterator[CheckedItem]:
         """Each suite's hashes and pooled numbers, from its items' hashes and scored lines."""
@@ -197,25 +201,29 @@ class _Run:
                 where = "run.json lacks it" if key in pools else "run.json holds no item of it"
                 yield CheckedItem("suite", key[0], key[1], [fails("suite", where)])
                 continue
-            own = [each for each, item in items.items() if (item["suite"], item["model"]) == key]
-            checks = list(self._pooled_hashes(recorded[key]["hashes"], own))
+            keys = [each for each, item in items.items() if (item["suite"], item["model"]) == key]
+            checks = list(self._pooled_hashes(recorded[key]["hashes"], keys))
             if sound is None:
-                found = json.loads(json.dumps(pools[key].record().to_json()))
-                checks += count_checks(recorded[key], found, self._holding(own, "lines", "scorers"), numbers)
-                checks += perturbation_checks(recorded[key], found, self._holding(own, "lines", "metrics"), numbers)
-                checks += pooled_metric_checks(recorded[key], found, numbers)
+                recomputed = json.loads(json.dumps(pools[key].record().to_json()))
+                checks += count_checks(recorded[key], recomputed, self._holding(keys, "lines", "scorers"), numbers)
+                checks += perturbation_checks(
+                    recorded[key], recomputed, self._holding(keys, "lines", "metrics"), numbers
+                )
+                checks += pooled_metric_checks(recorded[key], recomputed, numbers)
             else:
                 checks.append(not_recomputed("metrics", sound))
             yield CheckedItem("suite", key[0], key[1], checks)
 
-    def _holding(self, own: list[Key], *parts: str) -> bool:
+    def _holding(self, keys: list[Key], *parts: str) -> bool:
         """Whether these parts of a suite's evals hold, which some of its figures are drawn from."""
-        failing = {check.part for key in own for check in self._checks[key] if check.status == "fails"}
+        failing = {check.part for key in keys for check in self._checks[key] if check.status == "fails"}
         return failing.isdisjoint(parts)
 
     def _pooled(self, pools: Mapping[Key, Pool], items: Mapping[Key, Json]) -> str | None:
         """Add the scored lines to ``pools``; returns why not, where they fail."""
-        if any(check.part == "scored" and check.status == "fails" for own in self._checks.values() for check in own):
+        if any(
+            check.part == "scored" and check.status == "fails" for checks in self._checks.values() for check in checks
+        ):
             return "they rest on the scored lines, which fail"
         path = self._folder / LINE_FILES["scored"]
         try:
@@ -226,18 +234,18 @@ class _Run:
             return f"{path.name} cannot be read as a run's"
         return None
 
-    def _pooled_hashes(self, recorded: Any, own: list[Key] | None = None) -> Iterator[Check]:
-        if own is None:
+    def _pooled_hashes(self, recorded: Any, keys: list[Key] | None = None) -> Iterator[Check]:
+        if keys is None:
             items = [item for item in self._record["items"] if item["outcome"] != "skipped"]
         else:
-            items = [self._items[key] for key in own]
+            items = [self._items[key] for key in keys]
         as_recorded = pooled_hashes(items)
         corrected = pooled_hashes(
             [{"hashes": self._corrected.get((item["eval"], item["model"]), item["hashes"])} for item in items]
         )
         for name in HASHES:
-            told = recorded.get(name) if isinstance(recorded, dict) else None
-            good = told in (as_recorded[name], corrected[name])
+            value = recorded.get(name) if isinstance(recorded, dict) else None
+            good = value in (as_recorded[name], corrected[name])
             yield ok(name) if good else fails(name, f"it is not that of the {len(items)} items' hashes")
 
     def _whole(self) -> CheckedItem:
@@ -270,26 +278,28 @@ def _check_item(item: Json) -> None:
 
 def _with_requests(checks: list[Check], lines: ItemLines) -> Iterator[Check]:
     """The checks with that of the requests' keys, which names the sample where what was asked fails."""
-    told = lines.trouble.get("requests")
-    first = next((one for one in checks if one.status == "fails" and one.part in _ASKED), None)
+    trouble = lines.trouble.get("requests")
+    first = next((failing for failing in checks if failing.status == "fails" and failing.part in _ASKED), None)
     for check in checks:
-        yield check._replace(detail=f"{check.detail}; {told}") if told and check is first else check
-    if told and first is None:
-        yield fails("requests", told)
-    elif told or not lines.requests:
+        yield check._replace(detail=f"{check.detail}; {trouble}") if trouble and check is first else check
+    if trouble and first is None:
+        yield fails("requests", trouble)
+    elif trouble or not lines.requests:
         yield not_recomputed("requests", "what they are made of fails, or an earlier version did not keep it")
     else:
         yield ok("requests")
 
 
-def _hinted(own: list[Check], part: str, scores: list[Check]) -> list[Check]:
+def _hinted(checks: list[Check], part: str, scores: list[Check]) -> list[Check]:
     """The checks of an eval whose ``part`` fails, with the first line that is scored otherwise for it: a hash says that
     something was changed, and not where.
     """
-    told = next((one.detail for one in scores if one.status == "fails" and one.part in ("processed", "scored")), None)
-    if told is None:
-        return own
-    return [one._replace(detail=f"{one.detail}; {told}") if one.part == part else one for one in own]
+    hint = next(
+        (check.detail for check in scores if check.status == "fails" and check.part in ("processed", "scored")), None
+    )
+    if hint is None:
+        return checks
+    return [check._replace(detail=f"{check.detail}; {hint}") if check.part == part else check for check in checks]
 
 
 def verify(named: str, reports: Path, folders: Folders) -> Verification:
@@ -301,8 +311,8 @@ def verify(named: str, reports: Path, folders: Folders) -> Verification:
     if path.name == RECORD and path.is_file():
         return verify_run(path.parent, reports, folders)
     if path.is_file():
-        found = artifact_at(path)
-        if found is None:
+        artifact = artifact_at(path)
+        if artifact is None:
             raise UsageError(f"{path} is neither a run's {RECORD} nor a run file of audiobench: name one of these")
-        return verify_artifact(found, folders)
+        return verify_artifact(artifact, folders)
     return verify_run(named, reports, folders)

@@ -49,43 +49,43 @@ class Numbers:
         there = there if isinstance(there, dict) else {}
         before, now = there.get("packages"), runtime()
         before = before if isinstance(before, dict) else {}
-        told = [
+        changed = [
             f"{name} {before.get(name, 'unknown')} there, {now['packages'].get(name, 'none')} here"
             for name in _PACKAGES
             if before.get(name) != now["packages"].get(name)
         ]
         if there.get("python") != now["python"]:
-            told.append(f"Python {there.get('python', 'unknown')} there, {now['python']} here")
-        return cls(", ".join(map(str, told)))
+            changed.append(f"Python {there.get('python', 'unknown')} there, {now['python']} here")
+        return cls(", ".join(map(str, changed)))
 
     @property
     def but(self) -> str:
         """What a reader of a difference must know."""
         return f" (other versions: {self.changed})" if self.changed else ""
 
-    def differ(self, recorded: object, found: object) -> bool:
+    def differ(self, recorded: object, recomputed: object) -> bool:
         """Whether two values are not the same number, text or object."""
-        if self.changed and type(recorded) in (int, float) and type(found) in (int, float):
-            return not math.isclose(float(str(recorded)), float(str(found)), rel_tol=_CLOSE, abs_tol=_CLOSE)
-        if isinstance(recorded, dict) and isinstance(found, dict):
-            return recorded.keys() != found.keys() or any(self.differ(recorded[name], found[name]) for name in found)
-        if isinstance(recorded, list) and isinstance(found, list):
-            return len(recorded) != len(found) or any(map(self.differ, recorded, found))
-        return type(recorded) is not type(found) or recorded != found
+        if self.changed and type(recorded) in (int, float) and type(recomputed) in (int, float):
+            return not math.isclose(float(str(recorded)), float(str(recomputed)), rel_tol=_CLOSE, abs_tol=_CLOSE)
+        if isinstance(recorded, dict) and isinstance(recomputed, dict):
+            return recorded.keys() != recomputed.keys() or any(
+                self.differ(recorded[name], recomputed[name]) for name in recomputed
+            )
+        if isinstance(recorded, list) and isinstance(recomputed, list):
+            return len(recorded) != len(recomputed) or any(map(self.differ, recorded, recomputed))
+        return type(recorded) is not type(recomputed) or recorded != recomputed
 
-    def metrics(self, recorded: Sequence[Json], found: Sequence[Json]) -> str | None:
+    def metrics(self, recorded: Sequence[Json], recomputed: Sequence[Json]) -> str | None:
         """The first of recomputed metrics that is recorded otherwise, and how; None where all are alike."""
-        before, after = ({_metric_identity(metric): metric for metric in own} for own in (recorded, found))
+        before, after = ({_metric_identity(metric): metric for metric in metrics} for metrics in (recorded, recomputed))
         for about, metric in after.items():
             if about not in before:
                 return f"{_metric_name(metric)} is not in run.json{self.but}"
             for name, value in metric.items():
                 if self.differ(before[about].get(name), value):
-                    is_value = "" if name == "value" else f": its {name}"
-                    told = json_excerpt(before[about].get(name), value), json_excerpt(value, before[about].get(name))
-                    return (
-                        f"{_metric_name(metric)}{is_value} is {told[0]} in run.json and {told[1]} recomputed{self.but}"
-                    )
+                    old, what = before[about].get(name), "" if name == "value" else f": its {name}"
+                    texts = f"{json_excerpt(old, value)} in run.json and {json_excerpt(value, old)} recomputed"
+                    return f"{_metric_name(metric)}{what} is {texts}{self.but}"
         extra = next((metric for about, metric in before.items() if about not in after), None)
         return None if extra is None else f"{_metric_name(extra)} in run.json is none that the answers give{self.but}"
 
@@ -96,27 +96,29 @@ def check_scores(folder: Path, record: Json, wanted: Mapping[Key, Json]) -> dict
     """
     numbers = Numbers.of(record)
     with tempfile.TemporaryDirectory() as place:
-        again, why = _scored_again(folder, record, list(wanted), Path(place))
-        found: dict[Key, list[Check]] = {}
+        rescored, why = _scored_again(folder, record, list(wanted), Path(place))
+        checks: dict[Key, list[Check]] = {}
         alike: dict[Key, set[str]] = {}
         for key, item in wanted.items():
-            if key not in again:
+            if key not in rescored:
                 status = fails if key in why and why[key].startswith(_BROKEN) else not_recomputed
-                found[key] = [status("metrics", why.get(key, "its answers could not be scored again"))]
+                checks[key] = [status("metrics", why.get(key, "its answers could not be scored again"))]
                 continue
-            same, left = _same_scorers(item, again[key].item)
+            same, left = _same_scorers(item, rescored[key].item)
             alike[key] = same
-            found[key] = [not_recomputed("scorers", left)] if left else []
+            checks[key] = [not_recomputed("scorers", left)] if left else []
         lines = {
-            kind: _line_differences(folder / LINE_FILES[kind], kind, {key: again[key] for key in alike}, alike, numbers)
+            kind: _line_differences(
+                folder / LINE_FILES[kind], kind, {key: rescored[key] for key in alike}, alike, numbers
+            )
             for kind in ("processed", "scored")
         }
         for key, same in alike.items():
             if same:
-                for kind, told in lines.items():
-                    found[key].append(fails(kind, told[key]) if key in told else ok(kind))
-                found[key] += _number_checks(wanted[key], again[key].item, same, numbers)
-    return found
+                for kind, differences in lines.items():
+                    checks[key].append(fails(kind, differences[key]) if key in differences else ok(kind))
+                checks[key] += _number_checks(wanted[key], rescored[key].item, same, numbers)
+    return checks
 
 
 _BROKEN = "its lines cannot be scored: "
@@ -131,9 +133,9 @@ def _scored_again(
     file = folder / LINE_FILES["predictions"]
     try:
         source = Source("run", (file,), partial(own_run.read, file, set(wanted)), record)
-        own = place / str(len(list(place.iterdir())))
-        own.mkdir()
-        told = rescore(source, ScoringOptions(), own)
+        part_folder = place / str(len(list(place.iterdir())))
+        part_folder.mkdir()
+        results = rescore(source, ScoringOptions(), part_folder)
     except AudiobenchError as error:
         if len(wanted) == 1:
             unreadable = " was not scored: " in str(error)
@@ -142,66 +144,78 @@ def _scored_again(
         done: dict[Key, run_parts.Part] = {}
         why: dict[Key, str] = {}
         for key in wanted:
-            one, its = _scored_again(folder, record, [key], place)
-            done.update(one)
-            why.update(its)
+            parts, reasons = _scored_again(folder, record, [key], place)
+            done.update(parts)
+            why.update(reasons)
         return done, why
-    done = {(part.item["eval"], part.item["model"]): part for part in run_parts.whole_parts(own)}
-    notes = {key: note for key in wanted if key not in done for note in told.notes if note.startswith(f"{key[0]} was ")}
+    done = {(part.item["eval"], part.item["model"]): part for part in run_parts.whole_parts(part_folder)}
+    notes = {
+        key: note for key in wanted if key not in done for note in results.notes if note.startswith(f"{key[0]} was ")
+    }
     return done, notes
 
 
-def _same_scorers(item: Json, again: Json) -> tuple[set[str], str]:
+def _same_scorers(item: Json, rescored: Json) -> tuple[set[str], str]:
     """The scorers that read alike here, and why the others cannot be held against anything."""
-    here = {scorer["name"]: scorer["signature"] for scorer in again["scorers"]}
+    here = {scorer["name"]: scorer["signature"] for scorer in rescored["scorers"]}
     there = {scorer["name"]: scorer["signature"] for scorer in item["scorers"]}
     missing = [name for name in there if name not in here]
     other = [name for name in there if name in here and here[name] != there[name]]
-    told = [f"{', '.join(missing)}: read by a judge, or by a protocol of the test's own"] if missing else []
-    told += [f"{name} is another rule here ({here[name]}) than in the run ({there[name]})" for name in other[:1]]
-    return {name for name in there if here.get(name) == there[name]}, "; ".join(told)
+    reasons = [f"{', '.join(missing)}: read by a judge, or by a protocol of the test's own"] if missing else []
+    reasons += [f"{name} is another rule here ({here[name]}) than in the run ({there[name]})" for name in other[:1]]
+    return {name for name in there if here.get(name) == there[name]}, "; ".join(reasons)
 
 
-def _number_checks(item: Json, again: Json, same: Collection[str], numbers: Numbers) -> Iterator[Check]:
-    again = json.loads(json.dumps(again))
-    before, after = ({one["name"]: one for one in each["scorers"] if one["name"] in same} for each in (item, again))
+def _number_checks(item: Json, rescored: Json, same: Collection[str], numbers: Numbers) -> Iterator[Check]:
+    rescored = json.loads(json.dumps(rescored))
+    before, after = (
+        {entry["name"]: entry for entry in each["scorers"] if entry["name"] in same} for each in (item, rescored)
+    )
     odd = next((name for name in after if numbers.differ(before[name].get("coverage"), after[name]["coverage"])), None)
-    if odd is None and numbers.differ(item.get("agreement"), again["agreement"]) and item["scorers"][0]["name"] in same:
+    if (
+        odd is None
+        and numbers.differ(item.get("agreement"), rescored["agreement"])
+        and item["scorers"][0]["name"] in same
+    ):
         odd = "the agreement of epochs"
     if odd is not None:
         yield fails("scorers", f"the counts of {odd} are others recomputed than in run.json{numbers.but}")
     elif len(same) == len(item["scorers"]):
         yield ok("scorers")
-    recorded = [one for one in item["metrics"] if one["scorer"] in same]
-    told = numbers.metrics(recorded, [one for one in again["metrics"] if one["scorer"] in same])
-    yield fails("metrics", told) if told else ok("metrics")
+    recorded = [entry for entry in item["metrics"] if entry["scorer"] in same]
+    difference = numbers.metrics(recorded, [entry for entry in rescored["metrics"] if entry["scorer"] in same])
+    yield fails("metrics", difference) if difference else ok("metrics")
 
 
 def _line_differences(
-    file: Path, kind: str, again: Mapping[Key, run_parts.Part], alike: Mapping[Key, Collection[str]], numbers: Numbers
+    file: Path,
+    kind: str,
+    rescored: Mapping[Key, run_parts.Part],
+    alike: Mapping[Key, Collection[str]],
+    numbers: Numbers,
 ) -> dict[Key, str]:
     """The first line of each item that is another than scoring again gives."""
-    found: dict[Key, str] = {}
+    differences: dict[Key, str] = {}
     seen: set[Key] = set()
-    for key, lines in groupby(enumerate(read_lines(file), 1), lambda one: _key(file, *one)):
-        if key not in again or key in found:
+    for key, lines in groupby(enumerate(read_lines(file), 1), lambda numbered: _key(file, *numbered)):
+        if key not in rescored or key in differences:
             continue
         if key in seen:
-            found[key] = f"{file.name}, line {next(lines)[0]}: the lines of one eval do not lie together"
+            differences[key] = f"{file.name}, line {next(lines)[0]}: the lines of one eval do not lie together"
             continue
         seen.add(key)
-        expected = _rows_by(again[key].lines(kind), alike[key])
+        expected = _rows_by(rescored[key].lines(kind), alike[key])
         for number, row in lines:
             if row.get("scorer") in alike[key]:
-                told = _row_difference(number, row, next(expected, None), numbers)
-                if told is not None:
-                    found[key] = f"{file.name}, line {number}: {told}"
+                difference = _row_difference(number, row, next(expected, None), numbers)
+                if difference is not None:
+                    differences[key] = f"{file.name}, line {number}: {difference}"
                     break
         else:
             if (missing := next(expected, None)) is not None:
-                found[key] = f"{file.name} lacks {missing['sample_id']!r} (epoch {missing['epoch']})"
-    unseen = [key for key in again if key not in seen and alike[key]]
-    return found | dict.fromkeys(unseen, f"{file.name} holds no line of it")
+                differences[key] = f"{file.name} lacks {missing['sample_id']!r} (epoch {missing['epoch']})"
+    unseen = [key for key in rescored if key not in seen and alike[key]]
+    return differences | dict.fromkeys(unseen, f"{file.name} holds no line of it")
 
 
 def _rows_by(file: Path, scorers: Collection[str]) -> Iterator[Row]:
@@ -214,14 +228,19 @@ def _row_difference(number: int, row: Row, expected: Row | None, numbers: Number
         return f"{sample} is one line too many"
     names = ("sample_id", "epoch", "scorer")
     if any(row.get(name) != expected[name] for name in names):
-        own = " ".join(str(row.get(name)) for name in names)
+        present = " ".join(str(row.get(name)) for name in names)
         other = " ".join(str(expected[name]) for name in names)
-        return f"{own!r} stands where {other!r} is expected: a line was removed, doubled or moved"
+        return f"{present!r} stands where {other!r} is expected: a line was removed, doubled or moved"
     for name in {**expected, **row}:
         if numbers.differ(row.get(name), expected.get(name)):
-            found = first_difference(row.get(name), expected.get(name), name) or Difference(name, None, None)
-            told = json_excerpt(found.before, found.after), json_excerpt(found.after, found.before)
-            return f"{found.path} of {sample} is {told[0]} in the file and {told[1]} recomputed{numbers.but}"
+            difference = first_difference(row.get(name), expected.get(name), name) or Difference(name, None, None)
+            excerpts = (
+                json_excerpt(difference.before, difference.after),
+                json_excerpt(difference.after, difference.before),
+            )
+            return (
+                f"{difference.path} of {sample} is {excerpts[0]} in the file and {excerpts[1]} recomputed{numbers.but}"
+            )
     return None
 
 
@@ -241,45 +260,47 @@ def _metric_name(metric: Json) -> str:
     return f"{metric['name']} by {metric['scorer']}{group}"
 
 
-def count_checks(recorded: Json, found: Json, sound: bool, numbers: Numbers) -> Iterator[Check]:
+def count_checks(recorded: Json, recomputed: Json, sound: bool, numbers: Numbers) -> Iterator[Check]:
     """How many samples and evals there are, and how they were answered; ``sound`` where the evals' counts hold."""
     if not sound:
         yield not_recomputed("counts", "they rest on an eval's counts, which fail")
         return
-    odd = [name for name in ("n", "evals", "limited", "scorers") if numbers.differ(recorded.get(name), found[name])]
+    odd = [
+        name for name in ("n", "evals", "limited", "scorers") if numbers.differ(recorded.get(name), recomputed[name])
+    ]
     yield fails("counts", f"{', '.join(odd)} are not those of the suite's evals") if odd else ok("counts")
 
 
-def perturbation_checks(recorded: Json, found: Json, sound: bool, numbers: Numbers) -> Iterator[Check]:
+def perturbation_checks(recorded: Json, recomputed: Json, sound: bool, numbers: Numbers) -> Iterator[Check]:
     """What a suite says of its perturbations, where it has any; ``sound`` where the evals' metrics hold."""
     for name in ("curves", "perturbations"):
-        if name in recorded and (recorded[name] or found[name]):
+        if name in recorded and (recorded[name] or recomputed[name]):
             if not sound:
                 yield not_recomputed(name, "they rest on an eval's metrics, which fail")
-            elif numbers.differ(recorded[name], _without_later_tests(recorded[name], found[name])):
+            elif numbers.differ(recorded[name], _without_later_tests(recorded[name], recomputed[name])):
                 yield fails(name, f"they are others recomputed than in run.json{numbers.but}")
             else:
                 yield ok(name)
 
 
-def _without_later_tests(recorded: Any, found: Any) -> Any:
-    """``found`` without the tests of trend that runs did not record before there were any."""
-    slopes = [one.get("slope") for one in recorded if isinstance(one, dict)] if isinstance(recorded, list) else []
+def _without_later_tests(recorded: Any, recomputed: Any) -> Any:
+    """``recomputed`` without the tests of trend that runs did not record before there were any."""
+    slopes = [curve.get("slope") for curve in recorded if isinstance(curve, dict)] if isinstance(recorded, list) else []
     if any(not isinstance(slope, dict) or "p" in slope for slope in slopes) or not slopes:
-        return found
-    return [{**one, "slope": _untested(one["slope"])} for one in found]
+        return recomputed
+    return [{**curve, "slope": _untested(curve["slope"])} for curve in recomputed]
 
 
 def _untested(slope: Json) -> Json:
-    kept = {name: value for name, value in slope.items() if name not in ("p", "p_holm")}
-    return {**kept, "method": slope["method"].partition(TREND)[0]}
+    fields = {name: value for name, value in slope.items() if name not in ("p", "p_holm")}
+    return {**fields, "method": slope["method"].partition(TREND)[0]}
 
 
-def pooled_metric_checks(recorded: Json, found: Json, numbers: Numbers) -> Iterator[Check]:
+def pooled_metric_checks(recorded: Json, recomputed: Json, numbers: Numbers) -> Iterator[Check]:
     """The pooled metrics; those that only a test registers are not known here."""
-    own = [one for one in recorded["metrics"] if one["scorer"] is not None]
-    known = {one["name"] for one in found["metrics"]}
-    told = numbers.metrics([one for one in own if one["name"] in known], found["metrics"])
-    yield fails("metrics", told) if told else ok("metrics")
-    if left := sorted({one["name"] for one in own} - known):
+    metrics = [metric for metric in recorded["metrics"] if metric["scorer"] is not None]
+    known = {metric["name"] for metric in recomputed["metrics"]}
+    difference = numbers.metrics([metric for metric in metrics if metric["name"] in known], recomputed["metrics"])
+    yield fails("metrics", difference) if difference else ok("metrics")
+    if left := sorted({metric["name"] for metric in metrics} - known):
         yield not_recomputed("further metrics", f"{', '.join(left)}: they are registered by a test, or not pooled")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.sharing.private_keys import PASSPHRASE, load_key
 from pytest_audiobench.sharing.signers import read_signers
-from pytest_audiobench.sharing.sshsig import NAMESPACE, InvalidSignature, holds, parsed_signature, sign
+from pytest_audiobench.sharing.sshsig import NAMESPACE, UnreadableSignature, holds, parsed_signature, sign
 
 pytest.importorskip("cryptography")
 pytestmark = pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="there is no ssh-keygen to compare with")
@@ -84,7 +84,7 @@ def test_no_changed_byte_of_a_signature_verifies(at, bit, keys):
         good = parsed_signature(sign(MESSAGE, load_key(keys / "ed25519")))
         # White space in the armor is none of the signature.
         assert signed == good or not holds(signed, MESSAGE)
-    except InvalidSignature:
+    except UnreadableSignature:
         pass
 
 
@@ -99,7 +99,7 @@ def test_no_changed_byte_of_a_signature_verifies(at, bit, keys):
     ],
 )
 def test_what_is_no_signature_says_why(text, why):
-    with pytest.raises(InvalidSignature, match=why):
+    with pytest.raises(UnreadableSignature, match=why):
         parsed_signature(text)
 
 

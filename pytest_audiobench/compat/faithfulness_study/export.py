@@ -68,7 +68,7 @@ def write_study(run: Path, folder: Path, labels: Labels = "strict") -> StudyFile
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(f"{folder} is there already and not empty: name a folder of its own, rows are never added to")
     writer = _Writer(folder, record, labels)
-    made = not folder.exists()
+    is_new = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
     try:
         for (eval_, model), rows in groupby(own_run.read(file), lambda row: (row.eval, row.model)):
@@ -79,8 +79,8 @@ def write_study(run: Path, folder: Path, labels: Labels = "strict") -> StudyFile
             )
         writer.write_manifests()
     except BaseException:
-        for one in [folder] if made else [folder / "data", folder / "result"]:
-            shutil.rmtree(one, ignore_errors=True)
+        for leftover in [folder] if is_new else [folder / "data", folder / "result"]:
+            shutil.rmtree(leftover, ignore_errors=True)
         raise
     return writer.found
 
@@ -113,25 +113,25 @@ class _Writer:
         if isinstance(place, str):
             self.found.notes.append(f"{eval_} was not written: {place}")
             return
-        held: dict[str, list[RecordedRow]] = {}
+        by_sample: dict[str, list[RecordedRow]] = {}
         for row in rows:
-            held.setdefault(row.sample.id, []).append(row)
-        samples = list(held.values())
+            by_sample.setdefault(row.sample.id, []).append(row)
+        samples = list(by_sample.values())
         if lacking := next(filter(None, (_unwritable_reason(each[0].sample) for each in samples)), ""):
             self.found.notes.append(f"{eval_} was not written: {lacking}")
             return
         for each in samples:
             self._ask(place.dataset, each[0].sample)
         style = _style(item, self._specs.get(model, ""))
-        own = self._folder / "result" / "baseline" / _safe(model) / place.dataset
+        model_folder = self._folder / "result" / "baseline" / _safe(model) / place.dataset
         stages = {stage["name"] for stage in item.get("stages", [])} or {ANSWER}
         for stage, beneath in ((CLEAN, ""), (ANSWER, place.folder)):
             if stage in stages:
-                self._write_answers(own / beneath, place.dataset, stage, samples, style)
+                self._write_answers(model_folder / beneath, place.dataset, stage, samples, style)
         if CHANGED in stages:
             self.found.notes.append(f"{eval_}: its {CHANGED} answers were not written: the study has no place for them")
         if CONDITIONED in stages:
-            self._write_conditioned(own / place.folder, place.dataset, samples, style)
+            self._write_conditioned(model_folder / place.folder, place.dataset, samples, style)
 
     def write_manifests(self) -> None:
         """The questions of all data sets whose answers were written."""
@@ -153,8 +153,8 @@ class _Writer:
     ) -> None:
         reasoning = _is_reasoned(samples, stage)
         rule = rule_named(self._labels, style, dataset, reasoning)
-        made = [answer_row(each, stage, rule, style if reasoning else None) for each in samples]
-        self._append(folder / f"baseline_{dataset}_{'' if reasoning else 'NO_'}REAS.jsonl", made)
+        answer_rows = [answer_row(each, stage, rule, style if reasoning else None) for each in samples]
+        self._append(folder / f"baseline_{dataset}_{'' if reasoning else 'NO_'}REAS.jsonl", answer_rows)
 
     def _write_conditioned(
         self, folder: Path, dataset: str, samples: Sequence[Sequence[RecordedRow]], style: Style
@@ -162,26 +162,26 @@ class _Writer:
         rules = rule_named(self._labels, style, dataset, True), rule_named("strict", style, dataset, True)
         if self._labels != "strict":
             rules = rules[0], rule_named("recovered", style, dataset, True)
-        made = [conditioned_row(each[0], rules, style) for each in samples]
+        rows = [conditioned_row(each[0], rules, style) for each in samples]
         file = folder / f"baseline_{dataset}_REAS_condition.jsonl"
-        if absent := made.count(None):
+        if absent := rows.count(None):
             note = (
-                f"{absent} of {len(made)} samples are not in {file.name}, for want of reasoning or of a forced answer"
+                f"{absent} of {len(rows)} samples are not in {file.name}, for want of reasoning or of a forced answer"
             )
             self.found.notes += [note] if note not in self.found.notes else []
-        if absent < len(made):
-            self._append(file, [row for row in made if row is not None])
+        if absent < len(rows):
+            self._append(file, [row for row in rows if row is not None])
 
     def _append(self, file: Path, rows: Sequence[Row]) -> None:
         """Write rows behind those of the file, each id once. Raises UsageError where two differ."""
         known = self._written.setdefault(file, {})
         fresh = []
         for row in rows:
-            own, other = digest(json.dumps(row, ensure_ascii=True)), known.get(row["id"])
+            row_digest, other = digest(json.dumps(row, ensure_ascii=True)), known.get(row["id"])
             if other is None:
-                known[row["id"]] = own
+                known[row["id"]] = row_digest
                 fresh.append(row)
-            elif other != own:
+            elif other != row_digest:
                 where = f"{row['id']!r} in {file.relative_to(self._folder)}"
                 raise UsageError(f"two evals of the run answer {where} differently: write runs of them apart")
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -69,7 +69,7 @@ def answer_row(epochs: Sequence[RecordedRow], stage: str, rule: str, style: Styl
     and its text says why.
     """
     sample = epochs[0].sample
-    given = [one.responses.get(stage) for one in epochs]
+    given = [epoch.responses.get(stage) for epoch in epochs]
     letters = [_letter(rule, sample, response) for response in given]
     return {
         "id": id_of(sample),
@@ -77,7 +77,8 @@ def answer_row(epochs: Sequence[RecordedRow], stage: str, rule: str, style: Styl
         "predicted_letters": letters,
         "reasoning": [style.split(response.text).reasoning if style and response else "" for response in given],
         "raw_model_outputs": [
-            response.text if response else f"{CRASH} {one.error}" for one, response in zip(epochs, given, strict=True)
+            response.text if response else f"{CRASH} {epoch.error}"
+            for epoch, response in zip(epochs, given, strict=True)
         ],
         "accuracy": sum(letter == letter_in(sample) for letter in letters) / len(letters),
     }

@@ -121,17 +121,17 @@ _HEAD_HOPS = ("model", "data", "single, their rule", "multi, their rule", "singl
 def _reasoned(outputs: _Outputs) -> Iterator[Sequence[str]]:
     for style, dataset in _pairs(_DATASETS):
         rows = outputs.rows(style, dataset, "reas")
-        told = _published_cells(style, dataset, "reas")
+        published = _published_cells(style, dataset, "reas")
         missed = str(_MISSED[style][dataset]) if style in _MISSED else _NO_READING
-        head = (_MODELS[style], dataset, str(len(rows)) if rows else _NO_READING, *told, missed)
+        head = (_MODELS[style], dataset, str(len(rows)) if rows else _NO_READING, *published, missed)
         if not rows:
             yield *head, _NOT_HERE, *[_NO_READING] * 6
             continue
         _, runtime, *recovered = style_scorers(style, dataset)
         rule = (recovered or [runtime])[-1]
         theirs = _reading(rows, rule)
-        found = (_percent(theirs), str(theirs.nulls), str(_missed(rows, style_named(style))), f"`{rule}`")
-        yield *head, *found, _percent(_reading(rows, runtime)), *_strict_cells(rows)
+        recomputed = (_percent(theirs), str(theirs.nulls), str(_missed(rows, style_named(style))), f"`{rule}`")
+        yield *head, *recomputed, _percent(_reading(rows, runtime)), *_strict_cells(rows)
 
 
 def _direct(outputs: _Outputs) -> Iterator[Sequence[str]]:
@@ -145,8 +145,8 @@ def _injected(outputs: _Outputs) -> Iterator[Sequence[str]]:
             row = _row(outputs, style, dataset, f"adv_{which}_reas", style_scorers(style, dataset)[-1])
             before, after = (_accuracy(style, dataset, variant) for variant in ("reas", f"adv_{which}_reas"))
             by_figures = f"{after - before:+.2f}" if before is not None and after is not None else _NO_READING
-            told = _CHANGES[which][dataset] if style == "af3" else _NO_READING
-            yield row[0], f"{dataset}, {which} option", *row[2:4], told, by_figures, *row[4:]
+            change = _CHANGES[which][dataset] if style == "af3" else _NO_READING
+            yield row[0], f"{dataset}, {which} option", *row[2:4], change, by_figures, *row[4:]
 
 
 def _row(outputs: _Outputs, style: StyleName, dataset: str, variant: str, rule: str) -> Sequence[str]:
@@ -195,13 +195,13 @@ def _hops(outputs: _Outputs) -> Iterator[Sequence[str]]:
     for style, dataset in _pairs(_TRACKS):
         if rows := outputs.rows(style, dataset, "reas"):
             rules = (style_scorers(style, dataset)[-1], STRICT)
-            found = [_of_hop(_reading(rows, rule), rows, hop) for rule in rules for hop in recorded_answers.HOPS]
-            yield _MODELS[style], dataset, *found
+            shares = [_of_hop(_reading(rows, rule), rows, hop) for rule in rules for hop in recorded_answers.HOPS]
+            yield _MODELS[style], dataset, *shares
 
 
 def _of_hop(read: _Reading, rows: Sequence[RecordedRow], hop: str) -> str:
-    own = [read.right[row.sample.id] for row in rows if row.sample.metadata.get("hop") == hop]
-    return f"{100 * sum(own) / len(own):.2f}" if own else _NO_READING
+    right = [read.right[row.sample.id] for row in rows if row.sample.metadata.get("hop") == hop]
+    return f"{100 * sum(right) / len(right):.2f}" if right else _NO_READING
 
 
 def _pairs(datasets: Sequence[str]) -> Iterator[tuple[StyleName, str]]:
@@ -215,18 +215,18 @@ def _published_cells(style: StyleName, dataset: str, variant: str) -> tuple[str,
 
 
 def _published(style: StyleName, dataset: str, variant: str) -> str:
-    own = _figure(style, dataset, variant)
-    return f"{own.value:.2f}{' †' if own.disputed else ''}" if own else _NO_READING
+    figure = _figure(style, dataset, variant)
+    return f"{figure.value:.2f}{' †' if figure.disputed else ''}" if figure else _NO_READING
 
 
 def _accuracy(style: StyleName, dataset: str, variant: str) -> float | None:
-    own = _figure(style, dataset, variant)
-    return own.value if own else None
+    figure = _figure(style, dataset, variant)
+    return figure.value if figure else None
 
 
 def _figure(style: StyleName, dataset: str, variant: str) -> Published | None:
-    found = values(benchmark="faithfulness", model=_MODELS[style], dataset=dataset, metric="accuracy")
-    return next((one for one in found if one.conditions == _CONDITIONS[variant]), None)
+    figures = values(benchmark="faithfulness", model=_MODELS[style], dataset=dataset, metric="accuracy")
+    return next((figure for figure in figures if figure.conditions == _CONDITIONS[variant]), None)
 
 
 def _reading(rows: Sequence[RecordedRow], rule: str) -> _Reading:
@@ -241,8 +241,10 @@ def _reading(rows: Sequence[RecordedRow], rule: str) -> _Reading:
         beyond += answer.status == "out_of_range"
     nulls = sum(letter is None for letter in letters.values()) - beyond
     clusters = [str(row.sample.metadata["recording"]) for row in rows]
-    own = proportion([float(one) for one in right.values()], clusters if len(set(clusters)) < len(clusters) else None)
-    lower, upper = 100 * (own.lower or 0.0), 100 * (1.0 if own.upper is None else own.upper)
+    share = proportion(
+        [float(is_right) for is_right in right.values()], clusters if len(set(clusters)) < len(clusters) else None
+    )
+    lower, upper = 100 * (share.lower or 0.0), 100 * (1.0 if share.upper is None else share.upper)
     return _Reading(len(rows), 100 * sum(right.values()) / len(rows), nulls, beyond, lower, upper, right, letters)
 
 
@@ -255,8 +257,8 @@ def _percent(read: _Reading) -> str:
 
 
 def _strict_cells(rows: Sequence[RecordedRow]) -> tuple[str, str]:
-    own = _reading(rows, STRICT)
-    return f"{own.accuracy:.1f} ({own.lower:.1f} to {own.upper:.1f})", f"{own.answered:.1f} %"
+    strict = _reading(rows, STRICT)
+    return f"{strict.accuracy:.1f} ({strict.lower:.1f} to {strict.upper:.1f})", f"{strict.answered:.1f} %"
 
 
 def _section(title: str, head: Sequence[str], rows: Iterator[Sequence[str]]) -> str:

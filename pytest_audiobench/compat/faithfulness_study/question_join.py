@@ -52,7 +52,7 @@ class QuestionJoin:
         """What the study asked that ``request`` asks; None when it did not ask that, or when two rows fit alike."""
         key = (_recording(request), tuple(map(spaced, request.choices)))
         said = spaced(all_text(request.messages))
-        candidates = _longest([asked for asked in self._asked.get(key, []) if asked.words in said])
+        candidates = _longest([question for question in self._asked.get(key, []) if question.words in said])
         return candidates[0] if len(candidates) == 1 else None
 
     def is_of_another(self, request: Request) -> bool:
@@ -64,9 +64,9 @@ class QuestionJoin:
 
     def _add(self, question: Question, dataset: str) -> None:
         options = tuple(map(spaced, question.choices))
-        asked = StudyQuestion(question.id, dataset, spaced(question.question))
-        self._asked.setdefault((question.recording, options), []).append(asked)
-        self._words.setdefault(options, set()).add(asked.words)
+        study_question = StudyQuestion(question.id, dataset, spaced(question.question))
+        self._asked.setdefault((question.recording, options), []).append(study_question)
+        self._words.setdefault(options, set()).add(study_question.words)
         self._recordings.add(question.recording)
         self.dataset_of[question.id] = dataset
 
@@ -77,9 +77,9 @@ def manifests_beside(folder: Path) -> Path:
     """
     inside = folder.resolve()
     above = [inside, *inside.parents][:_MOST_ABOVE]
-    candidates = [one / "manifests" for one in above]
-    for own, parent in pairwise(above):
-        if own.name in ("result", "results", "output"):
+    candidates = [place / "manifests" for place in above]
+    for inner, parent in pairwise(above):
+        if inner.name in ("result", "results", "output"):
             candidates += [parent / "data", parent / "processed_input"]
     for candidate in candidates:
         if candidate.is_dir():
@@ -116,5 +116,5 @@ def _recording(request: Request) -> str:
 
 def _longest(candidates: list[StudyQuestion]) -> list[StudyQuestion]:
     """One question may begin another: the longest that was asked is the one that was meant."""
-    most = max((len(asked.words) for asked in candidates), default=0)
-    return [asked for asked in candidates if len(asked.words) == most]
+    most = max((len(question.words) for question in candidates), default=0)
+    return [question for question in candidates if len(question.words) == most]

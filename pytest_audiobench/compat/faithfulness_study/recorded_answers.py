@@ -33,8 +33,8 @@ def read(file: Path, manifests: Path | None = None, crashes: str = CRASHES[0]) -
     ``crashes="unanswered"`` an empty answer, as the study counts it. Raises UsageError for a row whose question is in
     no manifest.
     """
-    asked = _asked_samples(manifests or manifests_beside(file.parent))
-    datasets = frozenset(one.dataset for one in asked.values())
+    samples = _asked_samples(manifests or manifests_beside(file.parent))
+    datasets = frozenset(sample.dataset for sample in samples.values())
     folder = folder_of(file, datasets)
     variant = variant_of(file.resolve(), folder, datasets)
     answers = [(line, row, texts_of(file, line, row)) for line, row in records(file)]
@@ -44,7 +44,7 @@ def read(file: Path, manifests: Path | None = None, crashes: str = CRASHES[0]) -
     note = f"some rows hold {most} answers; the first {epochs} of each are scored" if most > epochs else ""
     for epoch in range(epochs):
         for line, row, texts in answers:
-            question = asked.get(str(row.get("id")))
+            question = samples.get(str(row.get("id")))
             if question is None:
                 raise UsageError(f"{file}, line {line}: no manifest asks {row.get('id')!r}, so its options are unknown")
             text, crashed = texts[epoch] or "", texts[epoch] is None or str(texts[epoch]).startswith(CRASH)
@@ -84,11 +84,11 @@ class _AskedSample(NamedTuple):
 
 def _asked_samples(folder: Path) -> dict[str, _AskedSample]:
     """What the manifests ask, by id."""
-    found: dict[str, _AskedSample] = {}
+    samples: dict[str, _AskedSample] = {}
     for file in manifests_in(folder):
         for row in rows(file):
             sample = sample_of(row, clip_named(row.question.recording))
-            found[sample.id] = _AskedSample(name_of(file), sample, ("hop",) if "hop" in sample.metadata else ())
-    if not found:
+            samples[sample.id] = _AskedSample(name_of(file), sample, ("hop",) if "hop" in sample.metadata else ())
+    if not samples:
         raise UsageError(f"{folder} holds no manifests (*.jsonl)")
-    return found
+    return samples

@@ -59,11 +59,11 @@ def _prepare(tree: str, places: Places) -> Change:
     def change(samples: Sequence[Sample]) -> list[Sample]:
         trees: dict[str, FileSource] = {}
         changed = []
-        for one in samples:
-            track = _track(one)
+        for sample in samples:
+            track = _track(sample)
             if track not in trees:
                 trees[track] = _tree(f"{track}/{tree}", roots)
-            changed.append(replace(one, clips=tuple(_rendered(clip, trees[track]) for clip in one.clips)))
+            changed.append(replace(sample, clips=tuple(_rendered(clip, trees[track]) for clip in sample.clips)))
         return changed
 
     return change

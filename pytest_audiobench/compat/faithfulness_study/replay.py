@@ -85,13 +85,13 @@ class StudyAnswers:
     def response(self, request: Request) -> Response:
         """The recorded answer. Raises CannotDo where the study never asked anything of this kind."""
         missing = f"no recorded answer for {request.sample_id} in {self._place}"
-        asked = self._join.asked(request)
-        if asked is None:
+        question = self._join.asked(request)
+        if question is None:
             self._check_clips(request)
             return Response(error=f"{missing}: its manifests hold no such audio, options and question")
-        row = self._held(self._variant(request, asked)).get(asked.recorded_id)
+        row = self._held(self._variant(request, question)).get(question.recorded_id)
         if row is None:
-            return Response(error=f"{missing} (there it is {asked.recorded_id})")
+            return Response(error=f"{missing} (there it is {question.recorded_id})")
         if request.epoch >= len(row.texts):
             return Response(error=f"{missing} ({row.place}) in epoch {request.epoch}: it holds {len(row.texts)}")
         text = row.texts[request.epoch]
@@ -101,19 +101,19 @@ class StudyAnswers:
             return Response(error=f"{missing} ({row.place}): the recorded run crashed there ({(text or 'null')[:200]})")
         return Response.of(text, "unknown")
 
-    def _variant(self, request: Request, asked: StudyQuestion) -> str:
+    def _variant(self, request: Request, question: StudyQuestion) -> str:
         if self._whatever_is_asked is not None:
             return self._whatever_is_asked
         only = next(iter(self._variants))
         if len(self._variants) == 1 and is_answer(request) and change_of(request) == "":
             return only
-        wanted = requested_variant(request, asked)
+        wanted = requested_variant(request, question)
         if wanted in self._variants:
             self._held(wanted)
-            if asked.dataset in self._datasets[wanted]:
+            if question.dataset in self._datasets[wanted]:
                 return wanted
         raise CannotDo(
-            f"{self._place} holds no answers to what is asked here of {asked.dataset}; it has "
+            f"{self._place} holds no answers to what is asked here of {question.dataset}; it has "
             f"{', '.join(sorted(self._variants))} (answers=NAME gives one of them to whatever is asked)"
         )
 
@@ -142,13 +142,13 @@ def files_of_answers(folder: Path) -> list[Path]:
     Manifests, hidden files, folders behind symbolic links, runs of this project and files of a judge's comparisons are
     passed over. Raises UsageError for a folder of over 10,000 files of lines.
     """
-    found: list[Path] = []
-    for place, inner, files in os.walk(folder):
-        inner[:] = [one for one in inner if one != "manifests" and not one.startswith(".")]
-        found += [Path(place, one) for one in files if _may_be_answers(one)]
-        if len(found) > _MOST_FILES:
+    files: list[Path] = []
+    for place, inner, names in os.walk(folder):
+        inner[:] = [name for name in inner if name != "manifests" and not name.startswith(".")]
+        files += [Path(place, name) for name in names if _may_be_answers(name)]
+        if len(files) > _MOST_FILES:
             raise UsageError(f"{folder} holds over {_MOST_FILES:,} files; point to the folder of one model's answers")
-    return [file for file in sorted(found) if not _is_judged(file)]
+    return [file for file in sorted(files) if not _is_judged(file)]
 
 
 def _may_be_answers(name: str) -> bool:

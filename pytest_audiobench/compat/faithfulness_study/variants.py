@@ -45,13 +45,13 @@ def variant_of(file: Path, folder: Path, datasets: frozenset[str]) -> str:
     """
     parts = [*file.relative_to(folder).parent.parts, file.stem]
     words = [word for part in parts for word in part.lower().split("_") if word]
-    own = [word for word in words if word not in _COMMON and word not in datasets]
-    if "conditioned" in own:
-        own = [*(word for word in own if word not in ("conditioned", "condition", "reas")), "reas", "condition"]
-    return "_".join(own) or "baseline"
+    telling = [word for word in words if word not in _COMMON and word not in datasets]
+    if "conditioned" in telling:
+        telling = [*(word for word in telling if word not in ("conditioned", "condition", "reas")), "reas", "condition"]
+    return "_".join(telling) or "baseline"
 
 
-def requested_variant(request: Request, asked: StudyQuestion) -> str:
+def requested_variant(request: Request, question: StudyQuestion) -> str:
     """The variant that answers ``request``.
 
     Its clip says what was done to it: masked, or under white noise, by our own edits or in the study's trees; silence
@@ -65,7 +65,7 @@ def requested_variant(request: Request, asked: StudyQuestion) -> str:
     if request.stage == "conditioned":
         how = "reas_condition"
     elif is_answer(request):
-        how = "reas" if asks_for_reasoning(all_text(request.messages), asked.words, request.choices) else "no_reas"
+        how = "reas" if asks_for_reasoning(all_text(request.messages), question.words, request.choices) else "no_reas"
     else:
         raise CannotDo(f"the study recorded no answers of a stage {request.stage!r} ({request.dataset})")
     return f"{changed}_{how}" if changed else how
@@ -92,8 +92,8 @@ def change_of(request: Request) -> str | None:
 
 def _change_text(clip: Clip) -> str:
     """What was done to a clip, without its name: evals of which the same is said are told of together."""
-    made = [clip.source.rule] if isinstance(clip.source, CombinedSource) and clip.source.rule != "alone" else []
-    return " and ".join([*made, *(edit.name for edit in clip.edits)])
+    rules = [clip.source.rule] if isinstance(clip.source, CombinedSource) and clip.source.rule != "alone" else []
+    return " and ".join([*rules, *(edit.name for edit in clip.edits)])
 
 
 def _edited(clip: Clip) -> str | None:
@@ -103,10 +103,12 @@ def _edited(clip: Clip) -> str | None:
         return "_".join(filter(None, tree.groups())) if tree else ""
     if len(clip.edits) > 1:
         return None
-    edit, told = clip.edits[0], dict(clip.edits[0].parameters)
+    edit, parameters = clip.edits[0], dict(clip.edits[0].parameters)
     if edit.name == "mask":
-        how = [told[name] for name, usual in (("mode", "random"), ("fill", "silence")) if told[name] != usual]
-        return f"{'-'.join(['mask', *how])}_p{float(told['percent']):g}"
+        how = [
+            parameters[name] for name, usual in (("mode", "random"), ("fill", "silence")) if parameters[name] != usual
+        ]
+        return f"{'-'.join(['mask', *how])}_p{float(parameters['percent']):g}"
     if edit.name == "white_noise":
-        return f"noise_snr{float(told['snr_db']):g}"
+        return f"noise_snr{float(parameters['snr_db']):g}"
     return "mask_p100" if edit.name == "silence" else None

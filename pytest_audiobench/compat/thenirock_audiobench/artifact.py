@@ -79,50 +79,52 @@ def artifact(file: Path, content: Json) -> Artifact:
     suite = str(content["suite"])
     try:
         _check("the run", content, {**_COMMON, **_OF_SUITE[suite]})
-        found = Artifact(file, suite, content)
-        for number, one in enumerate(found.answers):
-            _CHECKS[suite](f"{number}", one)
+        run = Artifact(file, suite, content)
+        for number, answer in enumerate(run.answers):
+            _CHECKS[suite](f"{number}", answer)
     except (TypeError, KeyError, AttributeError, ValueError) as error:
         raise UsageError(f"{file} is no run of {suite}: {error}; it was edited, or another version wrote it") from None
-    return found
+    return run
 
 
-def _check(place: str, told: Any, wanted: Mapping[str, type | tuple[type, ...]]) -> None:
-    if not isinstance(told, dict):
+def _check(place: str, value: Any, wanted: Mapping[str, type | tuple[type, ...]]) -> None:
+    if not isinstance(value, dict):
         raise TypeError(f"{place} is no object")
     for name, kind in wanted.items():
-        if not isinstance(told.get(name), kind) or (kind is int and isinstance(told.get(name), bool)):
+        if not isinstance(value.get(name), kind) or (kind is int and isinstance(value.get(name), bool)):
             raise TypeError(f"{place} has no proper {name!r}")
 
 
-def _texts(place: str, told: Any) -> None:
-    if not isinstance(told, dict) or not all(isinstance(one, str) for one in told.values()):
+def _texts(place: str, value: Any) -> None:
+    if not isinstance(value, dict) or not all(isinstance(text, str) for text in value.values()):
         raise TypeError(f"{place} holds something other than texts")
 
 
-def _clip(number: str, one: Any) -> None:
+def _clip(number: str, answer: Any) -> None:
     place = f"per_clip_hypotheses[{number}]"
-    _check(place, one, {"clip_id": (str, int), "file": str, "reference": str, "hypotheses": dict})
-    _texts(f"{place}.hypotheses", one["hypotheses"])
+    _check(place, answer, {"clip_id": (str, int), "file": str, "reference": str, "hypotheses": dict})
+    _texts(f"{place}.hypotheses", answer["hypotheses"])
 
 
-def _result(number: str, one: Any) -> None:
+def _result(number: str, answer: Any) -> None:
     place = f"per_clip_results[{number}]"
-    _check(place, one, {"clip_id": (str, int), "reference": str, "metadata": dict, "result": dict})
-    _check(f"{place}.metadata", one["metadata"], {"domain": str})
-    _check(f"{place}.result", one["result"], {"transcript": str})
+    _check(place, answer, {"clip_id": (str, int), "reference": str, "metadata": dict, "result": dict})
+    _check(f"{place}.metadata", answer["metadata"], {"domain": str})
+    _check(f"{place}.result", answer["result"], {"transcript": str})
 
 
-def _mixture(number: str, one: Any) -> None:
+def _mixture(number: str, answer: Any) -> None:
     place = f"per_mixture[{number}]"
     texts = dict.fromkeys(("pack", "condition", "mixture_name"), str)
-    _check(place, one, {**texts, "components_present": list, "sources": list, "probes": list})
-    for at, probe in enumerate(one["probes"]):
-        own = f"{place}.probes[{at}]"
-        _check(own, probe, {"label": str, "prompt": str, "raw_answer": str, "expected": bool, "answered_yes": bool})
-        for which, asked in enumerate(probe.get("paraphrase_answers", [])):
-            told = {"prompt": str, "raw_answer": str, "answered_yes": bool}
-            _check(f"{own}.paraphrase_answers[{which}]", asked, told)
+    _check(place, answer, {**texts, "components_present": list, "sources": list, "probes": list})
+    for at, probe in enumerate(answer["probes"]):
+        probe_place = f"{place}.probes[{at}]"
+        _check(
+            probe_place, probe, {"label": str, "prompt": str, "raw_answer": str, "expected": bool, "answered_yes": bool}
+        )
+        for which, paraphrase in enumerate(probe.get("paraphrase_answers", [])):
+            kinds = {"prompt": str, "raw_answer": str, "answered_yes": bool}
+            _check(f"{probe_place}.paraphrase_answers[{which}]", paraphrase, kinds)
 
 
 _CHECKS: Mapping[str, Callable[[str, Any], None]] = {ROBUST: _clip, HALLUCINATION: _result, SOUND: _mixture}
@@ -159,11 +161,11 @@ def config(run: Artifact) -> Mapping[str, Any]:
     if run.suite not in (ROBUST, HALLUCINATION):
         return dict(run.content["config"])
     names = ["model", "seed", "clip_count", "conditions"]
-    own = {name: run.content[name] for name in names}
+    members = {name: run.content[name] for name in names}
     if run.suite == HALLUCINATION:
         # Its file does not keep the rate; every manifest of the tool has this one.
-        own |= {"condition_key": "domain", "sample_rate": 16000}
-    return own
+        members |= {"condition_key": "domain", "sample_rate": 16000}
+    return members
 
 
 def run_hash(run: Artifact) -> str | None:

@@ -63,9 +63,9 @@ def comparable_evals(run: Artifact) -> dict[str, ComparableEval]:
             models=[],
             runtime={},
         )
-        found = sides_of(folder, collect(folder, heading), str(run.file), texts=False)
+        evals = sides_of(folder, collect(folder, heading), str(run.file), texts=False)
     heard = _named_sounds(run)
-    return {_eval_name(eval_): _renamed(side, _eval_name(eval_), run, heard) for (eval_, _), side in found.items()}
+    return {_eval_name(eval_): _renamed(side, _eval_name(eval_), run, heard) for (eval_, _), side in evals.items()}
 
 
 def _eval_name(eval_: str) -> str:
@@ -123,15 +123,15 @@ def asking_differences(first: Artifact, other: Artifact) -> Iterator[tuple[str, 
             ("protocols", "parser_version"),
             ("prompts", "prompt_ensemble"),
         ):
-            told = first.content.get(name), other.content.get(name)
-            if told[0] != told[1]:
-                yield component, name, *told
+            values = first.content.get(name), other.content.get(name)
+            if values[0] != values[1]:
+                yield component, name, *values
 
 
-def caution(called: Sequence[str]) -> str:
-    """What must be known before any number of artifacts, which are ``called`` so."""
-    holds = "holds" if len(called) == 1 else "hold"
+def caution(names: Sequence[str]) -> str:
+    """What must be known before any number of artifacts, which are ``names`` so."""
+    holds = "holds" if len(names) == 1 else "hold"
     return (
-        f"THE AUDIO IS NOT KNOWN TO BE THE SAME: {', '.join(called)} {holds} no digest of any audio, only names of "
+        f"THE AUDIO IS NOT KNOWN TO BE THE SAME: {', '.join(names)} {holds} no digest of any audio, only names of "
         "clips, and equal names do not mean equal sounds"
     )

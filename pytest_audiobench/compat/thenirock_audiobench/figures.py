@@ -35,10 +35,10 @@ def figures(run: Artifact) -> dict[Place, float | None]:
 
 def recorded_figure(run: Artifact, place: Place) -> Any:
     """What the file holds at a place; None for nothing."""
-    found: Any = run.content
+    value: Any = run.content
     for step in place:
-        found = found.get(step) if isinstance(found, Mapping) else None
-    return found
+        value = value.get(step) if isinstance(value, Mapping) else None
+    return value
 
 
 def answered_yes(probe: Json) -> bool:
@@ -49,13 +49,13 @@ def answered_yes(probe: Json) -> bool:
 
 def raw_answers(probe: Json) -> list[str]:
     """The texts that were said to the wordings of a probe."""
-    return [one["raw_answer"] for one in probe.get("paraphrase_answers", [])] or [probe["raw_answer"]]
+    return [paraphrase["raw_answer"] for paraphrase in probe.get("paraphrase_answers", [])] or [probe["raw_answer"]]
 
 
 def _robust(run: Artifact) -> dict[Place, float | None]:
     rates: dict[Place, float] = {}
     for condition in map(str, run.content["conditions"]):
-        pairs = [(one["reference"], one["hypotheses"][condition]) for one in run.answers]
+        pairs = [(answer["reference"], answer["hypotheses"][condition]) for answer in run.answers]
         rates["per_condition_wer", condition] = _wer(pairs)
     return {**rates, ("weighted_mean_wer",): sum(rates.values()) / len(rates)} if rates else {}
 
@@ -63,40 +63,52 @@ def _robust(run: Artifact) -> dict[Place, float | None]:
 def _wer(pairs: Iterable[tuple[str, str]]) -> float:
     errors = words = 0.0
     for reference, hypothesis in pairs:
-        found = token_errors(jiwer_words(lower_nopunct(reference)), jiwer_words(lower_nopunct(hypothesis)))
-        errors += found["S"] + found["D"] + found["I"]
-        words += found["N"]
+        counts = token_errors(jiwer_words(lower_nopunct(reference)), jiwer_words(lower_nopunct(hypothesis)))
+        errors += counts["S"] + counts["D"] + counts["I"]
+        words += counts["N"]
     return errors / words * 100.0 if words else 0.0
 
 
 def _sound(run: Artifact) -> dict[Place, float | None]:
-    packs = [str(one) for one in run.content["packs"]]
+    packs = [str(asked_probe) for asked_probe in run.content["packs"]]
     by_pack: dict[str, dict[str, list[Probe]]] = {pack: {} for pack in packs}
     for mixture, probe in run.probes():
         # Mixtures of a user's own are counted with the first pack, whichever they are of.
         pack = packs[0] if mixture["condition"] == CUSTOM else mixture["pack"]
-        one = Probe(probe["label"], probe["expected"], answered_yes(probe))
-        by_pack[pack].setdefault(mixture["condition"], []).append(one)
-    found: dict[Place, float | None] = {}
+        asked_probe = Probe(probe["label"], probe["expected"], answered_yes(probe))
+        by_pack[pack].setdefault(mixture["condition"], []).append(asked_probe)
+    values: dict[Place, float | None] = {}
     for pack, conditions in by_pack.items():
         place = ("pack_summaries", pack)
-        every = [one for own in conditions.values() for one in own]
-        for condition, own in conditions.items():
-            found |= _counted((*place, "per_condition", condition), own)
-        for label in sorted({one.label for one in every}):
-            found |= _counted((*place, "per_class", label), [one for one in every if one.label == label])
-        found |= _counted((*place, "totals"), every)
-    total = _counts([one for conditions in by_pack.values() for own in conditions.values() for one in own])
+        every = [asked_probe for condition_probes in conditions.values() for asked_probe in condition_probes]
+        for condition, condition_probes in conditions.items():
+            values |= _counted((*place, "per_condition", condition), condition_probes)
+        for label in sorted({asked_probe.label for asked_probe in every}):
+            values |= _counted(
+                (*place, "per_class", label), [asked_probe for asked_probe in every if asked_probe.label == label]
+            )
+        values |= _counted((*place, "totals"), every)
+    total = _counts(
+        [
+            asked_probe
+            for conditions in by_pack.values()
+            for condition_probes in conditions.values()
+            for asked_probe in condition_probes
+        ]
+    )
     heading = {name: total[name] for name in ("components_present", "components_understood")}
     heading |= {"weighted_recall": total["recall"], "weighted_fpr": total["fpr"]}
     cliff = _cliff(by_pack.values())
-    found |= {("headline", name): value for name, value in heading.items()}
-    return {**found, ("headline", "solo_quad_cliff"): cliff}
+    values |= {("headline", name): value for name, value in heading.items()}
+    return {**values, ("headline", "solo_quad_cliff"): cliff}
 
 
 def _cliff(packs: Iterable[Mapping[str, Sequence[Probe]]]) -> float | None:
     each = list(packs)
-    solo, quad = ([_counts(own[name])["recall"] for own in each if name in own] for name in ("solo", "quad"))
+    solo, quad = (
+        [_counts(by_condition[name])["recall"] for by_condition in each if name in by_condition]
+        for name in ("solo", "quad")
+    )
     return sum(quad) / len(quad) - sum(solo) / len(solo) if solo and quad else None
 
 
@@ -106,7 +118,7 @@ def _counted(place: Place, probes: Sequence[Probe]) -> dict[Place, float]:
 
 def _counts(probes: Sequence[Probe]) -> dict[str, float]:
     tp, fp, fn, tn = (
-        float(sum((one.present, one.yes) == kind for one in probes))
+        float(sum((probe.present, probe.yes) == kind for probe in probes))
         for kind in ((True, True), (False, True), (True, False), (False, False))
     )
     recall, precision = _ratio(tp, tp + fn), _ratio(tp, tp + fp)
@@ -123,38 +135,38 @@ def _ratio(above: float, below: float) -> float:
 
 
 def _hallucination(run: Artifact) -> dict[Place, float | None]:
-    found: dict[Place, float | None] = {}
+    values: dict[Place, float | None] = {}
     whole = _signals(run.answers)
     for condition in map(str, run.content["conditions"]):
-        own = [one for one in run.answers if one["metadata"]["domain"] == condition]
-        found |= {("per_condition_metrics", condition, name): value for name, value in _signals(own).items()}
-    found |= {("headline", name): value for name, value in whole.items()}
+        results = [answer for answer in run.answers if answer["metadata"]["domain"] == condition]
+        values |= {("per_condition_metrics", condition, name): value for name, value in _signals(results).items()}
+    values |= {("headline", name): value for name, value in whole.items()}
     rate = whole["non_speech_hallucination_rate"]
     # Its weights are the domains' own counts, and its rates' weighted mean sums them in the domains' order.
     weighted = sum(
-        float(found["per_condition_metrics", name, "non_speech_hallucination_rate"] or 0.0)
-        * float(found["per_condition_metrics", name, "non_speech_count"] or 0.0)
+        float(values["per_condition_metrics", name, "non_speech_hallucination_rate"] or 0.0)
+        * float(values["per_condition_metrics", name, "non_speech_count"] or 0.0)
         for name in map(str, run.content["conditions"])
     )
-    found["weighted_hallucination_rate",] = weighted / whole["non_speech_count"] if whole["non_speech_count"] else 0.0
-    return {**found, ("hallucination_rate",): rate}
+    values["weighted_hallucination_rate",] = weighted / whole["non_speech_count"] if whole["non_speech_count"] else 0.0
+    return {**values, ("hallucination_rate",): rate}
 
 
 def _signals(results: Sequence[Json]) -> dict[str, float]:
     deltas = list(_deltas(results))
     n = len(deltas)
-    inserted, cut = ([max(sign * one, 0) for one, _ in deltas] for sign in (1, -1))
-    words = [own for _, own in deltas]
+    inserted, cut = ([max(sign * delta, 0) for delta, _ in deltas] for sign in (1, -1))
+    words = [word_delta for _, word_delta in deltas]
     return {
         "sample_count": n,
         "non_speech_count": n,
         "speech_count": 0,
-        "non_speech_hallucination_rate": _ratio(sum(own > 0 for own in words), n),
-        "non_speech_empty_rate": _ratio(sum(own == 0 for own in words), n),
+        "non_speech_hallucination_rate": _ratio(sum(word_delta > 0 for word_delta in words), n),
+        "non_speech_empty_rate": _ratio(sum(word_delta == 0 for word_delta in words), n),
         "non_speech_mean_inserted_tokens": _ratio(sum(inserted), n),
-        "insertion_rate": _ratio(sum(one > 0 for one in inserted), n),
+        "insertion_rate": _ratio(sum(delta > 0 for delta in inserted), n),
         "truncation_rate": 0.0,
-        "mean_token_delta": _ratio(sum(one for one, _ in deltas), n),
+        "mean_token_delta": _ratio(sum(delta for delta, _ in deltas), n),
         "mean_inserted_tokens": _ratio(sum(inserted), n),
         "mean_truncated_tokens": _ratio(sum(cut), n),
     }
@@ -162,9 +174,9 @@ def _signals(results: Sequence[Json]) -> dict[str, float]:
 
 def _deltas(results: Sequence[Json]) -> Iterator[tuple[int, int]]:
     """By how many words each transcript is longer than its reference, and how many it has."""
-    for one in results:
-        said = len(jiwer_words(lower_nopunct(one["result"]["transcript"])))
-        yield said - len(jiwer_words(lower_nopunct(one["reference"]))), said
+    for result in results:
+        said = len(jiwer_words(lower_nopunct(result["result"]["transcript"])))
+        yield said - len(jiwer_words(lower_nopunct(result["reference"]))), said
 
 
 _TOP = 3
@@ -188,8 +200,8 @@ class FigurePair(NamedTuple):
 def figure_notes(first: Artifact, other: Artifact, letters: tuple[str, str]) -> Iterator[str]:
     """What that tool's comparison shows, recomputed from the answers: figures, then classes or findings."""
     before, after = figures(first), figures(other)
-    told = "; ".join(one.says(letters) for one in _compared_figures(first.suite, before, after))
-    yield f"by audiobench's own figures, {letters[0]} to {letters[1]}, without intervals: {told or 'none in common'}"
+    text = "; ".join(pair.says(letters) for pair in _compared_figures(first.suite, before, after))
+    yield f"by audiobench's own figures, {letters[0]} to {letters[1]}, without intervals: {text or 'none in common'}"
     if first.suite == HALLUCINATION:
         for letter, run in zip(letters, (first, other), strict=True):
             yield f"top finding of {letter}, as its file says: {_finding(run.content)}"
@@ -204,10 +216,10 @@ def _compared_figures(
     suite: str, before: Mapping[Place, float | None], after: Mapping[Place, float | None]
 ) -> Iterator[FigurePair]:
     for place in before:
-        found = _name(suite, place)
-        own, others = before[place], after.get(place)
-        if found is not None and own is not None and others is not None:
-            yield FigurePair(found[0], own, others, found[1])
+        label = _name(suite, place)
+        value, others = before[place], after.get(place)
+        if label is not None and value is not None and others is not None:
+            yield FigurePair(label[0], value, others, label[1])
 
 
 def _name(suite: str, place: Place) -> tuple[str, bool] | None:
@@ -217,8 +229,8 @@ def _name(suite: str, place: Place) -> tuple[str, bool] | None:
     if suite == HALLUCINATION:
         if place == ("weighted_hallucination_rate",):
             return "weighted hallucination rate", False
-        shown = place[0] == "per_condition_metrics" and place[-1] == "non_speech_hallucination_rate"
-        return (f"{place[1]} hallucination rate", False) if shown else None
+        is_compared = place[0] == "per_condition_metrics" and place[-1] == "non_speech_hallucination_rate"
+        return (f"{place[1]} hallucination rate", False) if is_compared else None
     if place[0] == "headline":
         return _HEADLINE.get(place[1])
     if place[2] == "per_condition" and place[-1] == "recall":
@@ -236,12 +248,12 @@ _HEADLINE = {
 
 def _classes(before: Mapping[Place, float | None], after: Mapping[Place, float | None]) -> Iterator[tuple[str, float]]:
     """The change in recall of each class that both asked about where it is present, by pack and class."""
-    for place, own in before.items():
+    for place, recall in before.items():
         if len(place) == 5 and place[2] == "per_class" and place[-1] == "recall":
             present = (*place[:-1], "components_present")
             other = after.get(place)
-            if own is not None and other is not None and before[present] and after.get(present):
-                yield f"{place[1]}/{place[3]}", other - own
+            if recall is not None and other is not None and before[present] and after.get(present):
+                yield f"{place[1]}/{place[3]}", other - recall
 
 
 def _listed(classes: list[tuple[str, float]]) -> str:
@@ -253,5 +265,5 @@ def _finding(content: Mapping[str, Any]) -> str:
     top = content.get("top_finding") or (findings[0] if isinstance(findings, list) and findings else None)
     if not isinstance(top, dict):
         return "none"
-    told = [f"{name} {top[name]}" for name in ("effect_size", "adjusted_p_value", "status") if name in top]
-    return f"{top.get('title', top.get('id', 'unnamed'))}: {', '.join(told)}"
+    parts = [f"{name} {top[name]}" for name in ("effect_size", "adjusted_p_value", "status") if name in top]
+    return f"{top.get('title', top.get('id', 'unnamed'))}: {', '.join(parts)}"

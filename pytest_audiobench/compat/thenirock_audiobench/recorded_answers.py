@@ -76,17 +76,17 @@ def _transcripts(file: Path, content: Mapping[str, Any]) -> Iterator[RecordedRow
 
 def _results(run: Artifact) -> Iterator[RecordedRow]:
     """The transcripts of clips in which nobody speaks."""
-    for one in run.answers:
-        failed = one["result"].get("error")
+    for answer in run.answers:
+        failed = answer["result"].get("error")
         yield RecordedRow(
             sample=Sample(
-                id=str(one["clip_id"]),
-                clips=(clip_named(str(one["clip_id"])),),
+                id=str(answer["clip_id"]),
+                clips=(clip_named(str(answer["clip_id"])),),
                 question="",
-                reference=one["reference"],
-                metadata={"domain": one["metadata"]["domain"]},
+                reference=answer["reference"],
+                metadata={"domain": answer["metadata"]["domain"]},
             ),
-            responses={} if failed is not None else {_STAGE: Response.of(one["result"]["transcript"], "unknown")},
+            responses={} if failed is not None else {_STAGE: Response.of(answer["result"]["transcript"], "unknown")},
             epoch=0,
             error=None if failed is None else str(failed),
             eval=run.suite,
@@ -103,12 +103,14 @@ def _probes(run: Artifact) -> Iterator[RecordedRow]:
     for condition in dict.fromkeys(mixture["condition"] for mixture in run.answers):
         for mixture, probe in run.probes():
             if mixture["condition"] == condition:
-                told = [Response.of(text, "unknown") for text in raw_answers(probe)]
-                stages = [at_wording(_STAGE, number) for number in range(1, len(told) + 1)]
-                asked = [one["prompt"] for one in probe.get("paraphrase_answers", [])] or [probe["prompt"]]
+                responses = [Response.of(text, "unknown") for text in raw_answers(probe)]
+                stages = [at_wording(_STAGE, number) for number in range(1, len(responses) + 1)]
+                prompts = [paraphrase["prompt"] for paraphrase in probe.get("paraphrase_answers", [])] or [
+                    probe["prompt"]
+                ]
                 yield RecordedRow(
                     sample=_probe(mixture, probe),
-                    responses=dict(zip(stages, told, strict=True)),
+                    responses=dict(zip(stages, responses, strict=True)),
                     epoch=0,
                     error=None,
                     eval=f"{run.suite}[{condition}]",
@@ -121,7 +123,7 @@ def _probes(run: Artifact) -> Iterator[RecordedRow]:
                     cluster="mixture",
                     messages={
                         stage: (Message("user", (AudioSlot(0), text)),)
-                        for stage, text in zip(stages, asked, strict=True)
+                        for stage, text in zip(stages, prompts, strict=True)
                     },
                 )
 
@@ -153,6 +155,6 @@ def _wordings(run: Artifact) -> Mapping[str, Any]:
         return {}
     config = run.content["config"]
     used = config.get("prompt_paraphrases_used")
-    known = isinstance(used, list) and len(used) == count and all(isinstance(one, str) for one in used)
+    known = isinstance(used, list) and len(used) == count and all(isinstance(wording, str) for wording in used)
     texts = used if known else list(YESNO.paraphrases[:count])
     return {WORDINGS: texts, WORDING_SET: str(config.get("prompt_version", YESNO.version))}
