@@ -1,4 +1,4 @@
-"""Sides made fit to be compared: on the samples that all have, and past the mismatches that a user allows."""
+"""Evals fitted to be compared: on the samples that all have, and past the mismatches that a user allows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def aligned(
 
     Evals in ``limited``, and those whose data are ``allowed`` to differ, keep the samples that all have who have the
     eval. ``allowed`` holds, by eval, the components that differ and may: audio or prompts that differ are no longer
-    compared pair by pair, other settings, epochs or protocols count as the first's.
+    compared pair by pair, other settings, epochs or scorers count as the first's.
     """
     sides: list[dict[str, ComparableEval]] = [dict(contender.sides) for contender in contenders]
     for eval_ in dict.fromkeys(name for contender in contenders for name in contender.sides):

@@ -1,4 +1,4 @@
-"""A finished run as the contents of baselines, one for each of its models; and what keeps it from being whole."""
+"""The contents of baselines that a finished run gives, one for each model; and what keeps it from being whole."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def contents_of(run: Run, source: str, texts: bool) -> dict[str, Contents]:
             "written by another version; run again, which asks no model"
         ) from error
     if not contents:
-        raise UsageError(f"the run {run.folder} measured nothing, so nothing can be held against it: name another")
+        raise UsageError(f"the run {run.folder} measured nothing, so nothing can be compared with it: name another")
     for (name, alias), side in sides.items():
         if len({row.identity for row in side.rows}) < len(side.rows):
             raise UsageError(

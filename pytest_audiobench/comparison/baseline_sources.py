@@ -1,4 +1,4 @@
-"""What ``--ab-baseline`` may name (a file, a run, ``last``, a file in git), as one thing that runs are held against."""
+"""The baseline that ``--ab-baseline`` names: a file, a run, ``last`` or a file in git."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from pytest_audiobench.comparison.baseline_of_run import contents_of, missing_parts
 from pytest_audiobench.errors import UsageError
@@ -27,17 +27,16 @@ _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 
 @dataclass(frozen=True)
 class Baseline:
-    """What a run is held against.
-
-    ``source`` says for people what was taken; ``place``, given to :func:`baseline_from`, finds the same again (``last``
-    has become that run, a ref of git its commit). ``digest`` is the SHA-256 of the file, or of the run's run.json.
-    ``models`` are by alias.
-    """
+    """What a run is compared with."""
 
     source: str
+    """What was taken, for people."""
     place: str
+    """What :func:`baseline_from` gives the same for again: ``last`` has become that run, a ref of git its commit."""
     digest: str
+    """The SHA-256 of the file, or of the run's run.json."""
     models: Mapping[str, Contents]
+    """By alias."""
 
     @property
     def only(self) -> Contents | None:
@@ -45,7 +44,7 @@ class Baseline:
         return next(iter(self.models.values())) if len(self.models) == 1 else None
 
     def of(self, alias: str) -> Contents:
-        """What the model called ``alias`` is held against: the only model there is, else the one of that alias.
+        """What the model called ``alias`` is compared with: the only model there is, else the one of that alias.
 
         Raises UsageError where there are several and none of that alias.
         """
@@ -59,7 +58,7 @@ class Baseline:
         return self.models[alias]
 
     def side(self, eval: str, alias: str) -> ComparableEval | None:
-        """What ``eval`` by the model called ``alias`` is held against; None where the baseline lacks that eval."""
+        """What ``eval`` by the model called ``alias`` is compared with; None where the baseline lacks that eval."""
         return self.of(alias).sides.get(eval)
 
     def entry(self) -> dict[str, Any]:
@@ -105,8 +104,8 @@ def baseline_from(
         return _single_model(whole, alias)
     ref, colon, path = text.partition(":")
     if colon and ref and path and not _DRIVE.match(text):
-        blob = git_blob(ref, path, folder, MOST_BYTES)
-        return _of_file(blob.content, f"{text} ({blob.commit[:12]})", f"{blob.commit}:{path}", text)
+        commit, content = git_blob(ref, path, folder, MOST_BYTES)
+        return _of_file(content, f"{text} ({commit[:12]})", f"{commit}:{path}", text)
     raise UsageError(
         f"there is no baseline {text!r}: neither {folder / text} nor the run {reports / text} exists; give {_FORMS}"
     )
@@ -177,7 +176,7 @@ def _finished(reports: Path) -> Iterator[Run]:
         try:
             yield load_run(path.parent)
         except UsageError:
-            # Another version's run, or one that was cut, is none that this one could be held against.
+            # Another version's run, or one that was cut, is nothing to compare with.
             continue
 
 
@@ -203,15 +202,8 @@ def _unfit_reason(run: Run, limit: int | None) -> str | None:
 _GIT_TIMEOUT_S = 60.0
 
 
-class Blob(NamedTuple):
-    """``commit`` is the full name of what the ref stood for."""
-
-    commit: str
-    content: bytes
-
-
-def git_blob(ref: str, path: str, folder: Path, most_bytes: int) -> Blob:
-    """The file ``path`` (from the repository's top, or "./…" from ``folder``) as of ``ref``.
+def git_blob(ref: str, path: str, folder: Path, most_bytes: int) -> tuple[str, bytes]:
+    """The commit that ``ref`` stands for, and the file ``path`` (from the top, or "./…" from ``folder``) as of it.
 
     Raises UsageError, with what to do, where there is no git, no repository, no such ref or path, and for a file of
     more than ``most_bytes``.
@@ -224,13 +216,14 @@ def git_blob(ref: str, path: str, folder: Path, most_bytes: int) -> Blob:
         raise UsageError(
             f"there is no file {whole!r}, and {place} is in no git repository that could have it: correct the path"
         )
-    commit = _git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}").stdout.strip()
-    if not commit:
+    resolved = _git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}").stdout.strip()
+    if not resolved:
         raise UsageError(
             f"the git repository of {place} knows no {ref!r}, of {whole!r}: fetch it (git fetch origin {ref}; a CI "
             "checkout holds one commit unless told otherwise), or correct it"
         )
-    name = f"{commit.decode('ascii', 'replace')}:{path}"
+    commit = resolved.decode("ascii", "replace")
+    name = f"{commit}:{path}"
     size = _git(folder, "cat-file", "-s", name).stdout.strip()
     if _git(folder, "cat-file", "-t", name).stdout.strip() != b"blob" or not size.isdigit():
         raise UsageError(
@@ -238,10 +231,10 @@ def git_blob(ref: str, path: str, folder: Path, most_bytes: int) -> Blob:
         )
     if int(size) > most_bytes:
         raise UsageError(f"{whole} holds more than {most_bytes / 1e6:.0f} MB, which no baseline does: correct the path")
-    content = _git(folder, "cat-file", "blob", name)
-    if content.returncode:
-        raise UsageError(f"git cannot read {whole} ({_last_error_line(content)}): check the repository with git fsck")
-    return Blob(commit.decode("ascii", "replace"), content.stdout)
+    done = _git(folder, "cat-file", "blob", name)
+    if done.returncode:
+        raise UsageError(f"git cannot read {whole} ({_last_error_line(done)}): check the repository with git fsck")
+    return commit, done.stdout
 
 
 def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:

@@ -46,7 +46,7 @@ def write_baseline(run: Baseline, out: Path, wanted: BaselineOptions) -> Baselin
     if contents.missing and not wanted.partial:
         listed = "".join(f"\n  {part}" for part in contents.missing)
         raise UsageError(
-            f"{run.source} is not whole, so a gate held against it would see less than it seems to: run again (what is "
+            f"{run.source} is not whole, so a gate would see less by it than it seems to: run again (what is "
             f"answered is not asked again), or write it all the same with --allow-partial; it lacks:{listed}"
         )
     reduced = contents.reduced(wanted.scorers, wanted.texts)

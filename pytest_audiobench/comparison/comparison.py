@@ -1,4 +1,4 @@
-"""``audiobench compare``: who, what, whether it may be compared, and the lines that came of it."""
+"""The comparison of ``audiobench compare``: whether its contenders may be compared, and its lines."""
 
 from __future__ import annotations
 
@@ -39,18 +39,17 @@ class Rules(NamedTuple):
 
 @dataclass(frozen=True)
 class Comparison:
-    """Lines of numbers, the first contender's beside the others'.
-
-    ``heading`` says what the reader must know before any number, ``notes`` what is left out, ``curves`` how figures
-    over perturbations differ; these have no verdict.
-    """
+    """Lines of numbers, the first contender's beside the others'."""
 
     contenders: Sequence[Contender]
     lines: Sequence[ComparedLine]
     rules: Rules
     heading: Sequence[str]
+    """What the reader must know before any number."""
     notes: Sequence[str]
+    """What is left out."""
     curves: Sequence[CurveLine] = ()
+    """How figures over perturbations differ; these have no verdict."""
 
     @property
     def comparisons(self) -> int:
@@ -69,7 +68,7 @@ class Comparison:
 
 
 def compare(contenders: Sequence[Contender], chosen: Selection, rules: Rules) -> Comparison:
-    """Hold every other contender against the first.
+    """The comparison of every other contender with the first.
 
     Raises UsageError where no eval is common, where what went in differs in a component that is not allowed to, and
     for choices that fit nothing.

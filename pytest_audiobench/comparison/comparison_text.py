@@ -18,12 +18,11 @@ from pytest_audiobench.comparison.table_cells import (
     metric_label,
     parse_rates_text,
     value_cell,
-    wrapped,
 )
 from pytest_audiobench.evaluation.record import RegressionRecord
 from pytest_audiobench.metrics.metric import Estimate
 from pytest_audiobench.report.escapes import escaped
-from pytest_audiobench.report.formatting import group_text
+from pytest_audiobench.report.formatting import group_text, wrapped
 from pytest_audiobench.report.tabular import bar, csv_text, json_text
 
 _HEAD = ("", "value", "interval", "drop", "interval", "flips", "pairs", "sees")
@@ -46,7 +45,7 @@ def remarks(comparison: Comparison) -> list[str]:
 
 
 def rows(comparison: Comparison) -> list[dict[str, Any]]:
-    """One flat mapping for each line and contender that was held against the first; raw numbers in the metric's unit.
+    """One flat mapping for each line and contender compared with the first; raw numbers in the metric's unit.
 
     ``first_…`` and ``value``, ``lower``, ``upper``, ``n`` are over each side's own samples, what follows over the
     pairs.
@@ -186,7 +185,7 @@ def _sentences(comparison: Comparison) -> Iterator[tuple[str, str]]:
 
 
 def _perturbations(comparison: Comparison) -> list[str]:
-    """What was not answered, which samples are in no pair, and what each protocol's name stands for; each once."""
+    """What was not answered, which samples are in no pair, and the rule behind each scorer's name; each once."""
     letters = [each.letter for each in comparison.contenders]
     lines: dict[str, None] = {}
     for line in comparison.lines:

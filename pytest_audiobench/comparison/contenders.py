@@ -18,21 +18,22 @@ from pytest_audiobench.report.run_files import RECORD
 
 @dataclass(frozen=True)
 class Contender:
-    """One model as one run or baseline has it.
-
-    ``letter`` stands for it in tables, ``source`` is what the user named, with the run or commit that it stood for;
-    ``sides`` are by eval. ``folder`` is that of a run, where the texts that were asked can be read; None for a
-    baseline. ``missing`` says what it lacks. ``artifact`` is a run file of the audiobench tool.
-    """
+    """One model as one run or baseline has it."""
 
     letter: str
+    """Its name in tables."""
     source: str
+    """What the user named, with the run or commit that it stood for."""
     model: str
     spec: str
     sides: Mapping[str, ComparableEval]
+    """By eval."""
     folder: Path | None
+    """A run's, where the texts that were asked can be read; None for a baseline."""
     missing: Sequence[str] = ()
+    """What keeps it from being whole."""
     artifact: Artifact | None = None
+    """The run file of THENIROCK's audiobench tool that it comes from."""
 
     @property
     def name(self) -> str:

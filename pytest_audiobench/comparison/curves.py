@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from pytest_audiobench.comparison.contenders import Contender
 from pytest_audiobench.comparison.rows import PlannedLine
-from pytest_audiobench.comparison.table_cells import amount, between, layout, metric_label, wrapped
+from pytest_audiobench.comparison.table_cells import amount, between, layout, metric_label
 from pytest_audiobench.evaluation.comparable import ComparableEval, ComparableSample, statistics_of
 from pytest_audiobench.evaluation.curves import series, step, unperturbed
 from pytest_audiobench.evaluation.perturbation_sums import Asked, Samples
@@ -18,6 +18,7 @@ from pytest_audiobench.gate.pairing import paired
 from pytest_audiobench.metrics.metric import MetricKind
 from pytest_audiobench.metrics.units import span
 from pytest_audiobench.report.escapes import escaped
+from pytest_audiobench.report.formatting import wrapped
 from pytest_audiobench.report.perturbations import owned
 from pytest_audiobench.report.tabular import bar
 from pytest_audiobench.stats.drops import Drop

@@ -1,7 +1,7 @@
-"""Whether two sides of an eval were asked the same, and where they first differ when they were not.
+"""Mismatches of two runs of an eval: what they were not asked alike, and the first place where it differs.
 
-What must agree are the hashes of all that goes into an eval beside the model, and the protocols that read it. Where two
-hashes differ, the recorded texts say where; two runs of which one was limited are held together on what both took.
+What must agree are the hashes of all that goes into an eval beside the model, and its scorers. Where two hashes differ,
+the recorded texts say where; two runs of which one was limited are compared on what both took.
 """
 
 from __future__ import annotations
@@ -36,15 +36,14 @@ _NO_TEXTS = "the texts are not kept on both sides, so the field cannot be told"
 
 
 class Mismatch(NamedTuple):
-    """A component of an eval in which two sides differ.
-
-    ``difference`` is the first, None where only the digests are known to differ; ``why`` says why then.
-    """
+    """A component of an eval in which two runs differ."""
 
     eval: str
     component: str
     difference: Difference | None
+    """The first; None where only the digests are known to differ."""
     why: str = ""
+    """Why no difference is known."""
 
     def says(self, first: str, other: str) -> str:
         """``bundled/digits: hashes.prompts: samples["digits-017"].prompt[0].parts[1].text is "…" in A and …``."""
@@ -58,7 +57,7 @@ class Mismatch(NamedTuple):
 
 
 def mismatches(first: Contender, other: Contender, scorers: Mapping[str, Sequence[str]]) -> list[Mismatch]:
-    """All components in which evals of both differ, by eval; ``scorers`` are the protocols of each that count."""
+    """All components in which evals of both differ, by eval; ``scorers`` are those of each that count."""
     common = [eval_ for eval_ in first.sides if eval_ in other.sides]
     suspects = {eval_: _suspects(first.sides[eval_], other.sides[eval_]) for eval_ in common}
     unclear = [eval_ for eval_, components in suspects.items() if not components.isdisjoint(_OF_SAMPLES)]
@@ -185,10 +184,8 @@ def recorded_samples(folder: Path, model: str, evals: Collection[str]) -> dict[s
     path = folder / LINE_FILES["predictions"]
     try:
         for row in read_lines(path):
-            if row.get(
-                "unchanged"
-            ):  # the clips as they were before a perturbation tell nothing of what it made of them
-                continue
+            if row.get("unchanged"):
+                continue  # Clips before a perturbation say nothing of what it made of them.
             if row["eval"] in samples and row["model"] == model and row["epoch"] == 0 and "role" not in row:
                 samples[row["eval"]].setdefault(row["sample_id"], _recorded_sample(row))
     except (KeyError, TypeError, ValueError, AttributeError) as error:

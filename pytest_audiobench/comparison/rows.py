@@ -1,4 +1,4 @@
-"""What is compared: a line for each eval or suite, metric, protocol and group, with every contender's number."""
+"""The lines of a comparison: one for each eval or suite, metric, scorer and group, with every contender's number."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SHARES = tuple(name for name in SHARES if name != ERRORS)
 
 
 class Selection(NamedTuple):
-    """Which lines there are: names of metrics, protocols and fields of groups, or the words all, headline and none."""
+    """The lines that are wanted: names of metrics, scorers and group fields, or the words all, headline and none."""
 
     metrics: Sequence[str] = (HEADLINE,)
     scorers: Sequence[str] = (HEADLINE,)
@@ -47,7 +47,7 @@ class PlannedLine:
 
     @property
     def signature(self) -> str:
-        """What the protocol's name stands for."""
+        """The rule behind the scorer's name."""
         return next(side.scorers[self.scorer] for side in self.sides if side is not None)
 
     @property
@@ -71,7 +71,7 @@ class ComparedLine:
 def planned_lines(contenders: Sequence[Contender], chosen: Selection) -> tuple[list[PlannedLine], list[str]]:
     """All lines, each suite's pooled ones after its evals', and what there is to say of those that there are not.
 
-    Raises UsageError for a metric, a protocol or a group that no eval has.
+    Raises UsageError for a metric, a scorer or a group that no eval has.
     """
     notes: dict[str, None] = {}
     lines: list[PlannedLine] = []
@@ -86,7 +86,7 @@ def planned_lines(contenders: Sequence[Contender], chosen: Selection) -> tuple[l
         lines += _suite_lines(suite, evals, contenders, chosen, notes)
     _check_selection(chosen, contenders)
     if not lines:
-        raise UsageError("; ".join(notes) or "no eval has what was chosen: choose other metrics or protocols, or all")
+        raise UsageError("; ".join(notes) or "no eval has what was chosen: choose other metrics or scorers, or all")
     return lines, list(notes)
 
 
@@ -106,7 +106,7 @@ def margin(kind: MetricKind, max_drop: str) -> str:
 
 
 def regression(line: PlannedLine, at: int, terms: Terms, max_drop: str) -> RegressionRecord | None:
-    """What became of the contender ``at`` held against the first; None where either has no such line."""
+    """The comparison of the contender ``at`` with the first; None where either has no such line."""
     first, side = line.sides[0], line.sides[at]
     if first is None or side is None:
         return None
@@ -213,7 +213,7 @@ def _lines(
 
 
 def selected_scorers(side: ComparableEval, wanted: Sequence[str]) -> list[str]:
-    """The protocols of a side whose numbers are wanted."""
+    """The scorers of a side whose numbers are wanted."""
     if HEADLINE in wanted:
         return [side.headline]
     return [name for name in side.scorers if ALL in wanted or name in wanted]

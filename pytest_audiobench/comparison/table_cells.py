@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable, Mapping, Sequence
 
 from pytest_audiobench.evaluation.record import RegressionRecord
 from pytest_audiobench.metrics.metric import Estimate
-from pytest_audiobench.report.formatting import PERCENT_UNITS, printable
+from pytest_audiobench.report.formatting import PERCENT_UNITS, WIDTH
 
-WIDTH = 80
 LONGEST = 2_000
 """Characters of a line of Markdown outside a table: what was not the same, which samples are in no pair."""
 
@@ -79,11 +77,3 @@ def layout(
 def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
     """The first column to the left, the others to the right."""
     return "  ".join([cells[0].ljust(widths[0]), *map(str.rjust, cells[1:], widths[1:])]).rstrip()
-
-
-def wrapped(line: str, indent: str = "  ") -> list[str]:
-    """``line`` in lines that fit, with nothing in it that a terminal would obey."""
-    # A number stays with its sign: no line is broken at a space that does not break.
-    text = printable(line).replace(" %", "\N{NO-BREAK SPACE}%")
-    lines = textwrap.wrap(text, WIDTH, subsequent_indent=indent, break_on_hyphens=False)
-    return [part.replace("\N{NO-BREAK SPACE}%", " %") for part in lines] or [""]

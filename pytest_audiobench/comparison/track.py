@@ -1,8 +1,8 @@
 """``audiobench track``: one model's runs in order, a curve for each line, and where it dropped.
 
-Each run of a curve is held against the one before it, and the last against the best. The best was chosen by looking at
-all of them, so the level is divided as if the last had been held against each: a curve of k runs counts k - 1 and k - 2
-tests. A run that lacks the eval is no run of its curve.
+Each run of a curve is compared with the one before it, and the last with the best. The best was chosen by looking at
+all of them, so the level is divided as if the last had been compared with each: a curve of k runs counts k - 1 and
+k - 2 tests. A run that lacks the eval is no run of its curve.
 """
 
 from __future__ import annotations
@@ -44,34 +44,33 @@ class Key(NamedTuple):
 
 @dataclass
 class Curve:
-    """A number over a track. ``values`` and ``drops`` are by point, None where a run lacks it; a drop is that against
-    the run before it that has it. ``best`` and ``last`` are places in the track; ``since_best`` is what became of the
-    last held against the best, None where these are one. ``answered`` are the shares of samples by point.
-    """
+    """A metric over a track."""
 
     key: Key
     unit: str
     direction: Direction
     values: list[Estimate | None]
+    """By point; None where a run lacks it."""
     drops: list[RegressionRecord | None]
+    """By point: the comparison with the run before it that has a value."""
     best: int = 0
     last: int = 0
     since_best: RegressionRecord | None = None
+    """The comparison of the last with the best; None where these are one."""
     parse_rates: dict[int, float | None] = field(default_factory=dict)
     signature: str = ""
 
     def before(self, at: int) -> int | None:
-        """The place of the run that the one at ``at`` is held against; None for the first of the curve."""
+        """The place of the run that the one at ``at`` is compared with; None for the first of the curve."""
         return next((place for place in reversed(range(at)) if self.values[place] is not None), None)
 
 
 @dataclass(frozen=True)
 class Track:
-    """``model`` is what the runs' model is called whatever its step; ``comparisons`` how many tests alpha is divided
-    among.
-    """
+    """One model's curves over its runs; alpha is divided among ``comparisons`` tests."""
 
     model: str
+    """The model's name, whatever its step."""
     points: Sequence[Point]
     curves: Sequence[Curve]
     alpha: float
@@ -92,7 +91,7 @@ class TrackOptions(NamedTuple):
 def track(model: str, points: Sequence[Point], wanted: TrackOptions, notes: Sequence[str] = ()) -> Track:
     """The curves of ``points``, which are in order.
 
-    Raises UsageError where two runs that are held against each other were not asked the same, and for choices that fit
+    Raises UsageError where two runs that are compared were not asked the same, and for choices that fit
     nothing.
     """
     read = reader(wanted.evals)

@@ -14,12 +14,12 @@ from pytest_audiobench.comparison.table_cells import (
     metric_label,
     parse_rates_text,
     value_cell,
-    wrapped,
 )
 from pytest_audiobench.comparison.track import Curve, Track
 from pytest_audiobench.evaluation.record import RegressionRecord
 from pytest_audiobench.metrics.metric import Estimate
 from pytest_audiobench.report.escapes import escaped
+from pytest_audiobench.report.formatting import wrapped
 from pytest_audiobench.report.tabular import bar, csv_text, json_text
 
 _HEAD = ("", "value", "interval", "drop", "interval", "flips", "pairs")
@@ -38,7 +38,7 @@ def text(track: Track, format_: str) -> str:
 def rows(track: Track) -> list[dict[str, Any]]:
     """One flat mapping for each curve and run; raw numbers in the metric's unit, drops against the run before.
 
-    The row of a curve's last run has what became of it held against the best, as ``best_…``.
+    The row of a curve's last run has its comparison with the best too, as ``best_…``.
     """
     return [
         _row(track, curve, at, estimate)
@@ -112,7 +112,7 @@ def name(curve: Curve) -> str:
 
 
 def heading(track: Track) -> list[str]:
-    """What the runs are, and how they are held against one another."""
+    """The range of the runs, and the rules by which they are compared."""
     by = "time" if track.points[0].step is None else "step"
     level = f"{track.alpha:g}" + (f" / {track.comparisons}" if track.comparisons > 1 else "")
     return [
@@ -199,7 +199,7 @@ def summary(track: Track) -> str:
 
 
 def perturbations(track: Track) -> list[str]:
-    """What was not answered, and what each protocol's name stands for; each once."""
+    """What was not answered, and the rule behind each scorer's name; each once."""
     lines: dict[str, None] = {}
     for curve in track.curves:
         shares = {track.points[at].label: share for at, share in curve.parse_rates.items()}

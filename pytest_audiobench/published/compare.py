@@ -1,4 +1,4 @@
-"""What one's own answers give by every protocol, held beside figures that others published."""
+"""Published figures beside what one's own answers give by every scorer."""
 
 from __future__ import annotations
 

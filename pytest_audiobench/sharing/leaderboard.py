@@ -6,11 +6,11 @@ audio, prompts, settings and epochs, and the protocol by its signature.
 
 The rule of ranks: the best value opens the first group, and every model whose difference to it is not shown stands in
 that group too; the best of the rest opens the next group, and so on. A difference is shown where the paired test of
-"it is not worse" gives p <= alpha / (k (k - 1)), k being the models of the table: each of them may be held against
+"it is not worse" gives p <= alpha / (k (k - 1)), k being the models of the table: each of them may be compared with
 each other, in either direction, so that any false difference in a table has at most the probability alpha.
 
 A model that has no value, or of which more than ``MOST_UNASKED`` of the samples could not be asked, has no rank: it
-could lead by what it was spared, and nobody could be held against it.
+could lead by what it was spared, and nobody could be compared with it.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Measured(NamedTuple):
 
 @dataclass(frozen=True)
 class Row:
-    """A model. ``rank`` is None where it has none, and ``unranked`` says why; ``behind`` is the best held against it,
+    """A model. ``rank`` is None where it has none, and ``unranked`` says why; ``behind`` is the best compared with it,
     None for the best itself; ``also`` are other signers of the same answers, ``superseded`` its earlier submissions
     with other answers.
     """
@@ -201,7 +201,7 @@ def _worth(measured: Measured) -> tuple[bool, float, str]:
 
 
 def _ranked(entries: Sequence[Measured], terms: Terms) -> tuple[list[int], list[RegressionRecord | None]]:
-    """The rank of each of ``entries``, which come best first, and the best held against each (module docstring)."""
+    """The rank of each of ``entries``, which come best first, and the best compared with each (module docstring)."""
     ranks = [0] * len(entries)
     behind: list[RegressionRecord | None] = [None] * len(entries)
     rest, rank = list(range(len(entries))), 1

@@ -12,10 +12,9 @@ from pytest_audiobench.comparison.table_cells import (
     layout,
     metric_label,
     value_cell,
-    wrapped,
 )
 from pytest_audiobench.report.escapes import escaped
-from pytest_audiobench.report.formatting import counted, printable
+from pytest_audiobench.report.formatting import counted, printable, wrapped
 from pytest_audiobench.report.tabular import bar, csv_text, json_text
 from pytest_audiobench.sharing.leaderboard import Leaderboard, Measured, Row, Table
 
@@ -127,7 +126,7 @@ def _about(table: Table) -> Iterator[str]:
         if row.unranked:
             yield f"{_name(row.own)} has no rank: {row.unranked}"
         if row.behind is not None and row.behind.status == "not_comparable":
-            yield f"{_name(row.own)} is not held against the best: {row.behind.detail}"
+            yield f"{_name(row.own)} is not compared with the best: {row.behind.detail}"
         for other in row.superseded:
             earlier = other.report.submission.payload
             line = f"{value_cell(other.estimate, other.kind.unit)}, {earlier['submitted_at']}, by {other.report.signer}"

@@ -13,14 +13,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pytest_audiobench.comparison.table_cells import wrapped
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.hashes import ASKED
 from pytest_audiobench.evaluation.suites import HASHES, pooled_hashes
 from pytest_audiobench.gate.baseline.contents import Contents
 from pytest_audiobench.gate.baseline.decoding import decoded as baseline
 from pytest_audiobench.identity import digest
-from pytest_audiobench.report.formatting import interval_text, value_text
+from pytest_audiobench.report.formatting import interval_text, value_text, wrapped
 from pytest_audiobench.report.tabular import json_text
 from pytest_audiobench.sharing.evidence import same_evals, same_numbers
 from pytest_audiobench.sharing.findings import finding_lines, same_findings

@@ -38,7 +38,7 @@ _CLOSE = 1e-9
 
 @dataclass(frozen=True)
 class Numbers:
-    """Holds recorded numbers against recomputed ones: exactly where the same versions made both."""
+    """The comparison of recorded numbers with recomputed ones: exact where the same versions made both."""
 
     changed: str
 
@@ -156,7 +156,7 @@ def _scored_again(
 
 
 def _same_scorers(item: Json, rescored: Json) -> tuple[set[str], str]:
-    """The scorers that read alike here, and why the others cannot be held against anything."""
+    """The scorers that are the same rule here, and why the others cannot be compared."""
     here = {scorer["name"]: scorer["signature"] for scorer in rescored["scorers"]}
     there = {scorer["name"]: scorer["signature"] for scorer in item["scorers"]}
     missing = [name for name in there if name not in here]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from pytest_audiobench.comparison.table_cells import wrapped
+from pytest_audiobench.report.formatting import wrapped
 from pytest_audiobench.report.tabular import json_text
 from pytest_audiobench.verification.checks import CheckedItem, Verification
 
