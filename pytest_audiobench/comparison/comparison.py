@@ -24,7 +24,7 @@ from pytest_audiobench.compat.thenirock_audiobench.comparison import asking_diff
 from pytest_audiobench.compat.thenirock_audiobench.figures import figure_notes
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.gate.regression_line import ALPHA, MARGIN
-from pytest_audiobench.verification.differences import Difference
+from pytest_audiobench.verifier.differences import Difference
 
 _NAMED = 5
 

@@ -19,7 +19,7 @@ from pytest_audiobench.models.messages import Settings
 from pytest_audiobench.report.json_lines import read_lines
 from pytest_audiobench.report.run_files import LINE_FILES
 from pytest_audiobench.report.run_reader import load_run
-from pytest_audiobench.verification.differences import MISSING, Difference, first_difference, json_excerpt
+from pytest_audiobench.verifier.differences import MISSING, Difference, first_difference, json_excerpt
 
 Samples: TypeAlias = dict[str, dict[str, Any]]
 """By sample id, what the hashes of an eval cover of it."""

@@ -165,7 +165,7 @@ def _check_names(names: Sequence[str], items: Sequence[Json]) -> None:
     unknown = [name for name in names if name != ALL and name not in used]
     if unknown:
         families = ", ".join(dict.fromkeys(item["protocol"] for item in items))
-        raise UsageError(f"none of what was scored ({families}) has a protocol {unknown[0]!r}")
+        raise UsageError(f"none of what was scored ({families}) has a scorer {unknown[0]!r}")
 
 
 def _chained(first: RecordedRow, rest: Iterable[RecordedRow]) -> Iterator[RecordedRow]:

@@ -16,8 +16,8 @@ from pytest_audiobench.report.run_reader import Run
 from pytest_audiobench.sharing.findings import findings_of, top_of
 from pytest_audiobench.sharing.submission import MOST_BYTES, SCHEMA, Submission, decimal, decimals, decoded
 from pytest_audiobench.sharing.submission_checks import content_failures
-from pytest_audiobench.verification.clip_checks import Folders
-from pytest_audiobench.verification.run_verification import verify_run
+from pytest_audiobench.verifier.clip_checks import Folders
+from pytest_audiobench.verifier.run_verification import verify_run
 
 Json = Mapping[str, Any]
 

@@ -79,7 +79,7 @@ def test_a_replay_and_scoring_again_agree(run_pytest, run_folder):
     assert [one["hashes"] for one in of_replay] == [item["hashes"] for item in record(replayed)["items"]]
 
 
-def test_other_protocols_give_other_numbers_on_the_same_answers(run_folder):
+def test_other_scorers_give_other_numbers_on_the_same_answers(run_folder):
     letters = rescore(source_of(run_folder), ScoringOptions(("letters",)))
     every = rescore(source_of(run_folder), ScoringOptions(("all",)))
     assert [len(item["scorers"]) for item in letters.items] == [1] * 4
@@ -185,9 +185,9 @@ def test_a_failed_scoring_leaves_no_folder(run_folder, tmp_path):
 
 @pytest.mark.parametrize(
     ("scorers", "says"),
-    [(("letters", "lettres"), "has a protocol 'lettres'"), (("lettres",), "multiple_choice has no protocol lettres")],
+    [(("letters", "lettres"), "has a scorer 'lettres'"), (("lettres",), "multiple_choice has no scorer lettres")],
 )
-def test_an_unknown_protocol_is_named(run_folder, scorers, says):
+def test_an_unknown_scorer_is_named(run_folder, scorers, says):
     with pytest.raises(UsageError, match=says):
         rescore(source_of(run_folder), ScoringOptions(scorers))
 
@@ -295,7 +295,7 @@ def test_texts_that_are_none_are_repaired_as_a_replays_are(copy):
 def test_what_was_not_scored_is_said_beside_numbers_for_programs(run_folder, capsys, format_):
     assert main(["score", str(run_folder), "--scorers", "letters", "--format", format_]) == 0
     told = capsys.readouterr()
-    assert "note: all/words was not scored: transcription has no protocol letters" in told.err
+    assert "note: all/words was not scored: transcription has no scorer letters" in told.err
     assert "was not scored" not in told.out
 
 

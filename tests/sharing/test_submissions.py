@@ -23,7 +23,7 @@ from pytest_audiobench.sharing.signers import read_signers
 from pytest_audiobench.sharing.submission import MOST_BYTES, Submission, decimal, decoded, number
 from pytest_audiobench.sharing.submission_checks import text, verified, verify_submission
 from pytest_audiobench.studies.findings import found_of
-from pytest_audiobench.verification.finding_checks import _rows
+from pytest_audiobench.verifier.finding_checks import _rows
 
 pytest.importorskip("cryptography")
 

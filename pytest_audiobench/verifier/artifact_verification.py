@@ -18,8 +18,8 @@ from pytest_audiobench.compat.thenirock_audiobench.artifact import (
 from pytest_audiobench.compat.thenirock_audiobench.figures import answered_yes, figures, raw_answers, recorded_figure
 from pytest_audiobench.protocols.presence.published import says_yes
 from pytest_audiobench.protocols.prompt_sets import YESNO
-from pytest_audiobench.verification.checks import Check, CheckedItem, Verification, fails, not_recomputed, ok, same
-from pytest_audiobench.verification.clip_checks import Folders
+from pytest_audiobench.verifier.checks import Check, CheckedItem, Verification, fails, not_recomputed, ok, same
+from pytest_audiobench.verifier.clip_checks import Folders
 
 _COPIES = (
     "packs", "profile", "model", "seed", "prompt_version", "parser_version", "prompt_ensemble", "prompt_source",

@@ -11,8 +11,8 @@ from pytest_audiobench.evaluation.hashes import ABSENT, ASKED
 from pytest_audiobench.identity import digest, digest_of_trusted
 from pytest_audiobench.protocols.protocol import WEIGHING
 from pytest_audiobench.rescoring.rescore import protocol_of
-from pytest_audiobench.verification.checks import Check, fails, not_recomputed, ok, same
-from pytest_audiobench.verification.prediction_rows import ItemLines
+from pytest_audiobench.verifier.checks import Check, fails, not_recomputed, ok, same
+from pytest_audiobench.verifier.prediction_rows import ItemLines
 
 Json: TypeAlias = Mapping[str, Any]
 

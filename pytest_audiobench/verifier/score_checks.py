@@ -22,8 +22,8 @@ from pytest_audiobench.report.runtime import runtime
 from pytest_audiobench.rescoring import own_run
 from pytest_audiobench.rescoring.layouts import Source
 from pytest_audiobench.rescoring.rescore import ScoringOptions, rescore
-from pytest_audiobench.verification.checks import Check, fails, not_recomputed, ok
-from pytest_audiobench.verification.differences import Difference, first_difference, json_excerpt
+from pytest_audiobench.verifier.checks import Check, fails, not_recomputed, ok
+from pytest_audiobench.verifier.differences import Difference, first_difference, json_excerpt
 
 Json: TypeAlias = Mapping[str, Any]
 Key: TypeAlias = tuple[str, str]

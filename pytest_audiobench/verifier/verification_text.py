@@ -7,7 +7,7 @@ from typing import Any
 
 from pytest_audiobench.report.formatting import wrapped
 from pytest_audiobench.report.tabular import json_text
-from pytest_audiobench.verification.checks import CheckedItem, Verification
+from pytest_audiobench.verifier.checks import CheckedItem, Verification
 
 _WORDS = {"ok": "ok", "fails": "FAILS", "not_recomputed": "not recomputed"}
 _WIDTH = max(map(len, _WORDS.values())) + 4

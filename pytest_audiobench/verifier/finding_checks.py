@@ -16,9 +16,9 @@ from pytest_audiobench.rescoring import own_run
 from pytest_audiobench.rescoring.recorded_rows import sample_answers
 from pytest_audiobench.rescoring.rescore import protocol_of
 from pytest_audiobench.studies.findings import METRIC, found_of
-from pytest_audiobench.verification.checks import Check, fails, not_recomputed, ok
-from pytest_audiobench.verification.differences import first_difference, json_excerpt
-from pytest_audiobench.verification.score_checks import Key, Numbers
+from pytest_audiobench.verifier.checks import Check, fails, not_recomputed, ok
+from pytest_audiobench.verifier.differences import first_difference, json_excerpt
+from pytest_audiobench.verifier.score_checks import Key, Numbers
 
 PART = "findings"
 

@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_audiobench.verification.differences import MISSING, first_difference, json_excerpt
+from pytest_audiobench.verifier.differences import MISSING, first_difference, json_excerpt
 
 KEYS = st.text(max_size=4)
 VALUES = st.recursive(

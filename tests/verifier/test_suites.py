@@ -8,7 +8,7 @@ from typing import Any
 from pytest_audiobench.evaluation.curves import TREND, figures
 from pytest_audiobench.evaluation.perturbation_sums import Asked
 from pytest_audiobench.metrics.registry import metric_kind
-from pytest_audiobench.verification.score_checks import Numbers, perturbation_checks
+from pytest_audiobench.verifier.score_checks import Numbers, perturbation_checks
 
 READING = ("letters", "letters|v:1")
 

@@ -17,12 +17,12 @@ from pytest_audiobench.report.json_lines import read_lines
 from pytest_audiobench.report.run_files import LINE_FILES, RECORD
 from pytest_audiobench.report.run_reader import load_run
 from pytest_audiobench.rescoring.own_run import run_of
-from pytest_audiobench.verification.artifact_verification import verify_artifact
-from pytest_audiobench.verification.checks import Check, CheckedItem, Verification, fails, not_recomputed, ok
-from pytest_audiobench.verification.clip_checks import PART as CLIPS
-from pytest_audiobench.verification.clip_checks import Folders, check_clips
-from pytest_audiobench.verification.finding_checks import check_findings
-from pytest_audiobench.verification.hash_checks import (
+from pytest_audiobench.verifier.artifact_verification import verify_artifact
+from pytest_audiobench.verifier.checks import Check, CheckedItem, Verification, fails, not_recomputed, ok
+from pytest_audiobench.verifier.clip_checks import PART as CLIPS
+from pytest_audiobench.verifier.clip_checks import Folders, check_clips
+from pytest_audiobench.verifier.finding_checks import check_findings
+from pytest_audiobench.verifier.hash_checks import (
     built_checks,
     line_checks,
     model_digests,
@@ -31,8 +31,8 @@ from pytest_audiobench.verification.hash_checks import (
     stages_of,
     verdict_check,
 )
-from pytest_audiobench.verification.prediction_rows import ItemLines, Requests
-from pytest_audiobench.verification.score_checks import (
+from pytest_audiobench.verifier.prediction_rows import ItemLines, Requests
+from pytest_audiobench.verifier.score_checks import (
     Key,
     Numbers,
     check_scores,

@@ -6,8 +6,8 @@ from pytest_audiobench.audio import combining, synthesis
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.audio.recipe import recipe_of
 from pytest_audiobench.datasets.bundled import bundled_folder
-from pytest_audiobench.verification.clip_checks import Folders, check_clips
-from pytest_audiobench.verification.prediction_rows import RecordedClip
+from pytest_audiobench.verifier.clip_checks import Folders, check_clips
+from pytest_audiobench.verifier.prediction_rows import RecordedClip
 
 FILE = Clip(FileSource(DataRoot("mine/here", bundled_folder()), "audio/digit-0000.flac"))
 

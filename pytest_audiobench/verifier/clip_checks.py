@@ -10,8 +10,8 @@ from pytest_audiobench.audio.index import AudioIndex, ClipFacts
 from pytest_audiobench.audio.recipe import clip_of
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.report.formatting import counted
-from pytest_audiobench.verification.checks import Check, fails, not_recomputed, ok
-from pytest_audiobench.verification.prediction_rows import RecordedClip
+from pytest_audiobench.verifier.checks import Check, fails, not_recomputed, ok
+from pytest_audiobench.verifier.prediction_rows import RecordedClip
 
 PART = "clips"
 
