@@ -1,4 +1,4 @@
-"""The score files of AudioBench (github.com/AudioLLMs/AudioBench): a word error rate and the rows it was drawn from."""
+"""The score files of AudioLLMs' AudioBench (github.com/AudioLLMs/AudioBench): a word error rate and its rows."""
 
 from __future__ import annotations
 

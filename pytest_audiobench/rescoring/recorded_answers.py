@@ -1,4 +1,4 @@
-"""What every layout of recorded answers is read into, one row at a time."""
+"""The rows that every layout of recorded answers is read into, and their texts made valid as the store does."""
 
 from __future__ import annotations
 
@@ -24,39 +24,41 @@ class Played(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RecordedRow:
-    """One sample in one epoch, as it was recorded. A layout's reader yields an eval's rows one after the other.
-
-    ``responses`` are by stage ("answer" where a layout knows no stages); a sample whose asking failed has an ``error``.
-    ``family`` is the family of protocols that the question belongs to, as ``--family`` names it, and empty where the
-    layout does not say. ``groups`` and ``cluster`` name metadata fields as a :class:`Dataset` does. ``stored`` is what
-    the file itself says of how the answer was read and scored. ``note`` is what a reader of the numbers must know of
-    the layout, the same for all its rows. ``verdicts`` are what judges said of the answer, by stage; ``messages`` is
-    what each stage was asked, where the layout keeps it. ``recording`` is the key of the recording that a perturbation
-    changed, where the layout knows of one, ``unchanged`` what a stage was played that was asked about the clips as they
-    were before; ``options`` are those that the family was called with; ``rewritten`` are the texts of rewriters, by
-    stage.
-    """
+    """One sample in one epoch, as it was recorded. A layout's reader yields an eval's rows one after the other."""
 
     sample: Sample
     responses: Mapping[str, Response]
+    """By stage, "answer" where a layout knows no stages."""
     epoch: int
     error: str | None
+    """Why the sample could not be asked."""
     eval: str
     dataset: str
     model: str
     stored: Mapping[str, Any] = field(default_factory=dict)
+    """What the file itself says of how the answer was parsed and scored."""
     family: str = ""
+    """The question's family of protocols as ``--family`` names it; empty where the layout does not say."""
     groups: tuple[str, ...] | None = None
+    """Metadata fields, as of a :class:`Dataset`."""
     cluster: str | None = None
+    """A metadata field, as of a :class:`Dataset`."""
     clip_keys: tuple[str, ...] | None = None
     durations_s: tuple[float | None, ...] = ()
     note: str = ""
+    """What a reader of the numbers must know of the layout, the same for all its rows."""
     verdicts: Mapping[str, Response] = field(default_factory=dict)
+    """The judges' of the answer, by stage."""
     messages: Mapping[str, tuple[Message, ...]] = field(default_factory=dict)
+    """By stage, where the layout keeps them."""
     recording: str | None = None
+    """The key of the recording that a perturbation changed, where the layout knows of one."""
     unchanged: Played | None = None
+    """What a stage was played that is about the clips before their perturbation."""
     options: Mapping[str, Any] = field(default_factory=dict)
+    """Those that the family was called with."""
     rewritten: Mapping[str, Response] = field(default_factory=dict)
+    """The rewriters' texts, by stage."""
 
 
 def clip_named(source: str, recipe: Recipe = None) -> Clip:

@@ -1,4 +1,4 @@
-"""What is kept of an eval's answers once they are scored: everything that its numbers and hashes need, and no text."""
+"""The scored rows of an eval: everything that its numbers and hashes need of its answers, and no text."""
 
 from __future__ import annotations
 

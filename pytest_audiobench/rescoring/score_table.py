@@ -1,4 +1,4 @@
-"""What scoring again prints: each eval's protocols side by side, as a table, Markdown, CSV or JSON."""
+"""The table of what was scored again: each eval's scorers side by side, as a table, Markdown, CSV or JSON."""
 
 from __future__ import annotations
 

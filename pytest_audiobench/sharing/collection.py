@@ -31,7 +31,7 @@ class RejectedFile(NamedTuple):
 
 
 class Collection(NamedTuple):
-    """What ``source`` holds: submissions that are verified, files that are refused, and the names of all suites."""
+    """The submissions of ``source``: those that are verified, files that are rejected, and the names of all suites."""
 
     source: str
     suites: Sequence[str]

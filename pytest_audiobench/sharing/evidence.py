@@ -1,4 +1,4 @@
-"""What a payload says of its evals, held to its evidence: the counts, and every value computed anew."""
+"""The checks of a payload against its evidence: the counts, and every value computed anew."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was found in a suite, held to the samples' statistics; and the first finding, with the way to its evidence."""
+"""The findings of a submission, checked against the samples' statistics, and the way to the first one's evidence."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 The numbers are computed anew from the samples' statistics in each submission; what it states itself was compared with
 them when it was verified. Models stand in one table where everything that was asked is the same: the evals' data,
-audio, prompts, settings and epochs, and the protocol by its signature.
+audio, prompts, settings and epochs, and the scorer by its signature.
 
 The rule of ranks: the best value opens the first group, and every model whose difference to it is not shown stands in
 that group too; the best of the rest opens the next group, and so on. A difference is shown where the paired test of
@@ -52,25 +52,23 @@ class Measured(NamedTuple):
 
 @dataclass(frozen=True)
 class Row:
-    """A model. ``rank`` is None where it has none, and ``unranked`` says why; ``behind`` is the best compared with it,
-    None for the best itself; ``also`` are other signers of the same answers, ``superseded`` its earlier submissions
-    with other answers.
-    """
+    """A model in a table."""
 
     rank: int | None
-    own: Measured
+    measured: Measured
     behind: RegressionRecord | None
+    """The comparison of the best with it; None for the best itself."""
     unranked: str
+    """Why it has no rank."""
     also: Sequence[str]
+    """Other signers of the same answers."""
     superseded: Sequence[Measured]
+    """Its earlier submissions with other answers."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """The models of one task: ``suite`` on the data of ``task``, by one metric and one scorer.
-
-    ``limit`` is that of limited runs, None for whole ones; ``comparisons`` among how many alpha is divided.
-    """
+    """The models of one task: ``suite`` on the data of ``task``, by one metric and one scorer."""
 
     suite: str
     task: str
@@ -79,7 +77,9 @@ class Table:
     signature: str
     evals: Sequence[str]
     limit: int | None
+    """Of limited runs; None for whole ones."""
     comparisons: int
+    """Among how many alpha is divided."""
     rows: Sequence[Row]
 
 

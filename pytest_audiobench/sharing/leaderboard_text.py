@@ -94,7 +94,7 @@ def _title(table: Table) -> str:
 
 
 def _cells(row: Row) -> tuple[str, ...]:
-    measured, unit = row.own, row.own.kind.unit
+    measured, unit = row.measured, row.measured.kind.unit
     share = "" if measured.parse_rate is None else f"{100.0 * measured.parse_rate:.1f} %"
     cells = (
         _name(measured),
@@ -116,23 +116,23 @@ def _name(measured: Measured) -> str:
 def _about(table: Table) -> Iterator[str]:
     yield f"{table.scorer}: {table.signature}"
     for row in table.rows:
-        payload, report = row.own.report.submission.payload, row.own.report
+        payload, report = row.measured.report.submission.payload, row.measured.report
         also = f", the same answers by {', '.join(row.also)}" if row.also else ""
         yield (
-            f"{_name(row.own)}: {payload['model']['spec']}, signed by {report.signer}, {payload['submitted_at']}, "
+            f"{_name(row.measured)}: {payload['model']['spec']}, signed by {report.signer}, {payload['submitted_at']}, "
             f"run_hash {payload['hashes']['run_hash'][:_DIGITS]}{also}"
         )
-        yield from (f"{_name(row.own)} lacks: {other}" for other in payload["missing"])
+        yield from (f"{_name(row.measured)} lacks: {other}" for other in payload["missing"])
         if row.unranked:
-            yield f"{_name(row.own)} has no rank: {row.unranked}"
+            yield f"{_name(row.measured)} has no rank: {row.unranked}"
         if row.behind is not None and row.behind.status == "not_comparable":
-            yield f"{_name(row.own)} is not compared with the best: {row.behind.detail}"
+            yield f"{_name(row.measured)} is not compared with the best: {row.behind.detail}"
         for other in row.superseded:
             earlier = other.report.submission.payload
             line = f"{value_cell(other.estimate, other.kind.unit)}, {earlier['submitted_at']}, by {other.report.signer}"
             hash_, own_hash = earlier["hashes"]["run_hash"], payload["hashes"]["run_hash"]
             what = "other answers of the same model" if hash_ != own_hash else "the same run with other statistics"
-            yield f"{_name(row.own)}: superseded {what} ({line}, {other.report.name})"
+            yield f"{_name(row.measured)}: superseded {what} ({line}, {other.report.name})"
 
 
 def _refused(board: Leaderboard) -> Iterator[str]:
@@ -169,7 +169,7 @@ def _plain(board: Leaderboard) -> dict[str, Any]:
 def _flat(table: Table) -> Iterator[dict[str, Any]]:
     """One flat mapping for each row; raw numbers in the metric's unit, None where there is none."""
     for row in table.rows:
-        measured, payload, regression = row.own, row.own.report.submission.payload, row.behind
+        measured, payload, regression = row.measured, row.measured.report.submission.payload, row.behind
         number = measured.estimate.value
         yield {
             "suite": table.suite,

@@ -1,4 +1,4 @@
-"""A submission verified: who signed it, and whether its hashes and numbers follow from what else it holds.
+"""The checks of a submission: who signed it, and whether its hashes and numbers follow from what else it holds.
 
 What no file can show is that a model really gave these answers. That is the signer's word; whoever has the model runs
 the suite again and compares the run_hash.
@@ -35,7 +35,7 @@ _AHEAD_S = 86_400.0
 
 
 class Check(NamedTuple):
-    """One thing that was looked at: whether it holds, and what was found."""
+    """The outcome for one part: whether it holds, and what it is in words."""
 
     part: str
     holds: bool

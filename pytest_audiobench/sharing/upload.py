@@ -1,4 +1,4 @@
-"""A submission's file taken to a hub: written once, never half, and never over another without being told to."""
+"""The upload of a submission to a hub: written once, never half, and never over another unless asked to."""
 
 from __future__ import annotations
 

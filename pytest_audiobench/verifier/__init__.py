@@ -1,1 +1,1 @@
-"""What a run says of itself, recomputed from its files: which part holds, which fails, which nothing here can tell."""
+"""A run's claims recomputed from its files: which part holds, which fails, which cannot be recomputed here."""

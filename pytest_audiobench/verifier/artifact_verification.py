@@ -1,4 +1,4 @@
-"""A run file of the audiobench tool verified by that tool's own rules, and what those rules do not cover."""
+"""The verification of a run file of THENIROCK's audiobench, by that tool's own rules, and what these leave out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What became of each part that was looked at, and of the whole."""
+"""The outcome of each part that was checked, and of the whole."""
 
 from __future__ import annotations
 
@@ -15,20 +15,23 @@ _NAMED = 3
 
 
 class Check(NamedTuple):
-    """One part of what was checked; ``detail`` says why it fails or could not be recomputed."""
+    """The outcome for one part."""
 
     part: str
     status: Status
     detail: str = ""
+    """Why it fails or could not be recomputed."""
 
 
 @dataclass(frozen=True)
 class CheckedItem:
-    """The parts of one thing. ``what`` is its kind (eval, suite, run, artifact), ``model`` empty where it has none."""
+    """An eval, suite, run or artifact with its checks."""
 
     what: str
+    """Which of these it is."""
     name: str
     model: str
+    """Empty where it has none."""
     checks: Sequence[Check]
 
     @property
@@ -40,11 +43,12 @@ class CheckedItem:
 
 @dataclass(frozen=True)
 class Verification:
-    """All that was checked of ``source``; ``notes`` say what no part covers."""
+    """All that was checked of a run or artifact."""
 
     source: str
     checked: Sequence[CheckedItem]
     notes: Sequence[str] = ()
+    """What no part covers."""
 
     def counts(self) -> dict[str, int]:
         """How many parts there are of each status."""

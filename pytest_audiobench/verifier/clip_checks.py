@@ -1,4 +1,4 @@
-"""Clips' keys rebuilt: files digested again where their folders are named, and recipes of synthesis without any."""
+"""The check of clips' keys: files digested again where their folders are named, recipes of synthesis without any."""
 
 from __future__ import annotations
 

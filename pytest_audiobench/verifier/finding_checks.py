@@ -1,4 +1,4 @@
-"""The findings of an eval drawn again from its answers: the split, the tests and the phrases."""
+"""The check of an eval's findings, drawn again from its answers: the split, the tests and the phrases."""
 
 from __future__ import annotations
 

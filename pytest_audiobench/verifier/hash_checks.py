@@ -1,4 +1,4 @@
-"""An item's hashes recomputed: components from its lines and its record, and what is built of them."""
+"""The checks of an item's hashes: components from its lines and its record, and what is built of them."""
 
 from __future__ import annotations
 

@@ -78,9 +78,10 @@ class RecordedClip(NamedTuple):
 
 
 class ItemLines:
-    """What the lines of one item come to. ``trouble`` names the first thing wrong with them, by part.
+    """The hashes, clips and verdicts that the lines of one item give.
 
-    ``verdicts`` are by judge's stage; ``clips`` are those whose keys are known, each once.
+    ``trouble`` names the first thing wrong with them, by part; ``verdicts`` are by judge's stage; ``clips`` are those
+    whose keys are known, each once.
     """
 
     def __init__(self, dataset: str, requests: Requests) -> None:

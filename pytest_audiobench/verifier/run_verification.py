@@ -1,4 +1,4 @@
-"""A run of ours verified: each item's components, what is built of them, its scores, and the suites."""
+"""The verification of a run: each item's hashes and scores, and the suites; and of whatever a user names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The answers of a run scored again, and what of its lines and numbers is another then."""
+"""The checks of a run's lines and numbers, by scoring its answers again."""
 
 from __future__ import annotations
 

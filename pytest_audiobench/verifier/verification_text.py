@@ -1,4 +1,4 @@
-"""What was verified, as 80 columns for people and as JSON for programs."""
+"""A verification as 80 columns for people and as JSON for programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run's answers in the faithfulness study's own files, in its layout, so that its scripts and ours read them alike.
+"""The export of a run's answers to the study's own files, so that its scripts and ours read them alike.
 
 ``data/animal/animal_manifest.jsonl`` are the questions, ``result/baseline/MODEL/animal/`` the answers:
 ``baseline_animal_REAS.jsonl``, ``baseline_animal_NO_REAS.jsonl``, ``baseline_animal_REAS_condition.jsonl``, and those
@@ -47,10 +47,12 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9.-]+")
 
 @dataclass
 class StudyFiles:
-    """What was written: rows by file, and what could not be, in sentences."""
+    """The files that were written."""
 
     rows: Counter[str] = field(default_factory=Counter)
+    """How many by file."""
     notes: list[str] = field(default_factory=list)
+    """What could not be written, a sentence each."""
 
 
 def write_study(run: Path, folder: Path, labels: Labels = "strict") -> StudyFiles:

@@ -1,4 +1,4 @@
-"""Samples and answers as rows of the faithfulness study's files: what was asked, what was answered, what was put back.
+"""The rows of the study's files: questions, answers, and forced choices after the reasoning was put back.
 
 The study's own differ in one thing: it wrote letters beyond the options, where these hold null.
 """

@@ -1,9 +1,8 @@
-"""The data sets of a study of faithfulness, from its own manifests: SAKURA's four tracks, MMAU and MMAR.
+"""The data sets of the study, from its own manifests: SAKURA's four tracks, MMAU and MMAR.
 
-Mousavi, Jain, Ravanelli and Subakan, "Investigating Faithfulness in Large Audio Language Models", arXiv 2509.22363;
-github.com/lovenya/Measuring-Faithfulness-of-CoT-Reasoning-LALMs. A manifest is a file of lines: id, question, choices
-("(A) dog (B) hen"), choices_list (MMAU's has none), audio_path ("{DATA_ROOT}/sakura/data/Animal/audio/cat0.wav"),
-answer ("(b) cat") and true_letter. Its first manifests have an instruction in place of question, choices and letter.
+A manifest is a file of lines: id, question, choices ("(A) dog (B) hen"), choices_list (MMAU's has none), audio_path
+("{DATA_ROOT}/sakura/data/Animal/audio/cat0.wav"), answer ("(b) cat") and true_letter. The first manifests have an
+instruction in place of question, choices and letter.
 
 ``faithfulness_letter`` in the metadata is the study's true letter, which is wrong for some of MMAR's questions
 (``datasets/mmar.py``): it is there only so that the study's figures can be repeated under its name.

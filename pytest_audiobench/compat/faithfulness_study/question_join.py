@@ -1,4 +1,4 @@
-"""Which recorded id a request is: joined by content, since a study names its samples in its own way.
+"""The join of requests to the study's questions: by content, since the study names its samples in its own way.
 
 A request and a row of the study's manifests belong together when the audio's file name and the options are
 equal and the row's question stands in the request. Answer keys are never read.

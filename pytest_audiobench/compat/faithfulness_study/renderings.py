@@ -1,6 +1,6 @@
 """The study's trees of audio that was masked or laid under noise beforehand, as perturbations of any data set.
 
-github.com/lovenya/Measuring-Faithfulness-of-CoT-Reasoning-LALMs keeps a folder for each data set and dose:
+The study keeps a folder for each data set and dose:
 ``animal/mask/p20``, ``animal/noise_snr/snr-10``. They were drawn by that study's own generator, so they are curves of
 their own (``mask-rendered``, ``noise-rendered``) beside our masks and noise of the same doses.
 """

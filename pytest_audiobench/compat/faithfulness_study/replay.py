@@ -1,7 +1,6 @@
-"""Answers that a study published: a folder of ``baseline_animal_REAS.jsonl`` and the like, beside its manifests.
+"""Replayed answers of the study: a folder of ``baseline_animal_REAS.jsonl`` and the like, beside its manifests.
 
-The layout of github.com/lovenya/Measuring-Faithfulness-of-CoT-Reasoning-LALMs: rows of id and
-``raw_model_outputs`` (one text a run) or ``raw_conditioned_output`` (one text), flat or in folders
+Rows are of id and ``raw_model_outputs`` (one text a run) or ``raw_conditioned_output`` (one text), flat or in folders
 (``animal/mask/p20/baseline_animal_REAS.jsonl``). A file's path says which *variant* of the answers it holds
 (``variants.py``).
 """

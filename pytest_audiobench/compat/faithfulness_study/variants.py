@@ -1,4 +1,4 @@
-"""Which of a study's recorded answers a request asks for, and which of them a file holds.
+"""The variants of the study's recorded answers: which one a request asks for, and which a file holds.
 
 A *variant* is named by what was done to the clips and by how it was asked: ``reas``, ``no_reas``, ``reas_condition``
 (the model's own reasoning put back), ``mask_p20_reas``, ``noise_snr-10_reas``, ``adv_correct_reas``.
@@ -91,7 +91,7 @@ def change_of(request: Request) -> str | None:
 
 
 def _change_text(clip: Clip) -> str:
-    """What was done to a clip, without its name: evals of which the same is said are told of together."""
+    """The changes of a clip, without its name: evals with the same sentence are reported together."""
     rules = [clip.source.rule] if isinstance(clip.source, CombinedSource) and clip.source.rule != "alone" else []
     return " and ".join([*rules, *(edit.name for edit in clip.edits)])
 

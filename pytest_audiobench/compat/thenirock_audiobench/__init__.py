@@ -1,1 +1,1 @@
-"""The run files of the audiobench tool (github THENIROCK/audiobench, 0.1), by its own rules: read, hashed, counted."""
+"""The run files of THENIROCK's audiobench 0.1 (github.com/THENIROCK/audiobench), by its own rules."""

@@ -1,4 +1,4 @@
-"""One run file of the audiobench tool: told by what it holds, checked before anything is drawn from it."""
+"""A run file of THENIROCK's audiobench: known by what it holds, checked before it is used, and its hashes."""
 
 from __future__ import annotations
 
@@ -35,11 +35,12 @@ _OF_SUITE: Mapping[str, Mapping[str, type]] = {
 
 @dataclass(frozen=True)
 class Artifact:
-    """A run file. ``content`` holds what :func:`artifact` checked, beside much that it did not."""
+    """A run file."""
 
     file: Path
     suite: str
     content: Json
+    """What :func:`artifact` checked, beside much that it did not."""
 
     @property
     def model(self) -> str:

@@ -1,6 +1,6 @@
-"""Run files of the audiobench tool as contenders: their answers read again, and what may be said of two of them.
+"""Run files of THENIROCK's audiobench made comparable: their answers scored again, and the caution that goes with them.
 
-They hold no digest of any audio, so that two are never known to have heard the same.
+They hold no digest of any audio, so that two are never known to be of the same sounds.
 """
 
 from __future__ import annotations

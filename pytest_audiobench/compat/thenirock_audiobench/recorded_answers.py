@@ -1,6 +1,4 @@
-"""The runs of the audiobench tool by THENIROCK (github.com/THENIROCK/audiobench): transcripts by clip and condition, or
-yes and no by mixture and sound.
-"""
+"""The answers of a run file read for scoring: transcripts by clip and condition, or yes and no by mixture and sound."""
 
 from __future__ import annotations
 
