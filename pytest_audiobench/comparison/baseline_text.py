@@ -14,8 +14,8 @@ from pytest_audiobench.metrics.drops import moved
 from pytest_audiobench.metrics.registry import is_known, metric_kind
 from pytest_audiobench.report.formatting import difference_text, interval_text, printable, value_text
 
-_HEAD = ("eval", "metric", "value", "interval", "n", "answered")
-_RIGHT = ("value", "interval", "n", "answered", "was", "now", "difference")
+_HEAD = ("eval", "metric", "value", "interval", "n", "parse rate")
+_RIGHT = ("value", "interval", "n", "parse rate", "was", "now", "difference")
 _LEFT_OUT = {
     ONLY_HERE: "new",
     ONLY_IN_BASELINE: "gone",
@@ -103,9 +103,9 @@ def _move(name: str, before: Contents, after: Contents) -> tuple[str, ...] | Non
     was, now = before.headline(name), after.headline(name)
     left, right = before.sides[name], after.sides[name]
     if was is None or now is None or was.name != now.name or left.headline != right.headline:
-        return name, now.name if now else "–", *_shown(was, now), "another headline: not compared"
+        return name, now.name if now else "–", *_value_cells(was, now), "another headline: not compared"
     if left.scorers[left.headline] != right.scorers[right.headline]:
-        return name, now.name, *_shown(was, now), f"another version of {right.headline}: not compared"
+        return name, now.name, *_value_cells(was, now), f"another version of {right.headline}: not compared"
     pairs = paired(left, right, right.headline)
     count = _moved(now.name, right.headline, pairs.rows)
     counted = [
@@ -123,7 +123,7 @@ def _move(name: str, before: Contents, after: Contents) -> tuple[str, ...] | Non
         counted += [what for what_of, what in _OTHER.items() if _differ(left.hashes, right.hashes, what_of)]
     if not counted and was[:5] == now[:5]:
         return None
-    return name, now.name, *_shown(was, now), ", ".join(counted) or "none"
+    return name, now.name, *_value_cells(was, now), ", ".join(counted) or "none"
 
 
 def _differ(before: Mapping[str, str], after: Mapping[str, str], component: str) -> bool:
@@ -141,7 +141,7 @@ def _moved(metric: str, scorer: str, pairs: Sequence[tuple[ComparableSample, Com
     return _Moved(ways.count(1), ways.count(-1))
 
 
-def _shown(was: Figure | None, now: Figure | None) -> tuple[str, str, str]:
+def _value_cells(was: Figure | None, now: Figure | None) -> tuple[str, str, str]:
     texts = [value_text(figure.value, figure.unit) if figure else "–" for figure in (was, now)]
     both = was and now and was.name == now.name and was.value is not None and now.value is not None
     difference = difference_text(now.value - was.value, now.unit) if both else ""  # type: ignore[operator,union-attr]

@@ -185,7 +185,7 @@ def _sentences(comparison: Comparison) -> Iterator[tuple[str, str]]:
 
 
 def _perturbations(comparison: Comparison) -> list[str]:
-    """What was not answered, which samples are in no pair, and the rule behind each scorer's name; each once."""
+    """The parse rates, which samples are unmatched, and the rule behind each scorer's name; each once."""
     letters = [each.letter for each in comparison.contenders]
     lines: dict[str, None] = {}
     for line in comparison.lines:
@@ -195,7 +195,7 @@ def _perturbations(comparison: Comparison) -> list[str]:
         for letter, regression in zip(letters, line.regressions, strict=True):
             for reason, count in regression.left_out.items() if regression is not None else ():
                 ids = ", ".join(regression.examples.get(reason, ())) if regression is not None else ""
-                lines[f"in no pair of {letter} in {owner}: {count} {reason.replace('_', ' ')} ({ids})"] = None
+                lines[f"unmatched with {letter} in {owner}: {count} {reason.replace('_', ' ')} ({ids})"] = None
     signatures = {f"{line.plan.scorer}: {line.plan.signature}": None for line in comparison.lines}
     return [text for text in (*lines, *signatures) if text]
 

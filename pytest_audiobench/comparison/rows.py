@@ -93,7 +93,7 @@ def planned_lines(contenders: Sequence[Contender], chosen: Selection) -> tuple[l
 def compared_lines(lines: Sequence[PlannedLine], alpha: float, max_drop: str) -> list[ComparedLine]:
     """The lines with their numbers; alpha is divided by the number of comparisons among them.
 
-    A metric whose scale has no hundredth cannot have a margin in points: it is held to none.
+    A metric whose scale has no hundredth cannot have a margin in points: it has none.
     Raises UsageError for a margin that is none.
     """
     terms = Terms(alpha, max(1, sum(line.comparisons for line in lines)))

@@ -9,7 +9,7 @@ from pytest_audiobench.metrics.metric import Estimate
 from pytest_audiobench.report.formatting import PERCENT_UNITS, WIDTH
 
 LONGEST = 2_000
-"""Characters of a line of Markdown outside a table: what was not the same, which samples are in no pair."""
+"""Characters of a line of Markdown outside a table: what was not the same, which samples are unmatched."""
 
 MARKS: Mapping[str, str] = {"pass": "✓", "regressed": "✗", "inconclusive": "?", "not_comparable": "≠"}
 
@@ -31,11 +31,11 @@ def drop_cells(regression: RegressionRecord) -> tuple[str, str, str]:
 
 
 def parse_rates_text(owner: str, shares: Mapping[str, float | None]) -> str:
-    """``answered in bundled/digits A: 97.5 %, B: 38.8 %``: nothing where all were; the shares are by who answered."""
+    """``parse rate in bundled/digits A: 97.5 %, B: 38.8 %``, the shares by who answered; empty where all were parsed."""
     if all(share in (None, 1.0) for share in shares.values()):
         return ""
     rates = (f"{name}: {100.0 * share:.1f} %" for name, share in shares.items() if share is not None)
-    return f"answered in {owner} {', '.join(rates)}"
+    return f"parse rate in {owner} {', '.join(rates)}"
 
 
 def between(lower: float | None, upper: float | None, unit: str) -> str:

@@ -222,11 +222,11 @@ class _Item:
         record.n, record.epochs = scored_rows.samples, scored_rows.epochs
         record.scorers, record.metrics, record.agreement = sheet.scorers, sheet.metrics, sheet.agreement
         record.errors = scored_rows.errors
-        record.hashes = scored_hashes(record.dataset, self._asked(), scored_rows.answers.hexdigest(), scorers)
+        record.hashes = scored_hashes(record.dataset, self._asking_hashes(), scored_rows.answers.hexdigest(), scorers)
         notes = [*record.warnings, *self._protocol.notes, self._first.note, *self._judged(), *self._differences()]
         record.warnings = list(dict.fromkeys(filter(None, notes)))
 
-    def _asked(self) -> dict[str, str]:
+    def _asking_hashes(self) -> dict[str, str]:
         """What is known of the asking; the questions themselves are hashed anew, so that an edited file shows."""
         known: Json = self._old["hashes"] if self._old else {}
         epochs = digest({"epochs": self._kept.epochs})

@@ -105,7 +105,7 @@ def _of_files(source: _Source, paths: Sequence[Path], others: Sequence[RejectedF
     for path in paths:
         name = str(path.relative_to(source.folder))
         try:
-            submission = decoded(_read(path), name)
+            submission = decoded(_content(path), name)
             suite = submission.payload["suite"]
             suites.add(suite)
             if source.suite not in ("", suite):
@@ -127,7 +127,7 @@ def _without(name: str, message: str) -> str:
     return f"it {about.removeprefix(f'{name} ')}" if about.startswith(f"{name} ") else about
 
 
-def _read(path: Path) -> bytes:
+def _content(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
             return file.read(MOST_BYTES + 1)

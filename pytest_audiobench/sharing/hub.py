@@ -219,7 +219,7 @@ def _judged(error: Exception, doing: str, address: str) -> Exception:
     if status in _CONFLICT:
         return Conflict(f"{doing}: somebody else writes there at the same time (reply {status})")
     if status is not None:
-        return FatalError(f"{doing}: {_refusal(status)}{_said(error)}")
+        return FatalError(f"{doing}: {_refusal(status)}{_error_text(error)}")
     if _is_of_transport(error):
         return TemporaryHubError(f"{doing}: the connection to {address} failed ({type(error).__name__})")
     return FatalError(
@@ -237,7 +237,7 @@ def _refusal(status: int) -> str:
     return f"the hub refused it (reply {status})"
 
 
-def _said(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     """What the hub said to it, without the token, which a reply may repeat."""
     from huggingface_hub import get_token
 

@@ -35,7 +35,7 @@ from pytest_audiobench.sharing.evidence import evals_read_by
 from pytest_audiobench.sharing.submission_checks import Report
 
 MOST_UNASKED = MOST_UNMATCHED / 2
-"""Of two models that are ranked no more samples are in no pair than a paired test allows."""
+"""Of two models that are ranked no more samples are unmatched than a paired test allows."""
 
 _ASKED = ("data", "audio", "prompts", "settings", "seeds")
 

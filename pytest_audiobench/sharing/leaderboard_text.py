@@ -19,7 +19,7 @@ from pytest_audiobench.report.tabular import bar, csv_text, json_text
 from pytest_audiobench.sharing.leaderboard import Leaderboard, Measured, Row, Table
 
 FORMATS = ("text", "markdown", "csv", "json")
-_HEAD = ("model", "rank", "value", "interval", "n", "answered", "behind", "interval", "pairs")
+_HEAD = ("model", "rank", "value", "interval", "n", "parsed", "behind", "interval", "pairs")
 _INTERVALS = (3, 7)
 _LONGEST_NAME = 32
 _MOST_REFUSED = 200

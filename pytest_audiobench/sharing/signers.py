@@ -47,9 +47,9 @@ class Allowed:
         if self.namespaces is not None and not _matches(self.namespaces, namespace):
             return f"its key signs for {self.namespaces} only, not for {namespace}"
         if self.valid_after is not None and at < self.valid_after:
-            return f"its key was not yet valid: it is from {_shown(self.valid_after)} on"
+            return f"its key was not yet valid: it is from {_time_text(self.valid_after)} on"
         if self.valid_before is not None and at > self.valid_before:
-            return f"its key had expired: it was valid until {_shown(self.valid_before)}"
+            return f"its key had expired: it was valid until {_time_text(self.valid_before)}"
         return None
 
 
@@ -174,5 +174,5 @@ def _matches(patterns: str, text: str) -> bool:
     return matched
 
 
-def _shown(seconds: float) -> str:
+def _time_text(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -62,7 +62,7 @@ def sign(message: bytes, key: PrivateKey, namespace: str = NAMESPACE) -> str:
     public = wire(key)
     algorithm = "rsa-sha2-512" if _kind(public) == "ssh-rsa" else _kind(public)
     bare = Signed(public, namespace, b"", _DIGESTS[0], algorithm, b"")
-    value = _string(algorithm) + _string(_made(bare, key, message))
+    value = _string(algorithm) + _string(_signature_value(bare, key, message))
     parts = (public, namespace.encode(), b"", bare.digest.encode(), value)
     blob = _MAGIC + _VERSION.to_bytes(4, "big") + b"".join(map(_string, parts))
     lines = textwrap.wrap(base64.b64encode(blob).decode(), 70)
@@ -130,7 +130,7 @@ def fingerprint(key: bytes) -> str:
     return "SHA256:" + base64.b64encode(hashlib.sha256(key).digest()).decode().rstrip("=")
 
 
-def _made(bare: Signed, key: PrivateKey, message: bytes) -> bytes:
+def _signature_value(bare: Signed, key: PrivateKey, message: bytes) -> bytes:
     from cryptography.hazmat.primitives import hashes
     from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
     from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature

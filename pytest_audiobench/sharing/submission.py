@@ -48,7 +48,7 @@ _SAYS_SO = re.compile(rb'"schema"\s*:\s*"audiobench\.(submission/|leaderboard\.)
 
 @dataclass(frozen=True)
 class Submission:
-    """A submission as its file has it; neither the digest nor the signature is checked yet (``submission_checks.py``)."""
+    """A submission as its file has it; ``submission_checks.py`` checks digest and signature."""
 
     payload: Mapping[str, Any]
     payload_sha256: str

@@ -30,7 +30,7 @@ _CLOSE = 1e-12
 _MOST_MANIFEST = 16_000_000
 _ALL = (
     "this scheme hashes answers and the names of clips, and no audio: equal hashes do not say that the same sounds "
-    "were heard; it does not cover the figures, which are held to twelve digits of what the answers give"
+    "were played; it does not cover the figures, which are compared with what the answers give to twelve digits"
 )
 _NOTES: Mapping[str, str] = {
     ROBUST: "what was done to the clips is in the hash by the conditions' names only",

@@ -76,7 +76,7 @@ class _Run:
             _check_item(item)
         measured = [item for item in record["items"] if item["scorers"]]
         names = Counter((item["eval"], item["model"]) for item in measured)
-        # The lines of two evals of one name cannot be told apart.
+        # The lines of two evals of one name cannot be distinguished.
         self._twice = {name for name, count in names.items() if count > 1}
         self._items: dict[Key, Json] = {key: item for item in measured if (key := _key(item)) not in self._twice}
         self._checks: dict[Key, list[Check]] = {key: [] for key in self._items}
@@ -84,7 +84,7 @@ class _Run:
         self._files: list[Check] = []
 
     def verified(self) -> Verification:
-        lines = self._read()
+        lines = self._item_lines()
         for key, item in self._items.items():
             self._checks[key] = list(self._of_item(key, item, lines[key])) if lines else []
         self._score()
@@ -95,7 +95,7 @@ class _Run:
             str(self._folder), [*checked, *self._suites(numbers), self._whole()], [*notes, _NOT_COVERED]
         )
 
-    def _read(self) -> dict[Key, ItemLines]:
+    def _item_lines(self) -> dict[Key, ItemLines]:
         """The lines of predictions.jsonl by item; nothing where the file cannot be read, which is noted."""
         items = {key: ItemLines(item["dataset"], self._requests(item)) for key, item in self._items.items()}
         path = self._folder / LINE_FILES["predictions"]

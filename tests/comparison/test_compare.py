@@ -351,8 +351,8 @@ def test_what_was_not_answered_or_not_paired_stands_below_with_the_scorers_signa
     lab.run("a", says=lambda sample_id: "hard to say" if sample_id < "s010" else True)
     lab.run("b", says=lambda sample_id: None if sample_id == "s020" else True)
     _, out, _ = audiobench("compare", "a", "b")
-    assert "answered in animals/all by letters A: 75.0 %, B: 97.5 %" in out
-    assert "in no pair of B in animals/all by letters: 1 errors (s020)" in out
+    assert "parse rate in animals/all by letters A: 75.0 %, B: 97.5 %" in out
+    assert "unmatched with B in animals/all by letters: 1 errors (s020)" in out
     assert "letters: mcq:letters|v:1|" in out
     (line,) = lines(audiobench, "a", "b")
     assert (line["first_answered"], line["answered"], line["left_out"]) == (0.75, 0.975, 1)

@@ -210,4 +210,4 @@ def test_mixtures_of_other_sounds_under_one_name_are_in_no_pair(tmp_path, audiob
     changed["per_mixture"][0]["sources"][0]["source"] = "demo://siren@5"
     files = [sealed(tmp_path / f"{name}.json", one) for name, one in (("a", content), ("b", changed))]
     told = table(audiobench("compare", *files))
-    assert "in no pair of B in sound_id[solo] by ab-yesno: 3 audio" in told
+    assert "unmatched with B in sound_id[solo] by ab-yesno: 3 audio" in told

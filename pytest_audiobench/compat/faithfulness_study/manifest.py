@@ -75,7 +75,7 @@ def faithfulness_study(name: str) -> Dataset:
     """
     if not _NAME.fullmatch(name):
         raise UsageError(f"{name[:80]!r} is no name of a data set of the study; give one such as animal, mmau or mmar")
-    return Dataset(f"{HOME}/{name}", partial(_read, name), cluster="recording", groups=("hop",))
+    return Dataset(f"{HOME}/{name}", partial(_samples, name), cluster="recording", groups=("hop",))
 
 
 def rows(file: Path) -> Iterator[Row]:
@@ -87,7 +87,7 @@ def rows(file: Path) -> Iterator[Row]:
     known: dict[str, Question] = {}
     for line, fields in jsonl_rows(file):
         try:
-            question, choices = _asked(fields)
+            question, choices = _question_and_options(fields)
             id_, audio = fields["id"], fields["audio_path"]
             if not all(isinstance(text, str) for text in (id_, question, audio)):
                 raise TypeError("id, question and audio_path must be texts")
@@ -130,7 +130,7 @@ def options(listed: object, text: str) -> tuple[str, ...]:
     return tuple(text[begin:end].strip() for (_, begin), end in zip(starts, ends, strict=True))
 
 
-def _asked(fields: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
+def _question_and_options(fields: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
     """The question and its options; the study's first manifests have both in one text."""
     if "question" not in fields and isinstance(fields.get("instruction"), str):
         return split_options(fields["instruction"])
@@ -165,7 +165,7 @@ def audio_roots(places: Places) -> list[DataRoot]:
     return [DataRoot(AUDIO, folder.resolve()) for folder in (*folders, *places.shelves)]
 
 
-def _read(name: str, places: Places) -> list[Sample]:
+def _samples(name: str, places: Places) -> list[Sample]:
     landmarks = [f"{folder}/{name}{SUFFIX}.jsonl".lstrip("/").format(name=name) for folder in _FOLDERS]
     home = places.find(HOME, *landmarks).folder
     file = next(home / landmark for landmark in landmarks if (home / landmark).exists())

@@ -65,12 +65,12 @@ class StudyAnswers:
         for file in files:
             self._variants.setdefault(variant_of(file, folder, join.datasets), []).append(file)
         self._join, self._crashes, self._place = join, crashes, folder.name
-        self._whatever_is_asked = None if answers is None else _named(answers, self._variants, folder)
+        self._whatever_is_asked = None if answers is None else _variant_called(answers, self._variants, folder)
         self._rows: dict[str, dict[str, _Recorded]] = {}
         self._datasets: dict[str, set[str]] = {}
         chosen = sorted(self._variants) if answers is None else [str(self._whatever_is_asked)]
         for variant in chosen[: 1 if len(chosen) == 1 else 0]:
-            self._held(variant)
+            self._rows_of(variant)
         used = sorted(file for variant in chosen for file in self._variants[variant])
         self.fingerprint: Mapping[str, str] = {
             "adapter": "replay/1",
@@ -88,7 +88,7 @@ class StudyAnswers:
         if question is None:
             self._check_clips(request)
             return Response(error=f"{missing}: its manifests hold no such audio, options and question")
-        row = self._held(self._variant(request, question)).get(question.recorded_id)
+        row = self._rows_of(self._variant(request, question)).get(question.recorded_id)
         if row is None:
             return Response(error=f"{missing} (there it is {question.recorded_id})")
         if request.epoch >= len(row.texts):
@@ -108,7 +108,7 @@ class StudyAnswers:
             return only
         wanted = requested_variant(request, question)
         if wanted in self._variants:
-            self._held(wanted)
+            self._rows_of(wanted)
             if question.dataset in self._datasets[wanted]:
                 return wanted
         raise CannotDo(
@@ -127,9 +127,9 @@ class StudyAnswers:
         if self._join.is_of_another(request):
             raise CannotDo("the study recorded no answers about another sample's clip")
 
-    def _held(self, variant: str) -> dict[str, _Recorded]:
+    def _rows_of(self, variant: str) -> dict[str, _Recorded]:
         if variant not in self._rows:
-            rows = _read(self._variants[variant])
+            rows = _rows_in(self._variants[variant])
             self._rows[variant] = rows
             self._datasets[variant] = {self._join.dataset_of[id_] for id_ in rows if id_ in self._join.dataset_of}
         return self._rows[variant]
@@ -163,7 +163,7 @@ def _is_judged(file: Path) -> bool:
     return any(field in first for field in _JUDGED) and not any(field in first for field in FIELDS)
 
 
-def _named(answers: str, variants: Mapping[str, Sequence[Path]], folder: Path) -> str:
+def _variant_called(answers: str, variants: Mapping[str, Sequence[Path]], folder: Path) -> str:
     variant = FRIENDLY.get(answers.lower(), answers.lower())
     if variant not in variants:
         raise UsageError(f"{folder} holds no answers {answers!r}; answers=… may be {_listed(variants)}")
@@ -172,14 +172,14 @@ def _named(answers: str, variants: Mapping[str, Sequence[Path]], folder: Path) -
 
 def _listed(variants: Mapping[str, Sequence[Path]]) -> str:
     friendly = {variant: name for name, variant in FRIENDLY.items()}
-    counted = {variant: len(_read(files)) for variant, files in sorted(variants.items())}
+    counted = {variant: len(_rows_in(files)) for variant, files in sorted(variants.items())}
     return ", ".join(
         f"{variant}{f' or {friendly[variant]}' if variant in friendly else ''} ({count} answers)"
         for variant, count in counted.items()
     )
 
 
-def _read(files: Iterable[Path]) -> dict[str, _Recorded]:
+def _rows_in(files: Iterable[Path]) -> dict[str, _Recorded]:
     rows: dict[str, _Recorded] = {}
     for file in files:
         for line, row in records(file):
