@@ -14,9 +14,9 @@ from pytest_audiobench.comparison.table_cells import (
     amount,
     drop_cells,
     interval_cell,
-    layout,
     metric_label,
     parse_rates_text,
+    table_lines,
     value_cell,
 )
 from pytest_audiobench.evaluation.record import RegressionRecord
@@ -131,12 +131,7 @@ def _as_json(comparison: Comparison) -> dict[str, Any]:
 def _table(comparison: Comparison) -> Iterator[str]:
     yield from _heading(comparison)
     blocks = [(_name(line), list(_rows_of(comparison, line))) for line in comparison.lines]
-    lay = layout(_HEAD, _INTERVALS, [cells for _, cell_rows in blocks for cells in cell_rows])
-    yield from lay(_HEAD)
-    for name, cell_rows in blocks:
-        yield from wrapped(name)
-        for cells in cell_rows:
-            yield from lay(cells)
+    yield from table_lines(_HEAD, _INTERVALS, blocks)
     yield ""
     yield from curve_table(comparison.contenders, comparison.curves)
     yield from _footing(comparison)

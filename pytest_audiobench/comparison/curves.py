@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from pytest_audiobench.comparison.contenders import Contender
 from pytest_audiobench.comparison.rows import PlannedLine
-from pytest_audiobench.comparison.table_cells import amount, between, layout, metric_label
+from pytest_audiobench.comparison.table_cells import amount, between, metric_label, table_lines
 from pytest_audiobench.evaluation.comparable import ComparableEval, ComparableSample, statistics_of
 from pytest_audiobench.evaluation.curves import series, step, unperturbed
 from pytest_audiobench.evaluation.perturbation_sums import Asked, Samples
@@ -193,12 +193,7 @@ def curve_table(contenders: Sequence[Contender], lines: Sequence[CurveLine]) -> 
         return
     yield from wrapped(_ABOUT.format(contenders[0].letter))
     head = tuple(cell.format(contenders[0].letter) for cell in _HEAD)
-    lay = layout(head, (3,), [cells for line in lines for cells in _cells(contenders, line)])
-    yield from lay(head)
-    for line in lines:
-        yield from wrapped(_name(line))
-        for cells in _cells(contenders, line):
-            yield from lay(cells)
+    yield from table_lines(head, (3,), [(_name(line), list(_cells(contenders, line))) for line in lines])
     yield ""
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from pytest_audiobench.evaluation.record import RegressionRecord
 from pytest_audiobench.metrics.metric import Estimate
-from pytest_audiobench.report.formatting import PERCENT_UNITS, WIDTH
+from pytest_audiobench.report.formatting import PERCENT_UNITS, WIDTH, wrapped
 
 LONGEST = 2_000
 """Characters of a line of Markdown outside a table: what was not the same, which samples are unmatched."""
@@ -31,7 +31,7 @@ def drop_cells(regression: RegressionRecord) -> tuple[str, str, str]:
 
 
 def parse_rates_text(owner: str, shares: Mapping[str, float | None]) -> str:
-    """``parse rate in bundled/digits A: 97.5 %, B: 38.8 %``, the shares by who answered; empty where all were parsed."""
+    """``parse rate in bundled/digits A: 97.5 %, B: 38.8 %``, by who answered; empty where all were parsed."""
     if all(share in (None, 1.0) for share in shares.values()):
         return ""
     rates = (f"{name}: {100.0 * share:.1f} %" for name, share in shares.items() if share is not None)
@@ -54,24 +54,26 @@ def metric_label(metric: str, unit: str) -> str:
     return metric if unit in PERCENT_UNITS or not unit else f"{metric} ({unit})"
 
 
-def layout(
-    head: Sequence[str], intervals: Sequence[int], body: Sequence[Sequence[str]]
-) -> Callable[[Sequence[str]], list[str]]:
-    """How a row under ``head`` is written: on one line, or where ``body`` is too wide for that with its ``intervals``
-    (the places of columns that each stand behind a value) on a second one.
+def table_lines(
+    head: Sequence[str], intervals: Sequence[int], blocks: Sequence[tuple[str, Sequence[Sequence[str]]]]
+) -> Iterator[str]:
+    """``head``, then each block's title (where it has one) and rows.
+
+    A row is one line, or two where all are too wide for that: its ``intervals`` (the places of columns that each stand
+    behind a value) are then below.
     """
+    body = [cells for _, rows in blocks for cells in rows]
     widths = [max(map(len, column)) for column in zip(head, *body, strict=True)]
-    if sum(widths) + 2 * (len(widths) - 1) <= WIDTH:
-        return lambda cells: [_aligned(cells, widths)]
-    stacked = [max(width, widths[at + 1] if at + 1 in intervals else 0) for at, width in enumerate(widths)]
-    columns = [at for at in range(len(widths)) if at not in intervals]
-
-    def lay(cells: Sequence[str]) -> list[str]:
-        below = [cells[at + 1] if at + 1 in intervals else "" for at in columns]
-        lines = ([cells[at] for at in columns], below)
-        return [_aligned(line, [stacked[at] for at in columns]) for line in lines if any(line)]
-
-    return lay
+    is_wide = sum(widths) + 2 * (len(widths) - 1) > WIDTH
+    columns = [at for at in range(len(widths)) if not is_wide or at not in intervals]
+    below = [at + 1 if is_wide and at + 1 in intervals else None for at in columns]
+    widths = [max(widths[at], 0 if under is None else widths[under]) for at, under in zip(columns, below, strict=True)]
+    for title, rows in (("", [head]), *blocks):
+        yield from wrapped(title) if title else ()
+        for cells in rows:
+            for line in ([cells[at] for at in columns], ["" if under is None else cells[under] for under in below]):
+                if any(line):
+                    yield _aligned(line, widths)
 
 
 def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:

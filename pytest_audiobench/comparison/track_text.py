@@ -10,9 +10,9 @@ from pytest_audiobench.comparison.table_cells import (
     MARKS,
     drop_cells,
     interval_cell,
-    layout,
     metric_label,
     parse_rates_text,
+    table_lines,
     value_cell,
 )
 from pytest_audiobench.comparison.track import Curve, Track
@@ -161,13 +161,7 @@ def _table(track: Track) -> Iterator[str]:
     yield from wrapped(f"{track.model}: {range_}")
     yield from wrapped(rules)
     yield ""
-    blocks = [(curve, list(_cells(track, curve))) for curve in track.curves]
-    lay = layout(_HEAD, _INTERVALS, [cells for _, cell_rows in blocks for cells in cell_rows])
-    yield from lay(_HEAD)
-    for curve, cell_rows in blocks:
-        yield from wrapped(name(curve))
-        for cells in cell_rows:
-            yield from lay(cells)
+    yield from table_lines(_HEAD, _INTERVALS, [(name(curve), list(_cells(track, curve))) for curve in track.curves])
     yield ""
     for status, sentence in sentences(track):
         yield from wrapped(f"{MARKS[status]} {sentence}", "  ")

@@ -9,8 +9,8 @@ from pytest_audiobench.comparison.table_cells import (
     LONGEST,
     drop_cells,
     interval_cell,
-    layout,
     metric_label,
+    table_lines,
     value_cell,
 )
 from pytest_audiobench.report.escapes import escaped
@@ -54,10 +54,7 @@ def _text(board: Leaderboard) -> Iterator[str]:
     for table in board.tables:
         yield ""
         yield from wrapped(_title(table))
-        body = [_cells(row) for row in table.rows]
-        lay = layout(_HEAD, _INTERVALS, body)
-        for cells in (_HEAD, *body):
-            yield from lay(cells)
+        yield from table_lines(_HEAD, _INTERVALS, [("", [_cells(row) for row in table.rows])])
         for line in _about(table):
             yield from wrapped(line)
     yield ""
