@@ -149,10 +149,7 @@ def _single_model(baseline: Baseline, alias: str) -> Baseline:
             f"{source_text(baseline.source)} has no model {alias!r}: it has {', '.join(sorted(baseline.models))}"
         )
     return Baseline(
-        f"{baseline.source} ({alias})",
-        f"{baseline.place}#{alias}",
-        baseline.digest,
-        {alias: baseline.models[alias]},
+        f"{baseline.source} ({alias})", f"{baseline.place}#{alias}", baseline.digest, {alias: baseline.models[alias]}
     )
 
 

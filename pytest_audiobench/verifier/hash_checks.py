@@ -133,11 +133,7 @@ def built_checks(item: Json, recomputed: Mapping[str, str]) -> Iterator[tuple[Ch
     corrected = {**recorded, **recomputed}
     input_parts = ("input_hash", (*ASKED,), {"dataset": item["dataset"]})
     scored = ("run_hash", "protocols", *(["verdicts"] if "verdicts" in recorded else []))
-    for name, parts, more in (
-        input_parts,
-        ("run_hash", ("input_hash", "answers"), {}),
-        ("score_hash", scored, {}),
-    ):
+    for name, parts, more in (input_parts, ("run_hash", ("input_hash", "answers"), {}), ("score_hash", scored, {})):
         candidates = [
             digest_of_trusted({**more, **{part: hashes.get(part) for part in parts}})
             for hashes in (corrected, recorded)
