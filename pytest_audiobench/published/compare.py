@@ -27,20 +27,20 @@ _WORD = re.compile(r"[a-z0-9]+")
 
 @dataclass(frozen=True)
 class Comparison:
-    """A published figure beside the protocol that comes closest to it.
-
-    ``shown`` is the figure as our metric is read (shares as percentages); ``distance`` is the closest protocol's value
-    less the figure. ``is_inside`` tells whether the figure lies in that value's interval (None where there is none);
-    ``beyond`` by how much it lies above (or, negative, below) all that any protocol gives, 0 within.
-    """
+    """A published figure beside the scorer that comes closest to it."""
 
     published: Published
     metric: str
     protocol: str
+    """The closest scorer."""
     shown: float
+    """The figure as our metric is read: shares as percentages."""
     distance: float
+    """The closest scorer's value less the figure."""
     is_inside: bool | None
+    """Whether the figure lies in that value's interval; None where there is none."""
     beyond: float
+    """By how much it lies above (or, negative, below) all that any scorer gives; 0 within."""
     unit: str
 
     @property
@@ -53,7 +53,7 @@ class Comparison:
             side = "above" if self.beyond > 0 else "below"
             inside = ", though it lies within that value's interval" if self.is_inside else ""
             return (
-                f"{name} = {self.published.text}: no protocol gives it; it lies {abs(self.beyond):.2f} {what} {side} "
+                f"{name} = {self.published.text}: no scorer gives it; it lies {abs(self.beyond):.2f} {what} {side} "
                 f"them all, {nearest}{inside}{known}"
             )
         inside = {True: ", inside its interval", False: ", outside its interval", None: ""}[self.is_inside]
@@ -61,7 +61,7 @@ class Comparison:
 
 
 def comparisons(item: Mapping[str, Any], values: Sequence[Published]) -> list[Comparison]:
-    """Each of ``values`` that an item's record (or a suite's) has a metric for, beside the closest protocol."""
+    """Each of ``values`` that an item's record (or a suite's) has a metric for, beside the closest scorer."""
     by_metric = {sweep.metric: sweep for sweep in sweeps(item)}
     return [comparison for value in values for comparison in _comparison(by_metric, value)]
 

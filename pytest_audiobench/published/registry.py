@@ -25,14 +25,7 @@ _OF_TABLE = ("metric", "unit", "protocol", "checkpoint", "same_data", "code_publ
 
 
 class Published(NamedTuple):
-    """One published figure. Its ``unit`` is "percent" (76.7), "fraction" (0.767), "BLEU" (of 100) or "number".
-
-    ``protocol`` names the rule that it was scored by, as this project calls it where it has it; ``n`` is the number of
-    samples, ``decimals`` how many the source printed; ``same_data`` says whether it was measured on the whole published
-    data, ``code_public`` whether its scorer can be read; None and empty texts where that is not known. ``disputed``
-    says what speaks against the figure. ``delta_of`` are the conditions of the two figures that a difference is
-    between, the first less the second.
-    """
+    """One published figure; None and empty texts stand for what is not known."""
 
     benchmark: str
     source: str
@@ -41,15 +34,23 @@ class Published(NamedTuple):
     metric: str
     value: float
     unit: str
+    """One of "percent" (76.7), "fraction" (0.767), "BLEU" (of 100) and "number"."""
     protocol: str = ""
+    """The rule that it was scored by, as this project calls it where it has it."""
     checkpoint: str = ""
     same_data: bool | None = None
+    """Whether it was measured on the whole published data."""
     code_public: bool | None = None
+    """Whether its scorer can be read."""
     conditions: str = ""
     decimals: int | None = None
+    """How many the source printed."""
     n: int | None = None
+    """The number of samples."""
     disputed: str = ""
+    """What speaks against the figure."""
     delta_of: tuple[str, str] | None = None
+    """The conditions of the two figures that a difference is between, the first less the second."""
 
     @property
     def name(self) -> str:

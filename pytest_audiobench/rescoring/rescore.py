@@ -65,7 +65,7 @@ class RescoredEval:
 def rescore(source: Source, wanted: ScoringOptions, folder: Path | None = None) -> RescoredEval:
     """Score all evals of ``source``; with ``folder`` their parts are written there, to be merged as a run's.
 
-    Raises UsageError where nothing can be scored, for an unknown protocol, and for rows of two runs in one file.
+    Raises UsageError where nothing can be scored, for an unknown scorer, and for rows of two runs in one file.
     """
     with collector_paused():
         return _rescored(source, wanted, folder)
@@ -122,7 +122,7 @@ def _valid_rows(source: Source, changed: Counter[tuple[str, str]]) -> Iterator[R
 
 
 class _NotScorable(Exception):
-    """Why one eval's answers cannot be read by any protocol; the others still can."""
+    """Why one eval's answers cannot be read by any scorer; the others still can."""
 
 
 def _protocol(first: RecordedRow, old: Json | None, wanted: ScoringOptions) -> Protocol:

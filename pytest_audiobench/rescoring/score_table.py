@@ -61,7 +61,7 @@ def _markdown(owners: Sequence[Json], notes: Sequence[str], compared: Compared) 
         ]
         yield from (f"- {escaped(line)}" for line in remarks)
         yield from (f"- score hash {str(owner['hashes']['score_hash'])[:16]}", "")
-    yield from (f"- protocol {escaped(name)}: {escaped(signature)}" for name, signature in _signatures(owners))
+    yield from (f"- scorer {escaped(name)}: {escaped(signature)}" for name, signature in _signatures(owners))
     yield from (f"- note: {escaped(note)}" for note in notes)
 
 

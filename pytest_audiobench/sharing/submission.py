@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 SCHEMA = "audiobench.submission/1"
 MOST_BYTES = 16 * 2**20
-"""A larger file is no submission: 10,000 samples read by one protocol take about one MB."""
+"""A larger file is no submission: 10,000 samples read by one scorer take about one MB."""
 
 FIGURE = ("metric", "scorer", "signature", "value", "lower", "upper", "n", "unit", "direction")
 PAYLOAD = (

@@ -44,11 +44,12 @@ class Check(NamedTuple):
 
 @dataclass(frozen=True)
 class Report:
-    """What became of one submission. ``evidence`` is its baseline, None where that cannot be read."""
+    """The checks of one submission."""
 
     name: str
     submission: Submission
     evidence: Contents | None
+    """Its baseline; None where that cannot be read."""
     signer: str | None
     checks: Sequence[Check]
 
