@@ -28,7 +28,7 @@ ORDER = (
     "published",
     "rescoring",
     "comparison",
-    "verification",
+    "verifier",
     "sharing",
     "cli",
     "plugin",

@@ -49,24 +49,23 @@ def run(args: argparse.Namespace) -> int:
     from pytest_audiobench.published.compare import comparisons, fitting
     from pytest_audiobench.rescoring import score_table
     from pytest_audiobench.rescoring.layouts import source_of
-    from pytest_audiobench.rescoring.output import scored_into
-    from pytest_audiobench.rescoring.rescore import Wanted, rescore
+    from pytest_audiobench.rescoring.output import write_rescored_run
+    from pytest_audiobench.rescoring.rescore import ScoringOptions, rescore
 
     figures = published.matching(args.published) if args.published else []
     source = source_of(args.answers, args.manifests, args.crashes)
-    wanted = Wanted(names(args.scorers), args.family)
+    wanted = ScoringOptions(names(args.scorers), args.family)
     if args.out is None:
         rescored = rescore(source, wanted)
     else:
-        rescored = scored_into(args.out, source, wanted, ["audiobench", *sys.argv[1:]])
+        rescored = write_rescored_run(args.out, source, wanted, ["audiobench", *sys.argv[1:]])
     compared = {}
     for number, item in enumerate(rescored.items):
-        fitting_figures = fitting(item, figures)
-        compared[number] = comparisons(item, fitting_figures if fitting_figures or len(rescored.items) > 1 else figures)
+        relevant = fitting(item, figures)
+        compared[number] = comparisons(item, relevant if relevant or len(rescored.items) > 1 else figures)
     if figures and not any(compared.values()):
-        rescored.notes.append(
-            f"{args.published} names {len(figures)} figures, and none of a metric that was scored here"
-        )
+        note = f"{args.published} names {len(figures)} figures, and none of a metric that was scored here"
+        rescored.notes.append(note)
     pooled = [suite for suite in rescored.suites if suite["evals"] > 1]
     text = score_table.text([*rescored.items, *pooled], rescored.notes, compared, args.format)
     put(text, rescored.notes if args.format in ("csv", "json") else (), None)
