@@ -17,7 +17,7 @@ from pytest_audiobench.compat.audiobench.comparison import asked_otherwise, caut
 from pytest_audiobench.compat.audiobench.comparison_figures import figure_notes
 from pytest_audiobench.compat.audiobench.hashing import run_hash
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.gate.regression_line import ALPHA, MARGIN
+from pytest_audiobench.gate.thresholds import ALPHA, MARGIN
 
 _NAMED = 5
 

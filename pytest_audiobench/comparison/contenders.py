@@ -12,7 +12,7 @@ from pytest_audiobench.compat.audiobench.artifact import Artifact, artifact_at
 from pytest_audiobench.compat.audiobench.comparison import beside_ours, sides_of_artifact
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.comparable import ComparableEval
-from pytest_audiobench.gate.name_patterns import matches
+from pytest_audiobench.gate.config import matches
 from pytest_audiobench.report.run_files import RECORD
 
 

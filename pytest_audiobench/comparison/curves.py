@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from pytest_audiobench.comparison.rows import Planned
 from pytest_audiobench.evaluation.comparable import ComparableEval, ComparableSample, statistics_of
-from pytest_audiobench.evaluation.curves import series, step, unperturbed
-from pytest_audiobench.evaluation.perturbation_sums import Asked, Samples
+from pytest_audiobench.evaluation.curve_records import SampleScore, series, unperturbed
+from pytest_audiobench.evaluation.curves import Samples, step
 from pytest_audiobench.gate.pairing import paired
 from pytest_audiobench.metrics.metric import MetricKind
 from pytest_audiobench.metrics.units import span
@@ -136,8 +136,8 @@ def _held(
 def _points(rows: Sequence[Sequence[ComparableSample]], line: Planned) -> Points | None:
     """The samples of several lists of rows, a column for each; None where a sample lacks a statistic."""
 
-    def asked(row: ComparableSample) -> Asked:
-        return Asked(row.identity, statistics_of(row, line.scorer, line.kind.name), row.cluster or row.sample_id)
+    def asked(row: ComparableSample) -> SampleScore:
+        return SampleScore(row.identity, statistics_of(row, line.scorer, line.kind.name), row.cluster or row.sample_id)
 
     sums = Samples([map(asked, own) for own in rows]).sums(line.kind)
     return None if isinstance(sums, str) else sums.points(range(len(rows)))

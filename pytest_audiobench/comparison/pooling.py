@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pytest_audiobench.evaluation.comparable import ComparableEval, ComparableSample
-from pytest_audiobench.evaluation.curves import unperturbed
+from pytest_audiobench.evaluation.curve_records import unperturbed
 from pytest_audiobench.identity import digest_of_trusted
 from pytest_audiobench.metrics.registry import is_known, metric_kind
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from pytest_audiobench.comparison.table_cells import WIDTH, wrapped
-from pytest_audiobench.gate.power import Asked, Power, plain
+from pytest_audiobench.gate.power import Power, PowerQuery, plain
 from pytest_audiobench.metrics.units import FRACTIONS
 from pytest_audiobench.metrics.value import value_text
 from pytest_audiobench.report.escapes import escaped
@@ -16,7 +16,7 @@ from pytest_audiobench.report.tabular import bar, csv_text, json_text
 _HEAD = ("eval", "n", "clusters", "flips", "sees", "needed")
 
 
-def text(found: Sequence[Power], asked: Asked, notes: Sequence[str], format_: str) -> str:
+def text(found: Sequence[Power], asked: PowerQuery, notes: Sequence[str], format_: str) -> str:
     """The rows in one of the formats table, markdown, csv and json; programs get no notes."""
     if format_ == "json":
         return json_text([plain(one) for one in found])
@@ -26,7 +26,7 @@ def text(found: Sequence[Power], asked: Asked, notes: Sequence[str], format_: st
     return "\n".join(lines) + "\n"
 
 
-def _table(found: Sequence[Power], asked: Asked, notes: Sequence[str]) -> Iterator[str]:
+def _table(found: Sequence[Power], asked: PowerQuery, notes: Sequence[str]) -> Iterator[str]:
     yield from wrapped(_question(asked), "")
     yield ""
     rows = [_HEAD, *(tuple(map(printable, _cells(one, len({each.model for each in found}) > 1))) for one in found)]
@@ -45,7 +45,7 @@ def _table(found: Sequence[Power], asked: Asked, notes: Sequence[str]) -> Iterat
         yield from wrapped(note)
 
 
-def _markdown(found: Sequence[Power], asked: Asked, notes: Sequence[str]) -> Iterator[str]:
+def _markdown(found: Sequence[Power], asked: PowerQuery, notes: Sequence[str]) -> Iterator[str]:
     yield from (escaped(_question(asked)), "", bar(_HEAD), "| :-- | --: | --: | --: | --: | --: |")
     for one in found:
         yield bar(map(escaped, _cells(one, len({each.model for each in found}) > 1)))
@@ -53,7 +53,7 @@ def _markdown(found: Sequence[Power], asked: Asked, notes: Sequence[str]) -> Ite
     yield from (f"- {escaped(note)}" for note in _notes(found, asked, notes))
 
 
-def _question(asked: Asked) -> str:
+def _question(asked: PowerQuery) -> str:
     level = f"{asked.alpha:g} / {asked.lines}" if asked.lines > 1 else f"{asked.alpha:g}"
     return (
         f"How many samples a drop of {asked.drop} needs to be called a regression: margin {asked.margin}, "
@@ -73,7 +73,7 @@ def _cells(one: Power, several: bool) -> tuple[str, ...]:
     )
 
 
-def _notes(found: Sequence[Power], asked: Asked, notes: Sequence[str]) -> Iterator[str]:
+def _notes(found: Sequence[Power], asked: PowerQuery, notes: Sequence[str]) -> Iterator[str]:
     yield (
         "sees: the smallest drop that is called a regression at the present n, "
         f"{100.0 * asked.power:g} times in 100; needed: samples for {asked.drop}"

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
+from types import TracebackType
 from typing import TypeAlias
 
 from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.errors import AudioError, FatalError, OutOfReach, PassingError, SampleError
 from pytest_audiobench.evaluation import batching
-from pytest_audiobench.evaluation.batch_locks import BatchLocks
 from pytest_audiobench.evaluation.lazy_model import ModelHandle
-from pytest_audiobench.evaluation.store import Store
-from pytest_audiobench.evaluation.text_repair import message
-from pytest_audiobench.evaluation.time_spent import Time
+from pytest_audiobench.evaluation.store import Store, message
 from pytest_audiobench.models.messages import Ask, PlayedAudio, Request, Response
+from pytest_audiobench.models.model import Limits
 
 _DECODERS = 4
 _AHEAD = 2
@@ -286,3 +288,57 @@ def _trace(heard: PlayedAudio) -> dict[str, object]:
         "rate_hz": heard.source_rate_hz,
         "decoder": heard.decoder,
     }
+
+
+class BatchLocks:
+    """BatchLocks of this process; not for use by several threads (POSIX locks belong to a process)."""
+
+    def __init__(self, path: Path) -> None:
+        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+
+    def take(self, key: bytes, wait: bool = False) -> bool:
+        """Whether the key is ours now; with ``wait``, blocks until it is."""
+        try:
+            fcntl.lockf(self._descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB), 1, _offset(key))
+        except (BlockingIOError, PermissionError):
+            return False
+        return True
+
+    def free(self, key: bytes) -> None:
+        fcntl.lockf(self._descriptor, fcntl.LOCK_UN, 1, _offset(key))
+
+    def close(self) -> None:
+        os.close(self._descriptor)
+
+    def __enter__(self) -> BatchLocks:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+
+def _offset(key: bytes) -> int:
+    return int.from_bytes(key[:8], "big") >> 2
+
+
+@dataclass
+class Time:
+    """Seconds by the clock: ``loading_s`` within ``Model.load``, ``model_s`` within ``Model.ask``
+    (without waiting for other workers where they share it), ``asking_s`` from the first to the last missing
+    answer, without the loading.
+
+    ``planned_s`` adds up the clips of all planned batches, ``filled_s`` what the front end makes of them.
+    """
+
+    loading_s: float = 0.0
+    model_s: float = 0.0
+    asking_s: float = 0.0
+    planned_s: float = 0.0
+    filled_s: float = 0.0
+
+    def add_batch(self, durations_s: Sequence[float], limits: Limits) -> None:
+        """Count a planned batch: every clip is filled up to the longest, or to the front end's own length."""
+        window_s = limits.max_clip_s or float("inf")
+        played = [min(duration_s, window_s) for duration_s in durations_s]
+        self.planned_s += sum(played)
+        self.filled_s += len(played) * max(limits.pads_to_s or 0.0, max(played, default=0.0))

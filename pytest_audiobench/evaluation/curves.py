@@ -8,58 +8,48 @@ that are ratios of sums have such figures; the others have their points, and the
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, NamedTuple, TypeAlias, cast
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple, cast
+
+import numpy as np
+import numpy.typing as npt
 
 from pytest_audiobench.datasets.perturbations.dose import Harder
+from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.curve_records import (
+    CLEAN,
     CurveRecord,
     DifferenceRecord,
     FigureRecord,
+    Identity,
+    Json,
     PerturbationsRecord,
     PointRecord,
+    Rows,
+    SampleScore,
+    Series,
     SlopeRecord,
+    series,
+    unperturbed,
 )
-from pytest_audiobench.evaluation.perturbation_sums import Asked, Samples
 from pytest_audiobench.evaluation.scoring import SHARES, finite
+from pytest_audiobench.metrics.metric import MetricKind, Statistics
 from pytest_audiobench.metrics.registry import is_known, metric_kind
 from pytest_audiobench.metrics.units import FRACTIONS, RANGES, span
+from pytest_audiobench.stats.drops import Drop, Question
+from pytest_audiobench.stats.intervals import Floats
 from pytest_audiobench.stats.multiple_testing import holm_of_known
-from pytest_audiobench.stats.weighted_sums import area_weights, contrast, mean_interval, slope_weights, trend_p
-
-CLEAN = "clean"
-"""The perturbation that others are held against, by its name."""
+from pytest_audiobench.stats.paired import ratio_drop
+from pytest_audiobench.stats.weighted_sums import Points, area_weights, contrast, mean_interval, slope_weights, trend_p
 
 TREND = "; p: trend test on each one's own slope (summary measures: Matthews et al. 1990, BMJ 300:230)"
 """Begins what a slope's method says of its p."""
-
-Json: TypeAlias = Mapping[str, Any]
-
-
-Rows: TypeAlias = Mapping[int, Sequence[Asked]]
-"""What one scorer made of the samples of each item, by the item's place."""
 
 
 class Figures(NamedTuple):
     curves: list[CurveRecord]
     perturbations: list[PerturbationsRecord]
-
-
-class Series(NamedTuple):
-    """The places of evals that are one data set under several perturbations.
-
-    ``name`` tells them from another series of the data set; it is empty where there is no other.
-    """
-
-    name: str
-    places: list[int]
-
-
-def unperturbed(dataset: str, perturbation: Json | None) -> str:
-    """The name of the data set that a perturbation was put upon."""
-    return dataset if perturbation is None else dataset.removesuffix(f"+{perturbation['name']}")
 
 
 def figures(items: Sequence[Json], rows: Mapping[tuple[str, str], Rows]) -> Figures:
@@ -83,45 +73,6 @@ def step(doses: Sequence[float]) -> float:
     # 0.5 less 0.4 is a little below 0.1 in floats.
     width = float(f"{max(doses) - min(doses):.12g}")
     return float(10.0 ** math.floor(math.log10(width)))
-
-
-def series(items: Sequence[Json]) -> list[Series]:
-    """The items that belong together; of each ``eval``, ``dataset`` and ``perturbation`` are looked at.
-
-    Where a perturbation occurs twice, evals are told apart by what is left of their names without it.
-    """
-    found: dict[str, list[int]] = {}
-    for place, item in enumerate(items):
-        if item.get("perturbation"):
-            found.setdefault(unperturbed(item["dataset"], item["perturbation"]), []).append(place)
-    told_apart: list[Series] = []
-    for places in found.values():
-        names = [items[place]["perturbation"]["name"] for place in places]
-        if len(set(names)) == len(names):
-            told_apart.append(Series("", places))
-            continue
-        apart: dict[str, list[int]] = {}
-        for place, name in zip(places, names, strict=True):
-            apart.setdefault(_without(items[place]["eval"], name), []).append(place)
-        told_apart.extend(Series(*one) for one in apart.items())
-    return [
-        one
-        for one in told_apart
-        if len({items[place]["perturbation"]["name"] for place in one.places}) == len(one.places)
-    ]
-
-
-def _without(eval_: str, perturbation: str) -> str:
-    """``clean_speech[a]`` for ``clean_speech[clean-a]``: the last place is that among the parameters."""
-    found = [*re.finditer(rf"(?<![^\W_]){re.escape(perturbation)}(?![^\W_])", eval_)]
-    if not found:
-        return eval_
-    left, right = eval_[: found[-1].start()], eval_[found[-1].end() :]
-    if right[:1] in ("-", "_"):
-        right = right[1:]
-    elif left[-1:] in ("-", "_"):
-        left = left[:-1]
-    return f"{left}{right}".removesuffix("[]")
 
 
 def _coverage(item: Json, scorer: str, signature: str) -> Json | None:
@@ -311,3 +262,78 @@ def _held_together(curves: Sequence[CurveRecord]) -> list[CurveRecord]:
     """With the p values of their slopes adjusted by Holm's method."""
     adjusted = holm_of_known([one.slope.p for one in curves])
     return [replace(one, slope=replace(one.slope, p_holm=p)) for one, p in zip(curves, adjusted, strict=True)]
+
+
+class Difference(NamedTuple):
+    """A paired drop, how many samples are in a pair, and of how many the own score became worse or better."""
+
+    drop: Drop
+    pairs: int
+    worse: int
+    better: int
+
+
+class Samples:
+    """Every sample that has a score under any perturbation; ``columns`` hold what was asked under each."""
+
+    def __init__(self, columns: Sequence[Iterable[SampleScore]]) -> None:
+        clusters: dict[Identity, Hashable] = {}
+        scored: list[dict[Identity, Statistics]] = []
+        for asked in columns:
+            scored.append(own := {})
+            for one in asked:
+                if one.statistics is not None:
+                    own[one.identity] = one.statistics
+                    clusters.setdefault(one.identity, one.cluster)
+        self.clusters = list(clusters.values())
+        self._columns = [[own.get(identity) for identity in clusters] for own in scored]
+
+    def sums(self, kind: MetricKind) -> Sums | str:
+        """Numerators and denominators by sample and perturbation; or why there are none."""
+        if kind.parts is None:
+            return f"{kind.name} is no ratio of sums over samples"
+        # Few different statistics occur, and a pool keeps each once.
+        known: dict[int, tuple[float, float]] = {}
+        parts = np.zeros((len(self._columns), len(self.clusters), 2))
+        try:
+            for column, into in zip(self._columns, parts, strict=True):
+                for place, one in enumerate(column):
+                    if one is not None:
+                        if id(one) not in known:
+                            known[id(one)] = kind.parts(one)
+                        into[place] = known[id(one)]
+        except KeyError as error:
+            return f"a sample lacks the statistic {error}"
+        except (ArithmeticError, ValueError, UsageError) as error:
+            return str(error)
+        scored = np.array([[one is not None for one in column] for column in self._columns], dtype=bool)
+        return Sums(kind, parts[:, :, 0].T, parts[:, :, 1].T, scored.reshape(len(parts), -1).T, self.clusters)
+
+
+@dataclass(frozen=True)
+class Sums:
+    """What a metric is made of, shape (samples, perturbations) each; ``scored`` says which samples have a score."""
+
+    kind: MetricKind
+    tops: Floats
+    wholes: Floats
+    scored: npt.NDArray[np.bool_]
+    clusters: Sequence[Hashable]
+
+    def points(self, columns: Sequence[int]) -> Points:
+        """The samples that have a score under any of ``columns``."""
+        own = list(columns)
+        kept = self.scored[:, own].any(axis=1)
+        clusters = [self.clusters[place] for place in np.flatnonzero(kept)]
+        return Points(self.tops[kept][:, own], self.wholes[kept][:, own], clusters)
+
+    def difference(self, before: int, after: int) -> Difference:
+        """How much worse the column ``after`` is than ``before``, on the samples scored in both."""
+        kept = self.scored[:, before] & self.scored[:, after]
+        sides = [np.stack([self.tops[kept, at], self.wholes[kept, at]], axis=1) for at in (before, after)]
+        clusters = [self.clusters[place] for place in np.flatnonzero(kept)]
+        higher = self.kind.direction == "higher"
+        drop = ratio_drop(sides[0], sides[1], clusters, Question(margin=0.0), higher, span(self.kind.unit))
+        own = [side[:, 0] / np.maximum(side[:, 1], 1.0) for side in sides]
+        lost = (own[0] - own[1]) * (1.0 if higher else -1.0)
+        return Difference(drop, int(kept.sum()), int((lost > 0.0).sum()), int((lost < 0.0).sum()))

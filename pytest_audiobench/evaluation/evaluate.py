@@ -10,23 +10,19 @@ from pytest_audiobench.audio.index import AudioIndex
 from pytest_audiobench.datasets.dataset import Dataset, Places
 from pytest_audiobench.errors import CannotDo, UsageError
 from pytest_audiobench.evaluation import speed
-from pytest_audiobench.evaluation.batch_executor import BatchExecutor, Progress
-from pytest_audiobench.evaluation.batch_locks import BatchLocks
+from pytest_audiobench.evaluation.batch_executor import BatchExecutor, BatchLocks, Progress
 from pytest_audiobench.evaluation.garbage_collection import collector_paused
 from pytest_audiobench.evaluation.hashes import ABSENT, item_hashes
-from pytest_audiobench.evaluation.judging import with_judges, with_rewriters
 from pytest_audiobench.evaluation.lazy_model import ModelHandle
 from pytest_audiobench.evaluation.record import ItemRecord, PerturbationRecord, StageRecord
 from pytest_audiobench.evaluation.requests import settings_payload
 from pytest_audiobench.evaluation.result import Result
-from pytest_audiobench.evaluation.scores import EvalScores, score_answers
-from pytest_audiobench.evaluation.scoring import ScoredSample
+from pytest_audiobench.evaluation.scoring import EvalScores, ScoredSample, score_answers
 from pytest_audiobench.evaluation.selection import Selection, clusters, select
 from pytest_audiobench.evaluation.stage_execution import SampleAnswers, collect_answers
 from pytest_audiobench.evaluation.store import Store
 from pytest_audiobench.protocols.catalogue import scorer_names
 from pytest_audiobench.protocols.prompt_sets import PromptSet
-from pytest_audiobench.protocols.prompt_variants import reworded
 from pytest_audiobench.protocols.protocol import ALL, Protocol
 
 _ERRORS_NAMED = 20
@@ -94,13 +90,19 @@ def _evaluated(
     bench: RunContext, handle: ModelHandle, item: EvalSpec, dataset: Dataset, protocol: Protocol
 ) -> Evaluation:
     if bench.prompts is not None:
+        from pytest_audiobench.protocols.prompt_variants import reworded
+
         protocol = reworded(protocol, bench.prompts)
     chosen = [name for name in bench.scorers if name in protocol.available or name == ALL]
     if chosen:
         protocol = protocol.with_scorers(*chosen)
     if len(chosen) < len(bench.scorers):
         _check_names(bench.scorers, protocol)
-    protocol, cautions = with_judges(with_rewriters(protocol, bench.judges), bench.judges)
+    cautions: Sequence[str] = ()
+    if protocol.judgings or any(stage.role != "subject" for stage in protocol.stages):
+        from pytest_audiobench.evaluation.judging import with_judges, with_rewriters
+
+        protocol, cautions = with_judges(with_rewriters(protocol, bench.judges), bench.judges)
     _check_tasks(handle, dataset, protocol)
     _check_parts(protocol)
     slice_ = select(dataset, item.places, bench.index, handle, bench.limit, item.samples)

@@ -7,10 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.confusion import confusion, gives_letters
-from pytest_audiobench.evaluation.prompt_variants import SPREADS
 from pytest_audiobench.evaluation.record import ItemRecord, MetricRecord
-from pytest_audiobench.evaluation.scoring import SHARES, WITHOUT, ScoredSample, coverage, estimate
+from pytest_audiobench.evaluation.scoring import SHARES, SPREADS, WITHOUT, ScoredSample, coverage, estimate
 from pytest_audiobench.metrics.drops import drop_of
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.metrics.units import POINTS
@@ -181,6 +179,8 @@ class Result:
 
         By the headline scorer, for evals whose samples have a list of labels or options and one true one.
         """
+        from pytest_audiobench.evaluation.confusion import confusion, gives_letters
+
         return confusion(self.samples(), gives_letters(self._scorers[0].signature))
 
     def __repr__(self) -> str:

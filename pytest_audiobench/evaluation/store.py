@@ -17,7 +17,6 @@ from types import TracebackType
 from typing import NamedTuple, TypeAlias
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.text_repair import repaired
 from pytest_audiobench.io.network_disk import network_file_system
 from pytest_audiobench.models.messages import Output, Part, Response
 
@@ -314,3 +313,31 @@ def _outputs(written: str) -> tuple[Output, ...]:
 _SHORT = 100
 # A short answer, such as a letter, is many samples' answer.
 _short_outputs = lru_cache(maxsize=1024)(_outputs)
+
+
+LONGEST_TEXT = 4 * 2**20
+"""Characters kept of one output; an answer beyond it is no answer but a runaway."""
+
+
+LONGEST_MESSAGE = 2000
+"""Characters kept of an error's message."""
+
+
+def message(error: object) -> str:
+    """An error's message as one line of valid text of bounded length."""
+    return repaired(" ".join(str(error).split())[:LONGEST_MESSAGE])[0]
+
+
+def repaired(text: str) -> tuple[str, bool]:
+    """``text`` as valid Unicode of bounded length, and whether it had to be changed.
+
+    Halves of a surrogate pair are joined where they stand together; a lone half becomes U+FFFD.
+    """
+    changed = False
+    if len(text) > LONGEST_TEXT:
+        text, changed = text[:LONGEST_TEXT], True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace"), True
+    return text, changed

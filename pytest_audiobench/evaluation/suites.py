@@ -6,12 +6,15 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
-from pytest_audiobench.evaluation.curve_records import CurveRecord, PerturbationsRecord
-from pytest_audiobench.evaluation.curves import figures, unperturbed
-from pytest_audiobench.evaluation.perturbation_sums import Asked, Identity
-from pytest_audiobench.evaluation.prompt_variants import spreads
+from pytest_audiobench.evaluation.curve_records import (
+    CurveRecord,
+    Identity,
+    PerturbationsRecord,
+    SampleScore,
+    unperturbed,
+)
 from pytest_audiobench.evaluation.record import MetricRecord, ScorerRecord
-from pytest_audiobench.evaluation.scoring import SHARES, WITHOUT, recorded
+from pytest_audiobench.evaluation.scoring import SHARES, WITHOUT, recorded, spreads
 from pytest_audiobench.identity import digest
 from pytest_audiobench.metrics.metric import Statistics
 from pytest_audiobench.metrics.registry import is_known, metric_kind
@@ -99,7 +102,7 @@ class Pool:
 
     def record(self) -> SuiteRecord:
         """The pooled record."""
-        found = figures(self.items, {scorer: _asked(rows) for scorer, rows in self._rows.items()})
+        curves, perturbations = self._perturbation_figures()
         metrics = [metric for scorer in self._rows for metric in self._metrics(*scorer)]
         return SuiteRecord(
             name=self.name,
@@ -110,9 +113,17 @@ class Pool:
             scorers=[ScorerRecord(*scorer, self._coverage(*scorer)) for scorer in self._rows],
             metrics=[*metrics, *spreads(metrics)],
             hashes=pooled_hashes(self.items),
-            curves=found.curves,
-            perturbations=found.perturbations,
+            curves=curves,
+            perturbations=perturbations,
         )
+
+    def _perturbation_figures(self) -> tuple[list[CurveRecord], list[PerturbationsRecord]]:
+        if not any(item.get("perturbation") for item in self.items):
+            return [], []
+        # Most suites have no perturbation, and need none of this arithmetic.
+        from pytest_audiobench.evaluation.curves import figures
+
+        return figures(self.items, {scorer: _scores_by_item(rows) for scorer, rows in self._rows.items()})
 
     def _coverage(self, name: str, signature: str) -> dict[str, int]:
         counts: dict[str, int] = {}
@@ -158,13 +169,13 @@ def pooled_hashes(items: Sequence[Json]) -> dict[str, str | None]:
     return {kind: digest(own) if own and own[0] else None for kind, own in found.items()}
 
 
-def _asked(rows: Sequence[Row]) -> dict[int, list[Asked]]:
-    """The rows of items with a perturbation, by the item."""
-    found: dict[int, list[Asked]] = {}
+def _scores_by_item(rows: Sequence[Row]) -> dict[int, list[SampleScore]]:
+    """The rows of items with a perturbation."""
+    scores: dict[int, list[SampleScore]] = {}
     for row in rows:
         if row.identity is not None:
-            found.setdefault(row.item, []).append(Asked(row.identity, row.statistics, row.cluster))
-    return found
+            scores.setdefault(row.item, []).append(SampleScore(row.identity, row.statistics, row.cluster))
+    return scores
 
 
 def _cluster(line: Json, perturbation: Json | None) -> Hashable:

@@ -10,17 +10,17 @@ max_drop = "2pp"          # the margin of the headline's metric against a baseli
 from __future__ import annotations
 
 import difflib
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.gate.margins import FORM, read_margin
-from pytest_audiobench.gate.name_patterns import matches
-from pytest_audiobench.gate.regression_line import NO_MARGIN, Line
-from pytest_audiobench.gate.thresholds import Threshold, parse_threshold
+from pytest_audiobench.gate.grammar import FORM, read_margin
+from pytest_audiobench.gate.thresholds import NO_MARGIN, Line, Threshold, parse_threshold
 
 _FORM = (
     '[[threshold]] with eval = "PATTERN", model = "PATTERN" (optional) and require = ["accuracy >= 0.55", …] or '
@@ -235,3 +235,17 @@ def _nearest(pattern: str, known: list[str]) -> str:
     return (
         f"; the evals are {', '.join(known[:5])}{', …' if len(known) > 5 else ''}" if known else "; there are no evals"
     )
+
+
+@lru_cache(maxsize=1024)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    parts = {"*": ".*", "?": "."}
+    return re.compile("".join(parts.get(c) or re.escape(c) for c in pattern), re.DOTALL)
+
+
+def matches(pattern: str, text: str) -> bool:
+    """Whether ``pattern`` covers the whole of ``text``: ``*`` is any characters, ``?`` one, all others themselves.
+
+    Unlike fnmatch, ``sakura[animal-single]`` means the eval of that name, not one of its letters.
+    """
+    return _compiled(pattern).fullmatch(text) is not None

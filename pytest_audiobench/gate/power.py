@@ -11,7 +11,7 @@ import numpy as np
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.comparable import ComparableEval
-from pytest_audiobench.gate.margins import margin_of, point
+from pytest_audiobench.gate.grammar import margin_of, point
 from pytest_audiobench.gate.pairing import paired
 from pytest_audiobench.gate.regression import unlike
 from pytest_audiobench.metrics.drops import drop_of, moved
@@ -38,7 +38,7 @@ MOST_TIMES = 100
 """Times the present samples from which on more of them are no remedy."""
 
 
-class Asked(NamedTuple):
+class PowerQuery(NamedTuple):
     """The drop to be seen and the gate's terms, as written: ``lines`` share ``alpha``.
 
     ``metric`` is each eval's headline unless named; ``flips`` the share of samples whose score is taken to change for
@@ -92,7 +92,7 @@ class _Samples(NamedTuple):
     """That of a paired difference at n, where pairs were measured."""
 
 
-def power_of(side: ComparableEval, against: ComparableEval | None, asked: Asked) -> Power:
+def power_of(side: ComparableEval, against: ComparableEval | None, asked: PowerQuery) -> Power:
     """What the gate can see of ``side``'s eval; ``against`` is another run of it, in which flips are counted.
 
     Raises UsageError for a metric that the headline does not measure, for a drop or a margin that it cannot have, and
@@ -230,7 +230,7 @@ def _spread(kind: MetricKind, samples: _Samples) -> _Spread | str:
     return _Spread(variance, most - least, design, samples.flips or 0.0, n, units)
 
 
-def _samples(side: ComparableEval, against: ComparableEval | None, kind: MetricKind, asked: Asked) -> _Samples:
+def _samples(side: ComparableEval, against: ComparableEval | None, kind: MetricKind, asked: PowerQuery) -> _Samples:
     scorer = side.headline
     kept = [(row, found) for row in side.rows if (found := row.scores.get(scorer)) is not None]
     names = [row.cluster or row.sample_id for row, _ in kept]

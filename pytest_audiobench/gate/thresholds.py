@@ -6,13 +6,10 @@ import math
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.gate.grammar import FORM, Bound, Group, Operator, ParsedDrop, group_text, read
-from pytest_audiobench.gate.margins import margin_of
-from pytest_audiobench.gate.regression_line import Line
-from pytest_audiobench.gate.verdict import Verdict
+from pytest_audiobench.gate.grammar import FORM, Bound, Group, Operator, ParsedDrop, group_text, margin_of, read
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.metrics.units import ERROR_RATES, FRACTIONS, POINTS, RANGES, SHARE
 from pytest_audiobench.metrics.value import Metric, interval_text, value_text
@@ -153,3 +150,48 @@ def _absent(threshold: Threshold) -> str:
         return f"there is no {_base(threshold)}: no sample is in this group, or no such protocol was read"
     name = threshold.metric
     return f"there is no {name} in this result: its headline does not measure it (another is named: {name}[scorer=…])"
+
+
+ALPHA = 0.05
+MARGIN = "1pp"
+MOST_UNMATCHED = 0.05
+NO_MARGIN = "none"
+"""In place of a margin: no line for the headline's metric, only those that were declared."""
+
+
+class Line(NamedTuple):
+    """One regression line: the metric (None: the first of the headline), the group, and the margin as it was written.
+
+    ``group`` may name another scorer as ``protocol``.
+    """
+
+    metric: str | None = None
+    group: Group = ()
+    margin: str = MARGIN
+
+    @property
+    def text(self) -> str:
+        """The line as it is declared: ``accuracy[hop=multi].drop <= 1pp``."""
+        return f"{self.metric or 'the headline'}{group_text(self.group)}.drop <= {self.margin}"
+
+
+class Terms(NamedTuple):
+    """What all lines of a run share: ``lines`` is their number, ``most_unmatched`` the share of samples without a
+    counterpart from which two sides are not comparable.
+    """
+
+    alpha: float = ALPHA
+    lines: int = 1
+    most_unmatched: float = MOST_UNMATCHED
+
+
+class Verdict(NamedTuple):
+    """``value`` is what was held against the limit (the value or a bound), None where there was no finite number.
+
+    ``detail`` gives the number's perturbations or the reason for the verdict. Only "pass" is a pass.
+    """
+
+    status: Literal["pass", "fail", "not_comparable"]
+    threshold: str
+    value: float | None
+    detail: str

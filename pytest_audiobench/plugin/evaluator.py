@@ -12,8 +12,7 @@ from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.errors import InstrumentGone, NotComparable, UsageError
 from pytest_audiobench.evaluation.batch_executor import BatchExecutor
 from pytest_audiobench.evaluation.evaluate import EvalSpec, Evaluation, evaluate, judges_of
-from pytest_audiobench.evaluation.lazy_model import ModelHandle
-from pytest_audiobench.evaluation.model_notes import keep_hearing, keep_noise
+from pytest_audiobench.evaluation.lazy_model import ModelHandle, keep_hearing, keep_noise
 from pytest_audiobench.evaluation.record import ItemRecord, MetricRecord, Outcome
 from pytest_audiobench.evaluation.rerun import RerunVariant
 from pytest_audiobench.evaluation.result import Result, as_metric

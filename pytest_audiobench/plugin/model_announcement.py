@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Literal
 
-from pytest_audiobench.evaluation.lazy_model import ModelHandle
-from pytest_audiobench.evaluation.model_notes import known_hearing, known_noise
+from pytest_audiobench.evaluation.lazy_model import ModelHandle, known_hearing, known_noise
 from pytest_audiobench.evaluation.store import Store
 from pytest_audiobench.plugin.run_folder import RunFolder
 

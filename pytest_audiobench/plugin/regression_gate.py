@@ -20,17 +20,16 @@ from pytest_audiobench.comparison.baseline_sources import Baseline, source_text
 from pytest_audiobench.errors import NotComparable, UsageError
 from pytest_audiobench.evaluation.comparable import ComparableEval, comparable_ahead, comparable_eval
 from pytest_audiobench.evaluation.evaluate import Evaluation
-from pytest_audiobench.evaluation.lazy_model import ModelHandle
-from pytest_audiobench.evaluation.model_notes import known_noise
+from pytest_audiobench.evaluation.lazy_model import ModelHandle, known_noise
 from pytest_audiobench.evaluation.record import RegressionRecord
 from pytest_audiobench.evaluation.scoring import WITHOUT
 from pytest_audiobench.evaluation.selection import Selection
 from pytest_audiobench.evaluation.store import Store
 from pytest_audiobench.gate.config import Rules
-from pytest_audiobench.gate.margins import point, read_margin
+from pytest_audiobench.gate.grammar import point, read_margin
 from pytest_audiobench.gate.pairing import Pairs, paired
 from pytest_audiobench.gate.regression import given_up, not_comparable, regression_of, unlike
-from pytest_audiobench.gate.regression_line import MARGIN, NO_MARGIN, Line, Terms
+from pytest_audiobench.gate.thresholds import MARGIN, NO_MARGIN, Line, Terms
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.plugin.options import Options
 from pytest_audiobench.protocols.failures import FAILURES

@@ -14,9 +14,8 @@ from pytest_audiobench.evaluation.record import ItemRecord, MetricRecord, Verdic
 from pytest_audiobench.evaluation.result import Result
 from pytest_audiobench.evaluation.scoring import SHARES
 from pytest_audiobench.evaluation.selection import Selection
-from pytest_audiobench.gate.regression_line import Line
 from pytest_audiobench.gate.regression_text import line_text
-from pytest_audiobench.gate.thresholds import Threshold
+from pytest_audiobench.gate.thresholds import Line, Threshold
 from pytest_audiobench.plugin.declarative import DECLARED_LINES
 from pytest_audiobench.plugin.regression_gate import Held
 from pytest_audiobench.plugin.session import EvalSession

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from pytest_audiobench.evaluation.record import ItemRecord
-from pytest_audiobench.evaluation.text_repair import message
-from pytest_audiobench.gate.multiplicity import adjust
+from pytest_audiobench.evaluation.store import message
+from pytest_audiobench.gate.regression_records import adjust
 from pytest_audiobench.models.remote.budget import spent_note
 from pytest_audiobench.plugin.collection import session_of
 from pytest_audiobench.plugin.controller import Controller, Expected

@@ -15,14 +15,14 @@ from pytest_audiobench.comparison.baseline_sources import baseline_from
 from pytest_audiobench.datasets.dataset import Places, folders
 from pytest_audiobench.datasets.packs.recipes import written_from
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.batch_locks import BatchLocks
+from pytest_audiobench.evaluation.batch_executor import BatchLocks
 from pytest_audiobench.evaluation.evaluate import RunContext
 from pytest_audiobench.evaluation.judging import check_judge
 from pytest_audiobench.evaluation.lazy_model import ModelHandle
 from pytest_audiobench.evaluation.store import Store
 from pytest_audiobench.gate.config import Rules, find_rules
-from pytest_audiobench.gate.margins import read_margin
-from pytest_audiobench.gate.regression_line import NO_MARGIN
+from pytest_audiobench.gate.grammar import read_margin
+from pytest_audiobench.gate.thresholds import NO_MARGIN
 from pytest_audiobench.models.model import Hearing, Model
 from pytest_audiobench.models.registry import make, with_run_wide
 from pytest_audiobench.models.remote.budget import Budget

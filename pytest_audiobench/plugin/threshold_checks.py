@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from pytest_audiobench.evaluation.record import MetricRecord
 from pytest_audiobench.evaluation.result import Result, as_metric
-from pytest_audiobench.gate.thresholds import Find, Threshold, check
-from pytest_audiobench.gate.verdict import Verdict
+from pytest_audiobench.gate.thresholds import Find, Threshold, Verdict, check
 from pytest_audiobench.metrics.value import Metric
 
 

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_audiobench.evaluation.prompt_variants import of_wording
-from pytest_audiobench.evaluation.scoring import SHARES
+from pytest_audiobench.evaluation.scoring import SHARES, of_wording
 from pytest_audiobench.report.formatting import PERCENT_UNITS, interval_text, unanswered_text, value_text
 
 MANY = 3

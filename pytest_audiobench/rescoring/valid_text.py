@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.evaluation.text_repair import LONGEST_TEXT, repaired
+from pytest_audiobench.evaluation.store import LONGEST_TEXT, repaired
 from pytest_audiobench.models.messages import Output, Part, Response
 from pytest_audiobench.rescoring.recorded_answers import RecordedRow
 

@@ -10,8 +10,7 @@ from typing import Any
 
 from pytest_audiobench.comparison.differences import first_difference, shown
 from pytest_audiobench.errors import AudiobenchError
-from pytest_audiobench.evaluation.scores import scored_rows
-from pytest_audiobench.evaluation.scoring import ScoredSample
+from pytest_audiobench.evaluation.scoring import ScoredSample, scored_rows
 from pytest_audiobench.evaluation.stage_execution import SampleAnswers
 from pytest_audiobench.rescoring import own_run
 from pytest_audiobench.rescoring.families import protocol_of

@@ -20,7 +20,7 @@ from pytest_audiobench.audio.index import AudioIndex
 from pytest_audiobench.cli import main
 from pytest_audiobench.datasets.dataset import Dataset, Places
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.evaluation.batch_locks import BatchLocks
+from pytest_audiobench.evaluation.batch_executor import BatchLocks
 from pytest_audiobench.evaluation.evaluate import EvalSpec, RunContext, evaluate
 from pytest_audiobench.evaluation.lazy_model import ModelHandle
 from pytest_audiobench.evaluation.store import Store

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from pytest_audiobench.evaluation import batch_executor
-from pytest_audiobench.evaluation.batch_executor import BatchExecutor
-from pytest_audiobench.evaluation.batch_locks import BatchLocks
+from pytest_audiobench.evaluation.batch_executor import BatchExecutor, BatchLocks
 from pytest_audiobench.evaluation.lazy_model import ModelHandle
 from pytest_audiobench.evaluation.store import Store
 

@@ -14,8 +14,7 @@ from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.errors import FatalError, InstrumentGone, PassingError, SampleError
 from pytest_audiobench.evaluation import batch_executor as asking
 from pytest_audiobench.evaluation import batching
-from pytest_audiobench.evaluation.batch_executor import BatchExecutor
-from pytest_audiobench.evaluation.batch_locks import BatchLocks
+from pytest_audiobench.evaluation.batch_executor import BatchExecutor, BatchLocks
 from pytest_audiobench.evaluation.lazy_model import ModelHandle
 from pytest_audiobench.evaluation.store import Store
 from pytest_audiobench.models.messages import Output, Part, Response
@@ -26,7 +25,7 @@ HOLDER = """
 import sys
 from pathlib import Path
 from pytest_audiobench.models.messages import Response
-from pytest_audiobench.evaluation.batch_locks import BatchLocks
+from pytest_audiobench.evaluation.batch_executor import BatchLocks
 from pytest_audiobench.evaluation.store import Store
 
 claims, key = BatchLocks(Path(sys.argv[1])), bytes.fromhex(sys.argv[2])

@@ -2,14 +2,14 @@
 
 import pytest
 
-from pytest_audiobench.evaluation.batch_locks import BatchLocks
+from pytest_audiobench.evaluation.batch_executor import BatchLocks
 
 from .meter import other_process
 
 HOLDER = """
 import sys
 from pathlib import Path
-from pytest_audiobench.evaluation.batch_locks import BatchLocks
+from pytest_audiobench.evaluation.batch_executor import BatchLocks
 
 claims = BatchLocks(Path(sys.argv[1]))
 for key in sys.argv[2:]:

@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from pytest_audiobench.evaluation.lazy_model import ModelHandle
-from pytest_audiobench.evaluation.model_notes import keep_hearing, keep_noise, known_hearing, known_noise
+from pytest_audiobench.evaluation.lazy_model import ModelHandle, keep_hearing, keep_noise, known_hearing, known_noise
 from pytest_audiobench.evaluation.store import Store
 from pytest_audiobench.models.model import Hearing
 
@@ -107,9 +106,9 @@ def test_a_note_of_another_form_proves_nothing(store, handle, text):
     assert known_noise(store, handle) is None
 
 
-def measurement(same=0.9, shift=0.1, dataset="tones", n=10, **perturbations):
-    each = perturbations or {"again": {"same_answers": same, "score_shift": shift}}
-    return {"dataset": dataset, "n": n, "same_answers": same, "score_shift": shift, "perturbations": each}
+def measurement(same=0.9, shift=0.1, dataset="tones", n=10, **conditions):
+    each = conditions or {"again": {"same_answers": same, "score_shift": shift}}
+    return {"dataset": dataset, "n": n, "same_answers": same, "score_shift": shift, "conditions": each}
 
 
 def test_the_noise_floor_is_the_worst_that_was_measured(store, handle):
@@ -138,9 +137,9 @@ def test_noise_measured_in_another_way_stands_beside(store, handle, other):
 @pytest.mark.parametrize(
     "damage",
     [
-        {"perturbations": None},
-        {"perturbations": {"again": None}},
-        {"perturbations": {"again": {"same_answers": 1.0}}},
+        {"conditions": None},
+        {"conditions": {"again": None}},
+        {"conditions": {"again": {"same_answers": 1.0}}},
         {"same_answers": None},
         {"same_answers": "0.9"},
         {"score_shift": float("nan")},

@@ -11,8 +11,7 @@ from dataclasses import replace
 import pytest
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.store import Store
-from pytest_audiobench.evaluation.text_repair import LONGEST_TEXT
+from pytest_audiobench.evaluation.store import LONGEST_TEXT, Store
 from pytest_audiobench.io import network_disk
 from pytest_audiobench.io.network_disk import network_file_system
 from pytest_audiobench.models.messages import Output, Part, Response

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from pytest_audiobench.evaluation.record import MetricRecord, ScorerRecord, VerdictRecord
 from pytest_audiobench.gate.failure_table import WIDTH, failure_table
-from pytest_audiobench.gate.verdict import Verdict
+from pytest_audiobench.gate.thresholds import Verdict
 
 SIGNATURE = "mcq:letters|v:1"
 ACCURACY = MetricRecord("accuracy", 0.5333, 0.3614, 0.6977, 30, "share", "higher", "Wilson", "letters", SIGNATURE)

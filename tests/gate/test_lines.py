@@ -6,8 +6,7 @@ import pytest
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.gate.config import read_rules
-from pytest_audiobench.gate.regression_line import Line
-from pytest_audiobench.gate.thresholds import Threshold, parse_threshold
+from pytest_audiobench.gate.thresholds import Line, Threshold, parse_threshold
 
 
 def test_a_drop_is_declared_beside_thresholds(tmp_path):

@@ -294,8 +294,7 @@ def _device_processes(folder):
 @pytest.mark.parametrize("shares_s", [(100.0, 50.0), (100.0, None)])
 def test_the_time_within_a_shared_model_is_that_of_its_answers(tmp_path, shares_s):
     """Waiting for other workers' batches is none of it; where not every answer tells its share, the clock does."""
-    from pytest_audiobench.evaluation.batch_executor import BatchExecutor
-    from pytest_audiobench.evaluation.batch_locks import BatchLocks
+    from pytest_audiobench.evaluation.batch_executor import BatchExecutor, BatchLocks
     from pytest_audiobench.evaluation.batching import Planned
     from pytest_audiobench.evaluation.lazy_model import ModelHandle
     from pytest_audiobench.evaluation.store import Store
