@@ -11,7 +11,7 @@ from pytest_audiobench.comparison.rows import Planned
 from pytest_audiobench.evaluation.comparable import ComparableEval, ComparableSample, statistics_of
 from pytest_audiobench.evaluation.curve_records import SampleScore, series, unperturbed
 from pytest_audiobench.evaluation.curves import Samples, step
-from pytest_audiobench.gate.pairing import paired
+from pytest_audiobench.gate.pairing import pair_samples
 from pytest_audiobench.metrics.metric import MetricKind
 from pytest_audiobench.metrics.units import span
 from pytest_audiobench.stats.drops import Drop
@@ -119,7 +119,7 @@ def _held(
 ) -> tuple[Drop, int] | None:
     """By how much the figure of ``others`` is more than that of ``first``, on the answers that both scored."""
     pairs = [
-        paired(one, other, line.scorer).rows
+        pair_samples(one, other, line.scorer).rows
         for one, other in zip(first, others, strict=True)
         if one is not None and other is not None
     ]

@@ -62,7 +62,7 @@ class ComparableEval:
     ``hashes`` are an item's (``evaluation/hashes.py``).
 
     ``model`` is the alias, ``spec`` what it stood for. ``cluster`` says which metadata field names the clusters (None:
-    the clip). ``noise`` is the model's noise floor where it has been measured (``evaluation/lazy_model.py``). ``source`` says
+    the clip). ``noise`` is the model's noise floor where it has been metrics_by_scorer (``evaluation/lazy_model.py``). ``source`` says
     for people where the side comes from. ``perturbation`` is the item's, as run.json holds it; None for none, and where
     the source does not know it (a baseline's file).
     """
@@ -104,18 +104,18 @@ def comparable_eval(record: ItemRecord, rows: Mapping[str, Sequence[ScoredSample
         limited=record.limited,
         cluster=record.cluster,
         scorers={scorer.name: scorer.signature for scorer in record.scorers},
-        metrics=measured([(one.scorer, one.name) for one in record.metrics if not one.group]),
+        metrics=metrics_by_scorer([(one.scorer, one.name) for one in record.metrics if not one.group]),
         hashes=record.hashes,
         rows=list(_rows(record, rows)),
     )
 
 
 def comparable_ahead(
-    eval_: str, handle: ModelHandle, slice_: Selection, protocol: Protocol, epochs: int
+    eval_: str, handle: ModelHandle, selection: Selection, protocol: Protocol, epochs: int
 ) -> ComparableEval:
     """The side of an eval that nothing was asked for yet: its rows hold what is certain by now, and no score.
 
-    Each row that can be asked counts as answered, so that what a baseline lacks, or knows with other audio or another
+    Each row that can be asked counts as answers, so that what a baseline lacks, or knows with other audio or another
     prompt, shows before hours of asking.
     """
     return ComparableEval(
@@ -124,40 +124,40 @@ def comparable_ahead(
         suite="",
         model=handle.alias,
         spec=handle.spec,
-        dataset=slice_.dataset.name,
+        dataset=selection.dataset.name,
         protocol=protocol.name,
         epochs=epochs,
-        limited=slice_.limited,
-        cluster=slice_.dataset.cluster,
+        limited=selection.limited,
+        cluster=selection.dataset.cluster,
         scorers={scorer.name: scorer.signature for scorer in protocol.scorers},
         metrics={scorer.name: scorer.metrics for scorer in protocol.scorers},
         hashes={"settings": settings_hash(protocol)},
-        rows=[row for epoch in range(epochs) for row in _rows_ahead(slice_, protocol, epoch)],
+        rows=[row for epoch in range(epochs) for row in _rows_ahead(selection, protocol, epoch)],
     )
 
 
-def _rows_ahead(slice_: Selection, protocol: Protocol, epoch: int) -> Iterator[ComparableSample]:
-    for taken in slice_.taken:
-        openings = () if taken.error else protocol.openings
-        asked = {stage.name: stage.messages(as_played(taken, stage).sample, {}) for stage in openings}
+def _rows_ahead(selection: Selection, protocol: Protocol, epoch: int) -> Iterator[ComparableSample]:
+    for selected in selection.samples:
+        openings = () if selected.error else protocol.openings
+        asked = {stage.name: stage.messages(as_played(selected, stage).sample, {}) for stage in openings}
         messages = {stage: messages_payload(one) for stage, one in asked.items()}
-        status = "error" if taken.error else "parsed"
+        status = "error" if selected.error else "parsed"
         yield ComparableSample(
-            sample_id=taken.sample.id,
+            sample_id=selected.sample.id,
             epoch=epoch,
-            audio=audio_digest(taken.clip_keys),
+            audio=audio_digest(selected.clip_keys),
             prompt=prompt_digest(messages),
             cluster=None,
             groups={},
             statuses=dict.fromkeys([scorer.name for scorer in protocol.scorers], status),
-            scores={scorer.name: None if taken.error else {} for scorer in protocol.scorers},
-            truth=truth_digest(taken.sample.choices, taken.sample.reference, taken.sample.references),
+            scores={scorer.name: None if selected.error else {} for scorer in protocol.scorers},
+            truth=truth_digest(selected.sample.choices, selected.sample.reference, selected.sample.references),
         )
 
 
 def statistics_of(row: ComparableSample, scorer: str, metric: str) -> Statistics | None:
     """What ``metric`` is made of in a sample, as ``scorer`` saw it: its scores, None where it has none; for one of
-    :data:`pytest_audiobench.evaluation.scoring.SHARES` how it was answered.
+    :data:`pytest_audiobench.evaluation.scoring.SHARES` how it was answers.
     """
     scores, status = row.scores.get(scorer), row.statuses[scorer]
     if metric not in SHARES:
@@ -167,7 +167,7 @@ def statistics_of(row: ComparableSample, scorer: str, metric: str) -> Statistics
     return share_statistics("errors" if status == "error" else status, status != "error" and scores is None, told)
 
 
-def measured(pairs: Sequence[tuple[str | None, str]]) -> dict[str, list[str]]:
+def metrics_by_scorer(pairs: Sequence[tuple[str | None, str]]) -> dict[str, list[str]]:
     """The names of metrics by scorer, in order, from (scorer, name) pairs; numbers of a test's own are left out."""
     found: dict[str, list[str]] = {}
     for scorer, name in pairs:
@@ -200,34 +200,34 @@ def truth_digest(choices: Sequence[str], reference: str, references: Sequence[st
     return digest_of_trusted([list(choices), reference, list(references)])[:DIGITS]
 
 
-def cluster_of(taken: SelectedSample, field: str | None) -> str | None:
+def cluster_of(selected: SelectedSample, field: str | None) -> str | None:
     """A sample's cluster: what its metadata say in ``field``, else its recording; None where that is not known."""
     # Named even where nothing repeats within this eval: another of its suite may ask about the same recording.
     if field is not None:
-        return str(taken.sample.metadata[field]) if field in taken.sample.metadata else None
-    return taken.recording
+        return str(selected.sample.metadata[field]) if field in selected.sample.metadata else None
+    return selected.recording
 
 
-def _prompt(answered: SampleAnswers) -> str | None:
-    asked = {stage: messages_payload(messages) for stage, messages in answered.messages.items()}
+def _prompt(answers: SampleAnswers) -> str | None:
+    asked = {stage: messages_payload(messages) for stage, messages in answers.messages.items()}
     # A sample that failed in one wording was not asked in those behind it.
-    return None if answered.error is not None and len(opening_stages(asked)) > 1 else prompt_digest(asked)
+    return None if answers.error is not None and len(opening_stages(asked)) > 1 else prompt_digest(asked)
 
 
 def _rows(record: ItemRecord, rows: Mapping[str, Sequence[ScoredSample]]) -> Iterator[ComparableSample]:
     for scorers in zip(*rows.values(), strict=True):
         first = scorers[0]
-        answered = first.answered
-        sample = answered.taken.sample
+        answers = first.answers
+        sample = answers.selected.sample
         metadata = sample.metadata
-        responses = answered.responses
+        responses = answers.responses
         answering = first_wording_stages(responses)
         yield ComparableSample(
-            sample_id=answered.sample_id,
-            epoch=answered.epoch,
-            audio=audio_digest(answered.taken.clip_keys),
-            prompt=_prompt(answered),
-            cluster=cluster_of(answered.taken, record.cluster),
+            sample_id=answers.sample_id,
+            epoch=answers.epoch,
+            audio=audio_digest(answers.selected.clip_keys),
+            prompt=_prompt(answers),
+            cluster=cluster_of(answers.selected, record.cluster),
             groups={name: str(metadata[name]) for name in record.groups if name in metadata},
             statuses={
                 name: "error" if row.answer is None else row.answer.status

@@ -34,7 +34,7 @@ class RunContext:
 
     run: str
     store: Store
-    claims: BatchLocks
+    locks: BatchLocks
     index: AudioIndex
     limit: int | None = None
     epochs: int = 1
@@ -60,7 +60,7 @@ class EvalSpec:
     part: int = 0
     control: bool = False
     progress: Callable[[int, int], None] = field(default=lambda done, total: None)
-    ready: Callable[[Selection, Protocol], None] = field(default=lambda slice_, protocol: None)
+    ready: Callable[[Selection, Protocol], None] = field(default=lambda selection, protocol: None)
 
 
 @dataclass(frozen=True)
@@ -68,14 +68,14 @@ class Evaluation:
     """A finished eval: the result for the test, and the rows that the report's files are written from."""
 
     result: Result
-    slice: Selection
+    selection: Selection
     protocol: Protocol
-    answered: Sequence[SampleAnswers]
+    answers: Sequence[SampleAnswers]
     rows: Mapping[str, Sequence[ScoredSample]]
 
 
 def evaluate(
-    bench: RunContext, handle: ModelHandle, item: EvalSpec, dataset: Dataset, protocol: Protocol
+    context: RunContext, handle: ModelHandle, item: EvalSpec, dataset: Dataset, protocol: Protocol
 ) -> Evaluation:
     """Evaluate a model on a data set slice by a protocol.
 
@@ -83,35 +83,35 @@ def evaluate(
     in either, FatalError when the model cannot be asked at all. A single sample's failure is recorded in the result.
     """
     with collector_paused():
-        return _evaluated(bench, handle, item, dataset, protocol)
+        return _evaluated(context, handle, item, dataset, protocol)
 
 
 def _evaluated(
-    bench: RunContext, handle: ModelHandle, item: EvalSpec, dataset: Dataset, protocol: Protocol
+    context: RunContext, handle: ModelHandle, item: EvalSpec, dataset: Dataset, protocol: Protocol
 ) -> Evaluation:
-    if bench.prompts is not None:
+    if context.prompts is not None:
         from pytest_audiobench.protocols.prompt_variants import reworded
 
-        protocol = reworded(protocol, bench.prompts)
-    chosen = [name for name in bench.scorers if name in protocol.available or name == ALL]
+        protocol = reworded(protocol, context.prompts)
+    chosen = [name for name in context.scorers if name in protocol.available or name == ALL]
     if chosen:
         protocol = protocol.with_scorers(*chosen)
-    if len(chosen) < len(bench.scorers):
-        _check_names(bench.scorers, protocol)
+    if len(chosen) < len(context.scorers):
+        _check_names(context.scorers, protocol)
     cautions: Sequence[str] = ()
     if protocol.judgings or any(stage.role != "subject" for stage in protocol.stages):
         from pytest_audiobench.evaluation.judging import with_judges, with_rewriters
 
-        protocol, cautions = with_judges(with_rewriters(protocol, bench.judges), bench.judges)
+        protocol, cautions = with_judges(with_rewriters(protocol, context.judges), context.judges)
     _check_tasks(handle, dataset, protocol)
     _check_parts(protocol)
-    slice_ = select(dataset, item.places, bench.index, handle, bench.limit, item.samples)
-    protocol = protocol.fitting([one.sample for one in slice_.taken])
-    item.ready(slice_, protocol)
-    asker = BatchExecutor(handle, bench.store, bench.claims, item.progress)
-    judges = judges_of(bench, protocol, item.progress)
-    answered = collect_answers(slice_, protocol, asker, bench.epochs, judges)
-    sheet = score_answers(protocol, answered, clusters(slice_), slice_.groups, bench.epochs)
+    selection = select(dataset, item.places, context.index, handle, context.limit, item.samples)
+    protocol = protocol.fitting([one.sample for one in selection.samples])
+    item.ready(selection, protocol)
+    executor = BatchExecutor(handle, context.store, context.locks, item.progress)
+    judges = judge_executors(context, protocol, item.progress)
+    answers = collect_answers(selection, protocol, executor, context.epochs, judges)
+    scores = score_answers(protocol, answers, clusters(selection), selection.groups, context.epochs)
     record = ItemRecord(
         index=item.index,
         nodeid=item.nodeid,
@@ -120,28 +120,28 @@ def _evaluated(
         model=handle.alias,
         dataset=dataset.name,
         protocol=protocol.name,
-        n=len(slice_.taken),
-        epochs=bench.epochs,
-        limited=slice_.limited,
-        scorers=sheet.scorers,
-        metrics=sheet.metrics,
+        n=len(selection.samples),
+        epochs=context.epochs,
+        limited=selection.limited,
+        scorers=scores.scorers,
+        metrics=scores.metrics,
         hashes=item_hashes(
-            slice_,
+            selection,
             protocol,
             handle.digest,
-            bench.epochs,
-            answered,
+            context.epochs,
+            answers,
             {alias: one.handle.digest for alias, one in judges.items()},
         ),
-        asking=dict(vars(asker.counts)) | {"truncated_clips": _cut(answered)},
-        errors=errors_named(answered),
-        judges=_judges(judges, answered),
+        asking=dict(vars(executor.counts)) | {"truncated_clips": _cut(answers)},
+        errors=first_errors(answers),
+        judges=_judges(judges, answers),
         options=dict(protocol.options),
-        groups=list(slice_.groups),
+        groups=list(selection.groups),
         cluster=dataset.cluster,
         part=item.part,
         control=item.control,
-        agreement=sheet.agreement,
+        agreement=scores.agreement,
         perturbation=_perturbation(dataset),
         stages=[
             StageRecord(one.name, one.role, one.task, settings_payload(one), one.judge, one.version)
@@ -149,11 +149,11 @@ def _evaluated(
         ],
     )
     # A replay or a guess is no model at work: how fast it is would only be misread.
-    record.taken = speed.sums(answered, asker.time, handle.peak_memory_bytes) if handle.listens else {}
+    record.taken = speed.sums(answers, executor.time, handle.peak_memory_bytes) if handle.listens else {}
     record.speed = speed.figures(record.taken)
-    record.warnings = [*_warnings(record, slice_, protocol, answered), *cautions, *_unread(sheet, protocol)]
-    result = Result(record, sheet.rows, protocol.scorers, sheet.clustered)
-    return Evaluation(result, slice_, protocol, answered, sheet.rows)
+    record.warnings = [*_warnings(record, selection, protocol, answers), *cautions, *_unread(scores, protocol)]
+    result = Result(record, scores.rows, protocol.scorers, scores.clustered)
+    return Evaluation(result, selection, protocol, answers, scores.rows)
 
 
 def _perturbation(dataset: Dataset) -> PerturbationRecord | None:
@@ -183,22 +183,22 @@ def _check_parts(protocol: Protocol) -> None:
             raise UsageError(f"the scorer {scorer.name} cannot be used here: {lacking}")
 
 
-def _cut(answered: Sequence[SampleAnswers]) -> int:
-    return sum(any(response.truncated_s for response in one.responses.values()) for one in answered)
+def _cut(answers: Sequence[SampleAnswers]) -> int:
+    return sum(any(response.truncated_s for response in one.responses.values()) for one in answers)
 
 
-def errors_named(answered: Iterable[SampleAnswers]) -> list[dict[str, str]]:
+def first_errors(answers: Iterable[SampleAnswers]) -> list[dict[str, str]]:
     """The first samples whose asking failed, and why; behind them those whose verdicts could not be had."""
-    kept = list(answered)
+    kept = list(answers)
     failed = [(one, str(one.error)) for one in kept if one.error is not None]
-    failed += [(one, f"{stage}: {error}") for one in kept for stage, error in unjudged(one)]
+    failed += [(one, f"{stage}: {error}") for one in kept for stage, error in failed_verdicts(one)]
     return [{"sample_id": one.sample_id, "message": message} for one, message in failed[:_ERRORS_NAMED]]
 
 
-def _unread(sheet: EvalScores, protocol: Protocol) -> list[str]:
+def _unread(scores: EvalScores, protocol: Protocol) -> list[str]:
     """What a judge said that was no verdict, once for each judging of each judge."""
     found: dict[str, str] = {}
-    for scorer, record in zip(protocol.scorers, sheet.scorers, strict=True):
+    for scorer, record in zip(protocol.scorers, scores.scorers, strict=True):
         asked = record.coverage["n"] - record.coverage["errors"]
         unread = asked - record.coverage["parsed"]
         if scorer.judge and unread:
@@ -206,34 +206,34 @@ def _unread(sheet: EvalScores, protocol: Protocol) -> list[str]:
     return list(found.values())
 
 
-def unjudged(one: SampleAnswers) -> list[tuple[str, str]]:
+def failed_verdicts(one: SampleAnswers) -> list[tuple[str, str]]:
     """The stages whose verdict on an answer could not be had, each with its error."""
     return [(stage, verdict.error) for stage, verdict in one.verdicts.items() if verdict.error is not None]
 
 
-def judges_of(bench: RunContext, protocol: Protocol, progress: Progress) -> dict[str, BatchExecutor]:
+def judge_executors(context: RunContext, protocol: Protocol, progress: Progress) -> dict[str, BatchExecutor]:
     """The judges that a protocol names, ready to be asked."""
     aliases = dict.fromkeys(stage.judge for stage in protocol.stages if stage.judge)
-    return {alias: BatchExecutor(bench.judges[alias], bench.store, bench.claims, progress) for alias in aliases}
+    return {alias: BatchExecutor(context.judges[alias], context.store, context.locks, progress) for alias in aliases}
 
 
-def _judges(judges: Mapping[str, BatchExecutor], answered: Sequence[SampleAnswers]) -> dict[str, dict[str, int]]:
+def _judges(judges: Mapping[str, BatchExecutor], answers: Sequence[SampleAnswers]) -> dict[str, dict[str, int]]:
     """For each judge how asking it went; ``errors`` counts the verdicts that could not be had."""
-    failed = Counter(stage.partition("@")[2] for one in answered for stage, _ in unjudged(one))
-    return {alias: dict(vars(asker.counts)) | {"errors": failed[alias]} for alias, asker in judges.items()}
+    failed = Counter(stage.partition("@")[2] for one in answers for stage, _ in failed_verdicts(one))
+    return {alias: dict(vars(executor.counts)) | {"errors": failed[alias]} for alias, executor in judges.items()}
 
 
 def _warnings(
-    record: ItemRecord, slice_: Selection, protocol: Protocol, answered: Sequence[SampleAnswers]
+    record: ItemRecord, selection: Selection, protocol: Protocol, answers: Sequence[SampleAnswers]
 ) -> list[str]:
-    found = [*slice_.notes, *protocol.notes]
+    found = [*selection.notes, *protocol.notes]
     if record.limited:
-        taken = f"limited to {record.n} of {slice_.size} samples"
+        taken = f"limited to {record.n} of {selection.size} samples"
         found.append(f"{taken}: its numbers are never comparable with a full run's")
     cut = record.asking["truncated_clips"]
     if cut:
-        longest = max(lost for one in answered for r in one.responses.values() for lost in r.truncated_s)
-        of = f"{cut} of {len(answered)} samples"
+        longest = max(lost for one in answers for r in one.responses.values() for lost in r.truncated_s)
+        of = f"{cut} of {len(answers)} samples"
         found.append(f"{of} were cut to the model's window (up to {longest:.1f} s lost)")
     for name, what in (
         ("noise", "answers differed when asked again"),

@@ -117,13 +117,13 @@ _LONGEST = 500
 """Characters of one piece of evidence."""
 
 
-def known_hearing(store: Store, handle: ModelHandle) -> Hearing:
+def stored_hearing(store: Store, handle: ModelHandle) -> Hearing:
     """What is known of the model's hearing by now: by loading it, and by listening evals of this and earlier runs.
 
     One proof is enough; where a listening eval failed to show it, the evidence says so.
     """
     if handle.hearing is not None:
-        keep_hearing(store, handle, _LOADING, handle.hearing)
+        store_hearing(store, handle, _LOADING, handle.hearing)
     found = list(_hearings(store, handle))
     proofs = [one.evidence for one in found if one.status == "proven"]
     doubts = [one.evidence for one in found if one.status == "unproven"]
@@ -132,14 +132,14 @@ def known_hearing(store: Store, handle: ModelHandle) -> Hearing:
     return Hearing("unproven", "; ".join(doubts)) if doubts else _NOT_TOLD
 
 
-def keep_hearing(store: Store, handle: ModelHandle, by: str, hearing: Hearing) -> None:
+def store_hearing(store: Store, handle: ModelHandle, by: str, hearing: Hearing) -> None:
     """Remember what ``by`` (loading, or a listening eval's data set) showed of exactly this model (its digest)."""
     name, text = f"hearing:{handle.digest}:{by}", json.dumps([hearing.status, hearing.evidence[:_LONGEST]])
     if dict(store.notes(name)).get(name) != text:
         store.keep_note(name, text)
 
 
-def known_noise(store: Store, handle: ModelHandle) -> dict[str, Any] | None:
+def stored_noise(store: Store, handle: ModelHandle) -> dict[str, Any] | None:
     """The model's noise floor, where determinism evals have measured it: the worst of them, and each."""
     measured = list(_noises(store, handle))
     if not measured:
@@ -151,7 +151,7 @@ def known_noise(store: Store, handle: ModelHandle) -> dict[str, Any] | None:
     }
 
 
-def keep_noise(store: Store, handle: ModelHandle, noise: Mapping[str, Any]) -> None:
+def store_noise(store: Store, handle: ModelHandle, noise: Mapping[str, Any]) -> None:
     """Remember how far exactly this model's repetitions differ, by data set, number of samples and conditions."""
     which = digest([noise["dataset"], noise["n"], sorted(noise["conditions"])])
     store.keep_note(f"noise:{handle.digest}:{which}", json.dumps(noise, allow_nan=False))

@@ -8,7 +8,14 @@ from typing import Any
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.record import ItemRecord, MetricRecord
-from pytest_audiobench.evaluation.scoring import SHARES, SPREADS, WITHOUT, ScoredSample, coverage, estimate
+from pytest_audiobench.evaluation.scoring import (
+    SHARES,
+    SPREADS,
+    WITHOUT,
+    ScoredSample,
+    coverage_counts,
+    estimate_metric,
+)
 from pytest_audiobench.metrics.drops import drop_of
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.metrics.units import POINTS
@@ -92,7 +99,7 @@ class Result:
         if not rows or (without is not None and without not in FAILURES):
             return None
         group = wanted if without is None else {**wanted, WITHOUT: without}
-        return as_metric(estimate(name, scorer, rows, self._clustered, group), coverage(rows))
+        return as_metric(estimate_metric(name, scorer, rows, self._clustered, group), coverage_counts(rows))
 
     def gain_over(self, other: Result, metric: str | None = None) -> Metric:
         """How much better this result is than ``other`` on the samples that both asked, in points: positive is better.
@@ -133,7 +140,7 @@ class Result:
 
     def estimate_of(self, rows: Sequence[ScoredSample]) -> float:
         """The headline metric over ``rows``; NaN where it is no number."""
-        found = estimate(self.headline_metric, self._scorers[0], rows, False).value
+        found = estimate_metric(self.headline_metric, self._scorers[0], rows, False).value
         return float("nan") if found is None else found
 
     @property
@@ -149,19 +156,19 @@ class Result:
     def samples(self) -> Iterator[dict[str, Any]]:
         """One row per sample and epoch, as the headline scorer read it: id, question, answer, value, scores."""
         for row in self.headline_rows:
-            sample = row.answered.taken.sample
-            last = first_wording_stages(row.answered.responses)[-1:]
+            sample = row.answers.selected.sample
+            last = first_wording_stages(row.answers.responses)[-1:]
             yield {
                 "sample_id": sample.id,
-                "epoch": row.answered.epoch,
+                "epoch": row.answers.epoch,
                 "question": sample.question,
                 "choices": list(sample.choices),
                 "reference": sample.reference,
                 "references": list(sample.references),
-                "text": row.answered.responses[last[0]].text if last else None,
+                "text": row.answers.responses[last[0]].text if last else None,
                 "status": "error" if row.answer is None else row.answer.status,
                 "value": None if row.answer is None else row.answer.value,
-                "error": row.answered.error,
+                "error": row.answers.error,
                 **({} if row.scores is None else dict(row.scores)),
                 **dict(sample.metadata),
             }
@@ -195,7 +202,7 @@ def metric_key(metric: MetricRecord, headline: str) -> str:
     return metric.name + (f"[{','.join(f'{k}={v}' for k, v in inside.items())}]" if inside else "")
 
 
-def as_metric(record: MetricRecord, coverage: Mapping[str, int]) -> Metric:
+def as_metric(record: MetricRecord, coverage_counts: Mapping[str, int]) -> Metric:
     """A recorded number as the float that tests assert on."""
     return Metric(
         float("nan") if record.value is None else record.value,
@@ -205,12 +212,12 @@ def as_metric(record: MetricRecord, coverage: Mapping[str, int]) -> Metric:
         n=record.n,
         unit=record.unit,
         direction=record.direction,
-        coverage=coverage,
+        coverage=coverage_counts,
         protocol=record.signature or "",
         method=record.method,
     )
 
 
 def _matches(row: ScoredSample, wanted: Mapping[str, str]) -> bool:
-    metadata = row.answered.taken.sample.metadata
+    metadata = row.answers.selected.sample.metadata
     return all(field in metadata and str(metadata[field]) == value for field, value in wanted.items())

@@ -49,13 +49,13 @@ class Selection:
 
     dataset: Dataset
     size: int
-    taken: Sequence[SelectedSample]
+    samples: Sequence[SelectedSample]
     groups: tuple[str, ...]
     notes: list[str] = field(default_factory=list)
 
     @property
     def limited(self) -> bool:
-        return len(self.taken) < self.size
+        return len(self.samples) < self.size
 
 
 def select(
@@ -82,8 +82,8 @@ def select(
         raise UsageError(f"{dataset.name} holds the id {repeated[0]!r} more than once: ids must be unique")
     hashes = [batching.sample_hash(sample.id) for sample in samples]
     bits = batching.window_bits(len(samples))
-    whole = batching.taken(hashes, samples_wanted, whole_windows=handle.planned)
-    positions = min(whole, batching.taken(hashes, limit, whole_windows=handle.planned), key=len)
+    whole = batching.limited_positions(hashes, samples_wanted, whole_windows=handle.planned)
+    positions = min(whole, batching.limited_positions(hashes, limit, whole_windows=handle.planned), key=len)
     chosen = [samples[i] for i in positions]
     facts = iter(index.facts_of([clip for sample in chosen for clip in _clips(sample)]))
     taken = []
@@ -156,11 +156,11 @@ def _few_valued(samples: Sequence[Sample]) -> tuple[str, ...]:
     return tuple(name for name, seen in sorted(values.items()) if 2 <= len(seen) <= _FEW_VALUES)
 
 
-def clusters(slice_: Selection) -> list[str] | None:
+def clusters(selection: Selection) -> list[str] | None:
     """Each sample's statistical cluster: the data set's own field, else the recording where one repeats; else None."""
-    name = slice_.dataset.cluster
+    name = selection.dataset.cluster
     if name is not None:
-        found = [str(one.sample.metadata.get(name, one.sample.id)) for one in slice_.taken]
+        found = [str(one.sample.metadata.get(name, one.sample.id)) for one in selection.samples]
     else:
-        found = [one.recording or one.sample.id for one in slice_.taken]
+        found = [one.recording or one.sample.id for one in selection.samples]
     return found if len(set(found)) < len(found) else None

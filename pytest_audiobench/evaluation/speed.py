@@ -1,4 +1,4 @@
-"""How fast a model answered: sums that can be added up over evals, and the figures drawn from them.
+"""How fast a model answers: sums that can be added up over evals, and the figures drawn from them.
 
 Each answer keeps its share of the time that its batch took, so a figure per second is of the asking itself,
 whenever and in whichever run that was. What only a run that asks can tell (the share of its wall time that the
@@ -22,18 +22,18 @@ _LARGEST = ("first_token_s", "peak_memory_bytes")
 """What is no sum: of several evals the largest is taken."""
 
 
-def sums(answered: Sequence[SampleAnswers], time: Time, peak_memory_bytes: int | None) -> dict[str, float]:
+def sums(answers: Sequence[SampleAnswers], time: Time, peak_memory_bytes: int | None) -> dict[str, float]:
     """What an eval's answers took: seconds of asking, of audio, tokens; only what is known and not 0."""
     count, seconds, audio_s, tokens, tokens_seconds = 0, 0.0, 0.0, 0, 0.0
     first_tokens_s: list[float] = []
-    for one in answered:
+    for one in answers:
         for response in one.responses.values():
             share_s = response.share_s
             if share_s is None:
                 continue
             count += 1
             seconds += share_s
-            audio_s += max(0.0, (one.taken.duration_s or 0.0) - sum(response.truncated_s))
+            audio_s += max(0.0, (one.selected.duration_s or 0.0) - sum(response.truncated_s))
             generated = response.usage.get("completion_tokens", 0)
             if generated:
                 tokens += generated

@@ -56,7 +56,7 @@ _decode = json.JSONDecoder().decode
 class Written(NamedTuple):
     """What became of a batch: the responses that the store holds, how many differed, how many texts were repaired."""
 
-    held: dict[bytes, Response]
+    responses: dict[bytes, Response]
     noise: int
     repaired: int
 

@@ -14,7 +14,7 @@ from pytest_audiobench.evaluation.curve_records import (
     unperturbed,
 )
 from pytest_audiobench.evaluation.record import MetricRecord, ScorerRecord
-from pytest_audiobench.evaluation.scoring import SHARES, WITHOUT, recorded, spreads
+from pytest_audiobench.evaluation.scoring import SHARES, WITHOUT, metric_record, wording_spreads
 from pytest_audiobench.identity import digest
 from pytest_audiobench.metrics.metric import Statistics
 from pytest_audiobench.metrics.registry import is_known, metric_kind
@@ -48,7 +48,7 @@ class SuiteRecord:
         return asdict(self)
 
 
-class Row(NamedTuple):
+class PooledRow(NamedTuple):
     """A scored sample in one epoch, stripped to what pooling needs.
 
     ``statistics`` is None when its asking failed or the protocol leaves the answer out. ``identity`` tells which sample
@@ -69,7 +69,7 @@ class Pool:
     def __init__(self, name: str, model: str) -> None:
         self.name, self.model = name, model
         self.items: list[Json] = []
-        self._rows: dict[tuple[str, str], list[Row]] = {}
+        self._rows: dict[tuple[str, str], list[PooledRow]] = {}
         self._kept: dict[Hashable, Json] = {}
         self._identities: dict[Identity, Identity] = {}
 
@@ -81,14 +81,14 @@ class Pool:
             if line["scorer"] in rows:
                 rows[line["scorer"]].append(self._row(line, item.get("perturbation")))
 
-    def _row(self, line: Json, perturbation: Json | None) -> Row:
+    def _row(self, line: Json, perturbation: Json | None) -> PooledRow:
         failed = line["status"] == "error"
         skipped = not failed and line["scores"] is None
         shares = dict.fromkeys(("errors" if failed else line["status"], *line["failures"]), 1.0)
         status = self._keep({**shares, "skipped": float(skipped)})
         statistics = None if failed or skipped else self._keep(line["scores"])
         identity = None if perturbation is None else (line["sample_id"], line["epoch"])
-        return Row(
+        return PooledRow(
             statistics,
             status,
             _cluster(line, perturbation),
@@ -111,7 +111,7 @@ class Pool:
             evals=len(self.items),
             limited=any(item["limited"] for item in self.items),
             scorers=[ScorerRecord(*scorer, self._coverage(*scorer)) for scorer in self._rows],
-            metrics=[*metrics, *spreads(metrics)],
+            metrics=[*metrics, *wording_spreads(metrics)],
             hashes=pooled_hashes(self.items),
             curves=curves,
             perturbations=perturbations,
@@ -169,7 +169,7 @@ def pooled_hashes(items: Sequence[Json]) -> dict[str, str | None]:
     return {kind: digest(own) if own and own[0] else None for kind, own in found.items()}
 
 
-def _scores_by_item(rows: Sequence[Row]) -> dict[int, list[SampleScore]]:
+def _scores_by_item(rows: Sequence[PooledRow]) -> dict[int, list[SampleScore]]:
     """The rows of items with a perturbation."""
     scores: dict[int, list[SampleScore]] = {}
     for row in rows:
@@ -187,10 +187,10 @@ def _cluster(line: Json, perturbation: Json | None) -> Hashable:
     return own
 
 
-def _grouped(rows: Sequence[Row]) -> Iterator[tuple[dict[str, str], list[Row]]]:
+def _grouped(rows: Sequence[PooledRow]) -> Iterator[tuple[dict[str, str], list[PooledRow]]]:
     fields = sorted({name for groups in {id(row.groups): row.groups for row in rows}.values() for name in groups})
     for name in fields:
-        values: dict[str, list[Row]] = {}
+        values: dict[str, list[PooledRow]] = {}
         for row in rows:
             if name in row.groups:
                 values.setdefault(str(row.groups[name]), []).append(row)
@@ -198,7 +198,7 @@ def _grouped(rows: Sequence[Row]) -> Iterator[tuple[dict[str, str], list[Row]]]:
             yield from (({name: value}, values[value]) for value in sorted(values))
 
 
-def _without_failures(rows: Sequence[Row]) -> Iterator[tuple[dict[str, str], list[Row]]]:
+def _without_failures(rows: Sequence[PooledRow]) -> Iterator[tuple[dict[str, str], list[PooledRow]]]:
     for failure in FAILURES:
         others = [row for row in rows if failure not in row.status]
         if len(others) < len(rows):
@@ -206,7 +206,7 @@ def _without_failures(rows: Sequence[Row]) -> Iterator[tuple[dict[str, str], lis
 
 
 def _pooled(
-    name: str, scorer: tuple[str, str], rows: Sequence[Row], epochs: int, group: Mapping[str, str] | None = None
+    name: str, scorer: tuple[str, str], rows: Sequence[PooledRow], epochs: int, group: Mapping[str, str] | None = None
 ) -> MetricRecord:
     kind = metric_kind(name)
     kept = rows if name in SHARES else [row for row in rows if row.statistics is not None]
@@ -215,7 +215,7 @@ def _pooled(
     repeats = len(set(clusters)) < len(clusters)
     found = kind.estimate(statistics, clusters if repeats else None)
     method = _method(found.method, epochs, len(rows) - len(kept))
-    return recorded(kind, found._replace(method=method), *scorer, group)
+    return metric_record(kind, found._replace(method=method), *scorer, group)
 
 
 def _method(own: str, epochs: int, left_out: int) -> str:

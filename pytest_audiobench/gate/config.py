@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.gate.grammar import FORM, read_margin
+from pytest_audiobench.gate.grammar import MARGIN_FORM, read_margin
 from pytest_audiobench.gate.thresholds import NO_MARGIN, Line, Threshold, parse_threshold
 
 _FORM = (
@@ -200,7 +200,7 @@ def _max_drop(entry: Mapping[str, object], place: str) -> str | None:
         try:
             read_margin(text if isinstance(text, str) else repr(text))
             if not isinstance(text, str):
-                raise UsageError(f"{_kind(text)} is no text: {FORM}")
+                raise UsageError(f"{_kind(text)} is no text: {MARGIN_FORM}")
         except UsageError as error:
             raise UsageError(f"{place}: max_drop: {error}") from None
     return str(text)

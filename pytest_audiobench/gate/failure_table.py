@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.record import MetricRecord, RegressionRecord, ScorerRecord, VerdictRecord
-from pytest_audiobench.gate.grammar import ParsedDrop, group_text, read
+from pytest_audiobench.gate.grammar import ParsedDrop, group_text, parse
 from pytest_audiobench.gate.regression_text import line_text, margin_text, p_text, subject_text
 from pytest_audiobench.gate.thresholds import Verdict
 from pytest_audiobench.metrics.units import FRACTIONS
@@ -125,11 +125,11 @@ def _held(record: RegressionRecord, headline: str | None) -> _HeldRow:
 def _judged(verdict: VerdictRecord | Verdict, headline: str | None, known: _Known) -> _Row:
     status = verdict.status.replace("_", " ")
     try:
-        parts = read(verdict.threshold)
+        parts = parse(verdict.threshold)
         if isinstance(parts, ParsedDrop):
             raise UsageError("a regression line has no row here")
     except UsageError:
-        # A record from another version may hold a threshold that this one cannot read.
+        # A record from another version may hold a threshold that this one cannot parse.
         return _Row(_clean(verdict.threshold), value_text(verdict.value), "", "", "", "", status)
     group = dict(parts.group)
     scorer = group.pop("scorer", headline)

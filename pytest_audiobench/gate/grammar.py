@@ -54,7 +54,7 @@ class Parsed(NamedTuple):
     limit: float
 
 
-def read(text: str) -> Parsed | ParsedDrop:
+def parse(text: str) -> Parsed | ParsedDrop:
     """The parts of a threshold. Raises UsageError with the place of the first mistake and the accepted form."""
     reader = _Reader(text)
     metric = reader.take(re.compile(NAME), "the name of a metric")
@@ -70,7 +70,7 @@ def read(text: str) -> Parsed | ParsedDrop:
 
 
 def group_text(group: Group) -> str:
-    """``[hop=multi,label=cat]``, or nothing for no group; read back as the same group."""
+    """``[hop=multi,label=cat]``, or nothing for no group; parse back as the same group."""
     return f"[{','.join(f'{_word(field)}={_word(value)}' for field, value in group)}]" if group else ""
 
 
@@ -162,7 +162,7 @@ class _Reader:
             self.at += 1
 
 
-FORM = "write a margin as 1pp (points of a hundred) or 0.01 (in the metric's own unit)"
+MARGIN_FORM = "write a margin as 1pp (points of a hundred) or 0.01 (in the metric's own unit)"
 _MARGIN = re.compile(r"\s*(?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+))\s*(?P<unit>pp)?\s*")
 
 
@@ -179,7 +179,7 @@ def read_margin(text: str) -> tuple[float, bool]:
     match = _MARGIN.fullmatch(text) if isinstance(text, str) and len(text) < 100 else None
     if match is None:
         hint = "; 1% could be a percentage of the score or a point of it" if "%" in str(text) else ""
-        raise UsageError(f"{str(text)[:40]!r} is no margin: {FORM}{hint}")
+        raise UsageError(f"{str(text)[:40]!r} is no margin: {MARGIN_FORM}{hint}")
     return float(match["number"]), match["unit"] is not None
 
 

@@ -12,8 +12,8 @@ import numpy as np
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.comparable import ComparableEval
 from pytest_audiobench.gate.grammar import margin_of, point
-from pytest_audiobench.gate.pairing import paired
-from pytest_audiobench.gate.regression import unlike
+from pytest_audiobench.gate.pairing import pair_samples
+from pytest_audiobench.gate.regression import mismatch
 from pytest_audiobench.metrics.drops import drop_of, moved
 from pytest_audiobench.metrics.estimates import value_of
 from pytest_audiobench.metrics.metric import MetricKind, Statistics
@@ -89,7 +89,7 @@ class _Samples(NamedTuple):
     flips: float | None
     flips_from: str
     variance: float | None
-    """That of a paired difference at n, where pairs were measured."""
+    """That of a pair_samples difference at n, where pairs were measured."""
 
 
 def power_of(side: ComparableEval, against: ComparableEval | None, asked: PowerQuery) -> Power:
@@ -199,7 +199,7 @@ class _Spread(NamedTuple):
     def _seen(self, drop: float, units: int, question: Question) -> bool:
         own = min(1.0, self.flips + drop / self.span) if math.isfinite(self.span) else 1.0
         differing = 1.0 - (1.0 - own) ** (self.n / self.units)
-        # The spread of squares in which a share of all is 1 and the rest 0: the gate's own degrees (stats/paired.py).
+        # The spread of squares in which a share of all is 1 and the rest 0: the gate's own degrees (stats/pair_samples.py).
         degrees = min(units - 1.0, 2.0 * units / (1.0 / differing - 1.0)) if differing < 1.0 else units - 1.0
         effect = self.effect(drop, question.margin)
         if t_power(effect, units, question.level, sides=1, degrees=max(1, int(degrees))) < question.power:
@@ -241,9 +241,9 @@ def _samples(side: ComparableEval, against: ComparableEval | None, kind: MetricK
         if side.noise is not None:
             return _Samples(own, clusters, 1.0 - float(side.noise["same_answers"]), "the model's noise floor", None)
         return _Samples(own, clusters, ASSUMED_FLIPS, "assumed", None)
-    if (reason := unlike(side, against, scorer)) is not None:
+    if (reason := mismatch(side, against, scorer)) is not None:
         raise UsageError(f"{side.eval} cannot be held against {against.source} to count what differs: {reason}")
-    pairs = paired(side, against, scorer).rows
+    pairs = pair_samples(side, against, scorer).rows
     if not pairs:
         raise UsageError(f"{side.eval}: the run it is held against shares no sample with it")
     before, after = (

@@ -23,7 +23,7 @@ from pytest_audiobench.evaluation.comparable import ComparableEval, ComparableSa
 from pytest_audiobench.evaluation.record import RegressionRecord, RegressionStatus
 from pytest_audiobench.evaluation.scoring import SHARES, WITHOUT, finite
 from pytest_audiobench.gate.grammar import margin_of
-from pytest_audiobench.gate.pairing import ERRORS, Pairs, paired
+from pytest_audiobench.gate.pairing import ERRORS, Pairs, pair_samples
 from pytest_audiobench.gate.regression_text import noise_text, pairs_text, sentence
 from pytest_audiobench.gate.thresholds import Line as Line
 from pytest_audiobench.gate.thresholds import Terms as Terms
@@ -43,7 +43,7 @@ def regression_of(baseline: ComparableEval | None, here: ComparableEval, line: L
     held = _Held.of(here, line, terms)
     if baseline is None:
         return held.without("inconclusive", f"the baseline has no eval {here.eval}: nothing says whether it dropped")
-    if (reason := unlike(baseline, here, held.scorer)) is not None:
+    if (reason := mismatch(baseline, here, held.scorer)) is not None:
         return held.without("not_comparable", reason)
     pairs = held.pairs(baseline, here)
     if (reason := held.unpaired(pairs)) is not None:
@@ -60,14 +60,14 @@ def not_comparable(baseline: ComparableEval, here: ComparableEval, line: Line, t
     line on one only the tasks are compared. Raises as :func:`held_against` does.
     """
     held = _Held.of(here, line, terms)
-    reason, pairs = unlike(baseline, here, held.scorer), None
+    reason, pairs = mismatch(baseline, here, held.scorer), None
     if reason is None and not held.group:
         pairs = held.pairs(baseline, here)
         reason = held.unpaired(pairs)
     return None if reason is None else held.without("not_comparable", reason, pairs)
 
 
-def given_up(here: ComparableEval, line: Line, terms: Terms, why: str) -> RegressionRecord:
+def failed_line(here: ComparableEval, line: Line, terms: Terms, why: str) -> RegressionRecord:
     """The record of a line for which too much of the asking failed, in the words of ``why``. Raises likewise."""
     return _Held.of(here, line, terms).without("not_comparable", why)
 
@@ -102,7 +102,7 @@ class _Held:
 
     def pairs(self, baseline: ComparableEval, here: ComparableEval) -> Pairs:
         """The pairs of the group. What the scorer leaves out of its score still counts in the shares of answers."""
-        return paired(*_within(baseline, here, self.group), self.scorer, scored=self.kind.name not in SHARES)
+        return pair_samples(*_within(baseline, here, self.group), self.scorer, scored=self.kind.name not in SHARES)
 
     def without(self, status: RegressionStatus, why: str, pairs: Pairs | None = None) -> RegressionRecord:
         """The record of a line that no test was made for."""
@@ -195,7 +195,7 @@ class _Held:
         )
 
 
-def unlike(baseline: ComparableEval, here: ComparableEval, scorer: str) -> str | None:
+def mismatch(baseline: ComparableEval, here: ComparableEval, scorer: str) -> str | None:
     """Why two sides of one eval cannot be compared whatever their samples are."""
     for what, before, now in (
         ("the data set", baseline.dataset, here.dataset),

@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import Any, get_args
 
 from pytest_audiobench.evaluation.record import RegressionRecord, RegressionStatus
-from pytest_audiobench.gate.baseline.fields import Fields, Wrong, count, items, shown, text
+from pytest_audiobench.gate.strict_json import FieldError, Fields, count, items, short_repr, text
 from pytest_audiobench.stats.multiple_testing import holm
 
 _NAMES = tuple(one.name for one in fields(RegressionRecord))
@@ -17,7 +17,7 @@ _LONGEST = 100_000
 
 
 def check_regressions(record: Any) -> None:
-    """Raises :class:`Wrong`, with the place, where a line of a run's ``record`` has not a RegressionRecord's fields."""
+    """Raises :class:`FieldError`, with the place, where a line of a run's ``record`` has not a RegressionRecord's fields."""
     found = record.get("items")
     for number, item in enumerate(found if isinstance(found, list) else ()):
         if isinstance(item, dict):
@@ -29,7 +29,7 @@ def check_regressions(record: Any) -> None:
 def _check(line: Fields) -> None:
     for name, allowed in (("status", get_args(RegressionStatus)), ("direction", ("higher", "lower"))):
         if line[name] not in allowed:
-            raise Wrong(line.at(name), f"must be one of {', '.join(allowed)}, not {shown(line[name])}")
+            raise FieldError(line.at(name), f"must be one of {', '.join(allowed)}, not {short_repr(line[name])}")
     for name in ("metric", "scorer", "unit"):
         line.text(name)
     for name in ("method", "detail"):
@@ -37,13 +37,13 @@ def _check(line: Fields) -> None:
     for name in _NUMBERS:
         line.number_or_null(name)
     if line.number_or_null("alpha") is None:
-        raise Wrong(line.at("alpha"), "must be a number")
+        raise FieldError(line.at("alpha"), "must be a number")
     line.count("lines", least=1)
     for name in ("pairs", "worse", "better", *(["clusters"] if line["clusters"] is not None else [])):
         line.count(name)
     for name in ("group", "left_out", "examples"):
         if not isinstance(line[name], dict):
-            raise Wrong(line.at(name), f"must be an object, not {shown(line[name])}")
+            raise FieldError(line.at(name), f"must be an object, not {short_repr(line[name])}")
     for value in line["group"].values():
         text(value, line.at("group"), _LONGEST)
     for counted in line["left_out"].values():
@@ -53,7 +53,7 @@ def _check(line: Fields) -> None:
             text(one, line.at("examples"), _LONGEST)
 
 
-def adjust(regressions: Sequence[dict[str, Any]], lines: int) -> None:
+def adjust_p_values(regressions: Sequence[dict[str, Any]], lines: int) -> None:
     """Fill in ``p_holm`` of the run's regressions, as they are in its record; ``lines`` is the run's m.
 
     A test has the share of alpha that its verdict was held to (its own ``lines``), and lines that no test was made for

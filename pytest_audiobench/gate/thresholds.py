@@ -1,4 +1,4 @@
-"""Thresholds: what a number must be, read from text and held against a result."""
+"""Thresholds: what a number must be, parse from text and held against a result."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeAlias
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.gate.grammar import FORM, Bound, Group, Operator, ParsedDrop, group_text, margin_of, read
+from pytest_audiobench.gate.grammar import FORM, Bound, Group, Operator, ParsedDrop, group_text, margin_of, parse
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.metrics.units import ERROR_RATES, FRACTIONS, POINTS, RANGES, SHARE
 from pytest_audiobench.metrics.value import Metric, interval_text, value_text
 
-Find: TypeAlias = Callable[[str, Mapping[str, str]], Metric | None]
+MetricLookup: TypeAlias = Callable[[str, Mapping[str, str]], Metric | None]
 """A metric by name and group ({"hop": "multi"}, {"scorer": "mmau-string"}), None where there is none."""
 
 _HOLDS: Mapping[Operator, Callable[[float, float], bool]] = {
@@ -30,7 +30,7 @@ class Threshold:
     """A requirement on a metric's value or on a bound of its interval.
 
     ``group`` holds metadata fields and their values; the field ``scorer`` names another scorer of the same
-    answers. ``text`` is what the user wrote. ``str()`` is the canonical text, read back as an equal threshold.
+    answers. ``text`` is what the user wrote. ``str()`` is the canonical text, parse back as an equal threshold.
     """
 
     metric: str
@@ -79,7 +79,7 @@ def parse_threshold(text: str) -> Threshold | Line:
     """
     if not isinstance(text, str):
         raise UsageError(f"a threshold is text, not {type(text).__name__}; {FORM}")
-    parts = read(text)
+    parts = parse(text)
     try:
         kind = metric_kind(parts.metric)
     except UsageError as error:
@@ -116,7 +116,7 @@ def parse_threshold(text: str) -> Threshold | Line:
     return Threshold(*parts, text=text)
 
 
-def check(threshold: Threshold, find: Find) -> Verdict:
+def check_threshold(threshold: Threshold, find: MetricLookup) -> Verdict:
     """Hold ``threshold`` against what ``find`` yields.
 
     What cannot be compared does not pass: a metric or group that is not there, a value that is not a finite

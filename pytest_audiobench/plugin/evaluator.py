@@ -11,12 +11,12 @@ import pytest
 from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.errors import InstrumentGone, NotComparable, UsageError
 from pytest_audiobench.evaluation.batch_executor import BatchExecutor
-from pytest_audiobench.evaluation.evaluate import EvalSpec, Evaluation, evaluate, judges_of
-from pytest_audiobench.evaluation.lazy_model import ModelHandle, keep_hearing, keep_noise
+from pytest_audiobench.evaluation.evaluate import EvalSpec, Evaluation, evaluate, judge_executors
+from pytest_audiobench.evaluation.lazy_model import ModelHandle, store_hearing, store_noise
 from pytest_audiobench.evaluation.record import ItemRecord, MetricRecord, Outcome
 from pytest_audiobench.evaluation.rerun import RerunVariant
 from pytest_audiobench.evaluation.result import Result, as_metric
-from pytest_audiobench.evaluation.scoring import ScoredSample, score
+from pytest_audiobench.evaluation.scoring import ScoredSample, score_samples
 from pytest_audiobench.gate.thresholds import parse_threshold
 from pytest_audiobench.metrics.sanitise import number
 from pytest_audiobench.metrics.value import Metric
@@ -60,7 +60,7 @@ class Evaluator:
 
     def note_hearing(self, dataset: Dataset, hearing: Hearing) -> None:
         """Put on record what a listening eval on ``dataset`` showed of the model's hearing."""
-        keep_hearing(self._session.bench.store, self._handle, dataset.name, hearing)
+        store_hearing(self._session.bench.store, self._handle, dataset.name, hearing)
         self._present()
 
     @property
@@ -160,18 +160,18 @@ class Evaluator:
         progress = self._session.progress.of(f"{result.record.eval} ({perturbation.name})")
         clusters = [row.cluster for row in result.headline_rows][: result.n]
         with test_errors(), self._session.variant(self._handle, options or {}) as handle:
-            asker = BatchExecutor(handle, bench.store, bench.claims, progress)
-            judges = judges_of(bench, evaluation.protocol, progress)
-            copies = perturbation.ask(evaluation.slice, evaluation.protocol, asker, judges)
+            executor = BatchExecutor(handle, bench.store, bench.locks, progress)
+            judges = judge_executors(bench, evaluation.protocol, progress)
+            copies = perturbation.ask(evaluation.selection, evaluation.protocol, executor, judges)
         failed = [one for answered in copies for one in answered if one.error is not None]
         asking, errors = result.record.asking, result.record.errors
         asking["failed_again"] = asking.get("failed_again", 0) + len(failed)
         errors += [{"sample_id": one.sample_id, "message": f"{perturbation.name}: {one.error}"} for one in failed[:3]]
-        return [score(scorer, answered, clusters) for answered in copies]
+        return [score_samples(scorer, answered, clusters) for answered in copies]
 
     def note_noise(self, noise: Mapping[str, Any]) -> None:
         """Put the model's noise floor on record: how far its own repetitions differ."""
-        keep_noise(self._session.bench.store, self._handle, noise)
+        store_noise(self._session.bench.store, self._handle, noise)
         self._present()
 
     def record(

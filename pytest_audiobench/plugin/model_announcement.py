@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Literal
 
-from pytest_audiobench.evaluation.lazy_model import ModelHandle, known_hearing, known_noise
+from pytest_audiobench.evaluation.lazy_model import ModelHandle, stored_hearing, stored_noise
 from pytest_audiobench.evaluation.store import Store
 from pytest_audiobench.plugin.run_folder import RunFolder
 
 
 def present_model(place: RunFolder, store: Store, handle: ModelHandle) -> None:
     """The model that is evaluated, with what is known by now of its hearing and its noise."""
-    hearing = known_hearing(store, handle)._asdict() if handle.listens else None
-    _present(place, handle, "subject", hearing=hearing, noise=known_noise(store, handle))
+    hearing = stored_hearing(store, handle)._asdict() if handle.listens else None
+    _present(place, handle, "subject", hearing=hearing, noise=stored_noise(store, handle))
 
 
 def present_judges(place: RunFolder, judges: Iterable[ModelHandle]) -> None:

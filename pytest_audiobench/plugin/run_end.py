@@ -12,7 +12,7 @@ import pytest
 
 from pytest_audiobench.evaluation.record import ItemRecord
 from pytest_audiobench.evaluation.store import message
-from pytest_audiobench.gate.regression_records import adjust
+from pytest_audiobench.gate.regression_records import adjust_p_values
 from pytest_audiobench.models.remote.budget import spent_note
 from pytest_audiobench.plugin.collection import session_of
 from pytest_audiobench.plugin.controller import Controller, Expected
@@ -56,7 +56,7 @@ def finish(session: pytest.Session, controller: Controller) -> None:
     heading = _heading(session, controller, notes)
     run = run_files.collect(controller.place.folder, heading)
     if controller.baseline is not None:
-        adjust([one for item in run["items"] for one in item["regressions"]], controller.baseline["lines"])
+        adjust_p_values([one for item in run["items"] for one in item["regressions"]], controller.baseline["lines"])
     session.config.hook.pytest_audiobench_update_run(config=session.config, run=run)
     write_page(controller.place.folder, run)
     controller.place.forget()

@@ -125,7 +125,7 @@ class EvalSession:
         return RunContext(
             run=self.place.run,
             store=store,
-            claims=BatchLocks(first.with_name(first.name + ".claims")),
+            locks=BatchLocks(first.with_name(first.name + ".claims")),
             index=AudioIndex(first.parent / "audio.sqlite"),
             limit=self.options.limit,
             epochs=self.options.epochs,
@@ -234,5 +234,5 @@ class EvalSession:
             handle.close()
         if "bench" in vars(self):
             self.bench.store.close()
-            self.bench.claims.close()
+            self.bench.locks.close()
             self.bench.index.close()

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from pytest_audiobench.evaluation.record import MetricRecord
 from pytest_audiobench.evaluation.result import Result, as_metric
-from pytest_audiobench.gate.thresholds import Find, Threshold, Verdict, check
+from pytest_audiobench.gate.thresholds import MetricLookup, Threshold, Verdict, check_threshold
 from pytest_audiobench.metrics.value import Metric
 
 
@@ -35,10 +35,10 @@ def verdicts_on(
     if failed:
         texts = [threshold.text for threshold in declared] or ["every sample asked"]
         return [Verdict("not_comparable", text, None, failed) for text in texts]
-    return [check(threshold, _finder(result, recorded)) for threshold in declared]
+    return [check_threshold(threshold, _finder(result, recorded)) for threshold in declared]
 
 
-def _finder(result: Result, recorded: Sequence[MetricRecord]) -> Find:
+def _finder(result: Result, recorded: Sequence[MetricRecord]) -> MetricLookup:
     """A result's numbers, and those that the test recorded beside all its results."""
     own = {(metric.name, *sorted(metric.group.items())): as_metric(metric, {}) for metric in recorded}
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from pytest_audiobench.errors import CannotDo, UsageError
 from pytest_audiobench.evaluation.garbage_collection import collector_paused
-from pytest_audiobench.evaluation.hashes import ABSENT, ASKED, scored_hashes
+from pytest_audiobench.evaluation.hashes import ABSENT, INPUTS, scored_hashes
 from pytest_audiobench.evaluation.judging import with_judges
 from pytest_audiobench.evaluation.record import ItemRecord, PerturbationRecord
 from pytest_audiobench.evaluation.scoring import scored_rows, scores_from_rows
@@ -227,8 +227,8 @@ class _Item:
         known: Json = self._old["hashes"] if self._old else {}
         epochs = digest({"epochs": self._kept.epochs})
         model = digest({"fingerprint": {**self._source.fingerprint, "model": self._first.model}})
-        found = dict.fromkeys(ASKED, ABSENT) | {"audio": self._kept.audio(), "seeds": epochs, "model": model}
-        found |= {name: str(known[name]) for name in ASKED if name in known}
+        found = dict.fromkeys(INPUTS, ABSENT) | {"audio": self._kept.audio(), "seeds": epochs, "model": model}
+        found |= {name: str(known[name]) for name in INPUTS if name in known}
         return found | {"data": self._kept.data.hexdigest()}
 
     def _judged(self) -> Iterator[str]:

@@ -93,7 +93,7 @@ def _compared(
     same = [_texts(one) == _texts(other) for rows in copies for one, other in zip(before, rows, strict=True)]
     shifts = [abs(asked.estimate_of(rows) - asked.estimate_of(before)) for rows in copies]
     if not all(map(math.isfinite, shifts)):
-        first = next((row.answered.error for rows in [before, *copies] for row in rows if row.answered.error), "")
+        first = next((row.answers.error for rows in [before, *copies] for row in rows if row.answers.error), "")
         raise FatalError(
             f"{asked.headline_metric} is no number under {condition.name}, so nothing can be said ({first})"
         )
@@ -102,6 +102,6 @@ def _compared(
 
 def _texts(row: ScoredSample) -> list[str]:
     """What was answered at every stage; an asking that failed is the same as nothing else."""
-    if row.answered.error is not None:
+    if row.answers.error is not None:
         return [f"error {id(row)}"]
-    return [output.text for response in row.answered.responses.values() for output in response.outputs]
+    return [output.text for response in row.answers.responses.values() for output in response.outputs]

@@ -116,7 +116,7 @@ def tested(trials: Sequence[Trial], by: str, seed: int) -> FindingsRecord:
 
 def _trial(row: ScoredSample, by: str) -> Trial:
     failed = None if row.scores is None else bool(round(row.scores[STATISTIC]))
-    return Trial(row.answered.sample_id, str(row.cluster), _domain(row, by), failed)
+    return Trial(row.answers.sample_id, str(row.cluster), _domain(row, by), failed)
 
 
 def _units(trials: Sequence[Trial], by: str) -> list[stats.Unit]:
@@ -136,7 +136,7 @@ def _units(trials: Sequence[Trial], by: str) -> list[stats.Unit]:
 
 
 def _domain(row: ScoredSample, by: str) -> str:
-    sample = row.answered.taken.sample
+    sample = row.answers.selected.sample
     if sample.metadata.get(by) is None:
         raise UsageError(f"sample {sample.id!r} has no {by!r} in its metadata: add it, or give findings another by=")
     return str(sample.metadata[by])

@@ -62,5 +62,5 @@ def _clusters(answered: Sequence[SampleAnswers], field: str | None) -> list[str]
 
 def _cluster(one: SampleAnswers, field: str | None) -> str:
     if field is not None:
-        return str(one.taken.sample.metadata.get(field, one.sample_id))
-    return one.taken.recording or one.sample_id
+        return str(one.selected.sample.metadata.get(field, one.sample_id))
+    return one.selected.recording or one.sample_id

@@ -11,7 +11,7 @@ from pytest_audiobench.evaluation.comparable import ComparableEval, ComparableSa
 from pytest_audiobench.evaluation.record import ScorerRecord
 from pytest_audiobench.gate.failure_table import WIDTH, regression_table
 from pytest_audiobench.gate.regression import Line, Terms, not_comparable, regression_of
-from pytest_audiobench.gate.regression_records import adjust
+from pytest_audiobench.gate.regression_records import adjust_p_values
 from pytest_audiobench.gate.regression_text import line_text
 
 SIGNATURE = "mcq:letters|v:1"
@@ -227,12 +227,12 @@ def test_holms_values_agree_with_the_verdicts_whatever_the_tests_shares():
     lines = [{"p": 0.01, "lines": 4}, {"p": 0.02, "lines": 8}, {"p": None, "lines": 4}, {"p": 0.004, "lines": 8}]
     for one in lines:
         one["p_holm"] = None
-    adjust(lines, 4)
+    adjust_p_values(lines, 4)
     assert [one["p_holm"] for one in lines] == pytest.approx([0.035, 0.1, None, 0.032])
     alone = [{"p": 0.02, "lines": 1, "p_holm": None}]
-    adjust(alone, 1)
+    adjust_p_values(alone, 1)
     assert alone[0]["p_holm"] == 0.02
-    adjust([], 3)
+    adjust_p_values([], 3)
 
 
 def test_the_table_holds_every_number_and_no_more_than_its_width():

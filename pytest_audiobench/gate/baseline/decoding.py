@@ -14,7 +14,7 @@ from pytest_audiobench.evaluation.comparable import ComparableEval, ComparableSa
 from pytest_audiobench.evaluation.scoring import SHARES, STATUSES
 from pytest_audiobench.evaluation.suites import HASHES
 from pytest_audiobench.gate.baseline.contents import COMMON, LONGEST_TEXT, MOST_BYTES, SCHEMA, Contents, Figure
-from pytest_audiobench.gate.baseline.fields import Fields, Wrong, count, items, number, shown, text, texts
+from pytest_audiobench.gate.strict_json import FieldError, Fields, count, items, number, short_repr, text, texts
 from pytest_audiobench.metrics.metric import MetricKind, Statistics
 from pytest_audiobench.metrics.registry import is_known, metric_kind
 
@@ -53,7 +53,7 @@ def read_bounded(path: Path) -> bytes:
     return content
 
 
-def decoded(content: bytes, name: str) -> Contents:
+def decode_baseline(content: bytes, name: str) -> Contents:
     """The baseline whose file, called ``name`` in messages, holds ``content``.
 
     Raises UsageError for whatever no ``audiobench baseline update`` of this version can have written.
@@ -62,7 +62,7 @@ def decoded(content: bytes, name: str) -> Contents:
     _check_schema(value, name)
     try:
         return _contents(value, name)
-    except Wrong as error:
+    except FieldError as error:
         raise UsageError(f"{name}: {error}: {_FILE.remedy}") from None
 
 
@@ -88,7 +88,7 @@ def strict_json(content: bytes, name: str, kind: FileKind) -> Any:
         found = _CONSTANT.search(content)
         line = content.count(b"\n", 0, found.start(1) if found else 0) + 1
         raise UsageError(f"{name}, line {line} holds {error}, which is no number: {kind.remedy}") from None
-    except Wrong as error:
+    except FieldError as error:
         raise UsageError(f"{name}: {error}: {kind.remedy}") from None
     except (ValueError, RecursionError) as error:
         why = "it is nested too deep" if isinstance(error, RecursionError) else "a number has too many digits"
@@ -111,11 +111,11 @@ def _check_schema(value: object, name: str) -> None:
         )
     if isinstance(schema, str) and schema.startswith(f"{_KIND}/"):
         raise UsageError(
-            f"{name} has the schema {shown(schema)} and this version reads {SCHEMA!r}: update pytest-audiobench, or "
+            f"{name} has the schema {short_repr(schema)} and this version reads {SCHEMA!r}: update pytest-audiobench, or "
             "write the baseline anew with this version (audiobench baseline update RUN)"
         )
     raise UsageError(
-        f"{name} is no baseline: it has {'no schema' if schema is None else f'the schema {shown(schema)}'} where "
+        f"{name} is no baseline: it has {'no schema' if schema is None else f'the schema {short_repr(schema)}'} where "
         f"{SCHEMA!r} is expected; write one with audiobench baseline update RUN"
     )
 
@@ -131,7 +131,7 @@ def _contents(value: object, source: str) -> Contents:
     for index, one in enumerate(head.items("evals"), 1):
         side, own = side_of(one, f"eval number {index}", Whose(source, alias, spec, noise))
         if side.eval in sides:
-            raise Wrong(f"eval {shown(side.eval)}", "is there twice")
+            raise FieldError(f"eval {short_repr(side.eval)}", "is there twice")
         sides[side.eval], figures[side.eval] = side, own
     return Contents(
         version=head.text("version"),
@@ -165,7 +165,7 @@ def _noise(value: object) -> Mapping[str, Any] | None:
 def _check_finite(value: object, place: str) -> None:
     if isinstance(value, dict):
         for name, one in value.items():
-            _check_finite(one, f"{place}, {shown(name)}")
+            _check_finite(one, f"{place}, {short_repr(name)}")
     elif isinstance(value, list):
         for one in value:
             _check_finite(one, place)
@@ -186,7 +186,10 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise Wrong(f"the object that begins with {shown(names[0])}: {shown(pairs[0][1])}", f"has {shown(twice)} twice")
+        raise FieldError(
+            f"the object that begins with {short_repr(names[0])}: {short_repr(pairs[0][1])}",
+            f"has {short_repr(twice)} twice",
+        )
     return found
 
 
@@ -239,14 +242,14 @@ class _Shared(NamedTuple):
 def side_of(value: object, place: str, whose: Whose) -> tuple[ComparableEval, dict[str, Sequence[Figure]]]:
     """The side and the figures by scorer that ``value`` holds; ``place`` names it until its own name is known."""
     head = Fields(value, place, _EVAL)
-    head.place = place = f"eval {shown(head.text('eval'))}"
+    head.place = place = f"eval {short_repr(head.text('eval'))}"
     scorers = [_reading(one, place) for one in head.items("scorers")]
     names = [one.name for one in scorers]
     if not names or len(set(names)) < len(names):
-        raise Wrong(f"{place}, scorers", "must name at least one, and each once")
+        raise FieldError(f"{place}, scorers", "must name at least one, and each once")
     if not isinstance(head["groups"], dict):
-        raise Wrong(head.at("groups"), f"must be an object, not {shown(head['groups'])}")
-    groups = {key: texts(one, f"{place}, groups, {shown(key)}") for key, one in head["groups"].items()}
+        raise FieldError(head.at("groups"), f"must be an object, not {short_repr(head['groups'])}")
+    groups = {key: texts(one, f"{place}, groups, {short_repr(key)}") for key, one in head["groups"].items()}
     epochs = head.count("epochs", 1)
     shared = _Shared(scorers, groups, head.text_or_null("prompt"), epochs)
     rows = list(_rows(head.items("samples"), place, shared))
@@ -273,23 +276,23 @@ def side_of(value: object, place: str, whose: Whose) -> tuple[ComparableEval, di
 
 def _reading(value: object, place: str) -> _Scorer:
     head = Fields(value, f"{place}, a scorer", _READING)
-    place = head.place = f"{place}, scorer {shown(head.text('name'))}"
+    place = head.place = f"{place}, scorer {short_repr(head.text('name'))}"
     listed = None if head["statistics"] is None else head.items("statistics")
     names = None if listed is None else [text(one, head.at("statistics")) for one in listed]
     if names is not None and len(set(names)) < len(names):
-        raise Wrong(head.at("statistics"), "must name each once")
+        raise FieldError(head.at("statistics"), "must name each once")
     figures = [_figure(one, place) for one in head.items("metrics")]
     if len({one.name for one in figures}) < len(figures):
-        raise Wrong(head.at("metrics"), "must name each once")
-    return _Scorer(head.text("name"), head.text("signature"), names, figures, f"scores by {shown(head['name'])}")
+        raise FieldError(head.at("metrics"), "must name each once")
+    return _Scorer(head.text("name"), head.text("signature"), names, figures, f"scores by {short_repr(head['name'])}")
 
 
 def _figure(value: object, place: str) -> Figure:
     head = Fields(value, f"{place}, a metric", Figure._fields)
-    head.place = f"{place}, metric {shown(head.text('name'))}"
+    head.place = f"{place}, metric {short_repr(head.text('name'))}"
     direction = head["direction"]
     if direction not in ("higher", "lower"):
-        raise Wrong(head.at("direction"), f'must be "higher" or "lower", not {shown(direction)}')
+        raise FieldError(head.at("direction"), f'must be "higher" or "lower", not {short_repr(direction)}')
     return Figure(
         head.text("name"),
         head.number_or_null("value"),
@@ -305,32 +308,32 @@ def _rows(lines: Sequence[object], place: str, shared: _Shared) -> Iterator[Comp
     for at, line in enumerate(lines, 1):
         try:
             yield _row(line, shared)
-        except Wrong as error:
+        except FieldError as error:
             known = isinstance(line, list) and line and isinstance(line[0], str)
-            which = f"sample {shown(line[0])}" if known else f"sample number {at}"  # type: ignore[index]
-            raise Wrong(f"{place}, {which},", str(error)) from None
+            which = f"sample {short_repr(line[0])}" if known else f"sample number {at}"  # type: ignore[index]
+            raise FieldError(f"{place}, {which},", str(error)) from None
 
 
 def _row(value: object, shared: _Shared) -> ComparableSample:
     line = items(value, "its line")
     if not len(_COLUMNS) <= len(line) <= len(_COLUMNS) + 1:
         columns = f"{len(_COLUMNS)} entries ({', '.join(_COLUMNS)})"
-        raise Wrong("its line", f"must have {columns} and perhaps an object, not {len(line)}")
+        raise FieldError("its line", f"must have {columns} and perhaps an object, not {len(line)}")
     sample_id, epoch, scores, audio, prompt, cluster, key, truth = line[: len(_COLUMNS)]
     if count(epoch, "epoch") >= shared.epochs:
-        raise Wrong("epoch", f"must be below the eval's {shared.epochs} epochs, not {epoch}")
+        raise FieldError("epoch", f"must be below the eval's {shared.epochs} epochs, not {epoch}")
     if prompt == COMMON and shared.prompt is None:
-        raise Wrong("prompt", "is the eval's, which has none")
+        raise FieldError("prompt", "is the eval's, which has none")
     if key is not None and (not isinstance(key, str) or key not in shared.groups):
-        raise Wrong("groups", f"must be null or a key of the eval's groups, not {shown(key)}")
+        raise FieldError("groups", f"must be null or a key of the eval's groups, not {short_repr(key)}")
     if len(items(scores, "scores")) != len(shared.scorers):
-        raise Wrong("scores", f"must have an entry for each of the {len(shared.scorers)} scorers")
+        raise FieldError("scores", f"must have an entry for each of the {len(shared.scorers)} scorers")
     uncommon = _uncommon(line[len(_COLUMNS) :], len(shared.scorers))
     found = {one.name: _scores(own, one) for one, own in zip(shared.scorers, scores, strict=True)}
     statuses = {one.name: own for one, own in zip(shared.scorers, uncommon.statuses, strict=True)}
     for name, status in statuses.items():
         if status == _ERROR and found[name] is not None:
-            raise Wrong("scores", "must be null where the status is error")
+            raise FieldError("scores", "must be null where the status is error")
     return ComparableSample(
         sample_id=text(sample_id, "id"),
         epoch=epoch,
@@ -363,9 +366,9 @@ def _uncommon(rest: Sequence[object], scorers: int) -> _Uncommon:
     statuses = ["parsed"] * scorers if head["statuses"] is None else head.items("statuses")
     for one in statuses:
         if one not in (*STATUSES, _ERROR):
-            raise Wrong(head.at("statuses"), f"must be of {', '.join(STATUSES)} and error, not {shown(one)}")
+            raise FieldError(head.at("statuses"), f"must be of {', '.join(STATUSES)} and error, not {short_repr(one)}")
     if len(statuses) != scorers:
-        raise Wrong(head.at("statuses"), f"must be {scorers}, one for each scorer")
+        raise FieldError(head.at("statuses"), f"must be {scorers}, one for each scorer")
     failures = [] if head["failures"] is None else head.items("failures")
     said = None if head["text"] is None else text(head["text"], head.at("text"), LONGEST_TEXT)
     return _Uncommon(statuses, tuple(text(one, head.at("failures")) for one in failures), said)
@@ -377,10 +380,12 @@ def _scores(value: object, scorer: _Scorer) -> Statistics | None:
     place = scorer.scores
     if scorer.statistics is None:
         if not isinstance(value, dict):
-            raise Wrong(place, f"must be an object, since the scorer's statistics are null, not {shown(value)}")
+            raise FieldError(
+                place, f"must be an object, since the scorer's statistics are null, not {short_repr(value)}"
+            )
         return {text(name, place): number(one, place) for name, one in value.items()}
     if len(items(value, place)) != len(scorer.statistics):
-        raise Wrong(place, f"must be {len(scorer.statistics)} numbers ({', '.join(scorer.statistics)[:200]})")
+        raise FieldError(place, f"must be {len(scorer.statistics)} numbers ({', '.join(scorer.statistics)[:200]})")
     return {name: number(one, place) for name, one in zip(scorer.statistics, items(value, place), strict=True)}
 
 
@@ -388,7 +393,7 @@ def _check_once(rows: Sequence[ComparableSample], place: str) -> None:
     found = set()
     for row in rows:
         if row.identity in found:
-            raise Wrong(f"{place}, sample {shown(row.sample_id)}", f"is there twice (epoch {row.epoch})")
+            raise FieldError(f"{place}, sample {short_repr(row.sample_id)}", f"is there twice (epoch {row.epoch})")
         found.add(row.identity)
 
 
@@ -403,9 +408,9 @@ def _check_statistics(scorer: _Scorer, rows: Sequence[ComparableSample], place: 
             if scores is None:
                 continue
             if missing := _missing(kind, scores):
-                raise Wrong(
-                    f"{place}, sample {shown(row.sample_id)}",
-                    f"has no {shown(missing)}, of which {figure.name} by {shown(scorer.name)} is made",
+                raise FieldError(
+                    f"{place}, sample {short_repr(row.sample_id)}",
+                    f"has no {short_repr(missing)}, of which {figure.name} by {short_repr(scorer.name)} is made",
                 )
             if scorer.statistics is not None or not (kind.parts or kind.summed):
                 break

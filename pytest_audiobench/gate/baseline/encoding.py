@@ -24,7 +24,7 @@ _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",",
 _encode_lines = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), indent=0).encode
 
 
-def encoded(contents: Contents) -> bytes:
+def encode_baseline(contents: Contents) -> bytes:
     """The file of ``contents``: keys in a fixed order, evals by name, samples by id and epoch.
 
     Raises UsageError for more than ``MOST_BYTES``, which no baseline may have.

@@ -12,7 +12,7 @@ _LONGEST_NAME = 10_000
 """Characters that an id, a name or a signature may have."""
 
 
-class Wrong(Exception):
+class FieldError(Exception):
     """``place`` in a baseline is not as it must be; the message says how."""
 
     def __init__(self, place: str, says: str) -> None:
@@ -20,18 +20,20 @@ class Wrong(Exception):
 
 
 class Fields:
-    """An object with exactly the members ``names``; each method takes one of them. All raise :class:`Wrong`."""
+    """An object with exactly the members ``names``; each method takes one of them. All raise :class:`FieldError`."""
 
     def __init__(self, value: object, place: str, names: Collection[str]) -> None:
         if not isinstance(value, dict):
-            raise Wrong(place, f"must be an object, not {shown(value)}")
+            raise FieldError(place, f"must be an object, not {short_repr(value)}")
         for name in names:
             if name not in value:
-                raise Wrong(place, f"has no {name!r}")
+                raise FieldError(place, f"has no {name!r}")
         for name in value:
             if name not in names:
                 near = difflib.get_close_matches(name[:_SHOWN], names, n=1)
-                raise Wrong(place, f"has the unknown {shown(name)}" + (f" (is it {near[0]!r}?)" if near else ""))
+                raise FieldError(
+                    place, f"has the unknown {short_repr(name)}" + (f" (is it {near[0]!r}?)" if near else "")
+                )
         self._value: Mapping[str, Any] = value
         self.place = place
 
@@ -56,7 +58,7 @@ class Fields:
     def flag(self, name: str) -> bool:
         value = self[name]
         if not isinstance(value, bool):
-            raise Wrong(self.at(name), f"must be true or false, not {shown(value)}")
+            raise FieldError(self.at(name), f"must be true or false, not {short_repr(value)}")
         return value
 
     def items(self, name: str) -> list[Any]:
@@ -69,43 +71,43 @@ class Fields:
 
 def text(value: object, place: str, most: int = _LONGEST_NAME) -> str:
     if not isinstance(value, str):
-        raise Wrong(place, f"must be a text, not {shown(value)}")
+        raise FieldError(place, f"must be a text, not {short_repr(value)}")
     if len(value) > most:
-        raise Wrong(place, f"has {len(value)} characters, {most} at most are allowed")
+        raise FieldError(place, f"has {len(value)} characters, {most} at most are allowed")
     return value
 
 
 def texts(value: object, place: str) -> dict[str, str]:
     if not isinstance(value, dict):
-        raise Wrong(place, f"must be an object, not {shown(value)}")
-    return {text(name, f"{place}, a key"): text(one, f"{place}, {shown(name)}") for name, one in value.items()}
+        raise FieldError(place, f"must be an object, not {short_repr(value)}")
+    return {text(name, f"{place}, a key"): text(one, f"{place}, {short_repr(name)}") for name, one in value.items()}
 
 
 def count(value: object, place: str, least: int = 0) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value < 2**53:
-        raise Wrong(place, f"must be a whole number from {least}, not {shown(value)}")
+        raise FieldError(place, f"must be a whole number from {least}, not {short_repr(value)}")
     return value
 
 
 def number(value: object, place: str) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise Wrong(place, f"must be a number, not {shown(value)}")
+        raise FieldError(place, f"must be a number, not {short_repr(value)}")
     try:
         finite = math.isfinite(value)
     except OverflowError:
         finite = False
     if not finite:
-        raise Wrong(place, "must be a finite number")
+        raise FieldError(place, "must be a finite number")
     return value
 
 
 def items(value: object, place: str) -> list[Any]:
     if not isinstance(value, list):
-        raise Wrong(place, f"must be a list, not {shown(value)}")
+        raise FieldError(place, f"must be a list, not {short_repr(value)}")
     return value
 
 
-def shown(value: object) -> str:
+def short_repr(value: object) -> str:
     """``value`` on one line, cut short."""
     if isinstance(value, (dict, list)):
         return "an object" if isinstance(value, dict) else "a list"
