@@ -66,7 +66,7 @@ def test_any_text_is_a_threshold_or_a_usage_error(text):
         ),
         (
             "accuracy[scorer=mmau-string] >= 0.4",
-            Threshold("accuracy", (("protocol", "mmau-string"),), "value", ">=", 0.4),
+            Threshold("accuracy", (("scorer", "mmau-string"),), "value", ">=", 0.4),
         ),
     ],
 )

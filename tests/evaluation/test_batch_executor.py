@@ -430,30 +430,30 @@ def test_of_a_batch_of_an_opaque_model_that_another_began_only_the_rest_is_asked
 
 
 class Ledger(BatchLocks):
-    """BatchLocks that remember in which order they were taken, and which are still."""
+    """BatchLocks that remember in which order they were acquired, and which are still."""
 
     def __init__(self, path):
         super().__init__(path)
         self.order, self.open = [], set()
 
-    def take(self, key, wait=False):
+    def acquire(self, key, wait=False):
         self.order.append(key)
         self.open.add(key)
         return super().acquire(key, wait)
 
-    def free(self, key):
+    def release(self, key):
         self.open.remove(key)
         super().release(key)
 
 
-def test_claims_are_taken_in_one_order_by_all_so_that_nobody_waits_in_a_circle(tmp_path, store):
+def test_locks_are_acquired_in_one_order_by_all_so_that_nobody_waits_in_a_circle(tmp_path, store):
     with Ledger(tmp_path / "ledger") as ledger:
         texts(BatchExecutor(ModelHandle("m", Meter(max_batch=6)), store, ledger, lambda done, total: None), *"abcdef")
         assert ledger.order == sorted(ledger.order)
         assert len(ledger.order) == 6
 
 
-def test_claims_are_freed_whatever_becomes_of_a_batch(tmp_path, store):
+def test_locks_are_released_whatever_becomes_of_a_batch(tmp_path, store):
     with Ledger(tmp_path / "ledger") as ledger:
         model = Meter(faults=[None, InstrumentGone("died")])
         executor = BatchExecutor(ModelHandle("m", model), store, ledger, lambda done, total: None)
@@ -463,7 +463,7 @@ def test_claims_are_freed_whatever_becomes_of_a_batch(tmp_path, store):
         assert not ledger.open
 
 
-def test_a_planned_batch_has_one_claim(tmp_path, store):
+def test_a_planned_batch_has_one_lock(tmp_path, store):
     with Ledger(tmp_path / "ledger") as ledger:
         texts(BatchExecutor(ModelHandle("m", Meter("planned")), store, ledger, lambda done, total: None), "a", "b")
         assert ledger.order == [planned_key("a", "b")]
