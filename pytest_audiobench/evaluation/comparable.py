@@ -62,7 +62,7 @@ class ComparableEval:
     ``hashes`` are an item's (``evaluation/hashes.py``).
 
     ``model`` is the alias, ``spec`` what it stood for. ``cluster`` says which metadata field names the clusters (None:
-    the clip). ``noise`` is the model's noise floor where it has been metrics_by_scorer (``evaluation/lazy_model.py``). ``source`` says
+    the clip). ``noise`` is the model's noise floor where it has been measured (``evaluation/lazy_model.py``). ``source`` says
     for people where the side comes from. ``perturbation`` is the item's, as run.json holds it; None for none, and where
     the source does not know it (a baseline's file).
     """

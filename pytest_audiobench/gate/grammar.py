@@ -61,7 +61,7 @@ def parse(text: str) -> Parsed | ParsedDrop:
     group = reader.group() if reader.accept("[") else ()
     bound = reader.take(re.compile("lower|upper|drop"), "lower, upper or drop") if reader.accept(".") else "value"
     if bound == "drop":
-        reader.take(re.compile("<="), "<= after a drop, which is held against a margin,")
+        reader.take(re.compile("<="), "<= after a drop, which is compared with a margin,")
         return ParsedDrop(metric, group, reader.margin())
     operator = reader.take(re.compile(r">=|<=|>(?![>=])|<(?![<=>])"), "one of >=, >, <=, <")
     limit = reader.limit()
@@ -70,7 +70,7 @@ def parse(text: str) -> Parsed | ParsedDrop:
 
 
 def group_text(group: Group) -> str:
-    """``[hop=multi,label=cat]``, or nothing for no group; parse back as the same group."""
+    """``[hop=multi,label=cat]``, or nothing for no group; read back as the same group."""
     return f"[{','.join(f'{_word(field)}={_word(value)}' for field, value in group)}]" if group else ""
 
 
@@ -146,8 +146,8 @@ class _Reader:
             self.fail("nothing more")
 
     def fail(self, expected: str) -> NoReturn:
-        found = f"at character {self.at + 1}" if self.at < len(self.text) else "at its end"
-        raise UsageError(f"the threshold {self.text[:80]!r} should have {expected} {found}; {FORM}")
+        place = f"at character {self.at + 1}" if self.at < len(self.text) else "at its end"
+        raise UsageError(f"the threshold {self.text[:80]!r} should have {expected} {place}; {FORM}")
 
     def _word(self, what: str) -> str:
         quoted = _QUOTED.match(self.text, self.at)
@@ -186,7 +186,7 @@ def read_margin(text: str) -> tuple[float, bool]:
 def margin_of(text: str, kind: MetricKind) -> float:
     """The margin in the unit of ``kind``. Raises UsageError where it has no such margin, or none could be missed."""
     number, in_points = read_margin(text)
-    margin = _in_points(number, kind) if in_points else number
+    margin = _points_in_unit(number, kind) if in_points else number
     if margin >= (most := span(kind.unit)):
         # Above all, a 1 that was meant as a point would be a hundred of them.
         meant = f": write {number:g}pp for {number:g} points of a hundred" if not in_points and number < 100.0 else ""
@@ -197,7 +197,7 @@ def margin_of(text: str, kind: MetricKind) -> float:
     return margin
 
 
-def _in_points(number: float, kind: MetricKind) -> float:
+def _points_in_unit(number: float, kind: MetricKind) -> float:
     hundredth = point(kind)
     if hundredth is None:
         raise UsageError(

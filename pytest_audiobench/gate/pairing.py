@@ -10,7 +10,7 @@ from pytest_audiobench.evaluation.comparable import ComparableEval, ComparableSa
 ONLY_HERE, ONLY_IN_BASELINE, AUDIO, PROMPT, TRUTH = "only_here", "only_in_baseline", "audio", "prompt", "truth"
 ERRORS, SKIPPED = "errors", "skipped"
 _NAMED = 5
-"""Sample ids that are kept of each reason."""
+"""Sample ids that are listed for each reason."""
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from pytest_audiobench.evaluation.record import RegressionRecord, RegressionStat
 from pytest_audiobench.gate.strict_json import FieldError, Fields, count, items, short_repr, text
 from pytest_audiobench.stats.multiple_testing import holm
 
-_NAMES = tuple(one.name for one in fields(RegressionRecord))
+_NAMES = tuple(field.name for field in fields(RegressionRecord))
 _NUMBERS = ("baseline", "value", "drop", "lower", "upper", "bound", "margin", "p", "detectable", "p_holm")
 _LONGEST = 100_000
 """Characters of a sentence, which may name samples."""
@@ -18,15 +18,15 @@ _LONGEST = 100_000
 
 def check_regressions(record: Any) -> None:
     """Raises :class:`FieldError`, with the place, where a line of a run's ``record`` has not a RegressionRecord's fields."""
-    found = record.get("items")
-    for number, item in enumerate(found if isinstance(found, list) else ()):
+    entries = record.get("items")
+    for number, item in enumerate(entries if isinstance(entries, list) else ()):
         if isinstance(item, dict):
             place = f"items[{number}].regressions"
-            for at, line in enumerate(items(item.get("regressions", []), place)):
-                _check(Fields(line, f"{place}[{at}]", _NAMES))
+            for index, line in enumerate(items(item.get("regressions", []), place)):
+                _check_line(Fields(line, f"{place}[{index}]", _NAMES))
 
 
-def _check(line: Fields) -> None:
+def _check_line(line: Fields) -> None:
     for name, allowed in (("status", get_args(RegressionStatus)), ("direction", ("higher", "lower"))):
         if line[name] not in allowed:
             raise FieldError(line.at(name), f"must be one of {', '.join(allowed)}, not {short_repr(line[name])}")
@@ -46,23 +46,23 @@ def _check(line: Fields) -> None:
             raise FieldError(line.at(name), f"must be an object, not {short_repr(line[name])}")
     for value in line["group"].values():
         text(value, line.at("group"), _LONGEST)
-    for counted in line["left_out"].values():
-        count(counted, line.at("left_out"))
+    for number in line["left_out"].values():
+        count(number, line.at("left_out"))
     for ids in line["examples"].values():
-        for one in items(ids, line.at("examples")):
-            text(one, line.at("examples"), _LONGEST)
+        for sample_id in items(ids, line.at("examples")):
+            text(sample_id, line.at("examples"), _LONGEST)
 
 
 def adjust_p_values(regressions: Sequence[dict[str, Any]], lines: int) -> None:
     """Fill in ``p_holm`` of the run's regressions, as they are in its record; ``lines`` is the run's m.
 
-    A test has the share of alpha that its verdict was held to (its own ``lines``), and lines that no test was made for
+    A test has the share of alpha that its verdict had (its own ``lines``), and lines that no test was made for
     keep theirs. So the smallest adjusted value is at most alpha exactly where a line regressed.
     """
-    tested = [one for one in regressions if one["p"] is not None]
-    weights = [lines / one["lines"] for one in tested]
+    tested = [record for record in regressions if record["p"] is not None]
+    weights = [lines / record["lines"] for record in tested]
     rest = lines - sum(weights)
     untested = [rest] if rest > 1e-9 else []
-    found = holm([*(one["p"] for one in tested), *[1.0] * len(untested)], [*weights, *untested])
-    for one, p_value in zip(tested, found, strict=False):
-        one["p_holm"] = float(p_value)
+    adjusted = holm([*(record["p"] for record in tested), *[1.0] * len(untested)], [*weights, *untested])
+    for record, p_value in zip(tested, adjusted, strict=False):
+        record["p_holm"] = float(p_value)

@@ -7,7 +7,7 @@ import math
 from collections.abc import Collection, Mapping
 from typing import Any
 
-_SHOWN = 60
+_LONGEST_REPR = 60
 _LONGEST_NAME = 10_000
 """Characters that an id, a name or a signature may have."""
 
@@ -30,7 +30,7 @@ class Fields:
                 raise FieldError(place, f"has no {name!r}")
         for name in value:
             if name not in names:
-                near = difflib.get_close_matches(name[:_SHOWN], names, n=1)
+                near = difflib.get_close_matches(name[:_LONGEST_REPR], names, n=1)
                 raise FieldError(
                     place, f"has the unknown {short_repr(name)}" + (f" (is it {near[0]!r}?)" if near else "")
                 )
@@ -80,7 +80,7 @@ def text(value: object, place: str, most: int = _LONGEST_NAME) -> str:
 def texts(value: object, place: str) -> dict[str, str]:
     if not isinstance(value, dict):
         raise FieldError(place, f"must be an object, not {short_repr(value)}")
-    return {text(name, f"{place}, a key"): text(one, f"{place}, {short_repr(name)}") for name, one in value.items()}
+    return {text(name, f"{place}, a key"): text(item, f"{place}, {short_repr(name)}") for name, item in value.items()}
 
 
 def count(value: object, place: str, least: int = 0) -> int:
@@ -113,9 +113,9 @@ def short_repr(value: object) -> str:
         return "an object" if isinstance(value, dict) else "a list"
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
-    cut = value[: _SHOWN + 1] if isinstance(value, str) else value
+    start = value[: _LONGEST_REPR + 1] if isinstance(value, str) else value
     try:
-        found = ascii(cut)
+        text_ = ascii(start)
     except ValueError:
         return "a number of thousands of digits"
-    return found if len(found) <= _SHOWN else f"{found[: _SHOWN - 1]}…"
+    return text_ if len(text_) <= _LONGEST_REPR else f"{text_[: _LONGEST_REPR - 1]}…"
