@@ -73,31 +73,33 @@ def limited_positions(hashes: Sequence[bytes], limit: int | None, whole_windows:
 def planned_batches(requests: Sequence[PlannedRequest], limits: Limits) -> list[list[int]]:
     """The positions of ``requests``, cut into batches by window and duration."""
     order = sorted(range(len(requests)), key=lambda i: (requests[i].window, requests[i].bucket, requests[i].id_hash))
-    cut: list[list[int]] = []
+    batches: list[list[int]] = []
     seconds, edge = 0.0, None
     for position in order:
         request = requests[position]
         here = (request.window, request.bucket)
-        full = bool(cut) and (len(cut[-1]) >= limits.max_batch or seconds + request.duration_s > limits.max_batch_s)
+        full = bool(batches) and (
+            len(batches[-1]) >= limits.max_batch or seconds + request.duration_s > limits.max_batch_s
+        )
         if here != edge or full:
-            cut.append([])
+            batches.append([])
             seconds, edge = 0.0, here
-        cut[-1].append(position)
+        batches[-1].append(position)
         seconds += request.duration_s
-    return cut
+    return batches
 
 
 def full_batches(positions: Sequence[int], requests: Sequence[PlannedRequest], limits: Limits) -> list[list[int]]:
     """``positions`` in batches as full as the limits allow, for models whose batches are nobody's business."""
-    cut: list[list[int]] = []
+    batches: list[list[int]] = []
     seconds = 0.0
     for position in positions:
         seconds += requests[position].duration_s
-        if not cut or len(cut[-1]) >= limits.max_batch or seconds > limits.max_batch_s:
-            cut.append([])
+        if not batches or len(batches[-1]) >= limits.max_batch or seconds > limits.max_batch_s:
+            batches.append([])
             seconds = requests[position].duration_s
-        cut[-1].append(position)
-    return cut
+        batches[-1].append(position)
+    return batches
 
 
 def batch_key(keys: Sequence[bytes]) -> bytes:

@@ -1,6 +1,6 @@
-"""One eval by one model as far as another run of it can be held against it: a row per sample, and what was hashed.
+"""One eval by one model as another run of it can be compared with: a row per sample, and what was hashed.
 
-Whether it comes from the evals of this process, from a run's files or from a baseline, a side looks the same.
+Whether it comes from the evals of this process, from a run's files or from a baseline, it looks the same.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ DIGITS = 16
 
 
 class ComparableSample(NamedTuple):
-    """One sample in one epoch.
-
-    ``audio`` and ``prompt`` are digests of its clips' keys and of the first stage's messages (in each wording), None
-    where they are not known (a replay without audio, a sample that could not be asked); ``truth`` is that of its
-    choices and references. ``statuses`` and ``scores`` are by scorer; a score of None means that the asking failed
-    (the status is "error") or that the scorer leaves the answer out.
-    ``failures`` are the classes that the headline scorer sees. ``text`` is the answer, where the source keeps texts.
-    """
+    """One sample in one epoch."""
 
     sample_id: str
     epoch: int
     audio: str | None
+    """The digest of its clips' keys; None where they are not known, as in a replay without audio."""
     prompt: str | None
+    """The digest of the first stage's messages (in each wording); None for a sample that could not be asked."""
     cluster: str | None
     groups: Mapping[str, str]
     statuses: Mapping[str, str]
+    """By scorer; "error" where the asking failed."""
     scores: Mapping[str, Statistics | None]
+    """By scorer; None where the asking failed or the scorer leaves the answer out."""
     failures: tuple[str, ...] = ()
+    """The classes that the headline scorer sees."""
     text: str | None = None
+    """The answer, where the source keeps texts."""
     truth: str | None = None
+    """The digest of its choices and references."""
 
     @property
     def identity(self) -> tuple[str, int]:
@@ -58,31 +58,33 @@ class ComparableSample(NamedTuple):
 
 @dataclass(frozen=True)
 class ComparableEval:
-    """``scorers`` maps names to signatures, the headline first, and ``metrics`` to the names of what each measures;
-    ``hashes`` are an item's (``evaluation/hashes.py``).
-
-    ``model`` is the alias, ``spec`` what it stood for. ``cluster`` says which metadata field names the clusters (None:
-    the clip). ``noise`` is the model's noise floor where it has been measured (``evaluation/lazy_model.py``). ``source`` says
-    for people where the side comes from. ``perturbation`` is the item's, as run.json holds it; None for none, and where
-    the source does not know it (a baseline's file).
-    """
+    """One eval by one model."""
 
     source: str
+    """Where it comes from, for people."""
     eval: str
     suite: str
     model: str
+    """The alias."""
     spec: str
+    """What the alias stood for."""
     dataset: str
     protocol: str
     epochs: int
     limited: bool
     cluster: str | None
+    """The metadata field that names the clusters; None: the clip."""
     scorers: Mapping[str, str]
+    """Signatures by name, the headline first."""
     metrics: Mapping[str, Sequence[str]]
+    """The names of what each scorer measures."""
     hashes: Mapping[str, str]
+    """An item's (``evaluation/hashes.py``)."""
     rows: Sequence[ComparableSample]
     noise: Mapping[str, Any] | None = None
+    """The model's noise floor where it has been measured (``evaluation/lazy_model.py``)."""
     perturbation: Mapping[str, Any] | None = None
+    """As run.json holds it; None for none, and where the source does not know it (a baseline's file)."""
 
     @property
     def headline(self) -> str:
@@ -91,7 +93,7 @@ class ComparableEval:
 
 
 def comparable_eval(record: ItemRecord, rows: Mapping[str, Sequence[ScoredSample]], spec: str = "") -> ComparableEval:
-    """The side of an eval that was just evaluated, from its record and its rows by scorer."""
+    """The comparable form of an eval that was just evaluated, from its record and its rows by scorer."""
     return ComparableEval(
         source="this run",
         eval=record.eval,
@@ -104,16 +106,16 @@ def comparable_eval(record: ItemRecord, rows: Mapping[str, Sequence[ScoredSample
         limited=record.limited,
         cluster=record.cluster,
         scorers={scorer.name: scorer.signature for scorer in record.scorers},
-        metrics=metrics_by_scorer([(one.scorer, one.name) for one in record.metrics if not one.group]),
+        metrics=metrics_by_scorer([(metric.scorer, metric.name) for metric in record.metrics if not metric.group]),
         hashes=record.hashes,
-        rows=list(_rows(record, rows)),
+        rows=list(_comparable_rows(record, rows)),
     )
 
 
 def comparable_ahead(
     eval_: str, handle: ModelHandle, selection: Selection, protocol: Protocol, epochs: int
 ) -> ComparableEval:
-    """The side of an eval that nothing was asked for yet: its rows hold what is certain by now, and no score.
+    """The comparable form of an eval before anything is asked: its rows hold what is certain by now, and no score.
 
     Each row that can be asked counts as answers, so that what a baseline lacks, or knows with other audio or another
     prompt, shows before hours of asking.
@@ -139,8 +141,8 @@ def comparable_ahead(
 def _rows_ahead(selection: Selection, protocol: Protocol, epoch: int) -> Iterator[ComparableSample]:
     for selected in selection.samples:
         openings = () if selected.error else protocol.openings
-        asked = {stage.name: stage.messages(as_played(selected, stage).sample, {}) for stage in openings}
-        messages = {stage: messages_payload(one) for stage, one in asked.items()}
+        messages_of = {stage.name: stage.messages(as_played(selected, stage).sample, {}) for stage in openings}
+        messages = {stage: messages_payload(stage_messages) for stage, stage_messages in messages_of.items()}
         status = "error" if selected.error else "parsed"
         yield ComparableSample(
             sample_id=selected.sample.id,
@@ -163,17 +165,17 @@ def statistics_of(row: ComparableSample, scorer: str, metric: str) -> Statistics
     if metric not in SHARES:
         return scores
     # The other classes are what the headline made of the answer, which this scorer may read otherwise.
-    told = tuple(name for name in row.failures if name in WORDINGS)
-    return share_statistics("errors" if status == "error" else status, status != "error" and scores is None, told)
+    wordings = tuple(name for name in row.failures if name in WORDINGS)
+    return share_statistics("errors" if status == "error" else status, status != "error" and scores is None, wordings)
 
 
 def metrics_by_scorer(pairs: Sequence[tuple[str | None, str]]) -> dict[str, list[str]]:
     """The names of metrics by scorer, in order, from (scorer, name) pairs; numbers of a test's own are left out."""
-    found: dict[str, list[str]] = {}
+    names: dict[str, list[str]] = {}
     for scorer, name in pairs:
-        if scorer is not None and name not in found.setdefault(scorer, []):
-            found[scorer].append(name)
-    return found
+        if scorer is not None and name not in names.setdefault(scorer, []):
+            names[scorer].append(name)
+    return names
 
 
 def audio_digest(clip_keys: Sequence[str | None] | None) -> str | None:
@@ -189,10 +191,10 @@ def prompt_digest(messages: Mapping[str, object]) -> str | None:
     ``messages`` are the subject's as plain lists (``evaluation/requests.py``), by stage, in order. None where they are not
     known.
     """
-    asked = [messages[stage] for stage in opening_stages(messages)]
-    if not asked or None in asked:
+    openings = [messages[stage] for stage in opening_stages(messages)]
+    if not openings or None in openings:
         return None
-    return digest_of_trusted(asked if len(asked) > 1 else asked[0])[:DIGITS]
+    return digest_of_trusted(openings if len(openings) > 1 else openings[0])[:DIGITS]
 
 
 def truth_digest(choices: Sequence[str], reference: str, references: Sequence[str]) -> str:
@@ -208,13 +210,13 @@ def cluster_of(selected: SelectedSample, field: str | None) -> str | None:
     return selected.recording
 
 
-def _prompt(answers: SampleAnswers) -> str | None:
-    asked = {stage: messages_payload(messages) for stage, messages in answers.messages.items()}
+def _prompt_of(answers: SampleAnswers) -> str | None:
+    messages = {stage: messages_payload(messages) for stage, messages in answers.messages.items()}
     # A sample that failed in one wording was not asked in those behind it.
-    return None if answers.error is not None and len(opening_stages(asked)) > 1 else prompt_digest(asked)
+    return None if answers.error is not None and len(opening_stages(messages)) > 1 else prompt_digest(messages)
 
 
-def _rows(record: ItemRecord, rows: Mapping[str, Sequence[ScoredSample]]) -> Iterator[ComparableSample]:
+def _comparable_rows(record: ItemRecord, rows: Mapping[str, Sequence[ScoredSample]]) -> Iterator[ComparableSample]:
     for scorers in zip(*rows.values(), strict=True):
         first = scorers[0]
         answers = first.answers
@@ -226,7 +228,7 @@ def _rows(record: ItemRecord, rows: Mapping[str, Sequence[ScoredSample]]) -> Ite
             sample_id=answers.sample_id,
             epoch=answers.epoch,
             audio=audio_digest(answers.selected.clip_keys),
-            prompt=_prompt(answers),
+            prompt=_prompt_of(answers),
             cluster=cluster_of(answers.selected, record.cluster),
             groups={name: str(metadata[name]) for name in record.groups if name in metadata},
             statuses={

@@ -1,4 +1,4 @@
-"""One eval from data to numbers: take the samples, gather the answers, read, score, estimate, record."""
+"""One eval from data to numbers: samples selected, answers collected, scored, estimated, recorded."""
 
 from __future__ import annotations
 
@@ -45,22 +45,21 @@ class RunContext:
 
 @dataclass(frozen=True)
 class EvalSpec:
-    """One eval × model as the run names it; ``index`` is its place in the collection.
-
-    ``samples`` is how many it wants, None for all. ``ready`` is called with what is to be asked, before the first
-    request, and may raise to prevent it.
-    """
+    """One eval × model as the run names it."""
 
     index: int
+    """Its place in the collection."""
     nodeid: str
     eval: str
     suite: str
     places: Places
     samples: int | None = None
+    """How many it wants; None for all."""
     part: int = 0
     control: bool = False
     progress: Callable[[int, int], None] = field(default=lambda done, total: None)
     ready: Callable[[Selection, Protocol], None] = field(default=lambda selection, protocol: None)
+    """Called with what is to be asked, before the first request; may raise to prevent it."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,7 @@ class Evaluation:
 
 
 def evaluate(
-    context: RunContext, handle: ModelHandle, item: EvalSpec, dataset: Dataset, protocol: Protocol
+    context: RunContext, handle: ModelHandle, spec: EvalSpec, dataset: Dataset, protocol: Protocol
 ) -> Evaluation:
     """Evaluate a model on a data set slice by a protocol.
 
@@ -83,40 +82,27 @@ def evaluate(
     in either, FatalError when the model cannot be asked at all. A single sample's failure is recorded in the result.
     """
     with collector_paused():
-        return _evaluated(context, handle, item, dataset, protocol)
+        return _evaluate(context, handle, spec, dataset, protocol)
 
 
-def _evaluated(
-    context: RunContext, handle: ModelHandle, item: EvalSpec, dataset: Dataset, protocol: Protocol
+def _evaluate(
+    context: RunContext, handle: ModelHandle, spec: EvalSpec, dataset: Dataset, protocol: Protocol
 ) -> Evaluation:
-    if context.prompts is not None:
-        from pytest_audiobench.protocols.prompt_variants import reworded
-
-        protocol = reworded(protocol, context.prompts)
-    chosen = [name for name in context.scorers if name in protocol.available or name == ALL]
-    if chosen:
-        protocol = protocol.with_scorers(*chosen)
-    if len(chosen) < len(context.scorers):
-        _check_names(context.scorers, protocol)
-    cautions: Sequence[str] = ()
-    if protocol.judgings or any(stage.role != "subject" for stage in protocol.stages):
-        from pytest_audiobench.evaluation.judging import with_judges, with_rewriters
-
-        protocol, cautions = with_judges(with_rewriters(protocol, context.judges), context.judges)
+    protocol, cautions = _configured(protocol, context)
     _check_tasks(handle, dataset, protocol)
-    _check_parts(protocol)
-    selection = select(dataset, item.places, context.index, handle, context.limit, item.samples)
-    protocol = protocol.fitting([one.sample for one in selection.samples])
-    item.ready(selection, protocol)
-    executor = BatchExecutor(handle, context.store, context.locks, item.progress)
-    judges = judge_executors(context, protocol, item.progress)
+    _check_requirements(protocol)
+    selection = select(dataset, spec.places, context.index, handle, context.limit, spec.samples)
+    protocol = protocol.fitting([selected.sample for selected in selection.samples])
+    spec.ready(selection, protocol)
+    executor = BatchExecutor(handle, context.store, context.locks, spec.progress)
+    judges = judge_executors(context, protocol, spec.progress)
     answers = collect_answers(selection, protocol, executor, context.epochs, judges)
     scores = score_answers(protocol, answers, clusters(selection), selection.groups, context.epochs)
     record = ItemRecord(
-        index=item.index,
-        nodeid=item.nodeid,
-        eval=item.eval,
-        suite=item.suite,
+        index=spec.index,
+        nodeid=spec.nodeid,
+        eval=spec.eval,
+        suite=spec.suite,
         model=handle.alias,
         dataset=dataset.name,
         protocol=protocol.name,
@@ -131,34 +117,58 @@ def _evaluated(
             handle.digest,
             context.epochs,
             answers,
-            {alias: one.handle.digest for alias, one in judges.items()},
+            {alias: judge.handle.digest for alias, judge in judges.items()},
         ),
-        asking=dict(vars(executor.counts)) | {"truncated_clips": _cut(answers)},
+        asking=dict(vars(executor.counts)) | {"truncated_clips": _truncated_clips(answers)},
         errors=first_errors(answers),
-        judges=_judges(judges, answers),
+        judges=_judge_counts(judges, answers),
         options=dict(protocol.options),
         groups=list(selection.groups),
         cluster=dataset.cluster,
-        part=item.part,
-        control=item.control,
+        part=spec.part,
+        control=spec.control,
         agreement=scores.agreement,
         perturbation=_perturbation(dataset),
         stages=[
-            StageRecord(one.name, one.role, one.task, settings_payload(one), one.judge, one.version)
-            for one in protocol.stages
+            StageRecord(stage.name, stage.role, stage.task, settings_payload(stage), stage.judge, stage.version)
+            for stage in protocol.stages
         ],
     )
     # A replay or a guess is no model at work: how fast it is would only be misread.
     record.taken = speed.sums(answers, executor.time, handle.peak_memory_bytes) if handle.listens else {}
     record.speed = speed.figures(record.taken)
-    record.warnings = [*_warnings(record, selection, protocol, answers), *cautions, *_unread(scores, protocol)]
+    record.warnings = [
+        *_warnings(record, selection, protocol, answers),
+        *cautions,
+        *_unreadable_verdicts(scores, protocol),
+    ]
     result = Result(record, scores.rows, protocol.scorers, scores.clustered)
     return Evaluation(result, selection, protocol, answers, scores.rows)
 
 
+def _configured(protocol: Protocol, context: RunContext) -> tuple[Protocol, Sequence[str]]:
+    """``protocol`` with the run's wordings, scorers and judges, and what a reader must know of these."""
+    if context.prompts is not None:
+        from pytest_audiobench.protocols.prompt_variants import reworded
+
+        protocol = reworded(protocol, context.prompts)
+    scorers = [name for name in context.scorers if name in protocol.available or name == ALL]
+    if scorers:
+        protocol = protocol.with_scorers(*scorers)
+    if len(scorers) < len(context.scorers):
+        _check_names(context.scorers, protocol)
+    cautions: Sequence[str] = ()
+    if protocol.judgings or any(stage.role != "subject" for stage in protocol.stages):
+        from pytest_audiobench.evaluation.judging import with_judges, with_rewriters
+
+        protocol, cautions = with_judges(with_rewriters(protocol, context.judges), context.judges)
+    return protocol, cautions
+
+
 def _perturbation(dataset: Dataset) -> PerturbationRecord | None:
-    one = dataset.perturbation
-    return None if one is None else PerturbationRecord(one.name, one.family, one.dose, one.unit, one.harder)
+    if (it := dataset.perturbation) is None:
+        return None
+    return PerturbationRecord(it.name, it.family, it.dose, it.unit, it.harder)
 
 
 def _check_names(names: Sequence[str], protocol: Protocol) -> None:
@@ -176,39 +186,39 @@ def _check_tasks(handle: ModelHandle, dataset: Dataset, protocol: Protocol) -> N
             raise CannotDo(f"{handle.spec} can do {can} and nothing else, and {dataset.name} asks it for {stage.task}")
 
 
-def _check_parts(protocol: Protocol) -> None:
+def _check_requirements(protocol: Protocol) -> None:
     """What a score needs is asked for before the model is, or hours of answers would end in a missing library."""
     for scorer in protocol.scorers:
         if lacking := scorer.lacking():
             raise UsageError(f"the scorer {scorer.name} cannot be used here: {lacking}")
 
 
-def _cut(answers: Sequence[SampleAnswers]) -> int:
-    return sum(any(response.truncated_s for response in one.responses.values()) for one in answers)
+def _truncated_clips(answers: Sequence[SampleAnswers]) -> int:
+    return sum(any(response.truncated_s for response in sample.responses.values()) for sample in answers)
 
 
 def first_errors(answers: Iterable[SampleAnswers]) -> list[dict[str, str]]:
     """The first samples whose asking failed, and why; behind them those whose verdicts could not be had."""
-    kept = list(answers)
-    failed = [(one, str(one.error)) for one in kept if one.error is not None]
-    failed += [(one, f"{stage}: {error}") for one in kept for stage, error in failed_verdicts(one)]
-    return [{"sample_id": one.sample_id, "message": message} for one, message in failed[:_ERRORS_NAMED]]
+    samples = list(answers)
+    failed = [(sample, str(sample.error)) for sample in samples if sample.error is not None]
+    failed += [(sample, f"{stage}: {error}") for sample in samples for stage, error in failed_verdicts(sample)]
+    return [{"sample_id": sample.sample_id, "message": message} for sample, message in failed[:_ERRORS_NAMED]]
 
 
-def _unread(scores: EvalScores, protocol: Protocol) -> list[str]:
+def _unreadable_verdicts(scores: EvalScores, protocol: Protocol) -> list[str]:
     """What a judge said that was no verdict, once for each judging of each judge."""
-    found: dict[str, str] = {}
+    warnings: dict[str, str] = {}
     for scorer, record in zip(protocol.scorers, scores.scorers, strict=True):
-        asked = record.coverage["n"] - record.coverage["errors"]
-        unread = asked - record.coverage["parsed"]
-        if scorer.judge and unread:
-            found.setdefault(scorer.judge, f"{unread} of {asked} verdicts of {scorer.judge} could not be read")
-    return list(found.values())
+        judged = record.coverage["n"] - record.coverage["errors"]
+        unreadable = judged - record.coverage["parsed"]
+        if scorer.judge and unreadable:
+            warnings.setdefault(scorer.judge, f"{unreadable} of {judged} verdicts of {scorer.judge} could not be read")
+    return list(warnings.values())
 
 
-def failed_verdicts(one: SampleAnswers) -> list[tuple[str, str]]:
+def failed_verdicts(sample: SampleAnswers) -> list[tuple[str, str]]:
     """The stages whose verdict on an answer could not be had, each with its error."""
-    return [(stage, verdict.error) for stage, verdict in one.verdicts.items() if verdict.error is not None]
+    return [(stage, verdict.error) for stage, verdict in sample.verdicts.items() if verdict.error is not None]
 
 
 def judge_executors(context: RunContext, protocol: Protocol, progress: Progress) -> dict[str, BatchExecutor]:
@@ -217,31 +227,33 @@ def judge_executors(context: RunContext, protocol: Protocol, progress: Progress)
     return {alias: BatchExecutor(context.judges[alias], context.store, context.locks, progress) for alias in aliases}
 
 
-def _judges(judges: Mapping[str, BatchExecutor], answers: Sequence[SampleAnswers]) -> dict[str, dict[str, int]]:
+def _judge_counts(judges: Mapping[str, BatchExecutor], answers: Sequence[SampleAnswers]) -> dict[str, dict[str, int]]:
     """For each judge how asking it went; ``errors`` counts the verdicts that could not be had."""
-    failed = Counter(stage.partition("@")[2] for one in answers for stage, _ in failed_verdicts(one))
+    failed = Counter(stage.partition("@")[2] for sample in answers for stage, _ in failed_verdicts(sample))
     return {alias: dict(vars(executor.counts)) | {"errors": failed[alias]} for alias, executor in judges.items()}
 
 
 def _warnings(
     record: ItemRecord, selection: Selection, protocol: Protocol, answers: Sequence[SampleAnswers]
 ) -> list[str]:
-    found = [*selection.notes, *protocol.notes]
+    warnings = [*selection.notes, *protocol.notes]
     if record.limited:
-        taken = f"limited to {record.n} of {selection.size} samples"
-        found.append(f"{taken}: its numbers are never comparable with a full run's")
-    cut = record.asking["truncated_clips"]
-    if cut:
-        longest = max(lost for one in answers for r in one.responses.values() for lost in r.truncated_s)
-        of = f"{cut} of {len(answers)} samples"
-        found.append(f"{of} were cut to the model's window (up to {longest:.1f} s lost)")
-    for name, what in (
+        limit = f"limited to {record.n} of {selection.size} samples"
+        warnings.append(f"{limit}: its numbers are never comparable with a full run's")
+    truncated = record.asking["truncated_clips"]
+    if truncated:
+        longest = max(
+            seconds for sample in answers for response in sample.responses.values() for seconds in response.truncated_s
+        )
+        share = f"{truncated} of {len(answers)} samples"
+        warnings.append(f"{share} were cut to the model's window (up to {longest:.1f} s lost)")
+    for name, text in (
         ("noise", "answers differed when asked again"),
         ("repaired", "texts held invalid characters or were cut"),
         ("oom_splits", "batches were split for want of memory"),
     ):
         if record.asking[name]:
-            found.append(f"{record.asking[name]} {what}")
+            warnings.append(f"{record.asking[name]} {text}")
     if record.hashes["audio"] == ABSENT:
-        found.append("the audio is not on this machine: the answers are scored without a clip's identity")
-    return found
+        warnings.append("the audio is not on this machine: the answers are scored without a clip's identity")
+    return warnings

@@ -111,7 +111,7 @@ class ModelHandle:
             self._loaded = False
 
 
-_NOT_TOLD = Hearing("unproven", "it tells nothing of what it is played: run a listening eval")
+_UNKNOWN = Hearing("unproven", "it tells nothing of what it is played: run a listening eval")
 _LOADING = "loading"
 _LONGEST = 500
 """Characters of one piece of evidence."""
@@ -124,12 +124,12 @@ def stored_hearing(store: Store, handle: ModelHandle) -> Hearing:
     """
     if handle.hearing is not None:
         store_hearing(store, handle, _LOADING, handle.hearing)
-    found = list(_hearings(store, handle))
-    proofs = [one.evidence for one in found if one.status == "proven"]
-    doubts = [one.evidence for one in found if one.status == "unproven"]
+    hearings = list(_hearings(store, handle))
+    proofs = [hearing.evidence for hearing in hearings if hearing.status == "proven"]
+    doubts = [hearing.evidence for hearing in hearings if hearing.status == "unproven"]
     if proofs:
         return Hearing("proven", "; ".join([proofs[-1], *doubts]))
-    return Hearing("unproven", "; ".join(doubts)) if doubts else _NOT_TOLD
+    return Hearing("unproven", "; ".join(doubts)) if doubts else _UNKNOWN
 
 
 def store_hearing(store: Store, handle: ModelHandle, by: str, hearing: Hearing) -> None:
@@ -145,8 +145,8 @@ def stored_noise(store: Store, handle: ModelHandle) -> dict[str, Any] | None:
     if not measured:
         return None
     return {
-        "same_answers": min(one["same_answers"] for one in measured),
-        "score_shift": max(one["score_shift"] for one in measured),
+        "same_answers": min(noise["same_answers"] for noise in measured),
+        "score_shift": max(noise["score_shift"] for noise in measured),
         "measured": measured,
     }
 
@@ -159,27 +159,30 @@ def store_noise(store: Store, handle: ModelHandle, noise: Mapping[str, Any]) -> 
 
 def _hearings(store: Store, handle: ModelHandle) -> Iterator[Hearing]:
     for _, text in store.notes(f"hearing:{handle.digest}:"):
-        found = _read(text)
-        if isinstance(found, list) and len(found) == 2 and found[0] in get_args(HearingStatus):
-            yield Hearing(found[0], str(found[1])[:_LONGEST])
+        note = _json_or_none(text)
+        if isinstance(note, list) and len(note) == 2 and note[0] in get_args(HearingStatus):
+            yield Hearing(note[0], str(note[1])[:_LONGEST])
 
 
 def _noises(store: Store, handle: ModelHandle) -> Iterator[dict[str, Any]]:
     for _, text in store.notes(f"noise:{handle.digest}:"):
-        found = _read(text)
-        if not isinstance(found, dict) or not isinstance(found.get("conditions"), dict):
+        note = _json_or_none(text)
+        if not isinstance(note, dict) or not isinstance(note.get("conditions"), dict):
             continue
-        shares = [found, *found["conditions"].values()]
-        if all(isinstance(one, dict) and _finite(one.get("same_answers"), one.get("score_shift")) for one in shares):
-            yield found
+        shares = [note, *note["conditions"].values()]
+        if all(
+            isinstance(share, dict) and _are_finite(share.get("same_answers"), share.get("score_shift"))
+            for share in shares
+        ):
+            yield note
 
 
-def _read(text: str) -> object:
+def _json_or_none(text: str) -> object:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
         return None
 
 
-def _finite(*values: object) -> bool:
+def _are_finite(*values: object) -> bool:
     return all(isinstance(value, (int, float)) and math.isfinite(value) for value in values)

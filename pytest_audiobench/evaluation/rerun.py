@@ -46,9 +46,9 @@ class RerunVariant:
         epochs = list(range(first, first + self.copies))
         cut, limits = self.cut, executor.handle.limits
         plan = None if cut is None else lambda planned: cut(planned, limits)
-        found = collect_rerun_answers(selection, protocol, executor, epochs, plan, judges)
+        answers = collect_rerun_answers(selection, protocol, executor, epochs, plan, judges)
         size = len(selection.samples)
-        return [found[start : start + size] for start in range(0, len(found), size)]
+        return [answers[start : start + size] for start in range(0, len(answers), size)]
 
 
 def rerun() -> RerunVariant:
@@ -64,7 +64,9 @@ def batches_of(size: int) -> RerunVariant:
 def reversed_order() -> RerunVariant:
     """The planned batches from last to first, each turned round."""
     return RerunVariant(
-        "reversed", 2, lambda planned, limits: [one[::-1] for one in batching.planned_batches(planned, limits)[::-1]]
+        "reversed",
+        2,
+        lambda planned, limits: [batch[::-1] for batch in batching.planned_batches(planned, limits)[::-1]],
     )
 
 
@@ -75,16 +77,16 @@ def of_dtype(dtype: str) -> RerunVariant:
 
 def repeated(copies: int) -> RerunVariant:
     """Each question ``copies`` times in a batch of nothing else (2 to 100)."""
-    return RerunVariant(f"repeated-{copies}", 3, lambda planned, limits: _alike(planned), copies)
+    return RerunVariant(f"repeated-{copies}", 3, lambda planned, limits: _copies_together(planned), copies)
 
 
 def _chunks(positions: Sequence[int], size: int) -> list[list[int]]:
     return [list(positions[start : start + size]) for start in range(0, len(positions), size)]
 
 
-def _alike(planned: Sequence[PlannedRequest]) -> list[list[int]]:
+def _copies_together(planned: Sequence[PlannedRequest]) -> list[list[int]]:
     """The copies of a question together: as many as are still asked, since one may have failed at an earlier stage."""
-    found: dict[bytes, list[int]] = {}
+    copies: dict[bytes, list[int]] = {}
     for position, request in enumerate(planned):
-        found.setdefault(request.id_hash, []).append(position)
-    return list(found.values())
+        copies.setdefault(request.id_hash, []).append(position)
+    return list(copies.values())

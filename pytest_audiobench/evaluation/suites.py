@@ -70,7 +70,7 @@ class Pool:
         self.name, self.model = name, model
         self.items: list[Json] = []
         self._rows: dict[tuple[str, str], list[PooledRow]] = {}
-        self._kept: dict[Hashable, Json] = {}
+        self._once: dict[Hashable, Json] = {}
         self._identities: dict[Identity, Identity] = {}
 
     def add(self, item: Json, scored: Iterable[Json]) -> None:
@@ -85,20 +85,20 @@ class Pool:
         failed = line["status"] == "error"
         skipped = not failed and line["scores"] is None
         shares = dict.fromkeys(("errors" if failed else line["status"], *line["failures"]), 1.0)
-        status = self._keep({**shares, "skipped": float(skipped)})
-        statistics = None if failed or skipped else self._keep(line["scores"])
+        status = self._shared({**shares, "skipped": float(skipped)})
+        statistics = None if failed or skipped else self._shared(line["scores"])
         identity = None if perturbation is None else (line["sample_id"], line["epoch"])
         return PooledRow(
             statistics,
             status,
             _cluster(line, perturbation),
-            self._keep(line["groups"]),
+            self._shared(line["groups"]),
             len(self.items) - 1,
             identity and self._identities.setdefault(identity, identity),
         )
 
-    def _keep(self, small: Json) -> Json:
-        return self._kept.setdefault(tuple(small.items()), small)
+    def _shared(self, small: Json) -> Json:
+        return self._once.setdefault(tuple(small.items()), small)
 
     def record(self) -> SuiteRecord:
         """The pooled record."""
@@ -142,21 +142,21 @@ class Pool:
         # A metric that a conftest.py of the workers registered is not known to the process that pools.
         names = [name for name in self._names(scorer, signature) if is_known(name) and metric_kind(name).poolable]
         for name in names:
-            yield _pooled(name, (scorer, signature), rows, epochs)
+            yield _pooled_metric(name, (scorer, signature), rows, epochs)
         for group, members in (*_without_failures(rows), *_grouped(rows)):
             for name in names:
                 if name not in SHARES:
-                    yield _pooled(name, (scorer, signature), members, epochs, group)
+                    yield _pooled_metric(name, (scorer, signature), members, epochs, group)
 
     def _names(self, scorer: str, signature: str) -> list[str]:
         """The metrics that all items have which were read so: what only some measured is no figure of the suite."""
-        read_so = [
+        measured = [
             {m["name"]: None for m in item["metrics"] if _is_of(m, scorer, signature)}
             for item in self.items
             if any((r["name"], r["signature"]) == (scorer, signature) for r in item["scorers"])
         ]
-        names = dict.fromkeys(name for own in read_so for name in own)
-        return [name for name in names if all(name in own for own in read_so)]
+        names = dict.fromkeys(name for names_ in measured for name in names_)
+        return [name for name in names if all(name in names_ for names_ in measured)]
 
 
 def _is_of(metric: Json, scorer: str, signature: str) -> bool:
@@ -165,8 +165,8 @@ def _is_of(metric: Json, scorer: str, signature: str) -> bool:
 
 def pooled_hashes(items: Sequence[Json]) -> dict[str, str | None]:
     """For each kind of hash, the digest over the items' sorted ones; None when there is none or one is missing."""
-    found = {kind: sorted(str(item["hashes"].get(kind, "")) for item in items) for kind in HASHES}
-    return {kind: digest(own) if own and own[0] else None for kind, own in found.items()}
+    by_kind = {kind: sorted(str(item["hashes"].get(kind, "")) for item in items) for kind in HASHES}
+    return {kind: digest(hashes) if hashes and hashes[0] else None for kind, hashes in by_kind.items()}
 
 
 def _scores_by_item(rows: Sequence[PooledRow]) -> dict[int, list[SampleScore]]:
@@ -181,10 +181,10 @@ def _scores_by_item(rows: Sequence[PooledRow]) -> dict[int, list[SampleScore]]:
 def _cluster(line: Json, perturbation: Json | None) -> Hashable:
     # A cluster that the data set names holds across the suite: one clip asked in two evals is one clip.
     # An id of a sample is unique in its own data set only, which is the same one under every perturbation.
-    own: Hashable = line["cluster"]
-    if own is None or own == line["sample_id"]:
+    cluster: Hashable = line["cluster"]
+    if cluster is None or cluster == line["sample_id"]:
         return unperturbed(line["dataset"], perturbation), line["sample_id"]
-    return own
+    return cluster
 
 
 def _grouped(rows: Sequence[PooledRow]) -> Iterator[tuple[dict[str, str], list[PooledRow]]]:
@@ -205,21 +205,21 @@ def _without_failures(rows: Sequence[PooledRow]) -> Iterator[tuple[dict[str, str
             yield {WITHOUT: failure}, others
 
 
-def _pooled(
+def _pooled_metric(
     name: str, scorer: tuple[str, str], rows: Sequence[PooledRow], epochs: int, group: Mapping[str, str] | None = None
 ) -> MetricRecord:
     kind = metric_kind(name)
-    kept = rows if name in SHARES else [row for row in rows if row.statistics is not None]
-    statistics = [row.status if name in SHARES else row.statistics or {} for row in kept]
-    clusters = [row.cluster for row in kept]
+    scored = rows if name in SHARES else [row for row in rows if row.statistics is not None]
+    statistics = [row.status if name in SHARES else row.statistics or {} for row in scored]
+    clusters = [row.cluster for row in scored]
     repeats = len(set(clusters)) < len(clusters)
-    found = kind.estimate(statistics, clusters if repeats else None)
-    method = _method(found.method, epochs, len(rows) - len(kept))
-    return metric_record(kind, found._replace(method=method), *scorer, group)
+    estimate = kind.estimate(statistics, clusters if repeats else None)
+    method = _method(estimate.method, epochs, len(rows) - len(scored))
+    return metric_record(kind, estimate._replace(method=method), *scorer, group)
 
 
-def _method(own: str, epochs: int, left_out: int) -> str:
+def _method(method: str, epochs: int, left_out: int) -> str:
     pooled = "pooled over the suite's evals" + (
         f" and {epochs} epochs, a sample's being one cluster" if epochs > 1 else ""
     )
-    return f"{own}; {pooled}" + (f"; {left_out} left out, not asked or skipped by the protocol" if left_out else "")
+    return f"{method}; {pooled}" + (f"; {left_out} left out, not asked or skipped by the protocol" if left_out else "")

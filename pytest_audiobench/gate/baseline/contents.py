@@ -65,8 +65,8 @@ class Contents:
 
     def headline(self, eval: str) -> Figure | None:
         """The first metric of the eval's first scorer; None where that scorer has none."""
-        found = self.figures[eval].get(self.sides[eval].headline, ())
-        return found[0] if found else None
+        figures = self.figures[eval].get(self.sides[eval].headline, ())
+        return figures[0] if figures else None
 
     def reduced(self, names: Iterable[str], texts: bool) -> Contents:
         """What a baseline keeps: of each eval the headline's scorer and those in ``names`` ("all": every one);
@@ -75,40 +75,42 @@ class Contents:
         Raises UsageError for a name that no eval was read by.
         """
         wanted = set(names)
-        known = {name for side in self.sides.values() for name in side.scorers}
-        if strange := sorted(wanted - known - {"all"}):
+        available = {name for side in self.sides.values() for name in side.scorers}
+        if unknown := sorted(wanted - available - {"all"}):
             raise UsageError(
-                f"{self.run} was not read by {strange[0]!r}; it has {', '.join(sorted(known))}, or name all"
+                f"{self.run} has no scorer {unknown[0]!r}; it has {', '.join(sorted(available))}, or name all"
             )
         sides = {}
         for name, side in self.sides.items():
-            kept = [one for one in side.scorers if one == side.headline or one in wanted or "all" in wanted]
+            scorers = [
+                scorer for scorer in side.scorers if scorer == side.headline or scorer in wanted or "all" in wanted
+            ]
             sides[name] = replace(
                 side,
-                scorers={one: side.scorers[one] for one in kept},
-                metrics={one: side.metrics[one] for one in kept if one in side.metrics},
-                rows=[_reduced(row, kept, texts) for row in side.rows],
+                scorers={scorer: side.scorers[scorer] for scorer in scorers},
+                metrics={scorer: side.metrics[scorer] for scorer in scorers if scorer in side.metrics},
+                rows=[_reduced_row(row, scorers, texts) for row in side.rows],
             )
         figures = {
-            name: {one: own for one, own in self.figures[name].items() if one in side.scorers}
+            name: {scorer: listed for scorer, listed in self.figures[name].items() if scorer in side.scorers}
             for name, side in sides.items()
         }
         return replace(self, sides=sides, figures=figures)
 
 
-def _reduced(row: ComparableSample, scorers: Sequence[str], texts: bool) -> ComparableSample:
+def _reduced_row(row: ComparableSample, scorers: Sequence[str], texts: bool) -> ComparableSample:
     text = row.text if texts else None
     if text is not None and len(text) > LONGEST_TEXT:
         text = text[: LONGEST_TEXT - 1] + "…"
     return row._replace(
-        cluster=_short(row.cluster),
+        cluster=_short_cluster(row.cluster),
         statuses={name: row.statuses[name] for name in scorers},
         scores={name: row.scores[name] for name in scorers},
         text=text,
     )
 
 
-def _short(cluster: str | None) -> str | None:
+def _short_cluster(cluster: str | None) -> str | None:
     # Where no metadata name the clusters they are clip keys: 64 digits a line, of which 16 tell them apart.
     if cluster is not None and len(cluster) == 64 and set(cluster) <= set("0123456789abcdef"):
         return cluster[:16]

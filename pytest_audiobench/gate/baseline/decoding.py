@@ -76,17 +76,21 @@ def strict_json(content: bytes, name: str, kind: FileKind) -> Any:
     if content.startswith(_LFS):
         raise UsageError(f"{name} is a pointer of git-lfs and not the file: fetch it (git lfs pull)")
     try:
-        return json.loads(content.decode("utf-8-sig"), parse_constant=_no_constant, object_pairs_hook=_object)
+        return json.loads(
+            content.decode("utf-8-sig"), parse_constant=_refuse_constant, object_pairs_hook=_unique_members
+        )
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise UsageError(f"{name}, line {line} is not UTF-8, so this is no {kind.what}: {kind.remedy}") from None
     except json.JSONDecodeError as error:
         if not content.removeprefix(_MARK).lstrip().startswith(b"{"):
             raise UsageError(f"{name} is no {kind.what}: write one with {kind.made_by}") from None
-        raise UsageError(f"{name}, line {error.lineno} is not JSON ({_why(content, error)}): {kind.remedy}") from None
+        raise UsageError(
+            f"{name}, line {error.lineno} is not JSON ({_json_error_text(content, error)}): {kind.remedy}"
+        ) from None
     except _Constant as error:
-        found = _CONSTANT.search(content)
-        line = content.count(b"\n", 0, found.start(1) if found else 0) + 1
+        match = _CONSTANT.search(content)
+        line = content.count(b"\n", 0, match.start(1) if match else 0) + 1
         raise UsageError(f"{name}, line {line} holds {error}, which is no number: {kind.remedy}") from None
     except FieldError as error:
         raise UsageError(f"{name}: {error}: {kind.remedy}") from None
@@ -128,11 +132,11 @@ def _contents(value: object, source: str) -> Contents:
     hashes = Fields(head["hashes"], "hashes", HASHES)
     sides: dict[str, ComparableEval] = {}
     figures: dict[str, Mapping[str, Sequence[Figure]]] = {}
-    for index, one in enumerate(head.items("evals"), 1):
-        side, own = side_of(one, f"eval number {index}", Whose(source, alias, spec, noise))
+    for index, entry in enumerate(head.items("evals"), 1):
+        side, eval_figures = _comparable_eval(entry, f"eval number {index}", _Common(source, alias, spec, noise))
         if side.eval in sides:
             raise FieldError(f"eval {short_repr(side.eval)}", "is there twice")
-        sides[side.eval], figures[side.eval] = side, own
+        sides[side.eval], figures[side.eval] = side, eval_figures
     return Contents(
         version=head.text("version"),
         run=head.text("run"),
@@ -147,7 +151,7 @@ def _contents(value: object, source: str) -> Contents:
         epochs=head.count("epochs", 1),
         sides=sides,
         figures=figures,
-        missing=tuple(text(one, "missing") for one in head.items("missing")),
+        missing=tuple(text(entry, "missing") for entry in head.items("missing")),
     )
 
 
@@ -157,23 +161,23 @@ def _noise(value: object) -> Mapping[str, Any] | None:
     head = Fields(value, "model, noise", ("same_answers", "score_shift", "measured"))
     for name in ("same_answers", "score_shift"):
         number(head[name], head.at(name))
-    for one in head.items("measured"):
-        _check_finite(one, head.at("measured"))
+    for measurement in head.items("measured"):
+        _check_finite(measurement, head.at("measured"))
     return dict(value) if isinstance(value, dict) else None
 
 
 def _check_finite(value: object, place: str) -> None:
     if isinstance(value, dict):
-        for name, one in value.items():
-            _check_finite(one, f"{place}, {short_repr(name)}")
+        for name, item in value.items():
+            _check_finite(item, f"{place}, {short_repr(name)}")
     elif isinstance(value, list):
-        for one in value:
-            _check_finite(one, place)
+        for item in value:
+            _check_finite(item, place)
     elif isinstance(value, float):
         number(value, place)
 
 
-def _no_constant(name: str) -> None:
+def _refuse_constant(name: str) -> None:
     raise _Constant(name)
 
 
@@ -181,19 +185,19 @@ class _Constant(Exception):
     """NaN or an infinity, which are no JSON and no statistic."""
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+def _unique_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
         names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
+        repeated = next(name for name in names if names.count(name) > 1)
         raise FieldError(
             f"the object that begins with {short_repr(names[0])}: {short_repr(pairs[0][1])}",
-            f"has {short_repr(twice)} twice",
+            f"has {short_repr(repeated)} twice",
         )
-    return found
+    return members
 
 
-def _why(content: bytes, error: json.JSONDecodeError) -> str:
+def _json_error_text(content: bytes, error: json.JSONDecodeError) -> str:
     if any(content.find(mark) >= 0 for mark in (b"\n<<<<<<< ", b"\n>>>>>>> ")):
         return "it holds both sides of a merge conflict"
     if not content.rstrip().endswith(b"}"):
@@ -207,11 +211,11 @@ _EVAL = (
 )
 _READING = ("name", "signature", "statistics", "metrics")
 _COLUMNS = ("id", "epoch", "scores", "audio", "prompt", "cluster", "groups", "truth")
-_UNCOMMON = ("statuses", "failures", "text")
+_OPTIONAL = ("statuses", "failures", "text")
 _ERROR = "error"
 
 
-class Whose(NamedTuple):
+class _Common(NamedTuple):
     """What all sides of one baseline share."""
 
     source: str
@@ -239,24 +243,24 @@ class _Shared(NamedTuple):
     epochs: int
 
 
-def side_of(value: object, place: str, whose: Whose) -> tuple[ComparableEval, dict[str, Sequence[Figure]]]:
+def _comparable_eval(value: object, place: str, common: _Common) -> tuple[ComparableEval, dict[str, Sequence[Figure]]]:
     """The side and the figures by scorer that ``value`` holds; ``place`` names it until its own name is known."""
     head = Fields(value, place, _EVAL)
     head.place = place = f"eval {short_repr(head.text('eval'))}"
-    scorers = [_reading(one, place) for one in head.items("scorers")]
-    names = [one.name for one in scorers]
+    scorers = [_scorer(entry, place) for entry in head.items("scorers")]
+    names = [entry.name for entry in scorers]
     if not names or len(set(names)) < len(names):
         raise FieldError(f"{place}, scorers", "must name at least one, and each once")
     if not isinstance(head["groups"], dict):
         raise FieldError(head.at("groups"), f"must be an object, not {short_repr(head['groups'])}")
-    groups = {key: texts(one, f"{place}, groups, {short_repr(key)}") for key, one in head["groups"].items()}
+    groups = {key: texts(entry, f"{place}, groups, {short_repr(key)}") for key, entry in head["groups"].items()}
     epochs = head.count("epochs", 1)
     shared = _Shared(scorers, groups, head.text_or_null("prompt"), epochs)
     rows = list(_rows(head.items("samples"), place, shared))
     _check_once(rows, place)
-    figures = {one.name: one.figures for one in scorers if one.figures}
+    figures = {entry.name: entry.figures for entry in scorers if entry.figures}
     side = ComparableEval(
-        **whose._asdict(),
+        **common._asdict(),
         eval=head.text("eval"),
         suite=head.text("suite"),
         dataset=head.text("dataset"),
@@ -264,25 +268,25 @@ def side_of(value: object, place: str, whose: Whose) -> tuple[ComparableEval, di
         epochs=epochs,
         limited=head.flag("limited"),
         cluster=head.text_or_null("cluster"),
-        scorers={one.name: one.signature for one in scorers},
-        metrics={name: [one.name for one in own] for name, own in figures.items()},
+        scorers={entry.name: entry.signature for entry in scorers},
+        metrics={name: [entry.name for entry in listed] for name, listed in figures.items()},
         hashes=head.texts("hashes"),
         rows=rows,
     )
-    for one in scorers:
-        _check_statistics(one, rows, place)
+    for entry in scorers:
+        _check_statistics(entry, rows, place)
     return side, dict(figures)
 
 
-def _reading(value: object, place: str) -> _Scorer:
+def _scorer(value: object, place: str) -> _Scorer:
     head = Fields(value, f"{place}, a scorer", _READING)
     place = head.place = f"{place}, scorer {short_repr(head.text('name'))}"
-    listed = None if head["statistics"] is None else head.items("statistics")
-    names = None if listed is None else [text(one, head.at("statistics")) for one in listed]
+    entries = None if head["statistics"] is None else head.items("statistics")
+    names = None if entries is None else [text(entry, head.at("statistics")) for entry in entries]
     if names is not None and len(set(names)) < len(names):
         raise FieldError(head.at("statistics"), "must name each once")
-    figures = [_figure(one, place) for one in head.items("metrics")]
-    if len({one.name for one in figures}) < len(figures):
+    figures = [_figure(entry, place) for entry in head.items("metrics")]
+    if len({entry.name for entry in figures}) < len(figures):
         raise FieldError(head.at("metrics"), "must name each once")
     return _Scorer(head.text("name"), head.text("signature"), names, figures, f"scores by {short_repr(head['name'])}")
 
@@ -328,11 +332,11 @@ def _row(value: object, shared: _Shared) -> ComparableSample:
         raise FieldError("groups", f"must be null or a key of the eval's groups, not {short_repr(key)}")
     if len(items(scores, "scores")) != len(shared.scorers):
         raise FieldError("scores", f"must have an entry for each of the {len(shared.scorers)} scorers")
-    uncommon = _uncommon(line[len(_COLUMNS) :], len(shared.scorers))
-    found = {one.name: _scores(own, one) for one, own in zip(shared.scorers, scores, strict=True)}
-    statuses = {one.name: own for one, own in zip(shared.scorers, uncommon.statuses, strict=True)}
+    optional = _optional_entries(line[len(_COLUMNS) :], len(shared.scorers))
+    statistics = {scorer.name: _scores(value_, scorer) for scorer, value_ in zip(shared.scorers, scores, strict=True)}
+    statuses = {scorer.name: value_ for scorer, value_ in zip(shared.scorers, optional.statuses, strict=True)}
     for name, status in statuses.items():
-        if status == _ERROR and found[name] is not None:
+        if status == _ERROR and statistics[name] is not None:
             raise FieldError("scores", "must be null where the status is error")
     return ComparableSample(
         sample_id=text(sample_id, "id"),
@@ -342,36 +346,36 @@ def _row(value: object, shared: _Shared) -> ComparableSample:
         cluster=_text_or_null(cluster, "cluster"),
         groups={} if key is None else shared.groups[key],
         statuses=statuses,
-        scores=found,
-        failures=uncommon.failures,
-        text=uncommon.text,
+        scores=statistics,
+        failures=optional.failures,
+        text=optional.text,
         truth=_text_or_null(truth, "truth"),
     )
 
 
-class _Uncommon(NamedTuple):
+class _Optional(NamedTuple):
     statuses: Sequence[str]
     failures: tuple[str, ...]
     text: str | None
 
 
-def _uncommon(rest: Sequence[object], scorers: int) -> _Uncommon:
+def _optional_entries(rest: Sequence[object], scorers: int) -> _Optional:
     """What a line says behind its columns: what most samples do not have."""
     if not rest:
-        return _Uncommon(["parsed"] * scorers, (), None)
+        return _Optional(["parsed"] * scorers, (), None)
     value = rest[0]
     head = Fields(
-        {**dict.fromkeys(_UNCOMMON), **value} if isinstance(value, dict) else value, "its last entry", _UNCOMMON
+        {**dict.fromkeys(_OPTIONAL), **value} if isinstance(value, dict) else value, "its last entry", _OPTIONAL
     )
     statuses = ["parsed"] * scorers if head["statuses"] is None else head.items("statuses")
-    for one in statuses:
-        if one not in (*STATUSES, _ERROR):
-            raise FieldError(head.at("statuses"), f"must be of {', '.join(STATUSES)} and error, not {short_repr(one)}")
+    for item in statuses:
+        if item not in (*STATUSES, _ERROR):
+            raise FieldError(head.at("statuses"), f"must be of {', '.join(STATUSES)} and error, not {short_repr(item)}")
     if len(statuses) != scorers:
         raise FieldError(head.at("statuses"), f"must be {scorers}, one for each scorer")
     failures = [] if head["failures"] is None else head.items("failures")
-    said = None if head["text"] is None else text(head["text"], head.at("text"), LONGEST_TEXT)
-    return _Uncommon(statuses, tuple(text(one, head.at("failures")) for one in failures), said)
+    answer = None if head["text"] is None else text(head["text"], head.at("text"), LONGEST_TEXT)
+    return _Optional(statuses, tuple(text(item, head.at("failures")) for item in failures), answer)
 
 
 def _scores(value: object, scorer: _Scorer) -> Statistics | None:
@@ -383,18 +387,18 @@ def _scores(value: object, scorer: _Scorer) -> Statistics | None:
             raise FieldError(
                 place, f"must be an object, since the scorer's statistics are null, not {short_repr(value)}"
             )
-        return {text(name, place): number(one, place) for name, one in value.items()}
+        return {text(name, place): number(item, place) for name, item in value.items()}
     if len(items(value, place)) != len(scorer.statistics):
         raise FieldError(place, f"must be {len(scorer.statistics)} numbers ({', '.join(scorer.statistics)[:200]})")
-    return {name: number(one, place) for name, one in zip(scorer.statistics, items(value, place), strict=True)}
+    return {name: number(item, place) for name, item in zip(scorer.statistics, items(value, place), strict=True)}
 
 
 def _check_once(rows: Sequence[ComparableSample], place: str) -> None:
-    found = set()
+    seen = set()
     for row in rows:
-        if row.identity in found:
+        if row.identity in seen:
             raise FieldError(f"{place}, sample {short_repr(row.sample_id)}", f"is there twice (epoch {row.epoch})")
-        found.add(row.identity)
+        seen.add(row.identity)
 
 
 def _check_statistics(scorer: _Scorer, rows: Sequence[ComparableSample], place: str) -> None:
@@ -407,7 +411,7 @@ def _check_statistics(scorer: _Scorer, rows: Sequence[ComparableSample], place: 
             scores = row.scores[scorer.name]
             if scores is None:
                 continue
-            if missing := _missing(kind, scores):
+            if missing := _missing_statistic(kind, scores):
                 raise FieldError(
                     f"{place}, sample {short_repr(row.sample_id)}",
                     f"has no {short_repr(missing)}, of which {figure.name} by {short_repr(scorer.name)} is made",
@@ -426,14 +430,14 @@ class _Probe(dict[str, float]):
         return 1.0
 
 
-def _missing(kind: MetricKind, scores: Statistics) -> str | None:
+def _missing_statistic(kind: MetricKind, scores: Statistics) -> str | None:
     """A statistic that ``kind`` takes of a sample and ``scores`` lacks."""
     probe = _Probe(scores)
     # Whether the numbers make a value is for a comparison to say; here they need only be there.
     with suppress(ArithmeticError, LookupError, ValueError, UsageError):
-        for of_one in (kind.parts, kind.own):
-            if of_one is not None:
-                of_one(probe)
+        for of_sample in (kind.parts, kind.own):
+            if of_sample is not None:
+                of_sample(probe)
         of_all = kind.summed or kind.whole
         if of_all is not None:
             of_all([probe])

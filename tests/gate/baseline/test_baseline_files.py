@@ -179,7 +179,7 @@ def test_the_headlines_reading_is_kept_and_others_when_named(names, kept):
 
 
 def test_a_protocol_that_nobody_used_cannot_be_kept():
-    with pytest.raises(UsageError, match="was not read by 'wer'; it has letters, mmar, or name all"):
+    with pytest.raises(UsageError, match="has no scorer 'wer'; it has letters, mmar, or name all"):
         two_scorers().reduced(["wer"], texts=False)
 
 
