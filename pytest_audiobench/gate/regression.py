@@ -208,7 +208,7 @@ def mismatch(baseline: ComparableEval, here: ComparableEval, scorer: str) -> str
     if scorer not in baseline.scorers:
         return f"the baseline has no scorer {scorer}: it has {', '.join(baseline.scorers)}"
     if baseline.scorers[scorer] != here.scorers[scorer]:
-        return f"the protocol is {baseline.scorers[scorer]} in the baseline and {here.scorers[scorer]} here"
+        return f"the scorer is {baseline.scorers[scorer]} in the baseline and {here.scorers[scorer]} here"
     if baseline.hashes.get("settings") != here.hashes.get("settings"):
         return "it is asked with other settings or in other stages than in the baseline (the hash of settings differs)"
     return None

@@ -114,11 +114,11 @@ def test_what_has_no_counterpart_is_inconclusive_by_name():
     [
         ({"dataset": "others"}, "the data set is tones in the baseline and others here"),
         ({"epochs": 2}, "the number of epochs is 1 in the baseline and 2 here"),
-        ({"scorers": {"letters": "mcq:letters|v:2"}}, "the protocol is mcq:letters|v:1 in the baseline and"),
+        ({"scorers": {"letters": "mcq:letters|v:2"}}, "the scorer is mcq:letters|v:1 in the baseline and"),
         ({"hashes": {"settings": "t"}}, "it is asked with other settings"),
         (
             {"scorers": {"string": "x"}, "metrics": {"string": ["accuracy"]}},
-            "the baseline was not scored by string: it has letters",
+            "the baseline has no scorer string: it has letters",
         ),
     ],
 )
@@ -167,7 +167,7 @@ def test_a_group_is_compared_by_itself():
     [
         (Line("wer"), "tones does not measure wer by letters; it measures accuracy, coverage"),
         (Line("acuracy"), "tones does not measure acuracy"),
-        (Line("accuracy", (("protocol", "string"),)), "tones was not scored by 'string'; it was by letters"),
+        (Line("accuracy", (("scorer", "string"),)), "tones has no scorer 'string'; it has letters"),
     ],
 )
 def test_a_line_on_what_is_not_measured_is_a_mistake(line, said):
@@ -199,8 +199,8 @@ def test_a_share_by_another_scorer_is_that_scorers_own():
     ]
     sides = side([], rows=before, **both), side([], rows=after, **both, **HERE)
     assert regression_of(*sides, Line("refused"), Terms()).value == 1.0
-    assert regression_of(*sides, Line("refused", (("protocol", "words"),)), Terms()).value == 0.0
-    assert regression_of(*sides, Line("loop", (("protocol", "words"),)), Terms()).value == 1.0
+    assert regression_of(*sides, Line("refused", (("scorer", "words"),)), Terms()).value == 0.0
+    assert regression_of(*sides, Line("loop", (("scorer", "words"),)), Terms()).value == 1.0
 
 
 def test_statistics_that_were_edited_by_hand_are_no_crash():
@@ -275,7 +275,7 @@ def test_a_failure_that_one_scorer_saw_is_not_anothers():
     before = side([], rows=[row(number, 1, **plain) for number in range(40)], **two)
     after = side([], rows=[row(number, 1, **{**plain, **told}) for number in range(40)], **two, **HERE)
     assert regression_of(before, after, Line("out_of_range"), Terms()).value == 1.0
-    assert regression_of(before, after, Line("out_of_range", (("protocol", "other"),)), Terms()).value == 0.0
+    assert regression_of(before, after, Line("out_of_range", (("scorer", "other"),)), Terms()).value == 0.0
 
 
 def test_errors_are_held_against_no_baseline():
