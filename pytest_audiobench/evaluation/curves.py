@@ -1,4 +1,4 @@
-"""What perturbations do to a suite's numbers: curves over doses, the mean over perturbations, differences from the clean one.
+"""The figures over a suite's perturbations: curves over doses, means, differences from the clean one.
 
 Evals of one data set under several perturbations ask about the same samples, so that every figure here is a sum of ratios
 over the same samples (``stats/weighted_sums.py``), and a difference is one of pairs (``metrics/drops.py``). Only metrics
@@ -54,18 +54,18 @@ class Figures(NamedTuple):
 
 def figures(items: Sequence[Json], rows: Mapping[tuple[str, str], Rows]) -> Figures:
     """The curves and the summaries of one suite's ``items`` by one model; ``rows`` are by scorer and signature."""
-    found = Figures([], [])
+    figures_ = Figures([], [])
     for name, places in series(items):
-        for (scorer, signature), own in rows.items():
-            having = [place for place in places if _coverage(items[place], scorer, signature) is not None]
-            kept: dict[tuple[int, ...], Samples] = {}
-            for metric, measured in _measured(items, having, scorer, signature).items():
-                samples = kept.setdefault(tuple(measured), Samples([own.get(place, ()) for place in measured]))
-                of = _Metric(items, Series(name, measured), metric, scorer, signature, samples)
-                if len(of.points) > 1:
-                    found.curves.extend(_held_together(list(of.curves())))
-                    found.perturbations.append(of.summary())
-    return found
+        for (scorer, signature), scores in rows.items():
+            covered = [place for place in places if _coverage(items[place], scorer, signature) is not None]
+            samples_of: dict[tuple[int, ...], Samples] = {}
+            for metric, measured in _places_by_metric(items, covered, scorer, signature).items():
+                samples = samples_of.setdefault(tuple(measured), Samples([scores.get(place, ()) for place in measured]))
+                metric_series = _MetricSeries(items, Series(name, measured), metric, scorer, signature, samples)
+                if len(metric_series.points) > 1:
+                    figures_.curves.extend(_slopes_with_holm(list(metric_series.curves())))
+                    figures_.perturbations.append(metric_series.summary())
+    return figures_
 
 
 def step(doses: Sequence[float]) -> float:
@@ -79,35 +79,41 @@ def _coverage(item: Json, scorer: str, signature: str) -> Json | None:
     return next((r["coverage"] for r in item["scorers"] if (r["name"], r["signature"]) == (scorer, signature)), None)
 
 
-def _measured(items: Sequence[Json], places: Sequence[int], scorer: str, signature: str) -> dict[str, list[int]]:
+def _places_by_metric(
+    items: Sequence[Json], places: Sequence[int], scorer: str, signature: str
+) -> dict[str, list[int]]:
     """What the scorer measured, each with the items that it measured it of; shares of answers are each point's own."""
-    found: dict[str, list[int]] = {}
+    by_metric: dict[str, list[int]] = {}
     for place in places:
-        for m in items[place]["metrics"]:
-            if (m["scorer"], m["signature"]) == (scorer, signature) and not m["group"] and m["name"] not in SHARES:
-                found.setdefault(m["name"], []).append(place)
-    return found
+        for entry in items[place]["metrics"]:
+            if (
+                (entry["scorer"], entry["signature"]) == (scorer, signature)
+                and not entry["group"]
+                and entry["name"] not in SHARES
+            ):
+                by_metric.setdefault(entry["name"], []).append(place)
+    return by_metric
 
 
-class _Metric:
+class _MetricSeries:
     """One metric by one scorer over the perturbations of one data set."""
 
     def __init__(
-        self, items: Sequence[Json], own: Series, metric: str, scorer: str, signature: str, samples: Samples
+        self, items: Sequence[Json], series: Series, metric: str, scorer: str, signature: str, samples: Samples
     ) -> None:
         self._about = (metric, scorer, signature)
-        self._series, places = own
+        self._series, places = series
         self.points: list[PointRecord] = []
         self._columns: dict[str, int] = {}
         for column, place in enumerate(places):
             item = items[place]
-            measured = [m for m in item["metrics"] if (m["name"], m["scorer"], m["signature"]) == self._about]
-            if one := next((m for m in measured if not m["group"]), None):
-                self.points.append(_point(item, one, _coverage(item, scorer, signature) or {}))
+            entries = [m for m in item["metrics"] if (m["name"], m["scorer"], m["signature"]) == self._about]
+            if entry := next((m for m in entries if not m["group"]), None):
+                self.points.append(_point(item, entry, _coverage(item, scorer, signature) or {}))
                 self._columns[item["perturbation"]["name"]] = column
-                self._unit, self._direction = one["unit"], one["direction"]
+                self._unit, self._direction = entry["unit"], entry["direction"]
                 self._dataset = unperturbed(item["dataset"], item["perturbation"])
-        self._told = {items[place]["perturbation"]["name"]: items[place]["perturbation"] for place in places}
+        self._perturbations = {items[place]["perturbation"]["name"]: items[place]["perturbation"] for place in places}
         # A metric that a conftest.py of the workers registered is not known to the process that puts a run together.
         is_ratio = is_known(metric) and metric_kind(metric).parts is not None
         self._sums = samples.sums(metric_kind(metric)) if is_ratio else f"{metric} is no ratio of sums over samples"
@@ -117,14 +123,14 @@ class _Metric:
         families: dict[tuple[str, str], list[PointRecord]] = {}
         for point in self.points:
             if point.dose is not None:
-                families.setdefault((point.family, self._told[point.perturbation]["unit"]), []).append(point)
+                families.setdefault((point.family, self._perturbations[point.perturbation]["unit"]), []).append(point)
         for (family, unit), points in families.items():
             if len({point.dose for point in points}) > 1:
                 yield self._curve(family, unit, points)
 
     def _curve(self, family: str, unit: str, points: Sequence[PointRecord]) -> CurveRecord:
         metric, scorer, signature = self._about
-        sides = {self._told[point.perturbation]["harder"] for point in points}
+        sides = {self._perturbations[point.perturbation]["harder"] for point in points}
         harder = sides.pop() if len(sides) == 1 else ""
         ordered = sorted(points, key=lambda point: point.dose or 0.0, reverse=harder == "lower")
         return CurveRecord(
@@ -147,17 +153,19 @@ class _Metric:
     def _slope(self, points: Sequence[PointRecord], harder: Harder) -> SlopeRecord:
         doses = [_dose(point) for point in points]
         per = step(doses)
-        how = f"least squares over {len(points)} perturbations, all alike"
+        method_ = f"least squares over {len(points)} perturbations, all alike"
         if isinstance(self._sums, str):
             return SlopeRecord(None, None, None, f"no slope: {self._sums}", per)
-        own, weights = self._sums.points(self._of(points)), [per * weight for weight in slope_weights(doses)]
+        scored, weights = self._sums.points(self._of(points)), [per * weight for weight in slope_weights(doses)]
         most = span(self._unit)
-        drop = contrast(own, weights, most)
-        method = f"{how}; {drop.method.replace('no test', 'no interval').replace('paired t', 't on paired samples')}"
-        numbers = (finite(own.value(weights)), finite(drop.lower), finite(drop.upper))
-        p = finite(trend_p(own, weights, most, self._worse(harder)))
-        told = f"{TREND}, {'one-sided: worse where harder' if harder else 'two-sided'}" if p is not None else ""
-        return SlopeRecord(*numbers, f"{method}{told}", per, p)
+        drop = contrast(scored, weights, most)
+        method = (
+            f"{method_}; {drop.method.replace('no test', 'no interval').replace('paired t', 't on paired samples')}"
+        )
+        numbers = (finite(scored.value(weights)), finite(drop.lower), finite(drop.upper))
+        p = finite(trend_p(scored, weights, most, self._worse(harder)))
+        test = f"{TREND}, {'one-sided: worse where harder' if harder else 'two-sided'}" if p is not None else ""
+        return SlopeRecord(*numbers, f"{method}{test}", per, p)
 
     def _worse(self, harder: Harder) -> int:
         """The sign of a slope along which the metric becomes worse towards the harder dose; 0 where none is known."""
@@ -180,17 +188,17 @@ class _Metric:
             points=self.points,
             weights={point.perturbation: weight for point, weight in zip(self.points, weights, strict=True)},
             mean=self._mean(self.points, weights, "mean of"),
-            differences=_adjusted(list(self._differences())),
+            differences=_with_holm(list(self._differences())),
         )
 
     def _mean(self, points: Sequence[PointRecord], weights: Sequence[float], how: str) -> FigureRecord:
         if isinstance(self._sums, str):
             return FigureRecord(None, None, None, f"no mean: {self._sums}")
-        own = self._sums.points(self._of(points))
+        scored = self._sums.points(self._of(points))
         least, most = RANGES.get(self._unit, (0.0, math.inf))
-        found = mean_interval(own, weights, most, likely=1.0 if self._unit in FRACTIONS else None, least=least)
-        method = f"{how} {len(points)} perturbations; {found.method}"
-        return FigureRecord(finite(own.value(weights)), finite(found.lower), finite(found.upper), method)
+        interval = mean_interval(scored, weights, most, likely=1.0 if self._unit in FRACTIONS else None, least=least)
+        method = f"{how} {len(points)} perturbations; {interval.method}"
+        return FigureRecord(finite(scored.value(weights)), finite(interval.lower), finite(interval.upper), method)
 
     def _of(self, points: Sequence[PointRecord]) -> list[int]:
         return [self._columns[point.perturbation] for point in points]
@@ -205,29 +213,31 @@ class _Metric:
 
     def _reference(self, point: PointRecord) -> str | None:
         """The perturbation named clean; else the easiest dose of the point's family, where it is known which that is."""
-        if any(one.perturbation == CLEAN for one in self.points):
+        if any(other.perturbation == CLEAN for other in self.points):
             return CLEAN
-        told = self._told[point.perturbation]
-        own = [one for one in self.points if one.family == point.family and one.dose is not None]
-        if point.dose is None or not told["harder"] or len(own) < 2:
+        perturbation = self._perturbations[point.perturbation]
+        family = [other for other in self.points if other.family == point.family and other.dose is not None]
+        if point.dose is None or not perturbation["harder"] or len(family) < 2:
             return None
-        return min(own, key=lambda one: _dose(one) if told["harder"] == "higher" else -_dose(one)).perturbation
+        return min(
+            family, key=lambda other: _dose(other) if perturbation["harder"] == "higher" else -_dose(other)
+        ).perturbation
 
     def _difference(self, perturbation: str, reference: str) -> DifferenceRecord:
         assert not isinstance(self._sums, str)
-        found = self._sums.difference(self._columns[reference], self._columns[perturbation])
+        difference = self._sums.difference(self._columns[reference], self._columns[perturbation])
         return DifferenceRecord(
             perturbation=perturbation,
             reference=reference,
-            drop=finite(found.drop.value),
-            lower=finite(found.drop.lower),
-            upper=finite(found.drop.upper),
-            p=finite(found.drop.p),
+            drop=finite(difference.drop.value),
+            lower=finite(difference.drop.lower),
+            upper=finite(difference.drop.upper),
+            p=finite(difference.drop.p),
             p_holm=None,
-            pairs=found.pairs,
-            worse=found.worse,
-            better=found.better,
-            method=found.drop.method,
+            pairs=difference.pairs,
+            worse=difference.worse,
+            better=difference.better,
+            method=difference.drop.method,
         )
 
 
@@ -252,16 +262,16 @@ def _dose(point: PointRecord) -> float:
     return float(point.dose)
 
 
-def _adjusted(differences: Sequence[DifferenceRecord]) -> list[DifferenceRecord]:
+def _with_holm(differences: Sequence[DifferenceRecord]) -> list[DifferenceRecord]:
     """With p values adjusted by Holm's method."""
-    adjusted = holm_of_known([one.p for one in differences])
-    return [replace(one, p_holm=p) for one, p in zip(differences, adjusted, strict=True)]
+    adjusted = holm_of_known([difference.p for difference in differences])
+    return [replace(difference, p_holm=p) for difference, p in zip(differences, adjusted, strict=True)]
 
 
-def _held_together(curves: Sequence[CurveRecord]) -> list[CurveRecord]:
+def _slopes_with_holm(curves: Sequence[CurveRecord]) -> list[CurveRecord]:
     """With the p values of their slopes adjusted by Holm's method."""
-    adjusted = holm_of_known([one.slope.p for one in curves])
-    return [replace(one, slope=replace(one.slope, p_holm=p)) for one, p in zip(curves, adjusted, strict=True)]
+    adjusted = holm_of_known([curve.slope.p for curve in curves])
+    return [replace(curve, slope=replace(curve.slope, p_holm=p)) for curve, p in zip(curves, adjusted, strict=True)]
 
 
 class Difference(NamedTuple):
@@ -279,34 +289,34 @@ class Samples:
     def __init__(self, columns: Sequence[Iterable[SampleScore]]) -> None:
         clusters: dict[Identity, Hashable] = {}
         scored: list[dict[Identity, Statistics]] = []
-        for asked in columns:
-            scored.append(own := {})
-            for one in asked:
-                if one.statistics is not None:
-                    own[one.identity] = one.statistics
-                    clusters.setdefault(one.identity, one.cluster)
+        for scores in columns:
+            scored.append(by_identity := {})
+            for sample in scores:
+                if sample.statistics is not None:
+                    by_identity[sample.identity] = sample.statistics
+                    clusters.setdefault(sample.identity, sample.cluster)
         self.clusters = list(clusters.values())
-        self._columns = [[own.get(identity) for identity in clusters] for own in scored]
+        self._columns = [[by_identity.get(identity) for identity in clusters] for by_identity in scored]
 
     def sums(self, kind: MetricKind) -> Sums | str:
         """Numerators and denominators by sample and perturbation; or why there are none."""
         if kind.parts is None:
             return f"{kind.name} is no ratio of sums over samples"
         # Few different statistics occur, and a pool keeps each once.
-        known: dict[int, tuple[float, float]] = {}
+        parts_of: dict[int, tuple[float, float]] = {}
         parts = np.zeros((len(self._columns), len(self.clusters), 2))
         try:
-            for column, into in zip(self._columns, parts, strict=True):
-                for place, one in enumerate(column):
-                    if one is not None:
-                        if id(one) not in known:
-                            known[id(one)] = kind.parts(one)
-                        into[place] = known[id(one)]
+            for column, row in zip(self._columns, parts, strict=True):
+                for place, statistics in enumerate(column):
+                    if statistics is not None:
+                        if id(statistics) not in parts_of:
+                            parts_of[id(statistics)] = kind.parts(statistics)
+                        row[place] = parts_of[id(statistics)]
         except KeyError as error:
             return f"a sample lacks the statistic {error}"
         except (ArithmeticError, ValueError, UsageError) as error:
             return str(error)
-        scored = np.array([[one is not None for one in column] for column in self._columns], dtype=bool)
+        scored = np.array([[statistics is not None for statistics in column] for column in self._columns], dtype=bool)
         return Sums(kind, parts[:, :, 0].T, parts[:, :, 1].T, scored.reshape(len(parts), -1).T, self.clusters)
 
 
@@ -322,18 +332,18 @@ class Sums:
 
     def points(self, columns: Sequence[int]) -> Points:
         """The samples that have a score under any of ``columns``."""
-        own = list(columns)
-        kept = self.scored[:, own].any(axis=1)
-        clusters = [self.clusters[place] for place in np.flatnonzero(kept)]
-        return Points(self.tops[kept][:, own], self.wholes[kept][:, own], clusters)
+        places = list(columns)
+        scored = self.scored[:, places].any(axis=1)
+        clusters = [self.clusters[place] for place in np.flatnonzero(scored)]
+        return Points(self.tops[scored][:, places], self.wholes[scored][:, places], clusters)
 
     def difference(self, before: int, after: int) -> Difference:
         """How much worse the column ``after`` is than ``before``, on the samples scored in both."""
-        kept = self.scored[:, before] & self.scored[:, after]
-        sides = [np.stack([self.tops[kept, at], self.wholes[kept, at]], axis=1) for at in (before, after)]
-        clusters = [self.clusters[place] for place in np.flatnonzero(kept)]
+        in_both = self.scored[:, before] & self.scored[:, after]
+        sides = [np.stack([self.tops[in_both, at], self.wholes[in_both, at]], axis=1) for at in (before, after)]
+        clusters = [self.clusters[place] for place in np.flatnonzero(in_both)]
         higher = self.kind.direction == "higher"
         drop = ratio_drop(sides[0], sides[1], clusters, Question(margin=0.0), higher, span(self.kind.unit))
-        own = [side[:, 0] / np.maximum(side[:, 1], 1.0) for side in sides]
-        lost = (own[0] - own[1]) * (1.0 if higher else -1.0)
-        return Difference(drop, int(kept.sum()), int((lost > 0.0).sum()), int((lost < 0.0).sum()))
+        values = [side[:, 0] / np.maximum(side[:, 1], 1.0) for side in sides]
+        losses = (values[0] - values[1]) * (1.0 if higher else -1.0)
+        return Difference(drop, int(in_both.sum()), int((losses > 0.0).sum()), int((losses < 0.0).sum()))

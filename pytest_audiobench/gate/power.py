@@ -39,46 +39,46 @@ MOST_TIMES = 100
 
 
 class PowerQuery(NamedTuple):
-    """The drop to be seen and the gate's terms, as written: ``lines`` share ``alpha``.
-
-    ``metric`` is each eval's headline unless named; ``flips`` the share of samples whose score is taken to change for
-    no reason, whatever the model's noise floor says.
-    """
+    """The drop to be seen and the gate's terms, as written."""
 
     drop: str
     margin: str
     metric: str | None = None
+    """Each eval's headline unless named."""
     alpha: float = 0.05
     lines: int = 1
+    """They share ``alpha``."""
     power: float = 0.8
     flips: float | None = None
+    """The share of samples whose score is taken to change for no reason, whatever the model's noise floor says."""
 
 
 @dataclass(frozen=True)
 class Power:
-    """What an eval can see.
-
-    ``n`` samples (times epochs) in ``clusters`` (None: each its own). ``flips`` is the share of samples whose score
-    changes between two runs of one model, and ``flips_from`` where that is known from. ``detectable`` is the least drop
-    that is called a regression with the asked power at ``n``, ``needed`` the samples for the asked drop, and
-    ``unpaired`` those on each side were they not the same samples; each None where there is none, and ``note`` says
-    why. Drops are in ``unit``.
-    """
+    """What an eval can see; drops are in ``unit``."""
 
     eval: str
     model: str
     metric: str
     unit: str
     n: int
+    """Samples times epochs."""
     clusters: int | None
+    """None: each sample its own."""
     flips: float | None
+    """The share of samples whose score changes between two runs of one model."""
     flips_from: str
+    """Where ``flips`` is known from."""
     drop: float
     margin: float
     detectable: float | None
+    """The least drop that is called a regression with the wanted power at ``n``."""
     needed: int | None
+    """The samples for the wanted drop."""
     unpaired: int | None
+    """The samples on each side for it, were they not the same samples."""
     note: str
+    """Why one of these is None."""
 
 
 class _Samples(NamedTuple):
