@@ -1,10 +1,10 @@
 """Which requests sit in one batch: a property of the data, never of the run.
 
-The unit of planning is the requests of one stage, one selection, one model and one epoch. A sample's *window* is the top bits of the SHA-256 of its id; within a window, requests sort by
-(duration bucket, that hash), and batches are cut at the adapter's limits and at bucket edges. Since outputs
-of real models change with the batch they sit in, this is what makes a run that was selected with
-``-k``, limited, spread over workers, or killed and resumed equal to a whole one. Nothing of it depends on the
-model or the epoch: two checkpoints, and two epochs, are asked in the same batches.
+The unit of planning is the requests of one stage, one selection, one model and one epoch. A sample's *window* is the
+top bits of the SHA-256 of its id; within a window, requests sort by (duration bucket, that hash), and batches are cut
+at the adapter's limits and at bucket edges. Since outputs of real models change with the batch they sit in, this is
+what makes a run that was selected with ``-k``, limited, spread over workers, or killed and resumed equal to a whole
+one. Nothing of it depends on the model or the epoch: two checkpoints, and two epochs, are asked in the same batches.
 """
 
 from __future__ import annotations

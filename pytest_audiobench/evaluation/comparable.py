@@ -188,8 +188,8 @@ def audio_digest(clip_keys: Sequence[str | None] | None) -> str | None:
 def prompt_digest(messages: Mapping[str, object]) -> str | None:
     """The digest of the messages of the stages that ask of the sample alone, one for each wording.
 
-    ``messages`` are the subject's as plain lists (``evaluation/requests.py``), by stage, in order. None where they are not
-    known.
+    ``messages`` are the subject's as plain lists (``evaluation/requests.py``), by stage, in order. None where they
+    are not known.
     """
     openings = [messages[stage] for stage in opening_stages(messages)]
     if not openings or None in openings:

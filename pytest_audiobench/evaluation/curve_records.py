@@ -39,7 +39,7 @@ class SlopeRecord(FigureRecord):
 
 @dataclass(frozen=True)
 class PointRecord:
-    """One perturbation: the metric as its ``eval`` measured it over ``n`` samples, and the share of these ``answered``."""
+    """One perturbation: the metric as its ``eval`` measured it over ``n`` samples."""
 
     perturbation: str
     family: str
@@ -50,20 +50,17 @@ class PointRecord:
     upper: float | None
     n: int
     answered: float | None
+    """The parse rate."""
     method: str
 
 
 @dataclass(frozen=True)
 class CurveRecord:
-    """A metric over the doses of one family of perturbations, easiest dose first where it is known which way is harder.
-
-    ``area`` is the trapezoid's over the range of doses divided by the range: the metric's mean value over it, in its
-    own unit. ``clean`` is the perturbation of that name, which is at no dose. ``series`` tells its evals from others of
-    the data set under the same perturbations: it is their names without the perturbation, empty where there are no others.
-    """
+    """A metric over the doses of one family of perturbations, easiest dose first where it is known which way is harder."""
 
     dataset: str
     series: str
+    """The evals' names without the perturbation, where the data set has others under the same perturbations."""
     family: str
     metric: str
     scorer: str
@@ -74,17 +71,15 @@ class CurveRecord:
     harder: Harder
     points: list[PointRecord]
     clean: PointRecord | None
+    """The perturbation of that name, which is at no dose."""
     slope: SlopeRecord
     area: FigureRecord
+    """The trapezoid's over the range of doses divided by the range: the metric's mean value over it."""
 
 
 @dataclass(frozen=True)
 class DifferenceRecord:
-    """How much worse a metric is under ``perturbation`` than under ``reference``, on the ``pairs`` scored under both.
-
-    ``p`` is that of "it is no worse"; ``p_holm`` is adjusted over the differences of one metric, scorer and data set.
-    ``worse`` and ``better`` count the pairs whose own score moved.
-    """
+    """How much worse a metric is under ``perturbation`` than under ``reference``, on the ``pairs`` scored under both."""
 
     perturbation: str
     reference: str
@@ -92,9 +87,12 @@ class DifferenceRecord:
     lower: float | None
     upper: float | None
     p: float | None
+    """Of "it is no worse"."""
     p_holm: float | None
+    """Adjusted over the differences of one metric, scorer and data set."""
     pairs: int
     worse: int
+    """Pairs whose own score became worse."""
     better: int
     method: str
 

@@ -1,8 +1,8 @@
 """The figures over a suite's perturbations: curves over doses, means, differences from the clean one.
 
-Evals of one data set under several perturbations ask about the same samples, so that every figure here is a sum of ratios
-over the same samples (``stats/weighted_sums.py``), and a difference is one of pairs (``metrics/drops.py``). Only metrics
-that are ratios of sums have such figures; the others have their points, and the reason why no more.
+Evals of one data set under several perturbations ask about the same samples, so that every figure here is a sum of
+ratios over the same samples (``stats/weighted_sums.py``), and a difference is one of pairs (``metrics/drops.py``). Only
+metrics that are ratios of sums have such figures; the others have their points, and the reason why no more.
 """
 
 from __future__ import annotations
@@ -212,7 +212,7 @@ class _MetricSeries:
                 yield self._difference(point.perturbation, reference)
 
     def _reference(self, point: PointRecord) -> str | None:
-        """The perturbation named clean; else the easiest dose of the point's family, where it is known which that is."""
+        """The perturbation named clean; else the easiest dose of the point's family, where that is known."""
         if any(other.perturbation == CLEAN for other in self.points):
             return CLEAN
         perturbation = self._perturbations[point.perturbation]

@@ -125,7 +125,7 @@ class PerturbationRecord:
 
     @classmethod
     def read(cls, value: Mapping[str, Any] | None) -> PerturbationRecord | None:
-        """What a run.json says, which anyone may have edited. Raises KeyError or TypeError where it is no perturbation."""
+        """The record in a run.json, which anyone may have edited. Raises KeyError or TypeError where it is none."""
         if value is None:
             return None
         texts = [value[name] for name in ("name", "family", "unit", "harder")]
@@ -197,7 +197,7 @@ class ItemRecord:
     outcome: Outcome = "passed"
     message: str = ""
     judges: dict[str, dict[str, int]] = field(default_factory=dict)
-    """The counts of ``asking`` for each judge and rewriter by its alias, and ``errors``: verdicts that could not be had."""
+    """The counts of ``asking`` by judge's or rewriter's alias, and ``errors``: verdicts that could not be had."""
     perturbation: PerturbationRecord | None = None
     findings: FindingsRecord | None = None
     stages: list[StageRecord] = field(default_factory=list)

@@ -102,7 +102,7 @@ def select(
 
 
 def _clips(sample: Sample) -> tuple[Clip, ...]:
-    """What a sample plays, behind it the same before its perturbation, and the recording where that is another again."""
+    """What a sample plays, then the same before its perturbation, then the recording where that is another again."""
     return (*sample.clips, *(sample.before or ()), *_first_recording(sample))
 
 

@@ -198,7 +198,7 @@ class _StageRun:
         return places, requests
 
     def _is_unplayed(self, i: int, stage: Stage) -> bool:
-        """Whether only the changed clips cannot be played: an unchanged stage then has the batches of any perturbation."""
+        """Whether only the changed clips cannot be played: an unchanged stage has the batches of any perturbation."""
         error = self._samples[i][1].error
         return stage.unchanged and error is not None and self._errors[i] == error
 

@@ -27,21 +27,21 @@ Json = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class SuiteRecord:
-    """A suite as one model did it. ``n`` counts samples, each once; ``evals`` the items pooled.
-
-    ``metrics`` are over all samples and by each group field; ``hashes`` are over the items' sorted hashes. ``curves``
-    and ``perturbations`` say what its perturbations do (``evaluation/curves.py``); both are empty where it has fewer than two.
-    """
+    """A suite by one model."""
 
     name: str
     model: str
     n: int
+    """Samples, each counted once."""
     evals: int
     limited: bool
     scorers: list[ScorerRecord]
     metrics: list[MetricRecord]
+    """Over all samples and by each group field."""
     hashes: dict[str, str | None] = field(default_factory=dict)
+    """Over the items' sorted hashes."""
     curves: list[CurveRecord] = field(default_factory=list)
+    """Empty where it has fewer than two perturbations (``evaluation/curves.py``)."""
     perturbations: list[PerturbationsRecord] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
@@ -49,18 +49,17 @@ class SuiteRecord:
 
 
 class PooledRow(NamedTuple):
-    """A scored sample in one epoch, stripped to what pooling needs.
-
-    ``statistics`` is None when its asking failed or the protocol leaves the answer out. ``identity`` tells which sample
-    it is, where its item has a perturbation and the same sample is asked under others; ``item`` is the item's place.
-    """
+    """A scored sample in one epoch, stripped to what pooling needs."""
 
     statistics: Statistics | None
+    """None when its asking failed or the protocol leaves the answer out."""
     status: Statistics
     cluster: Hashable
     groups: Json
     item: int
+    """The item's place."""
     identity: Identity | None
+    """Which sample it is, where its item has a perturbation and the same sample is asked under others."""
 
 
 class Pool:

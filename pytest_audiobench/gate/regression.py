@@ -56,8 +56,8 @@ def regression_of(baseline: ComparableEval | None, here: ComparableEval, line: L
 def not_comparable(baseline: ComparableEval, here: ComparableEval, line: Line, terms: Terms) -> RegressionRecord | None:
     """What is certain of ``line`` before anything is asked: None, or the verdict that the sides do not match.
 
-    ``here`` needs no answers (:func:`pytest_audiobench.evaluation.comparable.comparable_ahead`), and so tells nothing of groups: for a
-    line on one only the tasks are compared. Raises as :func:`regression_of` does.
+    ``here`` needs no answers (``comparable_ahead`` in ``evaluation/comparable.py``), and so says nothing of groups: for
+    a line on one only the tasks are compared. Raises as :func:`regression_of` does.
     """
     test = _LineTest.of(here, line, terms)
     reason, pairs = mismatch(baseline, here, test.scorer), None

@@ -17,7 +17,7 @@ _LONGEST = 100_000
 
 
 def check_regressions(record: Any) -> None:
-    """Raises :class:`FieldError`, with the place, where a line of a run's ``record`` has not a RegressionRecord's fields."""
+    """Raises :class:`FieldError`, with the place, for a line of a run's ``record`` that is no RegressionRecord."""
     entries = record.get("items")
     for number, item in enumerate(entries if isinstance(entries, list) else ()):
         if isinstance(item, dict):

@@ -33,8 +33,8 @@ def require_audio(evaluate: Evaluator) -> None:
     lost = sum(row.scores["lost"] for row in scored if row.scores is not None)
     if result is not None and parsed < min(_FEWEST, len(scored) / 2) and lost > len(scored) / 2:
         result.record.warnings.append(
-            f"{len(scored) - parsed} of {len(scored)} answers could not be read without the audio, which shows nothing of "
-            "what it adds, so that audio_reliance.lower > 0 is not required: see the other controls"
+            f"{len(scored) - parsed} of {len(scored)} answers could not be read without the audio, which shows nothing "
+            "of what it adds, so that audio_reliance.lower > 0 is not required: see the other controls"
         )
         return
     evaluate.require("audio_reliance.lower > 0")

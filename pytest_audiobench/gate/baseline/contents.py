@@ -1,4 +1,4 @@
-"""What a baseline holds of one model: its sides, the values beside them that people read, and where they come from."""
+"""The contents of a baseline: one model's evals, the values beside them that people read, and where they come from."""
 
 from __future__ import annotations
 
@@ -35,28 +35,30 @@ class Figure(NamedTuple):
 
 @dataclass(frozen=True)
 class Contents:
-    """One model's evals in one run.
-
-    ``sides`` are by eval, ``figures`` by eval and scorer, the first metric of the first scorer being the headline.
-    ``version`` is that of the package that wrote the baseline, ``finished`` when its run ended (ISO 8601, UTC),
-    ``hashes`` the run's, ``digest`` the model's (the component ``model`` of an item's hashes). ``limit`` is the run's
-    ``--ab-limit``; ``missing`` says, a sentence each, what a run that was not whole lacks.
-    """
+    """One model's evals in one run."""
 
     version: str
+    """Of the package that wrote the baseline."""
     run: str
     finished: str
+    """When the run ended (ISO 8601, UTC)."""
     hashes: Mapping[str, str | None]
+    """The run's."""
     alias: str
     spec: str
     digest: str
+    """The model's: the component ``model`` of an item's hashes."""
     fingerprint: Mapping[str, str]
     noise: Mapping[str, Any] | None
     limit: int | None
+    """The run's ``--ab-limit``."""
     epochs: int
     sides: Mapping[str, ComparableEval]
+    """By eval."""
     figures: Mapping[str, Mapping[str, Sequence[Figure]]]
+    """By eval and scorer, the headline's first."""
     missing: Sequence[str] = field(default_factory=tuple)
+    """A sentence for each thing that a run which was not whole lacks."""
 
     @property
     def samples(self) -> int:

@@ -115,8 +115,8 @@ def _check_schema(value: object, name: str) -> None:
         )
     if isinstance(schema, str) and schema.startswith(f"{_KIND}/"):
         raise UsageError(
-            f"{name} has the schema {short_repr(schema)} and this version reads {SCHEMA!r}: update pytest-audiobench, or "
-            "write the baseline anew with this version (audiobench baseline update RUN)"
+            f"{name} has the schema {short_repr(schema)} and this version reads {SCHEMA!r}: update pytest-audiobench, "
+            "or write the baseline anew with this version (audiobench baseline update RUN)"
         )
     raise UsageError(
         f"{name} is no baseline: it has {'no schema' if schema is None else f'the schema {short_repr(schema)}'} where "
