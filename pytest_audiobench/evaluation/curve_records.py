@@ -56,7 +56,7 @@ class PointRecord:
 
 @dataclass(frozen=True)
 class CurveRecord:
-    """A metric over the doses of one family of perturbations, easiest dose first where it is known which way is harder."""
+    """A metric over the doses of one family of perturbations, easiest first where it is known which way is harder."""
 
     dataset: str
     series: str
@@ -79,7 +79,7 @@ class CurveRecord:
 
 @dataclass(frozen=True)
 class DifferenceRecord:
-    """How much worse a metric is under ``perturbation`` than under ``reference``, on the ``pairs`` scored under both."""
+    """How much worse a metric is under ``perturbation`` than ``reference``, on the ``pairs`` scored under both."""
 
     perturbation: str
     reference: str

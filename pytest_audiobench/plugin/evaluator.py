@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
@@ -14,7 +14,6 @@ from pytest_audiobench.evaluation.batch_executor import BatchExecutor
 from pytest_audiobench.evaluation.evaluate import EvalSpec, Evaluation, evaluate, judge_executors
 from pytest_audiobench.evaluation.lazy_model import ModelHandle, store_hearing, store_noise
 from pytest_audiobench.evaluation.record import ItemRecord, MetricRecord, Outcome
-from pytest_audiobench.evaluation.rerun import RerunVariant
 from pytest_audiobench.evaluation.result import Result, as_metric
 from pytest_audiobench.evaluation.scoring import ScoredSample, score_samples
 from pytest_audiobench.gate.thresholds import parse_threshold
@@ -34,6 +33,9 @@ from pytest_audiobench.report.item_lines import lines_of
 from pytest_audiobench.report.junit import properties
 from pytest_audiobench.report.page.excerpts import write_excerpts
 from pytest_audiobench.report.run_parts import Lines, write_part
+
+if TYPE_CHECKING:
+    from pytest_audiobench.evaluation.rerun import RerunVariant
 
 
 class Evaluator:

@@ -17,7 +17,6 @@ from pytest_audiobench.datasets.packs.recipes import written_from
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.batch_executor import BatchLocks
 from pytest_audiobench.evaluation.evaluate import RunContext
-from pytest_audiobench.evaluation.judging import check_judge
 from pytest_audiobench.evaluation.lazy_model import ModelHandle
 from pytest_audiobench.evaluation.store import Store
 from pytest_audiobench.gate.config import Rules, find_rules
@@ -218,8 +217,11 @@ class EvalSession:
         """
         for alias in self.specs:
             _ = self.handle(alias).limits
-        for handle in self.judges.values():
-            check_judge(handle)
+        if self.judges:
+            from pytest_audiobench.evaluation.judging import check_judge
+
+            for handle in self.judges.values():
+                check_judge(handle)
         told = [*((spec, False) for spec in self.specs.values()), *((spec, True) for spec in self.judge_specs.values())]
         check_apart({spec.alias: self.made(spec, judge) for spec, judge in told if spec.kind == "openai"})
 

@@ -40,7 +40,7 @@ def test_a_declared_line_reads_back_as_itself():
         ("accuracy.drop <= nan", "'nan' is no margin"),
         ("accuracy.drop <=", "'' is no margin"),
         ("accuracy.drop <= 1pp and more", "is no margin"),
-        ("accuracy.drop < 1pp", "should have <= after a drop, which is held against a margin, at character 15"),
+        ("accuracy.drop < 1pp", "should have <= after a drop, which is compared with a margin, at character 15"),
         ("accuracy.drop >= 1pp", "should have <= after a drop"),
         ("acuracy.drop <= 1pp", "did you mean 'accuracy'"),
         ("samples_per_s.drop <= 1pp", "has no points of a hundred: give its margin as a plain number"),
