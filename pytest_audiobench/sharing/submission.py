@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.gate.baseline.decoding import FileKind, strict_json
-from pytest_audiobench.gate.strict_json import FieldError, Fields, short_repr, text, texts
+from pytest_audiobench.gate.strict_json import FieldError, Fields, FileKind, short_repr, strict_json, text, texts
 from pytest_audiobench.identity import canonical
 
 if TYPE_CHECKING:
