@@ -62,7 +62,7 @@ REASONS = {
     AUDIO: "have other audio than in the baseline",
     PROMPT: "were asked with another prompt than in the baseline",
     TRUTH: "have other choices or references than in the baseline",
-    ERRORS: "have an infrastructure error on one side or both",
+    ERRORS: "could not be asked on one side or both",
     SKIPPED: "are left out by the protocol on one side or both",
 }
 """Why samples are in no pair."""

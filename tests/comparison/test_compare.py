@@ -365,7 +365,7 @@ def test_too_many_that_could_not_be_asked_are_not_comparable(lab, audiobench):
     code, out, _ = audiobench("compare", "a", "b", "--gate")
     assert code == 6
     assert "1 not comparable" in out
-    assert "10 have an infrastructure error on one side or both" in out.replace("\n  ", " ")
+    assert "10 could not be asked on one side or both" in out.replace("\n  ", " ")
 
 
 # --- baselines
