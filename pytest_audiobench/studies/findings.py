@@ -57,7 +57,7 @@ def findings(
     result = evaluate(dataset, hallucination() if protocol is None else protocol)
     rows = result.rows_for(METRIC)
     if all(row.scores is None for row in rows):
-        result.record.warnings.append(f"no findings: no answer was read by a protocol that has {METRIC}")
+        result.record.warnings.append(f"no findings: no scorer measured {METRIC}")
         return FindingsRecord((), None, dict.fromkeys(stats.STATUSES, 0), {})
     result.record.findings = found_of(rows, by, seed)
     return result.record.findings

@@ -74,7 +74,7 @@ class Contents:
         """What a baseline keeps: of each eval the headline's scorer and those in ``names`` ("all": every one);
         answers cut to ``LONGEST_TEXT`` where ``texts``, else none; clip keys that serve as clusters cut.
 
-        Raises UsageError for a name that no eval was read by.
+        Raises UsageError for a scorer that no eval has.
         """
         wanted = set(names)
         available = {name for side in self.sides.values() for name in side.scorers}
