@@ -30,7 +30,7 @@ class Threshold:
     """A requirement on a metric's value or on a bound of its interval.
 
     ``group`` holds metadata fields and their values; the field ``scorer`` names another scorer of the same
-    answers. ``text`` is what the user wrote. ``str()`` is the canonical text, parse back as an equal threshold.
+    answers. ``text`` is what the user wrote. ``str()`` is the canonical text, read back as an equal threshold.
     """
 
     metric: str
