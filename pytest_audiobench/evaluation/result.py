@@ -206,7 +206,7 @@ def as_metric(record: MetricRecord, coverage: Mapping[str, int]) -> Metric:
         unit=record.unit,
         direction=record.direction,
         coverage=coverage,
-        protocol=record.signature or "",
+        signature=record.signature or "",
         method=record.method,
     )
 

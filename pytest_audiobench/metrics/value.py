@@ -1,4 +1,4 @@
-"""The number a test asserts on: a float that carries its perturbations."""
+"""The number a test asserts on: a float that carries what it was measured under."""
 
 from __future__ import annotations
 
@@ -12,23 +12,21 @@ _STATUSES = ("parsed", "unparsed", "refused", "empty", "out_of_range", "truncate
 
 
 class Metric(float):
-    """A value with its interval, n, unit, direction, coverage and the signature of the protocol that read it.
-
-    It compares, adds and formats as the plain float it is; only its repr says more. ``coverage`` maps n and
-    the statuses (parsed, unparsed, refused, empty, out_of_range, truncated, errors, skipped) to counts, and is empty
-    for a number that a test recorded itself. ``lower`` and ``upper`` are None where there is no interval;
-    ``method`` says which interval, or why none.
-    """
+    """A value with its interval, coverage and scorer; it compares, adds and formats as the plain float it is."""
 
     name: str
     lower: float | None
+    """The interval's lower bound; like ``upper`` None where there is no interval."""
     upper: float | None
     n: int
     unit: str
     direction: Literal["higher", "lower"]
     coverage: dict[str, int]
-    protocol: str
+    """n and the statuses (parsed, unparsed, refused, …) with their counts; empty for what a test recorded itself."""
+    signature: str
+    """The scorer's."""
     method: str
+    """Which interval it is, or why there is none."""
 
     def __new__(
         cls,
@@ -41,12 +39,12 @@ class Metric(float):
         unit: str = "",
         direction: Literal["higher", "lower"] = "higher",
         coverage: Mapping[str, int] | None = None,
-        protocol: str = "",
+        signature: str = "",
         method: str = "",
     ) -> Metric:
         self = super().__new__(cls, value)
         self.name, self.lower, self.upper, self.n = name, lower, upper, n
-        self.unit, self.direction, self.protocol, self.method = unit, direction, protocol, method
+        self.unit, self.direction, self.signature, self.method = unit, direction, signature, method
         self.coverage = dict(coverage or {})
         return self
 
@@ -55,18 +53,18 @@ class Metric(float):
 
     def __repr__(self) -> str:
         skipped = f"skipped={self.coverage['skipped']}" if self.coverage.get("skipped") else ""
-        return " ".join(part for part in (self._number(), self._covered(), skipped, self.protocol) if part)
+        return " ".join(part for part in (self._number(), self._covered(), skipped, self.signature) if part)
 
     def explain(self) -> list[str]:
-        """Lines for a failed assertion: the number, how it was covered, its interval's method, its protocol."""
+        """Lines for a failed assertion: the number, how it was covered, its interval's method, its signature."""
         lines = [self._number()]
         if self.coverage:
             counts = [f"{self.coverage[s]} {s}" for s in _STATUSES if self.coverage.get(s)]
             lines.append(f"{self._covered()}: {', '.join(counts) or 'no answers'}")
         if self.method:
             lines.append(f"interval: {self.method}")
-        if self.protocol:
-            lines.append(f"protocol: {self.protocol}")
+        if self.signature:
+            lines.append(f"signature: {self.signature}")
         return lines
 
     def _number(self) -> str:

@@ -17,7 +17,7 @@ ACCURACY = Metric(
     n=1000,
     unit="share",
     coverage={"n": 1000, "parsed": 990, "refused": 7, "truncated": 3, "errors": 0},
-    protocol="mcq:letters|v:1",
+    signature="mcq:letters|v:1",
     method="Wilson 95 %",
 )
 
@@ -49,7 +49,7 @@ def test_it_explains_itself_in_lines():
         "accuracy 0.767 [0.740, 0.792] n=1000",
         "coverage 99.0 %: 990 parsed, 7 refused, 3 truncated",
         "interval: Wilson 95 %",
-        "protocol: mcq:letters|v:1",
+        "signature: mcq:letters|v:1",
     ]
 
 
