@@ -24,9 +24,9 @@ from pytest_audiobench.metrics.labels import label_statistics
 from pytest_audiobench.metrics.metric import Statistics
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.metrics.translations import bleu_statistics
+from pytest_audiobench.stats.distributions import t_quantile
 from pytest_audiobench.stats.drops import Drop, Question
 from pytest_audiobench.stats.mcnemar import Flips
-from pytest_audiobench.stats.quantiles import t_quantile
 
 ALPHA, LINES = 0.05, 24
 EXACT = 10**9

@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from pytest_audiobench.metrics.metric import Statistics
+from pytest_audiobench.stats.bootstrap import Row, Rows, Sparse, distinct
 from pytest_audiobench.stats.intervals import Floats
-from pytest_audiobench.stats.sparse import Row, Rows, Sparse, distinct
 
 TRUE, SAID = "true_", "said_"
 OTHER = "said_other"

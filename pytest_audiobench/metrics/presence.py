@@ -14,8 +14,8 @@ from functools import lru_cache
 
 import numpy as np
 
+from pytest_audiobench.stats.distributions import normal_quantile
 from pytest_audiobench.stats.intervals import Floats
-from pytest_audiobench.stats.quantiles import normal_quantile
 
 NAMES = ("hits", "present", "alarms", "absent")
 CLIFF = ("solo_hits", "solo_present", "quad_hits", "quad_present")

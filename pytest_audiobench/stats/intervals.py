@@ -20,17 +20,17 @@ find that the form holds.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from pytest_audiobench.stats.clusters import Clusters as Clusters
-from pytest_audiobench.stats.clusters import numbered, repeat
 from pytest_audiobench.stats.distributions import beta_quantile, gamma_quantile
 
 Floats: TypeAlias = npt.NDArray[np.float64]
+Clusters: TypeAlias = Sequence[Hashable] | None
+"""Each sample's cluster (its speaker, its recording, its family of questions); None where each is its own."""
 
 CONFIDENCE = 0.95
 
@@ -252,3 +252,16 @@ def _unfit(scores: Floats, count: int, clustered: bool) -> str | None:
 def percent(confidence: float) -> str:
     """``95 %``."""
     return f"{100.0 * confidence:g} %"
+
+
+def repeat(clusters: Clusters) -> bool:
+    """Whether a cluster holds two samples; clusters that never repeat are the same as none."""
+    return clusters is not None and len(set(clusters)) < len(clusters)
+
+
+def numbered(clusters: Clusters, samples: int) -> npt.NDArray[np.intp]:
+    """Each sample's cluster by its number, from 0 in the order of their first samples, shape (samples,)."""
+    if clusters is None:
+        return np.arange(samples, dtype=np.intp)
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(clusters))}
+    return np.fromiter(map(numbers.__getitem__, clusters), dtype=np.intp, count=len(clusters))

@@ -18,9 +18,9 @@ from functools import lru_cache
 
 import numpy as np
 
+from pytest_audiobench.stats.distributions import normal_quantile
 from pytest_audiobench.stats.drops import Drop, Question
 from pytest_audiobench.stats.intervals import CONFIDENCE, Floats
-from pytest_audiobench.stats.quantiles import normal_quantile
 
 EXACT_PAIRS, EXACT_DIFFERING = 100, 10
 """The exact probability is taken up to so many pairs, and below so many that differ; mid-p beyond both."""

@@ -18,18 +18,18 @@ from pytest_audiobench.stats.bootstrap import (
     FEW_RESAMPLES,
     RESAMPLES,
     Resampling,
+    Rows,
+    Sparse,
     Statistic,
     Sums,
     Table,
     resampled_rows,
     resampling,
 )
-from pytest_audiobench.stats.clusters import Clusters, numbered
 from pytest_audiobench.stats.drops import Drop, Question, no_drop
-from pytest_audiobench.stats.intervals import Floats
+from pytest_audiobench.stats.intervals import Clusters, Floats, numbered
 from pytest_audiobench.stats.mcnemar import EXACT_DIFFERING
 from pytest_audiobench.stats.paired import Moves, Resampled, studentised
-from pytest_audiobench.stats.sparse import Rows, Sparse
 
 FEWEST_OF_SUMS, FEWEST_OF_ROWS = 20, 30
 """Clusters (or samples) below which each form is not known to hold its level."""

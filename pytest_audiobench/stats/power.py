@@ -9,10 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from pytest_audiobench.stats.distributions import beta_cdf
+from pytest_audiobench.stats.distributions import beta_cdf, normal_quantile, t_quantile
 from pytest_audiobench.stats.drops import Question
 from pytest_audiobench.stats.mcnemar import Flips, worse_needed
-from pytest_audiobench.stats.quantiles import normal_quantile, t_quantile
 
 MOST = 10_000_000
 """Samples beyond which no number is sought."""

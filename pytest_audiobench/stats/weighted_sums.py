@@ -22,18 +22,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pytest_audiobench.stats.clusters import Clusters, numbered, repeat
 from pytest_audiobench.stats.drops import Drop, Question, no_drop
 from pytest_audiobench.stats.intervals import (
     CONFIDENCE,
     FEWEST_OF_OPEN,
     FEWEST_OF_RATES,
+    Clusters,
     Floats,
     Interval,
     beta_bound,
     gamma_bound,
     none,
+    numbered,
     percent,
+    repeat,
 )
 from pytest_audiobench.stats.paired import moves_of, studentised
 

@@ -13,9 +13,8 @@ from pytest_audiobench.metrics.estimates import mean_of, summed_kind
 from pytest_audiobench.metrics.labels import labelled, sample_f1
 from pytest_audiobench.metrics.metric import MetricKind, Statistics, Summed
 from pytest_audiobench.metrics.units import AGREEMENT, CORRELATION, SHARE
-from pytest_audiobench.stats.bootstrap import FEWEST_OF_LABEL, Ends, Resampling, Statistic, Sums
+from pytest_audiobench.stats.bootstrap import FEWEST_OF_LABEL, Ends, Resampling, Sparse, Statistic, Sums
 from pytest_audiobench.stats.intervals import Floats
-from pytest_audiobench.stats.sparse import Sparse
 
 Needs: TypeAlias = Literal["each label", "two labels", "nothing", "more than there can be"]
 """What an interval needs five samples of: each label, those beyond the most common one; nothing helps where each new

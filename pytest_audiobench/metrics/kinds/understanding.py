@@ -13,9 +13,8 @@ from pytest_audiobench.metrics.keyphrases import CUTS
 from pytest_audiobench.metrics.metric import Clusters, Estimate, MetricKind, Statistics
 from pytest_audiobench.metrics.sets import SetScores, set_scores
 from pytest_audiobench.metrics.units import SHARE
-from pytest_audiobench.stats.bootstrap import FEWEST_OF_LABEL, Ends, Resampling, Sums
+from pytest_audiobench.stats.bootstrap import FEWEST_OF_LABEL, Ends, Resampling, Row, Rows, Sparse, Sums
 from pytest_audiobench.stats.intervals import Floats, mean
-from pytest_audiobench.stats.sparse import Row, Rows, Sparse
 
 
 def _f1(sums: Floats) -> Floats:
