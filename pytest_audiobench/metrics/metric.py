@@ -45,7 +45,7 @@ class MetricKind:
     own score where it is not its ``parts``, so that samples that became worse can be named. ``about`` says in a
     sentence or two what it is: the formula, its source, and what empty input gives. A metric whose samples' statistics
     depend on the set that they were scored in (CIDEr's document frequencies) is not ``poolable``: a suite has no value
-    of it. One that compares perturbations (``across``) has a value where several are pooled, and none of one alone.
+    of it. One that compares conditions (``across``) has a value where several are pooled, and none of one alone.
     """
 
     name: str
