@@ -12,8 +12,7 @@ from pytest_audiobench.evaluation.comparable import ComparableEval, ComparableSa
 from pytest_audiobench.evaluation.curves import series, step, unperturbed
 from pytest_audiobench.evaluation.perturbation_sums import Asked, Samples
 from pytest_audiobench.gate.pairing import paired
-from pytest_audiobench.metrics.metric import MetricKind
-from pytest_audiobench.metrics.units import span
+from pytest_audiobench.metrics.metric import MetricKind, span
 from pytest_audiobench.stats.drops import Drop
 from pytest_audiobench.stats.weighted_sums import Points, area_weights, contrast, slope_weights
 

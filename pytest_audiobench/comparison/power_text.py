@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from pytest_audiobench.comparison.table_cells import WIDTH, wrapped
 from pytest_audiobench.gate.power import Asked, Power, plain
-from pytest_audiobench.metrics.units import FRACTIONS
+from pytest_audiobench.metrics.metric import FRACTIONS
 from pytest_audiobench.metrics.value import value_text
 from pytest_audiobench.report.escapes import escaped
 from pytest_audiobench.report.formatting import printable

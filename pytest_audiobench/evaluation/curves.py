@@ -24,8 +24,8 @@ from pytest_audiobench.evaluation.curve_records import (
 )
 from pytest_audiobench.evaluation.perturbation_sums import Asked, Samples
 from pytest_audiobench.evaluation.scoring import SHARES, finite
+from pytest_audiobench.metrics.metric import FRACTIONS, RANGES, span
 from pytest_audiobench.metrics.registry import is_known, metric_kind
-from pytest_audiobench.metrics.units import FRACTIONS, RANGES, span
 from pytest_audiobench.stats.multiple_testing import holm_of_known
 from pytest_audiobench.stats.weighted_sums import area_weights, contrast, mean_interval, slope_weights, trend_p
 

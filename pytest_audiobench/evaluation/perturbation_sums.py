@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.metrics.metric import MetricKind, Statistics
-from pytest_audiobench.metrics.units import span
+from pytest_audiobench.metrics.metric import MetricKind, Statistics, span
 from pytest_audiobench.stats.drops import Drop, Question
 from pytest_audiobench.stats.intervals import Floats
 from pytest_audiobench.stats.paired import ratio_drop

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 from pytest_audiobench.evaluation.record import MetricRecord
 from pytest_audiobench.evaluation.scoring import WITHOUT
-from pytest_audiobench.metrics.kinds.wordings import DEVIATION, SPREAD
-from pytest_audiobench.metrics.units import FRACTIONS, POINTS
+from pytest_audiobench.metrics.kinds.agreement import DEVIATION, SPREAD
+from pytest_audiobench.metrics.metric import FRACTIONS, POINTS
 
 SPREADS = (SPREAD, DEVIATION)
 _WORDING = re.compile(r"\|wording:(\d+)/(\d+)")

@@ -12,8 +12,8 @@ from pytest_audiobench.evaluation.prompt_variants import SPREADS
 from pytest_audiobench.evaluation.record import ItemRecord, MetricRecord
 from pytest_audiobench.evaluation.scoring import SHARES, WITHOUT, ScoredSample, coverage, estimate
 from pytest_audiobench.metrics.drops import drop_of
+from pytest_audiobench.metrics.metric import POINTS
 from pytest_audiobench.metrics.registry import metric_kind
-from pytest_audiobench.metrics.units import POINTS
 from pytest_audiobench.metrics.value import Metric
 from pytest_audiobench.protocols.failures import FAILURES
 from pytest_audiobench.protocols.protocol import Scorer, first_wording_stages

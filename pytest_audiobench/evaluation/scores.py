@@ -9,7 +9,7 @@ from pytest_audiobench.evaluation.prompt_variants import spreads
 from pytest_audiobench.evaluation.record import MetricRecord, ScorerRecord
 from pytest_audiobench.evaluation.scoring import WITHOUT, ScoredSample, coverage, estimate, score
 from pytest_audiobench.evaluation.stage_execution import SampleAnswers
-from pytest_audiobench.metrics.agreement import across_epochs
+from pytest_audiobench.metrics.kinds.agreement import across_epochs
 from pytest_audiobench.protocols.failures import FAILURES, failures
 from pytest_audiobench.protocols.protocol import Protocol, Scorer
 

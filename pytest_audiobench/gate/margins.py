@@ -6,8 +6,7 @@ import math
 import re
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.metrics.metric import MetricKind
-from pytest_audiobench.metrics.units import FRACTIONS, RANGES, span
+from pytest_audiobench.metrics.metric import FRACTIONS, RANGES, MetricKind, span
 
 FORM = "write a margin as 1pp (points of a hundred) or 0.01 (in the metric's own unit)"
 _MARGIN = re.compile(r"\s*(?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+))\s*(?P<unit>pp)?\s*")

@@ -13,8 +13,8 @@ from pytest_audiobench.gate.grammar import FORM, Bound, Group, Operator, ParsedD
 from pytest_audiobench.gate.margins import margin_of
 from pytest_audiobench.gate.regression_line import Line
 from pytest_audiobench.gate.verdict import Verdict
+from pytest_audiobench.metrics.metric import ERROR_RATES, FRACTIONS, POINTS, RANGES, SHARE
 from pytest_audiobench.metrics.registry import metric_kind
-from pytest_audiobench.metrics.units import ERROR_RATES, FRACTIONS, POINTS, RANGES, SHARE
 from pytest_audiobench.metrics.value import Metric, interval_text, value_text
 
 Find: TypeAlias = Callable[[str, Mapping[str, str]], Metric | None]

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.metrics.metric import Clusters, Floats, MetricKind, Statistics
-from pytest_audiobench.metrics.units import span
+from pytest_audiobench.metrics.metric import Clusters, Floats, MetricKind, Statistics, span
 from pytest_audiobench.stats.bootstrap import Sums, Table
 from pytest_audiobench.stats.drops import Drop, Question, no_drop
 from pytest_audiobench.stats.paired import ratio_drop

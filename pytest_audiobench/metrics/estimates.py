@@ -155,3 +155,8 @@ def average(values: Sequence[float]) -> float:
 def nothing() -> Estimate:
     """The estimate over no samples."""
     return Estimate(math.nan, None, None, 0, none("no samples").method)
+
+
+def not_of_samples(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
+    """The ``estimate`` of a metric that a run or a test records itself. Raises UsageError."""
+    raise UsageError("this metric is recorded by the run, not estimated from samples: leave it out of a scorer")

@@ -2,14 +2,56 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from pytest_audiobench.stats.bootstrap import Sums, Table
+
+SHARE = "share"
+"""The unit of metrics that lie between 0 and 1."""
+
+WORD_ERRORS = "errors per word"
+CHARACTER_ERRORS = "errors per character"
+PHONE_ERRORS = "errors per phone"
+ERROR_RATES = frozenset({WORD_ERRORS, CHARACTER_ERRORS, PHONE_ERRORS})
+"""The units of error rates, which may exceed 1 and are kept as fractions of one like shares."""
+
+POINTS = "points"
+"""The unit of differences between shares or error rates, kept as fractions of one like these."""
+
+FRACTIONS = ERROR_RATES | {SHARE, POINTS}
+"""The units that a percentage can be written for."""
+
+AGREEMENT, CORRELATION, COSINE = "agreement", "correlation", "cosine"
+BLEU, CHRF, CHRF_WORDS = "BLEU", "chrF", "chrF++"
+
+RANGES: Mapping[str, tuple[float, float]] = MappingProxyType(
+    {
+        SHARE: (0.0, 1.0),
+        POINTS: (-1.0, 1.0),
+        **dict.fromkeys((AGREEMENT, CORRELATION, COSINE), (-1.0, 1.0)),
+        **dict.fromkeys((BLEU, CHRF, CHRF_WORDS), (0.0, 100.0)),
+    }
+)
+"""Between what metrics of these units lie, both ends among them."""
+
+
+def span(unit: str) -> float:
+    """What a metric of this unit can lose; infinite where it has no end.
+
+    An error rate has none: it can lose what answers no worse than empty ones lose, which is 1.
+    """
+    if unit in ERROR_RATES:
+        return 1.0
+    least, most = RANGES.get(unit, (-math.inf, math.inf))
+    return most - least
+
 
 Statistics: TypeAlias = Mapping[str, float]
 Floats: TypeAlias = npt.NDArray[np.float64]

@@ -1,12 +1,18 @@
-"""The number a test asserts on: a float that carries what it was measured under."""
+"""Numbers as tests see them: the float that a test asserts on, and what a test records, made a plain float."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from decimal import Decimal
+from enum import Enum
+from fractions import Fraction
 from typing import Any, Literal
 
-from pytest_audiobench.metrics.units import ERROR_RATES, SHARE
+import numpy as np
+
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.metrics.metric import ERROR_RATES, SHARE
 
 _STATUSES = ("parsed", "unparsed", "refused", "empty", "out_of_range", "truncated", "errors", "skipped")
 
@@ -89,3 +95,50 @@ def value_text(value: float | None) -> str:
 def interval_text(lower: float | None, upper: float | None) -> str:
     """``[0.740, 0.792]``, or nothing where there is no interval."""
     return "" if lower is None or upper is None else f"[{value_text(lower)}, {value_text(upper)}]"
+
+
+def number(value: object, name: str) -> float:
+    """The float that ``value`` is: int, float, bool, NumPy scalar, Decimal, Fraction, or an Enum of such.
+
+    NaN and infinities come back as they are. Raises UsageError, naming the metric and the type, for anything
+    else: text, None, paths, complex numbers, arrays, other Enums, and numbers beyond a float's range.
+    """
+    inner = value.value if isinstance(value, Enum) else value
+    # timedelta64 calls itself an integer.
+    if isinstance(inner, (int, float, np.bool_, np.integer, np.floating, Decimal, Fraction)) and not isinstance(
+        inner, np.timedelta64
+    ):
+        try:
+            return float(inner)
+        except (OverflowError, ValueError):
+            raise UsageError(f"the metric {name!r} is beyond the range of a float: {_short(inner)}") from None
+    raise UsageError(f"the metric {name!r} must be one number, not {_kind(value)}: {_remedy(inner)}")
+
+
+def _kind(value: object) -> str:
+    kind = type(value)
+    known = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+    if isinstance(value, np.ndarray):
+        return f"a {known} of shape {value.shape}"
+    return "None" if value is None else f"the {known} {_short(value)}"
+
+
+def _short(value: object) -> str:
+    try:
+        text = repr(value)
+    except ValueError:
+        # Python refuses to write integers of more than 4300 digits.
+        return f"a {type(value).__name__} of thousands of digits"
+    return text if len(text) <= 60 else f"{text[:59]}…"
+
+
+def _remedy(value: object) -> str:
+    if isinstance(value, str):
+        return "convert it with float(…)"
+    if value is None:
+        return "record it only where there is a value"
+    if isinstance(value, (complex, np.complexfloating)):
+        return "record its real part or its magnitude"
+    if isinstance(value, np.ndarray) or hasattr(value, "__array__"):
+        return "reduce it, by .mean() or .item()"
+    return "record a number that stands for it"

@@ -14,7 +14,7 @@ import pytest
 from pytest_audiobench.conformance.files.beans_next_behaviour import OUT, checks_of
 from pytest_audiobench.conformance.table import same
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.metrics import ranking
+from pytest_audiobench.metrics.kinds import ranking
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.bioacoustic import bioacoustic

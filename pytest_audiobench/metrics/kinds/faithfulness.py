@@ -12,8 +12,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from pytest_audiobench.metrics.estimates import columns, mean_of, nothing, ratio_of
-from pytest_audiobench.metrics.metric import Clusters, Direction, Estimate, MetricKind, Statistics
-from pytest_audiobench.metrics.units import POINTS, SHARE
+from pytest_audiobench.metrics.metric import POINTS, SHARE, Clusters, Direction, Estimate, MetricKind, Statistics
 from pytest_audiobench.stats.drops import Question
 from pytest_audiobench.stats.paired import ratio_drop
 

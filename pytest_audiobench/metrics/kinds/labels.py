@@ -1,20 +1,41 @@
-"""Answers that name labels of a list: F1, recall and agreement over the task's own labels."""
+"""Answers that name labels of a list: F1, recall and agreement over the task's own labels; and BEANS-Next's numbers."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Literal, TypeAlias
 
 import numpy as np
 
-from pytest_audiobench.metrics import classes
-from pytest_audiobench.metrics.estimates import mean_of, summed_kind
-from pytest_audiobench.metrics.labels import labelled, sample_f1
-from pytest_audiobench.metrics.metric import MetricKind, Statistics, Summed
-from pytest_audiobench.metrics.units import AGREEMENT, CORRELATION, SHARE
+from pytest_audiobench.metrics.estimates import mean_of, nothing, summed_kind
+from pytest_audiobench.metrics.labels import (
+    balanced_accuracy,
+    cells,
+    cohen_kappa,
+    f1_by_label,
+    labelled,
+    macro_f1,
+    mcc,
+    micro_f1,
+    micro_precision,
+    micro_recall,
+    sample_f1,
+    weighted_f1,
+)
+from pytest_audiobench.metrics.metric import (
+    AGREEMENT,
+    CORRELATION,
+    SHARE,
+    Clusters,
+    Estimate,
+    MetricKind,
+    Statistics,
+    Summed,
+)
 from pytest_audiobench.stats.bootstrap import FEWEST_OF_LABEL, Ends, Resampling, Sparse, Statistic, Sums
-from pytest_audiobench.stats.intervals import Floats
+from pytest_audiobench.stats.intervals import Floats, none
 
 Needs: TypeAlias = Literal["each label", "two labels", "nothing", "more than there can be"]
 """What an interval needs five samples of: each label, those beyond the most common one; nothing helps where each new
@@ -22,7 +43,7 @@ wrong answer adds a label."""
 
 
 def of_labels(value: Statistic, one_label: bool = False, needs: Needs = "each label") -> Summed:
-    """``value`` (see ``metrics.classes``) of all samples' labels.
+    """``value`` (see ``metrics.labels``) of all samples' labels.
 
     None for samples without a list of labels, of different lists and, where ``one_label`` is wanted of each, of several
     labels.
@@ -87,7 +108,7 @@ _LABELLED: tuple[tuple[str, str, Statistic, bool, Needs, str], ...] = (
     (
         "macro_f1",
         SHARE,
-        classes.macro_f1,
+        macro_f1,
         False,
         "each label",
         f"The mean of 2 hits / (said + true) over {_TRUE_ONES}. NaN where no sample has a true label.",
@@ -95,7 +116,7 @@ _LABELLED: tuple[tuple[str, str, Statistic, bool, Needs, str], ...] = (
     (
         "micro_f1",
         SHARE,
-        classes.micro_f1,
+        micro_f1,
         False,
         "nothing",
         "2 hits / (labels said + true labels) over all samples and labels; a label said beyond the list is a "
@@ -104,7 +125,7 @@ _LABELLED: tuple[tuple[str, str, Statistic, bool, Needs, str], ...] = (
     (
         "weighted_f1",
         SHARE,
-        classes.weighted_f1,
+        weighted_f1,
         False,
         "nothing",
         "The mean of F1 over labels, each as often as it is true. NaN where no sample has a true label.",
@@ -112,7 +133,7 @@ _LABELLED: tuple[tuple[str, str, Statistic, bool, Needs, str], ...] = (
     (
         "micro_precision",
         SHARE,
-        classes.micro_precision,
+        micro_precision,
         False,
         "nothing",
         "Hits over labels said, those beyond the list among them. NaN where nothing is said.",
@@ -120,7 +141,7 @@ _LABELLED: tuple[tuple[str, str, Statistic, bool, Needs, str], ...] = (
     (
         "micro_recall",
         SHARE,
-        classes.micro_recall,
+        micro_recall,
         False,
         "nothing",
         "Hits over true labels. NaN where nothing is true.",
@@ -128,7 +149,7 @@ _LABELLED: tuple[tuple[str, str, Statistic, bool, Needs, str], ...] = (
     (
         "balanced_accuracy",
         SHARE,
-        classes.balanced_accuracy,
+        balanced_accuracy,
         False,
         "each label",
         f"The mean of recall over {_TRUE_ONES}: a constant answer scores 1 / their number. "
@@ -137,7 +158,7 @@ _LABELLED: tuple[tuple[str, str, Statistic, bool, Needs, str], ...] = (
     (
         "cohen_kappa",
         AGREEMENT,
-        classes.cohen_kappa,
+        cohen_kappa,
         True,
         "two labels",
         "Cohen's kappa (1960): agreement beyond chance; an unread answer agrees with nothing. "
@@ -146,12 +167,90 @@ _LABELLED: tuple[tuple[str, str, Statistic, bool, Needs, str], ...] = (
     (
         "mcc",
         CORRELATION,
-        classes.mcc,
+        mcc,
         True,
         "two labels",
         "Matthews' correlation for several labels (Gorodkin 2004): an unread answer is a class of its own "
         "among the answers. 0 where either side is one label only.",
     ),
+)
+
+
+ROW = "row"
+"""The statistic that says which row a sample was in BEANS-Next's order."""
+
+
+def mean_where(metric: str, statistic: str) -> Callable[[Sequence[Statistics], Clusters], Estimate]:
+    """The mean of a statistic over the samples that have it."""
+    whole = mean_of(metric, statistic)
+
+    def estimate(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
+        held = [statistic in one for one in statistics]
+        kept = [one for one, has in zip(statistics, held, strict=True) if has]
+        if statistics and not kept:
+            return Estimate(math.nan, None, None, 0, none(f"no sample has the score {statistic}").method)
+        of = None if clusters is None else [one for one, has in zip(clusters, held, strict=True) if has]
+        return whole(kept, of)
+
+    return estimate
+
+
+def _where(statistic: str) -> Callable[[Statistics], tuple[float, float]]:
+    return lambda one: (one.get(statistic, 0.0), float(statistic in one))
+
+
+def decision_map(sums: Floats) -> Floats:
+    """The mean over true labels of the average precision of labels that are said (score 1) or not (score 0).
+
+    ``sums`` is as ``metrics.labels`` has it. With two scores there are two steps: recall among those said times
+    their precision, and the rest times the label's share of all samples, as scikit-learn takes ties.
+    """
+    k = (sums.shape[1] - 2) // 3
+    hits, said, true, n = sums[:, :k], sums[:, k : 2 * k], sums[:, 2 * k : 3 * k], sums[:, -1:]
+    known = true > 0.0
+    recall = np.divide(hits, true, out=np.zeros_like(hits), where=known)
+    precision = np.divide(hits, said, out=np.zeros_like(hits), where=said > 0.0)
+    share = np.divide(true, n, out=np.zeros_like(hits), where=n > 0.0)
+    each = np.where(known, recall * precision + (1.0 - recall) * share, 0.0)
+    count = known.sum(axis=1).astype(np.float64)
+    found: Floats = np.divide(each.sum(axis=1), count, out=np.full(len(sums), np.nan), where=count > 0.0)
+    return found
+
+
+def macro_f1_of_any(sums: Floats) -> Floats:
+    """The mean of F1 over all labels that are said or true."""
+    each = f1_by_label(sums)
+    count = (~np.isnan(each)).sum(axis=1).astype(np.float64)
+    found: Floats = np.divide(np.nansum(each, axis=1), count, out=np.full(len(sums), np.nan), where=count > 0.0)
+    return found
+
+
+def map_in_order(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
+    """BEANS-Next's mAP: samples of one score in the order of their rows, labels said or true, 0 where there is none."""
+    if not statistics:
+        return nothing()
+    ordered = sorted(statistics, key=lambda one: one.get(ROW, 0.0))
+    found = cells(ordered)
+    if isinstance(found, str):
+        return Estimate(math.nan, None, None, len(ordered), none(found).method)
+    k, kinds = found.labels, found.kinds
+    values = []
+    for label in range(k):
+        said, true = (kinds.column(first + label)[found.kind_of] for first in (k, 2 * k))
+        if said.any() or true.any():
+            values.append(_precision_in_order(said, true))
+    whole = math.fsum(values) / len(values) if values else 0.0
+    return Estimate(whole, None, None, len(ordered), none("the order of the rows moves it").method)
+
+
+def _precision_in_order(said: Floats, true: Floats) -> float:
+    ranked = true[np.argsort(-said, kind="stable")]
+    found = np.flatnonzero(ranked)
+    return float(((np.arange(len(found)) + 1) / (found + 1)).mean()) if len(found) else 0.0
+
+
+_SKIPS = (
+    "The mean over the samples that have the score: those whose asking failed and those without a target have none."
 )
 
 KINDS = (
@@ -167,5 +266,49 @@ KINDS = (
             ("set_f1", "The mean over samples of 2 hits / (labels said + true labels)."),
         )
     ),
+    summed_kind(
+        "decision_map",
+        "higher",
+        SHARE,
+        of_labels(decision_map),
+        "The mean average precision of labels that are said or not, over the labels that are true of a sample, "
+        "equal scores being one step as in scikit-learn: the order of samples moves nothing. Saying nothing scores a "
+        "label's share of all samples. NaN where no sample has a true label.",
+        sample_f1,
+    ),
+    *(
+        MetricKind(f"beans_{name}", "higher", SHARE, mean_where(*[f"beans_{name}"] * 2), _where(f"beans_{name}"), about)
+        for name, about in (
+            ("accuracy", f"BEANS-Next's accuracy of a detection: the answer is the target as it is written. {_SKIPS}"),
+            ("top1_accuracy", f"BEANS-Next's accuracy against any part of the target between commas. {_SKIPS}"),
+            (
+                "precision",
+                f"BEANS-Next's precision of a sample's labels; its accuracy where the target is a text. {_SKIPS}",
+            ),
+            ("recall", f"BEANS-Next's recall of a sample's labels; its accuracy where the target is a text. {_SKIPS}"),
+            ("f1", f"BEANS-Next's F1 of a sample's labels; its accuracy where the target is a text. {_SKIPS}"),
+            (
+                "average_precision",
+                "BEANS-Next's average precision within one sample, over the labels said or true of it: a missed label "
+                f"costs nothing, and saying nothing scores 1. {_SKIPS}",
+            ),
+        )
+    ),
+    summed_kind(
+        "beans_macro_f1",
+        "higher",
+        SHARE,
+        of_labels(macro_f1_of_any, needs="more than there can be"),
+        "BEANS-Next's macro F1: the mean over every text that is an answer or a target, so that each new wrong "
+        "text lowers it.",
+        sample_f1,
+    ),
+    MetricKind(
+        "beans_map",
+        "higher",
+        SHARE,
+        map_in_order,
+        about="BEANS-Next's mAP over every label said or true: samples of equal score count in the order of their rows "
+        "(by sample id), so that saying nothing scores anything up to 1. 0 where there is no label.",
+    ),
 )
-"""Where nothing is true, the protocol says what a set is worth (``tagging``: "none" said is right, silence is not)."""

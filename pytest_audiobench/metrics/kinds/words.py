@@ -11,11 +11,28 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from pytest_audiobench.metrics.estimates import average, columns, nothing, of_sample, ratio_of, sums_of
-from pytest_audiobench.metrics.metric import Clusters, Estimate, MetricKind, Statistics
-from pytest_audiobench.metrics.token_errors import rate
-from pytest_audiobench.metrics.units import CHARACTER_ERRORS, SHARE, WORD_ERRORS
-from pytest_audiobench.stats.intervals import Floats, linearised, none, proportion, ratio
+from pytest_audiobench.metrics.estimates import (
+    average,
+    columns,
+    mean_of,
+    nothing,
+    of_sample,
+    of_summed,
+    ratio_of,
+    sums_of,
+)
+from pytest_audiobench.metrics.metric import (
+    CHARACTER_ERRORS,
+    PHONE_ERRORS,
+    SHARE,
+    WORD_ERRORS,
+    Clusters,
+    Estimate,
+    MetricKind,
+    Statistics,
+)
+from pytest_audiobench.metrics.tokens import rate
+from pytest_audiobench.stats.intervals import Floats, linearised, mean, none, proportion, ratio
 
 _COUNTS = ("S", "D", "I", "N")
 
@@ -116,6 +133,29 @@ def _without_reference(statistics: Sequence[Statistics], clusters: Clusters) -> 
     return Estimate(float((found == 0.0).sum()), None, None, len(found), none("a count").method)
 
 
+def _of_one(name: str) -> Callable[[Statistics], tuple[float, float]]:
+    return lambda one: (one[name], 1.0)
+
+
+WORDS_PER_ANSWER = "words per answer"
+
+
+def _share(name: str, statistic: str, about: str) -> MetricKind:
+    return MetricKind(name, "lower", SHARE, mean_of(name, statistic), lambda one: (one[statistic], 1.0), about)
+
+
+def _inserted(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
+    if not statistics:
+        return nothing()
+    values = columns(statistics, "inserted_tokens", "inserted")[:, 0]
+    interval = mean(values, clusters, bounds=(0.0, math.inf))
+    return Estimate(average(values.tolist()), interval.lower, interval.upper, len(values), interval.method)
+
+
+_DELTA = of_summed(
+    sums_of("token_delta", ("delta", "one"), lambda sums: np.divide(sums[:, 0], np.maximum(sums[:, 1], 1.0)))
+)
+
 KINDS = (
     *_rates("wer", "", WORD_ERRORS, "word"),
     *_rates("cer", "C", CHARACTER_ERRORS, "character"),
@@ -146,5 +186,106 @@ KINDS = (
         _without_reference,
         about="How many samples have a reference without words, once normalised. Pooled rates take their insertions "
         "and no words.",
+    ),
+    MetricKind(
+        "per",
+        "lower",
+        PHONE_ERRORS,
+        ratio_of("per", ("S", "D", "I"), ("N",), "the references hold no phones"),
+        lambda one: (one["S"] + one["D"] + one["I"], one["N"]),
+        "Corpus phone error rate: sum(S + D + I) / sum(N) over phone tokens; the scorer says which set they are "
+        "folded to. An answer without phones is all deletions; no phones in all references is NaN.",
+    ),
+    MetricKind(
+        "other_tokens",
+        "lower",
+        SHARE,
+        ratio_of("other_tokens", ("other",), ("said",), "the answers hold no tokens", most=1.0),
+        lambda one: (one["other"], one["said"]),
+        "The share of all answers' tokens that are no phones (words, letters of another alphabet): near 1 where "
+        "another task was done. No tokens in all answers is NaN.",
+    ),
+    *(
+        MetricKind(
+            name,
+            "lower",
+            WORD_ERRORS,
+            ratio_of(name, ("S", "D", "I"), ("N",), "the references hold no words"),
+            lambda one: (one["S"] + one["D"] + one["I"], one["N"]),
+            about,
+        )
+        for name, about in {
+            "cpwer": "Concatenated minimum-permutation word error rate: sum(S + D + I) / sum(N) over the best "
+            "assignment of heard to true talkers in every sample; talkers left over are deleted or inserted whole "
+            "(CHiME-6; meeteval). An answer without words is all deletions; no words in all references is NaN.",
+            "osr_wer": "Word error rate of overlapped speech: sum(S + D + I) / sum(N) over the best permutation in "
+            "every sample that the protocol scores. No words in all references is NaN.",
+        }.items()
+    ),
+    *(
+        MetricKind(name, "higher", SHARE, mean_of(name, name), _of_one(name), about)
+        for name, about in {
+            "one_talker": "The share of scored answers that were split into one talker.",
+            "two_talkers": "The share of scored answers that were split into two talkers.",
+            "more_talkers": "The share of scored answers that were split into three talkers or more.",
+            "talkers_right": "The share of scored answers with as many talkers as there are.",
+        }.items()
+    ),
+    _share(
+        "hallucination_rate",
+        "hallucinated",
+        "The share of clips without speech that were answered with words. What counts as a word is the scorer's to "
+        "say.",
+    ),
+    MetricKind(
+        "inserted_tokens",
+        "lower",
+        WORDS_PER_ANSWER,
+        _inserted,
+        lambda one: (one["inserted"], 1.0),
+        "The mean number of words with which clips without speech were answered; none counts as 0. One runaway answer "
+        "can decide it.",
+    ),
+    MetricKind(
+        "silent_rate",
+        "higher",
+        SHARE,
+        mean_of("silent_rate", "silent"),
+        lambda one: (one["silent"], 1.0),
+        "The share of clips without speech whose answer holds no word: nothing at all, or a marker for nothing.",
+    ),
+    MetricKind(
+        "declined_rate",
+        "higher",
+        SHARE,
+        mean_of("declined_rate", "declined"),
+        lambda one: (one["declined"], 1.0),
+        "The share of clips without speech that were answered by a plain statement that nobody speaks. It is neither a "
+        "hallucinated transcript nor an empty one: the three rates add up to 1.",
+    ),
+    MetricKind(
+        "insertion_rate",
+        "lower",
+        WORD_ERRORS,
+        ratio_of("insertion_rate", ("I",), ("N",), "the references hold no words"),
+        lambda one: (one["I"], one["N"]),
+        "Inserted words per word of the references: sum(I) / sum(N), of a shortest alignment. Corpus-wide, not the "
+        "mean of the samples' rates.",
+    ),
+    _share(
+        "truncation_rate",
+        "stopped_early",
+        "The share of answers that stop before the reference does: some words are said, and no way to match them with "
+        "the reference by the fewest edits uses its last word.",
+    ),
+    _share("longer_rate", "longer", "The share of answers with more words than their reference, whatever the words."),
+    _share("shorter_rate", "shorter", "The share of answers with fewer words than their reference, an empty one too."),
+    MetricKind(
+        "token_delta",
+        "lower",
+        WORDS_PER_ANSWER,
+        _DELTA,
+        about="The mean of the answers' words less their references': above 0 where more is said than was spoken, "
+        "below where less is. Both cancel out, so it is no measure of quality.",
     ),
 )
