@@ -170,7 +170,7 @@ def f1_by_label(sums: Floats) -> Floats:
 def macro_f1(sums: Floats) -> Floats:
     """The mean of F1 over the labels that are true of a sample."""
     _, _, true = _parts(sums)
-    return _mean(f1_by_label(sums), true > 0.0)
+    return mean_where(f1_by_label(sums), true > 0.0)
 
 
 def weighted_f1(sums: Floats) -> Floats:
@@ -200,7 +200,7 @@ def micro_f1(sums: Floats) -> Floats:
 def balanced_accuracy(sums: Floats) -> Floats:
     """The mean of recall over the labels that are true of a sample."""
     hits, _, true = _parts(sums)
-    return _mean(_over(hits, true), true > 0.0)
+    return mean_where(_over(hits, true), true > 0.0)
 
 
 def cohen_kappa(sums: Floats) -> Floats:
@@ -238,7 +238,8 @@ def _over(top: Floats, bottom: Floats) -> Floats:
     return found
 
 
-def _mean(values: Floats, which: npt.NDArray[np.bool_]) -> Floats:
+def mean_where(values: Floats, which: npt.NDArray[np.bool_]) -> Floats:
+    """The mean of each row's ``values`` at the places ``which`` are true; NaN where none is."""
     return _over(np.where(which, np.nan_to_num(values), 0.0).sum(axis=1), which.sum(axis=1).astype(np.float64))
 
 

@@ -99,5 +99,5 @@ class MetricKind:
     poolable: bool = True
     summed: Summed | None = None
     whole: Whole | None = None
-    own: Callable[[Statistics], float] | None = None
+    sample_score: Callable[[Statistics], float] | None = None
     across: bool = False

@@ -62,10 +62,10 @@ def cp_errors(references: Sequence[Words], heard: Sequence[Words]) -> TalkerErro
     # seen so far; all other references are deleted, all other talkers inserted.
     best: dict[int, tuple[int, int]] = {0: (words + spoken, 0)}
     gains = [[_gain(reference, said) for reference in references] for said in heard]
-    for own in (gains[talker] for talker in _worth_a_look(gains)):
+    for gains_of_talker in (gains[talker] for talker in _worth_a_look(gains)):
         reached = dict(best)
         for taken, (errors, replaced) in best.items():
-            for number, (fewer, substituted) in enumerate(own):
+            for number, (fewer, substituted) in enumerate(gains_of_talker):
                 if taken >> number & 1:
                     continue
                 candidate = (errors + fewer, replaced + substituted)
@@ -89,8 +89,8 @@ def cp_errors(references: Sequence[Words], heard: Sequence[Words]) -> TalkerErro
 
 def _gain(reference: Words, said: Words) -> tuple[int, int]:
     """Errors of the two together less those of each alone, and the substitutions: the less, the better they fit."""
-    found = token_errors(reference, said)
-    return found["S"] + found["D"] + found["I"] - len(reference) - len(said), found["S"]
+    errors = token_errors(reference, said)
+    return errors["S"] + errors["D"] + errors["I"] - len(reference) - len(said), errors["S"]
 
 
 def _worth_a_look(gains: Sequence[Sequence[tuple[int, int]]]) -> list[int]:
@@ -99,12 +99,12 @@ def _worth_a_look(gains: Sequence[Sequence[tuple[int, int]]]) -> list[int]:
     Others could only take the place of a better one that is free, so that thousands of lines cost no more than a few.
     """
     references = len(gains[0]) if gains else 0
-    found = {
+    candidates = {
         talker
         for number in range(references)
         for talker in heapq.nsmallest(references, range(len(gains)), key=lambda talker: gains[talker][number])
     }
-    return sorted(found)
+    return sorted(candidates)
 
 
 class Segment(NamedTuple):
@@ -153,8 +153,8 @@ def segment_errors(
     with _meeteval() as wer:
         sides = _rows(reference), _rows(heard or silence)
         rates = wer.cpwer(*sides) if collar_s is None else wer.tcpwer(*sides, collar=collar_s)
-    (found,) = rates.values()
-    return _counts(found)
+    (rate,) = rates.values()
+    return _counts(rate)
 
 
 def _rows(segments: Sequence[Segment]) -> Any:

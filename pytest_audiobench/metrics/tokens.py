@@ -83,8 +83,8 @@ def phone_tokens(text: str) -> list[str]:
     Punctuation at a token's edges goes, so does the stress digit of a CMUdict vowel ("AH0"). What is no phone stays a
     token: it is an error to be counted.
     """
-    shown = unicodedata.normalize("NFKC", text).lower()
-    tokens = (token.strip(_EDGES) for token in _SEPARATOR.split(shown))
+    lowered = unicodedata.normalize("NFKC", text).lower()
+    tokens = (token.strip(_EDGES) for token in _SEPARATOR.split(lowered))
     return [match[1] if (match := _STRESSED.fullmatch(token)) else token for token in tokens if token]
 
 

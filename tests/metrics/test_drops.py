@@ -44,7 +44,7 @@ def test_every_metric_of_samples_has_a_form_to_be_compared_by():
 
 @pytest.mark.parametrize("name", [name for name in names() if metric_kind(name).summed is not None])
 def test_what_is_a_function_of_sums_tells_a_sample_its_own_score(name):
-    assert metric_kind(name).own is not None
+    assert metric_kind(name).sample_score is not None
 
 
 @pytest.mark.parametrize("name", sorted(NOT_COMPARED))

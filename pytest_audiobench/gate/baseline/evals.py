@@ -242,7 +242,7 @@ def _missing(kind: MetricKind, scores: Statistics) -> str | None:
     probe = _Probe(scores)
     # Whether the numbers make a value is for a comparison to say; here they need only be there.
     with suppress(ArithmeticError, LookupError, ValueError, UsageError):
-        for of_one in (kind.parts, kind.own):
+        for of_one in (kind.parts, kind.sample_score):
             if of_one is not None:
                 of_one(probe)
         of_all = kind.summed or kind.whole

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.metrics.estimates import columns, mean_of, not_of_samples, summed_kind
+from pytest_audiobench.metrics.estimates import columns, mean_kind, not_of_samples, summed_kind
 from pytest_audiobench.metrics.metric import AGREEMENT, POINTS, SHARE, MetricKind, Statistics
 from pytest_audiobench.stats.bootstrap import FEWEST_OF_LABEL, Ends, Resampling, Sums
 from pytest_audiobench.stats.intervals import Floats
@@ -60,8 +60,8 @@ def kappa(sums: Floats) -> Floats:
     # In counts, which floats hold exactly, so that no agreement beyond chance is 0 and not a rounding error.
     by_chance = first * second + (n - first) * (n - second)
     with np.errstate(divide="ignore", invalid="ignore"):
-        found: Floats = np.where(by_chance < n * n, (n * agree - by_chance) / (n * n - by_chance), np.nan)
-    return found
+        kappas: Floats = np.where(by_chance < n * n, (n * agree - by_chance) / (n * n - by_chance), np.nan)
+    return kappas
 
 
 _NAMES = ("agree", "first", "second", "n")
@@ -70,34 +70,32 @@ _ENDS = Ends(
 )
 
 
-def _rare_verdict(found: Resampling) -> str | None:
-    _, first, second, n = found.total()[0]
+def _rare_verdict(units: Resampling) -> str | None:
+    _, first, second, n = units.total()[0]
     rarer = int(min(first, second, n - first, n - second))
     return f"a verdict was given {rarer} times, {FEWEST_OF_LABEL} needed" if rarer < FEWEST_OF_LABEL else None
 
 
 def _agreement(statistics: Sequence[Statistics]) -> Sums:
-    return Sums(columns(statistics, "judge_kappa", *_NAMES), kappa, lambda own: _ENDS, _rare_verdict)
+    return Sums(columns(statistics, "judge_kappa", *_NAMES), kappa, lambda mean_sample: _ENDS, _rare_verdict)
 
 
 SPREAD, DEVIATION = "wording_spread", "wording_sd"
 
 KINDS = (
-    MetricKind(
+    mean_kind(
         "judge_score",
         "higher",
         SHARE,
-        mean_of("judge_score", "points"),
-        lambda one: (one["points"], 1.0),
+        "points",
         'The mean of "points": what a judge gives an answer, from 0 to 1, over the answers whose verdict could be '
         "read.",
     ),
-    MetricKind(
+    mean_kind(
         "judge_agreement",
         "higher",
         SHARE,
-        mean_of("judge_agreement", "agree"),
-        lambda one: (one["agree"], 1.0),
+        "agree",
         "The share of answers that two ways of scoring, of which one at least is a judge, both take for right or both "
         "for wrong; answers that one of them leaves out are left out. Points count as right from 0.5 on.",
     ),
@@ -108,14 +106,13 @@ KINDS = (
         _agreement,
         "Cohen's kappa (Cohen 1960) of the same two: (agreement - agreement by chance) / (1 - agreement by "
         "chance), by chance from the two shares of right answers. No number where both say one thing only.",
-        own=lambda one: one["agree"],
+        sample_score=lambda sample: sample["agree"],
     ),
-    MetricKind(
+    mean_kind(
         "wording_agreement",
         "higher",
         SHARE,
-        mean_of("wording_agreement", "wordings_agreeing"),
-        lambda one: (one["wordings_agreeing"], 1.0),
+        "wordings_agreeing",
         "The mean share of wordings in the largest camp: those that read as one value, or those that could not be "
         "read. 1 where all wordings of every question have one answer.",
     ),

@@ -11,10 +11,11 @@ import numpy as np
 
 from pytest_audiobench.metrics.estimates import (
     average,
+    mean_kind,
     mean_of,
     not_of_samples,
     nothing,
-    ratio_of,
+    ratio_kind,
     summed_kind,
     sums_of,
 )
@@ -27,7 +28,7 @@ def share_of(status: str) -> Callable[[Sequence[Statistics], Clusters], Estimate
     """The estimate of the share of samples whose statistics say ``status`` is 1; absent is 0."""
 
     def estimate(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
-        values = [one.get(status, 0.0) for one in statistics]
+        values = [sample.get(status, 0.0) for sample in statistics]
         if not values:
             return nothing()
         interval = proportion(values, clusters)
@@ -37,15 +38,15 @@ def share_of(status: str) -> Callable[[Sequence[Statistics], Clusters], Estimate
 
 
 def _part(status: str) -> Callable[[Statistics], tuple[float, float]]:
-    return lambda one: (one.get(status, 0.0), 1.0)
+    return lambda sample: (sample.get(status, 0.0), 1.0)
 
 
 def _f1(sums: Floats) -> Floats:
     """2 right / (answered + answerable), from sums of shape (r, 3)."""
     right, answered, answerable = sums.T
     whole = answered + answerable
-    found: Floats = np.divide(2.0 * right, whole, out=np.full_like(whole, np.nan), where=whole > 0.0)
-    return found
+    f1: Floats = np.divide(2.0 * right, whole, out=np.full_like(whole, np.nan), where=whole > 0.0)
+    return f1
 
 
 _ENDS = Ends(np.array([[0.0, 1.0, 1.0]]), np.array([[1.0, 1.0, 1.0]]))
@@ -72,12 +73,11 @@ def moving_average_ratio(words: Sequence[str], window: int) -> float:
 
 
 KINDS = (
-    MetricKind(
+    mean_kind(
         "accuracy",
         "higher",
         SHARE,
-        mean_of("accuracy", "correct"),
-        lambda one: (one["correct"], 1.0),
+        "correct",
         'The mean of "correct": right answers, or points within [0, 1], over all samples that were asked.',
     ),
     MetricKind(
@@ -103,54 +103,53 @@ KINDS = (
             "runaway": "The share of answers longer than three times the longest reference and five words more.",
         }.items()
     ),
-    MetricKind(
+    mean_kind(
         "exact_match",
         "higher",
         SHARE,
-        mean_of("exact_match", "em"),
-        lambda one: (one["em"], 1.0),
+        "em",
         "The share of answers that have the words of an accepted text and no others (SQuAD; Rajpurkar et al. 2016). "
         "An empty answer matches only an empty text.",
     ),
-    MetricKind(
+    mean_kind(
         "token_f1",
         "higher",
         SHARE,
-        mean_of("token_f1", "f1"),
-        lambda one: (one["f1"], 1.0),
+        "f1",
         "The mean over samples of 2 × words in common / (words said + words accepted), repeats counted, the best "
         "accepted text of each (SQuAD). An empty answer has 0 against a text with words.",
     ),
-    MetricKind(
+    mean_kind(
         "following",
         "higher",
         SHARE,
-        mean_of("following", "followed"),
-        lambda one: (one["followed"], 1.0),
+        "followed",
         "The share of answers that did the task they were asked to do, by the protocol's own rule for it.",
     ),
-    MetricKind(
+    ratio_kind(
         "question_precision",
         "higher",
         SHARE,
-        ratio_of("question_precision", ("right",), ("answered",), "no question was answered", most=1.0),
-        lambda one: (one["right"], one["answered"]),
+        ("right",),
+        ("answered",),
+        "no question was answered",
         "Questions answered rightly over questions answered (answer triggering; Yang et al. 2015, WikiQA). NaN where "
         "none was answered.",
     ),
-    MetricKind(
+    ratio_kind(
         "question_recall",
         "higher",
         SHARE,
-        ratio_of("question_recall", ("right",), ("answerable",), "no question has an answer", most=1.0),
-        lambda one: (one["right"], one["answerable"]),
+        ("right",),
+        ("answerable",),
+        "no question has an answer",
         "Questions answered rightly over questions that have an accepted answer. NaN where none has.",
     ),
     summed_kind(
         "question_f1",
         "higher",
         SHARE,
-        sums_of("question_f1", ("right", "answered", "answerable"), _f1, lambda own: _ENDS),
+        sums_of("question_f1", ("right", "answered", "answerable"), _f1, lambda mean_sample: _ENDS),
         "The harmonic mean of question_precision and question_recall: 2 right / (answered + answerable). NaN "
         "where no question was answered and none has an answer.",
     ),
@@ -159,16 +158,15 @@ KINDS = (
         "higher",
         "words",
         mean_of("diversity", "types", (0.0, math.inf)),
-        lambda one: (one["types"], 1.0),
+        lambda sample: (sample["types"], 1.0),
         "The mean number of different words in an answer (SALMONN's diversity of stories). An empty answer has 0. It "
         "grows with the answer's length.",
     ),
-    MetricKind(
+    mean_kind(
         "mattr",
         "higher",
         SHARE,
-        mean_of("mattr", "mattr"),
-        lambda one: (one["mattr"], 1.0),
+        "mattr",
         "The mean over answers of their moving-average type-token ratio: the share of different words in a stretch of "
         "50, averaged over all such stretches (Covington and McFall 2010). An answer of fewer words has 0.",
     ),

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.metrics.estimates import columns, mean_of, nothing, summed_kind, sums_of
+from pytest_audiobench.metrics.estimates import columns, mean_kind, mean_of, nothing, summed_kind, sums_of
 from pytest_audiobench.metrics.kinds.translations import BLEU_NAMES, bleu_ends
 from pytest_audiobench.metrics.metric import COSINE, SHARE, Clusters, Estimate, MetricKind, Statistics
 from pytest_audiobench.stats.intervals import Floats, none
@@ -61,10 +61,10 @@ def rouge_l(candidate: str, references: Sequence[str]) -> float:
     """
     from pycocoevalcap.rouge.rouge import Rouge
 
-    told = [reference for reference in references if reference]
-    if not candidate or not told:
+    worded = [reference for reference in references if reference]
+    if not candidate or not worded:
         return 0.0
-    return float(Rouge().calc_score([candidate], told))
+    return float(Rouge().calc_score([candidate], worded))
 
 
 def rouge_google(kind: str, candidate: str, reference: str, stemmed: bool) -> tuple[float, float, float]:
@@ -74,8 +74,8 @@ def rouge_google(kind: str, candidate: str, reference: str, stemmed: bool) -> tu
 
     It sees the letters a to z and digits only: text in another script has no words, and 0 is its value.
     """
-    found = _rouge_scorer(kind, stemmed).score(reference, candidate)[kind]
-    return float(found.precision), float(found.recall), float(found.fmeasure)
+    score = _rouge_scorer(kind, stemmed).score(reference, candidate)[kind]
+    return float(score.precision), float(score.recall), float(score.fmeasure)
 
 
 def coco_bleu_of(order: int, sums: Floats) -> Floats:
@@ -100,10 +100,10 @@ def spice(candidates: Sequence[str], references: Sequence[Sequence[str]]) -> lis
     from pycocoevalcap.spice.spice import Spice
 
     ids = range(len(candidates))
-    _, found = Spice().compute_score(
+    _, scores = Spice().compute_score(
         {number: list(references[number]) for number in ids}, {number: [candidates[number]] for number in ids}
     )
-    return [float(one["All"]["f"]) for one in found]
+    return [float(score["All"]["f"]) for score in scores]
 
 
 def lacks_captions(*modules: str) -> str:
@@ -129,13 +129,13 @@ def lacks_spice() -> str:
 def _cider(candidates: Sequence[str], references: Sequence[Sequence[str]]) -> list[float]:
     from pycocoevalcap.cider.cider import Cider
 
-    if not any(reference.split() for several in references for reference in several):
+    if not any(reference.split() for row in references for reference in row):
         return [0.0] * len(candidates)
     ids = range(len(candidates))
-    _, found = Cider().compute_score(
+    _, scores = Cider().compute_score(
         {number: list(references[number]) for number in ids}, {number: [candidates[number]] for number in ids}
     )
-    return [float(value) for value in found]
+    return [float(value) for value in scores]
 
 
 @lru_cache(maxsize=6)
@@ -168,13 +168,9 @@ def _directions(rows: Floats) -> Floats:
     return directions
 
 
-def _share(name: str, about: str, poolable: bool = True) -> MetricKind:
+def _share(name: str, about: str) -> MetricKind:
     """The mean over samples of the statistic that is called as the metric, within 0 and 1."""
-
-    def parts(one: Statistics) -> tuple[float, float]:
-        return one[name], 1.0
-
-    return MetricKind(name, "higher", SHARE, mean_of(name, name), parts, about, poolable)
+    return mean_kind(name, "higher", SHARE, name, about)
 
 
 def _over_set(name: str, largest: float) -> Callable[[Sequence[Statistics], Clusters], Estimate]:
@@ -185,10 +181,12 @@ def _over_set(name: str, largest: float) -> Callable[[Sequence[Statistics], Clus
         if not statistics:
             return nothing()
         counted = int(columns(statistics, name, CIDER_SET).min())
-        found = mean(statistics, clusters)
+        estimate_of_all = mean(statistics, clusters)
         if counted < 2:
-            return Estimate(math.nan, None, None, found.n, none("nothing is rare in a set of one caption").method)
-        return found._replace(method=f"{found.method}, rarity over {counted} captions")
+            return Estimate(
+                math.nan, None, None, estimate_of_all.n, none("nothing is rare in a set of one caption").method
+            )
+        return estimate_of_all._replace(method=f"{estimate_of_all.method}, rarity over {counted} captions")
 
     return estimate
 
@@ -201,19 +199,18 @@ KINDS = (
         "higher",
         "CIDEr-D",
         _over_set("cider_d", 10.0),
-        lambda one: (one["cider_d"], 1.0),
+        lambda sample: (sample["cider_d"], 1.0),
         "CIDEr-D (Vedantam et al. 2015), 0 to 10, by pycocoevalcap: the mean over captions of the cosine of tf-idf "
         f"weighted 1- to 4-grams with each reference, clipped, and damped by the difference in length. {_SET} One "
         "caption alone has none (NaN). Words are those that the protocol names. The interval takes the rarity as "
         "given.",
         poolable=False,
     ),
-    MetricKind(
+    mean_kind(
         "cider_beans_next",
         "higher",
         SHARE,
-        mean_of("cider_beans_next", "cider_beans_next"),
-        lambda one: (one["cider_beans_next"], 1.0),
+        "cider_beans_next",
         f"BEANS-Next's CIDEr, 0 to 1: CIDEr-D of whitespace tokens, one reference, divided by 10. {_SET} "
         "0 for fewer than two captions.",
         poolable=False,
@@ -253,7 +250,7 @@ KINDS = (
         "higher",
         "SPIDEr",
         _over_set("spider", 5.5),
-        lambda one: (one["spider"], 1.0),
+        lambda sample: (sample["spider"], 1.0),
         f"SPIDEr (Liu et al. 2017): the mean of CIDEr-D (0 to 10) and SPICE (0 to 1). {_SET}",
         poolable=False,
     ),
@@ -283,12 +280,11 @@ KINDS = (
         "bertscore",
         "BERTScore (Zhang et al. 2020) by bert_score, the mean F1, not rescaled; the model is in the signature.",
     ),
-    MetricKind(
+    mean_kind(
         "cosine",
         "higher",
         COSINE,
-        mean_of("cosine", "cosine", (-1.0, 1.0)),
-        lambda one: (one["cosine"], 1.0),
+        "cosine",
         "The mean cosine between an answer's embedding and the nearest reference's, -1 to 1, by the encoder that the "
         "protocol names. A vector of zeros has cosine 0; a NaN makes the mean NaN.",
     ),
@@ -297,7 +293,7 @@ KINDS = (
         "higher",
         "FENSE",
         mean_of("fense", "fense", (-1.0, 1.0)),
-        lambda one: (one["fense"], 1.0),
+        lambda sample: (sample["fense"], 1.0),
         "FENSE (Zhou et al. 2022): the cosine of the answer's embedding with the references', averaged, and cut to a "
         "tenth where an error checker gives a probability above 0.9 that the answer is ill-formed; the mean over "
         "captions. An empty answer is 0.",

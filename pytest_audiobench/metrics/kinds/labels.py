@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from pytest_audiobench.metrics.estimates import mean_of, nothing, summed_kind
+from pytest_audiobench.metrics.estimates import mean_kind, mean_of, nothing, summed_kind
 from pytest_audiobench.metrics.labels import (
     balanced_accuracy,
     cells,
@@ -18,6 +18,7 @@ from pytest_audiobench.metrics.labels import (
     labelled,
     macro_f1,
     mcc,
+    mean_where,
     micro_f1,
     micro_precision,
     micro_recall,
@@ -50,28 +51,28 @@ def of_labels(value: Statistic, one_label: bool = False, needs: Needs = "each la
     """
 
     def summed(statistics: Sequence[Statistics]) -> Sums | str:
-        found = labelled(statistics)
-        if isinstance(found, str):
-            return found
-        if one_label and not found.single:
+        samples = labelled(statistics)
+        if isinstance(samples, str):
+            return samples
+        if one_label and not samples.single:
             return "a sample has several labels"
-        return Sums(found.rows, value, _ends, partial(_lacking, needs))
+        return Sums(samples.rows, value, _ends, partial(_lacking, needs))
 
     return summed
 
 
-def _lacking(needs: Needs, found: Resampling) -> str | None:
+def _lacking(needs: Needs, resampling: Resampling) -> str | None:
     if needs == "more than there can be":
         return "each new wrong text adds a label, so the number falls as samples are added"
-    assert isinstance(found.distinct, Sparse)
-    kinds, what = found.distinct, found.what
+    assert isinstance(resampling.distinct, Sparse)
+    kinds, what = resampling.distinct, resampling.what
     k = (kinds.shape[1] - 2) // 3
-    here = (kinds.columns >= 2 * k) & (kinds.columns < 3 * k)
-    units = np.bincount(kinds.columns[here] - 2 * k, weights=found.counts[kinds.rows[here]], minlength=k)
+    true = (kinds.columns >= 2 * k) & (kinds.columns < 3 * k)
+    units = np.bincount(kinds.columns[true] - 2 * k, weights=resampling.counts[kinds.rows[true]], minlength=k)
     if needs == "nothing" or not units.any():
         return None
     if needs == "two labels":
-        beyond = int(found.units - units.max())
+        beyond = int(resampling.units - units.max())
         if beyond < FEWEST_OF_LABEL:
             return f"{beyond} {what} beyond the most common label, {FEWEST_OF_LABEL} needed"
         return None
@@ -80,11 +81,11 @@ def _lacking(needs: Needs, found: Resampling) -> str | None:
     return f"a label is true of {rarest} {what}, {FEWEST_OF_LABEL} needed" if rarest < FEWEST_OF_LABEL else None
 
 
-def _ends(own: Floats) -> Ends:
+def _ends(mean_sample: Floats) -> Ends:
     """One more sample of any of the true labels: another of them is said, or it is."""
-    k = (len(own) - 2) // 3
-    true = np.flatnonzero(own[2 * k : 3 * k])
-    worst, best = np.zeros((2, max(len(true), 1), len(own)))
+    k = (len(mean_sample) - 2) // 3
+    true = np.flatnonzero(mean_sample[2 * k : 3 * k])
+    worst, best = np.zeros((2, max(len(true), 1), len(mean_sample)))
     row = np.arange(len(true))
     worst[:, -1] = best[:, -1] = 1.0
     for column in (true, k + true, 2 * k + true):
@@ -92,10 +93,6 @@ def _ends(own: Floats) -> Ends:
     worst[row, 2 * k + true] = 1.0
     worst[row, k + np.roll(true, 1) if len(true) > 1 else -2] = 1.0
     return Ends(worst, best)
-
-
-def _of_one(name: str) -> Callable[[Statistics], tuple[float, float]]:
-    return lambda one: (one[name], 1.0)
 
 
 _ON_THE_LIST = (
@@ -180,23 +177,24 @@ ROW = "row"
 """The statistic that says which row a sample was in BEANS-Next's order."""
 
 
-def mean_where(metric: str, statistic: str) -> Callable[[Sequence[Statistics], Clusters], Estimate]:
+def mean_of_scored(metric: str, statistic: str) -> Callable[[Sequence[Statistics], Clusters], Estimate]:
     """The mean of a statistic over the samples that have it."""
     whole = mean_of(metric, statistic)
 
     def estimate(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
-        held = [statistic in one for one in statistics]
-        kept = [one for one, has in zip(statistics, held, strict=True) if has]
-        if statistics and not kept:
+        scored = [place for place, sample in enumerate(statistics) if statistic in sample]
+        if statistics and not scored:
             return Estimate(math.nan, None, None, 0, none(f"no sample has the score {statistic}").method)
-        of = None if clusters is None else [one for one, has in zip(clusters, held, strict=True) if has]
-        return whole(kept, of)
+        return whole(
+            [statistics[place] for place in scored],
+            None if clusters is None else [clusters[place] for place in scored],
+        )
 
     return estimate
 
 
 def _where(statistic: str) -> Callable[[Statistics], tuple[float, float]]:
-    return lambda one: (one.get(statistic, 0.0), float(statistic in one))
+    return lambda sample: (sample.get(statistic, 0.0), float(statistic in sample))
 
 
 def decision_map(sums: Floats) -> Floats:
@@ -211,32 +209,27 @@ def decision_map(sums: Floats) -> Floats:
     recall = np.divide(hits, true, out=np.zeros_like(hits), where=known)
     precision = np.divide(hits, said, out=np.zeros_like(hits), where=said > 0.0)
     share = np.divide(true, n, out=np.zeros_like(hits), where=n > 0.0)
-    each = np.where(known, recall * precision + (1.0 - recall) * share, 0.0)
-    count = known.sum(axis=1).astype(np.float64)
-    found: Floats = np.divide(each.sum(axis=1), count, out=np.full(len(sums), np.nan), where=count > 0.0)
-    return found
+    return mean_where(recall * precision + (1.0 - recall) * share, known)
 
 
 def macro_f1_of_any(sums: Floats) -> Floats:
     """The mean of F1 over all labels that are said or true."""
-    each = f1_by_label(sums)
-    count = (~np.isnan(each)).sum(axis=1).astype(np.float64)
-    found: Floats = np.divide(np.nansum(each, axis=1), count, out=np.full(len(sums), np.nan), where=count > 0.0)
-    return found
+    values = f1_by_label(sums)
+    return mean_where(values, ~np.isnan(values))
 
 
 def map_in_order(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
     """BEANS-Next's mAP: samples of one score in the order of their rows, labels said or true, 0 where there is none."""
     if not statistics:
         return nothing()
-    ordered = sorted(statistics, key=lambda one: one.get(ROW, 0.0))
-    found = cells(ordered)
-    if isinstance(found, str):
-        return Estimate(math.nan, None, None, len(ordered), none(found).method)
-    k, kinds = found.labels, found.kinds
+    ordered = sorted(statistics, key=lambda sample: sample.get(ROW, 0.0))
+    samples = cells(ordered)
+    if isinstance(samples, str):
+        return Estimate(math.nan, None, None, len(ordered), none(samples).method)
+    k = samples.labels
     values = []
     for label in range(k):
-        said, true = (kinds.column(first + label)[found.kind_of] for first in (k, 2 * k))
+        said, true = (samples.kinds.column(first + label)[samples.kind_of] for first in (k, 2 * k))
         if said.any() or true.any():
             values.append(_precision_in_order(said, true))
     whole = math.fsum(values) / len(values) if values else 0.0
@@ -244,9 +237,8 @@ def map_in_order(statistics: Sequence[Statistics], clusters: Clusters) -> Estima
 
 
 def _precision_in_order(said: Floats, true: Floats) -> float:
-    ranked = true[np.argsort(-said, kind="stable")]
-    found = np.flatnonzero(ranked)
-    return float(((np.arange(len(found)) + 1) / (found + 1)).mean()) if len(found) else 0.0
+    hits = np.flatnonzero(true[np.argsort(-said, kind="stable")])
+    return float(((np.arange(len(hits)) + 1) / (hits + 1)).mean()) if len(hits) else 0.0
 
 
 _SKIPS = (
@@ -259,7 +251,7 @@ KINDS = (
         for name, unit, value, one_label, needs, about in _LABELLED
     ),
     *(
-        MetricKind(name, "higher", SHARE, mean_of(name, name), _of_one(name), about)
+        mean_kind(name, "higher", SHARE, name, about)
         for name, about in (
             ("set_precision", "The mean over samples of hits / labels said; 0 for a sample where nothing is said."),
             ("set_recall", "The mean over samples of hits / true labels; 0 for a sample where nothing is true."),
@@ -277,7 +269,9 @@ KINDS = (
         sample_f1,
     ),
     *(
-        MetricKind(f"beans_{name}", "higher", SHARE, mean_where(*[f"beans_{name}"] * 2), _where(f"beans_{name}"), about)
+        MetricKind(
+            f"beans_{name}", "higher", SHARE, mean_of_scored(*[f"beans_{name}"] * 2), _where(f"beans_{name}"), about
+        )
         for name, about in (
             ("accuracy", f"BEANS-Next's accuracy of a detection: the answer is the target as it is written. {_SKIPS}"),
             ("top1_accuracy", f"BEANS-Next's accuracy against any part of the target between commas. {_SKIPS}"),

@@ -17,7 +17,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from pytest_audiobench.metrics.estimates import columns, nothing, ratio_of, summed_kind
+from pytest_audiobench.metrics.estimates import columns, nothing, ratio_kind, summed_kind
 from pytest_audiobench.metrics.metric import POINTS, SHARE, Clusters, Estimate, MetricKind, Statistics, Summed
 from pytest_audiobench.stats.bootstrap import FEWEST_OF_LABEL, Ends, Resampling, Statistic, Sums
 from pytest_audiobench.stats.distributions import normal_quantile
@@ -139,12 +139,6 @@ def _understood(statistics: Sequence[Statistics], clusters: Clusters) -> Estimat
     )
 
 
-def _rate(
-    name: str, tops: Sequence[str], bottoms: Sequence[str], empty: str
-) -> Callable[[Sequence[Statistics], Clusters], Estimate]:
-    return ratio_of(name, tops, bottoms, empty, most=1.0)
-
-
 def _right(one: Statistics) -> float:
     return one["hits"] + (one["absent"] - one["alarms"])
 
@@ -158,28 +152,31 @@ _DETECTION = (
 )
 
 KINDS = (
-    MetricKind(
+    ratio_kind(
         "recall",
         "higher",
         SHARE,
-        _rate("recall", ("hits",), ("present",), "no probe asks for a sound that is there"),
-        lambda one: (one["hits"], one["present"]),
+        ("hits",),
+        ("present",),
+        "no probe asks for a sound that is there",
         f"Present probes answered yes over all present probes. {_PROBES} NaN where none is present (published: 0).",
     ),
-    MetricKind(
+    ratio_kind(
         "precision",
         "higher",
         SHARE,
-        _rate("precision", ("hits",), ("hits", "alarms"), "no probe was answered yes"),
-        lambda one: (one["hits"], one["hits"] + one["alarms"]),
+        ("hits",),
+        ("hits", "alarms"),
+        "no probe was answered yes",
         "Present probes answered yes over all probes answered yes. NaN where none was (published: 0).",
     ),
-    MetricKind(
+    ratio_kind(
         "fpr",
         "lower",
         SHARE,
-        _rate("fpr", ("alarms",), ("absent",), "no probe asks for a sound that is not there"),
-        lambda one: (one["alarms"], one["absent"]),
+        ("alarms",),
+        ("absent",),
+        "no probe asks for a sound that is not there",
         f"False alarms: distractors answered yes over all distractors. {_PROBES} NaN without distractors (published: "
         "0).",
     ),

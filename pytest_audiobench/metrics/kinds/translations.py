@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from pytest_audiobench.metrics.estimates import mean_of, ratio_of, summed_kind, sums_of
-from pytest_audiobench.metrics.metric import BLEU, CHRF, CHRF_WORDS, WORD_ERRORS, MetricKind
+from pytest_audiobench.metrics.estimates import mean_kind, ratio_kind, summed_kind, sums_of
+from pytest_audiobench.metrics.metric import BLEU, CHRF, CHRF_WORDS, WORD_ERRORS
 from pytest_audiobench.metrics.tokenizers import bleu_scorer, passable
 from pytest_audiobench.stats.bootstrap import Ends
 from pytest_audiobench.stats.intervals import Floats
@@ -72,16 +72,16 @@ def sentence_bleu(statistics: Mapping[str, float], effective_order: bool) -> flo
     return _bleu([statistics[name] for name in BLEU_NAMES], effective_order)
 
 
-def bleu_ends(own: Floats) -> Ends:
+def bleu_ends(mean_sample: Floats) -> Ends:
     """One more sample as long as the mean one (shape (10,)): without a match, and all matches."""
-    lengths, totals = own[:2], own[2 + MAX_ORDER :]
+    lengths, totals = mean_sample[:2], mean_sample[2 + MAX_ORDER :]
     lowest = np.concatenate([lengths, np.zeros(MAX_ORDER), totals])
     return Ends(lowest[None, :], np.concatenate([np.repeat(lengths[1], 2), totals, totals])[None, :])
 
 
-def chrf_ends(own: Floats) -> Ends:
+def chrf_ends(mean_sample: Floats) -> Ends:
     """The same for chrF and chrF++, of (hypothesis, reference, matches) for each order."""
-    orders = own.reshape(-1, 3)
+    orders = mean_sample.reshape(-1, 3)
     lowest = orders * np.array([1.0, 1.0, 0.0])
     return Ends(lowest.reshape(1, -1), np.repeat(orders[:, 1], 3)[None, :])
 
@@ -98,8 +98,8 @@ def chrfpp_of(sums: Floats) -> Floats:
 
 def _statistics(scorer: Any, hypothesis: str, references: Sequence[str]) -> list[float]:
     texts = [[passable(reference)] for reference in references]
-    found: list[float] = scorer._extract_corpus_statistics([passable(hypothesis)], texts)[0]
-    return found
+    counts: list[float] = scorer._extract_corpus_statistics([passable(hypothesis)], texts)[0]
+    return counts
 
 
 def _bleu(values: Sequence[float], effective_order: bool) -> float:
@@ -107,7 +107,7 @@ def _bleu(values: Sequence[float], effective_order: bool) -> float:
 
     # A file may hold counts below none, of which sacrebleu would take the logarithm.
     counts = [max(0, int(value)) for value in values]
-    found = BLEU.compute_bleu(
+    bleu = BLEU.compute_bleu(
         counts[2 : 2 + MAX_ORDER],
         counts[2 + MAX_ORDER :],
         sys_len=counts[0],
@@ -115,7 +115,7 @@ def _bleu(values: Sequence[float], effective_order: bool) -> float:
         smooth_method="exp",
         effective_order=effective_order,
     )
-    return float(found.score)
+    return float(bleu.score)
 
 
 @lru_cache(maxsize=2)
@@ -144,12 +144,11 @@ KINDS = (
         "to the references' length only; no match at all is 0, also where no reference has words. Interval: "
         "bootstrap over samples (Koehn 2004).",
     ),
-    MetricKind(
+    mean_kind(
         "bleu_mean",
         "higher",
         BLEU,
-        mean_of("bleu_mean", "sentence_bleu", (0.0, 100.0)),
-        lambda one: (one["sentence_bleu"], 1.0),
+        "sentence_bleu",
         "The mean over samples of each one's own BLEU, 0 to 100. It is no corpus BLEU, and usually higher or lower by "
         "several points: short answers weigh as much as long ones, and one below four tokens is 0 unless the protocol "
         "says otherwise. An empty answer is 0.",
@@ -171,12 +170,13 @@ KINDS = (
         "Corpus chrF++ (Popović 2017), 0 to 100, by sacrebleu: chrF2 with 1- and 2-grams of words beside the "
         "characters' six orders. Words are what spaces divide.",
     ),
-    MetricKind(
+    ratio_kind(
         "ter",
         "lower",
         WORD_ERRORS,
-        ratio_of("ter", TER_NAMES[:1], TER_NAMES[1:], "the references hold no words"),
-        lambda one: (one["edits"], one["ref_words"]),
+        TER_NAMES[:1],
+        TER_NAMES[1:],
+        "the references hold no words",
         "Translation edit rate (Snover et al. 2006) by sacrebleu: insertions, deletions, substitutions and shifts of "
         "word blocks, over the references' words, of all samples together; it may exceed 1. Words are lower-cased "
         "and what spaces divide. With several references: the fewest edits over their mean length. References "

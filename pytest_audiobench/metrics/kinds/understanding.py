@@ -17,7 +17,14 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.metrics.estimates import average, mean_of, nothing, ratio_of, summed_kind, sums_of
+from pytest_audiobench.metrics.estimates import (
+    average,
+    mean_kind,
+    nothing,
+    ratio_kind,
+    summed_kind,
+    sums_of,
+)
 from pytest_audiobench.metrics.labels import SetScores, set_scores
 from pytest_audiobench.metrics.metric import SHARE, Clusters, Estimate, MetricKind, Statistics
 from pytest_audiobench.stats.bootstrap import FEWEST_OF_LABEL, Ends, Resampling, Row, Rows, Sparse, Sums
@@ -294,12 +301,11 @@ KINDS = (
         "(SLURP's macro). NaN where there are no entities.",
         partial(_own_f1, "slu"),
     ),
-    MetricKind(
+    mean_kind(
         "intent_accuracy",
         "higher",
         SHARE,
-        mean_of("intent_accuracy", "intent"),
-        lambda one: (one["intent"], 1.0),
+        "intent",
         "The share of samples whose intent was said; no answer is a wrong one.",
     ),
     *(
@@ -324,12 +330,13 @@ KINDS = (
         )
         for cut in CUTS
     ),
-    MetricKind(
+    ratio_kind(
         "keyword_hits",
         "higher",
         SHARE,
-        ratio_of("keyword_hits", ("keyword_hits",), ("keywords",), "there are no keywords", most=1.0),
-        lambda one: (one["keyword_hits"], one["keywords"]),
+        ("keyword_hits",),
+        ("keywords",),
+        "there are no keywords",
         "Hits among at most three keywords over the keywords that could be hit, at most three a sample; "
         "NaN where there are none.",
     ),
