@@ -181,6 +181,12 @@ def ratio_kind(
     return MetricKind(name, direction, unit, estimate, parts, about)
 
 
+def quotient(top: Floats, bottom: Floats) -> Floats:
+    """``top`` / ``bottom``, NaN where there is nothing to divide by."""
+    values: Floats = np.divide(top, bottom, out=np.full(np.shape(top), np.nan), where=bottom > 0.0)
+    return values
+
+
 def average(values: Sequence[float]) -> float:
     """The mean. Sums by fsum, which does not depend on the order of samples; NaN where it cannot add."""
     try:

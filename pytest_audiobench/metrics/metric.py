@@ -80,24 +80,25 @@ Whole: TypeAlias = Callable[[Sequence[Statistics]], Table | str]
 class MetricKind:
     """A metric: which way is better, its unit, and how it is estimated from per-sample statistics.
 
-    ``estimate`` takes the samples' statistics and, where clips repeat, each sample's cluster. ``parts`` gives a
-    sample's numerator and denominator where the metric is a ratio of their sums: such metrics can be compared
-    sample by sample. ``summed`` stands where it is another function of sums (corpus BLEU), ``whole`` where it takes the
-    whole set (an equal error rate). A metric with none of the three cannot be compared on pairs. ``own`` is a sample's
-    own score where it is not its ``parts``, so that samples that became worse can be named. ``about`` says in a
-    sentence or two what it is: the formula, its source, and what empty input gives. A metric whose samples' statistics
-    depend on the set that they were scored in (CIDEr's document frequencies) is not ``poolable``: a suite has no value
-    of it. One that compares conditions (``across``) has a value where several are pooled, and none of one alone.
+    Only one that has ``parts``, ``summed`` or ``whole`` can be compared on pairs.
     """
 
     name: str
     direction: Direction
     unit: str
     estimate: Callable[[Sequence[Statistics], Clusters], Estimate]
+    """Takes the samples' statistics and, where clips repeat, each sample's cluster."""
     parts: Callable[[Statistics], tuple[float, float]] | None = None
+    """A sample's numerator and denominator, where the metric is a ratio of their sums."""
     about: str = ""
+    """In a sentence or two what it is: the formula, its source, and what empty input gives."""
     poolable: bool = True
+    """False where samples' statistics depend on the set that they were scored in (CIDEr's document frequencies)."""
     summed: Summed | None = None
+    """Where it is another function of sums (corpus BLEU)."""
     whole: Whole | None = None
+    """Where it takes the whole set (an equal error rate)."""
     sample_score: Callable[[Statistics], float] | None = None
+    """A sample's own score where it is not its ``parts``, so that samples that became worse can be named."""
     across: bool = False
+    """Whether it compares conditions: it then has a value where several are pooled, and none of one alone."""

@@ -1,4 +1,10 @@
-"""Word errors where several talk: who said what is not asked, only what was said."""
+"""Word errors where several talk: who said what is not asked, only what was said.
+
+Errors of whole meetings are meeteval's. ORC-WER and MIMO-WER: Sklyar et al. 2021 and von Neumann et al. 2023;
+tcpWER: von Neumann et al. 2023, "MeetEval". Their cost grows with a power of the number of hypothesis streams, so they
+are for systems with a few, not for an answer that may hold any number of lines. Texts are taken as they are: normalise
+them before.
+"""
 
 from __future__ import annotations
 

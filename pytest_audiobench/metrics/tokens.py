@@ -1,6 +1,6 @@
 """Rows of words, phones or characters: how far two are apart, and the phones of English.
 
-Phones are written as TIMIT and CMUdict write them. Their usual foldings from 61 to 48 to 39 are those of Lee and Hon 1989,
+Phones are written as TIMIT and CMUdict write them. The foldings from 61 to 48 to 39 are those of Lee and Hon 1989,
 "Speaker-Independent Phone Recognition Using Hidden Markov Models", IEEE Trans. ASSP 37(11), as in speechbrain's
 ``recipes/TIMIT/timit_prepare.py``: the glottal stop ``q`` is deleted, closures become ``cl`` and ``vcl`` (48) and then
 silence (39), and runs of silence stay as long as they are. Other recipes join such runs.

@@ -15,6 +15,7 @@ from pytest_audiobench.metrics.estimates import (
     mean_of,
     not_of_samples,
     nothing,
+    quotient,
     ratio_kind,
     summed_kind,
     sums_of,
@@ -44,9 +45,7 @@ def _part(status: str) -> Callable[[Statistics], tuple[float, float]]:
 def _f1(sums: Floats) -> Floats:
     """2 right / (answered + answerable), from sums of shape (r, 3)."""
     right, answered, answerable = sums.T
-    whole = answered + answerable
-    f1: Floats = np.divide(2.0 * right, whole, out=np.full_like(whole, np.nan), where=whole > 0.0)
-    return f1
+    return quotient(2.0 * right, answered + answerable)
 
 
 _ENDS = Ends(np.array([[0.0, 1.0, 1.0]]), np.array([[1.0, 1.0, 1.0]]))

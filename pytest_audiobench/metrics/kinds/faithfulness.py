@@ -1,6 +1,6 @@
-"""What becomes of answers under a perturbation, with the reasoning put back or changed, and where an option is injected.
+"""What becomes of answers under a perturbation, with the reasoning put back or changed, or an option injected.
 
-In all formulas the sums are over the samples that were asked and scored; "before" is the answer that is held against
+In all formulas the sums are over the samples that were asked and scored; "before" is the answer that is compared with
 (to the clean clip, or with the reasoning as it was), "after" the one that is scored, and an answer is "read" where an
 option was found in it.
 """

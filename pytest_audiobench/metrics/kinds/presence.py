@@ -17,7 +17,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from pytest_audiobench.metrics.estimates import columns, nothing, ratio_kind, summed_kind
+from pytest_audiobench.metrics.estimates import columns, nothing, quotient, ratio_kind, summed_kind
 from pytest_audiobench.metrics.metric import POINTS, SHARE, Clusters, Estimate, MetricKind, Statistics, Summed
 from pytest_audiobench.stats.bootstrap import FEWEST_OF_LABEL, Ends, Resampling, Statistic, Sums
 from pytest_audiobench.stats.distributions import normal_quantile
@@ -30,7 +30,7 @@ CLIFF = ("solo_hits", "solo_present", "quad_hits", "quad_present")
 def f1(sums: Floats) -> Floats:
     """2 hits / (answers of yes + present probes); NaN where nothing is present and nobody said yes."""
     hits, present, alarms, _ = sums.T
-    return _over(2.0 * hits, hits + alarms + present)
+    return quotient(2.0 * hits, hits + alarms + present)
 
 
 def d_prime(sums: Floats) -> Floats:
@@ -42,27 +42,26 @@ def d_prime(sums: Floats) -> Floats:
 def criterion(sums: Floats) -> Floats:
     """-(z(hit rate) + z(false alarm rate)) / 2, corrected: below 0 for who says yes too readily; NaN as above."""
     hits, alarms = _deviates(sums)
-    found: Floats = -0.5 * (hits + alarms)
-    return found + 0.0  # no minus zero, which prints as a bias
+    return np.asarray(-0.5 * (hits + alarms) + 0.0)  # no minus zero, which prints as a bias
 
 
 def cliff(sums: Floats) -> Floats:
     """Recall among four sounds less recall of one alone; NaN where either was not asked. ``sums`` as in ``CLIFF``."""
     solo_hits, solo, quad_hits, quad = sums.T
-    return _over(quad_hits, quad) - _over(solo_hits, solo)
+    return quotient(quad_hits, quad) - quotient(solo_hits, solo)
 
 
 def _deviates(sums: Floats) -> tuple[Floats, Floats]:
     hits, present, alarms, absent = sums.T
     both = (present > 0.0) & (absent > 0.0)
-    per_probe = _over(np.ones_like(present), present + absent)
-    found = []
+    per_probe = quotient(np.ones_like(present), present + absent)
+    corrected = []
     for top, whole in ((hits, present), (alarms, absent)):
         # By the rarer answer, so that rates as far from 0 as from 1 are opposite to the last bit.
-        rare = (_over(np.minimum(top, whole - top), whole) + per_probe) / (1.0 + 2.0 * per_probe)
+        rare = (quotient(np.minimum(top, whole - top), whole) + per_probe) / (1.0 + 2.0 * per_probe)
         deviates = np.array([_z(rate) for rate in rare.tolist()])
-        found.append(np.where(both, np.where(2.0 * top > whole, -deviates, deviates), np.nan))
-    return found[0], found[1]
+        corrected.append(np.where(both, np.where(2.0 * top > whole, -deviates, deviates), np.nan))
+    return corrected[0], corrected[1]
 
 
 # Resamples of a few dozen probes share few rates.
@@ -72,26 +71,21 @@ def _z(rate: float) -> float:
     return normal_quantile(rate) if 0.0 < rate < 1.0 else float("nan")
 
 
-def _over(top: Floats, bottom: Floats) -> Floats:
-    found: Floats = np.divide(top, bottom, out=np.full(np.shape(top), np.nan), where=bottom > 0.0)
-    return found
-
-
-def _better(own: Floats) -> Ends:
+def _better(mean_sample: Floats) -> Ends:
     """One more average sample, all of whose probes are answered wrongly, or all rightly."""
-    _, present, _, absent = own
+    _, present, _, absent = mean_sample
     return Ends(np.array([[0.0, present, absent, absent]]), np.array([[present, present, 0.0, absent]]))
 
 
-def _stricter(own: Floats) -> Ends:
+def _stricter(mean_sample: Floats) -> Ends:
     """One more average sample, all of whose probes are answered yes, or all no."""
-    _, present, _, absent = own
+    _, present, _, absent = mean_sample
     return Ends(np.array([[present, present, absent, absent]]), np.array([[0.0, present, 0.0, absent]]))
 
 
-def _steeper(own: Floats) -> Ends:
+def _steeper(mean_sample: Floats) -> Ends:
     """One more average sample that is heard alone and not among four, or the other way round."""
-    _, solo, _, quad = own
+    _, solo, _, quad = mean_sample
     return Ends(np.array([[solo, solo, 0.0, quad]]), np.array([[0.0, solo, quad, quad]]))
 
 
@@ -104,12 +98,12 @@ def _summed(
 ) -> Summed:
     """A function of sums that has an interval where enough samples or clusters have what ``needs`` names."""
 
-    def lacking(found: Resampling) -> str | None:
-        assert isinstance(found.distinct, np.ndarray)
+    def lacking(resampling: Resampling) -> str | None:
+        assert isinstance(resampling.distinct, np.ndarray)
         for place, what in needs:
-            held = int(found.counts[found.distinct[:, place] > 0.0].sum())
-            if held < FEWEST_OF_LABEL:
-                return f"{held} {found.what} with {what}, {FEWEST_OF_LABEL} needed"
+            count = int(resampling.counts[resampling.distinct[:, place] > 0.0].sum())
+            if count < FEWEST_OF_LABEL:
+                return f"{count} {resampling.what} with {what}, {FEWEST_OF_LABEL} needed"
         return None
 
     def summed(statistics: Sequence[Statistics]) -> Sums | str:
@@ -139,8 +133,8 @@ def _understood(statistics: Sequence[Statistics], clusters: Clusters) -> Estimat
     )
 
 
-def _right(one: Statistics) -> float:
-    return one["hits"] + (one["absent"] - one["alarms"])
+def _right(sample: Statistics) -> float:
+    return sample["hits"] + (sample["absent"] - sample["alarms"])
 
 
 _PROBES = "A probe that is not answered is no yes: a miss where the sound is there, no false alarm where it is not."
@@ -206,7 +200,7 @@ KINDS = (
         "Bias, -(z(hit rate) + z(false alarm rate)) / 2: 0 for none, below 0 for a yes-sayer, above 0 for one who says "
         f"no too readily. Called better when higher, so that a baseline holds a model from becoming a yes-sayer. "
         f"{_DETECTION}",
-        lambda one: -(one["hits"] + one["alarms"]),
+        lambda sample: -(sample["hits"] + sample["alarms"]),
     ),
     replace(
         summed_kind(
@@ -216,7 +210,7 @@ KINDS = (
             _summed("solo_quad_cliff", CLIFF, cliff, _steeper, _SOLO_AND_QUAD),
             "Recall where four sounds are mixed (condition quad) less recall of one alone (solo), over all samples "
             "pooled. NaN where either was not asked.",
-            lambda one: one["quad_hits"] - one["solo_hits"],
+            lambda sample: sample["quad_hits"] - sample["solo_hits"],
         ),
         across=True,
     ),

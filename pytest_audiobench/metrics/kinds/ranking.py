@@ -1,8 +1,8 @@
 """How well scores rank: average precision, the area under the ROC curve, equal error rates and detection costs.
 
 Samples of equal score count as one step (scikit-learn's rule), so the order of samples moves nothing. Trials are yes/no
-questions that come with a score, such as two clips of one speaker or of two: a higher score says "same", and targets are
-the trials that are. Definitions of the equal error rate disagree on small sets (0.10 or 0.20 for one target and five
+questions with a score, such as two clips of one speaker or of two: a higher score says "same", and targets are the
+trials that are. Definitions of the equal error rate disagree on small sets (0.10 or 0.20 for one target and five
 others); this one is the interpolated ROC curve's, and its name says so.
 """
 
@@ -42,8 +42,8 @@ def matrices(statistics: Sequence[Statistics]) -> tuple[Floats, Floats] | str:
         return labels
     shape = len(statistics), labels
     truth, scores = np.zeros(shape), np.zeros(shape)
-    for row, one in enumerate(statistics):
-        for name, value in one.items():
+    for row, sample in enumerate(statistics):
+        for name, value in sample.items():
             for prefix, matrix in ((TRUE, truth), (SCORE, scores)):
                 if name.startswith(prefix):
                     matrix[row, int(name[len(prefix) :])] = value
@@ -78,12 +78,20 @@ def roc_auc(truth: Floats, scores: Floats) -> float:
 
 def mean_average_precision(truth: Floats, scores: Floats) -> float:
     """The mean of average precision over the labels with a positive (shapes (n, k)); NaN where there is none."""
-    return _mean([average_precision(one, its) for one, its in zip(truth.T, scores.T, strict=True)])
+    return _mean(
+        [
+            average_precision(label_truth, label_scores)
+            for label_truth, label_scores in zip(truth.T, scores.T, strict=True)
+        ]
+    )
 
 
 def average_precision_all_labels(truth: Floats, scores: Floats) -> float:
     """The mean of average precision over all labels, 0 for one without a positive: scikit-learn's own mean."""
-    values = [average_precision(one, its) for one, its in zip(truth.T, scores.T, strict=True)]
+    values = [
+        average_precision(label_truth, label_scores)
+        for label_truth, label_scores in zip(truth.T, scores.T, strict=True)
+    ]
     return float(np.mean(np.nan_to_num(values))) if values else math.nan
 
 
@@ -94,7 +102,9 @@ def micro_average_precision(truth: Floats, scores: Floats) -> float:
 
 def macro_roc_auc(truth: Floats, scores: Floats) -> float:
     """The mean of ROC-AUC over the labels that some samples have and some have not; NaN where there is none."""
-    return _mean([roc_auc(one, its) for one, its in zip(truth.T, scores.T, strict=True)])
+    return _mean(
+        [roc_auc(label_truth, label_scores) for label_truth, label_scores in zip(truth.T, scores.T, strict=True)]
+    )
 
 
 def _needed() -> None:
@@ -103,22 +113,22 @@ def _needed() -> None:
 
 
 def _mean(values: Sequence[float]) -> float:
-    there = [value for value in values if not math.isnan(value)]
-    return math.fsum(there) / len(there) if there else math.nan
+    defined = [value for value in values if not math.isnan(value)]
+    return math.fsum(defined) / len(defined) if defined else math.nan
 
 
 def table_of(value: Callable[[Floats, Floats], float]) -> Whole:
-    """``value`` of all samples' truth and scores (see ``metrics.ranking``), which stand side by side in a row."""
+    """``value`` of all samples' truth and scores (see :func:`matrices`), which stand side by side in a row."""
 
     def whole(statistics: Sequence[Statistics]) -> Table | str:
-        found = matrices(statistics)
-        if isinstance(found, str):
-            return found
-        if not np.isfinite(found[1]).all():
+        samples = matrices(statistics)
+        if isinstance(samples, str):
+            return samples
+        if not np.isfinite(samples[1]).all():
             return "a score is not finite"
-        labels = found[0].shape[1]
+        labels = samples[0].shape[1]
         return Table(
-            np.hstack(found),
+            np.hstack(samples),
             lambda rows: value(rows[:, :labels], rows[:, labels:]),
             # Each resample would rank all samples anew.
             lacking="ranks of samples are no sums",
@@ -171,11 +181,11 @@ def error_rates(targets: npt.ArrayLike, others: npt.ArrayLike) -> tuple[Floats, 
 
     Empty where there are no targets, no others, or a score is NaN.
     """
-    wanted, unwanted = (np.sort(np.asarray(scores, dtype=np.float64)) for scores in (targets, others))
-    if not len(wanted) or not len(unwanted) or np.isnan(wanted).any() or np.isnan(unwanted).any():
+    of_targets, of_others = (np.sort(np.asarray(scores, dtype=np.float64)) for scores in (targets, others))
+    if not len(of_targets) or not len(of_others) or np.isnan(of_targets).any() or np.isnan(of_others).any():
         return np.empty(0), np.empty(0)
-    thresholds = np.unique(np.concatenate([wanted, unwanted]))[::-1]
-    below = [np.searchsorted(scores, thresholds, side="left") / len(scores) for scores in (wanted, unwanted)]
+    thresholds = np.unique(np.concatenate([of_targets, of_others]))[::-1]
+    below = [np.searchsorted(scores, thresholds, side="left") / len(scores) for scores in (of_targets, of_others)]
     return np.concatenate([[1.0], below[0]]), np.concatenate([[0.0], 1.0 - below[1]])
 
 
@@ -203,13 +213,13 @@ def trials_of(name: str, value: Callable[[Floats, Floats], float], why: str = ""
     """
 
     def whole(statistics: Sequence[Statistics]) -> Table | str:
-        found = columns(statistics, name, "target", "has_score", "trial_score")
-        targets = found[:, 0].astype(bool)
-        if not found[:, 1].any():
+        trials = columns(statistics, name, "target", "has_score", "trial_score")
+        targets = trials[:, 0].astype(bool)
+        if not trials[:, 1].any():
             return "no trial has a score"
         if targets.all() or not targets.any():
             return f"the trials have no {'others' if targets.all() else 'targets'}"
-        return Table(found, lambda rows: value(*trial_scores(rows)), _ENDS, why or _few(targets))
+        return Table(trials, lambda rows: value(*trial_scores(rows)), _ENDS, why or _few(targets))
 
     return whole
 
