@@ -131,8 +131,8 @@ def linearised(
     bounds = []
     for end, probability in zip(ends, (0.5 - confidence / 2.0, 0.5 + confidence / 2.0), strict=True):
         centre, slopes = value(units.sum(axis=0) + size * end)
-        moves, own = units @ slopes, size * float(end @ slopes)
-        spread = (float(moves @ moves) + own * own) * (count + 1) / (count + 2)
+        moves, of_end = units @ slopes, size * float(end @ slopes)
+        spread = (float(moves @ moves) + of_end * of_end) * (count + 1) / (count + 2)
         bounds.append(beta_bound(centre, spread, probability))
     what = "samples" if codes is None else "clusters"
     return Interval(bounds[0], bounds[1], f"beta {percent(confidence)}, {count} {what}")
@@ -191,9 +191,9 @@ def _added(tops: Floats, wholes: Floats, rate: float) -> tuple[float, float]:
     whole = total + size
     centre = (float(tops.sum()) + rate * size) / whole
     residuals = tops - centre * wholes
-    own = (rate - centre) * size
+    of_end = (rate - centre) * size
     count = len(tops) + 1
-    return centre, (float(residuals @ residuals) + own * own) / whole**2 * count / (count + 1)
+    return centre, (float(residuals @ residuals) + of_end * of_end) / whole**2 * count / (count + 1)
 
 
 def beta_bound(centre: float, variance: float, probability: float) -> float:

@@ -36,12 +36,12 @@ _ROUNDING = 1e-12
 class Moves(NamedTuple):
     """How much each cluster (or sample, as ``what`` says) moves the drop: ``about`` it, adding up to 0, and in all.
 
-    ``shares`` are the clusters' weights, adding up to 1; ``own`` is 0 for a cluster in which nothing differs.
+    ``shares`` are the clusters' weights, adding up to 1; ``in_all`` is 0 for a cluster in which nothing differs.
     ``samples`` is the effective number of samples (Kish's, by their own weights).
     """
 
     about: Floats
-    own: Floats
+    in_all: Floats
     shares: Floats
     what: str
     samples: float
@@ -119,27 +119,27 @@ def ratio_drop(
         return flips_drop(len(before), int((differences > 0).sum()), int((differences < 0).sum()), question)
     ratios = [float(side[:, 0].sum()) / whole for side, whole in zip((before, after), wholes, strict=True)]
     value = sign * (ratios[0] - ratios[1])
-    each = [
+    linearised = [
         (side[:, 0] - ratio * side[:, 1]) / whole
         for side, ratio, whole in zip((before, after), ratios, wholes, strict=True)
     ]
-    about = sign * (each[0] - each[1])
+    about = sign * (linearised[0] - linearised[1])
     shares = (before[:, 1] / wholes[0] + after[:, 1] / wholes[1]) / 2.0
-    own = np.where((before != after).any(axis=1), about + value * shares, 0.0)
-    return studentised(value, moves_of(about, own, shares, clusters if grouped else None), question, span)
+    in_all = np.where((before != after).any(axis=1), about + value * shares, 0.0)
+    return studentised(value, moves_of(about, in_all, shares, clusters if grouped else None), question, span)
 
 
-def moves_of(about: Floats, own: Floats, shares: Floats, clusters: Clusters) -> Moves:
+def moves_of(about: Floats, in_all: Floats, shares: Floats, clusters: Clusters) -> Moves:
     """The moves of samples, those of a cluster added up."""
     samples = 1.0 / float(shares @ shares)
     if clusters is None:
-        return Moves(about, own, shares, "samples", samples)
+        return Moves(about, in_all, shares, "samples", samples)
     codes = numbered(clusters, len(about))
 
-    def added(each: Floats) -> Floats:
-        return np.bincount(codes, weights=each).astype(np.float64)
+    def added(moves: Floats) -> Floats:
+        return np.bincount(codes, weights=moves).astype(np.float64)
 
-    return Moves(added(about), added(own), added(shares), "clusters", samples)
+    return Moves(added(about), added(in_all), added(shares), "clusters", samples)
 
 
 class Resampled(NamedTuple):
@@ -168,15 +168,15 @@ def studentised(
         return no_drop(value, f"fewer than 2 {moves.what}")
     if moves.shares.max() > 1.0 - _ROUNDING:
         return no_drop(value, f"one of the {of} weighs as much as all")
-    scale = float(np.abs(moves.own).max())
-    worse, better = (int((sign * moves.own > _ROUNDING * scale).sum()) for sign in (1.0, -1.0))
+    scale = float(np.abs(moves.in_all).max())
+    worse, better = (int((sign * moves.in_all > _ROUNDING * scale).sum()) for sign in (1.0, -1.0))
     effective = 1.0 / float(moves.shares @ moves.shares)
     trials = max(2, int(effective + 1e-6))
     if scale == 0.0:
         if not math.isfinite(span):
             return no_drop(value, f"none of {of} differs")
-        found = flips_drop(trials, 0, 0, question, value, span)
-        return found._replace(method=f"none of {of} differs: the bound for none in {trials}")
+        drop = flips_drop(trials, 0, 0, question, value, span)
+        return drop._replace(method=f"none of {of} differs: the bound for none in {trials}")
     fewest = FEWEST if resampled is None else resampled.fewest
     if count < fewest:
         return no_drop(value, f"{of}, below the {fewest} at which it is known to hold")
@@ -197,13 +197,13 @@ def studentised(
         # Resamples know nothing of leverage: correct them as the linear moves are corrected.
         error = resampled.error * math.sqrt(squares / float(moves.about @ moves.about))
     degrees = _degrees(levered, effective, resamples)
-    found = _by_t(value, Spread(error, skew, degrees, Unseen(span, moves.samples)), question)
-    found = found._replace(method=f"{how}, {of}, {degrees} degrees of freedom{found.method}")
+    drop = _by_t(value, Spread(error, skew, degrees, Unseen(span, moves.samples)), question)
+    drop = drop._replace(method=f"{how}, {of}, {degrees} degrees of freedom{drop.method}")
     if worse + better >= EXACT_DIFFERING:
-        return found
+        return drop
     trials = max(trials, worse + better)
     few = flips_drop(trials, worse, better, question, value, scale * trials)
-    return _more_careful(found, few)._replace(method=f"{found.method}, {worse + better} differing")
+    return _more_careful(drop, few)._replace(method=f"{drop.method}, {worse + better} differing")
 
 
 def _by_t(value: float, spread: Spread, question: Question) -> Drop:
@@ -222,21 +222,21 @@ def _by_t(value: float, spread: Spread, question: Question) -> Drop:
     )
 
 
-def _more_careful(one: Drop, other: Drop) -> Drop:
+def _more_careful(drop: Drop, other: Drop) -> Drop:
     def most(a: float | None, b: float | None) -> float | None:
         return None if a is None or b is None else max(a, b)
 
-    assert one.lower is not None
+    assert drop.lower is not None
     assert other.lower is not None
     return Drop(
-        one.value,
-        min(one.lower, other.lower),
-        most(one.upper, other.upper),
-        most(one.bound, other.bound),
-        most(one.p, other.p),
-        most(one.detectable, other.detectable),
-        one.method,
-        one.error,
+        drop.value,
+        min(drop.lower, other.lower),
+        most(drop.upper, other.upper),
+        most(drop.bound, other.bound),
+        most(drop.p, other.p),
+        most(drop.detectable, other.detectable),
+        drop.method,
+        drop.error,
     )
 
 

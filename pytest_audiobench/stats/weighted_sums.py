@@ -141,8 +141,8 @@ def mean_interval(
             for (centre, variance), probability in ((lower, tail), (upper, 1.0 - tail))
         ]
         return Interval(bounds[0] + least, bounds[1] + least, f"beta {percent(confidence)}, {count} {what}")
-    told = f"gamma {percent(confidence)}, {count} {what}, none unseen beyond {worst.max():.3g}"
-    return Interval(gamma_bound(*lower, tail), gamma_bound(*upper, 1.0 - tail), told)
+    method = f"gamma {percent(confidence)}, {count} {what}, none unseen beyond {worst.max():.3g}"
+    return Interval(gamma_bound(*lower, tail), gamma_bound(*upper, 1.0 - tail), method)
 
 
 def contrast(points: Points, weights: Sequence[float], span: float = 1.0) -> Drop:
@@ -160,12 +160,12 @@ def contrast(points: Points, weights: Sequence[float], span: float = 1.0) -> Dro
     totals = points.wholes.sum(axis=0)
     ratios = points.tops.sum(axis=0) / totals
     about = ((points.tops - ratios * points.wholes) / totals) @ factors
-    own = (points.tops / totals) @ factors
+    moved = (points.tops / totals) @ factors
     # What is the same under all conditions moves nothing, whatever floats make of it.
-    own[np.abs(own) <= _SAME * ((np.abs(points.tops) / totals) @ np.abs(factors))] = 0.0
+    moved[np.abs(moved) <= _SAME * ((np.abs(points.tops) / totals) @ np.abs(factors))] = 0.0
     shares = (points.wholes / totals) @ (np.abs(factors) / size)
     clusters = points.clusters if repeat(points.clusters) else None
-    moves = moves_of(about, own, shares, clusters)
+    moves = moves_of(about, moved, shares, clusters)
     return studentised(_summed(ratios, factors), moves, _TWO_SIDED, span * size / 2.0)
 
 
@@ -208,6 +208,6 @@ def _added(tops: Floats, wholes: Floats, weights: Floats, rates: Floats) -> tupl
     with_it = totals + sizes
     ratios = (tops.sum(axis=0) + rates * sizes) / with_it
     moves = ((tops - ratios * wholes) / with_it) @ weights
-    own = float(((rates - ratios) * sizes / with_it) @ weights)
+    added = float(((rates - ratios) * sizes / with_it) @ weights)
     count = len(tops) + 1
-    return float(ratios @ weights), (float(moves @ moves) + own * own) * count / (count + 1)
+    return float(ratios @ weights), (float(moves @ moves) + added * added) * count / (count + 1)

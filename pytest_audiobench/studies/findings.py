@@ -148,17 +148,19 @@ def _named_by(clips: Mapping[str, set[str]]) -> str:
 
 
 def _estimated(side: stats.Side, seed: str) -> dict[str, float | None]:
-    interval = stats.uplift_interval(side.own, side.others, seed)
+    interval = stats.uplift_interval(side.members, side.others, seed)
     return {"effect_size": finite(side.uplift), "ci_lower": interval.lower, "ci_upper": interval.upper}
 
 
 def _side(side: stats.Side, clips: Mapping[str, set[str]], p: float | None) -> dict[str, Any]:
-    own, others = (sorted(name for one in units for name in clips[one.cluster]) for units in (side.own, side.others))
+    own, others = (
+        sorted(name for one in units for name in clips[one.cluster]) for units in (side.members, side.others)
+    )
     rates = tuple(finite(rate) for rate in side.rates)
     return {
         "clip_count_domain": len(own),
         "clip_count_other": len(others),
-        "cluster_count_domain": len(side.own),
+        "cluster_count_domain": len(side.members),
         "cluster_count_other": len(side.others),
         "domain_rate": rates[0],
         "other_rate": rates[1],
