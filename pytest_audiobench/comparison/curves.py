@@ -15,8 +15,7 @@ from pytest_audiobench.evaluation.curve_records import SampleScore, series, unpe
 from pytest_audiobench.evaluation.curves import Samples, step
 from pytest_audiobench.evaluation.scoring import finite
 from pytest_audiobench.gate.pairing import pair_samples
-from pytest_audiobench.metrics.metric import MetricKind
-from pytest_audiobench.metrics.units import span
+from pytest_audiobench.metrics.metric import MetricKind, span
 from pytest_audiobench.report.escapes import escaped
 from pytest_audiobench.report.formatting import wrapped
 from pytest_audiobench.report.perturbations import owned

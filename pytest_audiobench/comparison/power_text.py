@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from pytest_audiobench.gate.power import Power, PowerQuery, plain
-from pytest_audiobench.metrics.units import FRACTIONS
+from pytest_audiobench.metrics.metric import FRACTIONS
 from pytest_audiobench.metrics.value import value_text
 from pytest_audiobench.report.escapes import escaped
 from pytest_audiobench.report.formatting import WIDTH, printable, wrapped

@@ -34,9 +34,8 @@ from pytest_audiobench.evaluation.curve_records import (
     unperturbed,
 )
 from pytest_audiobench.evaluation.scoring import SHARES, finite
-from pytest_audiobench.metrics.metric import MetricKind, Statistics
+from pytest_audiobench.metrics.metric import FRACTIONS, RANGES, MetricKind, Statistics, span
 from pytest_audiobench.metrics.registry import is_known, metric_kind
-from pytest_audiobench.metrics.units import FRACTIONS, RANGES, span
 from pytest_audiobench.stats.drops import Drop, Question
 from pytest_audiobench.stats.intervals import Floats
 from pytest_audiobench.stats.multiple_testing import holm_of_known

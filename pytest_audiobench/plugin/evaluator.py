@@ -20,8 +20,7 @@ from pytest_audiobench.evaluation.result import Result, as_metric
 from pytest_audiobench.evaluation.scoring import ScoredSample, score_samples
 from pytest_audiobench.gate.failure_table import failure_table, regression_table
 from pytest_audiobench.gate.thresholds import parse_threshold
-from pytest_audiobench.metrics.sanitise import number
-from pytest_audiobench.metrics.value import Metric
+from pytest_audiobench.metrics.value import Metric, number
 from pytest_audiobench.models.model import Hearing
 from pytest_audiobench.plugin.error_mapping import harmless, test_errors
 from pytest_audiobench.plugin.eval_items import EvalItem

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.metrics import keyphrases as metric
+from pytest_audiobench.metrics.kinds.understanding import CUTS, keyphrase_statistics, lacks_stemmer
 from pytest_audiobench.protocols.classification.mentions import shown
 from pytest_audiobench.protocols.free_text import answer_of, choose, free_stage
 from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Protocol, Scorer, remembered
@@ -69,7 +69,7 @@ def _parse(sample: Sample, earlier: Earlier) -> Answer:
 
 
 def _score(sample: Sample, answer: Answer) -> Mapping[str, float]:
-    return metric.keyphrase_statistics(true_phrases(sample), json.loads(answer.value or "[]"))
+    return keyphrase_statistics(true_phrases(sample), json.loads(answer.value or "[]"))
 
 
 def _parse_salmonn(sample: Sample, earlier: Earlier) -> Answer:
@@ -122,7 +122,7 @@ _READINGS = (
             "keyphrase_f1_at_5",
             *(
                 f"keyphrase_{which}_at_{cut}"
-                for cut in metric.CUTS
+                for cut in CUTS
                 for which in ("precision", "recall", "f1")
                 if (which, cut) != ("f1", "5")
             ),
@@ -140,7 +140,7 @@ _READINGS = (
                 Example("I'm sorry, I cannot access the audio.", references=_TALK),
             ),
         ),
-        lacking=metric.lacking,
+        lacking=lacks_stemmer,
     ),
     Scorer(
         "salmonn-keywords",

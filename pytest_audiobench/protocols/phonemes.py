@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.metrics.phones import PHONES, PhoneSet, folded, phone_tokens
-from pytest_audiobench.metrics.token_errors import token_errors
+from pytest_audiobench.metrics.tokens import PHONES, PhoneSet, folded, phone_tokens, token_errors
 from pytest_audiobench.protocols.free_text import choose, free_stage
 from pytest_audiobench.protocols.protocol import About, Answer, Example, Protocol, Scorer, remembered
 from pytest_audiobench.protocols.spoken_questions.completeness import ended

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from pytest_audiobench.datasets.choices import tidy_caseless
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.metrics.entities import TYPED, Entity, Measure, added, entity_counts
+from pytest_audiobench.metrics.kinds.understanding import TYPED, Entity, Measure, added, entity_counts
 from pytest_audiobench.protocols.free_text import answer_of, choose, free_stage
 from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Protocol, Scorer, remembered
 from pytest_audiobench.protocols.refusals import refuses

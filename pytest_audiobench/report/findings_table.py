@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from pytest_audiobench.metrics.units import POINTS, SHARE
+from pytest_audiobench.metrics.metric import POINTS, SHARE
 from pytest_audiobench.report.formatting import Sign, drawn, value_text
 
 Json: TypeAlias = Mapping[str, Any]

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from pytest_audiobench.metrics.units import ERROR_RATES, FRACTIONS, POINTS, SHARE
+from pytest_audiobench.metrics.metric import ERROR_RATES, FRACTIONS, POINTS, SHARE
 
 Tone: TypeAlias = Literal["good", "bad", "warn", "plain"]
 

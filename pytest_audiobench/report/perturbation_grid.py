@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from pytest_audiobench.evaluation.curve_records import CLEAN
 from pytest_audiobench.evaluation.scoring import SHARES
-from pytest_audiobench.metrics.units import SHARE
+from pytest_audiobench.metrics.metric import SHARE
 from pytest_audiobench.report.formatting import unit_text
 from pytest_audiobench.report.perturbations import Row, Rows
 

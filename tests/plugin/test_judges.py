@@ -84,7 +84,7 @@ from pytest_audiobench import judged, manifest, multiple_choice
 
 def test_tones(evaluate):
     result = evaluate(manifest("data/tones.jsonl"), judged(multiple_choice()))
-    assert result["accuracy"].protocol.startswith("mcq:letters|")
+    assert result["accuracy"].signature.startswith("mcq:letters|")
 """
 FREE = """
 from pytest_audiobench import judged, manifest

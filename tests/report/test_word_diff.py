@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_audiobench.metrics.token_errors import token_errors
+from pytest_audiobench.metrics.tokens import token_errors
 from pytest_audiobench.report.page.word_diff import MOST_WORDS, word_diff, words_of
 
 ITEM = {"scorer": "transcription", "scorers": [{"name": "wer-basic"}], "options": {}}

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from pytest_audiobench.compat.thenirock_audiobench.artifact import HALLUCINATION, ROBUST, Artifact, Json
-from pytest_audiobench.metrics.token_errors import token_errors
+from pytest_audiobench.metrics.tokens import token_errors
 from pytest_audiobench.protocols.presence.published import says_yes
 from pytest_audiobench.protocols.transcription.jiwer_chains import lower_nopunct
 from pytest_audiobench.protocols.transcription.punctuation import jiwer_words

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 
 from pytest_audiobench.datasets.choices import tidy_caseless
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.metrics.captions import lacks_captions
-from pytest_audiobench.metrics.labels import label_statistics
-from pytest_audiobench.metrics.sets import set_scores
+from pytest_audiobench.metrics.kinds.captions import lacks_captions
+from pytest_audiobench.metrics.labels import label_statistics, set_scores
 from pytest_audiobench.protocols.bioacoustic.answers import one_label, several_labels
 from pytest_audiobench.protocols.bioacoustic.documentation import BIOACOUSTIC
 from pytest_audiobench.protocols.bioacoustic.label_scorer import classes_for, labels_for, true_label, true_labels

@@ -7,9 +7,8 @@ from types import MappingProxyType
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.metrics import ranking
-from pytest_audiobench.metrics.labels import SAID, label_statistics
-from pytest_audiobench.metrics.sets import set_scores
+from pytest_audiobench.metrics.kinds import ranking
+from pytest_audiobench.metrics.labels import SAID, label_statistics, set_scores
 from pytest_audiobench.protocols.classification import label_lists
 from pytest_audiobench.protocols.classification.mentions import Labels, labels_of
 from pytest_audiobench.protocols.classification.prompts import words_of
@@ -192,6 +191,6 @@ _READINGS = (
             "in PR-AUC; ROC-AUC leaves it out here, where older scikit-learn fails. Ours reads whole words and "
             "gives F1.",
         ),
-        lacking=ranking.lacking,
+        lacking=ranking.lacks_scikit_learn,
     ),
 )

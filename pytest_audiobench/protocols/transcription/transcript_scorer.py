@@ -8,7 +8,7 @@ from functools import partial
 from typing import NamedTuple
 
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.metrics.token_errors import character_errors, token_errors
+from pytest_audiobench.metrics.tokens import character_errors, token_errors
 from pytest_audiobench.protocols.free_text import read_text
 from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Scorer, nothing_lacks
 

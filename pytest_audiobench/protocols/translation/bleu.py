@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.metrics.kinds.translations import bleu_statistics
 from pytest_audiobench.metrics.tokenizers import TOKENIZERS, bleu_signature, lacking
-from pytest_audiobench.metrics.translations import bleu_statistics
 from pytest_audiobench.protocols.free_text import read_text
 from pytest_audiobench.protocols.protocol import About, Answer, Example, Scorer
 from pytest_audiobench.protocols.translation.texts import (

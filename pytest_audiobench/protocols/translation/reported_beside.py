@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.metrics.kinds.translations import chrf_statistics, ter_statistics
 from pytest_audiobench.metrics.tokenizers import library_version
-from pytest_audiobench.metrics.translations import chrf_statistics, ter_statistics
 from pytest_audiobench.protocols.free_text import read_text
 from pytest_audiobench.protocols.protocol import About, Answer, Example, Scorer
 

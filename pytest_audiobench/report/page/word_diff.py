@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
 from pytest_audiobench.errors import FatalError, UsageError
-from pytest_audiobench.metrics.token_errors import token_errors
+from pytest_audiobench.metrics.tokens import token_errors
 
 MOST_WORDS = 2_000
 """Of either text; a longer pair (a runaway answer) is shown without a diff."""
