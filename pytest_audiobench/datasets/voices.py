@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeAlias
 
 from pytest_audiobench.audio import synthesis, utterances
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
-from pytest_audiobench.audio.espeak import Voice, sayable
+from pytest_audiobench.audio.espeak import Voice, validated_text
 from pytest_audiobench.audio.espeak import voice as voice_of
 from pytest_audiobench.datasets.bundled import bundled
 from pytest_audiobench.datasets.choices import tidy_caseless
@@ -56,8 +56,8 @@ def espeak(voice: str = "en-us", rate_wpm: int = 165) -> Voices:
 
     def speak(places: Places, lines: Sequence[Line]) -> Sequence[Speech]:
         if places.kept is not None:
-            utterances.keep_in(places.kept / "speech")
-        texts = [_sayable(line) for line in lines]
+            utterances.store_in(places.kept / "speech")
+        texts = [_validated_text(line) for line in lines]
         different = list(dict.fromkeys(texts))
         said = dict(zip(different, synthesis.speech(different, voice, rate_wpm), strict=True))
         unclear = _unclear(lines, voice_of(voice, rate_wpm))
@@ -70,9 +70,9 @@ def espeak(voice: str = "en-us", rate_wpm: int = 165) -> Voices:
     return speak
 
 
-def _sayable(line: Line) -> str:
+def _validated_text(line: Line) -> str:
     try:
-        return sayable(line.words)
+        return validated_text(line.words)
     except UsageError as error:
         raise UsageError(f"sample {line.sample.id!r}: {error}") from None
 
@@ -105,7 +105,7 @@ def _doubtful(line: Line) -> list[str]:
 def _heard(option: str, who: Voice) -> bytes:
     """What is heard of an option that is said alone."""
     try:
-        return utterances.pcm_of(who, sayable(option)).tobytes()
+        return utterances.pcm_of(who, validated_text(option)).tobytes()
     except UsageError:
         return b""
 

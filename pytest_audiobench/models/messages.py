@@ -8,7 +8,7 @@ from string import ascii_uppercase
 from typing import Literal, NamedTuple, TypeAlias
 
 from pytest_audiobench.audio.clip import Clip
-from pytest_audiobench.audio.played import PlayedAudio as PlayedAudio
+from pytest_audiobench.audio.clip import PlayedAudio as PlayedAudio
 
 Finish: TypeAlias = Literal["stop", "length", "refusal", "unknown"]
 

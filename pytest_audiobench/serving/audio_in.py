@@ -5,9 +5,8 @@ from __future__ import annotations
 import binascii
 import os
 
-from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
+from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource, PlayedAudio
 from pytest_audiobench.audio.decode import decode, decode_bytes
-from pytest_audiobench.audio.played import PlayedAudio
 from pytest_audiobench.errors import AudioError, OutOfReach, SampleError
 from pytest_audiobench.models.model import Limits
 from pytest_audiobench.serving.options import ServeOptions

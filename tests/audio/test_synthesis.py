@@ -11,7 +11,6 @@ from pytest_audiobench.audio import noise, synthesis
 from pytest_audiobench.audio.clip import Clip, SynthesisSource
 from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.audio.index import AudioIndex, ClipFacts
-from pytest_audiobench.audio.synthesis import sound_events
 from pytest_audiobench.errors import AudioError, UsageError
 
 

@@ -15,9 +15,10 @@ from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
-from pytest_audiobench.audio import codecs, edits
+from pytest_audiobench.audio import edits
 from pytest_audiobench.audio.clip import Clip, Edit
 from pytest_audiobench.audio.combining import at_rate, babble, in_room, with_noise
+from pytest_audiobench.audio.edits import codecs
 from pytest_audiobench.datasets.bundled import bundled
 from pytest_audiobench.datasets.dataset import Places
 from pytest_audiobench.datasets.perturbations.dose import Harder, dose_of

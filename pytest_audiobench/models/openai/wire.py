@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, Literal, TypeAlias
 
-from pytest_audiobench.audio.played import PlayedAudio
+from pytest_audiobench.audio.clip import PlayedAudio
 from pytest_audiobench.audio.wav import Pcm, wav_bytes
 from pytest_audiobench.errors import SampleError
 from pytest_audiobench.identity import seed

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from pytest_audiobench.audio.played import PlayedAudio
+from pytest_audiobench.audio.clip import PlayedAudio
 from pytest_audiobench.errors import FatalError
 from pytest_audiobench.models.messages import Ask, AudioSlot, Message, Request, Response, Settings
 from pytest_audiobench.models.model import Hearing

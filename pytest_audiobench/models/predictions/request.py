@@ -14,9 +14,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from pytest_audiobench.audio.clip import Clip, FileSource
+from pytest_audiobench.audio.clip import Clip, FileSource, PlayedAudio
 from pytest_audiobench.audio.location import Locator
-from pytest_audiobench.audio.played import PlayedAudio
 from pytest_audiobench.audio.wav import Pcm, wav_bytes
 from pytest_audiobench.errors import SampleError
 from pytest_audiobench.models.messages import Ask, AudioSlot, Message, Request
