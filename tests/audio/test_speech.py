@@ -88,7 +88,7 @@ def test_speech_that_does_not_fit_on_the_disk_is_one_sentence_and_leaves_nothing
     ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
-        with pytest.raises(FatalError, match=r"what espeak-ng says cannot be kept in .*; make room there"):
+        with pytest.raises(FatalError, match=r"what espeak-ng says cannot be stored in .*; make room there"):
             synthesis.speech(["dog"])
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
