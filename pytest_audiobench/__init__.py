@@ -34,12 +34,12 @@ if TYPE_CHECKING:
     from pytest_audiobench.datasets.perturbations.interventions import noises as noises
     from pytest_audiobench.datasets.perturbations.perturbation import Perturbation as Perturbation
     from pytest_audiobench.datasets.perturbations.perturbation import clipwise as clipwise
-    from pytest_audiobench.datasets.perturbations.perturbation import perturb as perturb
+    from pytest_audiobench.datasets.dataset import perturb as perturb
     from pytest_audiobench.datasets.perturbations.reasoning import early_answering as early_answering
     from pytest_audiobench.datasets.perturbations.reasoning import reasoning_change as reasoning_change
     from pytest_audiobench.datasets.perturbations.reasoning import reasoning_changes as reasoning_changes
-    from pytest_audiobench.datasets.perturbations.renderings import rendered as rendered
-    from pytest_audiobench.datasets.perturbations.renderings import renderings as renderings
+    from pytest_audiobench.compat.faithfulness_study.renderings import rendered as rendered
+    from pytest_audiobench.compat.faithfulness_study.renderings import renderings as renderings
     from pytest_audiobench.datasets.sakura import sakura as sakura
     from pytest_audiobench.datasets.sample import Sample as Sample
     from pytest_audiobench.datasets.voices import bundled_digits as bundled_digits
@@ -127,7 +127,7 @@ _HOMES = {
     "non_speech_recordings": "datasets.non_speech",
     "overlapped_speech": "protocols.overlapped_speech.family",
     "pack_from_labels": "datasets.packs.discovery",
-    "perturb": "datasets.perturbations.perturbation",
+    "perturb": "datasets.dataset",
     "phonemes": "protocols.phonemes",
     "presence": "protocols.presence.family",
     "prompt_set": "protocols.prompt_sets",
@@ -135,8 +135,8 @@ _HOMES = {
     "reasoned_choice": "protocols.reasoned_choice.family",
     "reasoning_change": "datasets.perturbations.reasoning",
     "reasoning_changes": "datasets.perturbations.reasoning",
-    "rendered": "datasets.perturbations.renderings",
-    "renderings": "datasets.perturbations.renderings",
+    "rendered": "compat.faithfulness_study.renderings",
+    "renderings": "compat.faithfulness_study.renderings",
     "require_audio": "studies.faithfulness",
     "sakura": "datasets.sakura",
     "slot_filling": "protocols.slot_filling",

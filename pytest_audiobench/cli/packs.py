@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from pytest_audiobench.cli._pack_options import add_data, places
 
 if TYPE_CHECKING:
-    from pytest_audiobench.datasets.dataset import Places
     from pytest_audiobench.datasets.packs.pack import Pack
+    from pytest_audiobench.datasets.places import Places
 
 HELP = "list packs of sounds: where they lie, their labels, clips and licence, and what is wrong with them"
 

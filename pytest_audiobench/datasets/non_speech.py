@@ -13,8 +13,8 @@ from types import MappingProxyType
 
 from pytest_audiobench.audio import edits, synthesis
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource, SynthesisSource
-from pytest_audiobench.datasets.dataset import Dataset, Places
-from pytest_audiobench.datasets.paths import relative_path
+from pytest_audiobench.datasets.dataset import Dataset
+from pytest_audiobench.datasets.places import Places, relative_path
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.identity import seed as seed_of

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import NoReturn, TypeVar
 
 from pytest_audiobench.audio.clip import Clip, FileSource
-from pytest_audiobench.datasets.dataset import Places
-from pytest_audiobench.datasets.paths import relative_path
+from pytest_audiobench.datasets.places import Places, relative_path
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.identity import seed as seed_of
 

@@ -14,11 +14,9 @@ from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.audio.espeak import Voice, validated_text
 from pytest_audiobench.audio.espeak import voice as voice_of
 from pytest_audiobench.datasets.bundled import bundled
-from pytest_audiobench.datasets.choices import tidy_caseless
-from pytest_audiobench.datasets.dataset import Places
-from pytest_audiobench.datasets.paths import relative_path
+from pytest_audiobench.datasets.places import Places, relative_path
 from pytest_audiobench.datasets.recordings import drawn, recordings
-from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.datasets.sample import Sample, tidy_caseless
 from pytest_audiobench.datasets.table import jsonl_rows
 from pytest_audiobench.errors import NotHere, UsageError
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pytest_audiobench.datasets.perturbations.dose import Harder
+from pytest_audiobench.datasets.perturbations.perturbation import Harder
 from pytest_audiobench.metrics.metric import Direction
 
 

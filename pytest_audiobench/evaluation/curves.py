@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias, cast
 
-from pytest_audiobench.datasets.perturbations.dose import Harder
+from pytest_audiobench.datasets.perturbations.perturbation import Harder
 from pytest_audiobench.evaluation.curve_records import (
     CurveRecord,
     DifferenceRecord,

@@ -12,8 +12,7 @@ import pytest
 
 from pytest_audiobench.audio.index import AudioIndex
 from pytest_audiobench.comparison.baseline_sources import baseline_from
-from pytest_audiobench.datasets.dataset import Places, folders
-from pytest_audiobench.datasets.packs.recipes import written_from
+from pytest_audiobench.datasets.places import Places, folders
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.batch_locks import BatchLocks
 from pytest_audiobench.evaluation.evaluate import RunContext
@@ -226,7 +225,11 @@ class EvalSession:
     def places(self, here: Path) -> Places:
         """Where data may lie, for a test file in the folder ``here``, and what is to be mixed of it."""
         named, shelves = folders(self.options.data, base(self.config, "data"), "--ab-data")
-        mixes = written_from(base(self.config, "mix"), self.options.mixes)
+        mixes: tuple[str, ...] = ()
+        if self.options.mixes:
+            from pytest_audiobench.datasets.packs.recipes import written_from
+
+            mixes = written_from(base(self.config, "mix"), self.options.mixes)
         return Places(here, named, [*shelves, self.config.rootpath / "data"], mixes, self.options.stores[0].parent)
 
     def close(self) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_audiobench.datasets.dataset import Dataset
-from pytest_audiobench.datasets.perturbations.controls import silenced, swapped, unheard
+from pytest_audiobench.datasets.perturbations.interventions import silenced, swapped, unheard
 from pytest_audiobench.metrics.value import Metric
 from pytest_audiobench.models.model import Hearing
 from pytest_audiobench.protocols.protocol import Protocol

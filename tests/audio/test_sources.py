@@ -17,8 +17,8 @@ from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.audio.sound_file import Recording
 from pytest_audiobench.audio.source_sound import SoundMemory
-from pytest_audiobench.datasets.dataset import Places
 from pytest_audiobench.datasets.perturbations.interventions import controls, masks, noises
+from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import AudioError
 

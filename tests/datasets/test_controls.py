@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
-from pytest_audiobench.datasets.dataset import Dataset, Places
-from pytest_audiobench.datasets.perturbations.controls import silenced, swapped, unheard
+from pytest_audiobench.datasets.dataset import Dataset
+from pytest_audiobench.datasets.perturbations.interventions import silenced, swapped, unheard
+from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 

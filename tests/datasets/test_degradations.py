@@ -11,7 +11,7 @@ from pytest_audiobench.audio.clip import ArraySource, Clip, CombinedSource
 from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.audio.index import AudioIndex
 from pytest_audiobench.datasets.bundled import bundled, bundled_folder
-from pytest_audiobench.datasets.dataset import Dataset, Places
+from pytest_audiobench.datasets.dataset import Dataset, perturb
 from pytest_audiobench.datasets.manifest import manifest
 from pytest_audiobench.datasets.perturbations.catalogue import (
     AUDIOBENCH_PERTURBATIONS,
@@ -20,7 +20,8 @@ from pytest_audiobench.datasets.perturbations.catalogue import (
     ladder,
     named_perturbations,
 )
-from pytest_audiobench.datasets.perturbations.perturbation import Perturbation, perturb
+from pytest_audiobench.datasets.perturbations.perturbation import Perturbation
+from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import NotHere, UsageError
 

@@ -10,12 +10,11 @@ from pytest_audiobench.audio import noise
 from pytest_audiobench.audio.clip import ArraySource, Clip
 from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.audio.index import AudioIndex
-from pytest_audiobench.datasets.dataset import Dataset, Places
+from pytest_audiobench.datasets.dataset import Dataset, perturb
 from pytest_audiobench.datasets.manifest import manifest
 from pytest_audiobench.datasets.perturbations.catalogue import SNRS_DB, ladder
-from pytest_audiobench.datasets.perturbations.controls import silenced, unheard
-from pytest_audiobench.datasets.perturbations.interventions import PERCENTS, controls, masks, noises
-from pytest_audiobench.datasets.perturbations.perturbation import perturb
+from pytest_audiobench.datasets.perturbations.interventions import PERCENTS, controls, masks, noises, silenced, unheard
+from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import AudioError, UsageError
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_audiobench.datasets import recordings as module
-from pytest_audiobench.datasets.dataset import Places
+from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.recordings import drawn, recordings
 from pytest_audiobench.errors import NotHere, UsageError
 

@@ -8,9 +8,9 @@ import pytest
 
 from pytest_audiobench.audio import edits
 from pytest_audiobench.compat.faithfulness_study.manifest import faithfulness_study
-from pytest_audiobench.datasets.dataset import Places
-from pytest_audiobench.datasets.perturbations.perturbation import perturb
-from pytest_audiobench.datasets.perturbations.renderings import rendered, renderings
+from pytest_audiobench.compat.faithfulness_study.renderings import rendered, renderings
+from pytest_audiobench.datasets.dataset import perturb
+from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.sakura import sakura
 from pytest_audiobench.errors import NotHere, UsageError
 

@@ -14,7 +14,7 @@ from pytest_audiobench.audio import espeak as program
 from pytest_audiobench.audio import utterances
 from pytest_audiobench.audio.clip import ArraySource, Clip, FileSource
 from pytest_audiobench.datasets.bundled import bundled
-from pytest_audiobench.datasets.dataset import Places
+from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.datasets.voices import Line, bundled_digits, espeak, first_available_voices, ready_speech
 from pytest_audiobench.errors import NotHere, UsageError

@@ -15,7 +15,7 @@ import soundfile
 from pytest_audiobench.cli import main
 from pytest_audiobench.compat.faithfulness_study.files import write_study
 from pytest_audiobench.compat.faithfulness_study.manifest import faithfulness_study
-from pytest_audiobench.datasets.dataset import Places
+from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.rescoring.layouts import source_of
 from pytest_audiobench.rescoring.rescore import Wanted, rescore

@@ -50,7 +50,8 @@ from pytest_audiobench.audio import synthesis
 from pytest_audiobench.audio.clip import Clip
 from pytest_audiobench.audio.combining import with_noise
 from pytest_audiobench.audio.edits import white_noise
-from pytest_audiobench.datasets.perturbations.perturbation import Perturbation, clipwise, perturb
+from pytest_audiobench.datasets.perturbations.perturbation import Perturbation, clipwise
+from pytest_audiobench.datasets.dataset import perturb
 
 NOISE = lambda places: lambda clip, own: clip.edited(white_noise(0, seed=own))
 NOISY = Perturbation("white-0dB", "white", clipwise(NOISE), 0.0, "dB")

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pytest_audiobench.compat.faithfulness_study.manifest import AUDIO
+from pytest_audiobench.compat.faithfulness_study.renderings import RENDERED
 from pytest_audiobench.compat.faithfulness_study.rows import (
     Labels,
     Row,
@@ -27,7 +28,6 @@ from pytest_audiobench.compat.faithfulness_study.rows import (
     rule_named,
 )
 from pytest_audiobench.compat.faithfulness_study.variants import TREE, asks_for_reasoning
-from pytest_audiobench.datasets.perturbations.renderings import RENDERED
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.identity import digest

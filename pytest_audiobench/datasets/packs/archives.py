@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from pytest_audiobench.datasets.paths import relative_path
+from pytest_audiobench.datasets.places import relative_path
 from pytest_audiobench.errors import UsageError
 
 ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")

@@ -10,11 +10,12 @@ from typing import NamedTuple
 
 from pytest_audiobench.audio.clip import Clip, DataRoot
 from pytest_audiobench.datasets.bundled import bundled
-from pytest_audiobench.datasets.dataset import Dataset, Places
+from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.datasets.packs.archives import ARCHIVES
 from pytest_audiobench.datasets.packs.clips import Found, clips_in, inside
 from pytest_audiobench.datasets.packs.labels import nearest, slug
 from pytest_audiobench.datasets.packs.pack import NAME, Pack, PackManifest, packed, read_manifest
+from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.errors import FatalError, NotHere, UsageError
 
 MANIFEST = "pack.json"

@@ -15,7 +15,7 @@ from typing import Any
 
 from pytest_audiobench.audio.clip import Clip
 from pytest_audiobench.datasets.packs.labels import nearest, slug
-from pytest_audiobench.datasets.paths import relative_path
+from pytest_audiobench.datasets.places import relative_path
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.io.user_documents import read_document
 

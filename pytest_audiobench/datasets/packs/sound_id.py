@@ -12,13 +12,13 @@ from pathlib import Path
 
 from pytest_audiobench.audio import combining
 from pytest_audiobench.audio.clip import Clip
-from pytest_audiobench.datasets.dataset import Dataset, Places
+from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.datasets.packs.discovery import Labelled, find
 from pytest_audiobench.datasets.packs.draws import Drawn, Draws
 from pytest_audiobench.datasets.packs.labels import nearest, spoken
 from pytest_audiobench.datasets.packs.pack import CONDITIONS, MOST_MIXTURES, Pack
-from pytest_audiobench.datasets.packs.pins import pinned
-from pytest_audiobench.datasets.packs.recipes import Recipe, asked_for, read_recipes
+from pytest_audiobench.datasets.packs.recipes import Recipe, asked_for, pinned, read_recipes
+from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import NotHere, UsageError
 

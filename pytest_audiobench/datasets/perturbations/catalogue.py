@@ -20,9 +20,8 @@ from pytest_audiobench.audio.clip import Clip, Edit
 from pytest_audiobench.audio.combining import at_rate, babble, in_room, with_noise
 from pytest_audiobench.audio.edits import codecs
 from pytest_audiobench.datasets.bundled import bundled
-from pytest_audiobench.datasets.dataset import Places
-from pytest_audiobench.datasets.perturbations.dose import Harder, dose_of
-from pytest_audiobench.datasets.perturbations.perturbation import ClipChange, Perturbation, clipwise
+from pytest_audiobench.datasets.perturbations.perturbation import ClipChange, Harder, Perturbation, clipwise, dose_of
+from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.recordings import drawn, recordings
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.identity import seed as seed_of

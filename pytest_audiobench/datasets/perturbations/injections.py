@@ -14,11 +14,9 @@ from typing import TypeAlias
 
 from pytest_audiobench.audio.clip import Clip
 from pytest_audiobench.audio.combining import overlaid, preceded
-from pytest_audiobench.datasets.choices import LETTERS, letter_of
-from pytest_audiobench.datasets.dataset import Places
-from pytest_audiobench.datasets.perturbations.injected_option import wrong
 from pytest_audiobench.datasets.perturbations.perturbation import Change, Perturbation
-from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.datasets.places import Places
+from pytest_audiobench.datasets.sample import LETTERS, Sample, letter_of, wrong
 from pytest_audiobench.datasets.voices import Line, Voices, bundled_digits, espeak, first_available_voices, ready_speech
 from pytest_audiobench.errors import UsageError
 

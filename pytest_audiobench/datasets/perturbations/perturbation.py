@@ -2,15 +2,40 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 from pytest_audiobench.audio.clip import Clip
-from pytest_audiobench.datasets.dataset import Dataset, Places
-from pytest_audiobench.datasets.perturbations.dose import Harder, dose_of
+from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
+
+Harder: TypeAlias = Literal["", "higher", "lower"]
+"""Which way a dose makes a task harder; empty where it does so in no one way."""
+
+_LEAST, _MOST = 1e-100, 1e100
+"""Between these a sum of squares of doses neither vanishes nor overflows."""
+
+
+def is_dose(value: object) -> bool:
+    """Whether ``value`` is an integer or a float, 0 or of a magnitude from 1e-100 to 1e100."""
+    return type(value) in (int, float) and (value == 0 or _LEAST <= abs(value) <= _MOST)  # type: ignore[arg-type]
+
+
+def dose_of(name: str, written: Any) -> float:
+    """The dose of the perturbation ``name`` as a float, of whatever kind the number is. Raises UsageError for others."""
+    try:
+        number = math.nan if isinstance(written, str | bytes) else float(written) + 0.0
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not is_dose(number):
+        raise UsageError(
+            f"the dose {written!r} of {name} is no number that a curve can be drawn over; give a finite one"
+        )
+    return number
+
 
 Change: TypeAlias = Callable[[Sequence[Sample]], Sequence[Sample]]
 """A slice's samples changed, ids, questions and choices kept; by clips' own means, so that nothing is decoded."""
@@ -51,24 +76,6 @@ class Perturbation:
 
     def __str__(self) -> str:
         return self.name
-
-
-def perturb(dataset: Dataset, perturbation: Perturbation) -> Dataset:
-    """``dataset`` with its samples changed by ``perturbation``; they keep their ids, so that perturbations are paired."""
-
-    def read(places: Places) -> Sequence[Sample]:
-        samples = dataset.read(places)
-        changed = perturbation.prepare(places)(samples)
-        return [
-            replace(
-                one,
-                recordings=before.clips if before.recordings is None else before.recordings,
-                before=before.clips,
-            )
-            for before, one in zip(samples, changed, strict=True)
-        ]
-
-    return replace(dataset, name=f"{dataset.name}+{perturbation.name}", read=read, perturbation=perturbation)
 
 
 def clipwise(prepare: Callable[[Places], ClipChange]) -> Callable[[Places], Change]:

@@ -9,11 +9,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from decimal import Decimal
 
-from pytest_audiobench.datasets.choices import letter_of
-from pytest_audiobench.datasets.dataset import Places
-from pytest_audiobench.datasets.perturbations.injected_option import wrong
 from pytest_audiobench.datasets.perturbations.perturbation import Change, Perturbation
-from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.datasets.places import Places
+from pytest_audiobench.datasets.sample import Sample, letter_of, wrong
 from pytest_audiobench.errors import UsageError
 
 _TENTHS = tuple(range(0, 101, 10))

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from pytest_audiobench.datasets.choices import tidy_caseless
-from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.datasets.sample import Sample, tidy_caseless
 from pytest_audiobench.metrics.captions import lacks_captions
 from pytest_audiobench.metrics.labels import label_statistics
 from pytest_audiobench.metrics.sets import set_scores

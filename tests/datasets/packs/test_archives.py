@@ -8,10 +8,10 @@ import zipfile
 
 import pytest
 
-from pytest_audiobench.datasets.dataset import Places
 from pytest_audiobench.datasets.packs import archives
 from pytest_audiobench.datasets.packs.archives import unpack
 from pytest_audiobench.datasets.packs.discovery import find
+from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.errors import UsageError
 
 

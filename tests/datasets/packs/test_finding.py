@@ -6,10 +6,10 @@ import os
 import pytest
 
 from pytest_audiobench import bundled, pack_from_labels, sakura
-from pytest_audiobench.datasets.dataset import Places
 from pytest_audiobench.datasets.packs.discovery import find, listed
 from pytest_audiobench.datasets.packs.inspection import look, probes
 from pytest_audiobench.datasets.packs.pack import Pack, read_manifest
+from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.errors import NotHere, UsageError
 
 

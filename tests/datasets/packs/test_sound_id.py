@@ -9,8 +9,8 @@ import pytest
 from pytest_audiobench import pack_from_labels, sakura, sound_id
 from pytest_audiobench.audio.combining import mixture
 from pytest_audiobench.audio.decode import decode
-from pytest_audiobench.datasets.dataset import Places
 from pytest_audiobench.datasets.packs.discovery import find
+from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.errors import NotHere, UsageError
 
 

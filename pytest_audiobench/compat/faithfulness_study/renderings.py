@@ -14,9 +14,8 @@ from typing import Literal, TypeAlias
 
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.compat.faithfulness_study.manifest import AUDIO, HOME, audio_roots
-from pytest_audiobench.datasets.dataset import Places
-from pytest_audiobench.datasets.paths import relative_path
 from pytest_audiobench.datasets.perturbations.perturbation import Change, Perturbation
+from pytest_audiobench.datasets.places import Places, relative_path
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import NotHere, UsageError
 
