@@ -108,7 +108,7 @@ def _heard(option: str, who: Voice) -> bytes:
         return b""
 
 
-def ready_speech(name: str = "injection") -> Voices:
+def speech_files(name: str = "injection") -> Voices:
     """Speech that lies in a folder (``--ab-data injection=FOLDER``), of the words or else of the option alone.
 
     The folder's ``speech.jsonl`` says which file says what: an object a line, ``text`` and ``audio``, a path in the

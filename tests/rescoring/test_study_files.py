@@ -237,11 +237,11 @@ def test_what_has_no_place_is_named(written, suite, tmp_path):
 BOTH = """
 import pytest
 from pytest_audiobench import (
-    bundled, reasoning_change, conditioned_choice, faithfulness_study, masks, reasoned_choice, reasoning_changes, rendered, perturb
+    bundled, reasoning_change, conditioned_choice, faithfulness_study, masks, reasoned_choice, reasoning_changes, rendering, perturb
 )
 
 
-@pytest.mark.parametrize("perturbation", [*masks(20, 40), rendered("mask", 20), rendered("mask", 40)], ids=str)
+@pytest.mark.parametrize("perturbation", [*masks(20, 40), rendering("mask", 20), rendering("mask", 40)], ids=str)
 def test_both(evaluate, perturbation):
     evaluate(perturb(faithfulness_study("animal"), perturbation), reasoned_choice(style="af3", against_clean=True))
 

@@ -20,7 +20,7 @@ from pytest_audiobench.audio.clip import Clip, Edit
 from pytest_audiobench.audio.combining import at_rate, babble, in_room, with_noise
 from pytest_audiobench.audio.edits import codecs
 from pytest_audiobench.datasets.bundled import bundled
-from pytest_audiobench.datasets.perturbations.perturbation import ClipChange, Harder, Perturbation, clipwise, dose_of
+from pytest_audiobench.datasets.perturbations.perturbation import ClipChange, Harder, Perturbation, dose_of, per_clip
 from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.recordings import drawn, recordings
 from pytest_audiobench.errors import UsageError
@@ -73,7 +73,7 @@ def named_perturbations(*names: str) -> tuple[Perturbation, ...]:
 
 def _rung(family: str, dose: float) -> Perturbation:
     its = _LADDERS[family]
-    return Perturbation(_name(family, dose), family, clipwise(its.at(dose)), dose, its.unit, its.harder)
+    return Perturbation(_name(family, dose), family, per_clip(its.at(dose)), dose, its.unit, its.harder)
 
 
 def _name(family: str, dose: float) -> str:
@@ -142,7 +142,7 @@ def _clipped(db: float) -> Prepare:
 
 def _coded(name: str) -> Perturbation:
     return Perturbation(
-        f"codec-{name.replace('_', '-')}", "codec", clipwise(_edited("codec", lambda seed: edits.codec(name)))
+        f"codec-{name.replace('_', '-')}", "codec", per_clip(_edited("codec", lambda seed: edits.codec(name)))
     )
 
 
@@ -164,9 +164,9 @@ _LADDERS: Mapping[str, _Ladder] = {
 
 _ALONE = (
     Perturbation("clean", "clean", lambda places: lambda samples: samples),
-    Perturbation("band-8k", "band", clipwise(_edited("band", lambda seed: edits.band_limit(3400)))),
-    Perturbation("reverb", "reverb", clipwise(_edited("reverb", edits.reverb))),
-    Perturbation("room", "room", clipwise(_roomy)),
+    Perturbation("band-8k", "band", per_clip(_edited("band", lambda seed: edits.band_limit(3400)))),
+    Perturbation("reverb", "reverb", per_clip(_edited("reverb", edits.reverb))),
+    Perturbation("room", "room", per_clip(_roomy)),
     *(_coded(name) for name in codecs.NAMES),
 )
 

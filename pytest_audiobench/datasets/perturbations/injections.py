@@ -17,7 +17,7 @@ from pytest_audiobench.audio.combining import overlaid, preceded
 from pytest_audiobench.datasets.perturbations.perturbation import Change, Perturbation
 from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.sample import LETTERS, Sample, letter_of, wrong
-from pytest_audiobench.datasets.voices import Line, Voices, bundled_digits, espeak, first_available_voices, ready_speech
+from pytest_audiobench.datasets.voices import Line, Voices, bundled_digits, espeak, first_available_voices, speech_files
 from pytest_audiobench.errors import UsageError
 
 _Letter: TypeAlias = Callable[[Sample], str]
@@ -25,7 +25,7 @@ _Put: TypeAlias = Callable[[Clip, Clip], Clip]
 
 _LETTERS: Mapping[str, _Letter] = {"correct": letter_of, "wrong": wrong}
 
-ANYBODY = first_available_voices(ready_speech(), bundled_digits(), espeak())
+ANYBODY = first_available_voices(speech_files(), bundled_digits(), espeak())
 """A folder of ready speech (``--ab-data injection=FOLDER``) where there is one, the bundled digits for options that are
 digits, else espeak-ng."""
 

@@ -17,7 +17,7 @@ from pytest_audiobench.audio.combining import at_rate
 from pytest_audiobench.audio.edits.masks import Fill, Mode
 from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.datasets.perturbations.catalogue import ladder
-from pytest_audiobench.datasets.perturbations.perturbation import Change, ClipChange, Perturbation, clipwise, dose_of
+from pytest_audiobench.datasets.perturbations.perturbation import Change, ClipChange, Perturbation, dose_of, per_clip
 from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
@@ -40,7 +40,7 @@ def masks(*percents: float, mode: Mode = "random", fill: Fill = "silence") -> tu
     if len(set(names)) < len(names):
         raise UsageError(f"masks{percents} has a share twice, to the six digits of a name; give each once")
     return tuple(
-        Perturbation(name, family, clipwise(_masked(percent, mode, fill)), percent, "% masked", "higher")
+        Perturbation(name, family, per_clip(_masked(percent, mode, fill)), percent, "% masked", "higher")
         for name, percent in zip(names, doses, strict=True)
     )
 

@@ -51,7 +51,7 @@ class Perturbation:
     Perturbations of one ``family`` that have a ``dose`` (in ``unit``, such as "dB SNR") are the points of a curve; one
     without a dose stands alone. ``harder`` says which way the dose makes the task harder, where it does so one way.
     ``prepare`` is called once whenever samples are read, with the places where further audio (recorded noise, room
-    responses) may lie, and gives what is then done to the samples; :func:`clipwise` makes it of what is done to each
+    responses) may lie, and gives what is then done to the samples; :func:`per_clip` makes it of what is done to each
     clip. It raises NotHere where that audio is absent.
 
     Raises UsageError for a name, a family or a unit that is no printable text, for a name or a family that is empty,
@@ -78,7 +78,7 @@ class Perturbation:
         return self.name
 
 
-def clipwise(prepare: Callable[[Places], ClipChange]) -> Callable[[Places], Change]:
+def per_clip(prepare: Callable[[Places], ClipChange]) -> Callable[[Places], Change]:
     """What a perturbation prepares where it changes clip by clip.
 
     A sample's first clip draws from the sample's id, each further one from its place as well.
