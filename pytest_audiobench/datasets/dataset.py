@@ -12,20 +12,19 @@ from pytest_audiobench.datasets.sample import Sample
 
 @dataclass(frozen=True)
 class Dataset:
-    """A slice of a data set: the unit of planning. ``read`` yields its samples, in any order.
-
-    ``cluster`` names the metadata field whose values are the statistical clusters (one recording asked
-    twice, one speaker); ``groups`` the metadata fields reported on; None means the fields with few values.
-    ``note`` is what a reader of its numbers must know; it is printed with them. ``perturbation`` is what was done to the
-    clips, where it is the point of a curve or one of several perturbations that a suite compares.
-    """
+    """A slice of a data set: the unit of planning."""
 
     name: str
     read: Callable[[Places], Sequence[Sample]]
+    """Yields its samples, in any order."""
     cluster: str | None = None
+    """The metadata field whose values are the statistical clusters (one recording asked twice, one speaker)."""
     groups: tuple[str, ...] | None = None
+    """The metadata fields reported on; None means those with few values."""
     note: str = ""
+    """What a reader of its numbers must know; it is printed with them."""
     perturbation: Perturbation | None = None
+    """What was done to the clips, where it is the point of a curve or one of several that a suite compares."""
 
     @property
     def unperturbed(self) -> str:
@@ -38,14 +37,14 @@ def perturb(dataset: Dataset, perturbation: Perturbation) -> Dataset:
 
     def read(places: Places) -> Sequence[Sample]:
         samples = dataset.read(places)
-        changed = perturbation.prepare(places)(samples)
+        perturbed = perturbation.prepare(places)(samples)
         return [
             replace(
-                one,
+                sample,
                 recordings=before.clips if before.recordings is None else before.recordings,
                 before=before.clips,
             )
-            for before, one in zip(samples, changed, strict=True)
+            for before, sample in zip(samples, perturbed, strict=True)
         ]
 
     return replace(dataset, name=f"{dataset.name}+{perturbation.name}", read=read, perturbation=perturbation)

@@ -14,20 +14,18 @@ from pytest_audiobench.errors import NotHere, UsageError
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where data may lie on this machine.
-
-    ``named`` are folders given for one data set (``--ab-data sakura=/data/SAKURA``), ``shelves`` are
-    folders that hold data sets by name (``--ab-data /data``), in order; ``here`` is the folder of the
-    test file, from which a manifest's relative path is read. ``mixes`` are the mixtures of sounds that the run asks
-    for, in a line or by a file (``--ab-mix``). ``kept`` is a folder in which what is made for the data may be kept from
-    run to run: that of the answer store.
-    """
+    """Where data may lie on this machine."""
 
     here: Path
+    """The folder of the test file, from which a manifest's relative path is read."""
     named: Mapping[str, Path] = field(default_factory=dict)
+    """Folders given for one data set (``--ab-data sakura=/data/SAKURA``)."""
     shelves: Sequence[Path] = ()
+    """Folders that hold data sets by name (``--ab-data /data``), in order."""
     mixes: Sequence[str] = ()
-    kept: Path | None = None
+    """The mixtures of sounds that the run asks for, in a line or by a file (``--ab-mix``)."""
+    cache: Path | None = None
+    """A folder for what is made for the data, from run to run: that of the answer store."""
 
     def find(self, name: str, *landmarks: str) -> DataRoot:
         """The folder of data set ``name``: the first that holds any of ``landmarks``.
@@ -38,8 +36,12 @@ class Places:
         for folder in candidates:
             if any((folder / landmark).exists() for landmark in landmarks):
                 return DataRoot(name, folder.resolve())
-        looked = ", ".join(_lacking(folder, landmarks[0]) for folder in candidates) or "nowhere: no data folder is set"
-        raise NotHere(f"{name} is not on this machine (looked for {looked}); point to it with --ab-data {name}=FOLDER")
+        searched = (
+            ", ".join(_lacking(folder, landmarks[0]) for folder in candidates) or "nowhere: no data folder is set"
+        )
+        raise NotHere(
+            f"{name} is not on this machine (looked for {searched}); point to it with --ab-data {name}=FOLDER"
+        )
 
 
 def folders(entries: Sequence[str], base: Path, option: str) -> tuple[dict[str, Path], list[Path]]:

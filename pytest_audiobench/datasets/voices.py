@@ -53,8 +53,8 @@ def espeak(voice: str = "en-us", rate_wpm: int = 165) -> Voices:
     """
 
     def speak(places: Places, lines: Sequence[Line]) -> Sequence[Speech]:
-        if places.kept is not None:
-            utterances.store_in(places.kept / "speech")
+        if places.cache is not None:
+            utterances.store_in(places.cache / "speech")
         texts = [_validated_text(line) for line in lines]
         different = list(dict.fromkeys(texts))
         said = dict(zip(different, synthesis.speech(different, voice, rate_wpm), strict=True))

@@ -56,7 +56,7 @@ def test_changes_without_a_dose_can_be_chosen_by_name() -> None:
     ]
     assert [str(one) for one in reasoning_changes("shuffled", "filler")] == ["shuffled", "filler"]
     assert {(one.family, one.dose) for one in reasoning_changes()} == {("reasoning", None)}
-    with pytest.raises(UsageError, match="no change of reasoning is called 'reversed'; there are filler, truncated"):
+    with pytest.raises(UsageError, match="no change of reasoning is named 'reversed'; there are filler, truncated"):
         reasoning_changes("reversed")
 
 

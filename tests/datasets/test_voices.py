@@ -154,7 +154,7 @@ def test_an_option_that_is_not_heard_or_sounds_as_another_is_a_doubt(
     pytest.importorskip("espeakng_loader", reason="espeak-ng is in the extra tts")
     own = line(option)
     own = own._replace(sample=Sample("a", (TONE,), "?", choices=(option, *others), reference=option))
-    told = [speech.doubt for speech in espeak()(Places(tmp_path, kept=tmp_path), [own, line("dog", id_="b")])]
+    told = [speech.doubt for speech in espeak()(Places(tmp_path, cache=tmp_path), [own, line("dog", id_="b")])]
     assert told[1] == ""
     assert (told[0] == "") == is_clear
     assert is_clear or "says the injected option as nothing, or as it says another" in told[0]
@@ -162,8 +162,8 @@ def test_an_option_that_is_not_heard_or_sounds_as_another_is_a_doubt(
 
 def test_what_espeak_says_is_kept_beside_the_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("espeakng_loader", reason="espeak-ng is in the extra tts")
-    monkeypatch.setattr(utterances, "_KEPT", [])
-    speeches = espeak()(Places(tmp_path, kept=tmp_path), [line("dog"), line("cat"), line("dog")])
+    monkeypatch.setattr(utterances, "_FOLDERS", [])
+    speeches = espeak()(Places(tmp_path, cache=tmp_path), [line("dog"), line("cat"), line("dog")])
     assert len(list((tmp_path / "speech").glob("*.wav"))) == 2
     assert speeches[0] == speeches[2] != speeches[1]
     assert speeches[0].by == "espeak-ng en-us"

@@ -1,4 +1,4 @@
-"""The same samples under another perturbation: noise beneath, a band cut off, a part masked; one point of a curve."""
+"""A perturbation: what is done to a data set's samples, such as noise beneath; with a dose, a point of a curve."""
 
 from __future__ import annotations
 
@@ -24,16 +24,14 @@ def is_dose(value: object) -> bool:
     return type(value) in (int, float) and (value == 0 or _LEAST <= abs(value) <= _MOST)  # type: ignore[arg-type]
 
 
-def dose_of(name: str, written: Any) -> float:
+def dose_of(name: str, value: Any) -> float:
     """The dose of the perturbation ``name`` as a float, of whatever kind the number is. Raises UsageError for others."""
     try:
-        number = math.nan if isinstance(written, str | bytes) else float(written) + 0.0
+        number = math.nan if isinstance(value, str | bytes) else float(value) + 0.0
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not is_dose(number):
-        raise UsageError(
-            f"the dose {written!r} of {name} is no number that a curve can be drawn over; give a finite one"
-        )
+        raise UsageError(f"the dose {value!r} of {name} is no number that a curve can be drawn over; give a finite one")
     return number
 
 
@@ -46,23 +44,23 @@ ClipChange: TypeAlias = Callable[[Clip, str], Clip]
 
 @dataclass(frozen=True)
 class Perturbation:
-    """What is done to every clip. ``name`` selects it in test ids (``white-m10dB``); it is what ``str`` gives.
-
-    Perturbations of one ``family`` that have a ``dose`` (in ``unit``, such as "dB SNR") are the points of a curve; one
-    without a dose stands alone. ``harder`` says which way the dose makes the task harder, where it does so one way.
-    ``prepare`` is called once whenever samples are read, with the places where further audio (recorded noise, room
-    responses) may lie, and gives what is then done to the samples; :func:`per_clip` makes it of what is done to each
-    clip. It raises NotHere where that audio is absent.
+    """What is done to a data set's samples, of which perturbations of one family with doses are the points of a curve.
 
     Raises UsageError for a name, a family or a unit that is no printable text, for a name or a family that is empty,
     and for a dose that is no finite number.
     """
 
     name: str
+    """Selects it in test ids (``white-m10dB``); what ``str`` gives."""
     family: str
     prepare: Callable[[Places], Change] = field(compare=False, repr=False)
+    """Called once whenever samples are read, with the places where further audio (recorded noise, room responses) may
+    lie; gives what is then done to the samples. :func:`per_clip` makes it. Raises NotHere where that audio is absent.
+    """
     dose: float | None = None
+    """None for a perturbation that stands alone."""
     unit: str = ""
+    """The dose's, such as "dB SNR"."""
     harder: Harder = ""
 
     def __post_init__(self) -> None:
@@ -84,11 +82,11 @@ def per_clip(prepare: Callable[[Places], ClipChange]) -> Callable[[Places], Chan
     A sample's first clip draws from the sample's id, each further one from its place as well.
     """
 
-    def prepared(places: Places) -> Change:
+    def prepare_samples(places: Places) -> Change:
         change = prepare(places)
-        return lambda samples: [replace(one, clips=_changed(change, one)) for one in samples]
+        return lambda samples: [replace(sample, clips=_changed(change, sample)) for sample in samples]
 
-    return prepared
+    return prepare_samples
 
 
 def _changed(change: ClipChange, sample: Sample) -> tuple[Clip, ...]:
