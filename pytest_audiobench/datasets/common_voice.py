@@ -52,5 +52,5 @@ def _sample(root: DataRoot, language: str, entry: Entry) -> Sample:
         clips=(entry.clip(root, f"{language}/clips/{file}"),),
         question="",
         reference=entry.text("sentence"),
-        metadata={"speaker": entry.text("client_id"), **entry.told(*_TOLD)},
+        metadata={"speaker": entry.text("client_id"), **entry.optional_texts(*_TOLD)},
     )

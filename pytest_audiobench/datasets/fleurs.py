@@ -53,5 +53,5 @@ def _sample(root: DataRoot, folder: str, entry: Entry) -> Sample:
         clips=(entry.clip(root, f"{folder}/{file}"),),
         question="",
         reference=entry.text("transcription"),
-        metadata={"sentence": entry.text("sentence"), **entry.told("gender")},
+        metadata={"sentence": entry.text("sentence"), **entry.optional_texts("gender")},
     )

@@ -48,9 +48,9 @@ def _read(subset: str, places: Places) -> list[Sample]:
     root = places.find("gigaspeech", _FILE)
     file = root.folder / _FILE
     recordings = (
-        Entry(f"{file}, recording {number}", one) for number, one in enumerate(elements(file, "audios"), start=1)
+        Entry(f"{file}, recording {number}", value) for number, value in enumerate(elements(file, "audios"), start=1)
     )
-    samples = [sample for one in recordings for sample in _samples(root, f"{{{subset.upper()}}}", one)]
+    samples = [sample for recording in recordings for sample in _samples(root, f"{{{subset.upper()}}}", recording)]
     if not samples:
         raise UsageError(f"{file} lists no segment of the subset {subset!r}; fetch the metadata of that subset too")
     return samples
@@ -71,7 +71,7 @@ def _samples(root: DataRoot, tag: str, recording: Entry) -> Iterator[Sample]:
             clips=(whole.edited(edits.trim(begin_s, end_s)),),
             question="",
             reference=" ".join(_PUNCTUATION.sub(" ", written).split()),
-            metadata={"recording": recording.text("aid"), **recording.told("source", "category")},
+            metadata={"recording": recording.text("aid"), **recording.optional_texts("source", "category")},
         )
 
 
@@ -91,7 +91,7 @@ _BETWEEN = re.compile(r"[\s,]*")
 
 
 def elements(path: Path, member: str, most_bytes: int = 256_000_000) -> Iterator[Any]:
-    """The elements, all objects, of the array that ``path``'s one object calls ``member``; all else is passed over.
+    """The elements, all objects, of the array ``member`` of ``path``'s one object; all else is passed over.
 
     An element, and what stands before the array, may each take ``most_bytes``: the file's length does not matter.
     Raises UsageError when the file cannot be read, is no such JSON, or holds more than that.
@@ -130,11 +130,11 @@ class _Window:
 
 def _elements(path: Path, window: _Window, member: str) -> Iterator[Any]:
     begins = re.compile(rf"{re.escape(json.dumps(member))}\s*:\s*\[")
-    while (found := begins.search(window.text)) is None:
+    while (match := begins.search(window.text)) is None:
         if window.end:
             raise UsageError(f"{path} has no array {member!r}, which is not the published layout; fetch the file again")
         window.grow()
-    window.drop(found.end())
+    window.drop(match.end())
     decode, place = json.JSONDecoder().raw_decode, 0
     while True:
         start = _BETWEEN.match(window.text, place).end()  # type: ignore[union-attr]  # it matches nothing, too

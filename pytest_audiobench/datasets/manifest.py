@@ -51,14 +51,14 @@ def manifest(
     first thing that is wrong.
     """
     file = Path(path)
-    called = name or file.stem
-    named = None if groups is None else tuple(groups)
+    dataset_name = name or file.stem
+    group_fields = None if groups is None else tuple(groups)
 
     def read(places: Places) -> list[Sample]:
         folder = places.here if data is None else places.find(data, str(file)).folder
-        return _read((folder / file.expanduser()).resolve(), called, cluster, named or (), question)
+        return _read((folder / file.expanduser()).resolve(), dataset_name, cluster, group_fields or (), question)
 
-    return Dataset(called, read, cluster, named)
+    return Dataset(dataset_name, read, cluster, group_fields)
 
 
 def _read(file: Path, name: str, cluster: str | None, groups: tuple[str, ...], question: str | None) -> list[Sample]:

@@ -65,7 +65,7 @@ class Entry:
     def optional(self, field: str) -> str | None:
         return None if self._values.get(field) is None else self.text(field)
 
-    def told(self, *fields: str) -> dict[str, str]:
+    def optional_texts(self, *fields: str) -> dict[str, str]:
         """Those of ``fields`` that say something."""
         return {field: text for field in fields if (text := self.optional(field))}
 
@@ -74,8 +74,8 @@ class Entry:
         value = self._values.get(field)
         if not isinstance(value, list):
             raise self.wrong(f"has no list in {field!r}")
-        for number, one in enumerate(value, start=1):
-            yield Entry(f"{self.where}, {field} {number}", one)
+        for number, content in enumerate(value, start=1):
+            yield Entry(f"{self.where}, {field} {number}", content)
 
     def number(self, field: str) -> float:
         """A finite number, no boolean."""

@@ -227,9 +227,9 @@ class EvalSession:
         named, shelves = folders(self.options.data, base(self.config, "data"), "--ab-data")
         mixes: tuple[str, ...] = ()
         if self.options.mixes:
-            from pytest_audiobench.datasets.packs.recipes import written_from
+            from pytest_audiobench.datasets.packs.recipes import absolute_mixes
 
-            mixes = written_from(base(self.config, "mix"), self.options.mixes)
+            mixes = absolute_mixes(base(self.config, "mix"), self.options.mixes)
         return Places(here, named, [*shelves, self.config.rootpath / "data"], mixes, self.options.stores[0].parent)
 
     def close(self) -> None:

@@ -21,54 +21,54 @@ AUDIO = (".wav", ".flac", ".ogg", ".opus", ".mp3", ".aif", ".aiff", ".au")
 _MOST_CLIPS = 1_000_000
 _MOST_INDEX_BYTES = 50_000_000
 
-Found: TypeAlias = Mapping[str, tuple[Clip, ...]]
+ClipsByLabel: TypeAlias = Mapping[str, tuple[Clip, ...]]
 
 
-def clips_in(root: DataRoot) -> Found:
+def clips_in(root: DataRoot) -> ClipsByLabel:
     """The clips of each label in ``root``, by the labels' slugs, in the order of the files' names.
 
     The first of these is read: ``clips.json`` ({label: [path]}), a labelled table (``esc50.csv``), sub-folders named by
     labels. Raises UsageError for paths and links that leave the folder, and for an index that is none.
     """
-    named = _named(root.folder)
-    found: dict[str, set[str]] = {}
-    for count, (label, path) in enumerate(named):
+    paths_by_label: dict[str, set[str]] = {}
+    for count, (label, path) in enumerate(_labelled_paths(root.folder)):
         if not path.isprintable():
             raise UsageError(f"{root.folder}: the name {path!a} is not plain text; rename the file")
         if count == _MOST_CLIPS:
             raise UsageError(f"{root.folder} holds more than {_MOST_CLIPS} clips; split it into several packs")
-        found.setdefault(label, set()).add(path)
+        paths_by_label.setdefault(label, set()).add(path)
     return {
-        label: tuple(Clip(FileSource(root, path)) for path in sorted(paths)) for label, paths in sorted(found.items())
+        label: tuple(Clip(FileSource(root, path)) for path in sorted(paths))
+        for label, paths in sorted(paths_by_label.items())
     }
 
 
-def inside(path: Path, root: Path) -> Path:
+def checked_inside(path: Path, root: Path) -> Path:
     """``path``, which lies in ``root``. Raises UsageError where it is a link that leads out of it."""
     if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root)):
         raise UsageError(f"{path} is a link that leads out of {root}; put the file itself there")
     return path
 
 
-def _named(folder: Path) -> Iterator[tuple[str, str]]:
+def _labelled_paths(folder: Path) -> Iterator[tuple[str, str]]:
     if (folder / INDEX).is_file():
-        return _indexed(inside(folder / INDEX, folder))
+        return _index_rows(checked_inside(folder / INDEX, folder))
     if (table := table_in(folder)) is not None:
-        return labelled_rows(inside(table, folder), folder)
-    return _foldered(folder)
+        return labelled_rows(checked_inside(table, folder), folder)
+    return _folder_rows(folder)
 
 
-def _indexed(index: Path) -> Iterator[tuple[str, str]]:
+def _index_rows(index: Path) -> Iterator[tuple[str, str]]:
     content = read_document(index, _MOST_INDEX_BYTES)
     if not isinstance(content, dict):
         raise UsageError(f"{index} is no JSON object; write it as {{label: [path, …]}}")
-    written: dict[str, str] = {}
+    names: dict[str, str] = {}
     for name, paths in content.items():
         label = slug(name)
-        if not label or label in written:
-            other = f"means the label {label!r} as {written[label]!r} does" if label else "has no letter or digit"
+        if not label or label in names:
+            other = f"means the label {label!r} as {names[label]!r} does" if label else "has no letter or digit"
             raise UsageError(f"{index}: its key {name[:80]!r} {other}; rename it")
-        written[label] = name
+        names[label] = name
         if not isinstance(paths, list) or not all(isinstance(path, str) for path in paths):
             raise UsageError(f"{index}: its {name[:80]!r} is no list of paths; write paths beside the index")
         for path in paths:
@@ -78,7 +78,7 @@ def _indexed(index: Path) -> Iterator[tuple[str, str]]:
                 raise UsageError(f"{index}: its {name[:80]!r} cannot be used: {error}") from None
 
 
-def _foldered(folder: Path) -> Iterator[tuple[str, str]]:
+def _folder_rows(folder: Path) -> Iterator[tuple[str, str]]:
     """``dog_bark/1.wav``; hidden files and folders, and folders without sounds, are passed over."""
     labels: dict[str, str] = {}
     for name in _names(folder, folder):
@@ -109,7 +109,7 @@ def _names(folder: Path, root: Path) -> list[str]:
                 if entry.name.startswith("."):
                     continue
                 if entry.is_symlink():
-                    inside(Path(entry.path), root)
+                    checked_inside(Path(entry.path), root)
                 names.append(entry.name)
     except OSError as error:
         raise UsageError(f"{folder} cannot be read ({error.strerror}); correct its permissions") from None
@@ -159,8 +159,8 @@ def labelled_rows(table: Path, root: Path) -> Iterator[tuple[str, str]]:
         if (fold := row.get("fold", "")).isdecimal() and (root / f"audio/fold{fold}").is_dir():
             yield label, f"audio/fold{fold}/{name}"
             continue
-        held = next((folder for folder in folders if (root / folder / name).is_file()), folders[0])
-        yield label, relative_path(f"{held}/{name}")
+        place = next((folder for folder in folders if (root / folder / name).is_file()), folders[0])
+        yield label, relative_path(f"{place}/{name}")
 
 
 def _columns(table: Path) -> tuple[str, str] | None:

@@ -25,7 +25,7 @@ def slug(written: str) -> str:
     return "_".join("".join(kept).split())
 
 
-def spoken(label: str) -> str:
+def label_words(label: str) -> str:
     """The slug ``label`` in the words of a question: ``dog_bark`` is a dog bark."""
     return _WORDS.get(label, label.replace("_", " "))
 

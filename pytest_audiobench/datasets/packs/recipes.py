@@ -48,7 +48,7 @@ class Recipe:
     pack: str | None = None
 
 
-def inline(text: str) -> Recipe:
+def inline_recipe(text: str) -> Recipe:
     """The recipe of ``siren+rain@-6`` or ``city:siren+rain@-6``: labels, levels in dB, perhaps the pack.
 
     Its name is what it says, so that the same mixture is paired over runs whatever stands beside it.
@@ -58,15 +58,15 @@ def inline(text: str) -> Recipe:
     pack, colon, parts = text.rpartition(":")
     labels, levels = [], []
     for part in parts.split("+"):
-        found = _PART.fullmatch(part.strip())
-        if found is None:
+        match = _PART.fullmatch(part.strip())
+        if match is None:
             raise UsageError(f"{where}: {part.strip()!r} is no label with a level in dB; write siren+rain@-6")
-        labels.append(found["label"])
-        levels.append(float(found["level"] or 0))
+        labels.append(match["label"])
+        levels.append(float(match["level"] or 0))
     slugs = _slugs(where, labels)
-    named = "+".join(one if not level else f"{one}@{level:g}" for one, level in zip(slugs, levels, strict=True))
+    name = "+".join(label if not level else f"{label}@{level:g}" for label, level in zip(slugs, levels, strict=True))
     chosen = pack.strip() if colon else ""
-    return Recipe(f"{chosen}:{named}" if chosen else named, slugs, _levels(where, levels), where, pack=chosen or None)
+    return Recipe(f"{chosen}:{name}" if chosen else name, slugs, _levels(where, levels), where, pack=chosen or None)
 
 
 def read_recipes(path: Path) -> list[Recipe]:
@@ -77,33 +77,32 @@ def read_recipes(path: Path) -> list[Recipe]:
         raise UsageError(f"{path} has no list of 'mixtures' (1 to {_MOST_MIXTURES}); write one")
     if unknown := [name for name in content if name != "mixtures"]:
         raise UsageError(f"{path} has {unknown[0][:80]!r} beside its 'mixtures'; put it into one of them, or remove it")
-    found: dict[str, Recipe] = {}
+    recipes: dict[str, Recipe] = {}
     for number, entry in enumerate(mixtures, 1):
         recipe = _recipe(path, number, entry)
-        if recipe.name in found:
+        if recipe.name in recipes:
             raise UsageError(f"{path} has two mixtures named {recipe.name!r}; rename one")
-        found[recipe.name] = recipe
-    return list(found.values())
+        recipes[recipe.name] = recipe
+    return list(recipes.values())
 
 
-def written_from(folder: Path, mixes: Sequence[str]) -> tuple[str, ...]:
+def absolute_mixes(folder: Path, mixes: Sequence[str]) -> tuple[str, ...]:
     """``mixes`` with the files among them as paths from ``folder``, where the user stands."""
     return tuple(str(folder / Path(text).expanduser()) if _is_file(text) else text for text in mixes)
 
 
-def asked_for(mixes: Sequence[str]) -> list[Recipe]:
+def mix_recipes(mixes: Sequence[str]) -> list[Recipe]:
     """The recipes that ``--ab-mix`` names: mixtures in a line, and files.
 
     Raises UsageError for a mixture that is named twice.
     """
-    found: dict[str, Recipe] = {}
+    recipes: dict[str, Recipe] = {}
     for text in mixes:
-        read = read_recipes(Path(text)) if _is_file(text) else [inline(text)]
-        for recipe in read:
-            if recipe.name in found:
+        for recipe in read_recipes(Path(text)) if _is_file(text) else [inline_recipe(text)]:
+            if recipe.name in recipes:
                 raise UsageError(f"{recipe.where} is named {recipe.name!r} as another mixture is; leave one away")
-            found[recipe.name] = recipe
-    return list(found.values())
+            recipes[recipe.name] = recipe
+    return list(recipes.values())
 
 
 def _is_file(text: str) -> bool:
@@ -123,7 +122,7 @@ def _recipe(path: Path, number: int, entry: Any) -> Recipe:
             raise UsageError(f"{where} has a field {key[:80]!r} that recipes do not have; {nearest(key, _FIELDS)}")
     written_levels = _object(where, entry, "label_levels")
     written = entry.get("labels", list(written_levels))
-    if not isinstance(written, list) or not all(isinstance(one, str) for one in written):
+    if not isinstance(written, list) or not all(isinstance(label, str) for label in written):
         raise UsageError(f"{where}: its 'labels' are no list of texts; list what is to be heard")
     labels = _slugs(where, written)
     levels = {
@@ -146,11 +145,11 @@ def _recipe(path: Path, number: int, entry: Any) -> Recipe:
 
 
 def _slugs(where: str, written: Sequence[str]) -> tuple[str, ...]:
-    slugs = tuple(slug(one) for one in written)
+    slugs = tuple(slug(label) for label in written)
     if not slugs or "" in slugs:
         raise UsageError(f"{where} has no label, or an empty one; name what is to be heard")
     if len(set(slugs)) < len(slugs):
-        twice = next(one for one in slugs if slugs.count(one) > 1)
+        twice = next(label for label in slugs if slugs.count(label) > 1)
         raise UsageError(f"{where} has the label {twice!r} twice; a mixture holds each sound once")
     if len(slugs) > MOST_SOURCES:
         raise UsageError(f"{where} has {len(slugs)} labels; a mixture has at most {MOST_SOURCES}")
@@ -165,13 +164,13 @@ def _levels(where: str, levels: Sequence[float]) -> tuple[float, ...]:
 
 
 def _by_label(where: str, name: str, written: Mapping[str, Any], labels: Sequence[str]) -> Mapping[str, Any]:
-    found = {}
+    values = {}
     for key, value in written.items():
         label = slug(key)
         if label not in labels:
             raise UsageError(f"{where}: its {name!r} names {key[:80]!r}, which is not in it; {nearest(label, labels)}")
-        found[label] = value
-    return found
+        values[label] = value
+    return values
 
 
 def _object(where: str, entry: Mapping[str, Any], name: str) -> Mapping[str, Any]:
@@ -198,7 +197,7 @@ def _number(what: str, value: Any) -> float:
     return float(value)
 
 
-def pinned(recipe: Recipe, label: str, clips: Sequence[Clip]) -> int:
+def pinned_clip(recipe: Recipe, label: str, clips: Sequence[Clip]) -> int:
     """The number of the clip that ``recipe`` pins for ``label``: the one of that path or file name.
 
     Any other text stands for one of them by the first eight digits of its SHA-256 modulo their number, as published
@@ -207,11 +206,13 @@ def pinned(recipe: Recipe, label: str, clips: Sequence[Clip]) -> int:
     """
     value = recipe.pins[label]
     paths = [PurePosixPath(clip.source.path if isinstance(clip.source, FileSource) else "") for clip in clips]
-    named = [n for n, path in enumerate(paths) if value in (str(path), path.name)]
-    if len(named) == 1:
-        return named[0]
-    if named:
-        raise UsageError(f"{recipe.where}: its 'pin' of {label} is {value!r}, as {len(named)} clips are; give the path")
+    matches = [n for n, path in enumerate(paths) if value in (str(path), path.name)]
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        raise UsageError(
+            f"{recipe.where}: its 'pin' of {label} is {value!r}, as {len(matches)} clips are; give the path"
+        )
     if "/" in value or PurePosixPath(value).suffix:
         known = nearest(value, [path.name for path in paths])
         raise UsageError(f"{recipe.where}: its 'pin' of {label} is {value[:80]!r}, which is none of its clips; {known}")

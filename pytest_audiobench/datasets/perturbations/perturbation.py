@@ -25,7 +25,7 @@ def is_dose(value: object) -> bool:
 
 
 def dose_of(name: str, value: Any) -> float:
-    """The dose of the perturbation ``name`` as a float, of whatever kind the number is. Raises UsageError for others."""
+    """The dose of the perturbation ``name`` as a float, of whatever kind the number is. Raises UsageError."""
     try:
         number = math.nan if isinstance(value, str | bytes) else float(value) + 0.0
     except (TypeError, ValueError, OverflowError):
