@@ -1,8 +1,9 @@
 """A program that speaks texts by espeak-ng and writes what it said to its standard output.
 
 ``python -I -S espeak_process.py LIBRARY DATA``, with one JSON object on standard input: ``voice``, ``rate_wpm`` and
-``texts``. It answers a line of JSON (``release``, ``rate_hz``), and for each text a byte of its outcome (:class:`Outcome`),
-four bytes of a length in bytes (big endian) and as much PCM, 16 bits little endian. It needs the standard library only.
+``texts``. It answers a line of JSON (``release``, ``rate_hz``), and for each text a byte of its outcome
+(:class:`Outcome`), four bytes of a length in bytes (big endian) and as much PCM, 16 bits little endian. It needs the
+standard library only.
 
 espeak-ng keeps state between utterances (the phase of its oscillators, libc's random numbers), and neither
 ``espeak_Terminate`` nor unloading the library clears all of it. Each utterance is therefore spoken by a forked child of

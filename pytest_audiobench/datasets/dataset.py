@@ -33,7 +33,7 @@ class Dataset:
 
 
 def perturb(dataset: Dataset, perturbation: Perturbation) -> Dataset:
-    """``dataset`` with its samples changed by ``perturbation``; they keep their ids, so that perturbations are paired."""
+    """``dataset`` with its samples changed by ``perturbation``; they keep their ids, so that they can be paired."""
 
     def read(places: Places) -> Sequence[Sample]:
         samples = dataset.read(places)
