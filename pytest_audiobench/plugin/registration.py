@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.metrics import registry as metrics
 from pytest_audiobench.metrics.metric import MetricKind
 from pytest_audiobench.models import registry as models
-from pytest_audiobench.models.hf.families import Family, register_family
 from pytest_audiobench.models.model import Model
+
+if TYPE_CHECKING:
+    from pytest_audiobench.models.hf.families import Family
 
 
 class Registration:
@@ -28,6 +31,8 @@ class Registration:
 
     def family(self, name: str, family: Family) -> None:
         """Make ``hf:`` load checkpoints of the model type or architecture ``name`` as ``family`` says."""
+        from pytest_audiobench.models.hf.families import register_family
+
         register_family(name, family)
 
     def dataset(self, name: str, dataset: Dataset) -> None:

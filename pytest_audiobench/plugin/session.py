@@ -25,7 +25,6 @@ from pytest_audiobench.gate.regression_line import NO_MARGIN
 from pytest_audiobench.models.model import Hearing, Model
 from pytest_audiobench.models.registry import make, with_run_wide
 from pytest_audiobench.models.remote.budget import Budget
-from pytest_audiobench.models.remote.endpoint import check_apart
 from pytest_audiobench.models.spec import ModelSpec, parse_specs, written
 from pytest_audiobench.plugin import model_server, worker
 from pytest_audiobench.plugin.options import Options, base
@@ -220,7 +219,10 @@ class EvalSession:
         for handle in self.judges.values():
             check_judge(handle)
         told = [*((spec, False) for spec in self.specs.values()), *((spec, True) for spec in self.judge_specs.values())]
-        check_apart({spec.alias: self.made(spec, judge) for spec, judge in told if spec.kind == "openai"})
+        if served := {spec.alias: self.made(spec, judge) for spec, judge in told if spec.kind == "openai"}:
+            from pytest_audiobench.models.remote.endpoint import check_apart
+
+            check_apart(served)
 
     def places(self, here: Path) -> Places:
         """Where data may lie, for a test file in the folder ``here``, and what is to be mixed of it."""

@@ -14,8 +14,8 @@ from pytest_audiobench.compat.audiobench import transcripts
 from pytest_audiobench.compat.faithfulness_study import output_files
 from pytest_audiobench.compat.faithfulness_study.replay import CRASHES, files_of_answers
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.identity import digest
-from pytest_audiobench.models.replay.recorded import records, sha256_of
+from pytest_audiobench.identity import digest, file_digest
+from pytest_audiobench.models.replay.recorded import records
 from pytest_audiobench.rescoring import own_run
 from pytest_audiobench.rescoring.recorded_answers import RecordedRow
 from pytest_audiobench.rescoring.rescored_record import FILE, run_of
@@ -43,7 +43,7 @@ class Source:
     @property
     def fingerprint(self) -> dict[str, str]:
         """What tells these answers from any others."""
-        answers = digest([[file.name, sha256_of(file)] for file in self.files])
+        answers = digest([[file.name, file_digest(file)] for file in self.files])
         return {"adapter": "recorded/1", "layout": self.layout, "answers": answers}
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pytest_audiobench.models.predictions import reply as predictions_reply
-from pytest_audiobench.models.predictions.contract import SCHEMA
+from pytest_audiobench.models.predictions.request import SCHEMA
 from pytest_audiobench.serving.probe import Exchange, Probe
 from pytest_audiobench.serving.trial_replies import (
     Broken,

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from pytest_audiobench.errors import SampleError
 from pytest_audiobench.models.messages import AudioSlot, Message, Response
 from pytest_audiobench.models.model import Limits
-from pytest_audiobench.models.predictions.contract import PLACEHOLDER, SCHEMA
+from pytest_audiobench.models.predictions.request import PLACEHOLDER, SCHEMA
 from pytest_audiobench.serving.audio_in import payload_types
 from pytest_audiobench.serving.options import ServeOptions
 from pytest_audiobench.serving.questions import Question, Sound, Tasks, kind, question, text

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from pytest_audiobench.models.predictions.contract import SCHEMA
+from pytest_audiobench.models.predictions.request import SCHEMA
 
 _TONE_HZ = 440
 _DURATION_S = 0.2

@@ -5,7 +5,6 @@ Nothing here imports torch or transformers.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Callable, Sequence
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pytest_audiobench.errors import FatalError, UsageError
-from pytest_audiobench.identity import digest
+from pytest_audiobench.identity import digest, file_digest
 
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
 _NEEDED = ["*.json", "*.safetensors", "*.txt", "*.model", "*.jinja"]
@@ -46,12 +45,6 @@ class FrontEnd(NamedTuple):
 
     rate_hz: int
     window_s: float | None
-
-
-def sha256_of(path: Path) -> str:
-    """SHA-256 of a file's bytes, as 64 hex digits."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +109,7 @@ class Checkpoint:
             f"{self.folder} lacks {sorted(names)[0] if names else single.name}; is the checkpoint complete?"
         )
 
-    def digests(self, digest_of: Callable[[Path], str] = sha256_of, code: bool = False) -> dict[str, str]:
+    def digests(self, digest_of: Callable[[Path], str] = file_digest, code: bool = False) -> dict[str, str]:
         """One digest for the weights and one for each other part of the checkpoint that has files.
 
         ``code``: that of its Python files too, where they are run.

@@ -12,7 +12,7 @@ import torch
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.hf.engine import Engine, Setup
-from pytest_audiobench.models.hf.labels import label_map, tidy
+from pytest_audiobench.models.hf.options import label_map, tidy
 from pytest_audiobench.models.hf.transcribers import features_of, masked, side_by_side
 from pytest_audiobench.models.messages import SOMETHING_ELSE, Ask, Request, Response, Settings, choice_said
 from pytest_audiobench.models.model import Hearing

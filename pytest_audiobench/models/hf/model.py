@@ -14,16 +14,18 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pytest_audiobench.errors import FatalError, UsageError
+from pytest_audiobench.identity import file_digest
 from pytest_audiobench.models.hf import chunks, lora
-from pytest_audiobench.models.hf.checkpoint import Checkpoint, FrontEnd, sha256_of
+from pytest_audiobench.models.hf.checkpoint import Checkpoint, FrontEnd
 from pytest_audiobench.models.hf.families import ALL_TASKS, Family, definition, family_of, is_added
-from pytest_audiobench.models.hf.labels import check_template, label_map
 from pytest_audiobench.models.hf.options import (
     DEVICE_MAPS,
     DTYPES,
     FAMILY_OPTIONS,
     OPTIONS,
+    check_template,
     has_cuda,
+    label_map,
     split_target,
 )
 from pytest_audiobench.models.messages import Ask, AudioSlot, Response, Settings
@@ -52,7 +54,7 @@ class HfModel:
     in_process = True
 
     def __init__(
-        self, target: str, options: Mapping[str, str] | None = None, digest_of: Callable[[Path], str] = sha256_of
+        self, target: str, options: Mapping[str, str] | None = None, digest_of: Callable[[Path], str] = file_digest
     ) -> None:
         """``digest_of`` hashes a file; a run replaces it by one that remembers, since weights are large.
 

@@ -17,8 +17,7 @@ from typing import Any, NamedTuple
 from pytest_audiobench.errors import FatalError, SampleError
 from pytest_audiobench.models.openai import wire
 from pytest_audiobench.models.remote.api_keys import Key
-from pytest_audiobench.models.remote.endpoint import Endpoint
-from pytest_audiobench.models.remote.network import hush, proxies_judged
+from pytest_audiobench.models.remote.endpoint import Endpoint, hush, proxies_judged
 
 LARGEST_REPLY_BYTES = 16_000_000
 _LARGEST_ERROR_BYTES = 65_536

@@ -18,8 +18,7 @@ from pytest_audiobench.errors import FatalError
 from pytest_audiobench.models.predictions import reply
 from pytest_audiobench.models.predictions.reply import Breach, Garbled, Info
 from pytest_audiobench.models.remote.api_keys import Key
-from pytest_audiobench.models.remote.endpoint import Endpoint
-from pytest_audiobench.models.remote.network import hush, proxies_judged
+from pytest_audiobench.models.remote.endpoint import Endpoint, hush, proxies_judged
 
 T = TypeVar("T")
 

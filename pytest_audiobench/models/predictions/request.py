@@ -19,7 +19,12 @@ from pytest_audiobench.audio.location import Locator
 from pytest_audiobench.audio.wav import Pcm, wav_bytes
 from pytest_audiobench.errors import SampleError
 from pytest_audiobench.models.messages import Ask, AudioSlot, Message, Request
-from pytest_audiobench.models.predictions.contract import PLACEHOLDER
+
+SCHEMA = "predictions_v1"
+
+PLACEHOLDER = "<Audio><AudioHere></Audio>"
+"""Marks a clip's place within a message."""
+
 
 Payload: TypeAlias = Literal["base64_wav", "file_path", "file_url"]
 PAYLOADS: tuple[Payload, ...] = ("base64_wav", "file_path", "file_url")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol, get_args
 
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.identity import file_digest
 from pytest_audiobench.io.bounded_lines import bounded_lines
 from pytest_audiobench.models.messages import Finish, Output, Part, Request, Response
 
@@ -55,7 +55,7 @@ class RunAnswers:
         self.fingerprint: Mapping[str, str] = {
             "adapter": "replay/1",
             "layout": "run",
-            "answers": sha256_of(file),
+            "answers": file_digest(file),
             "recorded_model": chosen,
             "eval": among or "",
         }
@@ -172,9 +172,3 @@ def records(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
         if not isinstance(row, dict):
             raise UsageError(f"{path}, line {number} is JSON but no object; it must hold one object a line")
         yield number, row
-
-
-def sha256_of(path: Path) -> str:
-    """The SHA-256 of a file's bytes, as hex digits."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
