@@ -31,7 +31,7 @@ from pytest_audiobench.compat.faithfulness_study.variants import TREE, asks_for_
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.identity import digest
-from pytest_audiobench.models.replay.join import said_in
+from pytest_audiobench.models.replay.join import message_text
 from pytest_audiobench.protocols.reasoned_choice.stages import ANSWER, CHANGED, CLEAN, CONDITIONED
 from pytest_audiobench.protocols.reasoned_choice.styles import Style, model_style, style_named
 from pytest_audiobench.rescoring import own_run
@@ -252,5 +252,5 @@ def _is_reasoned(samples: Sequence[Sequence[RecordedRow]], stage: str) -> bool:
     for each in samples:
         if stage in each[0].messages:
             sample = each[0].sample
-            return asks_for_reasoning(said_in(each[0].messages[stage]), sample.question, sample.choices)
+            return asks_for_reasoning(message_text(each[0].messages[stage]), sample.question, sample.choices)
     return False

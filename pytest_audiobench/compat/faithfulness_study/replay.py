@@ -19,7 +19,7 @@ from pytest_audiobench.compat.faithfulness_study.variants import FRIENDLY, asked
 from pytest_audiobench.errors import CannotDo, UsageError
 from pytest_audiobench.identity import digest, file_digest
 from pytest_audiobench.models.messages import Request, Response
-from pytest_audiobench.models.replay.join import Asked, Join
+from pytest_audiobench.models.replay.join import Join, RecordedQuestion
 from pytest_audiobench.models.replay.recorded import records
 
 CRASHES = ("error", "unanswered")
@@ -80,7 +80,7 @@ class StudyAnswers:
     def response(self, request: Request) -> Response:
         """The recorded answer. Raises CannotDo where the study never asked anything of this kind."""
         missing = f"no recorded answer for {request.sample_id} in {self._place}"
-        asked = self._join.asked(request)
+        asked = self._join.question_of(request)
         if asked is None:
             self._check_clips(request)
             return Response(error=f"{missing}: its manifests hold no such audio, options and question")
@@ -96,7 +96,7 @@ class StudyAnswers:
             return Response(error=f"{missing} ({row.place}): the recorded run crashed there ({(text or 'null')[:200]})")
         return Response.of(text, "unknown")
 
-    def _variant(self, request: Request, asked: Asked) -> str:
+    def _variant(self, request: Request, asked: RecordedQuestion) -> str:
         if self._whatever_is_asked is not None:
             return self._whatever_is_asked
         only = next(iter(self._variants))

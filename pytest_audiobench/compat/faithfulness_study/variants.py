@@ -14,7 +14,7 @@ from pytest_audiobench.audio.clip import Clip, CombinedSource
 from pytest_audiobench.compat.faithfulness_study.manifest import lettered
 from pytest_audiobench.errors import CannotDo
 from pytest_audiobench.models.messages import Request
-from pytest_audiobench.models.replay.join import Asked, file_of, said_in, spaced
+from pytest_audiobench.models.replay.join import RecordedQuestion, file_of, message_text, spaced
 
 FRIENDLY = {"with-reasoning": "reas", "without-reasoning": "no_reas", "conditioned": "reas_condition"}
 """Names that a user may choose variants by, beside the variants' own."""
@@ -51,7 +51,7 @@ def variant_of(file: Path, folder: Path, datasets: frozenset[str]) -> str:
     return "_".join(own) or "baseline"
 
 
-def asked_for(request: Request, asked: Asked) -> str:
+def asked_for(request: Request, asked: RecordedQuestion) -> str:
     """The variant that answers ``request``.
 
     Its clip says what was done to it: masked, or under white noise, by our own edits or in the study's trees; silence
@@ -65,7 +65,7 @@ def asked_for(request: Request, asked: Asked) -> str:
     if request.stage == "conditioned":
         how = "reas_condition"
     elif is_answer(request):
-        how = "reas" if asks_for_reasoning(said_in(request.messages), asked.words, request.choices) else "no_reas"
+        how = "reas" if asks_for_reasoning(message_text(request.messages), asked.words, request.choices) else "no_reas"
     else:
         raise CannotDo(f"the study recorded no answers of a stage {request.stage!r} ({request.dataset})")
     return f"{changed}_{how}" if changed else how

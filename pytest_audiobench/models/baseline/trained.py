@@ -96,8 +96,8 @@ def read_description() -> dict[str, Any]:
         raise FatalError(f"{path} cannot be read ({error}); install the package again") from None
     if description.get("schema") != SCHEMA or description.get("features") != VERSION:
         raise FatalError(
-            f"{path} belongs to {description.get('schema')} and features {description.get('features')}, this package to {SCHEMA} "
-            f"and features {VERSION}; train it again with fixtures/train_listener.py"
+            f"{path} belongs to {description.get('schema')} and features {description.get('features')}, "
+            f"this package to {SCHEMA} and features {VERSION}; train it again with fixtures/train_listener.py"
         )
     return dict(description)
 

@@ -132,19 +132,19 @@ class Checkpoint:
     def _own_classes(self) -> list[str]:
         files = ("config.json", "tokenizer_config.json", *_PARTS["processor"])
         maps = [self._json(name).get("auto_map") for name in files if (self.folder / name).is_file()]
-        named = [value for found in maps if isinstance(found, dict) for value in found.values()]
-        return [str(one) for value in named for one in (value if isinstance(value, list) else [value]) if one]
+        values = [value for auto_map in maps if isinstance(auto_map, dict) for value in auto_map.values()]
+        return [str(name) for value in values for name in (value if isinstance(value, list) else [value]) if name]
 
     def _json(self, name: str, hint: str = "save the checkpoint again") -> dict[str, Any]:
         try:
-            found = json.loads((self.folder / name).read_text(encoding="utf-8"))
+            content = json.loads((self.folder / name).read_text(encoding="utf-8"))
         except FileNotFoundError:
             raise UsageError(f"{self.folder} has no {name}; {hint}") from None
         except ValueError as error:
             raise UsageError(f"{self.folder / name} is not JSON ({error}); {hint}") from None
-        if not isinstance(found, dict):
+        if not isinstance(content, dict):
             raise UsageError(f"{self.folder / name} does not hold a JSON object; {hint}")
-        return found
+        return content
 
 
 def folder_of(target: str, revision: str | None, download: bool, patterns: Sequence[str]) -> Path:
@@ -168,14 +168,16 @@ def _from_hub(name: str, revision: str | None, download: bool, patterns: Sequenc
             f"{name} is no folder, and names on the hub need huggingface_hub: pip install 'pytest-audiobench[hf]'"
         ) from None
     try:
-        found = snapshot_download(name, revision=revision, local_files_only=not download, allow_patterns=list(patterns))
+        folder = snapshot_download(
+            name, revision=revision, local_files_only=not download, allow_patterns=list(patterns)
+        )
     except (OSError, ValueError) as error:
         if download:
             raise UsageError(f"{name} could not be fetched from the hub: {first_line(error)}") from error
         raise UsageError(
             f"{name} is neither a folder nor in the local Hugging Face cache; give a folder, or add ,download=yes"
         ) from None
-    return Path(found)
+    return Path(folder)
 
 
 def first_line(error: BaseException) -> str:

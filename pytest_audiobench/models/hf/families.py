@@ -65,15 +65,15 @@ class Family:
 
     def hook(self, name: str) -> Callable[..., Any] | None:
         """The hook ``name``, imported; None where the family has none. Raises UsageError when it is not there."""
-        found: Hook | None = getattr(self, name)
-        if not isinstance(found, str):
-            return found
-        module, _, attribute = found.partition(":")
+        hook: Hook | None = getattr(self, name)
+        if not isinstance(hook, str):
+            return hook
+        module, _, attribute = hook.partition(":")
         try:
-            loaded: Callable[..., Any] = getattr(importlib.import_module(module), attribute)
+            function: Callable[..., Any] = getattr(importlib.import_module(module), attribute)
         except (ImportError, AttributeError) as error:
-            raise UsageError(f"the {name} of a model family, {found}, cannot be imported: {error}") from error
-        return loaded
+            raise UsageError(f"the {name} of a model family, {hook}, cannot be imported: {error}") from error
+        return function
 
 
 _QWEN_OMNI = Family(
@@ -184,7 +184,7 @@ def register_family(name: str, family: Family) -> None:
 
 def definition(family: Family) -> str:
     """A digest of everything that the row says, with the source of its hooks."""
-    return digest({field.name: _said(getattr(family, field.name)) for field in fields(family)})
+    return digest({field.name: _field_identity(getattr(family, field.name)) for field in fields(family)})
 
 
 def is_added(family: Family) -> bool:
@@ -192,7 +192,7 @@ def is_added(family: Family) -> bool:
     return any(family is added for added in _ADDED.values())
 
 
-def _said(value: Any) -> str:
+def _field_identity(value: Any) -> str:
     if isinstance(value, str) and ":" in value:
         return f"{value} {_source_of(value.partition(':')[0])}"
     if not callable(value):
@@ -220,7 +220,7 @@ def family_of(config: Mapping[str, Any]) -> Family:
 def _source_of(module: str) -> str:
     """The digest of a module's file, found without importing it."""
     try:
-        found = importlib.util.find_spec(module)
-        return hashlib.sha256(Path(str(found and found.origin)).read_bytes()).hexdigest()
+        spec = importlib.util.find_spec(module)
+        return hashlib.sha256(Path(str(spec and spec.origin)).read_bytes()).hexdigest()
     except (ImportError, OSError, ValueError):
         return ""

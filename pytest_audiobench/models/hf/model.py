@@ -216,7 +216,7 @@ class HfModel:
             self._engine = None
 
     def _answered(self, asks: Sequence[Ask], settings: Settings) -> list[Response]:
-        """Asked as they are where all fit into the window; else in pieces, a batch's worth at a time."""
+        """RecordedQuestion as they are where all fit into the window; else in pieces, a batch's worth at a time."""
         pieces, counts = chunks.cut(asks, self.limits.max_clip_s)
         width = len(pieces) if len(pieces) == len(asks) else self._pieces_at_once
         replies: list[Response] = []
@@ -256,40 +256,40 @@ class HfModel:
 
     @cached_property
     def _checkpoint(self) -> Checkpoint:
-        found = Checkpoint.find(self._base, self._options.get("revision"), self._download, self._trusted)
-        foreign = [name for name in found.code_repositories() if name != self._base] if self._trusted else []
+        checkpoint = Checkpoint.find(self._base, self._options.get("revision"), self._download, self._trusted)
+        foreign = [name for name in checkpoint.code_repositories() if name != self._base] if self._trusted else []
         if foreign:
             raise FatalError(
                 f"{self._base} would run code of another repository, {foreign[0]}, which nobody trusted; "
                 "keep the code beside the weights"
             )
-        return found
+        return checkpoint
 
     @cached_property
     def _lora(self) -> lora.Lora | None:
         if self._adapter is None:
             return None
-        found = lora.Lora.find(self._adapter, self._download)
-        found.note_other_base(self._base)
-        return found
+        adapter = lora.Lora.find(self._adapter, self._download)
+        adapter.note_other_base(self._base)
+        return adapter
 
     @cached_property
     def _front_end(self) -> FrontEnd:
         family = self._family
-        found = self._checkpoint.front_end(family.rate_hz)
-        if found.window_s is None or family.many_windows:
-            return found._replace(window_s=family.window_s)
-        return found
+        front_end = self._checkpoint.front_end(family.rate_hz)
+        if front_end.window_s is None or family.many_windows:
+            return front_end._replace(window_s=family.window_s)
+        return front_end
 
     @cached_property
     def _family(self) -> Family:
         return family_of(self._checkpoint.config())
 
-    def _trust(self, named: str | None) -> bool:
-        if named is None:
+    def _trust(self, trusted: str | None) -> bool:
+        if trusted is None:
             return False
-        if named not in (self._target, self._base):
-            raise UsageError(f"trust={named} names another repository than the model's own, {self._base}")
+        if trusted not in (self._target, self._base):
+            raise UsageError(f"trust={trusted} names another repository than the model's own, {self._base}")
         return True
 
     def _trust_hint(self) -> str:

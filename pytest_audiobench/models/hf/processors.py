@@ -153,13 +153,13 @@ def tensors(
     if clips:
         extractor = processor.feature_extractor
         frames = [-(-min(len(clip), extractor.n_samples) // extractor.hop_length) for clip in clips]
-        made = _spectrograms(extractor, clips)
+        spectrograms = _spectrograms(extractor, clips)
         if whole_window:
             # The last frame is silence, and so would be all that follow.
-            missing = extractor.n_samples // extractor.hop_length - made.shape[-1]
-            made = torch.nn.functional.pad(made, (0, missing), mode="replicate")
-        heard = torch.arange(made.shape[-1]) < torch.tensor(frames)[:, None]
-        features = {"input_features": made, "feature_attention_mask": heard.to(torch.int32)}
+            missing = extractor.n_samples // extractor.hop_length - spectrograms.shape[-1]
+            spectrograms = torch.nn.functional.pad(spectrograms, (0, missing), mode="replicate")
+        mask = torch.arange(spectrograms.shape[-1]) < torch.tensor(frames)[:, None]
+        features = {"input_features": spectrograms, "feature_attention_mask": mask.to(torch.int32)}
     return {**_tokens(processor, texts, iter([tokens_of(count) for count in frames])), **features}
 
 
@@ -171,8 +171,8 @@ def _spectrograms(extractor: Any, clips: Sequence[Any]) -> torch.Tensor:
     padded = np.zeros((len(clips), length), dtype=np.float32)
     for row, clip in zip(padded, clips, strict=True):
         row[: len(clip)] = clip[:length]
-    made = extractor(padded, sampling_rate=extractor.sampling_rate, max_length=length, return_tensors="pt")
-    return torch.as_tensor(made["input_features"])
+    features = extractor(padded, sampling_rate=extractor.sampling_rate, max_length=length, return_tensors="pt")
+    return torch.as_tensor(features["input_features"])
 
 
 def _tokens(processor: Any, texts: Sequence[str], counts: Iterator[int]) -> dict[str, torch.Tensor]:
@@ -183,8 +183,8 @@ def _tokens(processor: Any, texts: Sequence[str], counts: Iterator[int]) -> dict
     rows = [list(_expanded(known[text], audio, counts)) for text in texts]
     width = max(map(len, rows))
     tokens = torch.tensor([[tokenizer.pad_token_id] * (width - len(row)) + row for row in rows])
-    asked = torch.arange(width) >= width - torch.tensor([len(row) for row in rows])[:, None]
-    return {"input_ids": tokens, "attention_mask": asked.long()}
+    mask = torch.arange(width) >= width - torch.tensor([len(row) for row in rows])[:, None]
+    return {"input_ids": tokens, "attention_mask": mask.long()}
 
 
 def _expanded(tokens: Sequence[int], audio: int, counts: Iterator[int]) -> Iterator[int]:

@@ -137,7 +137,7 @@ class Client:
 
     def _refused(self, refusal: _Refusal) -> Exception:
         status, host = refusal.status, self._endpoint.host
-        told = wire.said(_json_or_text(refusal.text), self._clean)
+        told = wire.error_text(_json_or_text(refusal.text), self._clean)
         says = f"{host} says {status}" + (f": {told}" if told else "")
         if status == 429 and "insufficient_quota" in refusal.text:
             return FatalError(f"{says}; the account has no quota left")

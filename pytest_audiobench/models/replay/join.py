@@ -21,7 +21,7 @@ _MOST_ABOVE = 8
 """Folders above a file of answers that are looked in for its manifests: the study's own lie seven above."""
 
 
-class Asked(NamedTuple):
+class RecordedQuestion(NamedTuple):
     """A question that the study asked, in which of its data sets; ``words`` are the question's, single-spaced."""
 
     recorded_id: str
@@ -40,32 +40,32 @@ class Join:
         self.datasets = frozenset(map(name_of, files))
         self.digest = digest([[file.name, file_digest(file)] for file in files])
         self.dataset_of: dict[str, str] = {}
-        self._asked: dict[tuple[str, tuple[str, ...]], list[Asked]] = {}
+        self._asked: dict[tuple[str, tuple[str, ...]], list[RecordedQuestion]] = {}
         self._words: dict[tuple[str, ...], set[str]] = {}
         self._recordings: set[str] = set()
         for file in files:
             for row in rows(file):
                 self._add(row.question, name_of(file))
 
-    def asked(self, request: Request) -> Asked | None:
+    def question_of(self, request: Request) -> RecordedQuestion | None:
         """What the study asked that ``request`` asks; None when it did not ask that, or when two rows fit alike."""
         key = (_recording(request), tuple(map(spaced, request.choices)))
-        said = spaced(said_in(request.messages))
-        candidates = _longest([asked for asked in self._asked.get(key, []) if asked.words in said])
+        text = spaced(message_text(request.messages))
+        candidates = _longest([question for question in self._asked.get(key, []) if question.words in text])
         return candidates[0] if len(candidates) == 1 else None
 
     def is_of_another(self, request: Request) -> bool:
         """Whether the study asked the question of ``request``, and has its recording, but not the two together."""
-        if self.asked(request) is not None or _recording(request) not in self._recordings:
+        if self.question_of(request) is not None or _recording(request) not in self._recordings:
             return False
-        said = spaced(said_in(request.messages))
-        return any(words in said for words in self._words.get(tuple(map(spaced, request.choices)), ()))
+        text = spaced(message_text(request.messages))
+        return any(words in text for words in self._words.get(tuple(map(spaced, request.choices)), ()))
 
     def _add(self, question: Question, dataset: str) -> None:
         options = tuple(map(spaced, question.choices))
-        asked = Asked(question.id, dataset, spaced(question.question))
-        self._asked.setdefault((question.recording, options), []).append(asked)
-        self._words.setdefault(options, set()).add(asked.words)
+        recorded = RecordedQuestion(question.id, dataset, spaced(question.question))
+        self._asked.setdefault((question.recording, options), []).append(recorded)
+        self._words.setdefault(options, set()).add(recorded.words)
         self._recordings.add(question.recording)
         self.dataset_of[question.id] = dataset
 
@@ -76,16 +76,16 @@ def manifests_beside(folder: Path) -> Path:
     """
     inside = folder.resolve()
     above = [inside, *inside.parents][:_MOST_ABOVE]
-    candidates = [one / "manifests" for one in above]
-    for own, parent in pairwise(above):
-        if own.name in ("result", "results", "output"):
+    candidates = [place / "manifests" for place in above]
+    for here, parent in pairwise(above):
+        if here.name in ("result", "results", "output"):
             candidates += [parent / "data", parent / "processed_input"]
     for candidate in candidates:
         if candidate.is_dir():
             return candidate
-    looked = " and ".join(map(str, candidates[:2]))
+    searched = " and ".join(map(str, candidates[:2]))
     raise UsageError(
-        f"{folder} holds answers, but not the questions they belong to (looked for {looked}, and further above); "
+        f"{folder} holds answers, but not the questions they belong to (looked for {searched}, and further above); "
         "point to the study's manifests with manifests=FOLDER"
     )
 
@@ -97,7 +97,7 @@ def file_of(clip: Clip) -> FileSource | None:
     return clip.source if isinstance(clip.source, FileSource) else None
 
 
-def said_in(messages: Iterable[Message]) -> str:
+def message_text(messages: Iterable[Message]) -> str:
     """All texts of messages."""
     return " ".join(part for message in messages for part in message.parts if isinstance(part, str))
 
@@ -113,7 +113,7 @@ def _recording(request: Request) -> str:
     return "" if source is None else source.path.rpartition("/")[2]
 
 
-def _longest(candidates: list[Asked]) -> list[Asked]:
+def _longest(candidates: list[RecordedQuestion]) -> list[RecordedQuestion]:
     """One question may begin another: the longest that was asked is the one that was meant."""
-    most = max((len(asked.words) for asked in candidates), default=0)
-    return [asked for asked in candidates if len(asked.words) == most]
+    most = max((len(question.words) for question in candidates), default=0)
+    return [question for question in candidates if len(question.words) == most]

@@ -73,7 +73,7 @@ def told(said: Said) -> str:
     return json.dumps({"labels": said.labels, "others": said.others}, ensure_ascii=False)
 
 
-def said_in(answer: Answer) -> Said:
+def message_text(answer: Answer) -> Said:
     """What :func:`told` put into an answer; nothing where it was not read."""
     if answer.value is None:
         return Said((), ())
