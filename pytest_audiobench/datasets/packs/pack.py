@@ -30,12 +30,7 @@ NAME = re.compile(r"\w[\w.-]*")
 
 @dataclass(frozen=True)
 class PackManifest:
-    """What is said of a pack. ``labels`` are slugs; without any, those that have clips.
-
-    ``clip_resolver`` is "procedural" (the sounds that come with this package) or "user-cache" (files). Of each label
-    the first ``clips_per_label`` clips are used, all where it is None. ``demo_fast_mixture_counts`` are the published
-    short profile's, kept for the record.
-    """
+    """The manifest of a pack."""
 
     id: str
     title: str = ""
@@ -44,13 +39,17 @@ class PackManifest:
     license_tag: str = ""
     scope_note: str = ""
     labels: tuple[str, ...] = ()
+    """Slugs; without any, those that have clips."""
     clip_resolver: str = "user-cache"
+    """"procedural" (the sounds that come with this package) or "user-cache" (files)."""
     cache_subdir: str | None = None
     expected_layout: str | None = None
     mixture_counts: Mapping[str, int] = field(default_factory=lambda: _COUNTS)
     demo_fast_mixture_counts: Mapping[str, int] | None = None
+    """The published short profile's, for the record."""
     distractor_count: int = 2
     clips_per_label: int | None = None
+    """So many of each label's first clips are used; all where it is None."""
 
 
 @dataclass(frozen=True)

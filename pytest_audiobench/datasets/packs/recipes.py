@@ -35,17 +35,19 @@ _PART = re.compile(r"(?P<label>[^@]*)(?:@(?P<level>[+-]?\d+(?:\.\d+)?))?")
 
 @dataclass(frozen=True)
 class Recipe:
-    """A mixture by name. ``labels`` are slugs, each with its level in dB against the first one's, which is 0.
-
-    ``pins`` say which clip of a label is taken; ``pack`` is whose, None for the data set's. ``where`` is for messages.
-    """
+    """A mixture by name."""
 
     name: str
     labels: tuple[str, ...]
+    """Slugs."""
     levels_db: tuple[float, ...]
+    """Each label's against the first one's, which is 0."""
     where: str
+    """For messages."""
     pins: Mapping[str, str] = field(default_factory=dict)
+    """Which clip of a label is taken."""
     pack: str | None = None
+    """Whose clips; None for the data set's."""
 
 
 def inline_recipe(text: str) -> Recipe:

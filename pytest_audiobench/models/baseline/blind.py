@@ -8,7 +8,7 @@ from typing import Literal
 
 from pytest_audiobench.identity import digest, seed
 from pytest_audiobench.models.baseline.trained import normalised, read_description
-from pytest_audiobench.models.messages import Ask, Request, Response, choice_said
+from pytest_audiobench.models.messages import Ask, Request, Response, choice_text
 from pytest_audiobench.models.model import Limits
 
 
@@ -31,7 +31,7 @@ class _Blind:
 
     def _answer(self, request: Request) -> Response:
         choices = request.choices
-        return Response.of(choice_said(choices, self._choice(request)) if choices else "")
+        return Response.of(choice_text(choices, self._choice(request)) if choices else "")
 
     def _choice(self, request: Request) -> int:
         raise NotImplementedError

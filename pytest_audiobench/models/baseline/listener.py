@@ -22,7 +22,7 @@ from pytest_audiobench.errors import FatalError
 from pytest_audiobench.identity import file_digest
 from pytest_audiobench.models.baseline.features import RATE_HZ, VERSION, Array, features
 from pytest_audiobench.models.baseline.trained import Trained, listener_folder
-from pytest_audiobench.models.messages import SOMETHING_ELSE, Ask, Message, PlayedAudio, Response, choice_said
+from pytest_audiobench.models.messages import SOMETHING_ELSE, Ask, Message, PlayedAudio, Response, choice_text
 from pytest_audiobench.models.model import Limits
 
 UNKNOWN = "I cannot tell."
@@ -83,7 +83,7 @@ class Listener:
         if head is None:
             return Response.of(UNKNOWN)
         return Response.of(
-            choice_said(choices, trained.choose(head, choices, _features_of(ask.audio[0], features_by_clip)))
+            choice_text(choices, trained.choose(head, choices, _features_of(ask.audio[0], features_by_clip)))
         )
 
 
@@ -97,7 +97,7 @@ def _probe_answer(choices: Sequence[str], trained: Trained, vector: Array) -> Re
     """Whether the first of ``choices`` is heard, or something else; unknown for a sound that it was not trained on."""
     if not trained.knows(choices[0]):
         return Response.of(UNKNOWN)
-    return Response.of(choice_said(choices, 0 if trained.hears(choices[0], vector) else 1))
+    return Response.of(choice_text(choices, 0 if trained.hears(choices[0], vector) else 1))
 
 
 def _text_of(messages: Sequence[Message]) -> str:

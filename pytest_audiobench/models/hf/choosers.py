@@ -14,7 +14,7 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.hf.engine import Engine, Setup
 from pytest_audiobench.models.hf.options import label_map, tidy
 from pytest_audiobench.models.hf.transcribers import features_of, masked, side_by_side
-from pytest_audiobench.models.messages import SOMETHING_ELSE, Ask, Request, Response, Settings, choice_said
+from pytest_audiobench.models.messages import SOMETHING_ELSE, Ask, Request, Response, Settings, choice_text
 from pytest_audiobench.models.model import Hearing
 
 TEMPLATE = "This is a sound of {}."
@@ -121,7 +121,7 @@ def _pooled(features: Any) -> Any:
 def chosen(choices: Sequence[str], scores: Sequence[float]) -> Response:
     """The option with the highest score, as listeners without words say it, and that score."""
     best = max(range(len(scores)), key=scores.__getitem__)
-    answer = Response.of(choice_said(choices, best))
+    answer = Response.of(choice_text(choices, best))
     return replace(answer, outputs=(replace(answer.outputs[0], score=scores[best]),))
 
 

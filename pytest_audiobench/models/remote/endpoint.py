@@ -1,4 +1,4 @@
-"""Where a server of others is reached, and what of its address tells it from another."""
+"""The endpoint of a server of others, and what HTTP libraries do on their own, made safe."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 class Endpoint(NamedTuple):
-    """A server's base URL. ``identity`` is what enters a fingerprint: host, port unless it is the usual one, and path.
-
-    All names of this machine are one host there. Its port counts like any other: two servers may run side by side.
-    """
+    """A server's base URL."""
 
     url: str
     host: str
     loopback: bool
     identity: str
+    """What enters a fingerprint: host, port unless it is the usual one, and path.
+
+    All names of this machine are one host; its port counts like any other, since two servers may run side by side.
+    """
 
     @classmethod
     def of(cls, url: str) -> Endpoint:
@@ -52,8 +53,8 @@ class Endpoint(NamedTuple):
         loopback = _is_loopback(host)
         at = "" if port in (None, _DEFAULT_PORTS[parts.scheme]) else f":{port}"
         authority = f"[{host}]" if ":" in host else host
-        named = "loopback" if loopback else authority
-        return cls(f"{parts.scheme}://{authority}{at}{path}", host, loopback, named + at + path)
+        name = "loopback" if loopback else authority
+        return cls(f"{parts.scheme}://{authority}{at}{path}", host, loopback, name + at + path)
 
 
 def check_apart(models: Mapping[str, Model]) -> None:
