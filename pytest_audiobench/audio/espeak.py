@@ -1,6 +1,7 @@
 """Speech by espeak-ng, from the library inside the wheel ``espeakng-loader``: the same samples whenever it is asked.
 
-It is GPL-3 software: it comes with an extra, and runs in a process of its own (:mod:`.espeak_process`), many texts at a time.
+It is GPL-3 software: it comes with an extra, and runs in a process of its own (:mod:`.espeak_process`), many texts
+at a time.
 """
 
 from __future__ import annotations

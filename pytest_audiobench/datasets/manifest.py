@@ -193,8 +193,8 @@ def _reference(text: str, choices: tuple[str, ...]) -> str:
     letter = _LETTER.fullmatch(answer)
     if letter and (place := ord(letter[1].upper()) - ord("A")) < len(choices):
         return choices[place]
-    shown = ", ".join(repr(choice[:80]) for choice in choices[:10])
-    raise RowError(f"has the answer {answer[:80]!r}, which is none of its choices: {shown}; correct one or the other")
+    options = ", ".join(repr(choice[:80]) for choice in choices[:10])
+    raise RowError(f"has the answer {answer[:80]!r}, which is none of its choices: {options}; correct one or the other")
 
 
 def _metadata(written: object) -> Mapping[str, Field]:

@@ -21,8 +21,8 @@ def slug(written: str) -> str:
     Empty where nothing of ``written`` is left.
     """
     text = unicodedata.normalize("NFKC", written).casefold()
-    kept = (" " if c.isspace() or c in "-_" else c for c in text if _is_kept(c))
-    return "_".join("".join(kept).split())
+    characters = (" " if c.isspace() or c in "-_" else c for c in text if _is_kept(c))
+    return "_".join("".join(characters).split())
 
 
 def label_words(label: str) -> str:

@@ -77,8 +77,8 @@ class Checkpoint:
         for name in _PARTS["processor"]:
             if not (self.folder / name).is_file():
                 continue
-            found = self._json(name)
-            extractor = found.get("feature_extractor") or found.get("audio_processor") or found
+            configuration = self._json(name)
+            extractor = configuration.get("feature_extractor") or configuration.get("audio_processor") or configuration
             rate_hz = extractor.get("sampling_rate", usual_rate_hz)
             if rate_hz:
                 samples = extractor.get("n_samples") or extractor.get("chunk_length", 0) * rate_hz

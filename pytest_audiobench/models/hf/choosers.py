@@ -64,9 +64,11 @@ class LabelChooser(Engine):
                     error=f"the classifier has no label for the option {choice!r}; "
                     f"it has {_listed(self._label_at)}: say which is meant by labels=LABEL:OPTION|…"
                 )
-        own = {choice: float(scores[self._label_at[tidy(choice)]]) for choice in listed}
+        by_choice = {choice: float(scores[self._label_at[tidy(choice)]]) for choice in listed}
         # Of shares that add up to one, the rest is something else's.
-        return chosen(request.choices, [own.get(choice, 1.0 - sum(own.values())) for choice in request.choices])
+        return chosen(
+            request.choices, [by_choice.get(choice, 1.0 - sum(by_choice.values())) for choice in request.choices]
+        )
 
     def _meaning(self, label: str) -> str:
         return self._meant.get(tidy(label), tidy(label))

@@ -78,7 +78,7 @@ def load_model(load: Load) -> Any:
         )
         if load.family.part:
             config = getattr(config, load.family.part)
-        model, found = _class_for(config, load).from_pretrained(
+        model, loading_info = _class_for(config, load).from_pretrained(
             load.folder,
             config=config,
             dtype=getattr(torch, load.dtype),
@@ -93,7 +93,7 @@ def load_model(load: Load) -> Any:
         raise
     except Exception as error:  # as above
         raise load.failed("model", error) from error
-    if absent := sorted(found["missing_keys"]) + sorted(map(str, found["mismatched_keys"])):
+    if absent := sorted(loading_info["missing_keys"]) + sorted(map(str, loading_info["mismatched_keys"])):
         raise FatalError(
             f"{len(absent)} weights of {load.folder} are missing or misshapen ({absent[0]}, …); they would be random"
         )

@@ -239,17 +239,17 @@ class HfModel:
             return f"{request.sample_id} plays {slots} clips, and {self.spec} takes {limits.max_clips} at most"
         if not slots and self._family.tasks != ALL_TASKS:
             return f"{request.sample_id} plays no clip, and {self.spec} can do nothing without one"
-        for heard in ask.audio:
-            if heard.rate_hz != limits.rate_hz:
-                return f"{request.sample_id} is at {heard.rate_hz} Hz, and {self.spec} hears {limits.rate_hz} Hz"
+        for clip in ask.audio:
+            if clip.rate_hz != limits.rate_hz:
+                return f"{request.sample_id} is at {clip.rate_hz} Hz, and {self.spec} hears {limits.rate_hz} Hz"
             window_s = limits.max_clip_s
-            if window_s is None or heard.duration_s <= window_s:
+            if window_s is None or clip.duration_s <= window_s:
                 continue
             if request.task not in limits.chunked_tasks:
-                return f"{request.sample_id} lasts {heard.duration_s:.2f} s, and {self.spec} hears {window_s:g} s"
+                return f"{request.sample_id} lasts {clip.duration_s:.2f} s, and {self.spec} hears {window_s:g} s"
             if len(ask.audio) > 1:
                 return (
-                    f"{request.sample_id} plays several clips, one of them {heard.duration_s:.2f} s long, and "
+                    f"{request.sample_id} plays several clips, one of them {clip.duration_s:.2f} s long, and "
                     f"{self.spec} hears {window_s:g} s: only a single clip can be taken piece by piece"
                 )
         return None
