@@ -1,6 +1,6 @@
 """The study's trees of audio that was masked or laid under noise beforehand, as perturbations of any data set.
 
-github.com/lovenya/Measuring-Faithfulness-of-CoT-Reasoning-LALMs keeps a folder for each data set and dose:
+The study keeps a folder for each data set and dose:
 ``animal/mask/p20``, ``animal/noise_snr/snr-10``. They were drawn by that study's own generator, so they are curves of
 their own (``mask-rendered``, ``noise-rendered``) beside our masks and noise of the same doses.
 """
@@ -58,11 +58,11 @@ def _prepare(tree: str, places: Places) -> Change:
     def change(samples: Sequence[Sample]) -> list[Sample]:
         trees: dict[str, FileSource] = {}
         changed = []
-        for one in samples:
-            track = _track(one)
+        for sample in samples:
+            track = _track(sample)
             if track not in trees:
                 trees[track] = _tree(f"{track}/{tree}", roots)
-            changed.append(replace(one, clips=tuple(_clip_in_tree(clip, trees[track]) for clip in one.clips)))
+            changed.append(replace(sample, clips=tuple(_clip_in_tree(clip, trees[track]) for clip in sample.clips)))
         return changed
 
     return change
