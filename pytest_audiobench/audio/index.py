@@ -13,7 +13,7 @@ from pytest_audiobench.audio import combining, edits
 from pytest_audiobench.audio.clip import ArraySource, Clip, CombinedSource, FileSource
 from pytest_audiobench.audio.file_facts import FileFacts, FileMemory, FreshFacts, read_facts
 from pytest_audiobench.audio.location import FileKey, Located, Locator
-from pytest_audiobench.errors import AudioError, OutOfReach, UsageError
+from pytest_audiobench.errors import AudioError, FileUnreachable, UsageError
 
 
 class ClipFacts(NamedTuple):
@@ -146,7 +146,7 @@ def _file_facts(source: FileSource, path: str) -> FreshFacts | AudioError:
     try:
         return read_facts(path)
     except OSError as error:
-        return OutOfReach(f"{source}: cannot be read ({error.strerror}); correct {path} or its permissions")
+        return FileUnreachable(f"{source}: cannot be read ({error.strerror}); correct {path} or its permissions")
 
 
 def _clip_facts(clip: Clip, files: Mapping[_Place, FileFacts | AudioError]) -> ClipFacts | AudioError:

@@ -28,7 +28,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """0; 1 when the pack that was asked for has something wrong. Raises UsageError and NotHere for one that is none."""
+    """0; 1 when the pack that was asked for has something wrong. Raises UsageError and DataNotFound for one that is none."""
     from pytest_audiobench.datasets.packs.archives import stem, unpack
     from pytest_audiobench.datasets.packs.discovery import check_own_name, find_pack
     from pytest_audiobench.errors import UsageError

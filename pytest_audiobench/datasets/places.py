@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from pytest_audiobench.audio.clip import DataRoot
-from pytest_audiobench.errors import NotHere, UsageError
+from pytest_audiobench.errors import DataNotFound, UsageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Places:
     def find(self, name: str, *landmarks: str) -> DataRoot:
         """The folder of data set ``name``: the first that holds any of ``landmarks``.
 
-        Raises NotHere, which says where it was looked for and how to point to it.
+        Raises DataNotFound, which says where it was looked for and how to point to it.
         """
         candidates = [self.named[name]] if name in self.named else [shelf / name for shelf in self.shelves]
         for folder in candidates:
@@ -39,7 +39,7 @@ class Places:
         searched = (
             ", ".join(_lacking(folder, landmarks[0]) for folder in candidates) or "nowhere: no data folder is set"
         )
-        raise NotHere(
+        raise DataNotFound(
             f"{name} is not on this machine (looked for {searched}); point to it with --ab-data {name}=FOLDER"
         )
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from pytest_audiobench.audio.decode import decode
-from pytest_audiobench.errors import AudioError, FatalError, OutOfReach, PassingError, SampleError
+from pytest_audiobench.errors import AudioError, FatalError, FileUnreachable, SampleError, TransientError
 from pytest_audiobench.evaluation import batching
 from pytest_audiobench.evaluation.batch_locks import BatchLocks
 from pytest_audiobench.evaluation.lazy_model import ModelHandle
@@ -156,7 +156,7 @@ class BatchExecutor:
         heard = audio.results(batch.requests)
         fit = [i for i, played in enumerate(heard) if not isinstance(played, AudioError)]
         failures = {
-            batch.keys[i]: (message(played), not isinstance(played, OutOfReach))
+            batch.keys[i]: (message(played), not isinstance(played, FileUnreachable))
             for i, played in enumerate(heard)
             if isinstance(played, AudioError)
         }
@@ -192,7 +192,7 @@ class BatchExecutor:
             try:
                 responses = model.ask(asks)
                 break
-            except PassingError as error:
+            except TransientError as error:
                 if attempt == _TRIES - 1:
                     return self._failed(asks, error, f"{error} (asked {_TRIES} times)"), 0.0
                 time.sleep(_FIRST_WAIT_S * 2**attempt)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pytest_audiobench.audio.index import AudioIndex
 from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.datasets.places import Places
-from pytest_audiobench.errors import CannotDo, UsageError
+from pytest_audiobench.errors import UnsuitableModel, UsageError
 from pytest_audiobench.evaluation import speed
 from pytest_audiobench.evaluation.batch_executor import BatchExecutor, Progress
 from pytest_audiobench.evaluation.batch_locks import BatchLocks
@@ -84,7 +84,7 @@ def evaluate(
 ) -> Evaluation:
     """Evaluate a model on a data set slice by a protocol.
 
-    Raises NotHere when the data set is absent, CannotDo when the model is of another kind, UsageError for a mistake
+    Raises DataNotFound when the data set is absent, UnsuitableModel when the model is of another kind, UsageError for a mistake
     in either, FatalError when the model cannot be asked at all. A single sample's failure is recorded in the result.
     """
     with collector_paused():
@@ -172,7 +172,9 @@ def _check_tasks(handle: ModelHandle, dataset: Dataset, protocol: Protocol) -> N
     for stage in protocol.stages:
         if stage.role == "subject" and stage.task not in handle.limits.tasks:
             can = " and ".join(handle.limits.tasks)
-            raise CannotDo(f"{handle.spec} can do {can} and nothing else, and {dataset.name} asks it for {stage.task}")
+            raise UnsuitableModel(
+                f"{handle.spec} can do {can} and nothing else, and {dataset.name} asks it for {stage.task}"
+            )
 
 
 def _check_parts(protocol: Protocol) -> None:

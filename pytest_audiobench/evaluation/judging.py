@@ -8,7 +8,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.errors import CannotDo, FatalError, UsageError
+from pytest_audiobench.errors import FatalError, UnsuitableModel, UsageError
 from pytest_audiobench.evaluation.lazy_model import ModelHandle
 from pytest_audiobench.models.messages import Message, Response
 from pytest_audiobench.protocols.judged.agreement import agreement
@@ -31,7 +31,7 @@ def with_judges(protocol: Protocol, judges: Mapping[str, ModelHandle]) -> Judged
     A judge's scorers keep their names where the run has one judge, and are called ``READING@ALIAS`` where it has
     several. Behind them stand the agreements: of each judge with the first scorer by rule, and of each two judges.
     Without a judge, the scorers by rule are left, with a warning; another names what a judge cannot be asked. Raises
-    CannotDo, naming the option, when there are none, and when no judge can be asked; UsageError for a protocol with a
+    UnsuitableModel, naming the option, when there are none, and when no judge can be asked; UsageError for a protocol with a
     judge's stage of its own.
     """
     if by_hand := [stage.name for stage in protocol.stages if stage.role in WEIGHING]:
@@ -47,7 +47,9 @@ def with_judges(protocol: Protocol, judges: Mapping[str, ModelHandle]) -> Judged
     pairs = [(one, alias) for alias, handle in judges.items() for one in asked if handle.can_judge(one.name)]
     for one in asked:
         if not any(one is other for other, _ in pairs):
-            raise CannotDo(f"{one.name} can be put to none of this run's judges ({', '.join(judges)}): name another")
+            raise UnsuitableModel(
+                f"{one.name} can be put to none of this run's judges ({', '.join(judges)}): name another"
+            )
     answer = protocol.answering.name
     stages = tuple(_stage(one, alias, answer) for one, alias in pairs)
     own = {one.name: [alias for other, alias in pairs if other is one] for one in asked}
@@ -60,7 +62,7 @@ def with_judges(protocol: Protocol, judges: Mapping[str, ModelHandle]) -> Judged
 def with_rewriters(protocol: Protocol, judges: Mapping[str, ModelHandle]) -> Protocol:
     """``protocol`` with its rewriters' stages put to the first of ``judges`` that can be asked them.
 
-    Raises CannotDo, naming the option, where there is none.
+    Raises UnsuitableModel, naming the option, where there is none.
     """
     if all(stage.role != "rewriter" for stage in protocol.stages):
         return protocol
@@ -73,7 +75,7 @@ def _put(stage: Stage, judges: Mapping[str, ModelHandle]) -> Stage:
     alias = next((alias for alias, handle in judges.items() if handle.can_judge(stage.name)), None)
     if alias is None:
         named = f"none of this run's judges ({', '.join(judges)}) can be asked to" if judges else "none is named to"
-        raise CannotDo(
+        raise UnsuitableModel(
             f"{stage.name} needs another model, and {named}: name one with --ab-judge, such as --ab-judge openai:MODEL"
         )
     return replace(stage, judge=alias, asked=judges[alias].digest)
@@ -83,7 +85,7 @@ def _by_rule_alone(protocol: Protocol) -> Judged:
     left = tuple(scorer for scorer in protocol.scorers if not scorer.judge)
     names = ", ".join(scorer.name for scorer in protocol.scorers if scorer.judge)
     if not left:
-        raise CannotDo(f"{names} needs a judge: name one with --ab-judge, such as --ab-judge openai:MODEL")
+        raise UnsuitableModel(f"{names} needs a judge: name one with --ab-judge, such as --ab-judge openai:MODEL")
     warning = f"no judge is named with --ab-judge: {names} left out"
     return Judged(replace(protocol, scorers=left), (warning,))
 

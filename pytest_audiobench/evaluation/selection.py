@@ -72,7 +72,7 @@ def select(
     ``limit`` is the run's, ``samples_wanted`` the eval's own: both take the first so many in hash order, and whole
     windows where batches are planned, so that answers are shared with evals of the whole slice.
     A clip that cannot be found is a sample's error for a model that listens, and no error for one that
-    does not (a replay); so is a sample of more clips than the model takes. Raises NotHere when the data
+    does not (a replay); so is a sample of more clips than the model takes. Raises DataNotFound when the data
     set is absent, UsageError for an empty one or one whose ids repeat.
     """
     samples = dataset.read(places)

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import pytest
 
 from pytest_audiobench.datasets.dataset import Dataset
-from pytest_audiobench.errors import InstrumentGone, NotComparable, UsageError
+from pytest_audiobench.errors import InfrastructureError, NotComparable, UsageError
 from pytest_audiobench.evaluation.batch_executor import BatchExecutor
 from pytest_audiobench.evaluation.evaluate import EvalSpec, Evaluation, evaluate, judges_of
 from pytest_audiobench.evaluation.lazy_model import ModelHandle
@@ -135,7 +135,7 @@ class Evaluator:
     def _evaluate(self, dataset: Dataset, protocol: Protocol, item: EvalSpec) -> Result:
         try:
             evaluation = evaluate(self._session.bench, self._handle, item, dataset, protocol)
-        except (NotComparable, InstrumentGone) as error:
+        except (NotComparable, InfrastructureError) as error:
             self.unmeasured = self.unmeasured or harmless(str(error))
             if isinstance(error, NotComparable):
                 self._refused.append(self._duties.refusal(item, dataset, protocol))

@@ -14,7 +14,7 @@ from itertools import groupby, islice
 from pathlib import Path
 from typing import Any
 
-from pytest_audiobench.errors import CannotDo, UsageError
+from pytest_audiobench.errors import UnsuitableModel, UsageError
 from pytest_audiobench.evaluation.garbage_collection import collector_paused
 from pytest_audiobench.evaluation.hashes import ABSENT, ASKED, scored_hashes
 from pytest_audiobench.evaluation.judging import with_judges
@@ -140,7 +140,7 @@ def _protocol(first: RecordedRow, old: Json | None, wanted: ScoringOptions) -> P
     try:
         # A judge's verdicts are read again where the judge is known: by pytest, which replays them.
         return with_judges(protocol.with_scorers(*chosen), {}).protocol
-    except CannotDo:
+    except UnsuitableModel:
         raise _NotScorable(f"only judges can read {first.family or name}; {_REPLAYED}") from None
 
 

@@ -11,7 +11,7 @@ import pytest
 import soundfile
 
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
-from pytest_audiobench.errors import FatalError, InstrumentGone, PassingError, SampleError
+from pytest_audiobench.errors import FatalError, InfrastructureError, SampleError, TransientError
 from pytest_audiobench.evaluation import batch_executor as asking
 from pytest_audiobench.evaluation import batching
 from pytest_audiobench.evaluation.batch_executor import BatchExecutor
@@ -140,7 +140,7 @@ def test_a_batch_is_never_longer_than_its_model_can_take(asker_of):
 
 
 def test_a_passing_failure_is_asked_again_after_ever_longer_waits(asker_of, waits):
-    model = Meter(faults=[PassingError("busy")] * 3)
+    model = Meter(faults=[TransientError("busy")] * 3)
     asker = asker_of(model)
     assert texts(asker, "a") == {"a": "a 100"}
     assert waits == [0.5, 1.0, 2.0]
@@ -148,7 +148,7 @@ def test_a_passing_failure_is_asked_again_after_ever_longer_waits(asker_of, wait
 
 
 def test_a_failure_that_does_not_pass_in_four_tries_fails_the_samples_of_this_run_alone(asker_of, waits):
-    model = Meter(faults=[PassingError("busy")] * 4)
+    model = Meter(faults=[TransientError("busy")] * 4)
     asker = asker_of(model)
     assert texts(asker, "a", "b", "c") == {
         "a": "!busy (asked 4 times)",
@@ -167,7 +167,7 @@ def test_an_unforeseen_failure_is_not_tried_again_and_names_its_kind(asker_of, w
     assert texts(asker_of(model), "a") == {"a": "a 100"}
 
 
-@pytest.mark.parametrize("error", [PassingError("gone"), RuntimeError("gone")])
+@pytest.mark.parametrize("error", [TransientError("gone"), RuntimeError("gone")])
 def test_three_failed_batches_in_a_row_end_the_eval_in_one_sentence(asker_of, waits, error):
     model = Meter(faults=[None] + [error] * 20, max_batch=1)
     with pytest.raises(FatalError, match=r"^test:meter failed 3 batches in a row \(.*gone.*\); what it had answered"):
@@ -201,9 +201,9 @@ def test_samples_that_a_model_refuses_are_no_sign_that_it_is_broken(asker_of):
 
 
 def test_a_fatal_error_ends_the_eval_and_what_was_answered_is_kept(asker_of):
-    gone = InstrumentGone("its server died")
+    gone = InfrastructureError("its server died")
     model = Meter(faults=[None, gone])
-    with pytest.raises(InstrumentGone, match="its server died"):
+    with pytest.raises(InfrastructureError, match="its server died"):
         texts(asker_of(model), "a", "b", "c", "d", "e")
     assert model.calls == [["a", "b"], ["c", "d"]]
     later = Meter()
@@ -456,9 +456,9 @@ def test_claims_are_taken_in_one_order_by_all_so_that_nobody_waits_in_a_circle(t
 
 def test_claims_are_freed_whatever_becomes_of_a_batch(tmp_path, store):
     with Ledger(tmp_path / "ledger") as ledger:
-        model = Meter(faults=[None, InstrumentGone("died")])
+        model = Meter(faults=[None, InfrastructureError("died")])
         asker = BatchExecutor(ModelHandle("m", model), store, ledger, lambda done, total: None)
-        with pytest.raises(InstrumentGone):
+        with pytest.raises(InfrastructureError):
             texts(asker, "a", "b", "c", "d")
         assert len(ledger.order) == 4
         assert not ledger.open

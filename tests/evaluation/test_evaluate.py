@@ -12,7 +12,7 @@ from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.audio.edits import gain
 from pytest_audiobench.datasets.dataset import perturb
 from pytest_audiobench.datasets.perturbations.perturbation import Perturbation, per_clip
-from pytest_audiobench.errors import CannotDo, NotComparable, UsageError
+from pytest_audiobench.errors import NotComparable, UnsuitableModel, UsageError
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.models.model import Limits
 from pytest_audiobench.protocols.judged.family import judged
@@ -68,7 +68,7 @@ def test_what_is_held_against_a_baseline_is_known_before_anything_is_asked(tmp_p
 def test_what_a_model_cannot_do_and_a_protocol_lacks_is_found_before_anything_is_asked(tmp_path: Path) -> None:
     transcriber = Speaker(limits=Limits(tasks=("transcription", "open")))
     with pytest.raises(
-        CannotDo, match="can do transcription and open and nothing else, and animals asks it for choice"
+        UnsuitableModel, match="can do transcription and open and nothing else, and animals asks it for choice"
     ):
         evaluated(tmp_path, samples(1), None, transcriber)
     plain = multiple_choice()

@@ -493,7 +493,7 @@ def test_an_error_keeps_its_kind_on_the_way(share):
     """A sample's error fails a sample, what is not here skips an eval, and a stranger's kind counts as its base."""
     from pytest_audiobench import errors
 
-    class Own(errors.PassingError):
+    class Own(errors.TransientError):
         pass
 
     kinds = {name: kind for name, kind in vars(errors).items() if isinstance(kind, type)} | {"Own": Own}
@@ -505,4 +505,4 @@ def test_an_error_keeps_its_kind_on_the_way(share):
     for name, kind in kinds.items():
         with pytest.raises(errors.AudiobenchError, match=r"^no$") as raised:
             model.ask(_asks(name))
-        assert raised.type is (errors.PassingError if kind is Own else kind)
+        assert raised.type is (errors.TransientError if kind is Own else kind)

@@ -20,7 +20,7 @@ from pytest_audiobench.datasets.packs.pack import CONDITIONS, MOST_MIXTURES, Pac
 from pytest_audiobench.datasets.packs.recipes import Recipe, mix_recipes, pinned_clip, read_recipes
 from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.errors import NotHere, UsageError
+from pytest_audiobench.errors import DataNotFound, UsageError
 
 CUSTOM = "custom"
 
@@ -42,7 +42,7 @@ def sound_id(
     set by :func:`pack_from_labels`.
 
     Metadata: label (in the words of a question), pack, condition, mixture (the cluster), sources (how many). Raises
-    UsageError for a condition that there is not; when it is read, NotHere where the pack is not on this machine, has
+    UsageError for a condition that there is not; when it is read, DataNotFound where the pack is not on this machine, has
     too few labels, or no mixture was asked for.
     """
     condition = condition or (CUSTOM if recipes is not None else "pair")
@@ -67,10 +67,12 @@ def _read(pack: str | LabelledPack, condition: str, mixtures: int | None, seed: 
     source = _pack(pack, places)
     sources, has = CONDITIONS[condition], len(source.clips)
     if has < sources:
-        raise NotHere(f"the pack {source.id} ({source.where}) has {has} labels, and a {condition} is made of {sources}")
+        raise DataNotFound(
+            f"the pack {source.id} ({source.where}) has {has} labels, and a {condition} is made of {sources}"
+        )
     drawn = draw_mixtures(source, condition, mixtures, seed)
     if not drawn:
-        raise NotHere(f"the pack {source.id} ({source.where}) has no mixture of the condition {condition}")
+        raise DataNotFound(f"the pack {source.id} ({source.where}) has no mixture of the condition {condition}")
     return _samples(condition, [(source, mixture, (0.0,) * sources) for mixture in drawn])
 
 
@@ -90,7 +92,7 @@ def _custom(pack: str | LabelledPack, recipes: str | Path | None, seed: int, pla
     else:
         wanted = mix_recipes(places.mixes)
     if not wanted:
-        raise NotHere("no --ab-mix given: name a mixture (siren+rain@-6) or a file of recipes")
+        raise DataNotFound("no --ab-mix given: name a mixture (siren+rain@-6) or a file of recipes")
     packs: dict[str | None, Pack] = {}
     mixtures = []
     for recipe in wanted:
