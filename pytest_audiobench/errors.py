@@ -1,16 +1,16 @@
-"""What can go wrong, by who must act.
+"""The errors, by who must act.
 
 AudiobenchError
-├── FatalError        the run cannot go on: one sentence that says what to do
-│   ├── UsageError    a user's mistake, found before the first request (pytest exit code 4)
-│   ├── DataNotFound       a data set or file is not on this machine: the eval is skipped
+├── FatalError               the run cannot go on: one sentence that says what to do
+│   ├── UsageError           a user's mistake, found before the first request (pytest exit code 4)
+│   ├── DataNotFound         a data set or file is not on this machine: the eval is skipped
 │   ├── UnsuitableModel      the model cannot do what the eval asks for: the eval is skipped
-│   ├── NotComparable the baseline is of another task than the eval: the eval fails before it asks anything
-│   └── InfrastructureError what holds the model died while it was asked: the eval fails, and says nothing of the model
-├── SampleError       one sample failed: recorded and counted, the run goes on
-│   └── AudioError    this sample's audio cannot be read; the same bytes will fail again
-│       └── FileUnreachable    its file cannot be reached: missing, forbidden, misplaced; another try may succeed
-└── TransientError      a failure that a retry may cure
+│   ├── NotComparable        the baseline is of another task than the eval: the eval fails before it asks anything
+│   └── InfrastructureError  the model's process died while it was asked: the eval fails, and says nothing of the model
+├── SampleError              one sample failed: recorded and counted, the run goes on
+│   └── AudioError           this sample's audio cannot be read; the same bytes will fail again
+│       └── FileUnreachable  its file cannot be reached: missing, forbidden, misplaced; another try may succeed
+└── TransientError           a failure that a retry may cure
 
 Every message is one sentence or two: what is wrong, where, and what to do.
 """

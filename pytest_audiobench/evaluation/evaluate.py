@@ -84,8 +84,8 @@ def evaluate(
 ) -> Evaluation:
     """Evaluate a model on a data set slice by a protocol.
 
-    Raises DataNotFound when the data set is absent, UnsuitableModel when the model is of another kind, UsageError for a mistake
-    in either, FatalError when the model cannot be asked at all. A single sample's failure is recorded in the result.
+    Raises DataNotFound when the data set is absent, UnsuitableModel when the model is of another kind, UsageError for a
+    mistake in either, FatalError when the model cannot be asked at all. A single sample's failure is recorded.
     """
     with collector_paused():
         return _evaluated(bench, handle, item, dataset, protocol)

@@ -31,8 +31,8 @@ def with_judges(protocol: Protocol, judges: Mapping[str, ModelHandle]) -> Judged
     A judge's scorers keep their names where the run has one judge, and are called ``READING@ALIAS`` where it has
     several. Behind them stand the agreements: of each judge with the first scorer by rule, and of each two judges.
     Without a judge, the scorers by rule are left, with a warning; another names what a judge cannot be asked. Raises
-    UnsuitableModel, naming the option, when there are none, and when no judge can be asked; UsageError for a protocol with a
-    judge's stage of its own.
+    UnsuitableModel, naming the option, when there are none, and when no judge can be asked; UsageError for a protocol
+    with a judge's stage of its own.
     """
     if by_hand := [stage.name for stage in protocol.stages if stage.role in WEIGHING]:
         raise UsageError(

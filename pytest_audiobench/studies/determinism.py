@@ -18,7 +18,7 @@ from pytest_audiobench.metrics.value import Metric
 from pytest_audiobench.protocols.protocol import Protocol
 
 if TYPE_CHECKING:
-    from pytest_audiobench.plugin.evaluator import Evaluator
+    from pytest_audiobench.studies.evaluator import Evaluator
 
 
 def determinism(

@@ -8,7 +8,7 @@ from pytest_audiobench.evaluation.record import ALARM
 from pytest_audiobench.evaluation.result import Result
 
 if TYPE_CHECKING:
-    from pytest_audiobench.plugin.evaluator import Evaluator
+    from pytest_audiobench.studies.evaluator import Evaluator
 
 MOST_SWAYED = 0.5
 """A model of which it is shown that it gives up more of its answers than this for a wrong option raises the alarm."""

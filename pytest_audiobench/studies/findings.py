@@ -20,7 +20,7 @@ from pytest_audiobench.stats import findings as stats
 from pytest_audiobench.stats.intervals import CONFIDENCE
 
 if TYPE_CHECKING:
-    from pytest_audiobench.plugin.evaluator import Evaluator
+    from pytest_audiobench.studies.evaluator import Evaluator
 
 METRIC, STATISTIC = "hallucination_rate", "hallucinated"
 MOST_PHRASES, LONGEST_PHRASE = 10, 160

@@ -14,7 +14,7 @@ from pytest_audiobench.models.model import Hearing
 from pytest_audiobench.protocols.protocol import Protocol
 
 if TYPE_CHECKING:
-    from pytest_audiobench.plugin.evaluator import Evaluator
+    from pytest_audiobench.studies.evaluator import Evaluator
 
 _FEWEST = 10
 """Samples without which nothing is proven, whatever their interval says."""
