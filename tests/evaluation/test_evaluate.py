@@ -49,14 +49,14 @@ def test_two_samples_that_ask_the_same_are_asked_once(tmp_path: Path) -> None:
     model = Speaker()
     done = evaluated(tmp_path, [sample("a"), sample("b", clips=(clip("a"),))], None, model)
     assert len(model.requests) == 1
-    assert [one.responses["answer"].text for one in done.answered] == ["A", "A"]
+    assert [one.responses["answer"].text for one in done.answers] == ["A", "A"]
 
 
 def test_what_is_held_against_a_baseline_is_known_before_anything_is_asked(tmp_path: Path) -> None:
     model = Speaker()
 
-    def refuse(slice_, protocol):
-        assert [taken.sample.id for taken in slice_.taken] == ["s0"]
+    def refuse(selection, protocol):
+        assert [taken.sample.id for taken in selection.samples] == ["s0"]
         assert protocol.name == "multiple_choice"
         raise NotComparable("another task")
 
