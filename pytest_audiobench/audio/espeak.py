@@ -47,7 +47,7 @@ class Voice(NamedTuple):
 def voice(name: str, rate_wpm: int) -> Voice:
     """A voice of the espeak-ng on this machine, by its own name for it: "en-us", or "en-us+f4" for a variant.
 
-    Raises UsageError for a name or a rate that it does not know; DataNotFound where it is not installed or does not run.
+    Raises UsageError for a name or a rate that it does not know; DataNotFound where it is not installed or broken.
     """
     if not SLOWEST_WPM <= rate_wpm <= FASTEST_WPM:
         raise UsageError(f"rate_wpm={rate_wpm} is none that espeak-ng speaks at; give {SLOWEST_WPM} to {FASTEST_WPM}")

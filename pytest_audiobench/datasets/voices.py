@@ -41,7 +41,7 @@ class Speech(NamedTuple):
 
 
 Voices: TypeAlias = Callable[[Places, Sequence[Line]], Sequence[Speech]]
-"""The speech of each line, in their order. Raises DataNotFound where such voices are not on this machine or lack a line."""
+"""The speech of each line, in their order. Raises DataNotFound where such voices are not here or lack a line."""
 
 
 def espeak(voice: str = "en-us", rate_wpm: int = 165) -> Voices:

@@ -66,8 +66,8 @@ def pack_from_labels(dataset: Dataset, by: str, name: str | None = None) -> Labe
 def find_pack(name: str, places: Places) -> Pack:
     """The pack named ``name``.
 
-    Raises DataNotFound, which says what packs there are and how to point to another, and UsageError for a name that is none
-    and for what is wrong with the pack.
+    Raises DataNotFound, which says what packs there are and how to point to another, and UsageError for a name that is
+    none and for what is wrong with the pack.
     """
     _check_name(name)
     if name in BUNDLED:

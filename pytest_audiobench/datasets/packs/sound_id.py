@@ -42,8 +42,8 @@ def sound_id(
     set by :func:`pack_from_labels`.
 
     Metadata: label (in the words of a question), pack, condition, mixture (the cluster), sources (how many). Raises
-    UsageError for a condition that there is not; when it is read, DataNotFound where the pack is not on this machine, has
-    too few labels, or no mixture was asked for.
+    UsageError for a condition that there is not; when it is read, DataNotFound where the pack is not on this machine,
+    has too few labels, or no mixture was asked for.
     """
     condition = condition or (CUSTOM if recipes is not None else "pair")
     if condition not in (*CONDITIONS, CUSTOM):

@@ -55,7 +55,7 @@ class Perturbation:
     family: str
     prepare: Callable[[Places], Change] = field(compare=False, repr=False)
     """Called once whenever samples are read, with the places where further audio (recorded noise, room responses) may
-    lie; gives what is then done to the samples. :func:`per_clip` makes it. Raises DataNotFound where that audio is absent.
+    lie; gives what is then done to the samples. :func:`per_clip` makes it. Raises DataNotFound where it is absent.
     """
     dose: float | None = None
     """None for a perturbation that stands alone."""

@@ -90,7 +90,7 @@ class Served(NamedTuple):
         raise InfrastructureError(_obituary(status, self.folder / "server.stderr.log"))
 
     def wait(self, ready_s: float = _READY_S) -> None:
-        """Return once it answers ``/health``. Raises InfrastructureError when it ends, FatalError when it takes too long."""
+        """Return once it answers ``/health``. Raises InfrastructureError when it ends, FatalError when it is late."""
         deadline, pause_s = time.monotonic() + ready_s, _FIRST_LOOK_S
         while not self._answers(deadline):
             self.check_alive()
