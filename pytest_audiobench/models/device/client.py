@@ -51,7 +51,7 @@ class SharedModel:
         return self._model.fingerprint()
 
     def load(self) -> None:
-        """Have the model loaded over there. Raises what loading raises, InfrastructureError when the process is gone."""
+        """Have the model loaded over there. Raises what loading raises, InfrastructureError when the process died."""
         reply = self._call({"do": "load", "spec": asdict(self._spec)})
         self.hearing = Hearing(*reply["hearing"]) if reply["hearing"] else None
 
