@@ -15,7 +15,7 @@ from typing import NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 
-from pytest_audiobench.datasets.perturbations.dose import Harder
+from pytest_audiobench.datasets.perturbations.perturbation import Harder
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.curve_records import (
     CLEAN,

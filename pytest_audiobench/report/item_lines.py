@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_audiobench.audio.recipe import recipe_of
+from pytest_audiobench.audio.clip_record import recipe_of
 from pytest_audiobench.datasets.sample import Field, Sample
 from pytest_audiobench.evaluation.comparable import cluster_of
 from pytest_audiobench.evaluation.evaluate import Evaluation
