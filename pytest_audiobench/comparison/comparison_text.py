@@ -22,9 +22,8 @@ from pytest_audiobench.comparison.table_cells import (
 )
 from pytest_audiobench.evaluation.record import RegressionRecord
 from pytest_audiobench.metrics.metric import Estimate
-from pytest_audiobench.report.escapes import escaped
 from pytest_audiobench.report.formatting import group_text
-from pytest_audiobench.report.tabular import bar, csv_text, json_text
+from pytest_audiobench.report.safe_text import csv_text, escaped, json_text, table_row
 
 _HEAD = ("", "value", "interval", "drop", "interval", "flips", "pairs", "sees")
 _INTERVALS = (2, 4)
@@ -224,8 +223,8 @@ def _markdown(one: Comparison) -> Iterator[str]:
     yield from (f"- **{escaped(line, LONGEST)}**" for line in one.heading)
     yield f"- {escaped(_rules(one))}"
     yield ""
-    yield bar(("eval", "metric", *_HEAD))
-    yield bar((":--", ":--", ":--", *("--:",) * 7))
+    yield table_row(("eval", "metric", *_HEAD))
+    yield table_row((":--", ":--", ":--", *("--:",) * 7))
     for line in one.lines:
         yield from _markdown_rows(one, line)
     yield ""
@@ -240,5 +239,5 @@ def _markdown_rows(one: Comparison, line: Compared) -> Iterator[str]:
     group = f" [{group_text(plan.group)}]" if plan.group else ""
     names = (plan.name, f"{plan.kind.name} by {plan.scorer}{group}")
     for cells in _rows_of(one, line):
-        yield bar((*map(escaped, names), *(escaped(cell.strip()) for cell in cells)))
+        yield table_row((*map(escaped, names), *(escaped(cell.strip()) for cell in cells)))
         names = ("", "")

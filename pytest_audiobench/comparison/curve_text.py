@@ -9,9 +9,8 @@ from pytest_audiobench.comparison.contenders import Contender
 from pytest_audiobench.comparison.curves import CurveLine
 from pytest_audiobench.comparison.table_cells import amount, between, layout, named, wrapped
 from pytest_audiobench.evaluation.scoring import finite
-from pytest_audiobench.report.escapes import escaped
-from pytest_audiobench.report.perturbations import owned
-from pytest_audiobench.report.tabular import bar
+from pytest_audiobench.report.perturbations import subject_name
+from pytest_audiobench.report.safe_text import escaped, table_row
 
 _HEAD = ("over perturbations", "value", "more than {}", "interval", "pairs")
 _ABOUT = "over perturbations: how much more than {} on pairs, of shares in points; no verdict rests on these"
@@ -62,18 +61,18 @@ def curve_markdown(contenders: Sequence[Contender], lines: Sequence[CurveLine]) 
         return
     yield f"- {escaped(_ABOUT.format(contenders[0].letter))}"
     yield ""
-    yield bar(("figure", *(escaped(cell.format(contenders[0].letter)) for cell in ("", *_HEAD[1:]))))
-    yield bar((":--", ":--", *("--:",) * (len(_HEAD) - 1)))
+    yield table_row(("figure", *(escaped(cell.format(contenders[0].letter)) for cell in ("", *_HEAD[1:]))))
+    yield table_row((":--", ":--", *("--:",) * (len(_HEAD) - 1)))
     for line in lines:
         name = _name(line)
         for cells in _cells(contenders, line):
-            yield bar((escaped(name), *(escaped(cell.strip()) for cell in cells)))
+            yield table_row((escaped(name), *(escaped(cell.strip()) for cell in cells)))
             name = ""
     yield ""
 
 
 def _name(line: CurveLine) -> str:
-    owner = owned(line.suite, line.dataset, line.series)
+    owner = subject_name(line.suite, line.dataset, line.series)
     return f"{owner} {line.figure} of {named(line.kind.name, line.kind.unit)} by {line.scorer}"
 
 

@@ -9,9 +9,8 @@ from pytest_audiobench.comparison.table_cells import WIDTH, wrapped
 from pytest_audiobench.gate.power import Asked, Power, plain
 from pytest_audiobench.metrics.units import FRACTIONS
 from pytest_audiobench.metrics.value import value_text
-from pytest_audiobench.report.escapes import escaped
 from pytest_audiobench.report.formatting import printable
-from pytest_audiobench.report.tabular import bar, csv_text, json_text
+from pytest_audiobench.report.safe_text import csv_text, escaped, json_text, table_row
 
 _HEAD = ("eval", "n", "clusters", "flips", "sees", "needed")
 
@@ -46,9 +45,9 @@ def _table(found: Sequence[Power], asked: Asked, notes: Sequence[str]) -> Iterat
 
 
 def _markdown(found: Sequence[Power], asked: Asked, notes: Sequence[str]) -> Iterator[str]:
-    yield from (escaped(_question(asked)), "", bar(_HEAD), "| :-- | --: | --: | --: | --: | --: |")
+    yield from (escaped(_question(asked)), "", table_row(_HEAD), "| :-- | --: | --: | --: | --: | --: |")
     for one in found:
-        yield bar(map(escaped, _cells(one, len({each.model for each in found}) > 1)))
+        yield table_row(map(escaped, _cells(one, len({each.model for each in found}) > 1)))
     yield ""
     yield from (f"- {escaped(note)}" for note in _notes(found, asked, notes))
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from pytest_audiobench.published.registry import Published
 from pytest_audiobench.report.formatting import PERCENT_UNITS
-from pytest_audiobench.report.scorer_sweep import Sweep, SweepRow, scale, sweeps
+from pytest_audiobench.report.scorer_comparison import ScorerRow, ScorerTable, scale, scorer_tables
 
 _OURS: Mapping[str, tuple[str, ...]] = {
     "accuracy_llm_judge": ("accuracy",),
@@ -62,7 +62,7 @@ class Comparison:
 
 def comparisons(item: Mapping[str, Any], values: Sequence[Published]) -> list[Comparison]:
     """Each of ``values`` that an item's record (or a suite's) has a metric for, beside the closest protocol."""
-    by_metric = {sweep.metric: sweep for sweep in sweeps(item)}
+    by_metric = {sweep.metric: sweep for sweep in scorer_tables(item)}
     return [found for one in values for found in _comparison(by_metric, one)]
 
 
@@ -72,7 +72,7 @@ def fitting(item: Mapping[str, Any], values: Sequence[Published]) -> list[Publis
     return [one for one in values if own.issuperset(_WORD.findall(one.dataset.lower().replace("_", " ")))]
 
 
-def _comparison(by_metric: Mapping[str, Sweep], one: Published) -> Iterator[Comparison]:
+def _comparison(by_metric: Mapping[str, ScorerTable], one: Published) -> Iterator[Comparison]:
     names = _OURS.get(one.metric, (one.metric,))
     sweep = next((by_metric[name] for name in names if name in by_metric), None)
     rows = [row for row in sweep.rows if row.value is not None] if sweep else []
@@ -89,7 +89,7 @@ def _comparison(by_metric: Mapping[str, Sweep], one: Published) -> Iterator[Comp
     yield Comparison(
         published=one,
         metric=sweep.metric,
-        protocol=rows[place].protocol,
+        protocol=rows[place].scorer,
         shown=shown,
         distance=round(given[place] - shown, 9) + 0.0,  # never a negative zero
         is_inside=_inside(rows[place], shown / factor),
@@ -98,7 +98,7 @@ def _comparison(by_metric: Mapping[str, Sweep], one: Published) -> Iterator[Comp
     )
 
 
-def _inside(row: SweepRow, value: float) -> bool | None:
+def _inside(row: ScorerRow, value: float) -> bool | None:
     if row.lower is None or row.upper is None:
         return None
     return row.lower <= value <= row.upper

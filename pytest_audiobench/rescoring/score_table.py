@@ -7,12 +7,16 @@ from dataclasses import asdict
 from typing import Any
 
 from pytest_audiobench.published.compare import Comparison
-from pytest_audiobench.report import perturbation_text
-from pytest_audiobench.report.escapes import escaped
+from pytest_audiobench.report import perturbation_tables
 from pytest_audiobench.report.formatting import printable
-from pytest_audiobench.report.scorer_sweep import Sweep, sweeps
-from pytest_audiobench.report.scorer_sweep_text import markdown, table, title
-from pytest_audiobench.report.tabular import csv_text, json_text
+from pytest_audiobench.report.safe_text import csv_text, escaped, json_text
+from pytest_audiobench.report.scorer_comparison import (
+    ScorerTable,
+    scorer_tables,
+    table_lines,
+    table_markdown,
+    table_title,
+)
 
 Json = Mapping[str, Any]
 Compared = Mapping[int, Sequence[Comparison]]
@@ -20,7 +24,7 @@ Compared = Mapping[int, Sequence[Comparison]]
 
 _WIDTH = 80
 _OF_OWNER = ("eval", "model", "dataset", "metric", "unit")
-_OF_ROW = ("protocol", "value", "lower", "upper", "n", "skipped", "unanswered", "failed", "signature")
+_OF_ROW = ("scorer", "value", "lower", "upper", "n", "skipped", "unparsed", "failed", "signature")
 
 
 def text(owners: Sequence[Json], notes: Sequence[str], compared: Compared, format_: str) -> str:
@@ -36,10 +40,10 @@ def text(owners: Sequence[Json], notes: Sequence[str], compared: Compared, forma
 def _lines(owners: Sequence[Json], notes: Sequence[str], compared: Compared) -> Iterator[str]:
     for at, owner in enumerate(owners):
         beside = compared.get(at, ())
-        for sweep in sweeps(owner):
-            yield title(_name(owner), sweep)
-            yield from table(sweep, _marks(beside, sweep))
-        yield from (line for line, _ in perturbation_text.lines({"items": (), "suites": [owner]}, _WIDTH))
+        for sweep in scorer_tables(owner):
+            yield table_title(_name(owner), sweep)
+            yield from table_lines(sweep, _marks(beside, sweep))
+        yield from (line for line, _ in perturbation_tables.lines({"items": (), "suites": [owner]}, _WIDTH))
         for one in beside:
             yield f"  published {printable(one.says)}"
         yield from (f"  note: {printable(note)}" for note in owner.get("warnings", ()))
@@ -52,25 +56,30 @@ def _lines(owners: Sequence[Json], notes: Sequence[str], compared: Compared) -> 
 def _markdown(owners: Sequence[Json], notes: Sequence[str], compared: Compared) -> Iterator[str]:
     for at, owner in enumerate(owners):
         beside = compared.get(at, ())
-        for sweep in sweeps(owner):
-            yield from (f"**{escaped(title(_name(owner), sweep))}**", "", *markdown(sweep, _marks(beside, sweep)), "")
-        for name, rows in perturbation_text.markdown({"items": (), "suites": [owner]}):
+        for sweep in scorer_tables(owner):
+            yield from (
+                f"**{escaped(table_title(_name(owner), sweep))}**",
+                "",
+                *table_markdown(sweep, _marks(beside, sweep)),
+                "",
+            )
+        for name, rows in perturbation_tables.markdown({"items": (), "suites": [owner]}):
             yield from (f"**{escaped(name)}**", "", *rows, "")
         said = [f"published {one.says}" for one in beside] + [f"note: {note}" for note in owner.get("warnings", ())]
         yield from (f"- {escaped(line)}" for line in said)
         yield from (f"- score hash {str(owner['hashes']['score_hash'])[:16]}", "")
-    yield from (f"- protocol {escaped(name)}: {escaped(signature)}" for name, signature in _signatures(owners))
+    yield from (f"- scorer {escaped(name)}: {escaped(signature)}" for name, signature in _signatures(owners))
     yield from (f"- note: {escaped(note)}" for note in notes)
 
 
 def _rows(owners: Sequence[Json], compared: Compared) -> Iterator[dict[str, Any]]:
     for at, owner in enumerate(owners):
-        for sweep in sweeps(owner):
+        for sweep in scorer_tables(owner):
             marks = _marks(compared.get(at, ()), sweep)
             for row in sweep.rows:
                 own = {name: value for name, value in asdict(row).items() if name in _OF_ROW}
                 own |= {"eval": _eval(owner), "model": owner["model"], "dataset": owner.get("dataset", "")}
-                own |= {"metric": sweep.metric, "unit": sweep.unit, "published": marks.get(row.protocol, "")}
+                own |= {"metric": sweep.metric, "unit": sweep.unit, "published": marks.get(row.scorer, "")}
                 yield own
 
 
@@ -81,7 +90,7 @@ def _plain(owner: Json, beside: Sequence[Comparison]) -> dict[str, Any]:
         "dataset": owner.get("dataset", ""),
         "n": owner["n"],
         "hashes": dict(owner["hashes"]),
-        "metrics": [asdict(sweep) for sweep in sweeps(owner)],
+        "metrics": [asdict(sweep) for sweep in scorer_tables(owner)],
         "published": [
             {
                 **{name: value for name, value in asdict(one).items() if name != "published"},
@@ -94,7 +103,7 @@ def _plain(owner: Json, beside: Sequence[Comparison]) -> dict[str, Any]:
     }
 
 
-def _marks(beside: Sequence[Comparison], sweep: Sweep) -> dict[str, str]:
+def _marks(beside: Sequence[Comparison], sweep: ScorerTable) -> dict[str, str]:
     marks: dict[str, list[str]] = {}
     for one in beside:
         if one.metric == sweep.metric and not one.beyond:

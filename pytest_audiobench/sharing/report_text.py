@@ -7,7 +7,7 @@ from typing import Any
 
 from pytest_audiobench.comparison.table_cells import wrapped
 from pytest_audiobench.report.formatting import interval_text, value_text
-from pytest_audiobench.report.tabular import json_text
+from pytest_audiobench.report.safe_text import json_text
 from pytest_audiobench.sharing.findings import told
 from pytest_audiobench.sharing.submission import number
 from pytest_audiobench.sharing.submission_checks import Report

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from pytest_audiobench.evaluation.record import VerdictRecord
-from pytest_audiobench.report.github_annotations import Place, commands, no_command, places
+from pytest_audiobench.report.formatting import no_command
+from pytest_audiobench.report.github_annotations import Place, commands, places
 
 RIGHT, WRONG = ("(a) cat", "parsed", True), ("(b) dog", "parsed", False)
 

@@ -13,7 +13,7 @@ def found(runs: Any, *items: Any) -> list[SmallestFlips]:
     flips = FlippedSamples(record["items"])
     samples = list(flips.watch(joined(folder)))
     assert len(samples) == sum(len(item.answers) for item in items)
-    return flips.found()
+    return flips.smallest()
 
 
 def ladder(runs: Any, *flipped: Any, **changes: Any) -> list[Any]:

@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from pytest_audiobench.evaluation.record import MetricRecord, PerturbationRecord
-from pytest_audiobench.report import answer_comparison_text, terminal
+from pytest_audiobench.report import answer_comparison, terminal
 from pytest_audiobench.report.answer_comparison import answer_comparisons
 from pytest_audiobench.report.markdown import summary
 from pytest_audiobench.report.page.html import write_page
@@ -98,18 +98,18 @@ def test_every_figure_is_the_records_with_its_interval(runs: Any) -> None:
 
 def test_another_scorer_has_rows_of_its_own_below_the_first(runs: Any) -> None:
     record = paper(runs, others={"loose": lambda text, status, right: ("parsed", True)})
-    found = [line for line, _ in answer_comparison_text.lines(record, 80)]
+    found = [line for line, _ in answer_comparison.lines(record, 80)]
     place = next(number for number, line in enumerate(found) if line.split()[:1] == ["conditioned"])
     assert found[place].split()[1:3] == ["75.0", "24"]
     assert found[place + 1].split()[:3] == ["loose", "100.0", "24"]
     assert "conditioned by loose" in "\n".join(
-        rows for _, table in answer_comparison_text.markdown(record) for rows in table
+        rows for _, table in answer_comparison.markdown(record) for rows in table
     )
 
 
 def test_eighty_columns_hold_the_table_and_markdown_has_every_column_and_interval(runs: Any) -> None:
     record = paper(runs, others={"faithfulness-runtime-qwen": lambda text, status, right: (status, right)})
-    assert max(len(line) for line, _ in answer_comparison_text.lines(record, 80)) <= 80
+    assert max(len(line) for line, _ in answer_comparison.lines(record, 80)) <= 80
     text = summary(record)
     head = "| Asked | accuracy | n | nulls | beyond | missed | same | flips | drop | reliance | followed | swayed |"
     assert head in text
@@ -120,7 +120,7 @@ def test_eighty_columns_hold_the_table_and_markdown_has_every_column_and_interva
 def test_a_run_in_which_nothing_is_held_against_anything_has_no_such_table(runs: Any) -> None:
     _, record = runs.collected(*runs.ladder((22, 14, 5)))
     assert answer_comparisons(record) == []
-    assert list(answer_comparison_text.lines(record, 80)) == []
+    assert list(answer_comparison.lines(record, 80)) == []
 
 
 def test_where_only_doses_were_asked_there_is_no_head_without_a_table(runs: Any) -> None:
@@ -129,7 +129,7 @@ def test_where_only_doses_were_asked_there_is_no_head_without_a_table(runs: Any)
     (item,) = record["items"]
     item["perturbation"] |= {"family": "mask", "dose": 20.0, "unit": "% masked", "harder": "higher"}
     assert answer_comparisons(record) == []
-    assert list(answer_comparison_text.lines(record, 80)) == []
+    assert list(answer_comparison.lines(record, 80)) == []
 
 
 def test_of_many_evals_the_terminal_says_how_answers_went_in_the_tables_alone(runs: Any, monkeypatch: Any) -> None:
@@ -138,7 +138,7 @@ def test_of_many_evals_the_terminal_says_how_answers_went_in_the_tables_alone(ru
     monkeypatch.setattr(terminal, "_MANY", 5)
     lines = [line for line, _ in summary_lines(record, 80)]
     assert not any(line.startswith("went wrong in") for line in lines)
-    assert "what went wrong in the evals of the tables above: report.html" in lines
+    assert "what failures in the evals of the tables above: report.html" in lines
 
 
 def test_names_from_outside_do_no_harm(runs: Any) -> None:

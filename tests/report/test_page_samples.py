@@ -13,8 +13,7 @@ import pytest
 import soundfile
 
 from pytest_audiobench.report.json_lines import write_lines
-from pytest_audiobench.report.page.excerpts import ENDING
-from pytest_audiobench.report.page.page_sounds import page_sounds
+from pytest_audiobench.report.page.sounds import ENDING, page_sounds
 
 RIGHT, WRONG = ("(a) cat", "parsed", True), ("(b) dog", "parsed", False)
 UNREAD, FAILED = ("who knows", "unparsed", False), ("no samples in the file", "error", False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pytest_audiobench.report.markdown import summary
-from pytest_audiobench.report.perturbation_text import lines, markdown
+from pytest_audiobench.report.perturbation_tables import lines, markdown
 from pytest_audiobench.report.terminal import summary_lines
 
 

@@ -37,59 +37,57 @@ def text_of(record: dict[str, Any], width: int = 120) -> str:
 
 def test_rows_are_the_best_first_with_differences_to_the_headline(runs: Any) -> None:
     _, record = runs.collected(runs.item(0, "a", ANSWERS, others=MANY))
-    (one,) = view_model.evals(record)[0].sides
-    assert [(row.protocol, row.value, row.difference) for row in one.rows] == [
+    (one,) = view_model.evals(record)[0].comparisons
+    assert [(row.scorer, row.value_text, one.difference(row)) for row in one.table.rows] == [
         ("lenient", "80.0 %", "+20.0 points"),
         ("skipping", "75.0 %", "+15.0 points"),
         ("letters", "60.0 %", ""),
         ("same", "60.0 %", "+0.0 points"),
         ("strict", "0.0 %", "-60.0 points"),
     ]
-    assert [row.protocol for row in one.rows if row.headline] == ["letters"]
-    skipping_ = one.rows[1]
-    assert (skipping_.n, skipping_.skipped, skipping_.unanswered, skipping_.why) == (8, 2, 2, "2 unparsed")
-    assert (one.rows[0].at, one.rows[0].low) == (80.0, one.sweep.rows[0].lower * 100)
-    assert one.sentence == "accuracy by 5 protocols: 0.0 % (strict) to 80.0 % (lenient), spread 80.0 points"
+    assert [row.scorer for row in one.table.rows if one.is_headline(row)] == ["letters"]
+    skipping_ = one.table.rows[1]
+    assert (skipping_.n, skipping_.skipped, skipping_.unparsed, skipping_.why) == (8, 2, 2, "2 unparsed")
+    assert one.reference.scorer == "letters"
+    assert one.sentence == "accuracy by 5 scorers: 0.0 % (strict) to 80.0 % (lenient), spread 80.0 points"
 
 
 def test_a_protocol_that_leaves_answers_out_says_so_where_it_is_named(runs: Any) -> None:
     _, record = runs.collected(runs.item(0, "a", [*ANSWERS, UNREAD, UNREAD], others={"skipping": skipping}))
-    (one,) = view_model.evals(record)[0].sides
-    assert (
-        one.sentence == "accuracy by 2 protocols: 50.0 % (letters) to 75.0 % (skipping, 4 skipped), spread 25.0 points"
-    )
+    (one,) = view_model.evals(record)[0].comparisons
+    assert one.sentence == "accuracy by 2 scorers: 50.0 % (letters) to 75.0 % (skipping, 4 skipped), spread 25.0 points"
 
 
 def test_protocols_that_agree_are_said_to(runs: Any) -> None:
     _, record = runs.collected(runs.item(0, "a", ANSWERS, others={"same": same}))
-    assert view_model.evals(record)[0].sides[0].sentence == "accuracy by 2 protocols: 60.0 % by each"
+    assert view_model.evals(record)[0].comparisons[0].sentence == "accuracy by 2 scorers: 60.0 % by each"
 
 
 def test_protocols_that_differ_by_less_than_is_shown_are_said_to_differ(runs: Any) -> None:
     _, record = runs.collected(runs.item(0, "a", ANSWERS, others={"same": same}))
     record["items"][0]["metrics"][0]["value"] += 0.0004
-    said = view_model.evals(record)[0].sides[0].sentence
-    assert said == "accuracy by 2 protocols: 60.0 % (same) to 60.0 % (letters), spread under 0.1 points"
+    said = view_model.evals(record)[0].comparisons[0].sentence
+    assert said == "accuracy by 2 scorers: 60.0 % (same) to 60.0 % (letters), spread under 0.1 points"
 
 
 def test_an_eval_that_could_not_be_asked_has_nothing_to_set_side_by_side(runs: Any) -> None:
     _, record = runs.collected(runs.item(0, "a", [("no audio", "error", False)] * 3, others=MANY))
-    assert view_model.evals(record)[0].sides == ()
+    assert view_model.evals(record)[0].comparisons == ()
 
 
 def test_a_protocol_without_a_number_stands_last(runs: Any) -> None:
     _, record = runs.collected(runs.item(0, "a", [UNREAD] * 3, others={"skipping": skipping}))
-    (one,) = view_model.evals(record)[0].sides
-    assert [(row.protocol, row.value, row.difference) for row in one.rows] == [
+    (one,) = view_model.evals(record)[0].comparisons
+    assert [(row.scorer, row.value_text, one.difference(row)) for row in one.table.rows] == [
         ("letters", "0.0 %", ""),
         ("skipping", "–", ""),
     ]
-    assert one.sentence == "accuracy by 2 protocols: 0.0 % (letters), no value by the others"
+    assert one.sentence == "accuracy by 2 scorers: 0.0 % (letters), no value by the others"
 
 
 def test_one_protocol_is_set_beside_nothing(runs: Any) -> None:
     _, record = runs.collected(runs.item(0, "a", ANSWERS))
-    assert view_model.evals(record)[0].sides == ()
+    assert view_model.evals(record)[0].comparisons == ()
 
 
 def test_of_many_protocols_the_headline_alone_is_among_the_main_figures(runs: Any) -> None:
@@ -130,7 +128,7 @@ def test_a_headline_that_skips_keeps_one_that_takes_all_beside_it(runs: Any) -> 
 def test_the_terminal_shows_many_protocols_in_one_table(runs: Any) -> None:
     _, record = runs.collected(runs.item(0, "a", ANSWERS, others=MANY))
     text = text_of(record)
-    assert "a: accuracy by 5 protocols, spread 80.0 points" in text
+    assert "a: accuracy by 5 scorers, spread 80.0 points" in text
     table = [line.split()[0] for line in text.splitlines() if line.startswith("  ")]
     assert table[-5:] == ["lenient", "skipping", "letters", "same", "strict"]
     assert text.count("accuracy [") == 0
@@ -140,11 +138,11 @@ def test_a_suite_has_the_table_and_each_of_its_evals_a_line(runs: Any) -> None:
     items = [runs.item(n, name, ANSWERS, others=MANY) for n, name in enumerate("ab")]
     _, record = runs.collected(*items)
     text = text_of(record)
-    assert "sakura (pooled): accuracy by 5 protocols, spread 80.0 points" in text
-    assert "a: accuracy by 5 protocols: 0.0 % (strict) to 80.0 % (lenient), spread 80.0 points" in text
+    assert "sakura (pooled): accuracy by 5 scorers, spread 80.0 points" in text
+    assert "a: accuracy by 5 scorers: 0.0 % (strict) to 80.0 % (lenient), spread 80.0 points" in text
     markdown = summary(record)
     assert "| letters **headline** | 60.0 %" in markdown
-    assert "- b: accuracy by 5 protocols: 0.0 % \\(strict\\)" in markdown
+    assert "- b: accuracy by 5 scorers: 0.0 % \\(strict\\)" in markdown
 
 
 def test_protocols_that_read_different_evals_of_a_suite_are_not_set_side_by_side(runs: Any) -> None:
@@ -154,7 +152,10 @@ def test_protocols_that_read_different_evals_of_a_suite_are_not_set_side_by_side
     ]
     _, record = runs.collected(*items)
     (suite,) = view_model.suites(record)
-    assert [{row.protocol for row in one.rows} for one in suite.sides] == [{"lenient", "same"}, {"strict", "skipping"}]
+    assert [{row.scorer for row in one.table.rows} for one in suite.sides] == [
+        {"lenient", "same"},
+        {"strict", "skipping"},
+    ]
     assert len(view_model.unfolded(suite.blocks)) == 5
 
 

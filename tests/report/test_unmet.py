@@ -6,12 +6,11 @@ import pytest
 
 from pytest_audiobench.evaluation.record import VerdictRecord
 from pytest_audiobench.report import view_model
-from pytest_audiobench.report.failed_checks import failed_checks
 from pytest_audiobench.report.github_annotations import commands
 from pytest_audiobench.report.markdown import summary
 from pytest_audiobench.report.pull_request_comment import comment
 from pytest_audiobench.report.run_reader import load_run
-from pytest_audiobench.report.verdict import run_verdict
+from pytest_audiobench.report.verdict import failed_checks, run_verdict
 
 RIGHT, WRONG = ("(a) cat", "parsed", True), ("(b) dog", "parsed", False)
 ASSERTION = "the hop is too low"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pytest_audiobench.report import view_model
-from pytest_audiobench.report.failure_breakdown import is_without, sentence
+from pytest_audiobench.report.failure_breakdown import failure_sentence, is_without
 from pytest_audiobench.report.markdown import summary
 from pytest_audiobench.report.terminal import summary_lines
 
@@ -39,7 +39,7 @@ def test_each_class_has_its_count_its_share_and_the_score_without_it(runs: Any) 
 def test_a_line_names_the_class_that_moves_the_score_most(runs: Any) -> None:
     answers = [RIGHT] * 6 + [WRONG] + [LOOP] * 2 + [REFUSED]
     _, record = runs.collected(runs.item(0, "a", answers, wording=WORDING))
-    said = "went wrong in a: accuracy 60.0 %; without 2 loop 75.0 %; also 1 refused"
+    said = "failures in a: accuracy 60.0 %; without 2 loop 75.0 %; also 1 refused"
     assert said in lines_of(record)
     assert f"- {said}" in summary(record)
 
@@ -47,20 +47,20 @@ def test_a_line_names_the_class_that_moves_the_score_most(runs: Any) -> None:
 def test_an_eval_where_nothing_went_wrong_has_no_such_line(runs: Any) -> None:
     _, record = runs.collected(runs.item(0, "a", [RIGHT, WRONG]))
     assert view_model.evals(record)[0].failures == ()
-    assert sentence(()) == ""
+    assert failure_sentence(()) == ""
     assert not any("went wrong" in line for line in [*lines_of(record), summary(record)])
 
 
 def test_where_all_answers_went_wrong_there_is_no_number_without_them(runs: Any) -> None:
     _, record = runs.collected(runs.item(0, "a", [REFUSED] * 3))
-    assert "went wrong in a: accuracy 0.0 %; without 3 refused –" in lines_of(record)
+    assert "failures in a: accuracy 0.0 %; without 3 refused –" in lines_of(record)
 
 
 def test_with_several_models_each_line_names_its_own(runs: Any) -> None:
     _, record = runs.collected(
         runs.item(0, "a", [RIGHT, REFUSED], model="x"), runs.item(1, "a", [RIGHT, RIGHT], model="y")
     )
-    assert "went wrong in a · x: accuracy 50.0 %; without 1 refused 100.0 %" in lines_of(record)
+    assert "failures in a · x: accuracy 50.0 %; without 1 refused 100.0 %" in lines_of(record)
     assert not any("a · y" in line for line in lines_of(record))
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_audiobench.metrics.token_errors import token_errors
-from pytest_audiobench.report.page.word_diff import MOST_WORDS, word_diff, words_of
+from pytest_audiobench.report.page.rows import MOST_WORDS, word_diff, words_of
 
 ITEM = {"scorer": "transcription", "scorers": [{"name": "wer-basic"}], "options": {}}
 words = st.lists(st.sampled_from(["a", "b", "c", "d"]), max_size=12)

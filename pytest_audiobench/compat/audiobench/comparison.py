@@ -14,8 +14,8 @@ from types import MappingProxyType
 from pytest_audiobench.compat.audiobench.artifact import HALLUCINATION, ROBUST, SOUND, SUITES, Artifact
 from pytest_audiobench.compat.audiobench.hashing import stable_digest
 from pytest_audiobench.evaluation.comparable import DIGITS, ComparableEval, ComparableSample
-from pytest_audiobench.report import run_parts
-from pytest_audiobench.report.comparable_of_run import sides_of
+from pytest_audiobench.report import run_files
+from pytest_audiobench.report.joined_samples import comparable_evals
 from pytest_audiobench.report.run_files import Heading, collect
 from pytest_audiobench.rescoring.layouts import source_of
 from pytest_audiobench.rescoring.rescore import Wanted, rescore
@@ -44,8 +44,8 @@ def sides_of_artifact(run: Artifact) -> dict[str, ComparableEval]:
     """The sides of ``run`` by the names of our evals. Raises UsageError for answers that cannot be scored again."""
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
-        (folder / run_parts.FOLDER).mkdir()
-        rescore(source_of(run.file), Wanted(_READINGS[run.suite]), folder / run_parts.FOLDER)
+        (folder / run_files.PARTS).mkdir()
+        rescore(source_of(run.file), Wanted(_READINGS[run.suite]), folder / run_files.PARTS)
         heading = Heading(
             run=run.file.stem,
             started="",
@@ -57,7 +57,7 @@ def sides_of_artifact(run: Artifact) -> dict[str, ComparableEval]:
             models=[],
             runtime={},
         )
-        found = sides_of(folder, collect(folder, heading), str(run.file), texts=False)
+        found = comparable_evals(folder, collect(folder, heading), str(run.file), texts=False)
     heard = _named_sounds(run)
     return {_called(eval_): _as_ours(side, _called(eval_), run, heard) for (eval_, _), side in found.items()}
 
