@@ -95,7 +95,7 @@ def _numbers(run: Mapping[str, Any], width: int) -> list[Line]:
     in_tables = _in_comparison_tables(run) if is_long else set()
     lines += [(printable(text), "yellow") for text in summary_footer.failure_lines(run, in_tables)]
     if in_tables:
-        lines.append(("failures in the evals of the tables above: report.html", "light"))
+        lines.append(("failures of the evals in the tables above: report.html", "light"))
     lines += list(_failed_checks(run))
     lines += [
         (printable(f"{name}: {'; '.join(texts)}"), "light") for name, texts in summary_footer.signatures(run).items()

@@ -77,14 +77,14 @@ def test_statuses_and_failures_that_moved_are_told(runs):
 
 
 def test_a_baseline_that_kept_no_texts_says_so(runs):
-    assert "*text not kept*" in commented(runs, regressed(runs), before=None)
+    assert "*text not stored*" in commented(runs, regressed(runs), before=None)
 
 
 def test_a_run_without_a_baseline_has_a_comment_too(runs):
     folder, _ = runs.collected(runs.item(0, "digits", [RIGHT]))
     text = comment(load_run(folder))
     assert text.startswith("## audiobench: passed\n")
-    assert "held against no baseline" in text
+    assert "compared with no baseline" in text
 
 
 def test_a_failed_threshold_and_a_lost_eval_are_told_beside_the_lines(runs):
@@ -92,7 +92,7 @@ def test_a_failed_threshold_and_a_lost_eval_are_told_beside_the_lines(runs):
     poor = runs.item(0, "digits", [RIGHT, WRONG], verdicts=[fail], outcome="failed")
     folder, _ = runs.gated(poor, runs.item(1, "emotion", [], outcome="lost"), exit_status=1)
     text = comment(load_run(folder)).replace("\\", "")
-    told = "no regression line was held against the baseline; 1 threshold failed; 1 eval failed otherwise"
+    told = "no regression line was compared with the baseline; 1 threshold failed; 1 eval failed otherwise"
     assert text.splitlines()[0] == f"## ✗ audiobench: failed – {told}"
     assert "- ✗ **digits** accuracy &#62;= 0.9: fail: 0.5 is not &#62;= 0.9" in text
     assert "- ✗ **emotion** lost" in text
@@ -157,7 +157,7 @@ def test_no_answer_breaks_out_of_its_cell_or_becomes_markup(runs, rendered, host
         assert all(link.startswith(PAGE) for link in links)
         assert not [one for one in tokens if one.type == "image"]
         html = "".join(one.content for one in tokens if one.type in ("html_inline", "html_block"))
-        allowed = r"</?(?:code|details|summary|br)>|Lines that pass: \d+|All numbers of this run|Perturbations|\s"
+        allowed = r"</?(?:code|details|summary|br)>|Lines that pass: \d+|All numbers of this run|Settings of the run|\s"
         assert re.sub(allowed, "", html) in ("", MARKER.replace(" ", ""))
         shown = "".join(one.content for one in tokens if one.type in ("text", "code_inline"))
         assert not re.search(r"@\w|#\d|://|www\.|\u202e|\u2066", shown)

@@ -30,11 +30,11 @@ def test_both_versions_of_a_sample_that_flips_can_be_played_and_its_sample_is_li
     other = sound("", 900.0, number=1, rank=0)
     sounds = [other, sound("changed", 500.0), sound("clean", 700.0)]
     page = opened(runs.page(*flipping(runs), sounds=sounds))
-    box = page.page.locator("#flipped details").first
+    box = page.page.locator("#flips details").first
     assert "white at 10 dB SNR" in box.locator("summary").inner_text()
     assert "2 of 24 samples flip" in box.locator("summary").inner_text()
     first, second = box.locator("li.flip").all()
-    assert "before: (C) cow → now: (A) cat · true: cat" in first.inner_text()
+    assert "before: (C) cow → now: (A) cat · reference: cat" in first.inner_text()
     versions = first.locator("figure.version")
     assert versions.evaluate_all("(all) => all.map((one) => one.dataset.version)") == ["clean", "changed"]
     assert second.locator("audio").count() == 0
@@ -52,8 +52,8 @@ def test_both_versions_of_a_sample_that_flips_can_be_played_and_its_sample_is_li
 def test_the_sounds_are_those_of_the_version_that_they_stand_under(runs: Any, opened: Any) -> None:
     sounds = [sound("changed", 500.0), sound("clean", 2_000.0)]
     page = opened(runs.page(*flipping(runs), sounds=sounds))
-    page.page.locator("#flipped canvas[data-drawn]").nth(1).wait_for()
-    brightest = page.page.locator("#flipped canvas").evaluate_all(
+    page.page.locator("#flips canvas[data-drawn]").nth(1).wait_for()
+    brightest = page.page.locator("#flips canvas").evaluate_all(
         """(all) => all.map((canvas) => {
           const scale = canvas.height / 208;
           const column = canvas.getContext("2d").getImageData(canvas.width / 2, 64 * scale, 1, 128 * scale).data;
@@ -70,7 +70,7 @@ def test_the_sounds_are_those_of_the_version_that_they_stand_under(runs: Any, op
 def test_without_sounds_it_is_said_how_to_have_them_and_a_narrow_page_does_not_scroll(runs: Any, opened: Any) -> None:
     page = opened(runs.page(*flipping(runs)))
     page.page.set_viewport_size({"width": 400, "height": 800})
-    assert "--ab-report-audio flips" in page.page.locator("#flipped").inner_text()
+    assert "--ab-report-audio flips" in page.page.locator("#flips").inner_text()
     assert page.page.evaluate("document.documentElement.scrollWidth") <= 400
 
 
@@ -80,8 +80,8 @@ def test_names_and_answers_from_outside_are_shown_and_never_run(runs: Any, opene
     for item in items:
         item.said = [hostile] * 24
     page = opened(runs.page(*items))
-    assert page.page.locator("#flipped img, #flipped b").count() == 0
-    text = page.page.locator("#flipped").inner_text()
+    assert page.page.locator("#flips img, #flips b").count() == 0
+    text = page.page.locator("#flips").inner_text()
     assert text.count(hostile) >= 3
     assert "</script><b>dB" in text
     assert page.complaints == []
@@ -89,4 +89,4 @@ def test_names_and_answers_from_outside_are_shown_and_never_run(runs: Any, opene
 
 def test_a_run_in_which_nothing_flips_has_no_such_section(runs: Any, opened: Any) -> None:
     page = opened(runs.page(*runs.ladder((22, 14, 5))))
-    assert not page.page.locator("#flipped").is_visible()
+    assert not page.page.locator("#flips").is_visible()

@@ -152,7 +152,8 @@ def test_protocols_that_read_different_evals_of_a_suite_are_not_set_side_by_side
     ]
     _, record = runs.collected(*items)
     (suite,) = view_model.suites(record)
-    assert [{row.scorer for row in one.table.rows} for one in suite.sides] == [
+    tables = [comparison.table for comparison in suite.comparisons]
+    assert [{row.scorer for row in table.rows} for table in tables] == [
         {"lenient", "same"},
         {"strict", "skipping"},
     ]

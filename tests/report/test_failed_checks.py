@@ -80,4 +80,4 @@ def test_lines_that_were_not_checked_are_counted_and_a_pass_warns_of_them(runs: 
     assert (verdict.mark, verdict.word, verdict.tone) == ("!", "passed", "warn")
     assert verdict.counts == "1 of 3 lines pass, 2 not checked"
     for text in (comment(load_run(folder)), summary(record)):
-        assert "Held against nothing: away\\-1, away\\-2." in text
+        assert "Without a regression line: away\\-1, away\\-2." in text

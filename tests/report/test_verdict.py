@@ -48,7 +48,7 @@ def test_the_evaluations_of_one_test_fail_once(runs):
     record = gated(runs, heard, silence, exit_status=1)
     for item in record["items"]:
         item["nodeid"] = "test_listening.py::test_listening"
-    assert said(record).startswith("failed (no regression line was held against the baseline; 1 threshold failed).")
+    assert said(record).startswith("failed (no regression line was compared with the baseline; 1 threshold failed).")
 
 
 def test_a_number_is_not_parted_from_its_unit(runs):

@@ -27,9 +27,9 @@ def test_a_fall_of_what_was_answered_is_marked_and_said(runs: Any) -> None:
     items[1].answers = [("(a) cat", "parsed", True)] * 22 + [("(b) dog", "parsed", False)] * 2
     _, record = runs.collected(*items)
     found = text(record)
-    assert "  ! answers fewer at 10, 0" in found
+    assert "  ! fewer parsed at 10, 0" in found
     assert sum("!  79.2 %" in line or "!  62.5 %" in line for line in found) == 2
-    assert "62.5 %, answers fewer" in summary(record)
+    assert "62.5 %, fewer parsed" in summary(record)
 
 
 def test_a_trend_stands_beside_its_slope(runs: Any) -> None:
@@ -45,7 +45,7 @@ def test_the_summary_of_a_job_has_a_table_for_each_family(runs: Any) -> None:
     _, record = runs.collected(*runs.ladder((22, 14, 5)))
     found = summary(record)
     assert "**noisy, tones: accuracy under white**" in found
-    assert "| dB SNR | Value | Interval | n | Answered | drop from clean | Interval | p (Holm) |" in found
+    assert "| dB SNR | Value | Interval | n | Parse rate | drop from clean | Interval | p (Holm) |" in found
     assert "- slope: \\+35.4 points per 10 dB SNR" in found
 
 
@@ -115,15 +115,15 @@ def test_where_answers_are_held_against_clean_ones_all_perturbations_stand_in_on
     assert max(map(len, found)) <= 86
     assert found[1] == "noisy, tones: accuracy under 4 perturbations; drop from clean in points"
     assert [line.split()[0] for line in found[2:7]] == ["perturbation", "clean", "white-0", "white-1", "white-2"]
-    assert found[2].split() == ["perturbation", "accuracy", "answered", "consistency", "drop", "p"]
+    assert found[2].split() == ["perturbation", "accuracy", "parse", "rate", "consistency", "drop", "p"]
     assert found[6].split() == ["white-2", "20.8", "%", "!", "62.5", "%", "10.4", "%", "+75.0", "<0.001"]
-    assert found[7] == "  ! answers fewer at white-0, white-1, white-2"
+    assert found[7] == "  ! fewer parsed at white-0, white-1, white-2"
     assert found[8].startswith("  white, slope: +35.4 points per 10 dB SNR [")
     assert sum(line.startswith("  white, area") for line in found) == 1
     ((name, rows),) = markdown(record)
     assert name == "noisy, tones: accuracy under 4 perturbations"
-    assert rows[0].startswith("| Perturbation | Value | Interval | n | Answered | Same answer | drop from clean |")
-    assert "62.5 %, answers fewer | 10.4 %" in rows[5]
+    assert rows[0].startswith("| Perturbation | Value | Interval | n | Parse rate | Same answer | drop from clean |")
+    assert "62.5 %, fewer parsed | 10.4 %" in rows[5]
 
 
 def test_means_of_two_protocols_and_what_drops_are_from_are_told_apart(runs: Any) -> None:

@@ -1,4 +1,4 @@
-"""How answers went wrong, beside the score: as data, in the terminal and in a job's summary."""
+"""How answers failed, beside the score: as data, in the terminal and in a job's summary."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_an_eval_where_nothing_went_wrong_has_no_such_line(runs: Any) -> None:
     _, record = runs.collected(runs.item(0, "a", [RIGHT, WRONG]))
     assert view_model.evals(record)[0].failures == ()
     assert failure_sentence(()) == ""
-    assert not any("went wrong" in line for line in [*lines_of(record), summary(record)])
+    assert not any("failures in" in line for line in [*lines_of(record), summary(record)])
 
 
 def test_where_all_answers_went_wrong_there_is_no_number_without_them(runs: Any) -> None:

@@ -1,7 +1,13 @@
 """The table of protocols: one set of answers, every protocol's number, and how far they lie apart."""
 
 from pytest_audiobench.report.markdown import summary
-from pytest_audiobench.report.scorer_comparison import has_many_scorers, scorer_tables
+from pytest_audiobench.report.scorer_comparison import (
+    has_many_scorers,
+    scorer_tables,
+    table_lines,
+    table_markdown,
+    table_title,
+)
 from pytest_audiobench.report.terminal import summary_lines
 
 

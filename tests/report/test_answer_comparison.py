@@ -1,4 +1,4 @@
-"""What is held against what: which evals stand together, and what their columns say."""
+"""What is compared with what: which evals stand together, and what their columns say."""
 
 from __future__ import annotations
 
@@ -70,11 +70,11 @@ def test_evals_that_are_held_against_the_same_stand_together_and_say_against_wha
     (one,) = answer_comparisons(paper(runs))
     assert (one.of, one.metric) == ("faith, cats", "accuracy")
     assert {block.about: [row.label for row in block.rows] for block in one.blocks} == {
-        "asked, and held against nothing": ["direct", "baseline (clean)"],
-        "control, held against the answer to the clean clip": ["silence"],
-        "inject, held against the answer to the clean clip": ["inject-wrong-before"],
-        "as it is, held against the answer that the reasoning led to": ["conditioned"],
-        "reasoning, held against the choice with its own reasoning put back": ["filler"],
+        "asked, and compared with nothing": ["direct", "baseline (clean)"],
+        "control, compared with the answer to the clean clip": ["silence"],
+        "inject, compared with the answer to the clean clip": ["inject-wrong-before"],
+        "as it is, compared with the answer that the reasoning led to": ["conditioned"],
+        "reasoning, compared with the choice with its own reasoning put back": ["filler"],
     }
 
 
@@ -111,10 +111,10 @@ def test_eighty_columns_hold_the_table_and_markdown_has_every_column_and_interva
     record = paper(runs, others={"faithfulness-runtime-qwen": lambda text, status, right: (status, right)})
     assert max(len(line) for line, _ in answer_comparison.lines(record, 80)) <= 80
     text = summary(record)
-    head = "| Asked | accuracy | n | nulls | beyond | missed | same | flips | drop | reliance | followed | swayed |"
+    head = "| Eval | accuracy | n | nulls | beyond | missed | same | flips | drop | reliance | followed | swayed |"
     assert head in text
     assert "\\+12.5 \\(\\+2.5 to \\+22.5\\)" in text
-    assert any("held against the answer to the clean clip" in line for line, _ in summary_lines(record, 80))
+    assert any("compared with the answer to the clean clip" in line for line, _ in summary_lines(record, 80))
 
 
 def test_a_run_in_which_nothing_is_held_against_anything_has_no_such_table(runs: Any) -> None:
@@ -134,11 +134,11 @@ def test_where_only_doses_were_asked_there_is_no_head_without_a_table(runs: Any)
 
 def test_of_many_evals_the_terminal_says_how_answers_went_in_the_tables_alone(runs: Any, monkeypatch: Any) -> None:
     record = paper(runs)
-    assert any(line.startswith("went wrong in") for line, _ in summary_lines(record, 80))
+    assert any(line.startswith("failures in") for line, _ in summary_lines(record, 80))
     monkeypatch.setattr(terminal, "_MANY", 5)
     lines = [line for line, _ in summary_lines(record, 80)]
-    assert not any(line.startswith("went wrong in") for line in lines)
-    assert "what failures in the evals of the tables above: report.html" in lines
+    assert not any(line.startswith("failures in") for line in lines)
+    assert "what failures of the evals in the tables above: report.html" in lines
 
 
 def test_names_from_outside_do_no_harm(runs: Any) -> None:
@@ -152,8 +152,8 @@ def test_names_from_outside_do_no_harm(runs: Any) -> None:
 def test_the_page_shows_each_block_as_a_table(runs: Any, opened: Any) -> None:
     record = paper(runs)
     page = opened(write_page(runs.reports / "run", record))
-    section = page.page.locator("#held")
-    assert section.locator("h3").all_inner_texts()[1] == "control, held against the answer to the clean clip"
+    section = page.page.locator("#comparison")
+    assert section.locator("h3").all_inner_texts()[1] == "control, compared with the answer to the clean clip"
     assert section.locator("table").nth(1).locator("th[scope=col]").all_inner_texts()[-1] == "reliance"
     section.locator("summary", has_text="What the columns hold").click()
     assert "what the audio adds" in section.inner_text()
