@@ -11,6 +11,9 @@ from pathlib import Path
 
 import pytest
 
+# The workflow's tests gate a poor checkpoint and one of equal quality in every run.
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 EVAL = """
 import pytest
@@ -36,7 +39,7 @@ def held(tmp_path_factory):
 
     def called(*command):
         return subprocess.run(
-            [sys.executable, "-m", *command], cwd=folder, env=environment, capture_output=True, text=True, timeout=240
+            [sys.executable, "-m", *command], cwd=folder, env=environment, capture_output=True, text=True, timeout=1200
         )
 
     def run(name, model, *options):
@@ -82,4 +85,4 @@ def test_a_middling_checkpoint_is_inconclusive_at_50_samples_and_regressed_at_fu
     assert (part["emotion"]["status"], part["emotion"]["pairs"]) == ("inconclusive", 50)
     assert part["emotion"]["detectable"] > full["emotion"]["detectable"]
     assert "would be seen four times in five" in part["emotion"]["detail"]
-    assert "held against baselines/main.json (good = " in done.stdout
+    assert "compared with baselines/main.json (good = " in done.stdout

@@ -78,8 +78,8 @@ def test_the_main_table_keeps_the_headline_and_leads_to_the_others(runs: Any, op
     own = page.page.locator("#scorers > details", has_text="b")
     assert page.page.locator("#scorers > details[open]").count() == 1
     main.get_by_role("link").last.click()
+    own.last.locator("tbody tr").first.wait_for()
     assert page.page.locator("#scorers > details[open]").count() == 2
-    assert own.last.locator("tbody tr").first.is_visible()
 
 
 def test_a_few_protocols_stand_in_the_main_table_and_side_by_side(runs: Any, opened: Any) -> None:
@@ -139,7 +139,7 @@ def test_an_answer_that_the_protocol_leaves_out_says_so(runs: Any, opened: Any) 
     page.page.get_by_label("Scorer", exact=True).select_option("skipping")
     page.choose("Answer", "unparsed")
     (sample,) = page.samples()
-    assert "refused, skipped by the protocol" in sample
+    assert "refused, skipped by the scorer" in sample
     assert "1 skipped by the protocol" in page.page.locator("#verdicts").inner_text()
 
 
