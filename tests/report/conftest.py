@@ -386,7 +386,7 @@ class Runs:
     def ladder(
         right: Sequence[int], n: int = 24, family: str = "white", unit: str = "dB SNR", **changes: Any
     ) -> list[Made]:
-        """The clean perturbation, of which all but one are right, and doses of 20, 10, … of which so many are ``right``.
+        """The clean perturbation, of which all but one are right, and doses of 20, 10, … of which so many are right.
 
         Every second answer that is not right is a refusal.
         """

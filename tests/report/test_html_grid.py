@@ -1,4 +1,4 @@
-"""Perturbations at a glance, as a browser shows them: shaded cells, a metric to choose, details by mouse and keyboard."""
+"""Perturbations at a glance, as a browser shows them: shaded cells, a metric to choose, details by keyboard."""
 
 from __future__ import annotations
 

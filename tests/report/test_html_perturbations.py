@@ -1,4 +1,4 @@
-"""What perturbations do, as a browser shows it: curves with what was answered beside them, and the numbers as tables."""
+"""What perturbations do, as a browser shows it: curves with the parse rate beside them, and the numbers as tables."""
 
 from __future__ import annotations
 
