@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 from pytest_audiobench.evaluation.curves import unperturbed
 from pytest_audiobench.metrics.units import SHARE
 from pytest_audiobench.protocols.reasoned_choice.stages import ANSWER, CLEAN, CONDITIONED
-from pytest_audiobench.report.formatting import eval_name, interval_text, printable, value_text
+from pytest_audiobench.report.formatting import aligned, eval_name, interval_text, printable, value_text
 from pytest_audiobench.report.perturbations import subject_name
 from pytest_audiobench.report.safe_text import escaped, table_row
 from pytest_audiobench.report.view_model import SAME, aliases
@@ -260,15 +260,9 @@ def _table(comparison: AnswerComparison, block: Block, width: int) -> list[str]:
 
 def _table_lines(comparison: AnswerComparison, block: Block, columns: Sequence[str]) -> list[str]:
     """A scorer beside the first stands below it, indented, so that its name does not take the room of the numbers."""
-    cells = [["", *(printable(_head(name, comparison)) for name in columns)]]
+    cells = [["", *(_head(name, comparison) for name in columns)]]
     for row in block.rows:
         is_first = next(other.scorer for other in block.rows if other.label == row.label) == row.scorer
         name = row.label if is_first else f"  {row.scorer}"
-        cells.append([printable(name), *(row.cells.get(column, Cell()).value for column in columns)])
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    return [_line(texts, widths) for texts in cells]
-
-
-def _line(row: Sequence[str], widths: Sequence[int]) -> str:
-    cells = [text.rjust(room) for text, room in zip(row[1:], widths[1:], strict=True)]
-    return "  ".join(["  " + row[0].ljust(widths[0]), *cells]).rstrip()
+        cells.append([name, *(row.cells.get(column, Cell()).value for column in columns)])
+    return aligned(cells)

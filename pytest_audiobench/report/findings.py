@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from pytest_audiobench.metrics.units import POINTS, SHARE
-from pytest_audiobench.report.formatting import Sign, axis_value, eval_name, printable, value_text
+from pytest_audiobench.report.formatting import Sign, aligned, axis_value, eval_name, printable, value_text
 from pytest_audiobench.report.safe_text import escaped, table_row
 from pytest_audiobench.report.view_model import aliases
 
@@ -133,18 +133,7 @@ def _table(view: FindingsView) -> list[str]:
         name = row.part if len(row.part) <= _LONGEST_NAME else f"{row.part[: _LONGEST_NAME - 1]}…"
         first, second = row.discovery, row.holdout
         rows.append((name, first.uplift, first.interval, row.q, second.uplift, second.p, f"{row.mark} {row.status}"))
-    cells = [tuple(map(printable, row)) for row in rows]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    return [
-        "  ".join(
-            (
-                f"  {row[0].ljust(widths[0])}",
-                *(text.rjust(room) for text, room in zip(row[1:-1], widths[1:-1], strict=True)),
-                row[-1],
-            )
-        ).rstrip()
-        for row in cells
-    ]
+    return aligned(rows, left=(0, 6))
 
 
 def _view(item: Json, findings: Json) -> FindingsView:

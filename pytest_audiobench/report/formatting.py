@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from pytest_audiobench.metrics.units import ERROR_RATES, FRACTIONS, POINTS, SHARE
@@ -120,6 +120,16 @@ def unparsed_text(coverage: Mapping[str, int]) -> str:
 def printable(text: str) -> str:
     """``text`` on one line, with nothing in it that a terminal would obey."""
     return "".join(c if c.isprintable() else " " if c.isspace() else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def aligned(rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> list[str]:
+    """A table's rows as lines, indented by two spaces; columns in ``left`` are aligned left, empty ones left out."""
+    columns = []
+    for number, column in enumerate(zip(*(map(printable, row) for row in rows), strict=True)):
+        width = max(map(len, column))
+        if width:
+            columns.append([text.ljust(width) if number in left else text.rjust(width) for text in column])
+    return ["  ".join(("", *row)).rstrip() for row in zip(*columns, strict=True)]
 
 
 def no_command(text: str) -> str:

@@ -203,7 +203,7 @@ def _bullets(run: Mapping[str, Any]) -> Iterator[str]:
     for name, signatures in sorted(summary_footer.signatures(run).items()):
         for signature in signatures:
             yield f"- scorer {escaped(name)}: {escaped(signature)}"
-    for facts in view_model.models(run):
+    for facts in summary_footer.models(run):
         for subject, text in (
             ("judging", facts.judging),
             ("speed", facts.speed),

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from pytest_audiobench.report import perturbations
-from pytest_audiobench.report.formatting import printable
+from pytest_audiobench.report.formatting import aligned, printable
 from pytest_audiobench.report.perturbations import Curve, Line, Row, Summary
 from pytest_audiobench.report.safe_text import escaped, table_row
 from pytest_audiobench.report.view_model import SAME, aliases
@@ -163,11 +163,9 @@ def _table_lines(table: Curve | Summary, width: int) -> list[str]:
     has_bars = table.unit == "%" and any(row.at is not None for row in table.rows)
     head = (first, table.metric, "parse rate", "", "drop", "interval", "p")
     rows = [head, *(_cells(row, has_bars) for row in _rows(table))]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    # Two spaces stand before each cell.
-    if 2 * len(widths) + sum(widths) > width:
-        widths[3] = 0
-    return [_line(tuple(map(printable, row)), widths) for row in rows]
+    if max(map(len, lines := aligned(rows))) > width:
+        lines = aligned([(*row[:3], "", *row[4:]) for row in rows])
+    return lines
 
 
 def _comparison_lines(table: PerturbationComparison) -> list[str]:
@@ -175,8 +173,7 @@ def _comparison_lines(table: PerturbationComparison) -> list[str]:
     for row in table.rows:
         _, value, parse_rate, _, drop, _, p = _cells(row, False)
         rows.append((row.label, value, parse_rate, table.same.get(row.perturbation, ""), drop, p))
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [_line(tuple(map(printable, row)), widths) for row in rows]
+    return aligned(rows)
 
 
 def _cells(row: Row, has_bars: bool) -> tuple[str, ...]:
@@ -186,8 +183,3 @@ def _cells(row: Row, has_bars: bool) -> tuple[str, ...]:
     points = row.drop.removesuffix(" points")
     parse_rate = f"{_FEWER} {row.parse_rate:>{len('100.0 %')}}" if row.fewer else row.parse_rate
     return row.label, row.value, parse_rate, bar, points, row.drop_interval, row.p
-
-
-def _line(row: Sequence[str], widths: Sequence[int]) -> str:
-    cells = [text.rjust(room) for text, room in zip(row[1:], widths[1:], strict=True) if room]
-    return "  ".join(["  " + row[0].ljust(widths[0]), *cells]).rstrip()

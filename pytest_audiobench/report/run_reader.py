@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 
 _SIDES = ("discovery", "holdout")
 """The halves of the samples that a finding is tested on."""
+_NESTED = (
+    *("scorers", "metrics", "hashes", "asking", "errors", "warnings", "agreement", "verdicts", "regressions"),
+    *("taken", "speed", "judges", "options", "findings", "perturbation", "stages"),
+)
+"""An item's members that are no column of their own."""
 
 
 @dataclass(frozen=True)
@@ -182,27 +187,9 @@ def _frame(rows: list[dict[str, Any]]) -> DataFrame:
 
 
 def _item_row(item: Mapping[str, Any]) -> dict[str, Any]:
-    nested = (
-        "scorers",
-        "metrics",
-        "hashes",
-        "asking",
-        "errors",
-        "warnings",
-        "agreement",
-        "verdicts",
-        "regressions",
-        "taken",
-        "speed",
-        "judges",
-        "options",
-        "findings",
-        "perturbation",
-        "stages",
-    )
     coverage = item["scorers"][0]["coverage"] if item["scorers"] else {}
     return {
-        **{name: value for name, value in item.items() if name not in nested},
+        **{name: value for name, value in item.items() if name not in _NESTED},
         "top_finding": (item.get("findings") or {}).get("top_finding"),
         "verdicts": ", ".join(verdict["status"] for verdict in item["verdicts"]),
         "regressions": ", ".join(line["status"] for line in item.get("regressions", ())),

@@ -11,6 +11,7 @@ from pytest_audiobench.evaluation.prompt_variants import of_wording
 from pytest_audiobench.evaluation.scoring import SHARES
 from pytest_audiobench.report.formatting import (
     PERCENT_UNITS,
+    aligned,
     difference_text,
     interval_text,
     printable,
@@ -22,7 +23,6 @@ MANY = 3
 """Where an eval was read by more scorers than this, or in several wordings, a table of their own shows them."""
 
 HEAD = ("scorer", "value", "interval", "n", "skipped", "unparsed")
-_RIGHT = (1, 2, 3, 4)
 
 Json = Mapping[str, Any]
 Key: TypeAlias = tuple[str, str]
@@ -200,10 +200,8 @@ def table_title(owner: str, table: ScorerTable) -> str:
 
 def table_lines(table: ScorerTable, marks: Marks | None = None) -> list[str]:
     """A line for each scorer below a head, in columns."""
-    rows = [HEAD, *map(_cells, table.rows)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    behind = ["", *((marks or {}).get(row.scorer, "") for row in table.rows)]
-    return [f"  {_line(row, widths)}  {printable(mark)}".rstrip() for row, mark in zip(rows, behind, strict=True)]
+    rows = [(*_cells(row), (marks or {}).get(row.scorer, "")) for row in table.rows]
+    return aligned([(*HEAD, ""), *rows], left=(0, 5, 6))
 
 
 def table_markdown(table: ScorerTable, marks: Marks | None = None) -> list[str]:
@@ -295,12 +293,4 @@ def _end(row: ScorerRow) -> str:
 def _cells(row: ScorerRow) -> tuple[str, ...]:
     """A row's texts under :data:`HEAD`."""
     unparsed = row.why if row.unparsed or row.failed else "0"
-    texts = (row.scorer, row.value_text, row.interval_text, str(row.n), str(row.skipped), unparsed)
-    return tuple(map(printable, texts))
-
-
-def _line(row: Sequence[str], widths: Sequence[int]) -> str:
-    columns = zip(row, widths, strict=True)
-    return "  ".join(
-        text.rjust(width) if column in _RIGHT else text.ljust(width) for column, (text, width) in enumerate(columns)
-    )
+    return row.scorer, row.value_text, row.interval_text, str(row.n), str(row.skipped), unparsed

@@ -1,16 +1,36 @@
-"""What terminal and summary say below their tables: scorers side by side, failures, signatures."""
+"""What terminal and summary say below their tables: scorers side by side, failures, signatures, models."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from pytest_audiobench.report import view_model
 from pytest_audiobench.report.failure_breakdown import failure_sentence
-from pytest_audiobench.report.formatting import eval_name
+from pytest_audiobench.report.formatting import eval_name, value_text
 from pytest_audiobench.report.scorer_comparison import ScorerComparison, ScorerTable
 
 Json = Mapping[str, Any]
+
+_SPEED_WORDS = {
+    "first_token_s": "first token after ",
+    "padding_waste": "padding ",
+    "model_share": "in the model ",
+    "peak_memory_mb": "peak memory ",
+}
+
+
+@dataclass(frozen=True)
+class ModelFacts:
+    """What a run's record says of a model beside its answers; empty texts where it says nothing."""
+
+    alias: str
+    speed: str
+    grounding: str
+    """Whether it is proven to use the audio, and the evidence."""
+    device: str
+    judging: str = ""
 
 
 class NamedTable(NamedTuple):
@@ -80,6 +100,31 @@ def signatures(record: Json) -> dict[str, list[str]]:
         for scorer in item["scorers"]:
             by_name.setdefault(scorer["name"], {})[scorer["signature"]] = None
     return {name: list(texts) for name, texts in by_name.items()}
+
+
+def models(record: Json) -> list[ModelFacts]:
+    """The models that were asked: how fast they answered, and whether they are known to use the audio."""
+    return [
+        ModelFacts(
+            alias=model["alias"],
+            speed=", ".join(
+                f"{_SPEED_WORDS.get(figure['name'], '')}{value_text(figure['value'], figure['unit'])}"
+                for figure in model.get("speed", ())
+            ),
+            grounding="{status}: {evidence}".format(**model["hearing"]) if model.get("hearing") else "",
+            device=f"{model['device']}, shared by the workers" if model.get("shared") else "",
+            judging=_judging(model, record["items"]) if model.get("role") == "judge" else "",
+        )
+        for model in record["models"]
+    ]
+
+
+def _judging(model: Json, items: Sequence[Json]) -> str:
+    counts = [item.get("judges", {}).get(model["alias"], {}) for item in items]
+    asked, known, errors = (sum(count.get(name, 0) for count in counts) for name in ("asked", "known", "errors"))
+    roles = {stage["role"] for item in items for stage in item.get("stages", ()) if stage["judge"] == model["alias"]}
+    noun = "rewritings" if roles == {"rewriter"} else "texts" if "rewriter" in roles else "verdicts"
+    return f"{model['spec']}, {asked} {noun} asked, {known} known" + (f", {errors} could not be had" * bool(errors))
 
 
 def _evals(record: Json) -> list[view_model.Eval]:

@@ -204,7 +204,7 @@ def _cut_in_the_middle(text: str, width: int) -> str:
 
 
 def _models(run: Mapping[str, Any]) -> Iterator[Line]:
-    for facts in view_model.models(run):
+    for facts in summary_footer.models(run):
         for subject, text in (
             ("judge", facts.judging),
             ("speed of", facts.speed),

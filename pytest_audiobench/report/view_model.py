@@ -31,13 +31,6 @@ Json = Mapping[str, Any]
 SAME = "consistency"
 """The metric that says how many answers stayed the same (``metrics/kinds/faithfulness.py``)."""
 
-_SPEED_WORDS = {
-    "first_token_s": "first token after ",
-    "padding_waste": "padding ",
-    "model_share": "in the model ",
-    "peak_memory_mb": "peak memory ",
-}
-
 
 @dataclass(frozen=True)
 class Figure:
@@ -132,18 +125,6 @@ class Suite:
 
 
 @dataclass(frozen=True)
-class ModelFacts:
-    """What a run's record says of a model beside its answers; empty texts where it says nothing."""
-
-    alias: str
-    speed: str
-    grounding: str
-    """Whether it is proven to use the audio, and the evidence."""
-    device: str
-    judging: str = ""
-
-
-@dataclass(frozen=True)
 class Banner:
     """What must be known before any number is read."""
 
@@ -192,31 +173,6 @@ def unfolded(blocks: Sequence[Block]) -> list[Block]:
 def banners(record: Json) -> list[Banner]:
     """Limited, incomplete, empty, alarms: all that bears on whether the numbers may be believed."""
     return list(_banners(record))
-
-
-def models(record: Json) -> list[ModelFacts]:
-    """The models that were asked: how fast they answered, and whether they are known to use the audio."""
-    return [
-        ModelFacts(
-            alias=model["alias"],
-            speed=", ".join(
-                f"{_SPEED_WORDS.get(figure['name'], '')}{value_text(figure['value'], figure['unit'])}"
-                for figure in model.get("speed", ())
-            ),
-            grounding="{status}: {evidence}".format(**model["hearing"]) if model.get("hearing") else "",
-            device=f"{model['device']}, shared by the workers" if model.get("shared") else "",
-            judging=_judging(model, record["items"]) if model.get("role") == "judge" else "",
-        )
-        for model in record["models"]
-    ]
-
-
-def _judging(model: Json, items: Sequence[Json]) -> str:
-    counts = [item.get("judges", {}).get(model["alias"], {}) for item in items]
-    asked, known, errors = (sum(count.get(name, 0) for count in counts) for name in ("asked", "known", "errors"))
-    roles = {stage["role"] for item in items for stage in item.get("stages", ()) if stage["judge"] == model["alias"]}
-    noun = "rewritings" if roles == {"rewriter"} else "texts" if "rewriter" in roles else "verdicts"
-    return f"{model['spec']}, {asked} {noun} asked, {known} known" + (f", {errors} could not be had" * bool(errors))
 
 
 def aliases(record: Json) -> list[str]:

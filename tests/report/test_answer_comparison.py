@@ -138,7 +138,7 @@ def test_of_many_evals_the_terminal_says_how_answers_went_in_the_tables_alone(ru
     monkeypatch.setattr(terminal, "_MANY", 5)
     lines = [line for line, _ in summary_lines(record, 80)]
     assert not any(line.startswith("failures in") for line in lines)
-    assert "what failures of the evals in the tables above: report.html" in lines
+    assert "failures of the evals in the tables above: report.html" in lines
 
 
 def test_names_from_outside_do_no_harm(runs: Any) -> None:

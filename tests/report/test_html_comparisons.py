@@ -140,7 +140,7 @@ def test_an_answer_that_the_protocol_leaves_out_says_so(runs: Any, opened: Any) 
     page.choose("Answer", "unparsed")
     (sample,) = page.samples()
     assert "refused, skipped by the scorer" in sample
-    assert "1 skipped by the protocol" in page.page.locator("#verdicts").inner_text()
+    assert "1 skipped by the scorer" in page.page.locator("#verdicts").inner_text()
 
 
 def test_protocols_that_say_the_same_of_an_answer_are_one_line(runs: Any, opened: Any) -> None:

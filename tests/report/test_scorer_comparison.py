@@ -177,4 +177,4 @@ def test_every_protocols_signature_is_said(runs: Any) -> None:
 def test_what_a_protocol_leaves_out_is_said_apart_from_what_could_not_be_read(runs: Any) -> None:
     _, record = runs.collected(runs.item(0, "a", ANSWERS, others={"skipping": skipping}))
     block = view_model.evals(record)[0].blocks[1]
-    assert (block.answered, block.unanswered) == ("80.0 %", "2 unparsed; 2 skipped by the protocol")
+    assert (block.parse_rate, block.unparsed) == ("80.0 %", "2 unparsed; 2 skipped by the scorer")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_audiobench.evaluation.garbage_collection import collector_paused
 from pytest_audiobench.protocols.failures import FAILURES
-from pytest_audiobench.report import view_model
+from pytest_audiobench.report import summary_footer, view_model
 from pytest_audiobench.report.atomic_files import write_chunks
 from pytest_audiobench.report.failure_breakdown import failure_sentence
 from pytest_audiobench.report.joined_samples import joined
@@ -112,7 +112,7 @@ def _content(record: Mapping[str, Any]) -> dict[str, Any]:
         **{name: record[name] for name in _OF_RUN},
         "verdict": run_verdict(record)._asdict(),
         "several": len(view_model.aliases(record)) > 1,
-        "facts": [asdict(facts) for facts in view_model.models(record)],
+        "facts": [asdict(facts) for facts in summary_footer.models(record)],
         "banners": [asdict(banner) for banner in view_model.banners(record)],
         "evals": [
             {
