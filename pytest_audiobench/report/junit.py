@@ -62,22 +62,9 @@ def _regression(line: RegressionRecord, headline: str) -> Iterator[tuple[str, st
     name = f"eval.{subject_text(line, headline)}"
     yield f"{name}.regression", line_text(line, headline)
     yield f"{name}.verdict", line.status
-    yield from _numbers(
-        name,
-        {
-            "baseline": line.baseline,
-            "drop": line.drop,
-            "drop.lower": line.lower,
-            "drop.upper": line.upper,
-            "drop.bound": line.bound,
-            "drop.detectable": line.detectable,
-            "margin": line.margin,
-            "p": line.p,
-            "pairs": line.pairs,
-            "worse": line.worse,
-            "better": line.better,
-        },
-    )
+    names = ("baseline", "drop", "margin", "p", "pairs", "worse", "better")
+    drops = {f"drop.{bound}": getattr(line, bound) for bound in ("lower", "upper", "bound", "detectable")}
+    yield from _numbers(name, {**{number: getattr(line, number) for number in names}, **drops})
 
 
 def _numbers(name: str, numbers: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

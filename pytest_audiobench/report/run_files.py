@@ -242,16 +242,8 @@ def unfinished_parts(folder: Path) -> list[str]:
 
 
 _PACKAGES = (
-    "pytest-audiobench",
-    "pytest",
-    "numpy",
-    "soundfile",
-    "soxr",
-    "jiwer",
-    "sacrebleu",
-    "torch",
-    "transformers",
-    "pocketsphinx",
+    *("pytest-audiobench", "pytest", "numpy", "soundfile", "soxr", "jiwer", "sacrebleu"),
+    *("torch", "transformers", "pocketsphinx"),
 )
 
 
