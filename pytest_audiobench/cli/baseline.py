@@ -50,12 +50,12 @@ def run(args: argparse.Namespace) -> int:
 def _update(args: argparse.Namespace) -> int:
     from pytest_audiobench.comparison.baseline_sources import baseline_from
     from pytest_audiobench.comparison.baseline_text import about, changes, table
-    from pytest_audiobench.comparison.baseline_update import Wanted, update
+    from pytest_audiobench.comparison.baseline_update import BaselineOptions, write_baseline
     from pytest_audiobench.report.formatting import printable
 
     source = f"{args.source}#{args.model}" if args.model else args.source
     found = baseline_from(source, args.reports, Path.cwd(), texts=args.text)
-    done = update(found, args.out, Wanted(names(args.scorers), args.text, args.allow_partial))
+    done = write_baseline(found, args.out, BaselineOptions(names(args.scorers), args.text, args.allow_partial))
     print("\n".join(about(done.contents)))
     print("\n".join(table(done.contents) if done.before is None else changes(done.before, done.contents)))
     each = f"{done.size_bytes / done.contents.samples:.0f} bytes each" if done.contents.samples else "none"

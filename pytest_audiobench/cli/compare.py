@@ -52,13 +52,13 @@ def run(args: argparse.Namespace) -> int:
     from pytest_audiobench.comparison.comparison import Rules, compare
     from pytest_audiobench.comparison.comparison_text import remarks, text
     from pytest_audiobench.comparison.contenders import contenders
-    from pytest_audiobench.comparison.rows import NONE, Chosen
+    from pytest_audiobench.comparison.rows import NONE, Selection
     from pytest_audiobench.evaluation.garbage_collection import collector_paused
     from pytest_audiobench.gate.margins import read_margin
 
     read_margin(args.max_drop)
     groups = tuple(name for name in names(args.groups) if name != NONE)
-    chosen = Chosen(names(args.metrics), names(args.scorers), groups)
+    chosen = Selection(names(args.metrics), names(args.scorers), groups)
     with collector_paused():
         found = contenders(args.sides, args.reports, args.model, args.eval)
         made = compare(found, chosen, Rules(args.alpha, args.max_drop, args.allow_mismatch))

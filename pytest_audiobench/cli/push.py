@@ -44,10 +44,9 @@ def run(args: argparse.Namespace) -> int:
     from pytest_audiobench.report.run_files import iso
     from pytest_audiobench.report.run_reader import load_run
     from pytest_audiobench.sharing.hub import Hub
-    from pytest_audiobench.sharing.payload import About, choose
-    from pytest_audiobench.sharing.preparation import prepared
+    from pytest_audiobench.sharing.payload import SubmissionInfo, choose, prepare_submission
     from pytest_audiobench.sharing.private_keys import load_key
-    from pytest_audiobench.sharing.upload import DEFAULT_NAME, Where, is_repo, path_of, patiently, push
+    from pytest_audiobench.sharing.upload import DEFAULT_NAME, UploadTarget, is_repo, path_of, push, with_retries
 
     if args.repo and not is_repo(args.repo):
         raise UsageError(f"--repo {args.repo} is no name of a data set: write it as USER/NAME")
@@ -55,12 +54,12 @@ def run(args: argparse.Namespace) -> int:
     suite, model = choose(found, args.suite, args.model)
     key = None if args.sign is None else load_key(args.sign.expanduser())
     hub = None if args.dry_run else Hub()
-    user = None if hub is None else patiently(hub.user, time.sleep)
-    about = About(iso(time.time()), user, args.author, args.notes, names(args.tags))
+    user = None if hub is None else with_retries(hub.user, time.sleep)
+    about = SubmissionInfo(iso(time.time()), user, args.author, args.notes, names(args.tags))
     with collector_paused():
-        submission, content, marks = prepared(found, suite, model, about, key)
+        submission, content, marks = prepare_submission(found, suite, model, about, key)
     repo = args.repo or f"{user or '<user>'}/{DEFAULT_NAME}"
-    where = Where(repo, path_of(suite, submission.payload["hashes"]["run_hash"]), args.private, args.overwrite)
+    where = UploadTarget(repo, path_of(suite, submission.payload["hashes"]["run_hash"]), args.private, args.overwrite)
     if args.output is not None:
         write_bytes(args.output, content)
     print(printable(f"{suite} by {model}: {len(content)} bytes, payload_sha256 {submission.payload_sha256}"))

@@ -49,16 +49,16 @@ def run(args: argparse.Namespace) -> int:
     from pytest_audiobench.published.compare import comparisons, fitting
     from pytest_audiobench.rescoring import score_table
     from pytest_audiobench.rescoring.layouts import source_of
-    from pytest_audiobench.rescoring.output import scored_into
-    from pytest_audiobench.rescoring.rescore import Wanted, rescore
+    from pytest_audiobench.rescoring.output import write_rescored_run
+    from pytest_audiobench.rescoring.rescore import ScoringOptions, rescore
 
     figures = published.matching(args.published) if args.published else []
     source = source_of(args.answers, args.manifests, args.crashes)
-    wanted = Wanted(names(args.scorers), args.family)
+    wanted = ScoringOptions(names(args.scorers), args.family)
     if args.out is None:
         found = rescore(source, wanted)
     else:
-        found = scored_into(args.out, source, wanted, ["audiobench", *sys.argv[1:]])
+        found = write_rescored_run(args.out, source, wanted, ["audiobench", *sys.argv[1:]])
     compared, beside = {}, 0
     for at, item in enumerate(found.items):
         own = fitting(item, figures)

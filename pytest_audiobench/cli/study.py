@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
 
         put(table(args.folder, args.manifests), (), None)
         return 0
-    from pytest_audiobench.compat.faithfulness_study.files import write_study
+    from pytest_audiobench.compat.faithfulness_study.export import write_study
 
     found = write_study(args.source, args.folder, args.labels)
     put("".join(f"{rows:6}  {file}\n" for file, rows in sorted(found.rows.items())), found.notes, None)

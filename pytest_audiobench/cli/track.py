@@ -34,10 +34,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """0."""
-    from pytest_audiobench.comparison.checkpoint_order import by_pattern, by_words
-    from pytest_audiobench.comparison.rows import Chosen
-    from pytest_audiobench.comparison.run_series import points
-    from pytest_audiobench.comparison.track import Wanted, track
+    from pytest_audiobench.comparison.rows import Selection
+    from pytest_audiobench.comparison.run_series import by_pattern, by_words, ordered_points
+    from pytest_audiobench.comparison.track import TrackOptions, track
     from pytest_audiobench.comparison.track_page import write_page
     from pytest_audiobench.comparison.track_text import text
     from pytest_audiobench.evaluation.garbage_collection import collector_paused
@@ -45,9 +44,9 @@ def run(args: argparse.Namespace) -> int:
 
     read_margin(args.max_drop)
     find = by_pattern(args.step) if args.step else by_words
-    wanted = Wanted(Chosen(names(args.metric)), args.eval, args.alpha, args.max_drop)
+    wanted = TrackOptions(Selection(names(args.metric)), args.eval, args.alpha, args.max_drop)
     with collector_paused():
-        found, model, notes = points(args.places, args.model, find, args.order)
+        found, model, notes = ordered_points(args.places, args.model, find, args.order)
         made = track(model, found, wanted, notes)
     page = args.out is not None and args.out.suffix.lower() in (".html", ".htm")
     if page:

@@ -36,9 +36,9 @@ def run(args: argparse.Namespace) -> int:
     from pytest_audiobench.errors import UsageError
     from pytest_audiobench.evaluation.garbage_collection import collector_paused
     from pytest_audiobench.sharing.submission import is_submission
-    from pytest_audiobench.verification.clip_checks import Folders
-    from pytest_audiobench.verification.verification_text import as_json, text
-    from pytest_audiobench.verification.verify import verify
+    from pytest_audiobench.verifier.clip_checks import Folders
+    from pytest_audiobench.verifier.run_verification import verify
+    from pytest_audiobench.verifier.verification_text import as_json, text
 
     path = Path(args.named)
     if path.exists() and not path.is_file() and not path.is_dir():
@@ -59,9 +59,8 @@ def run(args: argparse.Namespace) -> int:
 def _submission(args: argparse.Namespace) -> int:
     from pytest_audiobench.errors import UsageError
     from pytest_audiobench.evaluation.garbage_collection import collector_paused
-    from pytest_audiobench.sharing.report_text import as_json, text
     from pytest_audiobench.sharing.signers import read_signers
-    from pytest_audiobench.sharing.submission_checks import verify_submission
+    from pytest_audiobench.sharing.submission_checks import as_json, text, verify_submission
 
     if args.data:
         raise UsageError(f"{args.named} is a submission, which holds no audio: --data is for a run")

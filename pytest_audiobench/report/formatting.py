@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -27,6 +28,9 @@ VERDICTS: Mapping[str, Sign] = {
     "pass": Sign("✓", "good", "pass"),
 }
 """Thresholds' and regression lines' statuses, the worst first: not comparable fails, inconclusive warns."""
+
+WIDTH = 80
+"""Columns of the tables that verbs print."""
 
 PERCENT_UNITS = ERROR_RATES | {SHARE}
 """Units of the registry's metrics that are kept as fractions of one and read as percentages."""
@@ -138,3 +142,11 @@ def no_command(text: str) -> str:
     A runner obeys ``::`` at a line's start, white space aside, and ``##[`` anywhere (actions/runner, ActionCommand.cs).
     """
     return _COMMAND.sub(lambda match: f"{match[0][:-1]} {match[0][-1]}", text)
+
+
+def wrapped(line: str, indent: str = "  ") -> list[str]:
+    """``line`` in lines of :data:`WIDTH` characters, with nothing in it that a terminal would obey."""
+    # A number stays with its sign: no line is broken at a space that does not break.
+    text = printable(line).replace(" %", "\N{NO-BREAK SPACE}%")
+    lines = textwrap.wrap(text, WIDTH, subsequent_indent=indent, break_on_hyphens=False)
+    return [part.replace("\N{NO-BREAK SPACE}%", " %") for part in lines] or [""]

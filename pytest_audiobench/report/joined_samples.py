@@ -121,7 +121,7 @@ def _key(row: Row) -> Key:
     return row["eval"], row["model"], row["sample_id"], row["epoch"]
 
 
-def comparable_evals(
+def read_comparable_evals(
     folder: Path, record: Mapping[str, Any], source: str, texts: bool = True
 ) -> dict[tuple[str, str], ComparableEval]:
     """The evals of the finished run in ``folder``, whose run.json is ``record``, by (eval, model alias).

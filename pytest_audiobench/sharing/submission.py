@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 SCHEMA = "audiobench.submission/1"
 MOST_BYTES = 16 * 2**20
-"""A larger file is no submission: 10,000 samples read by one protocol take about one MB."""
+"""A larger file is no submission: 10,000 samples read by one scorer take about one MB."""
 
 FIGURE = ("metric", "scorer", "signature", "value", "lower", "upper", "n", "unit", "direction")
 PAYLOAD = (
@@ -48,7 +48,7 @@ _SAYS_SO = re.compile(rb'"schema"\s*:\s*"audiobench\.(submission/|leaderboard\.)
 
 @dataclass(frozen=True)
 class Submission:
-    """A submission as its file has it; neither the digest nor the signature is checked yet (``checking.py``)."""
+    """A submission as its file has it; ``submission_checks.py`` checks digest and signature."""
 
     payload: Mapping[str, Any]
     payload_sha256: str
@@ -137,8 +137,8 @@ def decimals(value: Any) -> Any:
     if isinstance(value, float):
         return decimal(value)
     if isinstance(value, Mapping):
-        return {str(name).encode("ascii", "backslashreplace").decode(): decimals(one) for name, one in value.items()}
-    return [decimals(one) for one in value] if isinstance(value, (list, tuple)) else value
+        return {str(name).encode("ascii", "backslashreplace").decode(): decimals(item) for name, item in value.items()}
+    return [decimals(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def number(value: str | None) -> float | None:
@@ -165,8 +165,8 @@ def _check_schema(value: object, name: str) -> None:
         raise UsageError(
             f"{name} has the schema {shown(schema)}, this version reads {SCHEMA!r}: update pytest-audiobench"
         )
-    told = "no schema" if schema is None else f"the schema {shown(schema)}"
-    raise UsageError(f"{name} is no submission: it has {told}; write one with {_FILE.made_by}")
+    version = "no schema" if schema is None else f"the schema {shown(schema)}"
+    raise UsageError(f"{name} is no submission: it has {version}; write one with {_FILE.made_by}")
 
 
 def _check_payload(value: object) -> None:
@@ -181,8 +181,8 @@ def _check_payload(value: object) -> None:
         head.text_or_null(name)
     text(head["evidence"], "payload, evidence", MOST_BYTES)
     head.text("notes")
-    for one in (*head.items("tags"), *head.items("missing")):
-        text(one, "payload, tags or missing")
+    for entry in (*head.items("tags"), *head.items("missing")):
+        text(entry, "payload, tags or missing")
     head.count("n"), head.count("epochs", 1), head.flag("limited")
     if head["limit"] is not None:
         head.count("limit", 1)
@@ -196,14 +196,14 @@ def _check_payload(value: object) -> None:
     _check_read(head, "payload")
     if not head.items("items"):
         raise Wrong("payload, items", "must name at least one eval")
-    for one in head["items"]:
-        _check_item(one)
+    for entry in head["items"]:
+        _check_item(entry)
     for name in ("curves", "perturbations"):
         head.items(name)
-    for one in head.items("findings"):
-        found = ("eval", "findings", "top_finding", "validation_summary", "findings_methods")
-        own = Fields(one, "payload, a finding of an eval", found)
-        own.text("eval"), own.text_or_null("top_finding"), own.items("findings")
+    for entry in head.items("findings"):
+        names = ("eval", "findings", "top_finding", "validation_summary", "findings_methods")
+        finding = Fields(entry, "payload, a finding of an eval", names)
+        finding.text("eval"), finding.text_or_null("top_finding"), finding.items("findings")
     _check_top(head["top_finding"])
     if not isinstance(head["runtime"], dict):
         raise Wrong(head.at("runtime"), "must be an object")
@@ -221,14 +221,14 @@ def _check_item(value: object) -> None:
 
 def _check_read(head: Fields, place: str) -> None:
     """The scorers and metrics of an item or a suite."""
-    for one in head.items("scorers"):
-        scorer = Fields(one, f"{place}, a scorer", ("name", "signature", "coverage"))
+    for entry in head.items("scorers"):
+        scorer = Fields(entry, f"{place}, a scorer", ("name", "signature", "coverage"))
         scorer.text("name"), scorer.text("signature")
         coverage = Fields(scorer["coverage"], f"{place}, coverage", list(scorer["coverage"]))
         for name in scorer["coverage"]:
             coverage.count(name)
-    for one in head.items("metrics"):
-        _check_figure(one, f"{place}, a metric")
+    for entry in head.items("metrics"):
+        _check_figure(entry, f"{place}, a metric")
 
 
 def _check_figure(value: object, place: str) -> None:
@@ -239,9 +239,9 @@ def _check_figure(value: object, place: str) -> None:
         raise Wrong(figure.at("direction"), f'must be "higher" or "lower", not {shown(figure["direction"])}')
     figure.count("n")
     for name in ("value", "lower", "upper"):
-        found = figure.text_or_null(name)
-        if found is not None and not _DECIMAL.fullmatch(found):
-            raise Wrong(figure.at(name), f"must be a decimal as a text, not {shown(found)}")
+        number = figure.text_or_null(name)
+        if number is not None and not _DECIMAL.fullmatch(number):
+            raise Wrong(figure.at(name), f"must be a decimal as a text, not {shown(number)}")
 
 
 def _check_top(value: object) -> None:
@@ -252,5 +252,5 @@ def _check_top(value: object) -> None:
     if not isinstance(top["finding"], dict):
         raise Wrong(top.at("finding"), "must be an object")
     samples: Sequence[object] = top.items("samples")
-    for one in samples:
-        text(one, top.at("samples"))
+    for sample in samples:
+        text(sample, top.at("samples"))

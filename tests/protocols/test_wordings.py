@@ -16,7 +16,7 @@ from pytest_audiobench.protocols.family_options import options_of
 from pytest_audiobench.protocols.prompt_sets import YESNO, PromptSet, chosen_set
 from pytest_audiobench.protocols.prompt_variants import Voted, reworded, vote, worded_again
 from pytest_audiobench.protocols.protocol import Answer
-from pytest_audiobench.rescoring.families import protocol_of
+from pytest_audiobench.rescoring.rescore import protocol_of
 
 THREE = PromptSet("three", ("{question}\n{options}", "{question} {options_in_line}", "Listen. {question}\n{options}"))
 SAMPLE = Sample("a", (), "Which animal?", ("dog", "cat", "cow"), "dog", {"label": "dog"})
