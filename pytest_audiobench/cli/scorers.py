@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-HELP = "list the protocols: what they ask, how they read answers, where they come from"
+HELP = "list the protocols and their scorers: what they ask, how they read answers, where they come from"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -20,13 +20,17 @@ def run(args: argparse.Namespace) -> int:
     if args.markdown:
         print(documentation_page.markdown(), end="")
         return 0
-    found = 0
+    printed = 0
     for name, asks in FAMILIES.items():
         protocol = family(name)
-        chosen = [one for one in protocol.available.values() if args.name is None or args.name in f"{name} {one.name}"]
+        chosen = [
+            scorer
+            for scorer in protocol.available.values()
+            if args.name is None or args.name in f"{name} {scorer.name}"
+        ]
         if not chosen:
             continue
-        found += len(chosen)
+        printed += len(chosen)
         print(f"{name}: {asks}")
         for scorer in chosen:
             print(f"  {scorer.name:<32} {', '.join(scorer.metrics)}")
@@ -35,6 +39,6 @@ def run(args: argparse.Namespace) -> int:
                 for what, text in (("known defects", scorer.about.defects), ("missing here", scorer.lacking())):
                     if text:
                         print(f"    {what}: {text}")
-    if not found:
+    if not printed:
         print(f"no scorer is called {args.name!r}: audiobench scorers lists them all")
-    return 0 if found else 1
+    return 0 if printed else 1

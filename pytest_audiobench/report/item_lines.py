@@ -40,10 +40,10 @@ def lines_of(evaluation: Evaluation) -> Lines:
         head={"eval": record.eval, "model": record.model, "dataset": record.dataset},
         stages={stage.name: stage.role for stage in evaluation.protocol.stages},
         unchanged=unchanged_stages(evaluation.protocol),
-        groups=evaluation.slice.groups,
-        cluster=evaluation.slice.dataset.cluster,
+        groups=evaluation.selection.groups,
+        cluster=evaluation.selection.dataset.cluster,
     )
-    return writer.lines(evaluation.answered, evaluation.rows)
+    return writer.lines(evaluation.answers, evaluation.rows)
 
 
 def compared_lines(record: ItemRecord, pairs: Pairs | None) -> Iterator[Row]:
@@ -88,7 +88,7 @@ class ItemLines:
 
     def _predictions(self, answered: Iterable[SampleAnswers]) -> Iterator[Row]:
         for answers in answered:
-            sample = answers.taken.sample
+            sample = answers.selected.sample
             shared = {
                 **self.head,
                 "sample_id": sample.id,
@@ -100,7 +100,7 @@ class ItemLines:
                 "metadata": {name: _plain(value) for name, value in sample.metadata.items()},
                 **_recording(answers),
             }
-            responses = answers.told
+            responses = answers.all_responses
             # Once for each sample: in the first row of its first epoch.
             recipes = {} if answers.epoch else _recipes(sample)
             for stage, role in self.stages.items():
@@ -120,8 +120,8 @@ class ItemLines:
 
     def _played(self, answers: SampleAnswers, stage: str, response: Response | None, recipes: Row) -> Row:
         if stage not in self.unchanged:
-            return {"audio": _audio(answers.taken, response), **recipes}
-        before = answers.taken.unchanged or answers.taken
+            return {"audio": _audio(answers.selected, response), **recipes}
+        before = answers.selected.unchanged or answers.selected
         return {
             "unchanged": True,
             "audio": _audio(before, response),
@@ -133,8 +133,8 @@ class ItemLines:
             for scorer, row in zip(rows, scorers, strict=True):
                 yield {
                     **self.head,
-                    "sample_id": row.answered.sample_id,
-                    "epoch": row.answered.epoch,
+                    "sample_id": row.answers.sample_id,
+                    "epoch": row.answers.epoch,
                     "scorer": scorer,
                     "status": "error" if row.answer is None else row.answer.status,
                     "value": None if row.answer is None else row.answer.value,
@@ -145,17 +145,17 @@ class ItemLines:
         """The lines of the scored rows alone."""
         for scorers in zip(*rows.values(), strict=True):
             for scorer, row in zip(rows, scorers, strict=True):
-                metadata = row.answered.taken.sample.metadata
+                metadata = row.answers.selected.sample.metadata
                 yield {
                     **self.head,
-                    "sample_id": row.answered.sample_id,
-                    "epoch": row.answered.epoch,
+                    "sample_id": row.answers.sample_id,
+                    "epoch": row.answers.epoch,
                     "scorer": scorer,
                     "status": "error" if row.answer is None else row.answer.status,
                     "scores": None if row.scores is None else dict(row.scores),
                     "failures": list(row.failures),
                     "groups": {name: str(metadata[name]) for name in self.groups if name in metadata},
-                    "cluster": cluster_of(row.answered.taken, self.cluster),
+                    "cluster": cluster_of(row.answers.selected, self.cluster),
                 }
 
 
@@ -172,7 +172,7 @@ def _recipes(sample: Sample) -> Row:
 
 def _recording(answers: SampleAnswers) -> Row:
     """The recording that the first clip was made of, where a perturbation changed it."""
-    sample = answers.taken
+    sample = answers.selected
     key = sample.clip_keys[0] if sample.clip_keys else None
     return {} if sample.recording in (None, key) else {"recording": sample.recording}
 

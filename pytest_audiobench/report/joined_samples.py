@@ -13,7 +13,7 @@ from pytest_audiobench.evaluation.comparable import (
     ComparableEval,
     ComparableSample,
     audio_digest,
-    measured,
+    metrics_by_scorer,
     prompt_digest,
     truth_digest,
 )
@@ -155,7 +155,9 @@ def _comparable_eval(
         limited=item["limited"],
         cluster=item["cluster"],
         scorers={scorer["name"]: scorer["signature"] for scorer in item["scorers"]},
-        metrics=measured([(metric["scorer"], metric["name"]) for metric in item["metrics"] if not metric["group"]]),
+        metrics=metrics_by_scorer(
+            [(metric["scorer"], metric["name"]) for metric in item["metrics"] if not metric["group"]]
+        ),
         hashes=item["hashes"],
         rows=rows,
         noise=model.get("noise"),

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, TypeAlias
 
-from pytest_audiobench.evaluation.prompt_variants import of_wording
-from pytest_audiobench.evaluation.scoring import SHARES
+from pytest_audiobench.evaluation.scoring import SHARES, is_of_wording
 from pytest_audiobench.report.formatting import (
     PERCENT_UNITS,
     aligned,
@@ -178,7 +177,7 @@ def main_scorers(owner: Json) -> set[Key]:
 def has_many_scorers(owner: Json) -> bool:
     """Whether an item or a suite was read by so many rules that a table of their own shows them."""
     signatures = [scorer["signature"] for scorer in owner["scorers"]]
-    return sum(not of_judge(signature) for signature in signatures) > MANY or any(map(of_wording, signatures))
+    return sum(not of_judge(signature) for signature in signatures) > MANY or any(map(is_of_wording, signatures))
 
 
 def of_judge(signature: str) -> bool:

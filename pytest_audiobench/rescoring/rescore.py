@@ -14,12 +14,12 @@ from itertools import groupby, islice
 from pathlib import Path
 from typing import Any
 
-from pytest_audiobench.errors import CannotDo, UsageError
+from pytest_audiobench.errors import UnsuitableModel, UsageError
 from pytest_audiobench.evaluation.garbage_collection import collector_paused
-from pytest_audiobench.evaluation.hashes import ABSENT, ASKED, scored_hashes
+from pytest_audiobench.evaluation.hashes import ABSENT, INPUTS, scored_hashes
 from pytest_audiobench.evaluation.judging import with_judges
 from pytest_audiobench.evaluation.record import ItemRecord, PerturbationRecord
-from pytest_audiobench.evaluation.scores import scored_rows, scores_from_rows
+from pytest_audiobench.evaluation.scoring import scored_rows, scores_from_rows
 from pytest_audiobench.evaluation.suites import Pool
 from pytest_audiobench.identity import digest
 from pytest_audiobench.protocols.family_options import check_options
@@ -140,7 +140,7 @@ def _protocol(first: RecordedRow, old: Json | None, wanted: ScoringOptions) -> P
     try:
         # A judge's verdicts are read again where the judge is known: by pytest, which replays them.
         return with_judges(protocol.with_scorers(*chosen), {}).protocol
-    except CannotDo:
+    except UnsuitableModel:
         raise _NotScorable(f"only judges can read {first.family or name}; {_REPLAYED}") from None
 
 
@@ -231,8 +231,8 @@ class _Item:
         known: Json = self._old["hashes"] if self._old else {}
         epochs = digest({"epochs": self._kept.epochs})
         model = digest({"fingerprint": {**self._source.fingerprint, "model": self._first.model}})
-        hashes = dict.fromkeys(ASKED, ABSENT) | {"audio": self._kept.audio(), "seeds": epochs, "model": model}
-        hashes |= {name: str(known[name]) for name in ASKED if name in known}
+        hashes = dict.fromkeys(INPUTS, ABSENT) | {"audio": self._kept.audio(), "seeds": epochs, "model": model}
+        hashes |= {name: str(known[name]) for name in INPUTS if name in known}
         return hashes | {"data": self._kept.data.hexdigest()}
 
     def _judged(self) -> Iterator[str]:

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_audiobench import multiple_choice
 from pytest_audiobench.audio import edits
-from pytest_audiobench.cli import _comparison_options
+from pytest_audiobench.cli import _options
 from pytest_audiobench.comparison import mismatches
 
 
@@ -290,7 +290,7 @@ def test_they_are_compared_all_the_same_where_that_is_allowed_and_the_header_say
 
 
 def test_what_may_be_allowed_is_what_is_looked_at():
-    assert _comparison_options.COMPONENTS == mismatches.COMPONENTS
+    assert _options.COMPONENTS == mismatches.COMPONENTS
 
 
 def test_the_same_answers_read_by_another_version_are_not_called_unchanged(lab, audiobench):

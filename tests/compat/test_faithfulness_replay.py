@@ -13,7 +13,7 @@ from pytest_audiobench.datasets.dataset import Places
 from pytest_audiobench.datasets.mmar import mmar
 from pytest_audiobench.datasets.mmau import mmau
 from pytest_audiobench.datasets.sakura import sakura
-from pytest_audiobench.errors import CannotDo, UsageError
+from pytest_audiobench.errors import UnsuitableModel, UsageError
 from pytest_audiobench.models.messages import Ask, AudioSlot, Message, Request
 from pytest_audiobench.models.replay.model import Replay
 
@@ -266,12 +266,12 @@ def test_what_the_study_never_asked_is_said_once_and_what_it_lacks_of_a_sample_b
     if said is None:
         assert ask(whole, **changes).error is not None
         return
-    with pytest.raises(CannotDo, match=said):
+    with pytest.raises(UnsuitableModel, match=said):
         ask(whole, **changes)
 
 
 def test_a_data_set_that_the_study_never_asked_is_said_once(whole):
-    with pytest.raises(CannotDo, match="af3 holds no answers to farm/hens"):
+    with pytest.raises(UnsuitableModel, match="af3 holds no answers to farm/hens"):
         ask(whole, "hen.wav", question="What does it lay?", dataset="farm/hens")
 
 
@@ -283,7 +283,7 @@ def test_a_question_about_another_samples_clip_was_never_asked(tmp_path):
     file.write_text("\n".join(map(json.dumps, QUESTIONS[:1] + QUESTIONS[2:] + more)))
     model = Replay(str(folder), {})
     assert ask(model, "dog.wav").text == "a"
-    with pytest.raises(CannotDo, match="about another sample's clip"):
+    with pytest.raises(UnsuitableModel, match="about another sample's clip"):
         ask(model, "dog.wav", question="What does it lay?")
 
 
@@ -297,16 +297,18 @@ def test_a_variant_that_other_data_sets_have_is_not_recorded_for_this_one(tmp_pa
     model = Replay(str(folder), {})
     silent = Clip(FileSource(DataRoot("farm", Path()), "hen.wav")).edited(edits.silence())
     assert ask(model, clip=silent, said=THINK).text == "b"
-    with pytest.raises(CannotDo, match="no answers to what is asked here of zoo; it has mask_p100_reas, no_reas, reas"):
+    with pytest.raises(
+        UnsuitableModel, match="no answers to what is asked here of zoo; it has mask_p100_reas, no_reas, reas"
+    ):
         ask(model, clip=DOG.edited(edits.silence()), said=THINK)
 
 
 def test_an_unchanged_clip_alone_is_answered_where_there_is_one_variant(tmp_path):
     model = Replay(str(study(tmp_path, baseline_zoo_REAS=[answer("dog_1", "a")])), {})
     assert ask(model).text == "a"
-    with pytest.raises(CannotDo, match="no answers to what is asked here"):
+    with pytest.raises(UnsuitableModel, match="no answers to what is asked here"):
         ask(model, clip=DOG.edited(edits.silence()))
-    with pytest.raises(CannotDo, match="answers to a clip that is pink_noise"):
+    with pytest.raises(UnsuitableModel, match="answers to a clip that is pink_noise"):
         ask(model, clip=at_rate(DOG).edited(edits.pink_noise(0.0, 1)))
 
 

@@ -12,7 +12,7 @@ from pytest_audiobench.compat.faithfulness_study.renderings import rendered, ren
 from pytest_audiobench.datasets.dataset import Places
 from pytest_audiobench.datasets.perturbations.perturbation import perturb
 from pytest_audiobench.datasets.sakura import sakura
-from pytest_audiobench.errors import NotHere, UsageError
+from pytest_audiobench.errors import DataNotFound, UsageError
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "data"
 
@@ -123,7 +123,7 @@ def test_a_row_that_cannot_be_read_is_named(tmp_path, changes, said):
 
 
 def test_a_data_set_without_a_manifest_is_not_here(tmp_path):
-    with pytest.raises(NotHere, match=r"emotion_manifest\.jsonl.*--ab-data faithfulness=FOLDER"):
+    with pytest.raises(DataNotFound, match=r"emotion_manifest\.jsonl.*--ab-data faithfulness=FOLDER"):
         faithfulness_study("emotion").read(places(faithfulness=home(tmp_path)))
     with pytest.raises(UsageError, match="no name of a data set"):
         faithfulness_study("../animal")
@@ -171,7 +171,7 @@ def test_a_tree_serves_the_published_data_set_as_well(tmp_path):
     here = places(sakura=tmp_path / "SAKURA", faithfulness_audio=trees)
     (one,) = perturb(sakura("animal", "single"), rendered("noise", -10)).read(here)
     assert one.clips[0].source.location == trees / "animal/noise_snr/snr-10/sakura/data/Animal/audio/cat0.wav"
-    with pytest.raises(NotHere, match=r"animal/noise_snr/snr20 is not on this machine"):
+    with pytest.raises(DataNotFound, match=r"animal/noise_snr/snr20 is not on this machine"):
         perturb(sakura("animal", "single"), rendered("noise", 20)).read(here)
 
 
@@ -179,7 +179,7 @@ def test_of_a_track_without_trees_every_dose_says_the_same(tmp_path):
     here = places(faithfulness=home(tmp_path))
     said = set()
     for one in renderings():
-        with pytest.raises(NotHere) as raised:
+        with pytest.raises(DataNotFound) as raised:
             perturb(faithfulness_study("animal"), one).read(here)
         said.add(str(raised.value))
     (sentence,) = said

@@ -23,7 +23,7 @@ from pytest_audiobench.datasets.paths import relative_path
 from pytest_audiobench.datasets.sakura import split_options
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.datasets.table import jsonl_rows
-from pytest_audiobench.errors import NotHere, UsageError
+from pytest_audiobench.errors import DataNotFound, UsageError
 
 HOME, AUDIO = "faithfulness", "faithfulness-audio"
 """What ``--ab-data`` calls the study's folder, and the folder of its audio where that is another."""
@@ -159,7 +159,7 @@ def audio_roots(places: Places) -> list[DataRoot]:
     for name in (AUDIO, HOME):
         try:
             folder = places.find(name, ".").folder
-        except NotHere:
+        except DataNotFound:
             continue
         folders += [folder] if name == AUDIO else [folder, folder / "data"]
     return [DataRoot(AUDIO, folder.resolve()) for folder in (*folders, *places.shelves)]

@@ -18,7 +18,7 @@ from pytest_audiobench.datasets.dataset import Places
 from pytest_audiobench.datasets.paths import relative_path
 from pytest_audiobench.datasets.perturbations.perturbation import Change, Perturbation
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.errors import NotHere, UsageError
+from pytest_audiobench.errors import DataNotFound, UsageError
 
 Kind: TypeAlias = Literal["mask", "noise"]
 
@@ -96,7 +96,7 @@ def _tree(written: str, roots: Sequence[DataRoot]) -> FileSource:
     some = any((root.folder / track / kind).is_dir() for root in roots for kind in ("mask", "noise_snr"))
     missing = f"{path} is not" if some else f"no tree of {track}, such as {track}/mask/p20, is"
     looked = ", ".join(str(root.folder) for root in roots) or "nowhere: no folder of the study is set"
-    raise NotHere(
+    raise DataNotFound(
         f"{missing} on this machine (looked in {looked}); point to the folder that holds it with "
         f"--ab-data {AUDIO}=FOLDER or --ab-data {HOME}=FOLDER"
     )

@@ -22,7 +22,7 @@ from pytest_audiobench.compat.faithfulness_study.variants import (
     requested_variant,
     variant_of,
 )
-from pytest_audiobench.errors import CannotDo, UsageError
+from pytest_audiobench.errors import UnsuitableModel, UsageError
 from pytest_audiobench.identity import digest
 from pytest_audiobench.models.messages import Request, Response
 from pytest_audiobench.models.replay.recorded import records, sha256_of
@@ -82,7 +82,7 @@ class StudyAnswers:
         }
 
     def response(self, request: Request) -> Response:
-        """The recorded answer. Raises CannotDo where the study never asked anything of this kind."""
+        """The recorded answer. Raises UnsuitableModel where the study never asked anything of this kind."""
         missing = f"no recorded answer for {request.sample_id} in {self._place}"
         question = self._join.asked(request)
         if question is None:
@@ -111,21 +111,21 @@ class StudyAnswers:
             self._rows_of(wanted)
             if question.dataset in self._datasets[wanted]:
                 return wanted
-        raise CannotDo(
+        raise UnsuitableModel(
             f"{self._place} holds no answers to what is asked here of {question.dataset}; it has "
             f"{', '.join(sorted(self._variants))} (answers=NAME gives one of them to whatever is asked)"
         )
 
     def _check_clips(self, request: Request) -> None:
-        """Raises CannotDo where the study has this question, but never asked it about what is played."""
+        """Raises UnsuitableModel where the study has this question, but never asked it about what is played."""
         if self._whatever_is_asked is not None:
             return
         if not request.clips:
-            raise CannotDo("the study recorded no answers to questions without audio")
+            raise UnsuitableModel("the study recorded no answers to questions without audio")
         if self._join.datasets.isdisjoint(_WORD.findall(request.dataset.lower())):
-            raise CannotDo(f"{self._place} holds no answers to {request.dataset}")
+            raise UnsuitableModel(f"{self._place} holds no answers to {request.dataset}")
         if self._join.is_of_another(request):
-            raise CannotDo("the study recorded no answers about another sample's clip")
+            raise UnsuitableModel("the study recorded no answers about another sample's clip")
 
     def _rows_of(self, variant: str) -> dict[str, _Recorded]:
         if variant not in self._rows:

@@ -13,7 +13,7 @@ from pathlib import Path
 from pytest_audiobench.audio.clip import Clip, CombinedSource
 from pytest_audiobench.compat.faithfulness_study.manifest import lettered
 from pytest_audiobench.compat.faithfulness_study.question_join import StudyQuestion, all_text, file_of, spaced
-from pytest_audiobench.errors import CannotDo
+from pytest_audiobench.errors import UnsuitableModel
 from pytest_audiobench.models.messages import Request
 
 FRIENDLY = {"with-reasoning": "reas", "without-reasoning": "no_reas", "conditioned": "reas_condition"}
@@ -56,18 +56,18 @@ def requested_variant(request: Request, question: StudyQuestion) -> str:
 
     Its clip says what was done to it: masked, or under white noise, by our own edits or in the study's trees; silence
     is a mask of 100 %. The stages "answer" and "clean" are answers with or without reasoning, as the words around the
-    question say; "conditioned" is the model's own reasoning put back. Raises CannotDo for anything else: which option
-    was injected into a clip, for one, stands in no file of the study.
+    question say; "conditioned" is the model's own reasoning put back. Raises UnsuitableModel for anything else: which
+    option was injected into a clip, for one, stands in no file of the study.
     """
     changed = change_of(request)
     if changed is None:
-        raise CannotDo(f"the study recorded no answers to a clip that is {_change_text(request.clips[0])}")
+        raise UnsuitableModel(f"the study recorded no answers to a clip that is {_change_text(request.clips[0])}")
     if request.stage == "conditioned":
         how = "reas_condition"
     elif is_answer(request):
         how = "reas" if asks_for_reasoning(all_text(request.messages), question.words, request.choices) else "no_reas"
     else:
-        raise CannotDo(f"the study recorded no answers of a stage {request.stage!r} ({request.dataset})")
+        raise UnsuitableModel(f"the study recorded no answers of a stage {request.stage!r} ({request.dataset})")
     return f"{changed}_{how}" if changed else how
 
 

@@ -105,15 +105,17 @@ def _candidates(evaluation: Evaluation, which: str, changes: Mapping[str, str]) 
     """The samples to be heard, the most wanted first, each once."""
     if which == "none":
         return
-    samples = {answers.taken.sample.id: answers.taken for answers in evaluation.answered if answers.taken.clip_keys}
+    samples = {
+        answers.selected.sample.id: answers.selected for answers in evaluation.answers if answers.selected.clip_keys
+    }
     ranks = {"worse": 0, "better": 1}
     flips = sorted((ranks[change], id_) for id_, change in changes.items() if change in ranks and id_ in samples)
     chosen = {id_: rank for rank, id_ in flips[:MOST_FLIPS]}
     rows = next(iter(evaluation.rows.values()))
-    flipped = list(dict.fromkeys(row.answered.sample_id for row in rows if _has_flipped(row)))
+    flipped = list(dict.fromkeys(row.answers.sample_id for row in rows if _has_flipped(row)))
     both = [id_ for id_ in flipped if id_ in samples and _was_changed(samples[id_])][:FLIPPED]
     if not chosen or which == "all":
-        wrong = [row.answered.sample_id for row in rows if _is_wrong(row) and row.answered.sample_id in samples]
+        wrong = [row.answers.sample_id for row in rows if _is_wrong(row) and row.answers.sample_id in samples]
         chosen = dict.fromkeys([*dict.fromkeys([*both, *wrong])][:EXAMPLES], 2) | chosen
     chosen = dict.fromkeys(both, 2) | chosen
     if which == "all":

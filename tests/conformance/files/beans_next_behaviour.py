@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
-from pytest_audiobench.conformance.table import Case, same
 from pytest_audiobench.errors import AudiobenchError
 from pytest_audiobench.metrics.captions import cider_beans_next
 from pytest_audiobench.metrics.estimates import average
@@ -17,6 +16,8 @@ from pytest_audiobench.protocols.bioacoustic import indicators, metrics, scoring
 from pytest_audiobench.protocols.bioacoustic.pipeline import Steps, process, steps_named
 from pytest_audiobench.protocols.bioacoustic.selection import steps_of_run, steps_of_score_from_file
 from pytest_audiobench.protocols.judged import yes_no
+
+from ..table import Case, same
 
 Json: TypeAlias = Any
 Operation: TypeAlias = Callable[[Mapping[str, Json]], Json]

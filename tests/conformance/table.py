@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from pytest_audiobench.conformance import files
 from pytest_audiobench.errors import AudiobenchError, UsageError
+
+from . import files
 
 Json: TypeAlias = Any
 Scorer: TypeAlias = Callable[[Mapping[str, Json], Json], Json]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pytest_audiobench.conformance.table import Scorer
-from pytest_audiobench.conformance.transcripts import NO_REFERENCE, own_rate, pooled
 from pytest_audiobench.protocols.transcription import audiobench, cmi_bench, nota, whisper
 from pytest_audiobench.protocols.transcription.transcript_scorer import Normaliser
+
+from ..table import Scorer
+from ..transcripts import NO_REFERENCE, own_rate, pooled
 
 _CMI_BENCH = Normaliser(cmi_bench.reference, cmi_bench.answer)
 

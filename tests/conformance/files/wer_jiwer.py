@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_audiobench.conformance.table import Scorer
-from pytest_audiobench.conformance.transcripts import NO_REFERENCE, counts, pooled
 from pytest_audiobench.protocols.transcription.punctuation import jiwer_words
 from pytest_audiobench.protocols.transcription.transcript_scorer import Normaliser
+
+from ..table import Scorer
+from ..transcripts import NO_REFERENCE, counts, pooled
 
 _WORDS = Normaliser(str, tokens=jiwer_words)
 _CHARACTERS = Normaliser(str.strip, tokens=str, characters=True)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pytest_audiobench.conformance.table import Json, Scorer
 from pytest_audiobench.metrics.meetings import Segment, mimo_errors, orc_errors, segment_errors
 from pytest_audiobench.metrics.talkers import TalkerErrors, cp_errors
+
+from ..table import Json, Scorer
 
 
 def _shown(found: TalkerErrors) -> dict[str, Json]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pytest_audiobench.conformance.table import Scorer
 from pytest_audiobench.protocols.transcription import whisper
+
+from ..table import Scorer
 
 SCORERS: Mapping[str, Scorer] = {
     "whisper_english": lambda params, inputs: whisper.english(inputs["text"]),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pytest_audiobench.conformance.table import Scorer
-from pytest_audiobench.conformance.transcripts import pooled
 from pytest_audiobench.metrics.tokenizers import tokenized
 from pytest_audiobench.protocols.transcription import whisper
 from pytest_audiobench.protocols.transcription.transcript_scorer import Normaliser
+
+from ..table import Scorer
+from ..transcripts import pooled
 
 
 def _squeezed(text: str) -> str:

@@ -1,4 +1,4 @@
-"""What the verbs that print numbers of runs share: their arguments, and where their output goes."""
+"""The arguments that several verbs share, and where their output goes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pytest_audiobench.datasets.dataset import Places
 
 FORMATS = ("table", "markdown", "csv", "json")
 COMPONENTS = ("data", "audio", "prompts", "settings", "seeds", "protocols")
@@ -15,14 +19,36 @@ def add_terms(parser: argparse.ArgumentParser) -> None:
     """Which evals, and how strict the tests are."""
     parser.add_argument("--eval", metavar="PATTERN", default="*", help="only evals of this name; * and ? are special")
     parser.add_argument(
-        "--max-drop", metavar="MARGIN", default="1pp", help="the largest drop that is none (default 1pp)"
+        "--max-drop", metavar="MARGIN", default="1pp", help="the largest drop that is no regression (default 1pp)"
     )
-    parser.add_argument("--alpha", metavar="SHARE", type=level, default=0.05, help="level of the tests (default 0.05)")
+    parser.add_argument(
+        "--alpha", metavar="SHARE", type=level, default=0.05, help="significance level of the tests (default 0.05)"
+    )
 
 
 def add_output(parser: argparse.ArgumentParser) -> None:
     """In which form the numbers are printed."""
     parser.add_argument("--format", choices=FORMATS, default="table", help="how to print it (default table)")
+
+
+def add_data(parser: argparse.ArgumentParser) -> None:
+    """Declare ``--data``."""
+    parser.add_argument(
+        "--data",
+        metavar="[NAME=]FOLDER",
+        action="append",
+        default=[],
+        help="where packs lie, as --ab-data: packs=FOLDER for a folder of packs, PACK=FOLDER for one; repeatable",
+    )
+
+
+def places(args: argparse.Namespace) -> Places:
+    """The places that ``--data`` names. Raises UsageError for what is no folder."""
+    from pytest_audiobench.datasets.dataset import Places, folders
+
+    here = Path.cwd()
+    by_name, shelves = folders(args.data, here, "--data")
+    return Places(here, by_name, [*shelves, here / "data"])
 
 
 def level(text: str) -> float:
@@ -48,7 +74,7 @@ def place(text: str) -> Path:
 
 def names(text: str) -> tuple[str, ...]:
     """The names in a list with commas."""
-    return tuple(name for one in text.split(",") if (name := one.strip()))
+    return tuple(stripped for name in text.split(",") if (stripped := name.strip()))
 
 
 def put(text: str, remarks: Sequence[str], file: Path | None) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_audiobench.conformance.table import Scorer
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.metrics.token_errors import rate
 from pytest_audiobench.protocols.transcription.transcript_scorer import Normaliser, errors
+
+from .table import Scorer
 
 NO_REFERENCE = (
     "a set whose references hold nothing has no pooled rate: NaN, where jiwer gives the number of insertions; an "

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from pytest_audiobench.conformance.table import Case, same
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.metrics.token_errors import rate, token_errors
 from pytest_audiobench.protocols.judged import audiobench
 from pytest_audiobench.protocols.multiple_choice import mmau
+
+from ..table import Case, same
 
 Row: TypeAlias = Mapping[str, Any]
 Found: TypeAlias = Iterator[tuple[str, Any, Any]]
