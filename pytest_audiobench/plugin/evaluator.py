@@ -30,8 +30,8 @@ from pytest_audiobench.plugin.stash import INSTRUMENT, REQUIRED
 from pytest_audiobench.protocols.protocol import Protocol
 from pytest_audiobench.report.item_lines import lines_of
 from pytest_audiobench.report.junit import properties
-from pytest_audiobench.report.page.excerpts import write_excerpts
-from pytest_audiobench.report.run_parts import Lines, write_part
+from pytest_audiobench.report.page.sounds import write_excerpts
+from pytest_audiobench.report.run_files import Lines, write_part
 
 if TYPE_CHECKING:
     from pytest_audiobench.evaluation.rerun import RerunVariant

@@ -13,7 +13,7 @@ from pytest_audiobench.evaluation.comparable import ComparableEval, statistics_o
 from pytest_audiobench.gate.baseline.contents import Contents
 from pytest_audiobench.metrics.estimates import not_of_samples, value_of
 from pytest_audiobench.metrics.registry import is_known, metric_kind
-from pytest_audiobench.report.runtime import runtime
+from pytest_audiobench.report.run_files import runtime
 from pytest_audiobench.sharing.submission import number
 
 Json = Mapping[str, Any]
