@@ -17,7 +17,7 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.metrics.embedding import cosines
 from pytest_audiobench.protocols.free_text import read_text
-from pytest_audiobench.protocols.protocol import About, Answer, Example, Scorer
+from pytest_audiobench.protocols.protocol import Answer, Scorer
 from pytest_audiobench.stats.intervals import Floats
 
 Encoder: TypeAlias = Callable[[Sequence[str]], npt.ArrayLike]
@@ -26,7 +26,6 @@ Checker: TypeAlias = Callable[[Sequence[str]], npt.ArrayLike]
 """Texts to the probability that each is ill-formed: n texts give an array of shape (n,)."""
 
 _Scored: TypeAlias = Sequence[tuple[Sample, Answer]]
-_TELLING = Example("A hound is barking.", "a dog barks")
 
 
 def embedded(encoder: Encoder | Path, name: str) -> Scorer:
@@ -34,7 +33,8 @@ def embedded(encoder: Encoder | Path, name: str) -> Scorer:
 
     ``encoder`` is a function, called once with all texts of an eval, or a local folder of a sentence-transformers or
     model2vec model. ``name`` says which encoder it is: the scorer is called ``embedding-<name>``, and numbers of
-    different encoders cannot be compared. Hand it to a family: ``captioning("captions", embedded(encode, "minilm"))``.
+    different encoders cannot be compared: unrelated sentences may have 0.1 with one and 0.7 with another. An empty
+    answer is 0 and is not encoded. Hand it to a family: ``captioning("captions", embedded(encode, "minilm"))``.
     """
     encode, which = _encoder(encoder, name)
 
@@ -47,21 +47,16 @@ def embedded(encoder: Encoder | Path, name: str) -> Scorer:
         read_text,
         lambda sample, answer: {},
         ("cosine",),
-        About(
-            f"The cosine between the answer's vector and the nearest reference's, by the encoder {name}. An empty "
-            "answer is 0 and is not encoded.",
-            "ours",
-            (_TELLING,),
-            "A cosine has no zero of its own: unrelated sentences may have 0.1 with one encoder and 0.7 with another.",
-        ),
         together=together,
     )
 
 
 def fense(encoder: Encoder | Path, checker: Checker, name: str) -> Scorer:
-    """FENSE for captions, of an encoder and an error checker of the user's, called ``fense-<name>``.
+    """FENSE for captions (Zhou et al. 2022), of an encoder and an error checker of the user's: ``fense-<name>``.
 
-    The published numbers use paraphrase-TinyBERT-L6-v2 and echecker_clotho_audiocaps_base.
+    The mean cosine of the answer's vector with the references', less nine tenths of it where the checker gives more
+    than 0.9 to the answer being ill-formed. An empty answer is 0. The published numbers use paraphrase-TinyBERT-L6-v2 and
+    echecker_clotho_audiocaps_base.
     """
     encode, which = _encoder(encoder, name)
 
@@ -82,12 +77,6 @@ def fense(encoder: Encoder | Path, checker: Checker, name: str) -> Scorer:
         read_text,
         lambda sample, answer: {},
         ("fense",),
-        About(
-            "The mean cosine of the answer's vector with the references', less nine tenths of it where the error "
-            "checker gives more than 0.9 to the answer being ill-formed. An empty answer is 0.",
-            "Zhou et al. 2022, 'Can Audio Captions Be Evaluated with Image Caption Metrics?' (FENSE)",
-            (_TELLING,),
-        ),
         together=together,
     )
 

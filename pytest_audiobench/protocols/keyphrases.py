@@ -11,7 +11,7 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics import keyphrases as metric
 from pytest_audiobench.protocols.classification.mentions import shown
 from pytest_audiobench.protocols.free_text import answer_of, choose, free_stage
-from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Protocol, Scorer, remembered
+from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Scorer, remembered
 from pytest_audiobench.protocols.refusals import refuses
 from pytest_audiobench.protocols.spoken_questions.completeness import ended
 
@@ -95,23 +95,6 @@ def _salmonn(phrase: str) -> str:
     return phrase.strip().removeprefix("and ").strip().removesuffix(".").strip().replace("-", " ")
 
 
-_SALMONN = (
-    "github jaeeewon/project-multimodal, dist_eval/eval_ke.py, a reproduction of SALMONN's keyword task on Inspec"
-)
-_SALMONN_RULE = (
-    "The answer, in small letters and without a final `</s>`, is parted at commas. From each item and each true phrase "
-    'a leading "and " and a final full stop are taken, and "-" becomes a space. An item of one word is a hit where it '
-    "is a true phrase; one of several words is a hit for every true phrase that its letters stand in. Hits count up to "
-    "three a sample, and are divided by the true phrases, up to three a sample."
-)
-_SALMONN_DEFECTS = (
-    "One item of several words can be three hits, and a word said three times is three hits. Items beyond the third "
-    "count as well, so that a long list scores best. Letters inside words count. With fewer than three true phrases a "
-    "sample can have more hits than phrases. The denominator is the true phrases, not what was said. Ours counts each "
-    "phrase once, by stems, among the first k."
-)
-_TALK = ("neural network; speech recognition",)
-
 _READINGS = (
     Scorer(
         "stemmed",
@@ -128,18 +111,6 @@ _READINGS = (
             ),
             "keyphrase_micro_f1_at_m",
         ),
-        About(
-            "The answer is parted at commas, semicolons and line breaks; an introduction up to a colon, list marks, a "
-            'leading "and" and outer full stops and quotation marks are taken off. Phrases are compared in small '
-            "letters, each word cut to its Porter stem, equal ones once; the first k count. Precision is over those "
-            "kept. A refusal and an empty answer miss every phrase; the phrase that a cut answer ends in is dropped.",
-            "ours; the measure of keyphrase extraction (Meng et al. 2017; KPEval)",
-            (
-                Example("Neural networks, recognition of speech", references=_TALK),
-                Example("Keywords: speech recognition, speech recognition, and networks.", references=_TALK),
-                Example("I'm sorry, I cannot access the audio.", references=_TALK),
-            ),
-        ),
         lacking=metric.lacking,
     ),
     Scorer(
@@ -148,16 +119,6 @@ _READINGS = (
         _parse_salmonn,
         _score_salmonn(keep=False),
         ("keyword_hits",),
-        About(
-            f"{_SALMONN_RULE} An answer that did not come to its end is left out.",
-            f"{_SALMONN}: 466 / 1469 = 31.72 % (paper 32 %)",
-            (
-                Example("speech, neural network, and audio.</s>", references=_TALK),
-                Example("network</s>", references=_TALK),
-                Example("neural net, neural net, neural net</s>", references=_TALK),
-            ),
-            f"{_SALMONN_DEFECTS} Answers without an end leave the denominator.",
-        ),
         beside=("salmonn-keywords-keep",),
     ),
     Scorer(
@@ -166,11 +127,5 @@ _READINGS = (
         _parse_salmonn,
         _score_salmonn(keep=True),
         ("keyword_hits",),
-        About(
-            f"{_SALMONN_RULE} An answer that did not come to its end is read as far as it goes.",
-            f"{_SALMONN}: 470 / 1490 = 31.54 %",
-            (Example("speech recognition", references=_TALK),),
-            _SALMONN_DEFECTS,
-        ),
     ),
 )

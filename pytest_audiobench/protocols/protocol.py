@@ -6,12 +6,11 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import wraps
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, ParamSpec, TypeAlias
 
 from pytest_audiobench.datasets.sample import Field, Sample
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.models.messages import Finish, Message, Response, Settings
+from pytest_audiobench.models.messages import Message, Response, Settings
 from pytest_audiobench.protocols.failures import Expects
 
 if TYPE_CHECKING:
@@ -122,38 +121,6 @@ class _Shown(dict[str, Field]):
             )
 
 
-class Example(NamedTuple):
-    """A sample and an answer to it. What a scorer makes of them is computed where it is shown, never written down.
-
-    ``earlier`` are what was answered in the stages before, by stage.
-    """
-
-    text: str
-    reference: str = ""
-    question: str = ""
-    choices: tuple[str, ...] = ()
-    references: tuple[str, ...] = ()
-    metadata: Mapping[str, str] = MappingProxyType({})
-    finish: Finish = "stop"
-    earlier: Mapping[str, str] = MappingProxyType({})
-
-
-class About(NamedTuple):
-    """What the list of protocols says of a scorer.
-
-    ``rule`` is the whole rule, ``source`` the paper or the repository and file that it comes from ("ours" for our own),
-    ``defects`` what is known to be wrong with a published rule and what our default does otherwise.
-    """
-
-    rule: str
-    source: str
-    examples: tuple[Example, ...] = ()
-    defects: str = ""
-
-
-_UNTOLD = About("", "")
-
-
 def nothing_lacks() -> str:
     return ""
 
@@ -184,7 +151,6 @@ class Scorer:
     parse: Callable[[Sample, Earlier], Answer]
     score: Callable[[Sample, Answer], Mapping[str, float] | None]
     metrics: tuple[str, ...]
-    about: About = _UNTOLD
     together: Callable[[Sequence[tuple[Sample, Answer]]], Sequence[Mapping[str, float]]] | None = None
     beside: tuple[str, ...] = ()
     lacking: Callable[[], str] = nothing_lacks

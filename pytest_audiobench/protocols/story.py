@@ -9,7 +9,7 @@ from types import MappingProxyType
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.diversity import moving_average_ratio
 from pytest_audiobench.protocols.free_text import choose, free_stage
-from pytest_audiobench.protocols.protocol import About, Answer, Example, Protocol, Scorer, remembered
+from pytest_audiobench.protocols.protocol import Answer, Protocol, Scorer, remembered
 from pytest_audiobench.protocols.spoken_questions.completeness import ended
 from pytest_audiobench.protocols.spoken_questions.words import NORMALISED, spoken_words
 
@@ -45,13 +45,6 @@ def _different(sample: Sample, answer: Answer) -> Mapping[str, float]:
     return {"types": float(len(set(words)) if followed else 0), "followed": float(followed)}
 
 
-_TALE = (
-    "The rain had fallen on the harbour since dawn when the old bell began to ring. Mara put down her net and "
-    "listened, for nobody had touched that rope in twenty years. A gull cried, wheels rolled over wet stones, and "
-    "somewhere behind the fog a child was laughing as though the sea were only a story told by others."
-)
-_LOOP = "A dog barks in the street. " * 12
-
 _READINGS: Mapping[str, Scorer] = MappingProxyType(
     {
         "word-variety": Scorer(
@@ -60,17 +53,6 @@ _READINGS: Mapping[str, Scorer] = MappingProxyType(
             ended,
             _variety,
             ("mattr", "following"),
-            About(
-                "Texts become words: NFKC, small letters, no punctuation, a Chinese or Japanese character a word. The "
-                f"variety of a story is the share of different words in a stretch of {SHORTEST} words, averaged over "
-                f"all such stretches. An answer of fewer than {SHORTEST} words is no story: it did not follow, and its "
-                "variety is 0. Every answer is scored.",
-                "ours; the moving-average type-token ratio is Covington and McFall's (2010, Journal of Quantitative "
-                "Linguistics 17(2)), the 50 words are those of the reproduction of SALMONN",
-                (Example(_TALE), Example(_LOOP), Example("A dog barks in the street.")),
-                "Variety is not relevance: whether the story is about the audio is not asked. A character of Chinese "
-                "or Japanese counts as a word, so values of different languages cannot be compared.",
-            ),
         ),
         "salmonn-repro": Scorer(
             "salmonn-repro",
@@ -78,19 +60,6 @@ _READINGS: Mapping[str, Scorer] = MappingProxyType(
             ended,
             _different,
             ("diversity", "following"),
-            About(
-                "Texts are put in small letters and lose the ASCII punctuation; words are what stands between white "
-                f"space. An answer of {SHORTEST} words or more followed the instruction. Its diversity is the number "
-                "of "
-                "its different words; an answer that did not follow has 0. The mean is over all answers, whole or cut "
-                "by the limit of 200 tokens.",
-                "github jaeeewon/project-multimodal, dist_eval/eval_story.py (a reproduction of SALMONN's tables, "
-                "arXiv 2310.13289): 364,261 different words over 4,411 stories, 82.58 (SALMONN 82.57), following 4,408 "
-                "of 4,411",
-                (Example(_TALE), Example(_LOOP), Example("A dog barks in the street.")),
-                "The number grows with the answer's length and so with the limit of tokens, which it mostly measures; "
-                "typographic quotation marks and dashes stay at their words. word-variety does not reward length.",
-            ),
         ),
     }
 )

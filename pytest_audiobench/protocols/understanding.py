@@ -13,7 +13,7 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.metrics.entities import TYPED, Entity, Measure, added, entity_counts
 from pytest_audiobench.protocols.free_text import answer_of, choose, free_stage
-from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Protocol, Scorer, remembered
+from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Scorer, remembered
 from pytest_audiobench.protocols.refusals import refuses
 
 INSTRUCTION = (
@@ -142,18 +142,6 @@ def frame_statistics(true: Frame, said: Frame) -> dict[str, float]:
 
 
 _METRICS = ("slu_f1", "intent_accuracy", "slu_f1_macro", "entity_f1", "slu_word_f1", "slu_char_f1", "accuracy")
-_SLURP = "Bastianelli et al. 2020, github pswietojanski/slurp, scripts/evaluation/metrics"
-_SLURP_RULE = (
-    "The first JSON of the answer that has an intent (or a scenario and an action) or entities. Entities of one type "
-    "meet by their fillers, the nearest true one first, in the order in which they are said; the fillers' word error "
-    "rate and character distance are added to false alarms and misses, and SLU-F1 is the F1 of both counts together. "
-    "Types, fillers and intents are compared as they are, case included."
-)
-_SLURP_DEFECTS = (
-    "The word distance can exceed 1, so that a runaway filler costs more than a wrong entity. Who meets whom depends "
-    "on the order of the answer. An invented type is one more class of the macro mean."
-)
-_TRUE = '{"intent": "alarm_set", "entities": [{"type": "time", "filler": "seven am"}]}'
 
 _READINGS = (
     Scorer(
@@ -162,17 +150,6 @@ _READINGS = (
         _parse,
         _score(_tidied, keep=True),
         _METRICS,
-        About(
-            "The first JSON of the answer that has an intent or entities. SLU-F1 by SLURP's rule, with case, outer "
-            "punctuation and spaces of types, fillers and intents ignored. An answer without readable JSON has no "
-            "intent and misses every entity. accuracy is the share of answers that are right in everything.",
-            f"ours; the measure is SLURP's ({_SLURP})",
-            (
-                Example('{"intent": "alarm_set", "entities": [{"type": "time", "filler": "Seven AM"}]}', _TRUE),
-                Example('{"intent": "alarm_set", "entities": [{"type": "time", "filler": "seven pm"}]}', _TRUE),
-                Example("Set an alarm.", _TRUE),
-            ),
-        ),
     ),
     Scorer(
         "slurp",
@@ -180,16 +157,6 @@ _READINGS = (
         _parse,
         _score(lambda frame: frame, keep=False),
         _METRICS,
-        About(
-            f"{_SLURP_RULE} A sample without a readable answer is left out.",
-            _SLURP,
-            (
-                Example('{"intent": "alarm_set", "entities": [{"type": "time", "filler": "seven pm"}]}', _TRUE),
-                Example("Set an alarm.", _TRUE),
-            ),
-            f"{_SLURP_DEFECTS} Samples without a prediction are left out and only named in a warning, so that silence "
-            "costs nothing. Ours counts all that they miss, and ignores case.",
-        ),
         beside=("slurp-keep",),
     ),
     Scorer(
@@ -198,11 +165,5 @@ _READINGS = (
         _parse,
         _score(lambda frame: frame, keep=True),
         _METRICS,
-        About(
-            f"{_SLURP_RULE} A sample without a readable answer has no intent and misses every entity.",
-            _SLURP,
-            (Example("Set an alarm.", _TRUE),),
-            _SLURP_DEFECTS,
-        ),
     ),
 )

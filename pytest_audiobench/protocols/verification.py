@@ -13,7 +13,7 @@ from pytest_audiobench.protocols.classification import agreement
 from pytest_audiobench.protocols.classification.mentions import labels_of
 from pytest_audiobench.protocols.classification.truth import statistics_of
 from pytest_audiobench.protocols.free_text import answer_of, choose, free_stage
-from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Protocol, Scorer, remembered
+from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Scorer, remembered
 from pytest_audiobench.protocols.spoken_questions.completeness import ended
 
 INSTRUCTION = "Do you only hear the same person talking? Answer yes or no."
@@ -118,19 +118,6 @@ _READINGS = (
         _parse,
         _score,
         ("balanced_accuracy", "accuracy", "macro_f1"),
-        About(
-            f"{agreement.RULE} A capital letter alone stands for the choice at that place. The headline is balanced "
-            "accuracy, so that a constant answer scores 0.5 on any list that has both kinds of trials, and 1 only on a "
-            "list that has one kind.",
-            "ours",
-            (
-                Example("Yes, it is the same person.", "yes"),
-                Example("No, I hear two people.", "different"),
-                Example("No idea", "no"),
-                Example("I'm sorry, I cannot tell.", "no"),
-                Example("Yes and no", "yes"),
-            ),
-        ),
     ),
     Scorer(
         "similarity",
@@ -138,22 +125,6 @@ _READINGS = (
         _parse_similarity,
         _score_similarity,
         ("eer_interpolated", "min_dcf_p01", "min_dcf_p05"),
-        About(
-            "The score of a trial is the one that the model gives with its yes (as it is) or no (its negative); else "
-            'the first number of the answer: 0 to 1 (0,7 is 0.7), a percentage, or "7/10" and "7 out of 10". The '
-            "number of a speaker or a clip, and how many there are, is none. A number beyond that is out of range. A "
-            "trial without a score counts as the worst of its kind: the least of all for one speaker, the greatest for "
-            "two.",
-            "ours",
-            (
-                Example("Similarity: 0.83", "same"),
-                Example("I would say 70%.", "different"),
-                Example("8 out of 10", "same"),
-                Example("Speaker 1 and speaker 2: 0.3", "different"),
-                Example("42", "same"),
-                Example("I cannot tell.", "different"),
-            ),
-        ),
     ),
     Scorer(
         "salmonn-sv",
@@ -161,19 +132,5 @@ _READINGS = (
         _parse_salmonn,
         _score,
         ("accuracy", "balanced_accuracy"),
-        About(
-            'The answer, in small letters and without a final `</s>`, says "same" when it is exactly "yes"; all else '
-            'says "different". Accuracy is the share of right answers.',
-            "github jaeeewon/project-multimodal, dist_eval/eval_sv.py, a reproduction of SALMONN's VoxCeleb1 task: "
-            "4864 / 4874 = 99.79 % (paper 94 %)",
-            (
-                Example("Yes</s>", "same"),
-                Example("Yes.", "same"),
-                Example("I'm sorry, I cannot tell.", "different"),
-            ),
-            "The published list holds trials of one speaker only, so that a constant Yes scores 100 % (the script "
-            'looks at no truth at all). "Yes." is read as different, and so is a refusal, which is thereby right on '
-            "every trial of two speakers. Ours has a third value, and balanced accuracy for its headline.",
-        ),
     ),
 )

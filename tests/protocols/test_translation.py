@@ -97,13 +97,10 @@ def test_japanese_is_refused_without_mecab_and_never_cut_otherwise(monkeypatch):
     assert translation("bleu-char", target="ja").scorers[0].name == "bleu-char"
 
 
-def test_every_scorer_says_what_it_does_and_no_two_share_a_signature():
+def test_every_scorer_has_its_own_name_and_signature():
     for target in (None, "de", "ja", "zh", "en"):
         for name, scorer in available(target).items():
             assert scorer.name == name
-            assert scorer.about.rule
-            assert scorer.about.source
-            assert scorer.about.examples
             assert set(scorer.beside) <= set(available(target))
             assert "version:" in scorer.signature
         signatures = [scorer.signature for scorer in available(target).values()]

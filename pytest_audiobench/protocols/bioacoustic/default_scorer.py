@@ -11,7 +11,6 @@ from pytest_audiobench.metrics.captions import lacks_captions
 from pytest_audiobench.metrics.labels import label_statistics
 from pytest_audiobench.metrics.sets import set_scores
 from pytest_audiobench.protocols.bioacoustic.answers import one_label, several_labels
-from pytest_audiobench.protocols.bioacoustic.documentation import BIOACOUSTIC
 from pytest_audiobench.protocols.bioacoustic.label_scorer import classes_for, labels_for, true_label, true_labels
 from pytest_audiobench.protocols.captioning.words import cider_of_words, made_with
 from pytest_audiobench.protocols.free_text import answer_of, read_text
@@ -59,7 +58,6 @@ def bioacoustic_scorer(task: str, labels: tuple[str, ...]) -> Scorer:
         parse,
         score,
         METRICS[task],
-        BIOACOUSTIC[task],
         together=cider_of_words if captions else None,
         lacking=(lambda: lacks_captions("pycocoevalcap")) if captions else nothing_lacks,
     )

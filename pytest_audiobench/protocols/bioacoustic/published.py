@@ -14,7 +14,6 @@ from pytest_audiobench.metrics.captions import cider_beans_next, lacks_captions
 from pytest_audiobench.metrics.kinds.bioacoustic import ROW
 from pytest_audiobench.metrics.labels import label_statistics
 from pytest_audiobench.protocols.bioacoustic import beans_zero
-from pytest_audiobench.protocols.bioacoustic.documentation import RUN, SCORE_FROM_FILE, ZERO
 from pytest_audiobench.protocols.bioacoustic.label_scorer import labels_for, target_of
 from pytest_audiobench.protocols.bioacoustic.pipeline import Steps, process
 from pytest_audiobench.protocols.bioacoustic.scoring import first_of, sample_scores, split
@@ -56,8 +55,7 @@ def run_scorer(task: str, labels: tuple[str, ...]) -> Scorer:
         return _set_scores([sample for sample, _ in scored], [answer for _, answer in scored], task)
 
     signature = f"beans-next:run|v:0.1.0|task:{task}|labels:list{_libraries(task)}"
-    metrics, about = METRICS[task], RUN[task]
-    return Scorer("beans-run", signature, parse, score, metrics, about, together, lacking=_lacking(task))
+    return Scorer("beans-run", signature, parse, score, METRICS[task], together=together, lacking=_lacking(task))
 
 
 def score_from_file_scorer(task: str) -> Scorer:
@@ -73,8 +71,9 @@ def score_from_file_scorer(task: str) -> Scorer:
         return [{**one, **its} for one, its in zip(own, _set_scores(samples, answers, task), strict=True)]
 
     signature = f"beans-next:score-from-file|v:0.1.0|task:{task}|labels:targets{_libraries(task)}"
-    metrics, about = METRICS[task], SCORE_FROM_FILE[task]
-    return Scorer("beans-score-from-file", signature, _raw, _nothing, metrics, about, together, lacking=_lacking(task))
+    return Scorer(
+        "beans-score-from-file", signature, _raw, _nothing, METRICS[task], together=together, lacking=_lacking(task)
+    )
 
 
 def zero_scorer(task: str) -> Scorer:
@@ -89,7 +88,7 @@ def zero_scorer(task: str) -> Scorer:
 
     metrics = ("macro_f1",) if task == "detection" else ("accuracy", "beans_top1_accuracy", "weighted_f1")
     signature = f"beans-zero:{task}|v:1.0|labels:targets|ties:sorted"
-    return Scorer("beans-zero", signature, _raw, _nothing, metrics, ZERO[task], together)
+    return Scorer("beans-zero", signature, _raw, _nothing, metrics, together=together)
 
 
 @lru_cache(maxsize=256)

@@ -7,9 +7,9 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from pytest_audiobench.protocols.captioning.words import A_DOG, Scored, made_with
+from pytest_audiobench.protocols.captioning.words import Scored, made_with
 from pytest_audiobench.protocols.free_text import read_text
-from pytest_audiobench.protocols.protocol import About, Scorer
+from pytest_audiobench.protocols.protocol import Scorer
 
 BERTSCORE = "AUDIOBENCH_BERTSCORE"
 
@@ -26,14 +26,6 @@ def model_scorers() -> Iterator[Scorer]:
         read_text,
         lambda sample, answer: {},
         ("bertscore",),
-        About(
-            f"BERTScore's F1 of the raw texts, the best over references, by the model in the folder that {BERTSCORE} "
-            "names as FOLDER#LAYER (such as /models/roberta-large#17), without idf weights and not rescaled. An "
-            "empty answer is 0.",
-            "Zhang et al. 2020, by bert_score",
-            (A_DOG,),
-            "Numbers of different models or layers cannot be compared; papers seldom name theirs.",
-        ),
         together=_bertscore,
         lacking=_lacks_bertscore,
     )

@@ -18,16 +18,8 @@ from pytest_audiobench.metrics.captions import (
 from pytest_audiobench.metrics.meteor import lacks_data, meteor, meteor_nosyn
 from pytest_audiobench.metrics.tokenizers import library_version
 from pytest_audiobench.protocols.free_text import read_text
-from pytest_audiobench.protocols.protocol import About, Answer, Example, Scorer
+from pytest_audiobench.protocols.protocol import Answer, Scorer
 
-WORDS = (
-    "Words are Penn Treebank tokens in lower case without punctuation, by a rule without Java that agrees with COCO's "
-    "own tokenizer on 99.7 % of sentences"
-)
-A_DOG = Example(
-    "A dog's barking, loudly!", "a dog barks loudly", references=("a dog barks loudly", "loud barking of a dog")
-)
-EMPTY = Example("", "a dog barks loudly")
 WORDNET = "corpora/wordnet"
 
 Scored = Sequence[tuple[Sample, Answer]]
@@ -41,13 +33,6 @@ def word_scorers() -> Iterator[Scorer]:
         read_text,
         _score_words,
         ("cider_d", "rouge_l", "meteor_nosyn"),
-        About(
-            f"CIDEr-D, COCO's ROUGE-L, and nltk's METEOR without synonyms, against all references. {WORDS}. CIDEr-D "
-            "counts how rare an n-gram is over the references of the samples that are scored together: of a limited "
-            "run it is another number. An empty answer scores 0.",
-            "ours, after Chen et al. 2015, 'Microsoft COCO Captions' (pycocoevalcap)",
-            (A_DOG, EMPTY),
-        ),
         together=cider_of_words,
         lacking=lambda: lacks_captions("pycocoevalcap", "nltk"),
     )
@@ -57,14 +42,6 @@ def word_scorers() -> Iterator[Scorer]:
         read_text,
         _score_rouge,
         ("rouge_l_google",),
-        About(
-            "F1 of the longest common subsequence of runs of a to z and 0 to 9, in lower case; the best over "
-            "references.",
-            "google-research/google-research, rouge (rouge_score)",
-            (A_DOG, Example("一只狗在叫", "一只狗在叫")),
-            "Letters beyond a to z part words, and a text without any scores 0, however right it is. Our default sees "
-            "every script.",
-        ),
         lacking=lambda: lacks_captions("rouge_score"),
     )
     yield Scorer(
@@ -73,13 +50,6 @@ def word_scorers() -> Iterator[Scorer]:
         read_text,
         _score_meteor,
         ("meteor",),
-        About(
-            f"nltk's METEOR with WordNet's synonyms, the best over references. {WORDS}.",
-            "Banerjee and Lavie 2005, by nltk",
-            (A_DOG,),
-            "It is about twice the Java program's METEOR 1.5, which most captioning papers print (21.6 beside 10.8 on "
-            "the same outputs): never put one beside the other.",
-        ),
         lacking=lambda: lacks_data(WORDNET),
     )
     yield Scorer(
@@ -88,13 +58,6 @@ def word_scorers() -> Iterator[Scorer]:
         read_text,
         lambda sample, answer: {},
         ("spider", "cider_d", "spice"),
-        About(
-            f"SPIDEr, the mean of CIDEr-D and SPICE, with both beside it. {WORDS}; SPICE parses the texts with "
-            "Stanford CoreNLP 3.6.0, by Java. Where that is not on this machine there is no number, never one with "
-            "SPICE at 0.",
-            "Liu et al. 2017, by pycocoevalcap",
-            (A_DOG,),
-        ),
         together=spider_of_words,
         lacking=lacks_spice,
     )

@@ -28,13 +28,6 @@ UNSURE = re.compile(
     re.I | re.X,
 )
 
-RULE = (
-    'Yes or no is what the answer, or its last line, opens with ("Yes, it is …", "No."), or what it states ("the '
-    'answer is no"). "No" opens an answer where punctuation or a new clause follows it: "no idea" and "no difference" '
-    "are unparsed, and so is an answer that says both. An answer that says that it cannot tell is refused. All that is "
-    "neither is wrong."
-)
-
 
 def read(text: str, finish: Finish = "stop", choices: tuple[str, ...] = ()) -> Answer:
     """The answer's "yes" or "no"; else "empty", "refused", "truncated", "out_of_range" or "unparsed".

@@ -31,20 +31,6 @@ _COURTESY = re.compile(
 """What the model says of itself is no label: "I'm happy to help"."""
 _QUOTED = re.compile(r'"[^"\n]{0,300}"|“[^”\n]{0,300}”')
 
-RULE = (
-    "The label that the answer asserts, case, punctuation and spaces ignored. What counts is what stands behind "
-    "`</think>` or `</Reasoning>`, and of that the last `<answer>` or `<conclusion>` element where there is one. It is "
-    'read as: the whole of it; or the label in its last statement such as "the emotion is …" or "answer: …"; or its '
-    "first or last sentence, or a line, that is a label and nothing else; or else, in an answer of at most 300 "
-    "characters, the only label that it names. A label is named by whole words outside quotation marks, and not where "
-    'the text denies it ("not happy", "no signs of fear, anger or happiness", "happy: no") or speaks of the model '
-    '("I am happy to help"). Two labels asserted are unparsed. A '
-    "refusal is refused whatever it mentions, unless it goes on to state a label. An answer that is one capital letter "
-    "stands for the choice at that place, so that listeners that are no language models can answer. An answer that was "
-    "cut counts only if the label is complete. Whatever is not parsed is wrong. Choices of yes and no are read as "
-    "verification's yes-no does."
-)
-
 
 def read(text: str, choices: tuple[str, ...], labels: Labels, finish: Finish = "stop") -> Answer:
     """The choice that ``text`` asserts, as the sample spells it.

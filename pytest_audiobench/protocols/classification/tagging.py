@@ -16,7 +16,7 @@ from pytest_audiobench.protocols.classification.prompts import words_of
 from pytest_audiobench.protocols.classification.published import without_marks
 from pytest_audiobench.protocols.classification.truth import choices_of, statistics_of
 from pytest_audiobench.protocols.free_text import answer_of, choose, free_stage
-from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Protocol, Scorer, remembered
+from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Scorer, remembered
 
 DEFAULT = "{question}\nName every label that applies, with commas between them, or None: {labels}."
 PROMPTS: Mapping[str, str] = MappingProxyType({"default": DEFAULT, "question": "{question}"})
@@ -123,14 +123,6 @@ def _lowered(sample: Sample) -> tuple[str, ...]:
     return tuple(dict.fromkeys(choice.lower().strip() for choice in choices_of(sample)))
 
 
-_SOUNDS = ("dog", "rain", "siren", "car horn")
-
-_NONE_RULE = (
-    'A sample to which nothing applies (reference "None" or empty) is right, with precision, recall and F1 of 1, where '
-    'the answer says "None" or "no sounds", and 0 for any label, for a refusal and for silence; the sums over all '
-    "samples gain nothing from it."
-)
-
 _READINGS = (
     Scorer(
         "tags",
@@ -138,22 +130,6 @@ _READINGS = (
         _parse_tags,
         _score_sets,
         ("micro_f1", "macro_f1", "set_f1", "micro_precision", "micro_recall", "accuracy"),
-        About(
-            "Every choice that the answer names by whole words and does not deny, case ignored, of several that begin "
-            "at one word the longest (a label may hold a comma). An item of at most four words between commas, line "
-            'breaks or "and" that names no choice is a false alarm. '
-            f"{_NONE_RULE} accuracy is the share of answers that are exactly the set. An answer that was cut is not, "
-            "and keeps the labels before its last comma or line break; a refusal misses all labels. One capital letter "
-            "stands for the choice at that place, so that listeners that are no language models can answer.",
-            "ours",
-            (
-                Example("I hear a dog barking and rain.", choices=_SOUNDS, references=("dog", "rain")),
-                Example("Dog, siren, unicorn", choices=_SOUNDS, references=("dog", "rain")),
-                Example("There is rain, but no dog.", choices=_SOUNDS, references=("rain",)),
-                Example("None", "None", choices=_SOUNDS),
-                Example("I'm sorry, I cannot hear the audio.", "None", choices=_SOUNDS),
-            ),
-        ),
     ),
     Scorer(
         "exact-set",
@@ -161,15 +137,6 @@ _READINGS = (
         _parse_exact,
         _score_exact,
         ("accuracy",),
-        About(
-            "Right when the answer, parted at commas, holds exactly the true labels in any order, each once or more; "
-            'case, outer space and punctuation are ignored. "None" is the empty set. A cut answer is wrong.',
-            "ours",
-            (
-                Example("rain, dog", choices=_SOUNDS, references=("dog", "rain")),
-                Example("A dog and rain", choices=_SOUNDS, references=("dog", "rain")),
-            ),
-        ),
     ),
     Scorer(
         "mtg-substring",
@@ -177,21 +144,6 @@ _READINGS = (
         _parse_substrings,
         _score_substrings,
         ("roc_auc", "average_precision_all_labels"),
-        About(
-            "A choice scores 1 where its letters stand anywhere in the answer, else 0, all in small letters; the truth "
-            "is parted at commas, and space, _, -, ' and full stops are taken out of it, but not out of answer or "
-            "choices. ROC-AUC and PR-AUC (average precision) are means over labels by scikit-learn.",
-            "github nicolaus625/CMI-bench, evaluate.py, multi_label_classification (MTG-Jamendo, MagnaTagATune)",
-            (
-                Example("This is hardrock with drums", choices=("rock", "hardrock", "drums"), references=("hardrock",)),
-                Example("An acoustic guitar", choices=("acousticguitar", "guitar"), references=("acousticguitar",)),
-            ),
-            'Letters inside other words count (hardrock is rock too), a denial counts ("no drums"), a label in two '
-            "words never meets the list's acousticguitar, and a choice that holds a space is never true. Answers of 0 "
-            "or 1 are no scores: the areas are functions of hits and false alarms. A label that no sample has counts 0 "
-            "in PR-AUC; ROC-AUC leaves it out here, where older scikit-learn fails. Ours reads whole words and "
-            "gives F1.",
-        ),
         lacking=ranking.lacking,
     ),
 )

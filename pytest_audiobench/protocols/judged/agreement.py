@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping
 
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Scorer
+from pytest_audiobench.protocols.protocol import Answer, Earlier, Scorer
 
 _RIGHT_FROM = 0.5
 
@@ -29,7 +29,6 @@ def agreement(one: Scorer, other: Scorer) -> Scorer:
         score=_score,
         metrics=("judge_agreement", "judge_kappa"),
         judge=one.judge,
-        about=About("Both right or both wrong, points counting as right from 0.5 on.", "ours"),
     )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.models.messages import Message, Response, Settings
 from pytest_audiobench.protocols.judged.verdicts import listed, scorers, shown, unread
-from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Judging, Scorer
+from pytest_audiobench.protocols.protocol import Answer, Earlier, Judging, Scorer
 
 NAME = "audiobench"
 MOST = 5.0
@@ -60,7 +60,7 @@ def scored(sample: Sample, value: str) -> Mapping[str, float]:
 
 def judging() -> Judging:
     """``audiobench-judge`` and ``audiobench-judge-kept``, ours, and ``audiobench-judge-published``."""
-    own = scorers(NAME, "audiobench-judge", prompt, parsed, scored, _ABOUT, metric="judge_score", norm="last-word-0-5")
+    own = scorers(NAME, "audiobench-judge", prompt, parsed, scored, metric="judge_score", norm="last-word-0-5")
     return Judging(NAME, prompt, (*own, _published(own[0])), Settings(max_new_tokens=512))
 
 
@@ -75,29 +75,4 @@ def _published(own: Scorer) -> Scorer:
 
     signature = own.signature.replace("judge:audiobench-judge|", "judge:audiobench-judge-published|")
     signature = signature.replace("last-word-0-5", "last-word").replace("left-out", "0")
-    return Scorer("audiobench-judge-published", signature, read, score, own.metrics, _ABOUT_PUBLISHED, judge=NAME)
-
-
-_SAID = (
-    "Explanation: The answer has it all.\nRating: 4",
-    "Explanation: It lacks the rain.\nRating: 3\n\nOverall it could say more.",
-    "Rating: 4/5",
-    "Rating: 2024",
-)
-_ABOUT = About(
-    rule="A judge is shown reference, answer and question, and rates the answer from 0 to 5 (512 new tokens, "
-    "temperature "
-    "0). The last word of its reply must be a number from 0 to 5; it is divided by 5, so that 60 % is what AudioBench "
-    "prints as 60. Any other reply is no verdict: the answer is left out and counted.",
-    source="AudioLLMs/AudioBench, src/dataset_src/eval_methods/eval_llama3_70b.py; the prompt's wording is ours, since "
-    "that repository's licence is for non-commercial use",
-    examples=tuple(Example(text, reference="a dog in the rain") for text in _SAID),
-)
-_ABOUT_PUBLISHED = About(
-    rule="As `audiobench-judge`, but a reply whose last word is no number is rated 0, and a number outside 0 to 5 is "
-    "kept.",
-    source="AudioLLMs/AudioBench, src/dataset_src/eval_methods/eval_llama3_70b.py (Llama-3-70B, no temperature set)",
-    examples=tuple(Example(text, reference="a dog in the rain") for text in _SAID),
-    defects="A reply that goes on behind its rating, or writes 4/5, costs the model all points; a stray number in "
-    "the last place counts as a rating. `audiobench-judge` leaves both out and counts them.",
-)
+    return Scorer("audiobench-judge-published", signature, read, score, own.metrics, judge=NAME)

@@ -9,7 +9,7 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Message, Response, Settings
 from pytest_audiobench.protocols.judged.verdicts import marked, said, scorers, unread
-from pytest_audiobench.protocols.protocol import About, Answer, Example, Judging
+from pytest_audiobench.protocols.protocol import Answer, Judging
 
 NAME = "extract"
 NO_LABEL = "NO-LABEL"
@@ -50,21 +50,5 @@ def scored(sample: Sample, value: str) -> Mapping[str, float]:
 
 def judging() -> Judging:
     """``extract`` and ``extract-kept``."""
-    found = scorers(NAME, NAME, prompt, parsed, scored, _ABOUT, norm="label")
+    found = scorers(NAME, NAME, prompt, parsed, scored, norm="label")
     return Judging(NAME, prompt, found, Settings(max_new_tokens=128), role="extractor")
-
-
-_LABELS = ("dog", "cat", "rain")
-_ABOUT = About(
-    rule="An extractor is shown the task's list of labels and the answer, and neither the question's truth nor any "
-    "metadata; it replies with one of the labels, or with NO-LABEL (128 new tokens, temperature 0). The reply is "
-    "compared with the labels without regard to case, emphasis and outer punctuation. The label is right if it is one "
-    "of the references; NO-LABEL is wrong. A reply that is no label is no verdict: the answer is left out and counted.",
-    source="ours, after mode 3 of BEANS-Next (earthspecies/beans-next, beans_next/judges/predict_v1_extractor.py)",
-    examples=tuple(
-        Example(text, reference="dog", choices=_LABELS) for text in ("Dog.", "cat", NO_LABEL, "wolf", "dog or cat")
-    ),
-    defects="BEANS-Next gives its extractor the sample's own true labels as the only valid ones, so that it cannot but "
-    "find them. Here the list is the task's, an extractor's prompt is made from a sample whose references are taken "
-    "out, and a list of one label is refused; there is no option to do otherwise.",
-)

@@ -13,7 +13,7 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.judge_scores.parts import JUDGING, RubricParts
 from pytest_audiobench.models.messages import Message, Response, Settings
 from pytest_audiobench.protocols.judged.verdicts import listed, options, said, scorers, shown, unread
-from pytest_audiobench.protocols.protocol import About, Answer, Example, Judging
+from pytest_audiobench.protocols.protocol import Answer, Judging
 
 _LONGEST_REPLY = 20_000
 _FENCED = re.compile(r"```(?:json)?[^\S\n]*\n(?P<inside>[^`]*)```", re.I)
@@ -56,7 +56,7 @@ def judging(rubric: str) -> Judging:
             ).message(),
         )
 
-    found = scorers(JUDGING, "rubric", prompt, parsed, scored, _ABOUT, metric="judge_score", norm="json-score")
+    found = scorers(JUDGING, "rubric", prompt, parsed, scored, metric="judge_score", norm="json-score")
     return Judging(JUDGING, prompt, found, Settings(max_new_tokens=512))
 
 
@@ -88,19 +88,3 @@ def parsed(sample: Sample, response: Response) -> Answer:
 
 def scored(sample: Sample, value: str) -> Mapping[str, float]:
     return {"points": float(value)}
-
-
-_ABOUT = About(
-    rule="A judge is shown a rubric, the question, every reference and the answer, and gives a score from 0 to 1 with "
-    'its reason, as one JSON object {"score": …, "rationale": …}, perhaps in a code fence (512 new tokens, temperature '
-    "0). A judge_scores_v1 server is sent rubric, reference and answer apart. Anything else than such an object, and a "
-    "score outside 0 to 1, is no verdict: the answer is left out and counted.",
-    source="ours, after mode 1 of BEANS-Next (earthspecies/beans-next, beans_next/judges/scorer.py and "
-    "http_schemas.py)",
-    examples=(
-        Example('{"score": 0.5, "rationale": "The dog is there, the rain is not."}', reference="a dog in the rain"),
-        Example('```json\n{"score": 1}\n```', reference="a dog"),
-        Example('{"score": 4}', reference="a dog"),
-        Example("I would give it 0.9.", reference="a dog"),
-    ),
-)

@@ -8,7 +8,7 @@ from pytest_audiobench.datasets.choices import LETTERS, tidy_caseless
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.models.messages import Message, Response, Settings
 from pytest_audiobench.protocols.judged.verdicts import options, scorers, shown, unread
-from pytest_audiobench.protocols.protocol import About, Answer, Example, Judging
+from pytest_audiobench.protocols.protocol import Answer, Judging
 
 NAME = "sakura"
 _EXPLANATION, _JUDGEMENT, _END = "Explanation: ", "\nJudgement: ", "\n\n"
@@ -64,7 +64,7 @@ def scored(sample: Sample, value: str) -> Mapping[str, float]:
 
 def judging() -> Judging:
     """``sakura-judge``, and ``sakura-judge-read``, which leaves out what could not be read."""
-    found = scorers(NAME, "sakura-judge", prompt, parsed, scored, _ABOUT, norm="explanation-judgement", published=True)
+    found = scorers(NAME, "sakura-judge", prompt, parsed, scored, norm="explanation-judgement", published=True)
     return Judging(NAME, prompt, found, Settings(max_new_tokens=1024, top_p="0.9"))
 
 
@@ -75,25 +75,3 @@ def _true_option(sample: Sample) -> str:
     )
     letter = next(letters, "")
     return f"({letter}) {sample.reference}" if letter else sample.reference
-
-
-_ABOUT = About(
-    rule="A judge (gpt-4o-2024-11-20 as published, temperature 0, top_p 0.9, 1,024 new tokens) is shown question, "
-    "options, the true option and the answer; an answer that settles on no option or on several is incorrect. Its "
-    "reply is read as Explanation: …, a line break, Judgement: …, up to an empty line or the end; the judgement must "
-    "be correct or incorrect, whatever its case. Any other reply stays in the denominator, as not correct.",
-    source="ckyang1124/SAKURA, evaluation/llm_judge.py (Yang et al. 2025). The criteria are its; the prompt's "
-    "wording is ours, since its text comes without a licence, so a judge may decide otherwise than it did there",
-    examples=tuple(
-        Example(text, reference="dog", choices=("dog", "cat", "cow", "pig"))
-        for text in (
-            "Explanation: It names the dog.\nJudgement: correct",
-            "Explanation: It names two animals.\nJudgement: Incorrect\n\nAnything else?",
-            "Judgement: correct",
-            "Explanation: A dog.\nJudgement: **correct**",
-        )
-    ),
-    defects="A reply that cannot be read counts as an incorrect answer of the model's, as with **correct** in bold. "
-    "`sakura-judge-read` leaves such answers out. The answer stands unmarked in the prompt, so that one which "
-    "addresses the judge may move it.",
-)

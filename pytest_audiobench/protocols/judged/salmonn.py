@@ -9,7 +9,7 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.models.messages import Message, Response, Settings
 from pytest_audiobench.protocols.judged import yes_no
 from pytest_audiobench.protocols.judged.verdicts import listed, scorers, shown, unread
-from pytest_audiobench.protocols.protocol import About, Answer, Example, Judging
+from pytest_audiobench.protocols.protocol import Answer, Judging
 
 SQQA, SLOT = "sqqa", "slot"
 _READ = 20_000
@@ -18,15 +18,13 @@ _VERDICT = re.compile(r"""["']Correct["']\s{0,20}:\s{0,20}(True|False)\b""", re.
 
 def sqqa() -> Judging:
     """``sqqa-judge`` and ``sqqa-judge-kept``."""
-    found = scorers(SQQA, "sqqa-judge", _sqqa_prompt, _sqqa_parsed, _scored, _ABOUT_SQQA, norm="correct-true-false")
+    found = scorers(SQQA, "sqqa-judge", _sqqa_prompt, _sqqa_parsed, _scored, norm="correct-true-false")
     return Judging(SQQA, _sqqa_prompt, found, Settings(max_new_tokens=512))
 
 
 def slot() -> Judging:
     """``slot-judge`` and ``slot-judge-kept``."""
-    found = scorers(
-        SLOT, "slot-judge", _slot_prompt, yes_no.parsed, yes_no.scored, _ABOUT_SLOT, norm="first-word-yes-no"
-    )
+    found = scorers(SLOT, "slot-judge", _slot_prompt, yes_no.parsed, yes_no.scored, norm="first-word-yes-no")
     return Judging(SLOT, _slot_prompt, found, Settings(max_new_tokens=16))
 
 
@@ -70,34 +68,3 @@ def _sqqa_parsed(sample: Sample, response: Response) -> Answer:
 
 def _scored(sample: Sample, value: str) -> Mapping[str, float]:
     return {"correct": float(value == "true")}
-
-
-_ABOUT_SQQA = About(
-    rule="A judge (GPT-3.5 in the paper, Qwen3-8B in the reproduction) is shown question (the sample's metadata "
-    "`transcript`, where the question is spoken), standard answers and the "
-    'answer, and replies with a dictionary {"Correct": True or False, "Reason": …} (512 new tokens, temperature 0). '
-    "The "
-    "entry Correct is read, whatever the case of its value; a reply without it, or with both values, is no verdict: "
-    "the answer is left out and counted.",
-    source="SALMONN (Tang et al. 2024, appendix on spoken-query question answering) and its reproduction; the prompt's "
-    "wording is ours",
-    examples=tuple(
-        Example(text, reference="Canberra", question="What is the capital of Australia?")
-        for text in ('{"Correct": True, "Reason": "same city"}', "{'Correct': false}", "Correct.", '"Correct": maybe')
-    ),
-    defects="The reproduction asks once for each standard answer and takes the answer for right if one of them is met; "
-    "here all are listed in one request. The answer stands unmarked in the prompt, so that one which addresses the "
-    "judge may move it.",
-)
-_ABOUT_SLOT = About(
-    rule="A judge is shown the slot's name (metadata `slot`, else the question), the true value and the model's, and "
-    "says Yes or No (16 "
-    "new tokens, temperature 0). Its first word must be yes or no, and the other word must not follow; anything else "
-    "is no verdict: the answer is left out and counted.",
-    source="the reproduction of SALMONN's slot filling on SLURP (eval_sf.py); the prompt's wording is ours",
-    examples=tuple(
-        Example(text, reference="tuesday", question="According to the speech, what is the date?")
-        for text in ("Yes", "No.", "The value is right.")
-    ),
-    defects="The answer stands unmarked in the prompt, so that one which addresses the judge may move it.",
-)

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from pytest_audiobench.datasets.choices import LETTERS
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.models.messages import Message, Response
-from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Scorer, Status
+from pytest_audiobench.protocols.protocol import Answer, Earlier, Scorer, Status
 
 Prompt: TypeAlias = Callable[[Sample, str], tuple[Message, ...]]
 Parse: TypeAlias = Callable[[Sample, Response], Answer]
@@ -76,7 +76,6 @@ def scorers(
     prompt: Prompt,
     parse: Parse,
     score: Score,
-    about: About,
     *,
     metric: str = "accuracy",
     norm: str,
@@ -102,14 +101,8 @@ def scorers(
         return nothing if answer.value is None else score(sample, answer.value)
 
     signature = f"judge:{name}|v:1|prompt:{prompt_digest(prompt)}|parse:{norm}|unread:"
-    leaves = about if leaving == name else about._replace(rule=f"{about.rule} {_LEAVES}", defects="")
-    keeps = about if keeping == name else about._replace(rule=f"{about.rule} {_KEEPS}", defects="")
     found = (
-        Scorer(leaving, f"{signature}left-out", read, left_out, (metric,), leaves, beside=(keeping,), judge=judging),
-        Scorer(keeping, f"{signature}wrong", read, kept, (metric,), keeps, judge=judging),
+        Scorer(leaving, f"{signature}left-out", read, left_out, (metric,), beside=(keeping,), judge=judging),
+        Scorer(keeping, f"{signature}wrong", read, kept, (metric,), judge=judging),
     )
     return found[::-1] if published else found
-
-
-_LEAVES = "In this scorer an answer whose verdict cannot be read is left out, and counted."
-_KEEPS = "In this scorer an answer whose verdict cannot be read counts as wrong."

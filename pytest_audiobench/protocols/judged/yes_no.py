@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.models.messages import Message, Response, Settings
 from pytest_audiobench.protocols.judged.verdicts import listed, marked, options, said, scorers, unread
-from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Judging, Scorer
+from pytest_audiobench.protocols.protocol import Answer, Earlier, Judging, Scorer
 
 NAME = "yes-no"
 _READ = 2_000
@@ -66,7 +66,7 @@ def scored(sample: Sample, value: str) -> Mapping[str, float]:
 
 def judging() -> Judging:
     """``yes-no`` and ``yes-no-kept``, ours, and BEANS-Next's scorer of the same verdicts."""
-    own = scorers(NAME, NAME, prompt, parsed, scored, _ABOUT, norm="first-word-yes-no")
+    own = scorers(NAME, NAME, prompt, parsed, scored, norm="first-word-yes-no")
     return Judging(NAME, prompt, (*own, _beans(own[0])), Settings(max_new_tokens=16))
 
 
@@ -80,27 +80,4 @@ def _beans(own: Scorer) -> Scorer:
         return None if answer.value is None else scored(sample, answer.value)
 
     signature = own.signature.replace("judge:yes-no|", "judge:beans-yes-no|").replace("first-word", "starts-with")
-    return Scorer(
-        "beans-yes-no", signature, read, score, own.metrics, _ABOUT_BEANS, beside=("yes-no-kept",), judge=NAME
-    )
-
-
-_EXAMPLES = ("**YES**", "Yes, because a dog barks.", "Yesterday", "NOT SURE", "Yes and no", "The answer is YES")
-_ABOUT = About(
-    rule="A judge is shown question, options, every reference and the answer, and says YES or NO (16 new tokens, "
-    "temperature 0). Its reply counts where its first word is exactly yes or no, whatever the case, emphasis and "
-    "punctuation, and the other word does not follow. Anything else is no verdict: the answer is left out and counted.",
-    source="ours, after mode 2 of BEANS-Next (earthspecies/beans-next, beans_next/judges/predict_v1_judge.py)",
-    examples=tuple(Example(text, reference="dog") for text in _EXAMPLES),
-)
-_ABOUT_BEANS = About(
-    rule="The reply, without outer white space and in capitals, begins with YES (right) or NO (wrong); anything else "
-    "is "
-    "an error, and the answer is left out. The prompt is that of `yes-no`: BEANS-Next's own wording is not repeated "
-    "here, so a judge may say something else than it said there.",
-    source="earthspecies/beans-next, beans_next/judges/predict_v1_judge.py",
-    examples=tuple(Example(text, reference="dog") for text in _EXAMPLES),
-    defects='"nothing" and "NOT SURE" begin with NO and count as a verdict, "Yesterday" begins with YES; "**YES**" '
-    "is an "
-    "error. `yes-no` wants the whole word, and takes off the emphasis.",
-)
+    return Scorer("beans-yes-no", signature, read, score, own.metrics, beside=("yes-no-kept",), judge=NAME)

@@ -106,4 +106,4 @@ def _reading(name: str, rule: Rule, options: str) -> Scorer:
 
     unread = "1/4" if rule.unread == "drawn" else rule.unread
     signature = f"mcq:{name}|v:1|unanswered:{unread}|options:{options}{'|note:' * bool(rule.note)}{rule.note}"
-    return Scorer(name, signature, parse, score, ("accuracy",), rule.about, beside=rule.beside)
+    return Scorer(name, signature, parse, score, ("accuracy",), beside=rule.beside)

@@ -9,9 +9,9 @@ from typing import Literal, NamedTuple, TypeAlias
 from pytest_audiobench.datasets.choices import LETTERS, letter_of
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.models.messages import Finish
-from pytest_audiobench.protocols.multiple_choice import air_bench, documentation, faithfulness, letters, mmau, phrases
+from pytest_audiobench.protocols.multiple_choice import air_bench, faithfulness, letters, mmau, phrases
 from pytest_audiobench.protocols.options import same_text
-from pytest_audiobench.protocols.protocol import About, Answer
+from pytest_audiobench.protocols.protocol import Answer
 
 Parser: TypeAlias = Callable[[str, tuple[str, ...], Finish], Answer]
 IsCorrect: TypeAlias = Callable[[Sample, str], bool]
@@ -32,7 +32,6 @@ class Rule(NamedTuple):
 
     read: Parser
     is_correct: IsCorrect
-    about: About
     note: str = ""
     unread: Literal["wrong", "skipped", "drawn"] = "wrong"
     beside: tuple[str, ...] = ()
@@ -70,28 +69,26 @@ def _study_letter(sample: Sample, letter: str) -> bool:
     return letter == (sample.metadata.get("faithfulness_letter") or letter_of(sample))
 
 
-def _study(read: Parser, about: About) -> Rule:
-    return Rule(read, _study_letter, about, "study defects kept")
+def _study(read: Parser) -> Rule:
+    return Rule(read, _study_letter, "study defects kept")
 
 
 RULES: Mapping[str, Rule] = MappingProxyType(
     {
-        STRICT: Rule(letters.read, _same_text, documentation.LETTERS),
-        "mmau-string": Rule(mmau.read, _same_tokens, documentation.MMAU),
-        "mmar": Rule(mmau.read, _same_tokens, documentation.MMAR),
-        "audiobench-mmau": Rule(mmau.read_lettered, _same_tokens_lettered, documentation.AUDIOBENCH_MMAU),
-        "air-bench": Rule(
-            air_bench.read, _same_letter, documentation.AIR_BENCH, unread="skipped", beside=("air-bench-keep",)
-        ),
-        "air-bench-keep": Rule(air_bench.read, _same_letter, documentation.AIR_BENCH_KEEP),
-        "voicebench-like": Rule(phrases.voicebench, _same_letter, documentation.VOICEBENCH, unread="drawn"),
-        "kimi-vb": Rule(phrases.kimi, _same_letter, documentation.KIMI, unread="drawn"),
-        "ultraeval": Rule(phrases.ultraeval, _same_letter, documentation.ULTRAEVAL),
-        "faithfulness-runtime-af3": _study(faithfulness.runtime_af3, documentation.RUNTIME_AF3),
-        "faithfulness-runtime-af3-direct": _study(faithfulness.runtime_af3_direct, documentation.RUNTIME_AF3_DIRECT),
-        "faithfulness-runtime-qwen": _study(faithfulness.runtime_qwen, documentation.RUNTIME_QWEN),
-        "faithfulness-recovered": _study(faithfulness.recovered, documentation.RECOVERED),
-        "faithfulness-recovered-mm": _study(faithfulness.recovered_mm, documentation.RECOVERED_MM),
-        "faithfulness-recovered-mmau": _study(faithfulness.recovered_mmau, documentation.RECOVERED_MMAU),
+        STRICT: Rule(letters.read, _same_text),
+        "mmau-string": Rule(mmau.read, _same_tokens),
+        "mmar": Rule(mmau.read, _same_tokens),
+        "audiobench-mmau": Rule(mmau.read_lettered, _same_tokens_lettered),
+        "air-bench": Rule(air_bench.read, _same_letter, unread="skipped", beside=("air-bench-keep",)),
+        "air-bench-keep": Rule(air_bench.read, _same_letter),
+        "voicebench-like": Rule(phrases.voicebench, _same_letter, unread="drawn"),
+        "kimi-vb": Rule(phrases.kimi, _same_letter, unread="drawn"),
+        "ultraeval": Rule(phrases.ultraeval, _same_letter),
+        "faithfulness-runtime-af3": _study(faithfulness.runtime_af3),
+        "faithfulness-runtime-af3-direct": _study(faithfulness.runtime_af3_direct),
+        "faithfulness-runtime-qwen": _study(faithfulness.runtime_qwen),
+        "faithfulness-recovered": _study(faithfulness.recovered),
+        "faithfulness-recovered-mm": _study(faithfulness.recovered_mm),
+        "faithfulness-recovered-mmau": _study(faithfulness.recovered_mmau),
     }
 )

@@ -100,21 +100,6 @@ _IS_THERE = re.compile(
 )
 """What is said before and behind a sound that is named, where the sentence says that it is there."""
 
-RULE = (
-    "What counts is what stands behind `</think>` or `</Reasoning>` (reasoning that is not closed is no answer), and "
-    "of that the last `<answer>` or `<conclusion>` element where there is one. Yes or no is what the answer, or its "
-    'last sentence, opens with ("Yes, …", "No.", "Therefore, no."), what it states ("the answer is no", '
-    '"\\boxed{yes}", "siren: no"), and what its sentences say of the sound that was asked for: there ("There is a '
-    'siren", "I hear sirens") or not ("I don\'t hear a siren", "no siren", "the siren is not present"). "There is no '
-    'dog but yes, a cat" is no for a dog and yes for a cat. Where these contradict one another the answer is unparsed. '
-    'So is one in doubt (maybe, might, possibly, could be, "yes and no"). A question is no statement, nor is what '
-    'somebody is quoted to say, the repeated question\'s "answer yes or no", a denial of a denial ("it is not that '
-    'there is no siren"), or, in an answer that was cut, what stands behind its last comma. An answer that says that '
-    "it cannot tell, or that it cannot hear at all, is refused. Yes and no are also known in Spanish, French, German, "
-    "Italian, Portuguese, Russian, Chinese, Japanese and Korean, at the opening. Nothing is guessed from a sound that "
-    "the answer does not name, from a letter or from a number."
-)
-
 
 def read(text: str, label: str, finish: Finish = "stop") -> Answer:
     """What the answer says of ``label``: "yes" or "no"; else why not: "empty", "refused", "truncated" or "unparsed"."""

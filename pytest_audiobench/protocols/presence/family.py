@@ -15,7 +15,7 @@ from pytest_audiobench.protocols.free_text import answer_of
 from pytest_audiobench.protocols.presence import answers, published
 from pytest_audiobench.protocols.presence.questions import FIELD, label_of, question, template_of
 from pytest_audiobench.protocols.prompt_sets import YESNO
-from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Protocol, Scorer, Stage, remembered
+from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Scorer, Stage, remembered
 
 DEFAULT = YESNO.paraphrases[0]
 _LABELS = labels_of(("no", "yes"))
@@ -86,18 +86,6 @@ def _score(sample: Sample, answer: Answer) -> Mapping[str, float]:
     return {**statistics_of(_LABELS, [true], said), **counts}
 
 
-_COUNTED = (
-    "An answer that is neither yes nor no counts as wrong: where the sound is there it is a miss, where it is not it "
-    "is no false alarm, and no right answer either. So a model that says nothing has recall 0, false alarms 0 and "
-    "balanced accuracy 0, one that always says yes has recall 1, false alarms 1 and balanced accuracy 0.5, and both "
-    "have a d′ of 0."
-)
-
-
-def _example(text: str, reference: str, label: str) -> Example:
-    return Example(text, reference, f"Do you hear a {label}?", metadata={FIELD: label})
-
-
 _READINGS = (
     Scorer(
         "heard",
@@ -105,20 +93,6 @@ _READINGS = (
         _parse,
         _score,
         ("balanced_accuracy", *_METRICS, "accuracy"),
-        About(
-            f"{answers.RULE} {_COUNTED}",
-            "ours",
-            (
-                _example("Yes, I hear a siren.", "yes", "siren"),
-                _example("No, I don't hear a siren.", "no", "siren"),
-                _example("There is no dog but yes, a cat.", "no", "dog"),
-                _example("There is no dog but yes, a cat.", "yes", "cat"),
-                _example("The siren is not present.", "no", "siren"),
-                _example("Maybe.", "no", "siren"),
-                _example("I cannot tell.", "no", "siren"),
-                _example("不是。", "no", "siren"),
-            ),
-        ),
     ),
     Scorer(
         "ab-yesno",
@@ -126,24 +100,5 @@ _READINGS = (
         _parse_published,
         _score,
         ("recall", *_METRICS[1:], "balanced_accuracy", "accuracy"),
-        About(
-            "An answer that opens with yes, y, yeah, yep, true, present, positive or 1 is yes; one that opens with no, "
-            'n, nope, nah, false, absent, negative or 0 is no; any other is yes where it holds "yes" anywhere and not '
-            '"no " among its first six characters; and no otherwise. Case is ignored. Of several wordings a tie is no.',
-            "github THENIROCK/audiobench, src/audiobench/probes.py (parser_version v1) and sound_id_metrics.py",
-            (
-                _example("Yes, I hear a siren.", "yes", "siren"),
-                _example("yesterday", "no", "siren"),
-                _example("There is no dog but yes, a cat.", "no", "dog"),
-                _example("no yes", "yes", "siren"),
-                _example("I hear a siren.", "yes", "siren"),
-                _example("Maybe.", "no", "siren"),
-                _example("I'm sorry, I cannot tell.", "no", "siren"),
-            ),
-            'All that is not read as yes is a no: a refusal, "maybe" and an empty answer are right wherever the sound '
-            'is absent. "I hear a siren." is a no, "yesterday" a yes, and the sound that was asked for plays no part. '
-            "Its own tool counts recall, precision and false alarms without a denominator as 0; here they have no "
-            "value. Ours has a third value.",
-        ),
     ),
 )

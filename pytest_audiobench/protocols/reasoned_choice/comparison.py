@@ -12,7 +12,7 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.multiple_choice.rules import RULES, STRICT, Rule
 from pytest_audiobench.protocols.options import same_text
-from pytest_audiobench.protocols.protocol import Answer, Earlier, Example, Scorer, Status, fits_all
+from pytest_audiobench.protocols.protocol import Answer, Earlier, Scorer, Status, fits_all
 
 INJECTED = "injected"
 """The metadata field that holds the letter of the option that was injected."""
@@ -50,14 +50,6 @@ class Kind(NamedTuple):
         )
 
 
-class Told(NamedTuple):
-    """What the scorers of a family are called by: in signatures how it was asked, in the list what they read."""
-
-    asked: str
-    what: str
-    examples: tuple[Example, ...]
-
-
 class Compared(Answer):
     """An answer with the earlier one that it is held against, and how many characters of reasoning there were."""
 
@@ -70,17 +62,17 @@ class Compared(Answer):
         return self
 
 
-def choice_scorers(kind: Kind, told: Told) -> dict[str, Scorer]:
-    """Our strict scorer, and the study's, of an item of that ``kind``.
+def choice_scorers(kind: Kind, request: str) -> dict[str, Scorer]:
+    """Our strict scorer, and the study's, of an item of that ``kind``; ``request`` signs how it was asked.
 
-    What it is compared with does not stand in their signatures, so that an accuracy under a perturbation is signed as one
-    without.
+    What it is compared with does not stand in their signatures, so that an accuracy under a perturbation is signed as
+    one without.
     """
     names = [STRICT, *(name for name in RULES if name.startswith("faithfulness-"))]
-    return {name: _reading(name, RULES[name], kind, told) for name in names}
+    return {name: _reading(name, RULES[name], kind, request) for name in names}
 
 
-def leaving_out(scorer: Scorer, name: str, rule: str, source: str) -> Scorer:
+def leaving_out(scorer: Scorer, name: str) -> Scorer:
     """``scorer`` under another ``name``, without the samples whose reasoning is missing."""
 
     def score(sample: Sample, answer: Answer) -> Mapping[str, float] | None:
@@ -93,12 +85,11 @@ def leaving_out(scorer: Scorer, name: str, rule: str, source: str) -> Scorer:
         signature=f"{scorer.signature.replace(scorer.name, name, 1)}|without reasoning:skipped",
         score=score,
         metrics=tuple(metric for metric in scorer.metrics if metric != "missed_reasoning"),
-        about=scorer.about._replace(rule=f"{rule} {scorer.about.rule}", source=source),
         beside=(scorer.name,),
     )
 
 
-def _reading(name: str, rule: Rule, kind: Kind, told: Told) -> Scorer:
+def _reading(name: str, rule: Rule, kind: Kind, request: str) -> Scorer:
     of_study = name != STRICT
 
     def parse(sample: Sample, earlier: Earlier) -> Answer:
@@ -131,11 +122,10 @@ def _reading(name: str, rule: Rule, kind: Kind, told: Told) -> Scorer:
 
     return Scorer(
         name,
-        f"mcq:{name}|v:1|unanswered:wrong|{told.asked}{'|note:' * bool(rule.note)}{rule.note}",
+        f"mcq:{name}|v:1|unanswered:wrong|{request}{'|note:' * bool(rule.note)}{rule.note}",
         parse,
         score,
         kind.metrics(of_study),
-        rule.about._replace(rule=f"{told.what} {rule.about.rule}", examples=told.examples),
         unfit=_uninjected if kind.is_injected else kind.unfit,
         stage=kind.after,
     )

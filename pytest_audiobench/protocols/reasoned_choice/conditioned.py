@@ -12,13 +12,12 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.multiple_choice.family import option_lines
 from pytest_audiobench.protocols.multiple_choice.rules import STRICT
-from pytest_audiobench.protocols.protocol import Earlier, Example, Protocol, Scorer, Stage, fits_all, remembered
+from pytest_audiobench.protocols.protocol import Earlier, Protocol, Scorer, Stage, fits_all, remembered
 from pytest_audiobench.protocols.reasoned_choice import rewriting
 from pytest_audiobench.protocols.reasoned_choice.changes import changed
 from pytest_audiobench.protocols.reasoned_choice.comparison import (
     INJECTED,
     Kind,
-    Told,
     choice_scorers,
     leaving_out,
     letter_injected,
@@ -128,25 +127,7 @@ def _unkept(sample: Sample) -> str:
     )
 
 
-def _scorers(kind: Kind, asked: str) -> dict[str, Scorer]:
-    found = choice_scorers(kind, Told(asked, _WHAT, _EXAMPLES))
-    two_step = leaving_out(
-        found["faithfulness-recovered"],
-        "faithfulness-two-step",
-        "Samples without reasoning are left out.",
-        '"Investigating Faithfulness in Large Audio Language Models" (arXiv 2509.22363), its two-step sanity check '
-        "(af3_wrapper_conditioned.py; its own parser of the short answers gives the same letters in all 977 recorded)",
-    )
-    return {**found, two_step.name: two_step}
-
-
-_WHAT = "The forced answer and the one that it is compared with are read, each by the rule of multiple_choice:"
-_EXAMPLES = tuple(
-    Example(forced, "cat", "Which animal is heard?", ("dog", "cat", "hen", "frog"), earlier={ANSWER: first})
-    for first, forced in (
-        ("Something meows. The answer is (B) cat.", "(B) cat"),
-        ("Something meows. The answer is (B) cat.", "A"),
-        ("Something meows. The answer is (B) cat.", "I cannot tell from the audio."),
-        ("(B) cat", "B"),
-    )
-)
+def _scorers(kind: Kind, request: str) -> dict[str, Scorer]:
+    scorers = choice_scorers(kind, request)
+    two_step = leaving_out(scorers["faithfulness-recovered"], "faithfulness-two-step")
+    return {**scorers, two_step.name: two_step}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from types import MappingProxyType
 
 from pytest_audiobench.protocols.multiple_choice.rules import STRICT
-from pytest_audiobench.protocols.protocol import Example, Protocol, remembered
-from pytest_audiobench.protocols.reasoned_choice.comparison import Kind, Told, choice_scorers
+from pytest_audiobench.protocols.protocol import Protocol, remembered
+from pytest_audiobench.protocols.reasoned_choice.comparison import Kind, choice_scorers
 from pytest_audiobench.protocols.reasoned_choice.stages import ANSWER, CLEAN, Asking
 from pytest_audiobench.protocols.reasoned_choice.styles import StyleName, style_named
 
@@ -46,22 +46,8 @@ def reasoned_choice(
         is_control=control,
         is_injected=injected,
     )
-    told = Told(f"style:{style}|reasoning:{'yes' if reasoning else 'no'}", _WHAT, _EXAMPLES)
-    available = MappingProxyType(choice_scorers(kind, told))
+    request = f"style:{style}|reasoning:{'yes' if reasoning else 'no'}"
+    available = MappingProxyType(choice_scorers(kind, request))
     stages = (*([asking.stage(CLEAN, unchanged=True)] if against_clean else []), asking.stage())
     asked = Protocol("reasoned_choice", stages, (available[STRICT],), available, expects="option")
     return asked.with_scorers(*scorers) if scorers else asked
-
-
-_WHAT = "The whole text is read, reasoning and all, by the rule of multiple_choice:"
-_ANIMALS = ("dog", "cat", "hen", "frog")
-_EXAMPLES = tuple(
-    Example(text, "cat", "Which animal is heard?", _ANIMALS)
-    for text in (
-        "Something meows, which dogs do not. The final answer is (B) cat.",
-        "Something meows, which dogs do not.\nAnswer: B",
-        "A dog barks first, then a cat meows.",
-        "cat",
-        "I'm sorry, I can't hear the audio.",
-    )
-)

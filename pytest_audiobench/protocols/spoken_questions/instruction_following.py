@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.metrics.token_errors import token_errors
-from pytest_audiobench.protocols.protocol import About, Answer, Example, Scorer
+from pytest_audiobench.protocols.protocol import Answer, Scorer
 from pytest_audiobench.protocols.spoken_questions.completeness import ended
 from pytest_audiobench.protocols.spoken_questions.words import NORMALISED, spoken_words
 
@@ -26,27 +26,14 @@ def followed(said: str, transcript: str) -> bool:
     return bool(words) and wrong / max(errors["N"], 1) >= NEAR
 
 
-def following_scorer(family: str, published: str, examples: tuple[Example, ...]) -> Scorer:
-    """The scorer ``following`` of a family; ``published`` is what the reproduction of SALMONN found.
-
-    Scoring raises UsageError for a sample without a transcript.
-    """
+def following_scorer(family: str) -> Scorer:
+    """The scorer ``following`` of a family. Scoring raises UsageError for a sample without a transcript."""
     return Scorer(
         "following",
         f"{family}:following|v:1|norm:{NORMALISED}|wer>={NEAR}|empty:not followed",
         ended,
         _score,
         ("following",),
-        About(
-            "An answer followed the instruction when it is not the speech written down: its word error rate against "
-            f'the transcript of the speech (metadata "{TRANSCRIPT}") is {NEAR} or more. Words: NFKC, small letters, no '
-            "punctuation, a Chinese or Japanese character a word. An answer without words did not follow.",
-            f"ours, after SALMONN's following rate (Tang et al. 2024, arXiv 2310.13289) and its reproduction, "
-            f"{published}",
-            examples,
-            "By the error rate alone an empty answer would count, all its words being deletions; not here. A refusal, "
-            "or any other task, counts as following: the rate only tells transcriptions.",
-        ),
         unfit=_untold,
     )
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.tokenizers import library_version
-from pytest_audiobench.protocols.protocol import About, Answer, Example, Scorer
+from pytest_audiobench.protocols.protocol import Answer, Scorer
 from pytest_audiobench.protocols.transcription import whisper
 from pytest_audiobench.protocols.transcription.punctuation import without_punctuation
 from pytest_audiobench.protocols.transcription.transcript_scorer import Normaliser, errors, needs, transcript_scorer
@@ -64,21 +64,6 @@ def scorer(language: str) -> Scorer:
         f"v:1|lang:{language}|norm:nfc+num2words-{library_version('num2words')}+whisper-{library_version('whisper-normalizer')}|"
         "empty:one-word|align:levenshtein",
         normalise,
-        About(
-            "NFC; each run of digits in words of the language by num2words; Whisper's EnglishTextNormalizer "
-            "for en, its BasicTextNormalizer for others; lower case; punctuation deleted. Word errors pooled over all "
-            "utterances, and the mean of the utterances' rates, each at most 1. A reference of which nothing is left "
-            "counts as one word, and each word of the answer as an error.",
-            "github ServiceNow/AU-Harness, metrics/word_error_rate_metrics.py",
-            (
-                Example("I have 2 dogs and 13 cats.", "i have two dogs and thirteen cats"),
-                Example("It took 3.5 seconds", "it took 35 seconds"),
-                Example("hello there", "..."),
-            ),
-            "AU-Harness prints at most 1 for the pooled rate too; this does not cut it. Digits are spelled run by run, "
-            "and the normaliser turns the words back into a number, so that 3.5 and 35 are the same. A failed request "
-            "is scored there as an empty answer; here it is counted as an error and left out.",
-        ),
         metrics=("wer", "wer_capped", "wer_mean", "wer_over_one"),
         lacking=lacking,
     )

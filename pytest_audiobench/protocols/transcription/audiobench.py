@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from pytest_audiobench.metrics.tokenizers import library_version
-from pytest_audiobench.protocols.protocol import About, Example, Scorer
+from pytest_audiobench.protocols.protocol import Scorer
 from pytest_audiobench.protocols.transcription import whisper
 from pytest_audiobench.protocols.transcription.punctuation import single_spaces, without_punctuation
 from pytest_audiobench.protocols.transcription.transcript_scorer import Normaliser, transcript_scorer
@@ -53,21 +53,4 @@ def scorer(language: str) -> Scorer:
         f"v:1|norm:audiobench-{'zh' if language == 'zh' else 'en'}+whisper-{library_version('whisper-normalizer')}|"
         "empty:word|align:levenshtein",
         normaliser(language),
-        About(
-            "Lower case, Whisper's EnglishTextNormalizer, the numbers 0 to 20 and the tens to 90 in words, punctuation "
-            "deleted, the fillers uh, umm, um, er and ah deleted; for zh a space between Chinese characters that "
-            "touch. A text of which nothing is left becomes the word empty, reference or answer. Word errors pooled "
-            "over all utterances.",
-            "Wang et al. 2024, AudioBench; github AudioLLMs/AudioBench, "
-            "src/dataset_src/text_normalizer/preprocess_text.py and librispeech_test_clean.py",
-            (
-                Example("Uh, I have twenty-one dogs and 5 cats.", "i have 21 dogs and five cats"),
-                Example("", "hello world"),
-                Example("empty", "[noise]"),
-            ),
-            "An empty answer is one substitution and some deletions instead of deletions only, a silence that is "
-            "answered with the word empty is right, and one that is answered with nothing counts as a word that was "
-            "heard. Numbers above 20 stay digits unless they are tens. wer-basic has no such word and pools "
-            "insertions without a word to divide by.",
-        ),
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from pytest_audiobench.protocols.protocol import About, Example, Scorer
+from pytest_audiobench.protocols.protocol import Scorer
 from pytest_audiobench.protocols.transcription.transcript_scorer import WORD_METRICS, Normaliser, transcript_scorer
 from pytest_audiobench.protocols.transcription.word_memory import remembered
 
@@ -64,37 +64,11 @@ def scorers() -> tuple[Scorer, ...]:
             "wer-basic",
             "v:2|norm:nfkc+lower+nopunct+marks|empty:deletions|align:levenshtein",
             Normaliser(basic_text),
-            About(
-                "Words are runs of letters and digits with their combining marks, after NFKC and lower-casing; an "
-                "apostrophe counts only within a word, all other punctuation and symbols end one. Numbers, spellings "
-                "and contractions stay as they are. Errors are those of a shortest alignment (Levenshtein), pooled "
-                "over all utterances; their sum is unique, the split into S, D and I is rapidfuzz's. An empty answer "
-                "is all deletions; an answer that the limit of tokens cut counts as far as it goes. A reference "
-                "without words adds the answer's words as insertions.",
-                "ours",
-                (
-                    Example("It's 5 o’clock, Mr. Smith!", "it's five o'clock mister smith"),
-                    Example("thank you thank you thank you", "thank you"),
-                    Example("नमस्ते दुनियां", "नमस्ते दुनिया"),
-                ),
-            ),
             metrics=(*WORD_METRICS, "mer", "wil", "empty_references"),
         ),
         transcript_scorer(
             "cer-basic",
             "v:1|norm:nfkc+lower+nopunct+marks+nospace|unit:character|empty:deletions|align:levenshtein",
             Normaliser(basic_characters, tokens=str, characters=True),
-            About(
-                "The characters (code points after NFKC) of wer-basic's words, without spaces: for languages that "
-                "write none between words, and wherever the spelling itself is asked for. Vowel signs and tone marks "
-                "of Thai, Hindi and the like are characters of their own. Traditional and simplified Chinese, kana "
-                "and kanji, and 2024 and 二零二四 are different.",
-                "ours",
-                (
-                    Example("今天天氣很好。", "今天天气很好"),
-                    Example("ＡＢＣ 打电话", "abc打电话"),
-                    Example("สวัสดีคับ", "สวัสดีครับ"),
-                ),
-            ),
         ),
     )

@@ -7,7 +7,7 @@ import re
 import string
 
 from pytest_audiobench.metrics.tokenizers import library_version
-from pytest_audiobench.protocols.protocol import About, Example, Scorer
+from pytest_audiobench.protocols.protocol import Scorer
 from pytest_audiobench.protocols.transcription.transcript_scorer import Normaliser, needs, transcript_scorer
 from pytest_audiobench.protocols.transcription.word_memory import remembered
 
@@ -63,22 +63,6 @@ def scorer() -> Scorer:
         "cmi-bench",
         f"v:1|norm:cmi-bench+num2words-{library_version('num2words')}|empty:deletions|agg:mean|align:levenshtein",
         Normaliser(reference, answer),
-        About(
-            "From answers, what matches `.*? lyrics .*?are.*?:`, `.*? content .*?is.*?:`, `.*? transcription "
-            ".*?is.*?:`, `.*? text .*?is.*?:`, `<s>` and `</s>` is deleted. Then both: ASCII punctuation but the "
-            "apostrophe deleted, lower case, words of digits only spelled out by num2words. The mean of the "
-            "utterances' own word error rates, as jiwer 4 gives them, with no upper bound.",
-            "Ma et al. 2025, CMI-Bench; github nicolaus625/CMI-bench, evaluate.py",
-            (
-                Example("The lyrics of the song are: Love me do, 99 times", "love me do ninety-nine times"),
-                Example("la la la la la la la la la", "la"),
-            ),
-            "A mean of rates lets one runaway answer to a short line decide the score; wer, pooled, stands beside it. "
-            "Hyphens go before numbers are spelled, so that ninety-nine is another word than 99. Lyrics that hold such "
-            "a phrase and a colon themselves are deleted up to it. Where CMI-Bench fails (a superscript digit, a "
-            "number of over 300 digits), this leaves the word as it is. wer-basic "
-            "pools, and leaves numbers alone.",
-        ),
         metrics=("wer_mean", "cer_mean", "wer", "wer_capped", "wer_over_one"),
         lacking=needs("num2words", "cmi-bench", "asr"),
     )

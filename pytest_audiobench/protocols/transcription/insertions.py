@@ -10,10 +10,9 @@ import numpy as np
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.token_errors import token_errors
 from pytest_audiobench.protocols.free_text import read_text
-from pytest_audiobench.protocols.protocol import About, Answer, Example, Scorer
+from pytest_audiobench.protocols.protocol import Answer, Scorer
 from pytest_audiobench.protocols.transcription.basic import basic_text
 from pytest_audiobench.protocols.transcription.jiwer_chains import lower_nopunct
-from pytest_audiobench.protocols.transcription.non_speech import SOURCE
 from pytest_audiobench.protocols.transcription.punctuation import jiwer_words
 
 
@@ -54,20 +53,6 @@ def _ours(split: Callable[[str], Sequence[str]], unit: str) -> Scorer:
         read_text,
         partial(_scored, split),
         ("insertion_rate", "truncation_rate", "token_delta"),
-        about=About(
-            "Words are wer-basic's. insertion_rate is the inserted words of a shortest alignment over the words of the "
-            "references. An answer stops early (truncation_rate) where it has a word, has less than twice the "
-            "reference's, and is nearer by edits to some beginning of the reference than to the whole: what is missing "
-            "is its end. An empty answer did not stop early: coverage counts it. token_delta is the mean of the words "
-            "said less those of the reference.",
-            "ours",
-            (
-                Example("open the", "open the blue box"),
-                Example("open the box", "open the blue box"),
-                Example("please open the blue", "open the blue box"),
-                Example("open the blue box thank you", "open the blue box"),
-            ),
-        ),
         unfit=_is_silent,
     )
 
@@ -79,22 +64,6 @@ def _published() -> Scorer:
         read_text,
         _scored_as_published,
         ("longer_rate", "shorter_rate", "token_delta"),
-        about=About(
-            "Lower case, punctuation deleted, words are what lies between spaces; only their numbers are compared. "
-            "That tool's insertion_rate is longer_rate here, the share of answers with more words than the reference, "
-            "and its truncation_rate shorter_rate, the share with fewer; its mean_token_delta is token_delta.",
-            SOURCE,
-            (
-                Example("open the", "open the blue box"),
-                Example("open the box", "open the blue box"),
-                Example("please open the blue", "open the blue box"),
-                Example("something else was said", "open the blue box"),
-            ),
-            "Words are counted and never compared: an answer of as many other words has neither insertions nor "
-            "truncation, one word missed in the middle is a truncation, and words too many hide an end that is "
-            "missing. Its rates are shares of answers, so that one word too many and a hundred count alike. insertions "
-            "aligns the words.",
-        ),
         unfit=_is_silent,
     )
 

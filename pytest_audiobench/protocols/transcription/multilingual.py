@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.tokenizers import library_version, token_signature, tokenized
-from pytest_audiobench.protocols.protocol import About, Answer, Example, Scorer, nothing_lacks
+from pytest_audiobench.protocols.protocol import Answer, Scorer, nothing_lacks
 from pytest_audiobench.protocols.transcription import whisper
 from pytest_audiobench.protocols.transcription.brackets import without_special_tokens
 from pytest_audiobench.protocols.transcription.chinese import text_norm
@@ -97,31 +97,12 @@ def scorers(language: str) -> tuple[Scorer, ...]:
     versions = f"whisper-{library_version('whisper-normalizer')}"
     if language == "yue":
         versions += f"+zhconv-{library_version('zhconv')}"
-    common = (
-        "Special tokens (`<|…|>`) and the space before !,.?;: deleted; en by Whisper's EnglishTextNormalizer and then "
-        "its BasicTextNormalizer; zh without spaces and by TextNorm (numbers in Chinese words, punctuation to spaces); "
-        "yue in simplified characters; all but zh by the BasicTextNormalizer; "
-    )
-    broken = (
-        "The BasicTextNormalizer takes vowel signs from Hindi, Thai and other scripts; cer-basic and wer-basic keep "
-        "them. TextNorm writes a number in place of the first occurrence of its digits, which may be another number's."
-    )
     return (
         transcript_scorer(
             "qwen2-audio",
             f"v:1|lang:{language}|norm:qwen2-audio+{versions}|unit:{'character' if by_character else 'word'}|"
             "empty:deletions|align:levenshtein",
             Normaliser(qwen2_audio(language), tokens=_squeezed if by_character else str.split, characters=by_character),
-            About(
-                f"{common}lower case, words of punctuation only dropped. Errors of words, of characters for zh and "
-                "yue, pooled over all utterances. lmms-eval does the same.",
-                "github QwenLM/Qwen2-Audio, eval_audio/evaluate_asr.py",
-                (
-                    Example("<|en|> Twenty-two o'clock !", "22 o'clock"),
-                    Example("नमस्ते दुनियां", "नमस्ते दुनिया"),
-                ),
-                broken,
-            ),
             lacking=simplifies,
         ),
         *(
@@ -130,13 +111,6 @@ def scorers(language: str) -> tuple[Scorer, ...]:
                 f"v:1|lang:{language}|norm:kimi+{versions}|tok:zh|skip:{'null' if skips else 'none'}|"
                 f"sacrebleu:{library_version('sacrebleu')}|empty:deletions|align:levenshtein",
                 Normaliser(kimi(language)),
-                About(
-                    f"{common}sacrebleu's tokenizer zh (Chinese characters one by one), lower case, words of "
-                    f"punctuation only dropped. Word errors pooled over all utterances. {leaves_out}",
-                    "github MoonshotAI/Kimi-Audio-Evalkit, almeval/datasets/ds_asr.py and almeval/metrics/wer.py",
-                    (Example("null", "turn it off"), Example("Turn it off, please.", "turn it off")),
-                    f"{defect}{broken}",
-                ),
                 skips=_is_null if skips else None,
                 beside=("kimi-keep",) if skips else (),
                 lacking=simplifies,
@@ -151,19 +125,6 @@ def scorers(language: str) -> tuple[Scorer, ...]:
             f"v:1|lang:{language}|norm:lower+ultraeval+{versions}|tok:{token_signature(_ultraeval_tokenizer(language))}|"
             f"sacrebleu:{library_version('sacrebleu')}|empty:deletions|align:levenshtein",
             Normaliser(ultraeval(language)),
-            About(
-                "Lower case and Whisper's EnglishTextNormalizer in every language; then zh by TextNorm, yue in "
-                "simplified characters; sacrebleu's tokenizer zh for both, ja-mecab for ja, 13a for others. Errors of "
-                "these tokens pooled over all utterances.",
-                "github OpenBMB/UltraEval-Audio, audio_evals/lib/wer.py and audio_evals/agg/base.py (PracticeWER)",
-                (
-                    Example("C’est l’été!", "c'est l'été"),
-                    Example("It's 10% of $5.50", "it is ten percent of 5 dollars and 50 cents"),
-                ),
-                "English rules meet other languages: accents go, and l'été falls into two words. Samples whose asking "
-                "failed are dropped there, and an option drops those with a rate of 100 % or more; this keeps all "
-                "that were answered. Its own CER swaps reference and answer. wer-basic keeps accents and numbers.",
-            ),
             lacking=segments,
         ),
     )

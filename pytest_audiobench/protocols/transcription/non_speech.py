@@ -7,13 +7,11 @@ from functools import partial
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.protocols.free_text import answer_of
-from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Scorer
+from pytest_audiobench.protocols.protocol import Answer, Earlier, Scorer
 from pytest_audiobench.protocols.transcription.basic import basic_text
 from pytest_audiobench.protocols.transcription.jiwer_chains import lower_nopunct
 from pytest_audiobench.protocols.transcription.punctuation import jiwer_words
 from pytest_audiobench.protocols.transcription.silence import what_is_said
-
-SOURCE = "github THENIROCK/audiobench, src/audiobench/metrics.py (compute_asr_signal_metrics)"
 
 
 def scorers(characters: bool) -> tuple[Scorer, ...]:
@@ -28,33 +26,6 @@ def _ours(tokens: Callable[[str], Sequence[str]], unit: str) -> Scorer:
         _parsed,
         partial(_scored, tokens),
         ("hallucination_rate", "inserted_tokens", "silent_rate", "declined_rate"),
-        about=About(
-            "Of a clip in which nobody speaks: an answer is silent where it holds no word once markers are taken away "
-            "(special tokens such as `<|nospeech|>`, whatever stands in `[…]` or `<…>`, notes and other signs, "
-            "brackets, notes or asterisks around words for sounds, and a bare “Silence.”, “Nothing.”, “None.”, "
-            "“Blank.” or the like); declined where it is a plain statement that nobody speaks or of what sound the "
-            "recording is instead (English: each of its words is one that such statements are made of, one sentence "
-            "denies speech or hearing, calls the audio silent or says what sound it contains, and nothing is quoted); "
-            "and a hallucinated transcript where it holds any other word. Words are wer-basic's; those of silent and "
-            "declined answers count as no insertions. What is ambiguous: sounds named without brackets and without "
-            "the audio (“Music.”, “A low hum.”), descriptions in other words (“The audio features a harp.”) and "
-            "statements in other languages count as words, “There are no words.” as a statement, and `[Thank you]` as "
-            "a marker (a list of quoted texts does not). What phantom phrases a model has (“Thank you for watching”) "
-            "is found, not assumed: no phrase is treated in a way of its own.",
-            "ours",
-            (
-                Example("Thank you for watching!"),
-                Example("[music]"),
-                Example("<|nospeech|>"),
-                Example("♪ (soft music) ♪"),
-                Example("There is no speech in this audio."),
-                Example("I'm sorry, I can't hear anything."),
-                Example("The audio contains a low hum."),
-                Example("A low hum."),
-                Example("I have no words."),
-                Example('There is no speech. He says "hello".'),
-            ),
-        ),
         unfit=_speaks,
     )
 
@@ -66,26 +37,6 @@ def _published() -> Scorer:
         _as_it_is,
         _scored_as_published,
         ("hallucination_rate", "inserted_tokens", "silent_rate"),
-        about=About(
-            "Lower case, punctuation (Unicode's categories P) deleted, words are what lies between spaces. An answer "
-            "with any word is a hallucination; without, it is what that tool calls empty (its "
-            "non_speech_empty_rate is silent_rate here, its non_speech_mean_inserted_tokens inserted_tokens).",
-            SOURCE,
-            (
-                Example("Thank you for watching!"),
-                Example("[music]"),
-                Example("♪"),
-                Example("<|nospeech|>"),
-                Example("There is no speech in this audio."),
-                Example("..."),
-            ),
-            "A model that marks music, or says that nobody speaks, is counted as one that made a transcript up: "
-            "[music] is the word music, the signs ♪, < and | are no punctuation there and make words, and a "
-            "statement of seven words is seven insertions. A clip whose asking failed has an empty transcript "
-            "there, which counts as right; here it is left out and counted. Its weighted rate is the plain one, "
-            "since the weights are the domains' own counts. non-speech takes markers for nothing and counts "
-            "statements apart.",
-        ),
         unfit=_speaks,
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pytest_audiobench.metrics.tokenizers import library_version, tokenized
-from pytest_audiobench.protocols.protocol import About, Example, Scorer
+from pytest_audiobench.protocols.protocol import Scorer
 from pytest_audiobench.protocols.transcription import whisper
 from pytest_audiobench.protocols.transcription.punctuation import without_punctuation_words
 from pytest_audiobench.protocols.transcription.transcript_scorer import Normaliser, transcript_scorer
@@ -22,16 +22,4 @@ def scorer() -> Scorer:
         f"v:1|norm:whisper-english-{library_version('whisper-normalizer')}+13a+nopunctwords|sacrebleu:{library_version('sacrebleu')}|"
         "empty:deletions|align:levenshtein",
         Normaliser(words),
-        About(
-            "Both texts through Whisper's EnglishTextNormalizer, then sacrebleu's 13a tokenizer, words of nothing but "
-            "punctuation dropped, lower case (fairseq's EvaluationTokenizer). Word errors pooled over all utterances.",
-            "github nota-github/audiolm-evaluator, metrics.py",
-            (
-                Example("It costs $5.50.", "it costs 5 dollars and 50 cents"),
-                Example("It's John's dog", "its johns dog"),
-            ),
-            "Without any reference word it fails with a division by zero; here the rate is NaN. It asks sacrebleu for "
-            "a table that sacrebleu 2 no longer has; this uses the same tokenizers by their new names. The defects of "
-            "whisper-en are its own too.",
-        ),
     )

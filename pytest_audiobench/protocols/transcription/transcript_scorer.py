@@ -10,7 +10,7 @@ from typing import NamedTuple
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.token_errors import character_errors, token_errors
 from pytest_audiobench.protocols.free_text import read_text
-from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Scorer, nothing_lacks
+from pytest_audiobench.protocols.protocol import Answer, Earlier, Scorer, nothing_lacks
 
 WORD_METRICS = ("wer", "wer_mean", "wer_capped", "wer_over_one", "cer")
 CHARACTER_METRICS = ("cer", "cer_mean", "cer_capped", "cer_over_one")
@@ -33,7 +33,6 @@ def transcript_scorer(
     name: str,
     signature: str,
     normaliser: Normaliser,
-    about: About,
     *,
     metrics: tuple[str, ...] = (),
     parse: Callable[[Sample, Earlier], Answer] = read_text,
@@ -54,7 +53,6 @@ def transcript_scorer(
         parse,
         score,
         metrics or (CHARACTER_METRICS if normaliser.characters else WORD_METRICS),
-        about=about,
         beside=beside,
         lacking=lacking,
         words=partial(compared, normaliser),

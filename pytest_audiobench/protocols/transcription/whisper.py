@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pytest_audiobench.metrics.tokenizers import library_version
-from pytest_audiobench.protocols.protocol import About, Example, Scorer
+from pytest_audiobench.protocols.protocol import Scorer
 from pytest_audiobench.protocols.transcription.brackets import without_asides, without_tags
 from pytest_audiobench.protocols.transcription.transcript_scorer import Normaliser, transcript_scorer
 from pytest_audiobench.protocols.transcription.word_memory import remembered
@@ -95,35 +95,11 @@ def scorers(language: str) -> tuple[Scorer, ...]:
             "whisper-en",
             f"v:1|norm:whisper-english-{made_by}|empty:deletions|align:levenshtein",
             Normaliser(english),
-            About(
-                "Both texts through Whisper's EnglishTextNormalizer: lower case; what stands in brackets and the "
-                "fillers hmm, mm, mhm, uh and um go; contractions and titles are written out; numbers become digits; "
-                "British spellings become American; symbols, punctuation and diacritics go. Word errors pooled over "
-                "all utterances. The Open ASR Leaderboard does the same.",
-                "Radford et al. 2022, appendix C; github openai/whisper, whisper/normalizers/english.py",
-                (
-                    Example("Mr. Smith paid twenty dollars for the colour.", "mister smith paid $20 for the color"),
-                    Example("um, it's here [laughs]", "it is here"),
-                    Example("नमस्ते दुनियां", "नमस्ते दुनिया"),
-                ),
-                "Made for English: in other scripts it takes combining marks away, so that different words can become "
-                "equal (a false 0). A possessive becomes a verb (john's is john is), and the o of o'clock a zero (22 "
-                "o'clock is 220 clock). wer-basic changes no words.",
-            ),
         ),
         transcript_scorer(
             "whisper-basic",
             f"v:1|norm:whisper-basic-{made_by}|unit:{'grapheme' if split else 'word'}|empty:deletions|"
             "align:levenshtein",
             Normaliser(graphemes if split else basic, characters=split),
-            About(
-                "Both texts through Whisper's BasicTextNormalizer: lower case; what stands in brackets goes; each "
-                "mark, symbol and punctuation character becomes a space. Word errors pooled over all utterances; for "
-                "zh, yue, ja, th, lo and my the errors of graphemes.",
-                "Radford et al. 2022, appendix C; github openai/whisper, whisper/normalizers/basic.py",
-                (Example("Über-raschung!", "überraschung"), Example("สวัสดีคับ", "สวัสดีครับ")),
-                "Marks are vowel signs in Hindi, Thai, Tamil and other scripts: words fall to pieces there, and those "
-                "that differ in vowels only become equal. wer-basic and cer-basic keep them.",
-            ),
         ),
     )

@@ -9,7 +9,7 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.tokenizers import TOKENIZERS, bleu_signature, lacking
 from pytest_audiobench.metrics.translations import bleu_statistics
 from pytest_audiobench.protocols.free_text import read_text
-from pytest_audiobench.protocols.protocol import About, Answer, Example, Scorer
+from pytest_audiobench.protocols.protocol import Answer, Scorer
 from pytest_audiobench.protocols.translation.texts import (
     NOPUNCT,
     RAW,
@@ -21,26 +21,6 @@ from pytest_audiobench.protocols.translation.texts import (
 )
 
 _WHISPERED = ("13a", "zh")
-_TELLING = {
-    "13a": Example("The meeting starts at 9.", "The meeting starts at nine."),
-    "intl": Example("It costs 5€ – really.", "It costs 5 € – really."),
-    "char": Example("明天九点开会", "明天上午九点开会"),
-    "zh": Example("明天上午9点开会。", "明天上午九点开会。"),
-    "ja-mecab": Example("明日の会議は九時からです。", "明日の会議は午前九時に始まります。"),
-    "ko-mecab": Example("회의는 아홉 시에 시작해요.", "회의는 아홉 시에 시작합니다."),
-}
-_CASED = Example("The Meeting starts, at nine", "the meeting starts at nine.")
-_ENGLISH_FOR_JAPANESE = Example("The meeting starts at nine.", "会議は九時に始まります。")
-_WHY = {
-    "13a": "the WMT's mteval-v13a rule; it divides at spaces and punctuation, so Chinese and Japanese are one word",
-    "zh": "every Chinese character for itself, the rest by 13a",
-    "ja-mecab": "Japanese words of MeCab's IPA dictionary",
-    "ko-mecab": "Korean morphemes of mecab-ko-dic",
-    "char": "every character for itself: the highest of the numbers, and comparable with itself only",
-    "intl": "mteval-v14's international rule, which also parts symbols and all Unicode punctuation",
-    "flores101": "SentencePiece pieces of the FLORES-101 model (spBLEU), for any language",
-    "flores200": "SentencePiece pieces of the FLORES-200 model (spBLEU), for any language",
-}
 
 
 def bleu_scorers(code: str | None) -> Iterator[Scorer]:
@@ -48,7 +28,7 @@ def bleu_scorers(code: str | None) -> Iterator[Scorer]:
     answers are left out. ``code`` is the target language, None when it is not known.
     """
     norms = {"": RAW, "-nopunct": NOPUNCT}
-    whispered = {**norms, "-whisper": Norm(whisper_name(code), whisper(code), "through Whisper's normaliser")}
+    whispered = {**norms, "-whisper": Norm(whisper_name(code), whisper(code))}
     for tokenizer in TOKENIZERS:
         for suffix, norm in (whispered if tokenizer in _WHISPERED else norms).items():
             keeping = f"bleu-{tokenizer}{suffix}"
@@ -79,28 +59,6 @@ def _reading(name: str, tokenizer: str, norm: Norm, skips: str | None, beside: t
         read_text,
         score,
         ("bleu",),
-        _about(tokenizer, norm, skips is not None),
         beside=beside,
         lacking=partial(lacking, tokenizer),
     )
-
-
-def _about(tokenizer: str, norm: Norm, skips: bool) -> About:
-    rule = (
-        f"Corpus BLEU of all answers against all references, both {norm.says}, cut by sacrebleu's tokenizer "
-        f"{tokenizer} ({_WHY[tokenizer]}). "
-    )
-    rule += (
-        "An answer that is empty, or the word null or None, or without kana where Japanese is wanted, is left out."
-        if skips
-        else "No answer is left out; an empty one counts by the brevity penalty."
-    )
-    telling = _TELLING.get(tokenizer, _TELLING["13a"]) if norm is RAW else _CASED
-    defects = (
-        "Leaving out answers in the wrong language rewards a model for not translating: of 15,531 En-Ja answers 8,929 "
-        "went this way, and BLEU rose from 11.86 to 23.69 (char). The scorer that keeps them is shown beside it."
-        if skips
-        else ""
-    )
-    source = "ours, after Post 2018, 'A Call for Clarity in Reporting BLEU Scores' (sacrebleu)"
-    return About(rule, source, (telling, *((_ENGLISH_FOR_JAPANESE,) if skips else ())), defects)

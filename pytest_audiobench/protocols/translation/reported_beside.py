@@ -8,10 +8,7 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.tokenizers import library_version
 from pytest_audiobench.metrics.translations import chrf_statistics, ter_statistics
 from pytest_audiobench.protocols.free_text import read_text
-from pytest_audiobench.protocols.protocol import About, Answer, Example, Scorer
-
-_TELLING = Example("The meetings start at nine.", "The meeting starts at nine.")
-_SHIFTED = Example("At nine starts the meeting", "the meeting starts at nine")
+from pytest_audiobench.protocols.protocol import Answer, Scorer
 
 
 def other_scorers() -> Iterator[Scorer]:
@@ -23,13 +20,6 @@ def other_scorers() -> Iterator[Scorer]:
         read_text,
         _score_chrf,
         ("chrf", "chrfpp"),
-        About(
-            "chrF2 and chrF++ of all answers together: the F-score of character 1- to 6-grams, for chrF++ also of "
-            "word 1- and 2-grams, recall twice as important. Case counts. Of several references the best one per "
-            "answer. An empty answer counts by what it misses.",
-            "Popović 2015 and 2017, by sacrebleu",
-            (_TELLING,),
-        ),
     )
     yield Scorer(
         "ter",
@@ -37,14 +27,6 @@ def other_scorers() -> Iterator[Scorer]:
         read_text,
         _score_ter,
         ("ter",),
-        About(
-            "Translation edit rate: the fewest insertions, deletions, substitutions and shifts of word blocks that "
-            "turn each answer into a reference, over the references' words, of all answers together. Words are "
-            "lower-cased and what spaces divide, so it means nothing for Chinese, Japanese or Thai. An empty answer "
-            "is all deletions.",
-            "Snover et al. 2006, by sacrebleu",
-            (_TELLING, _SHIFTED),
-        ),
     )
 
 

@@ -19,11 +19,10 @@ _NULLS = frozenset({"null", "none"})
 
 
 class Norm(NamedTuple):
-    """A way to rewrite both sides before BLEU: its name in a signature, and what it does, in words."""
+    """A way to rewrite both sides before BLEU, and its name in a signature."""
 
     name: str
     rewrite: Rewrite
-    says: str
 
 
 def as_it_is(text: str) -> str:
@@ -49,8 +48,8 @@ def whisper_name(code: str | None) -> str:
     return f"whisper-{'en' if code == 'en' else 'basic'}-{library_version('whisper-normalizer')}"
 
 
-RAW = Norm("raw", as_it_is, "as it is")
-NOPUNCT = Norm("lower+nopunct", lower_nopunct, "in lower case, without punctuation and symbols")
+RAW = Norm("raw", as_it_is)
+NOPUNCT = Norm("lower+nopunct", lower_nopunct)
 
 
 def says_nothing(text: str) -> bool:

@@ -2,7 +2,7 @@
   function protocolCell(row) {
     const told = [row.why ? el("div", {}, `not read: ${row.why}`) : null,
       el("div", { class: "mono" }, breakable(row.signature)),
-      el("div", {}, "The rule: ", el("code", {}, `audiobench scorers ${visible(row.protocol)}`), ", or docs/protocols.md")];
+      el("div", {}, "The rule: ", el("code", {}, `audiobench scorers ${visible(row.protocol)}`), ", or docs/scorers")];
     return el("th", { scope: "row" }, el("details", {}, el("summary", { title: visible(row.signature) }, visible(row.protocol),
       row.headline ? [" ", tag("plain", "headline")] : null), el("div", { class: "small soft" }, told)));
   }

@@ -264,7 +264,7 @@ def test_all_scorers_of_a_judged_protocol_ask_no_further_judge_anything():
 
 
 def test_an_unknown_scorer_and_a_name_that_is_taken_are_usage_errors():
-    with pytest.raises(UsageError, match="no protocol 'yes'"):
+    with pytest.raises(UsageError, match="judged has no scorer 'yes'"):
         judged(None, "yes")
     with pytest.raises(UsageError, match="two scorers called 'yes-no'"):
         judged(judged())
