@@ -15,6 +15,7 @@ SCENES = ("Man", "Woman", "Man and woman", "None of them")
 KEYS = ("A Major", "F Major", "e Minor", "d Minor")
 CHORDS = ("A:maj/5", "A#:maj/5", "C", "F#m")
 WRITERS = ("Mark Twain", "F. Scott Fitzgerald", "Ernest Hemingway", "J.D. Salinger")
+BIRDS = tuple(f"bird {number}" for number in range(9))
 
 ASSERTED = [
     ("B", ANIMALS, "B"),
@@ -94,7 +95,10 @@ ASSERTED = [
     ("J.D. Salinger", WRITERS, "D"),
     ("The answer is F. Scott Fitzgerald.", WRITERS, "B"),
     ("(B) F. Scott Fitzgerald", WRITERS, "B"),
-    ("I", tuple(f"bird {number}" for number in range(9)), "I"),
+    ("I", BIRDS, "I"),
+    ("I. It sings.", BIRDS, "I"),
+    ("I bird 8", BIRDS, "I"),
+    ("H because it sings", BIRDS, "H"),
     ("(Z)", tuple(f"bird {number}" for number in range(26)), "Z"),
     ("K. bird 10", tuple(f"bird {number}" for number in range(12)), "K"),
 ]
@@ -118,6 +122,10 @@ NOT_ASSERTED = [
     ("I hear a faint sound.", ANIMALS, "unparsed"),
     ("I", tuple("uvwxyz"), "out_of_range"),
     ("I, for one, hear music", tuple(f"bird {number}" for number in range(12)), "unparsed"),
+    ("I because it meows", BIRDS, "unparsed"),
+    ("I - being a model - hear music", BIRDS, "unparsed"),
+    ("I and my friends hear music", BIRDS, "unparsed"),
+    ("I given the audio hear music", BIRDS, "unparsed"),
     ("The answer is a mystery.", ANIMALS, "unparsed"),
     ("The answer is in the meow.", ANIMALS, "unparsed"),
     ("The answer is not (A).", ANIMALS, "unparsed"),

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from pytest_audiobench.stats.drops import Question
+from pytest_audiobench.stats.mcnemar import flips_drop
 from pytest_audiobench.stats.paired import ratio_drop
 
 NO_DROP = Question(0.0)
@@ -154,6 +155,37 @@ def test_a_few_clusters_that_differ_are_held_to_the_more_careful_of_two_tests():
     assert found.method.endswith(", 2 differing")
     # Two clusters of 100, at McNemar's bound for two of 100 that become worse: more than t's.
     assert found.bound > 0.05
+
+
+changes = st.lists(st.sampled_from([-1.0, -0.5, -0.25, 0.25, 0.5, 1.0]), min_size=1, max_size=9)
+
+
+@given(changes, st.integers(1, 50), st.floats(-0.2, 0.2), st.sampled_from([0.05, 0.025, 0.01]))
+def test_where_few_pairs_differ_nothing_is_less_careful_than_mcnemars_or_the_paired_t_test(
+    losses, others, margin, level
+):
+    pairs = max(10, len(losses) + others)
+    before = np.array([max(loss, 0.0) for loss in losses] + [0.5] * (pairs - len(losses)))
+    after = np.array([max(-loss, 0.0) for loss in losses] + [0.5] * (pairs - len(losses)))
+    worse, largest = sum(loss > 0.0 for loss in losses), max(map(abs, losses))
+    question = Question(margin, alpha=level, level=level)
+    found = drop(before, after, question=question)
+    mcnemar = flips_drop(pairs, worse, len(losses) - worse, question, found.value, largest)
+    assert found.lower <= mcnemar.lower + 1e-9
+    assert found.upper >= mcnemar.upper - 1e-9
+    assert found.bound >= mcnemar.bound - 1e-9
+    assert found.p >= mcnemar.p - 1e-9
+    assert found.detectable >= mcnemar.detectable - 1e-9
+
+    error = float(np.std(before - after, ddof=1)) / math.sqrt(pairs)
+    reach = {tail: float(stats.t.isf(tail, pairs - 1)) * error for tail in (0.025, level)}
+    assert found.lower <= found.value - reach[0.025] + 1e-9
+    assert found.upper >= found.value + reach[0.025] - 1e-9
+    assert found.bound >= found.value + reach[level] - 1e-9
+    assert found.detectable >= margin + reach[level] + float(stats.norm.isf(0.2)) * error - 1e-9
+    # Heavier tails make a p above one half smaller.
+    plain = float(stats.t.sf((found.value - margin) / error, pairs - 1))
+    assert min(found.p, 0.5) >= min(plain, 0.5) - 1e-9
 
 
 scores = st.lists(

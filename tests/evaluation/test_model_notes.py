@@ -109,7 +109,7 @@ def test_a_note_of_another_form_proves_nothing(store, handle, text):
 
 def measurement(same=0.9, shift=0.1, dataset="tones", n=10, **perturbations):
     each = perturbations or {"again": {"same_answers": same, "score_shift": shift}}
-    return {"dataset": dataset, "n": n, "same_answers": same, "score_shift": shift, "perturbations": each}
+    return {"dataset": dataset, "n": n, "same_answers": same, "score_shift": shift, "conditions": each}
 
 
 def test_the_noise_floor_is_the_worst_that_was_measured(store, handle):
@@ -138,9 +138,9 @@ def test_noise_measured_in_another_way_stands_beside(store, handle, other):
 @pytest.mark.parametrize(
     "damage",
     [
-        {"perturbations": None},
-        {"perturbations": {"again": None}},
-        {"perturbations": {"again": {"same_answers": 1.0}}},
+        {"conditions": None},
+        {"conditions": {"again": None}},
+        {"conditions": {"again": {"same_answers": 1.0}}},
         {"same_answers": None},
         {"same_answers": "0.9"},
         {"score_shift": float("nan")},

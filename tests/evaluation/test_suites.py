@@ -1,0 +1,153 @@
+"""A suite's figures are over all questions of its evals, not means of their numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_audiobench.evaluation.evaluate import Evaluation
+from pytest_audiobench.evaluation.suites import Pool, SuiteRecord, pooled_hashes
+from pytest_audiobench.models.messages import Request, Response
+from pytest_audiobench.protocols.multiple_choice.family import multiple_choice
+from pytest_audiobench.protocols.protocol import Protocol
+
+from .tiny import Speaker, clip, dataset, evaluated, sample
+
+
+def lines(done: Evaluation) -> list[dict[str, Any]]:
+    """The rows of an eval as its file holds them."""
+    return [
+        {
+            "dataset": done.result.record.dataset,
+            "sample_id": row.answered.sample_id,
+            "epoch": row.answered.epoch,
+            "scorer": scorer,
+            "status": "error" if row.answer is None else row.answer.status,
+            "scores": row.scores,
+            "failures": list(row.failures),
+            "cluster": row.cluster,
+            "groups": {name: row.answered.taken.sample.metadata[name] for name in done.result.record.groups},
+        }
+        for scorer, rows in done.rows.items()
+        for row in rows
+    ]
+
+
+def pooled(*done: Evaluation) -> SuiteRecord:
+    pool = Pool("suite", "model")
+    for evaluation in done:
+        pool.add(evaluation.result.record.to_json(), lines(evaluation))
+    return pool.record()
+
+
+def eval_of(
+    folder: Path, name: str, texts: str, protocol: Protocol | None = None, recording: str | None = None, **changes: Any
+) -> Evaluation:
+    """An eval whose samples are answered with the letters of ``texts``, of one recording or of one each."""
+    own = [
+        sample(f"s{number}", clips=(clip(recording or f"{name}{number}"),), metadata={"hop": "ab"[number % 2]})
+        for number in range(len(texts))
+    ]
+    model = Speaker(lambda request: texts[int(request.sample_id[1:])], name=name)
+    return evaluated(folder, dataset(own, name, groups=("hop",)), protocol, model, **changes)
+
+
+def figures(record: SuiteRecord, **group: str) -> dict[str, tuple[float | None, int]]:
+    return {metric.name: (metric.value, metric.n) for metric in record.metrics if dict(metric.group) == group}
+
+
+def test_a_suites_score_is_over_all_questions_and_not_the_mean_of_its_evals(tmp_path: Path) -> None:
+    record = pooled(eval_of(tmp_path, "large", "AAAAAABB"), eval_of(tmp_path, "small", "BB"))
+    assert (record.n, record.evals, record.limited) == (10, 2, False)
+    assert figures(record) == {"accuracy": (0.6, 10), "coverage": (1.0, 10)}
+    assert figures(record, hop="a") == {"accuracy": (0.6, 5)}
+    assert record.scorers[0].coverage["parsed"] == 10
+
+
+def test_scorers_are_pooled_by_name_and_signature(tmp_path: Path) -> None:
+    plain = eval_of(tmp_path, "plain", "AAAB")
+    unlisted = eval_of(tmp_path, "unlisted", "BB", multiple_choice("letters", "mmau-string", prompt="{question}"))
+    record = pooled(plain, unlisted)
+    assert [scorer.name for scorer in record.scorers] == ["letters", "letters", "mmau-string"]
+    assert [scorer.coverage["n"] for scorer in record.scorers] == [4, 2, 2]
+    assert [metric.value for metric in record.metrics if metric.name == "accuracy" and not metric.group] == [
+        0.75,
+        0.0,
+        0.0,
+    ]
+
+
+def test_only_what_all_evals_of_a_scorer_measured_is_a_figure_of_the_suite(tmp_path: Path) -> None:
+    # One of them had an answer in a class of failures, and the share of it; the other had none.
+    record = pooled(eval_of(tmp_path, "one", "AAZA"), eval_of(tmp_path, "other", "AAAA"))
+    assert figures(record) == {"accuracy": (7 / 8, 8), "coverage": (7 / 8, 8)}
+    assert figures(record, without="out_of_range") == {"accuracy": (1.0, 7)}
+    both = pooled(eval_of(tmp_path, "three", "AAZA"), eval_of(tmp_path, "four", "ZAAA"))
+    assert figures(both)["out_of_range"] == (2 / 8, 8)
+
+
+def test_ids_are_unique_in_their_own_data_set_only_and_a_recording_everywhere(tmp_path: Path) -> None:
+    apart = pooled(eval_of(tmp_path, "one", "AB" * 8), eval_of(tmp_path, "other", "AB" * 8))
+    assert "clusters" not in apart.metrics[0].method
+    shared = pooled(
+        eval_of(tmp_path, "three", "AB" * 8, recording="same"), eval_of(tmp_path, "four", "AB" * 8, recording="other")
+    )
+    assert "2 clusters" in shared.metrics[0].method
+
+
+def test_a_sample_that_failed_is_an_error_of_the_suite_and_not_one_that_the_protocol_skips(tmp_path: Path) -> None:
+    def says(request: Request) -> str | Response:
+        return Response(error="timed out") if request.sample_id == "a" else "?"
+
+    own = [sample(name) for name in "ab"]
+    failing = evaluated(tmp_path, own, multiple_choice("air-bench"), Speaker(says))
+    rows = [line for line in lines(failing) if line["scorer"] == "air-bench"]
+    # A figure of how samples were answered, which a test's own conftest.py may have a scorer measure.
+    record = failing.result.record.to_json()
+    (scorer,) = (scorer for scorer in record["scorers"] if scorer["name"] == "air-bench")
+    share = {**record["metrics"][0], "name": "skipped"}
+    pool = Pool("suite", "model")
+    pool.add({**record, "scorers": [scorer], "metrics": [share]}, rows)
+    assert figures(pool.record()) == {"skipped": (0.5, 2)}
+
+
+def test_epochs_and_what_was_left_out_are_said_in_the_method(tmp_path: Path) -> None:
+    record = pooled(eval_of(tmp_path, "one", "AB?A", multiple_choice("air-bench"), epochs=2))
+    accuracy = next(metric for metric in record.metrics if metric.name == "accuracy" and metric.scorer == "air-bench")
+    assert accuracy.n == 6
+    assert accuracy.method.endswith(
+        "pooled over the suite's evals and 2 epochs, a sample's being one cluster; "
+        "2 left out, not asked or skipped by the protocol"
+    )
+    assert record.n == 4
+
+
+def test_a_suite_with_a_limited_eval_is_limited(tmp_path: Path) -> None:
+    assert pooled(eval_of(tmp_path, "one", "AAAA", limit=2), eval_of(tmp_path, "other", "AA")).limited
+
+
+def test_a_suites_hashes_are_over_its_evals_in_any_order_and_of_all_of_them() -> None:
+    first, second = (
+        {"hashes": {kind: kind + end for kind in ("input_hash", "run_hash", "score_hash")}} for end in "ab"
+    )
+    assert pooled_hashes([first, second]) == pooled_hashes([second, first]) != pooled_hashes([first])
+    changed = {"hashes": {**first["hashes"], "run_hash": "x"}}
+    before, after = pooled_hashes([first, second]), pooled_hashes([changed, second])
+    assert {kind for kind in before if before[kind] != after[kind]} == {"run_hash"}
+    assert set(pooled_hashes([first, {"hashes": {}}]).values()) == {None}
+    assert set(pooled_hashes([]).values()) == {None}
+
+
+@pytest.mark.parametrize("texts", ["AAAB", "AZ?B"])
+def test_a_suite_of_one_eval_has_the_evals_own_numbers(texts: str, tmp_path: Path) -> None:
+    done = eval_of(tmp_path, "one", texts, multiple_choice("letters", "air-bench"))
+    own = {
+        (metric.name, metric.scorer, tuple(metric.group.items())): (metric.value, metric.lower, metric.upper, metric.n)
+        for metric in done.result.record.metrics
+    }
+    assert {
+        (metric.name, metric.scorer, tuple(metric.group.items())): (metric.value, metric.lower, metric.upper, metric.n)
+        for metric in pooled(done).metrics
+    } == own
