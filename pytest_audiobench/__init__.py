@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from pytest_audiobench.protocols.presence.family import presence as presence
     from pytest_audiobench.protocols.prompt_sets import PromptSet as PromptSet
     from pytest_audiobench.protocols.prompt_sets import prompt_set as prompt_set
+    from pytest_audiobench.protocols.prompt_variants import with_prompt_variants as with_prompt_variants
     from pytest_audiobench.protocols.reasoned_choice.conditioned import conditioned_choice as conditioned_choice
     from pytest_audiobench.protocols.reasoned_choice.family import reasoned_choice as reasoned_choice
     from pytest_audiobench.protocols.reasoned_choice.styles import model_style as model_style
@@ -150,6 +151,7 @@ _HOMES = {
     "understanding": "protocols.understanding",
     "verification": "protocols.verification",
     "warn_of_sway": "studies.faithfulness",
+    "with_prompt_variants": "protocols.prompt_variants",
 }
 
 __all__ = sorted(_HOMES)

@@ -26,7 +26,7 @@ from pytest_audiobench.evaluation.stage_execution import SampleAnswers, collect_
 from pytest_audiobench.evaluation.store import Store
 from pytest_audiobench.protocols.catalogue import scorer_names
 from pytest_audiobench.protocols.prompt_sets import PromptSet
-from pytest_audiobench.protocols.prompt_variants import reworded
+from pytest_audiobench.protocols.prompt_variants import with_other_prompts
 from pytest_audiobench.protocols.protocol import ALL, Protocol
 
 _ERRORS_NAMED = 20
@@ -94,7 +94,7 @@ def _evaluated(
     bench: RunContext, handle: ModelHandle, item: EvalSpec, dataset: Dataset, protocol: Protocol
 ) -> Evaluation:
     if bench.prompts is not None:
-        protocol = reworded(protocol, bench.prompts)
+        protocol = with_other_prompts(protocol, bench.prompts)
     chosen = [name for name in bench.scorers if name in protocol.available or name == ALL]
     if chosen:
         protocol = protocol.with_scorers(*chosen)

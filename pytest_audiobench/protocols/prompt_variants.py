@@ -38,15 +38,15 @@ class Voted(Answer):
         return self
 
 
-def worded(protocol: Protocol, prompts: str | PromptSet, ensemble: int | None = None) -> Protocol:
-    """``protocol``, asked in each of the first ``ensemble`` wordings of ``prompts``, all of them for None.
+def with_prompt_variants(protocol: Protocol, prompts: str | PromptSet, count: int | None = None) -> Protocol:
+    """``protocol``, asked in each of the first ``count`` wordings of ``prompts``, all of them for None.
 
     ``prompts`` is a set, the name of one that comes with the package, or a file of one. Raises UsageError for a family
     without a prompt of its own, a wording that the family cannot ask (it names the wording), and for more wordings than
     there are.
     """
     chosen = prompt_set(prompts)
-    chosen = chosen if ensemble is None else chosen.first(ensemble)
+    chosen = chosen if count is None else chosen.first(count)
     if protocol.name not in FAMILIES or "prompt" not in options_of(protocol.name):
         raise UsageError(f"{protocol.name} has no prompt=…, so it cannot be asked in other words")
     if WORDINGS in protocol.options:
@@ -64,28 +64,28 @@ def worded(protocol: Protocol, prompts: str | PromptSet, ensemble: int | None = 
     ).with_scorers(*named)
 
 
-def reworded(protocol: Protocol, prompts: PromptSet) -> Protocol:
+def with_other_prompts(protocol: Protocol, prompts: PromptSet) -> Protocol:
     """A protocol that has wordings on record, asked in those of ``prompts`` instead; any other as it is.
 
-    Raises UsageError as :func:`worded` does, and for a scorer that a test made itself.
+    Raises UsageError as :func:`with_prompt_variants` does, and for a scorer that a test made itself.
     """
     if WORDINGS not in protocol.options:
         return protocol
     own = {option: value for option, value in protocol.options.items() if option not in (WORDINGS, WORDING_SET)}
     plain = family(protocol.name, **own)
     names = dict.fromkeys(scorer.name.partition("@")[0] for scorer in protocol.scorers)
-    return worded(plain.with_scorers(*names), prompts)
+    return with_prompt_variants(plain.with_scorers(*names), prompts)
 
 
-def worded_again(name: str, options: Mapping[str, Option]) -> Protocol:
-    """The family ``name`` as it was called and worded, from the options of a record."""
+def recorded_protocol(name: str, options: Mapping[str, Option]) -> Protocol:
+    """The family ``name`` as it was called, with its wordings, from the options of a record."""
     own = {option: value for option, value in options.items() if option not in (WORDINGS, WORDING_SET)}
     texts = options.get(WORDINGS)
     if texts is None:
         return family(name, **own)
     if not isinstance(texts, list) or not texts or not all(isinstance(text, str) for text in texts):
         raise UsageError(f"{name}: the wordings on record must be a list of texts")
-    return worded(family(name, **own), PromptSet(str(options.get(WORDING_SET, "")), tuple(texts)))
+    return with_prompt_variants(family(name, **own), PromptSet(str(options.get(WORDING_SET, "")), tuple(texts)))
 
 
 def _asked(protocol: Protocol, text: str, number: int, chosen: PromptSet) -> Protocol:

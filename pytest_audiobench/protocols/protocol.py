@@ -6,15 +6,12 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, ParamSpec, TypeAlias
+from typing import Any, Literal, NamedTuple, ParamSpec, TypeAlias
 
 from pytest_audiobench.datasets.sample import Field, Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Message, Response, Settings
 from pytest_audiobench.protocols.failures import Expects
-
-if TYPE_CHECKING:
-    from pytest_audiobench.protocols.prompt_sets import PromptSet
 
 Status: TypeAlias = Literal["parsed", "unparsed", "refused", "empty", "out_of_range", "truncated"]
 Role: TypeAlias = Literal["subject", "judge", "extractor", "rewriter"]
@@ -234,16 +231,6 @@ class Protocol:
         """The stages that ask of the sample alone: the first of each wording."""
         names = opening_stages(stage.name for stage in self.stages if stage.role == "subject")
         return tuple(stage for stage in self.stages if stage.name in names)
-
-    def worded(self, prompts: str | PromptSet, ensemble: int | None = None) -> Protocol:
-        """The same question in the first ``ensemble`` wordings of a prompt set, all of them for None.
-
-        ``prompts`` is a set, the name of one that comes with the package, or a file of one. Raises UsageError as
-        :func:`pytest_audiobench.protocols.prompt_variants.worded` does.
-        """
-        from pytest_audiobench.protocols.prompt_variants import worded
-
-        return worded(self, prompts, ensemble)
 
     def with_scorers(self, *names: str) -> Protocol:
         """The same questions, read by the named scorers, the first as the headline; by every one for "all".

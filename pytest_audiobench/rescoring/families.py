@@ -7,7 +7,7 @@ from typing import Any
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.protocols.family_options import check_options
-from pytest_audiobench.protocols.prompt_variants import WORDING_SET, WORDINGS, worded_again
+from pytest_audiobench.protocols.prompt_variants import WORDING_SET, WORDINGS, recorded_protocol
 from pytest_audiobench.protocols.protocol import Option, Protocol
 
 _WORDS: Mapping[str, Option] = {"true": True, "false": False, "none": None}
@@ -28,7 +28,7 @@ def parse_family(written: str) -> tuple[str, dict[str, Option]]:
 def protocol_of(name: str, options: Mapping[str, Any]) -> Protocol:
     """The family ``name`` called with ``options``. Raises UsageError for a family or an option that there is not."""
     check_options(name, {option: value for option, value in options.items() if option not in (WORDINGS, WORDING_SET)})
-    return worded_again(name, options)
+    return recorded_protocol(name, options)
 
 
 def _value(text: str) -> Option:

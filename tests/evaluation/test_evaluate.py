@@ -17,6 +17,7 @@ from pytest_audiobench.models.model import Limits
 from pytest_audiobench.protocols.judged.family import judged
 from pytest_audiobench.protocols.multiple_choice.family import multiple_choice
 from pytest_audiobench.protocols.prompt_sets import PromptSet
+from pytest_audiobench.protocols.prompt_variants import with_prompt_variants
 
 from .tiny import Speaker, clip, dataset, evaluated, sample, samples
 
@@ -105,7 +106,7 @@ def test_the_runs_protocols_read_the_evals_that_have_them_and_leave_others_alone
 def test_the_runs_prompts_take_the_place_of_an_evals_own_wordings_and_of_no_other_prompt(tmp_path: Path) -> None:
     one, two, three = (PromptSet(name, (f"{name} {{question}}\n{{options}}",)) for name in ("One.", "Two.", "Three."))
     model = Speaker()
-    evaluated(tmp_path, samples(1), multiple_choice().worded(one), model, prompts=two)
+    evaluated(tmp_path, samples(1), with_prompt_variants(multiple_choice(), one), model, prompts=two)
     evaluated(tmp_path, samples(1), multiple_choice(prompt=three.paraphrases[0]), model, prompts=two)
     assert [str(request.messages[0].parts[1])[:4] for request in model.requests] == ["Two.", "Thre"]
 

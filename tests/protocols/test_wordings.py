@@ -7,14 +7,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_audiobench import classification, multiple_choice, presence, transcription, verification
+from pytest_audiobench import (
+    classification,
+    multiple_choice,
+    presence,
+    transcription,
+    verification,
+    with_prompt_variants,
+)
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.catalogue import FAMILIES, family, function_of
 from pytest_audiobench.protocols.family_options import options_of
 from pytest_audiobench.protocols.prompt_sets import YESNO, PromptSet, chosen_set
-from pytest_audiobench.protocols.prompt_variants import Voted, reworded, vote, worded_again
+from pytest_audiobench.protocols.prompt_variants import Voted, recorded_protocol, vote, with_other_prompts
 from pytest_audiobench.protocols.protocol import Answer
 from pytest_audiobench.rescoring.families import protocol_of
 
@@ -31,7 +38,7 @@ def read(protocol, name, *texts, sample=SAMPLE):
 
 
 def test_every_wording_is_asked_in_a_stage_of_its_own():
-    asked = multiple_choice().worded(THREE)
+    asked = with_prompt_variants(multiple_choice(), THREE)
     assert [stage.name for stage in asked.stages] == ["answer", "answer@2", "answer@3"]
     texts = ["".join(stage.messages(SAMPLE, {})[0].parts) for stage in asked.stages]
     assert texts[1] == "Which animal? (A) dog (B) cat (C) cow"
@@ -39,7 +46,7 @@ def test_every_wording_is_asked_in_a_stage_of_its_own():
 
 
 def test_more_wordings_begin_with_the_same_stages():
-    three, five = (presence().worded("yesno", count) for count in (3, 5))
+    three, five = (with_prompt_variants(presence(), "yesno", count) for count in (3, 5))
     for short, long in zip(three.stages, five.stages, strict=False):
         assert short.messages(SAMPLE, {}) == long.messages(SAMPLE, {})
         assert (short.name, short.task, short.settings, short.choices(SAMPLE)) == (
@@ -48,14 +55,14 @@ def test_more_wordings_begin_with_the_same_stages():
 
 
 def test_one_wording_is_no_ensemble():
-    asked = presence().worded("yesno", 1)
+    asked = with_prompt_variants(presence(), "yesno", 1)
     assert [stage.name for stage in asked.stages] == ["answer"]
     assert list(asked.available) == list(presence().available)
     assert asked.options == {"wordings": [YESNO.paraphrases[0]], "wording_set": "yesno-v1"}
 
 
 def test_closed_answers_have_a_vote_beside_each_wording():
-    asked = multiple_choice().worded(THREE)
+    asked = with_prompt_variants(multiple_choice(), THREE)
     assert [scorer.name for scorer in asked.scorers] == ["letters", "letters@1", "letters@2", "letters@3"]
     assert asked.scorers[0].signature.endswith("|vote:3|tie:unanswered")
     assert asked.scorers[2].signature.endswith("|wording:2/3")
@@ -64,7 +71,7 @@ def test_closed_answers_have_a_vote_beside_each_wording():
 
 
 def test_free_answers_are_the_first_wordings():
-    asked = transcription().worded(PromptSet("two", ("Transcribe.", "Write what is said.")))
+    asked = with_prompt_variants(transcription(), PromptSet("two", ("Transcribe.", "Write what is said.")))
     names = [scorer.name for scorer in asked.scorers]
     assert names == ["wer-basic", "wer-basic@2"]
     sample = Sample("a", (), "", reference="hello there")
@@ -74,7 +81,7 @@ def test_free_answers_are_the_first_wordings():
 
 
 def test_a_published_rule_keeps_its_tie():
-    asked = presence("heard", "ab-yesno").worded("yesno", 2)
+    asked = with_prompt_variants(presence("heard", "ab-yesno"), "yesno", 2)
     assert read(asked, "heard", "Yes", "No") == ("unparsed", None)
     assert read(asked, "ab-yesno", "Yes", "No") == ("parsed", "no")
     assert asked.available["ab-yesno"].signature.endswith("|tie:no")
@@ -92,11 +99,11 @@ def test_a_published_rule_keeps_its_tie():
     ],
 )
 def test_no_answer_is_a_camp_of_its_own(answers, expected):
-    assert read(multiple_choice().worded(THREE), "letters", *answers) == expected
+    assert read(with_prompt_variants(multiple_choice(), THREE), "letters", *answers) == expected
 
 
 def test_agreement_is_the_largest_camps_share():
-    asked = multiple_choice().worded(THREE)
+    asked = with_prompt_variants(multiple_choice(), THREE)
     scorer = asked.scorers[0]
     for answers, share in ((["A", "A", "A"], 1.0), (["A", "A", "B"], 2 / 3), (["A", "B", "C"], 1 / 3)):
         answer = scorer.parse(SAMPLE, said(asked, *answers))
@@ -142,17 +149,17 @@ def test_a_vote_by_another_hand(answers):
 @pytest.mark.parametrize("name", [name for name in FAMILIES if "prompt" in options_of(name)])
 def test_every_family_with_a_prompt_can_be_worded(name):
     default = inspect.signature(function_of(name)).parameters["prompt"].default or "{question} {labels}"
-    asked = family(name).worded(PromptSet("two", (default, f"{default} Listen well.")))
+    asked = with_prompt_variants(family(name), PromptSet("two", (default, f"{default} Listen well.")))
     assert len(asked.stages) == 2 * len(family(name).stages)
     assert asked.scorers[0].name == family(name).scorers[0].name
-    again = worded_again(name, asked.options)
+    again = recorded_protocol(name, asked.options)
     assert {one.name: one.signature for one in again.available.values()} == {
         one.name: one.signature for one in asked.available.values()
     }
 
 
 def test_what_it_was_called_with_is_kept_and_made_again():
-    asked = multiple_choice("mmau-string", system="Be brief.", max_new_tokens=7).worded(THREE, 2)
+    asked = with_prompt_variants(multiple_choice("mmau-string", system="Be brief.", max_new_tokens=7), THREE, 2)
     assert asked.options == {
         "system": "Be brief.", "max_new_tokens": 7, "wordings": list(THREE.paraphrases[:2]), "wording_set": "three"
     }  # fmt: skip
@@ -168,18 +175,20 @@ def test_a_wording_that_a_family_cannot_ask_is_named(tmp_path):
     path = tmp_path / "mine.yaml"
     path.write_text("version: v\nparaphrases: ['Do you hear a {label}?', 'Is there a dog?']\n")
     with pytest.raises(UsageError, match=r"mine\.yaml, paraphrases\[1\]: .*'Is there a dog\?' has no \{label\}; put"):
-        presence().worded(str(path))
+        with_prompt_variants(presence(), str(path))
     with pytest.raises(UsageError, match=r"paraphrases\[0\]: the prompt .* has the unknown placeholder \{label\};"):
-        multiple_choice().worded("yesno")
+        with_prompt_variants(multiple_choice(), "yesno")
 
 
 def test_a_run_puts_another_set_in_the_place_of_a_set_and_of_nothing_else():
     plain = presence("ab-yesno", max_new_tokens=9)
-    asked = reworded(plain.worded("yesno", 3), PromptSet("mine", ("A {label}?", "Any {label}?")))
+    asked = with_other_prompts(
+        with_prompt_variants(plain, "yesno", 3), PromptSet("mine", ("A {label}?", "Any {label}?"))
+    )
     assert [scorer.name for scorer in asked.scorers] == ["ab-yesno", "ab-yesno@1", "ab-yesno@2"]
     assert asked.stages[1].messages(SAMPLE, {})[0].parts == ("Any dog?",)
     assert asked.options["max_new_tokens"] == 9
-    assert reworded(plain, YESNO) is plain
+    assert with_other_prompts(plain, YESNO) is plain
 
 
 def test_a_set_is_chosen_by_its_name_or_file_and_how_many_of_it(tmp_path):
@@ -194,7 +203,7 @@ def test_a_set_is_chosen_by_its_name_or_file_and_how_many_of_it(tmp_path):
 
 
 def test_a_question_of_the_samples_own_cannot_be_worded():
-    asked = verification().worded(PromptSet("two", ("One speaker?", "The same speaker?")))
+    asked = with_prompt_variants(verification(), PromptSet("two", ("One speaker?", "The same speaker?")))
     sample = Sample("trial-1", (), "Do you hear one person?", reference="yes")
     asked.stages[0].messages(sample, {})
     with pytest.raises(UsageError, match=r"'trial-1' is asked in the same words by wording 1 and by wording 2"):
@@ -203,13 +212,13 @@ def test_a_question_of_the_samples_own_cannot_be_worded():
 
 def test_what_has_no_prompt_or_has_wordings_already_is_refused():
     with pytest.raises(UsageError, match=r"judged has no prompt=…, so it cannot be asked in other words"):
-        family("judged").worded(THREE)
+        with_prompt_variants(family("judged"), THREE)
     for count in (1, 2):
         with pytest.raises(UsageError, match="is asked in the wordings of a set already: name one set"):
-            presence().worded("yesno", count).worded("yesno", 3)
+            with_prompt_variants(with_prompt_variants(presence(), "yesno", count), "yesno", 3)
 
 
 def test_scorers_chosen_later_are_of_the_vote_or_of_one_wording():
-    asked = classification().worded(PromptSet("two", ("{question} {labels}", "{labels} {question}")))
+    asked = with_prompt_variants(classification(), PromptSet("two", ("{question} {labels}", "{labels} {question}")))
     assert [one.name for one in asked.with_scorers("label@2").scorers] == ["label@2"]
     assert [one.name for one in asked.with_scorers("label").scorers] == ["label", "label@1", "label@2"]

@@ -28,9 +28,9 @@ def presence(*scorers: str, prompt: str = DEFAULT, system: str | None = None, ma
 
     They are ``heard`` (the default; ours, with a third value) and ``ab-yesno`` (the audiobench tool's parser, with its
     defects). A sample's reference is "yes" or "no". ``prompt`` holds ``{label}``, with "a" or "an" before it put right;
-    ``presence().worded("yesno", 3)`` asks in three wordings and takes their vote. Listeners that are no language models
-    are offered the label and "something else". Raises UsageError for an unknown scorer, and for a prompt without
-    ``{label}``.
+    ``with_prompt_variants(presence(), "yesno", 3)`` takes the vote of three wordings. Listeners that are no language
+    models are offered the label and "something else". Raises UsageError for an unknown scorer, and for a prompt
+    without ``{label}``.
     """
     template = template_of(prompt)
 
