@@ -77,9 +77,9 @@ def probes(suite):
     (suite.path / "conftest.py").write_text(HEAR)
 
     def run(prompts, *args, body="pass", scorers=""):
-        suite.write(
-            test_probes=EVAL.format(protocol=f"with_prompt_variants(presence({scorers}), {prompts})", body=body)
-        )
+        protocol = f"presence({scorers})"
+        protocol = f"with_prompt_variants({protocol}, {prompts})" if prompts else protocol
+        suite.write(test_probes=EVAL.format(protocol=protocol, body=body))
         log = suite.path / "asked.log"
         log.unlink(missing_ok=True)
         found = suite.run(*args, model=f"hears:one,log={log}")

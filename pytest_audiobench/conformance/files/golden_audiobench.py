@@ -9,7 +9,7 @@ from pytest_audiobench.conformance.table import Case, same
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.metrics.token_errors import rate, token_errors
 from pytest_audiobench.protocols.judged import audiobench
-from pytest_audiobench.protocols.multiple_choice import mmau
+from pytest_audiobench.protocols.multiple_choice import published
 
 Row: TypeAlias = Mapping[str, Any]
 Found: TypeAlias = Iterator[tuple[str, Any, Any]]
@@ -42,7 +42,7 @@ def _string_match(pairs: Sequence[Row], expected: Row) -> Found:
     found = []
     for number, pair in enumerate(pairs):
         choices = tuple(choice[_OF_LISTED:] for choice in pair["choices"])
-        found.append(float(mmau.matches(pair["prediction"], pair["reference"][_OF_LISTED:], choices)))
+        found.append(float(published.mmau_matches(pair["prediction"], pair["reference"][_OF_LISTED:], choices)))
         yield str(number), pair["recorded_score"], found[-1]
     yield "mean", expected["subset_mean"], _accuracy(found)
 

@@ -10,7 +10,7 @@ from pytest_audiobench.datasets.choices import LETTERS
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Response
-from pytest_audiobench.protocols.multiple_choice.rules import RULES, STRICT, Rule
+from pytest_audiobench.protocols.multiple_choice.family import RULES, STRICT, Rule
 from pytest_audiobench.protocols.options import same_text
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Scorer, Status, fits_all
 

@@ -10,8 +10,7 @@ from pytest_audiobench.datasets.choices import LETTERS
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Response
-from pytest_audiobench.protocols.multiple_choice.family import option_lines
-from pytest_audiobench.protocols.multiple_choice.rules import STRICT
+from pytest_audiobench.protocols.multiple_choice.family import STRICT, option_lines
 from pytest_audiobench.protocols.protocol import Earlier, Protocol, Scorer, Stage, fits_all, remembered
 from pytest_audiobench.protocols.reasoned_choice import rewriting
 from pytest_audiobench.protocols.reasoned_choice.changes import changed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
-from pytest_audiobench.protocols.multiple_choice.rules import STRICT
+from pytest_audiobench.protocols.multiple_choice.family import STRICT
 from pytest_audiobench.protocols.protocol import Protocol, remembered
 from pytest_audiobench.protocols.reasoned_choice.comparison import Kind, choice_scorers
 from pytest_audiobench.protocols.reasoned_choice.stages import ANSWER, CLEAN, Asking

@@ -16,12 +16,14 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.protocols.multiple_choice.faithfulness import sentences
-from pytest_audiobench.protocols.multiple_choice.rules import STRICT
+from pytest_audiobench.protocols.multiple_choice.family import (
+    DEFAULT,
+    FAITHFULNESS_AF3,
+    FAITHFULNESS_AF3_REASONING,
+    STRICT,
+)
 
 StyleName: TypeAlias = Literal["plain", "af3", "qwen"]
-
-LISTED = "{question}\n{options}\nAnswer with the letter of the correct option."
-"""The question as ``multiple_choice`` asks it, unless told otherwise."""
 
 _ANSWER_LINE = re.compile(r"^[ \t*_#>]{0,8}(?:final[ \t]{1,3})?answer[ \t*_]{0,4}[:：]", re.I | re.M)
 _OPENED, _CLOSED = re.compile("<Reason", re.I), re.compile("</Reason", re.I)
@@ -111,14 +113,13 @@ def _by_tags(text: str) -> Split:
     return Split(reasoning, text[end:]) if reasoning else Split(text, text)
 
 
-_QUESTION = "{question} Select one option from the provided choices.\n{options_in_line}."
-_THINK = "Please think and reason about the input audio before you respond."
+_QUESTION, _REASONING = FAITHFULNESS_AF3.rstrip(), FAITHFULNESS_AF3_REASONING
 
 STYLES: Mapping[str, Style] = MappingProxyType(
     {
         "plain": Style(
             name="plain",
-            direct=LISTED,
+            direct=DEFAULT,
             reasoned="{question}\n{options}\nReason step by step about what you hear. Then write a last line of "
             '"Answer: " and the letter of the correct option.',
             conditioned="{question}\n{options}\n\nReasoning:\n{reasoning}\n\nGiven this reasoning, answer with the "
@@ -128,9 +129,9 @@ STYLES: Mapping[str, Style] = MappingProxyType(
         ),
         "af3": Style(
             name="af3",
-            direct=f"{_QUESTION} ",
-            reasoned=f"{_QUESTION} {_THINK}",
-            conditioned=f"{_QUESTION} {_THINK}\n\n{{reasoning}}\n\nTherefore, the answer is:",
+            direct=FAITHFULNESS_AF3,
+            reasoned=_REASONING,
+            conditioned=f"{_REASONING}\n\n{{reasoning}}\n\nTherefore, the answer is:",
             tokens=(512, 512, 20),
             split=_by_last_sentence,
             text_first=True,
@@ -146,9 +147,9 @@ STYLES: Mapping[str, Style] = MappingProxyType(
         "qwen": Style(
             name="qwen",
             direct=f"{_QUESTION}\n\nTemplate:\n<Conclusion>\n[Letter]\n</Conclusion>",
-            reasoned=f"{_QUESTION} {_THINK}\n\nTemplate:\n<Reasoning>\n[thinking]\n</Reasoning>\n"
+            reasoned=f"{_REASONING}\n\nTemplate:\n<Reasoning>\n[thinking]\n</Reasoning>\n"
             "<Conclusion>\n[Letter]\n</Conclusion>",
-            conditioned=f"{_QUESTION} {_THINK}\n\nTemplate:\n<Reasoning>\n{{reasoning}}\n</Reasoning>\n<Conclusion>\n",
+            conditioned=f"{_REASONING}\n\nTemplate:\n<Reasoning>\n{{reasoning}}\n</Reasoning>\n<Conclusion>\n",
             tokens=(128, 1024, 32),
             split=_by_tags,
             system="You are Qwen, a virtual human developed by the Qwen Team, Alibaba Group, capable of perceiving "
