@@ -10,10 +10,9 @@ from types import MappingProxyType
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics import keyphrases as metric
 from pytest_audiobench.protocols.classification.mentions import shown
-from pytest_audiobench.protocols.free_text import answer_of, choose, free_stage
+from pytest_audiobench.protocols.failures import refuses
+from pytest_audiobench.protocols.free_text import answer_of, choose, free_stage, read_ended_text
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Scorer, remembered
-from pytest_audiobench.protocols.refusals import refuses
-from pytest_audiobench.protocols.spoken_questions.completeness import ended
 
 INSTRUCTION = "Give the keyphrases of what is said, the most important first, with commas between them."
 PROMPTS: Mapping[str, str] = MappingProxyType(
@@ -73,7 +72,7 @@ def _score(sample: Sample, answer: Answer) -> Mapping[str, float]:
 
 
 def _parse_salmonn(sample: Sample, earlier: Earlier) -> Answer:
-    answer = ended(sample, earlier)
+    answer = read_ended_text(sample, earlier)
     return answer if answer.value is None else answer._replace(value=answer.value.lower())
 
 

@@ -8,9 +8,8 @@ from types import MappingProxyType
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.phones import PHONES, PhoneSet, folded, phone_tokens
 from pytest_audiobench.metrics.token_errors import token_errors
-from pytest_audiobench.protocols.free_text import choose, free_stage
+from pytest_audiobench.protocols.free_text import choose, free_stage, read_ended_text
 from pytest_audiobench.protocols.protocol import Answer, Protocol, Scorer, remembered
-from pytest_audiobench.protocols.spoken_questions.completeness import ended
 from pytest_audiobench.protocols.transcription.jiwer_chains import salmonn
 from pytest_audiobench.protocols.transcription.punctuation import jiwer_words
 
@@ -40,7 +39,7 @@ def _folding(phones: PhoneSet) -> Scorer:
         return {**errors, "other": float(sum(token not in PHONES for token in said)), "said": float(len(said))}
 
     signature = f"phones:per-{phones}|v:1|norm:nfkc+lower+nopunct+nostress|fold:{phones}|other:errors|empty:deletions"
-    return Scorer(f"per-{phones}", signature, ended, score, ("per", "other_tokens"))
+    return Scorer(f"per-{phones}", signature, read_ended_text, score, ("per", "other_tokens"))
 
 
 def _as_they_stand(sample: Sample, answer: Answer) -> Mapping[str, float]:
@@ -69,14 +68,14 @@ _READINGS: Mapping[str, Scorer] = MappingProxyType(
         "salmonn-keep": Scorer(
             "salmonn-keep",
             _study("salmonn-keep", "unended:kept", "empty:deletions"),
-            ended,
+            read_ended_text,
             _as_they_stand,
             ("per",),
         ),
         "salmonn-skip": Scorer(
             "salmonn-skip",
             _study("salmonn-skip", "unended:skipped", "empty:deletions"),
-            ended,
+            read_ended_text,
             _ended_only,
             ("per",),
             beside=("salmonn-keep",),

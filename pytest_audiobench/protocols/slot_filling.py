@@ -8,9 +8,8 @@ from types import MappingProxyType
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.protocols.free_text import choose, free_stage
+from pytest_audiobench.protocols.free_text import choose, free_stage, read_ended_text
 from pytest_audiobench.protocols.protocol import Answer, Protocol, Scorer, remembered
-from pytest_audiobench.protocols.spoken_questions.completeness import ended
 from pytest_audiobench.protocols.spoken_questions.instruction_following import following_scorer
 from pytest_audiobench.protocols.spoken_questions.matching import matches
 
@@ -55,7 +54,7 @@ _READINGS: Mapping[str, Scorer] = MappingProxyType(
         "slot-value": Scorer(
             "slot-value",
             "slots:slot-value|v:1|norm:nfkc+lower+nopunct+noarticles+cjkchars|match:contained words|unanswered:wrong",
-            ended,
+            read_ended_text,
             _score,
             ("accuracy", "exact_match", "token_f1"),
         ),

@@ -8,9 +8,8 @@ from types import MappingProxyType
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.diversity import moving_average_ratio
-from pytest_audiobench.protocols.free_text import choose, free_stage
+from pytest_audiobench.protocols.free_text import choose, free_stage, read_ended_text
 from pytest_audiobench.protocols.protocol import Answer, Protocol, Scorer, remembered
-from pytest_audiobench.protocols.spoken_questions.completeness import ended
 from pytest_audiobench.protocols.spoken_questions.words import NORMALISED, spoken_words
 
 INSTRUCTION = "Based on the audio, write a story in detail. Your story should be highly related to the audio."
@@ -50,14 +49,14 @@ _READINGS: Mapping[str, Scorer] = MappingProxyType(
         "word-variety": Scorer(
             "word-variety",
             f"story:word-variety|v:1|norm:{NORMALISED}|window:{SHORTEST}|short:0",
-            ended,
+            read_ended_text,
             _variety,
             ("mattr", "following"),
         ),
         "salmonn-repro": Scorer(
             "salmonn-repro",
             f"story:salmonn-repro|v:1|norm:lower+noasciipunct|short:0|following:>={SHORTEST}",
-            ended,
+            read_ended_text,
             _different,
             ("diversity", "following"),
         ),

@@ -12,9 +12,9 @@ from pytest_audiobench.datasets.choices import tidy_caseless
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.metrics.entities import TYPED, Entity, Measure, added, entity_counts
+from pytest_audiobench.protocols.failures import refuses
 from pytest_audiobench.protocols.free_text import answer_of, choose, free_stage
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Scorer, remembered
-from pytest_audiobench.protocols.refusals import refuses
 
 INSTRUCTION = (
     'Answer with JSON and nothing else: {"intent": "<scenario>_<action>", '

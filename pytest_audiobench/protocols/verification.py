@@ -12,9 +12,8 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.protocols.classification import agreement
 from pytest_audiobench.protocols.classification.mentions import labels_of
 from pytest_audiobench.protocols.classification.truth import statistics_of
-from pytest_audiobench.protocols.free_text import answer_of, choose, free_stage
+from pytest_audiobench.protocols.free_text import answer_of, choose, free_stage, read_ended_text
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Scorer, remembered
-from pytest_audiobench.protocols.spoken_questions.completeness import ended
 
 INSTRUCTION = "Do you only hear the same person talking? Answer yes or no."
 PROMPTS: Mapping[str, str] = MappingProxyType(
@@ -77,7 +76,7 @@ def _score(sample: Sample, answer: Answer) -> Mapping[str, float]:
 
 
 def _parse_salmonn(sample: Sample, earlier: Earlier) -> Answer:
-    answer = ended(sample, earlier)
+    answer = read_ended_text(sample, earlier)
     return answer._replace(value="yes" if (answer.value or "").lower() == "yes" else "no")
 
 

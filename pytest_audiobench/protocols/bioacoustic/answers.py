@@ -19,9 +19,9 @@ from pytest_audiobench.protocols.bioacoustic import hertz
 from pytest_audiobench.protocols.bioacoustic.extraction import TIMES
 from pytest_audiobench.protocols.bioacoustic.naming import Names, names_of
 from pytest_audiobench.protocols.bioacoustic.splitting import END_TOKEN
+from pytest_audiobench.protocols.failures import refuses
 from pytest_audiobench.protocols.multiple_choice import letters
 from pytest_audiobench.protocols.protocol import Answer
-from pytest_audiobench.protocols.refusals import refuses
 
 _EACH_END = 12_000
 _STATEMENT = re.compile(

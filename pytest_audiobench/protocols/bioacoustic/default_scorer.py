@@ -13,9 +13,9 @@ from pytest_audiobench.metrics.sets import set_scores
 from pytest_audiobench.protocols.bioacoustic.answers import one_label, several_labels
 from pytest_audiobench.protocols.bioacoustic.label_scorer import classes_for, labels_for, true_label, true_labels
 from pytest_audiobench.protocols.captioning.words import cider_of_words, made_with
+from pytest_audiobench.protocols.failures import refuses
 from pytest_audiobench.protocols.free_text import answer_of, read_text
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Scorer, nothing_lacks
-from pytest_audiobench.protocols.refusals import refuses
 
 METRICS: Mapping[str, tuple[str, ...]] = {
     "classification": ("accuracy", "macro_f1"),

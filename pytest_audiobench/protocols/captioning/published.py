@@ -27,9 +27,8 @@ from pytest_audiobench.protocols.captioning.words import (
     spider_of_words,
     words_of,
 )
-from pytest_audiobench.protocols.free_text import read_text
+from pytest_audiobench.protocols.free_text import read_ended_text, read_text
 from pytest_audiobench.protocols.protocol import Answer, Scorer
-from pytest_audiobench.protocols.spoken_questions.completeness import ended
 from pytest_audiobench.protocols.translation.texts import NOPUNCT, RAW, Norm, says_nothing
 
 _PUNKT = "tokenizers/punkt_tab"
@@ -166,7 +165,7 @@ def _salmonn_repro_music(name: str, norm: Norm, beside: tuple[str, ...]) -> Scor
     return Scorer(
         name,
         f"cap:{name}|v:1|norm:{norm.name}|skip:{skip}|rouge:{made_with('rouge_score')}|{bleu_signature('13a', '1')}",
-        ended,
+        read_ended_text,
         partial(_score_music, norm, bool(beside)),
         ("bleu", "rouge_l_google"),
         beside=beside,

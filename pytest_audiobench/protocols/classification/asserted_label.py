@@ -6,8 +6,8 @@ import re
 
 from pytest_audiobench.models.messages import Finish
 from pytest_audiobench.protocols.classification.mentions import Labels, asserted, by_letter, shown
+from pytest_audiobench.protocols.failures import refuses
 from pytest_audiobench.protocols.protocol import Answer
-from pytest_audiobench.protocols.refusals import refuses
 
 _HEAD, _TAIL = 4_000, 8_000
 _SHORT = 300

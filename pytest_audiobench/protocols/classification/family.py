@@ -13,9 +13,8 @@ from pytest_audiobench.protocols.classification import agreement, asserted_label
 from pytest_audiobench.protocols.classification.mentions import Labels, labels_of
 from pytest_audiobench.protocols.classification.prompts import words_of
 from pytest_audiobench.protocols.classification.truth import choices_of, statistics_of, true_label
-from pytest_audiobench.protocols.free_text import answer_of, choose, free_stage
+from pytest_audiobench.protocols.free_text import answer_of, choose, free_stage, read_ended_text
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Scorer, remembered
-from pytest_audiobench.protocols.spoken_questions.completeness import ended
 
 DEFAULT = "{question}\nAnswer with one of these labels and nothing else: {labels}."
 PROMPTS: Mapping[str, str] = MappingProxyType(
@@ -99,7 +98,7 @@ def _right_where(compare: Callable[[Sample, str], bool]) -> Callable[[Sample, An
 
 
 def _parse_emotion(sample: Sample, earlier: Earlier) -> Answer:
-    answer = ended(sample, earlier)
+    answer = read_ended_text(sample, earlier)
     if answer.status == "parsed" and answer.value not in published.EMOTION_CLASSES:
         return Answer("unparsed")
     return answer

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from pytest_audiobench.datasets.choices import tidy_caseless
 from pytest_audiobench.models.messages import Finish
 from pytest_audiobench.protocols.classification.mentions import Labels, asserted, by_letter, shown
+from pytest_audiobench.protocols.failures import refuses
 from pytest_audiobench.protocols.protocol import Answer
-from pytest_audiobench.protocols.refusals import refuses
 
 _MOST = 12_000
 _NOTHING = re.compile(

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.protocols.free_text import question_of
-from pytest_audiobench.protocols.templates import filled, parsed
+from pytest_audiobench.protocols.free_text import filled_template, question_of, template_pieces
 
 _PLACEHOLDERS = ("question", "labels")
 
@@ -16,13 +15,13 @@ def words_of(prompt: str) -> Callable[[Sample], str]:
 
     ``{{`` and ``}}`` are braces. Raises UsageError for another placeholder.
     """
-    template = parsed(prompt, _PLACEHOLDERS)
+    template = template_pieces(prompt, _PLACEHOLDERS)
     asks = any(name == "question" for _, name in template)
 
     def words(sample: Sample) -> str:
         values = {"labels": ", ".join(sample.choices)}
         if asks:
             values["question"] = question_of(sample)
-        return filled(template, values).strip()
+        return filled_template(template, values).strip()
 
     return words

@@ -10,11 +10,10 @@ from pytest_audiobench.datasets.choices import LETTERS, letter_of
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import AudioSlot, Finish, Message, Settings
-from pytest_audiobench.protocols.free_text import answer_of, question_of
+from pytest_audiobench.protocols.free_text import answer_of, filled_template, question_of, template_pieces
 from pytest_audiobench.protocols.multiple_choice import faithfulness, letters, published
 from pytest_audiobench.protocols.options import same_text
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Scorer, Stage, remembered
-from pytest_audiobench.protocols.templates import filled, parsed
 
 Parser: TypeAlias = Callable[[str, tuple[str, ...], Finish], Answer]
 IsCorrect: TypeAlias = Callable[[Sample, str], bool]
@@ -129,7 +128,7 @@ def multiple_choice(
     without the list of choices).
 
     ``prompt`` is a template, or the name of one in ``PROMPTS``: ``{question}``, ``{options}`` (a line each, "(A) cat")
-    or ``{options_in_line}`` are filled in, ``{{`` and ``}}`` are braces. ``system`` is a system message.
+    or ``{options_in_line}`` are filled_template in, ``{{`` and ``}}`` are braces. ``system`` is a system message.
     Raises UsageError for an unknown scorer or placeholder.
     """
     template = choice_template(PROMPTS.get(prompt, prompt))
@@ -155,7 +154,7 @@ def choice_template(template: str, *more: str) -> list[tuple[str, str]]:
 
     Raises UsageError for a template without a question, and for an unknown placeholder.
     """
-    pieces = parsed(template, (*_PLACEHOLDERS, *more))
+    pieces = template_pieces(template, (*_PLACEHOLDERS, *more))
     if not any(name == "question" for _, name in pieces):
         raise UsageError(f"the prompt {template!r} has no {{question}}; put it where the sample's question belongs")
     return pieces
@@ -170,7 +169,7 @@ def choice_text(template: Sequence[tuple[str, str]], sample: Sample, **more: str
         )
     lines = option_lines(sample.choices)
     values = {"question": question_of(sample), "options": "\n".join(lines), "options_in_line": " ".join(lines)}
-    return filled(template, {**values, **more})
+    return filled_template(template, {**values, **more})
 
 
 def _scorers(options: str) -> Mapping[str, Scorer]:

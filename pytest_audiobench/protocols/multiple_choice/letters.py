@@ -25,9 +25,9 @@ from typing import NamedTuple
 
 from pytest_audiobench.datasets.choices import LETTERS, tidy
 from pytest_audiobench.models.messages import Finish
+from pytest_audiobench.protocols.failures import refuses
 from pytest_audiobench.protocols.options import Options, options_of
 from pytest_audiobench.protocols.protocol import Answer
-from pytest_audiobench.protocols.refusals import refuses
 
 _HEAD, _TAIL = 4_000, 8_000
 _CONFLICT = "two options"

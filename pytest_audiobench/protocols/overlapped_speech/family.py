@@ -8,10 +8,9 @@ from types import MappingProxyType
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.talkers import MOST_TALKERS, cp_errors
-from pytest_audiobench.protocols.free_text import choose, free_stage
+from pytest_audiobench.protocols.free_text import choose, free_stage, read_ended_text
 from pytest_audiobench.protocols.overlapped_speech.speaker_turns import talkers_of
 from pytest_audiobench.protocols.protocol import Answer, Protocol, Scorer, remembered
-from pytest_audiobench.protocols.spoken_questions.completeness import ended
 from pytest_audiobench.protocols.spoken_questions.words import NORMALISED, spoken_words
 
 INSTRUCTION = "Please write down what you hear each person says."
@@ -94,7 +93,7 @@ def _reading(
     metrics: tuple[str, ...],
     beside: tuple[str, ...] = (),
 ) -> Scorer:
-    return Scorer(name, f"osr:{name}|v:1|{rules}", ended, score, metrics, beside=beside, unfit=_too_many)
+    return Scorer(name, f"osr:{name}|v:1|{rules}", read_ended_text, score, metrics, beside=beside, unfit=_too_many)
 
 
 _READINGS: Mapping[str, Scorer] = MappingProxyType(

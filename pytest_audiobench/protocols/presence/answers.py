@@ -9,8 +9,8 @@ from pytest_audiobench.models.messages import SOMETHING_ELSE, Finish
 from pytest_audiobench.protocols.classification.agreement import UNSURE
 from pytest_audiobench.protocols.classification.asserted_label import TAG, behind_reasoning, in_element
 from pytest_audiobench.protocols.classification.mentions import Labels, labels_of, shown
+from pytest_audiobench.protocols.failures import refuses
 from pytest_audiobench.protocols.protocol import Answer
-from pytest_audiobench.protocols.refusals import refuses
 
 _HEAD, _TAIL = 4_000, 8_000
 _REACH = 160

@@ -6,7 +6,7 @@ import re
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.protocols.templates import filled, parsed
+from pytest_audiobench.protocols.free_text import filled_template, template_pieces
 
 FIELD = "label"
 """The metadata field that names the sound."""
@@ -19,7 +19,7 @@ _VOWEL = re.compile(r"(?:[aeiou]|hour|hono[u]?r|honest|heir)", re.I)
 
 def template_of(prompt: str) -> list[tuple[str, str]]:
     """A wording taken apart. Raises UsageError for one without ``{label}``, and with any other placeholder."""
-    pieces = parsed(prompt, (FIELD,))
+    pieces = template_pieces(prompt, (FIELD,))
     if not any(name for _, name in pieces):
         raise UsageError(f"the wording {prompt!r} has no {{label}}; put it where the sound's name belongs")
     return pieces
@@ -28,7 +28,7 @@ def template_of(prompt: str) -> list[tuple[str, str]]:
 def question(template: list[tuple[str, str]], label: str) -> str:
     """The wording with ``label`` for its sound; an article before it is "an" where the label begins with a vowel."""
     fitted = [(_fitted(literal, label) if name else literal, name) for literal, name in template]
-    return filled(fitted, {FIELD: label})
+    return filled_template(fitted, {FIELD: label})
 
 
 def label_of(sample: Sample) -> str:

@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.protocols.free_text import choose, free_stage
+from pytest_audiobench.protocols.failures import refuses
+from pytest_audiobench.protocols.free_text import choose, free_stage, read_ended_text
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Scorer, remembered
-from pytest_audiobench.protocols.refusals import refuses
-from pytest_audiobench.protocols.spoken_questions.completeness import ended
 from pytest_audiobench.protocols.spoken_questions.instruction_following import following_scorer
 from pytest_audiobench.protocols.spoken_questions.matching import matches
 from pytest_audiobench.protocols.spoken_questions.words import content_words
@@ -36,7 +35,7 @@ def spoken_questions(
 
 def _parse(sample: Sample, earlier: Earlier) -> Answer:
     """The sentences that do not decline to answer; "refused" where the first does, and then the rest still counts."""
-    whole = ended(sample, earlier)
+    whole = read_ended_text(sample, earlier)
     if whole.value is None or earlier["answer"].finish == "refusal":
         return whole._replace(value=None)
     sentences = [sentence for sentence in _SENTENCE_END.split(whole.value) if sentence.strip()]

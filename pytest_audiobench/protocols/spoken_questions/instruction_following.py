@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.metrics.token_errors import token_errors
+from pytest_audiobench.protocols.free_text import read_ended_text
 from pytest_audiobench.protocols.protocol import Answer, Scorer
-from pytest_audiobench.protocols.spoken_questions.completeness import ended
 from pytest_audiobench.protocols.spoken_questions.words import NORMALISED, spoken_words
 
 TRANSCRIPT = "transcript"
@@ -31,7 +31,7 @@ def following_scorer(family: str) -> Scorer:
     return Scorer(
         "following",
         f"{family}:following|v:1|norm:{NORMALISED}|wer>={NEAR}|empty:not followed",
-        ended,
+        read_ended_text,
         _score,
         ("following",),
         unfit=_untold,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.protocols.free_text import read_ended_text
 from pytest_audiobench.protocols.protocol import Answer, Scorer
-from pytest_audiobench.protocols.spoken_questions.completeness import ended
 from pytest_audiobench.protocols.transcription.brackets import without_tags
 from pytest_audiobench.protocols.transcription.punctuation import jiwer_words, without_punctuation
 from pytest_audiobench.protocols.transcription.transcript_scorer import Normaliser, transcript_scorer
@@ -44,7 +44,7 @@ def _salmonn(name: str, leaves_out: str, skip: bool) -> Scorer:
         f"v:1|norm:lower+nopunct+notags|skip:{'no-eos+empty-reference' if skip else 'none'}|empty:deletions|"
         "align:levenshtein",
         Normaliser(salmonn, tokens=jiwer_words),
-        parse=ended,
+        parse=read_ended_text,
         skips=_is_left_out if skip else None,
         beside=("salmonn-keep",) if skip else (),
     )

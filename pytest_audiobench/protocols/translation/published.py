@@ -8,9 +8,8 @@ from functools import partial
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.tokenizers import bleu_signature, lacking, library_version, tokenized
 from pytest_audiobench.metrics.translations import bleu_statistics, sentence_bleu
-from pytest_audiobench.protocols.free_text import answer_of, read_text
+from pytest_audiobench.protocols.free_text import answer_of, read_ended_text, read_text
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Scorer
-from pytest_audiobench.protocols.spoken_questions.completeness import ended
 from pytest_audiobench.protocols.transcription import au_harness, whisper
 from pytest_audiobench.protocols.transcription.chinese import text_norm
 from pytest_audiobench.protocols.transcription.multilingual import spoken_text
@@ -147,7 +146,7 @@ def _salmonn_repro(code: str | None, skips: bool) -> Scorer:
     return Scorer(
         name,
         f"st:{name}|v:1|norm:raw|skip:{skip}|{bleu_signature(tokenizer)}",
-        ended,
+        read_ended_text,
         score,
         ("bleu",),
         beside=("salmonn-repro-keep",) if skips else (),
