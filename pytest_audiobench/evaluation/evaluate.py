@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from pytest_audiobench.audio.index import AudioIndex
 from pytest_audiobench.datasets.dataset import Dataset, Places
@@ -25,9 +26,10 @@ from pytest_audiobench.evaluation.selection import Selection, clusters, select
 from pytest_audiobench.evaluation.stage_execution import SampleAnswers, collect_answers
 from pytest_audiobench.evaluation.store import Store
 from pytest_audiobench.protocols.catalogue import scorer_names
-from pytest_audiobench.protocols.prompt_sets import PromptSet
-from pytest_audiobench.protocols.prompt_variants import with_other_prompts
 from pytest_audiobench.protocols.protocol import ALL, Protocol
+
+if TYPE_CHECKING:
+    from pytest_audiobench.protocols.prompt_sets import PromptSet
 
 _ERRORS_NAMED = 20
 
@@ -94,6 +96,8 @@ def _evaluated(
     bench: RunContext, handle: ModelHandle, item: EvalSpec, dataset: Dataset, protocol: Protocol
 ) -> Evaluation:
     if bench.prompts is not None:
+        from pytest_audiobench.protocols.prompt_variants import with_other_prompts
+
         protocol = with_other_prompts(protocol, bench.prompts)
     chosen = [name for name in bench.scorers if name in protocol.available or name == ALL]
     if chosen:

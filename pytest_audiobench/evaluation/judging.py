@@ -11,7 +11,6 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import CannotDo, FatalError, UsageError
 from pytest_audiobench.evaluation.lazy_model import ModelHandle
 from pytest_audiobench.models.messages import Message, Response
-from pytest_audiobench.protocols.judged.agreement import agreement
 from pytest_audiobench.protocols.protocol import WEIGHING, Answer, Earlier, Judging, Protocol, Scorer, Stage
 
 _DIGITS = 12
@@ -148,6 +147,8 @@ def _parser(scorer: Scorer, stage: str) -> Callable[[Sample, Earlier], Answer]:
 
 def _agreements(chosen: Sequence[Scorer], bound: Sequence[Scorer]) -> Iterator[Scorer]:
     """Each judge's first scorer against the rule's, and against every other judge's of the same judging."""
+    from pytest_audiobench.protocols.judged.agreement import agreement
+
     by_rule = next((one for one in chosen if not one.judge and "accuracy" in one.metrics), None)
     first: dict[str, Scorer] = {}
     for scorer in bound:

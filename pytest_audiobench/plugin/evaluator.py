@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
@@ -30,11 +30,13 @@ from pytest_audiobench.plugin.session import EvalSession
 from pytest_audiobench.plugin.stash import INSTRUMENT, REQUIRED
 from pytest_audiobench.plugin.threshold_checks import asking_failed
 from pytest_audiobench.protocols.protocol import Protocol
-from pytest_audiobench.protocols.reasoned_choice.styles import StyleName, model_style, style_named
 from pytest_audiobench.report.item_lines import lines_of
 from pytest_audiobench.report.junit import properties
 from pytest_audiobench.report.page.excerpts import write_excerpts
 from pytest_audiobench.report.run_parts import Lines, write_part
+
+if TYPE_CHECKING:
+    from pytest_audiobench.protocols.reasoned_choice.styles import StyleName
 
 
 class Evaluator:
@@ -70,6 +72,8 @@ class Evaluator:
 
         Raises UsageError for a style that there is not.
         """
+        from pytest_audiobench.protocols.reasoned_choice.styles import model_style, style_named
+
         with test_errors():
             recorded = self._handle.style
             return self._session.style or (style_named(recorded).name if recorded else model_style(self._handle.spec))

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -34,8 +35,10 @@ from pytest_audiobench.plugin.progress import Progress
 from pytest_audiobench.plugin.registration import Registration
 from pytest_audiobench.plugin.regression_gate import Gate
 from pytest_audiobench.plugin.run_folder import RunFolder, keep_out_of_git
-from pytest_audiobench.protocols.prompt_sets import PromptSet, chosen_set
-from pytest_audiobench.protocols.reasoned_choice.styles import StyleName, style_named
+
+if TYPE_CHECKING:
+    from pytest_audiobench.protocols.prompt_sets import PromptSet
+    from pytest_audiobench.protocols.reasoned_choice.styles import StyleName
 
 _PLAYED_NOTHING = Hearing("unproven", "a judge is played nothing")
 
@@ -106,12 +109,16 @@ class EvalSession:
     @cached_property
     def prompts(self) -> PromptSet | None:
         """The wordings of ``--ab-prompts``. Raises UsageError for a set or a number that there is not."""
+        from pytest_audiobench.protocols.prompt_sets import chosen_set
+
         written = self.options.prompts
         return chosen_set(written, base(self.config, "prompts")) if written else None
 
     @cached_property
     def style(self) -> StyleName | None:
         """The style of ``--ab-style``, None without it. Raises UsageError for one that there is not."""
+        from pytest_audiobench.protocols.reasoned_choice.styles import style_named
+
         try:
             return style_named(self.options.style).name if self.options.style else None
         except UsageError as error:

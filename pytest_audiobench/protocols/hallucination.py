@@ -24,7 +24,7 @@ def hallucination(
     Raises UsageError for an unknown scorer or no such code.
     """
     (stage,) = transcription(prompt=prompt, system=system, max_new_tokens=max_new_tokens, language=language).stages
-    own = non_speech.scorers(language in WITHOUT_SPACES)
+    own = non_speech.non_speech_scorers(language in WITHOUT_SPACES)
     available = MappingProxyType({scorer.name: scorer for scorer in own})
     asked = Protocol("hallucination", (stage,), own[:1], available, expects="words")
     return asked.with_scorers(*scorers) if scorers else asked

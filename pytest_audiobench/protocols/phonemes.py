@@ -10,8 +10,8 @@ from pytest_audiobench.metrics.phones import PHONES, PhoneSet, folded, phone_tok
 from pytest_audiobench.metrics.token_errors import token_errors
 from pytest_audiobench.protocols.free_text import choose, free_stage, read_ended_text
 from pytest_audiobench.protocols.protocol import Answer, Protocol, Scorer, remembered
-from pytest_audiobench.protocols.transcription.jiwer_chains import salmonn
-from pytest_audiobench.protocols.transcription.punctuation import jiwer_words
+from pytest_audiobench.protocols.transcription.published import salmonn_text
+from pytest_audiobench.protocols.transcription.texts import jiwer_words
 
 INSTRUCTION = "Provide the phonetic transcription for the speech."
 """SALMONN's prompt (Tang et al. 2024, arXiv 2310.13289)."""
@@ -43,7 +43,7 @@ def _folding(phones: PhoneSet) -> Scorer:
 
 
 def _as_they_stand(sample: Sample, answer: Answer) -> Mapping[str, float]:
-    return token_errors(jiwer_words(salmonn(sample.reference)), jiwer_words(salmonn(answer.value or "")))
+    return token_errors(jiwer_words(salmonn_text(sample.reference)), jiwer_words(salmonn_text(answer.value or "")))
 
 
 def _ended_only(sample: Sample, answer: Answer) -> Mapping[str, float] | None:

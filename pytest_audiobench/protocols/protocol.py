@@ -21,11 +21,27 @@ Earlier: TypeAlias = Mapping[str, Response]
 """The responses of a sample's earlier stages, by stage name."""
 
 
+ANSWER, CLEAN, CONDITIONED, CHANGED = "answer", "clean", "conditioned", "changed"
+"""Names of stages: the question, the same of the clips before a perturbation, the forced choices."""
+
+
 class Answer(NamedTuple):
     """An answer as read: its value (an option's letter, a transcript) when parsed, else why there is none."""
 
     status: Status
     value: str | None = None
+
+
+class Compared(Answer):
+    """An answer with the earlier one that it is compared with, and how many characters of reasoning there were."""
+
+    before: Answer | None
+    reasoned: int
+
+    def __new__(cls, status: Status, value: str | None, before: Answer | None = None, reasoned: int = 0) -> Compared:
+        self = super().__new__(cls, status, value)
+        self.before, self.reasoned = before, reasoned
+        return self
 
 
 def at_wording(stage: str, number: int) -> str:

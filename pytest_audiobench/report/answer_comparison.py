@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from pytest_audiobench.evaluation.curves import unperturbed
 from pytest_audiobench.metrics.units import SHARE
-from pytest_audiobench.protocols.reasoned_choice.stages import ANSWER, CLEAN, CONDITIONED
+from pytest_audiobench.protocols.protocol import ANSWER, CLEAN, CONDITIONED
 from pytest_audiobench.report.formatting import interval_text, value_text
 from pytest_audiobench.report.perturbation_comparison import SAME
 from pytest_audiobench.report.perturbations import owned

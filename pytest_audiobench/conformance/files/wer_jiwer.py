@@ -7,7 +7,7 @@ from typing import Any
 
 from pytest_audiobench.conformance.table import Scorer
 from pytest_audiobench.conformance.transcripts import NO_REFERENCE, counts, pooled
-from pytest_audiobench.protocols.transcription.punctuation import jiwer_words
+from pytest_audiobench.protocols.transcription.texts import jiwer_words
 from pytest_audiobench.protocols.transcription.transcript_scorer import Normaliser
 
 _WORDS = Normaliser(str, tokens=jiwer_words)

@@ -12,7 +12,7 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.multiple_choice.family import RULES, STRICT, Rule
 from pytest_audiobench.protocols.options import same_text
-from pytest_audiobench.protocols.protocol import Answer, Earlier, Scorer, Status, fits_all
+from pytest_audiobench.protocols.protocol import Answer, Compared, Earlier, Scorer, fits_all
 
 INJECTED = "injected"
 """The metadata field that holds the letter of the option that was injected."""
@@ -48,18 +48,6 @@ class Kind(NamedTuple):
             *(("missed_reasoning",) if self.reasoning else ()),
             *(("cut_reasoning",) if self.most else ()),
         )
-
-
-class Compared(Answer):
-    """An answer with the earlier one that it is held against, and how many characters of reasoning there were."""
-
-    before: Answer | None
-    reasoned: int
-
-    def __new__(cls, status: Status, value: str | None, before: Answer | None = None, reasoned: int = 0) -> Compared:
-        self = super().__new__(cls, status, value)
-        self.before, self.reasoned = before, reasoned
-        return self
 
 
 def choice_scorers(kind: Kind, request: str) -> dict[str, Scorer]:

@@ -11,7 +11,17 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.multiple_choice.family import STRICT, option_lines
-from pytest_audiobench.protocols.protocol import Earlier, Protocol, Scorer, Stage, fits_all, remembered
+from pytest_audiobench.protocols.protocol import (
+    ANSWER,
+    CHANGED,
+    CONDITIONED,
+    Earlier,
+    Protocol,
+    Scorer,
+    Stage,
+    fits_all,
+    remembered,
+)
 from pytest_audiobench.protocols.reasoned_choice import rewriting
 from pytest_audiobench.protocols.reasoned_choice.changes import changed
 from pytest_audiobench.protocols.reasoned_choice.comparison import (
@@ -21,7 +31,7 @@ from pytest_audiobench.protocols.reasoned_choice.comparison import (
     leaving_out,
     letter_injected,
 )
-from pytest_audiobench.protocols.reasoned_choice.stages import ANSWER, CHANGED, CONDITIONED, MOST_REASONING, Asking
+from pytest_audiobench.protocols.reasoned_choice.stages import MOST_REASONING, Asking
 from pytest_audiobench.protocols.reasoned_choice.styles import StyleName, style_named
 
 KEPT = "kept"

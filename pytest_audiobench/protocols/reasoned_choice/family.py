@@ -5,9 +5,9 @@ from __future__ import annotations
 from types import MappingProxyType
 
 from pytest_audiobench.protocols.multiple_choice.family import STRICT
-from pytest_audiobench.protocols.protocol import Protocol, remembered
+from pytest_audiobench.protocols.protocol import ANSWER, CLEAN, Protocol, remembered
 from pytest_audiobench.protocols.reasoned_choice.comparison import Kind, choice_scorers
-from pytest_audiobench.protocols.reasoned_choice.stages import ANSWER, CLEAN, Asking
+from pytest_audiobench.protocols.reasoned_choice.stages import Asking
 from pytest_audiobench.protocols.reasoned_choice.styles import StyleName, style_named
 
 

@@ -11,11 +11,8 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.identity import digest
 from pytest_audiobench.models.messages import AudioSlot, Message, Response, Settings
 from pytest_audiobench.protocols.multiple_choice.family import choice_template, choice_text
-from pytest_audiobench.protocols.protocol import Earlier, Stage
+from pytest_audiobench.protocols.protocol import ANSWER, Earlier, Stage
 from pytest_audiobench.protocols.reasoned_choice.styles import Style
-
-ANSWER, CLEAN, CONDITIONED, CHANGED = "answer", "clean", "conditioned", "changed"
-"""The names of the stages: the question, the same of the clips before a perturbation, the forced choices."""
 
 MOST_REASONING = 16_000
 """Characters of reasoning that are put back into a prompt: six times the longest of the study."""

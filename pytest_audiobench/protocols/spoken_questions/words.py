@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from pytest_audiobench.protocols.transcription.basic import basic_text
+from pytest_audiobench.protocols.transcription.texts import basic_text
 
 # Han and kana have no spaces between words: each character is one.
 _UNSPACED = re.compile(r"[぀-ヿ㐀-䶿一-鿿豈-﫿\U00020000-\U0003ffff]")

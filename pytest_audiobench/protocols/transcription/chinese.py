@@ -13,7 +13,7 @@ import re
 import string
 from collections.abc import Callable
 
-from pytest_audiobench.protocols.transcription.word_memory import remembered
+from pytest_audiobench.protocols.transcription.texts import cached_text
 
 _DIGITS = "零一二三四五六七八九"
 _UNITS = tuple(zip((*range(44, 4, -4), 4, 3, 2, 1), "载正涧沟穰秭垓京兆亿万千百十", strict=True))
@@ -69,7 +69,7 @@ def digits(number: str) -> str:
     return "".join(_DIGITS[int(sign)] for sign in number if sign.isdecimal())
 
 
-@remembered
+@cached_text
 def text_norm(text: str) -> str:
     """``text`` with its numbers in Chinese words and a space for each punctuation character."""
     shown = f"^{text[:_MOST_CHARACTERS]}$"

@@ -11,19 +11,18 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.token_errors import token_errors
 from pytest_audiobench.protocols.free_text import read_text
 from pytest_audiobench.protocols.protocol import Answer, Scorer
-from pytest_audiobench.protocols.transcription.basic import basic_text
-from pytest_audiobench.protocols.transcription.jiwer_chains import lower_nopunct
-from pytest_audiobench.protocols.transcription.punctuation import jiwer_words
+from pytest_audiobench.protocols.transcription.published import lower_nopunct
+from pytest_audiobench.protocols.transcription.texts import basic_text, jiwer_words
 
 
-def scorers(characters: bool) -> tuple[Scorer, ...]:
+def insertion_scorers(characters: bool) -> tuple[Scorer, ...]:
     """``insertions`` and ``insertions-thenirock``; ``characters`` where the language writes no spaces."""
 
     def split(text: str) -> Sequence[str]:
         words = basic_text(text)
         return list(words.replace(" ", "")) if characters else words.split()
 
-    return _ours(split, "character" if characters else "word"), _published()
+    return _our_scorer(split, "character" if characters else "word"), _published_scorer()
 
 
 def stops_early(reference: Sequence[str], said: Sequence[str]) -> bool:
@@ -46,23 +45,23 @@ def stops_early(reference: Sequence[str], said: Sequence[str]) -> bool:
     return bool((row[:-1] < row[-1]).any())
 
 
-def _ours(split: Callable[[str], Sequence[str]], unit: str) -> Scorer:
+def _our_scorer(split: Callable[[str], Sequence[str]], unit: str) -> Scorer:
     return Scorer(
         "insertions",
         f"asr:insertions|v:1|norm:nfkc+lower+nopunct+marks|unit:{unit}|align:levenshtein|early:last-word-unmatched",
         read_text,
-        partial(_scored, split),
+        partial(_statistics, split),
         ("insertion_rate", "truncation_rate", "token_delta"),
         unfit=_is_silent,
     )
 
 
-def _published() -> Scorer:
+def _published_scorer() -> Scorer:
     return Scorer(
         "insertions-thenirock",
         "asr:insertions-thenirock|v:1|norm:lower+nopunct|unit:word|align:none|early:fewer-words",
         read_text,
-        _scored_as_published,
+        _published_statistics,
         ("longer_rate", "shorter_rate", "token_delta"),
         unfit=_is_silent,
     )
@@ -72,7 +71,7 @@ def _is_silent(sample: Sample) -> str:
     return "" if basic_text(sample.reference) else f"{sample.id!r} has a reference without words: use non-speech"
 
 
-def _scored(split: Callable[[str], Sequence[str]], sample: Sample, answer: Answer) -> Mapping[str, float]:
+def _statistics(split: Callable[[str], Sequence[str]], sample: Sample, answer: Answer) -> Mapping[str, float]:
     wanted, said = split(sample.reference), split(answer.value or "")
     return {
         **token_errors(wanted, said),
@@ -82,6 +81,6 @@ def _scored(split: Callable[[str], Sequence[str]], sample: Sample, answer: Answe
     }
 
 
-def _scored_as_published(sample: Sample, answer: Answer) -> Mapping[str, float]:
+def _published_statistics(sample: Sample, answer: Answer) -> Mapping[str, float]:
     delta = len(jiwer_words(lower_nopunct(answer.value or ""))) - len(jiwer_words(lower_nopunct(sample.reference)))
     return {"longer": float(delta > 0), "shorter": float(delta < 0), "delta": float(delta), "one": 1.0}

@@ -15,30 +15,32 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.tokenizers import library_version, token_signature, tokenized
 from pytest_audiobench.protocols.protocol import Answer, Scorer, nothing_lacks
 from pytest_audiobench.protocols.transcription import whisper
-from pytest_audiobench.protocols.transcription.brackets import without_special_tokens
 from pytest_audiobench.protocols.transcription.chinese import text_norm
-from pytest_audiobench.protocols.transcription.punctuation import without_punctuation_words
+from pytest_audiobench.protocols.transcription.texts import (
+    cached_text,
+    without_punctuation_words,
+    without_special_tokens,
+)
 from pytest_audiobench.protocols.transcription.transcript_scorer import Normaliser, needs, transcript_scorer
-from pytest_audiobench.protocols.transcription.word_memory import remembered
 
 _SPACES = re.compile(r"\s+")
 _BEFORE_STOP = re.compile(r" ?([!,.?;:])")
 
 
 @functools.cache
-def qwen2_audio(language: str) -> Callable[[str], str]:
+def qwen2_audio_text(language: str) -> Callable[[str], str]:
     """No special tokens; yue in simplified characters; English, then basic; Chinese by TextNorm; no punctuation."""
     return _joined(_qwen_words(language, lambda text: text))
 
 
 @functools.cache
-def kimi(language: str) -> Callable[[str], str]:
+def kimi_text(language: str) -> Callable[[str], str]:
     """Qwen2-Audio's, tokenised by sacrebleu's zh: Chinese characters one by one, Latin words whole."""
     return _joined(_qwen_words(language, functools.partial(tokenized, "zh")))
 
 
 @functools.cache
-def ultraeval(language: str) -> Callable[[str], str]:
+def ultraeval_text(language: str) -> Callable[[str], str]:
     """Lower case and Whisper's English normaliser in every language, then TextNorm or simplified characters."""
     tokenizer = _ultraeval_tokenizer(language)
 
@@ -86,10 +88,10 @@ def _qwen_words(language: str, tokens: Callable[[str], str]) -> Callable[[str], 
 
 
 def _joined(words: Callable[[str], str]) -> Callable[[str], str]:
-    return remembered(lambda text: " ".join(words(text).split()))
+    return cached_text(lambda text: " ".join(words(text).split()))
 
 
-def scorers(language: str) -> tuple[Scorer, ...]:
+def multilingual_scorers(language: str) -> tuple[Scorer, ...]:
     """``qwen2-audio``, ``kimi``, ``kimi-keep`` and ``ultraeval`` as they treat ``language``."""
     by_character = language in ("zh", "yue")
     simplifies = needs("zhconv", "the simplified characters of yue", "asr") if language == "yue" else nothing_lacks
@@ -102,7 +104,9 @@ def scorers(language: str) -> tuple[Scorer, ...]:
             "qwen2-audio",
             f"v:1|lang:{language}|norm:qwen2-audio+{versions}|unit:{'character' if by_character else 'word'}|"
             "empty:deletions|align:levenshtein",
-            Normaliser(qwen2_audio(language), tokens=_squeezed if by_character else str.split, characters=by_character),
+            Normaliser(
+                qwen2_audio_text(language), tokens=_squeezed if by_character else str.split, characters=by_character
+            ),
             lacking=simplifies,
         ),
         *(
@@ -110,21 +114,18 @@ def scorers(language: str) -> tuple[Scorer, ...]:
                 name,
                 f"v:1|lang:{language}|norm:kimi+{versions}|tok:zh|skip:{'null' if skips else 'none'}|"
                 f"sacrebleu:{library_version('sacrebleu')}|empty:deletions|align:levenshtein",
-                Normaliser(kimi(language)),
+                Normaliser(kimi_text(language)),
                 skips=_is_null if skips else None,
                 beside=("kimi-keep",) if skips else (),
                 lacking=simplifies,
             )
-            for name, skips, leaves_out, defect in (
-                ("kimi", True, "An answer that is `null` is left out.", "What failed is left out as if not asked. "),
-                ("kimi-keep", False, "Nothing is left out.", ""),
-            )
+            for name, skips in (("kimi", True), ("kimi-keep", False))
         ),
         transcript_scorer(
             "ultraeval",
             f"v:1|lang:{language}|norm:lower+ultraeval+{versions}|tok:{token_signature(_ultraeval_tokenizer(language))}|"
             f"sacrebleu:{library_version('sacrebleu')}|empty:deletions|align:levenshtein",
-            Normaliser(ultraeval(language)),
+            Normaliser(ultraeval_text(language)),
             lacking=segments,
         ),
     )

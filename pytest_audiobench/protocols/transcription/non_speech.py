@@ -2,40 +2,177 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import Literal, NamedTuple, TypeAlias
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.protocols.free_text import answer_of
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Scorer
-from pytest_audiobench.protocols.transcription.basic import basic_text
-from pytest_audiobench.protocols.transcription.jiwer_chains import lower_nopunct
-from pytest_audiobench.protocols.transcription.punctuation import jiwer_words
-from pytest_audiobench.protocols.transcription.silence import what_is_said
+from pytest_audiobench.protocols.transcription.published import lower_nopunct
+from pytest_audiobench.protocols.transcription.texts import (
+    basic_text,
+    jiwer_words,
+    without_special_tokens,
+    without_tags,
+)
+
+Said: TypeAlias = Literal["nothing", "declined", "words"]
+
+_LOOKED_AT = 1_000
+"""Characters of a statement; what is longer states nothing plainly."""
 
 
-def scorers(characters: bool) -> tuple[Scorer, ...]:
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_BRACKETED = re.compile(
+    r"\(([^()]{0,200})\)|（([^（）]{0,200})）|\*([^*\n]{1,200})\*|【([^【】]{0,200})】|\{([^{}]{0,200})\}|「([^「」]{0,200})」"
+    r"|[♪♫🎵]+([^♪♫🎵]{1,200})[♪♫🎵]+"
+)
+
+_SOUNDS = _words(
+    "ambience ambient applause background barking beep beeping beeps bell bells bird "
+    "birds breathing buzz buzzing chatter chattering chime chirping clapping "
+    "clicking clicks clock cough coughing coughs crowd crying ding dog door drone engine environmental "
+    "fan footsteps gasps hiss hissing hum humming instrumental instruments keyboard laughing "
+    "laughs laughter machine melody motor music musical nature noise noises noisy rain rumble "
+    "ringing rumbling sigh sighing sighs siren sirens sneezing sound sounds static thunder tone tones traffic water "
+    "ticking waves whirring whistling white pink wind"
+)
+_LACKING = _words("blank empty inaudible indistinct muffled nospeech pause quiet silence silent unclear unintelligible")
+_MARKED = (
+    _SOUNDS
+    | _LACKING
+    | _words(
+        "audience dialogue speech speaking speaks voices 音乐 音樂 音楽 静音 无声 無音 拍手 笑 笑い музыка тишина "
+        "аплодисменты смех musik stille musique música musica silencio silêncio rires risas "
+        "applaus aplausos applaudissements"
+    )
+)
+_MARKER = _MARKED | _words(
+    "a an and audio blowing car cheering continues detected distant dramatic eerie electronic "
+    "ends fades foreign gentle howling in intro language loud low no none of outro phone piano "
+    "playing plays revving running soft suspenseful the theme tv upbeat"
+)
+"""A bracketed text of these words alone, one of them of ``_MARKED``, describes a sound, or says that there is none."""
+
+_BARE = frozenset(
+    (
+        *("silence", "no speech", "nospeech", "no audio", "blank audio", "blank", "none", "n a", "inaudible", "empty"),
+        *("unintelligible", "no transcription", "no transcript", "nothing", "transcription", "transcript", "null"),
+    )
+)
+"""Whole answers without brackets that say no more than a marker does."""
+
+_SPEECH = _words(
+    "dialog dialogue language lyrics spoken speaker speakers speaking speech talking "
+    "transcribe transcribed transcribable transcript transcription utterance utterances "
+    "verbal vocals voice voices words"
+)
+_TALKING = _words("speaking speaks spoke talking talks")
+_HEARING = _words("catch detect detected discern hear heard recognize transcribe transcribing understand")
+_PERSONS = _words("i i'm i'd i'll me us we you your")
+_NONE = _words(
+    "no not none nothing nobody without unable cannot can't couldn't don't didn't doesn't isn't aren't wasn't lacks"
+)
+_AUDIO = _words("audio clip file input recording sample segment track")
+_HOLDS = _words("contains consists features has is it's includes sounds was")
+_FILLING = _words(
+    "a actual all am an and another any anyone anything apologize appear appears apparent "
+    "ai are as at audible based be because been but by can catch clear clearly completely confirm "
+    "consists constant contain containing contains content continuous could description detect detectable "
+    "detected did discern discernible do does entire entirely faint feature features file find for found from given "
+    "good "
+    "happy has have having hear heard help high human i i'm i'd i'll if in include includes "
+    "intelligible is it it's just know let like low made me more of on one only or other "
+    "model present please process provide provided recognizable recognize seem seems share so soft some "
+    "someone steady sorry that the there there's therefore this throughout to too transcribing try "
+    "understandable unfortunately upload was we were what which will with you your"
+)
+_KNOWN = _SOUNDS | _LACKING | _SPEECH | _TALKING | _NONE | _AUDIO | _HOLDS | _HEARING | _FILLING
+"""All words of plain statements: one that is not among them (a name, a verb of a story) makes a transcript."""
+
+_SENTENCES = re.compile(r"[.!?]+(?:\s+|$)|\n+")
+_LISTED = re.compile(r"\[(?=\s*[\"'“][^\]\s[♪(<.])")
+"""The bracket of a list of quoted texts, which is no marker."""
+_QUOTED = re.compile(r"[\"“”«»]")
+
+
+class Heard(NamedTuple):
+    """``said`` and, where it is words, how they are written without case, punctuation and markers."""
+
+    said: Said
+    words: str
+
+
+def what_is_said(text: str) -> Heard:
+    """What ``text`` holds: nothing (or markers for it), a plain statement that nobody speaks, or words.
+
+    Markers are special tokens (``<|nospeech|>``), what stands in ``[…]`` or ``<…>``, notes and other signs, and
+    brackets, notes or asterisks around words for sounds ("(soft music)", "*silence*"). A statement has, in one of its
+    sentences at least, a negation and a word for speech or hearing, or says that the audio is silent or what sound it
+    is, and holds no word but those that such statements are made of, in English; quotation marks make it a transcript.
+    """
+    shown = _BRACKETED.sub(_kept, without_tags(_LISTED.sub(" ", without_special_tokens(text))))
+    words = basic_text(shown)
+    if not words or words in _BARE:
+        return Heard("nothing", "")
+    return Heard("declined", "") if _declines(shown) else Heard("words", words)
+
+
+def _kept(found: re.Match[str]) -> str:
+    inside = basic_text(next(filter(None, found.groups()), ""))
+    words = set(inside.split())
+    return " " if not words or (words <= _MARKER and words & _MARKED) else found[0]
+
+
+def _declines(text: str) -> bool:
+    if len(text) > _LOOKED_AT or _QUOTED.search(text):
+        return False
+    sentences = [basic_text(one).split() for one in _SENTENCES.split(text)]
+    return all(map(_KNOWN.issuperset, sentences)) and any(map(_states, sentences))
+
+
+def _states(sentence: list[str]) -> bool:
+    words = set(sentence)
+    nobody = "nobody" in words or "no one" in " ".join(sentence)
+    # Whoever speaks of persons (I have no words, nobody spoke to me) states nothing of a recording unless of hearing.
+    if words & _PERSONS and not words & _HEARING | words & _AUDIO:
+        return False
+    if nobody:
+        return bool(words & _TALKING)
+    if words & _NONE and (words & _SPEECH or (words & _HEARING and words & {"anything", "nothing", "audio"})):
+        return True
+    if words & _LACKING and (words & _AUDIO or words & {"speaker", "transcript", "transcription"} or "there" in words):
+        return True
+    return bool(words & _AUDIO and words & _HOLDS and words & _SOUNDS - _AUDIO)
+
+
+def non_speech_scorers(characters: bool) -> tuple[Scorer, ...]:
     """``non-speech`` and ``non-speech-thenirock``; ``characters`` where the language writes no spaces."""
-    return _ours(list if characters else str.split, "character" if characters else "word"), _published()
+    return _our_scorer(list if characters else str.split, "character" if characters else "word"), _published_scorer()
 
 
-def _ours(tokens: Callable[[str], Sequence[str]], unit: str) -> Scorer:
+def _our_scorer(tokens: Callable[[str], Sequence[str]], unit: str) -> Scorer:
     return Scorer(
         "non-speech",
         f"asr:non-speech|v:1|norm:nfkc+lower+nopunct+marks|unit:{unit}|markers:none|statements:declined",
         _parsed,
-        partial(_scored, tokens),
+        partial(_statistics, tokens),
         ("hallucination_rate", "inserted_tokens", "silent_rate", "declined_rate"),
         unfit=_speaks,
     )
 
 
-def _published() -> Scorer:
+def _published_scorer() -> Scorer:
     return Scorer(
         "non-speech-thenirock",
         "asr:non-speech-thenirock|v:1|norm:lower+nopunct|unit:word|markers:words|statements:words",
         _as_it_is,
-        _scored_as_published,
+        _published_statistics,
         ("hallucination_rate", "inserted_tokens", "silent_rate"),
         unfit=_speaks,
     )
@@ -56,7 +193,7 @@ def _parsed(sample: Sample, earlier: Earlier) -> Answer:
     return Answer("truncated" if heard.words and response.finish == "length" else "parsed", response.text)
 
 
-def _scored(tokens: Callable[[str], Sequence[str]], sample: Sample, answer: Answer) -> Mapping[str, float]:
+def _statistics(tokens: Callable[[str], Sequence[str]], sample: Sample, answer: Answer) -> Mapping[str, float]:
     heard = what_is_said(answer.value or "")
     return {
         "hallucinated": float(heard.said == "words"),
@@ -70,6 +207,6 @@ def _as_it_is(sample: Sample, earlier: Earlier) -> Answer:
     return Answer("parsed", answer_of(earlier).text)
 
 
-def _scored_as_published(sample: Sample, answer: Answer) -> Mapping[str, float]:
+def _published_statistics(sample: Sample, answer: Answer) -> Mapping[str, float]:
     words = len(jiwer_words(lower_nopunct(answer.value or "")))
     return {"hallucinated": float(words > 0), "inserted": float(words), "silent": float(words == 0)}

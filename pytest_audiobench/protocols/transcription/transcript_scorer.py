@@ -11,6 +11,7 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.token_errors import character_errors, token_errors
 from pytest_audiobench.protocols.free_text import read_text
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Scorer, nothing_lacks
+from pytest_audiobench.protocols.transcription.texts import basic_characters, basic_text
 
 WORD_METRICS = ("wer", "wer_mean", "wer_capped", "wer_over_one", "cer")
 CHARACTER_METRICS = ("cer", "cer_mean", "cer_capped", "cer_over_one")
@@ -84,3 +85,20 @@ def needs(module: str, what: str, extra: str) -> Callable[[], str]:
         return f"{what} needs {module}: pip install 'pytest-audiobench[{extra}]'"
 
     return lacking
+
+
+def basic_scorers() -> tuple[Scorer, ...]:
+    """``wer-basic`` and ``cer-basic``."""
+    return (
+        transcript_scorer(
+            "wer-basic",
+            "v:2|norm:nfkc+lower+nopunct+marks|empty:deletions|align:levenshtein",
+            Normaliser(basic_text),
+            metrics=(*WORD_METRICS, "mer", "wil", "empty_references"),
+        ),
+        transcript_scorer(
+            "cer-basic",
+            "v:1|norm:nfkc+lower+nopunct+marks+nospace|unit:character|empty:deletions|align:levenshtein",
+            Normaliser(basic_characters, tokens=str, characters=True),
+        ),
+    )

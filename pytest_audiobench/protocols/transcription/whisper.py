@@ -15,9 +15,8 @@ from typing import Any
 
 from pytest_audiobench.metrics.tokenizers import library_version
 from pytest_audiobench.protocols.protocol import Scorer
-from pytest_audiobench.protocols.transcription.brackets import without_asides, without_tags
+from pytest_audiobench.protocols.transcription.texts import cached_text, without_asides, without_tags
 from pytest_audiobench.protocols.transcription.transcript_scorer import Normaliser, transcript_scorer
-from pytest_audiobench.protocols.transcription.word_memory import remembered
 
 CHARACTER_LANGUAGES = frozenset({"zh", "yue", "ja", "th", "lo", "my"})
 """Languages that Whisper's paper scores by character: Chinese, Japanese, Thai, Lao and Burmese."""
@@ -26,24 +25,24 @@ _LONG = 2_000
 """Characters. A sign such as ⑳ becomes two digits, and 4,300 of them are too many."""
 
 _SPACES = re.compile(r"\s+")
-_DIGITS = re.compile(r"\d{1000}")
+_DIGIT_RUN = re.compile(r"\d{1000}")
 _OPENING = str.maketrans("<[(", "   ")
 _WORDS_AT_ONCE = 200
 
 
-@remembered
+@cached_text
 def english(text: str) -> str:
     """EnglishTextNormalizer: numbers as digits, British spellings as American, contractions and titles written out."""
     return _safely(_english(), text)
 
 
-@remembered
+@cached_text
 def basic(text: str) -> str:
     """BasicTextNormalizer: lower case, no brackets; every mark, symbol and punctuation becomes a space."""
     return _safely(_basic(), text)
 
 
-@remembered
+@cached_text
 def graphemes(text: str) -> str:
     """The same with a space between all graphemes, for languages that are scored by character."""
     return _safely(_split(), text)
@@ -62,7 +61,7 @@ def _safely(normalise: Callable[[str], str], text: str) -> str:
 
 def _harmless(text: str) -> list[str]:
     shown = without_asides(without_tags(text)).translate(_OPENING)
-    return _SPACES.sub(" ", _DIGITS.sub(r"\g<0> ", shown)).split(" ")
+    return _SPACES.sub(" ", _DIGIT_RUN.sub(r"\g<0> ", shown)).split(" ")
 
 
 @functools.cache
@@ -86,7 +85,7 @@ def _split() -> Any:
     return BasicTextNormalizer(split_letters=True)
 
 
-def scorers(language: str) -> tuple[Scorer, ...]:
+def whisper_scorers(language: str) -> tuple[Scorer, ...]:
     """``whisper-en``, and ``whisper-basic`` by character where Whisper's paper does so."""
     split = language in CHARACTER_LANGUAGES
     made_by = library_version("whisper-normalizer")

@@ -10,15 +10,12 @@ from pytest_audiobench.metrics.tokenizers import bleu_signature, lacking, librar
 from pytest_audiobench.metrics.translations import bleu_statistics, sentence_bleu
 from pytest_audiobench.protocols.free_text import answer_of, read_ended_text, read_text
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Scorer
-from pytest_audiobench.protocols.transcription import au_harness, whisper
+from pytest_audiobench.protocols.transcription import published, whisper
 from pytest_audiobench.protocols.transcription.chinese import text_norm
 from pytest_audiobench.protocols.transcription.multilingual import spoken_text
-from pytest_audiobench.protocols.transcription.punctuation import without_punctuation_words
+from pytest_audiobench.protocols.transcription.texts import cached_text, without_punctuation_words
 from pytest_audiobench.protocols.transcription.transcript_scorer import needs
-from pytest_audiobench.protocols.transcription.word_memory import remembered
 from pytest_audiobench.protocols.translation.texts import lacks_kana, says_nothing, whisper_name
-
-_QWEN2_AUDIO = "github QwenLM/Qwen2-Audio, eval_audio/evaluate_st.py"
 
 
 def published_scorers(code: str | None) -> Iterator[Scorer]:
@@ -26,9 +23,8 @@ def published_scorers(code: str | None) -> Iterator[Scorer]:
     yield _audiobench()
     yield _ultraeval(code)
     yield _au_harness(code)
-    yield _qwen2_audio("qwen2-audio", _QWEN2_AUDIO, code)
-    kit = "github MoonshotAI/Kimi-Audio-Evalkit, which scores speech as Qwen2-Audio does and ships no translation set"
-    yield _qwen2_audio("kimi", f"{kit}: {_QWEN2_AUDIO}", code)
+    yield _qwen2_audio("qwen2-audio", code)
+    yield _qwen2_audio("kimi", code)
     yield _lmms_eval(code)
     yield _salmonn_repro(code, skips=True)
     yield _salmonn_repro(code, skips=False)
@@ -73,7 +69,7 @@ def _au_harness(code: str | None) -> Scorer:
 
     def score(sample: Sample, answer: Answer) -> Mapping[str, float]:
         texts = (answer.value or "", sample.reference)
-        hypothesis, reference = map(au_harness.normaliser(code or "en"), texts)
+        hypothesis, reference = map(published.au_harness_normaliser(code or "en"), texts)
         return bleu_statistics(hypothesis, [reference], tokenizer)
 
     return Scorer(
@@ -86,7 +82,7 @@ def _au_harness(code: str | None) -> Scorer:
     )
 
 
-def _qwen2_audio(name: str, source: str, code: str | None) -> Scorer:
+def _qwen2_audio(name: str, code: str | None) -> Scorer:
     tokenizer = {"ja": "ja-mecab", "zh": "zh"}.get(code or "", "13a")
 
     def score(sample: Sample, answer: Answer) -> Mapping[str, float]:
@@ -118,13 +114,13 @@ def _lmms_eval(code: str | None) -> Scorer:
     )
 
 
-@remembered
+@cached_text
 def lmms_eval_english(text: str) -> str:
     """``text`` as lmms-eval normalises it for every target language but Chinese."""
     return without_punctuation_words(whisper.english(spoken_text(text))).lower()
 
 
-@remembered
+@cached_text
 def lmms_eval_chinese(text: str) -> str:
     """``text`` as lmms-eval normalises it for Chinese: its numbers in Chinese words, its characters apart."""
     spaced = text_norm(spoken_text(text))

@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 
 from pytest_audiobench.metrics.tokenizers import library_version
 from pytest_audiobench.protocols.transcription import whisper as normalisers
-from pytest_audiobench.protocols.transcription.word_memory import remembered
+from pytest_audiobench.protocols.transcription.texts import cached_text
 
 Rewrite: TypeAlias = Callable[[str], str]
 
@@ -29,7 +29,7 @@ def as_it_is(text: str) -> str:
     return text
 
 
-@remembered
+@cached_text
 def lower_nopunct(text: str) -> str:
     """``text`` in lower case without punctuation and symbols; an apostrophe stays between letters."""
     return " ".join(_NO_WORD.sub(" ", text.translate(_CURLY).lower()).split())

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_audiobench.protocols.transcription.basic import basic_characters, basic_text
+from pytest_audiobench.protocols.transcription.texts import basic_characters, basic_text
 
 
 @pytest.mark.parametrize(

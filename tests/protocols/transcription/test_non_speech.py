@@ -10,7 +10,7 @@ from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.failures import failures
 from pytest_audiobench.protocols.hallucination import hallucination
 from pytest_audiobench.protocols.transcription.family import transcription
-from pytest_audiobench.protocols.transcription.silence import what_is_said
+from pytest_audiobench.protocols.transcription.non_speech import what_is_said
 
 SILENT = Sample("hum/1", (), "")
 

@@ -1,12 +1,12 @@
 """Texts are normalised once, and only short ones are kept."""
 
-from pytest_audiobench.protocols.transcription.word_memory import LONGEST, remembered
+from pytest_audiobench.protocols.transcription.texts import LONGEST, cached_text
 
 
 def test_a_short_text_is_normalised_once_and_a_long_one_each_time():
     seen = []
 
-    @remembered
+    @cached_text
     def shout(text: str) -> str:
         seen.append(len(text))
         return text.upper()
