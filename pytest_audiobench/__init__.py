@@ -46,9 +46,9 @@ if TYPE_CHECKING:
     from pytest_audiobench.datasets.voices import espeak as espeak
     from pytest_audiobench.datasets.voices import first_available_voices as first_available_voices
     from pytest_audiobench.datasets.voices import ready_speech as ready_speech
-    from pytest_audiobench.protocols.bioacoustic import bioacoustic as bioacoustic
-    from pytest_audiobench.protocols.bioacoustic.captioning import bioacoustic_captioning as bioacoustic_captioning
-    from pytest_audiobench.protocols.bioacoustic.detection import bioacoustic_detection as bioacoustic_detection
+    from pytest_audiobench.protocols.bioacoustic.family import bioacoustic as bioacoustic
+    from pytest_audiobench.protocols.bioacoustic.family import bioacoustic_captioning as bioacoustic_captioning
+    from pytest_audiobench.protocols.bioacoustic.family import bioacoustic_detection as bioacoustic_detection
     from pytest_audiobench.protocols.captioning.family import captioning as captioning
     from pytest_audiobench.protocols.classification.family import classification as classification
     from pytest_audiobench.protocols.classification.tagging import tagging as tagging
@@ -88,9 +88,9 @@ _HOMES = {
     "Perturbation": "datasets.perturbations.perturbation",
     "PromptSet": "protocols.prompt_sets",
     "Sample": "datasets.sample",
-    "bioacoustic": "protocols.bioacoustic",
-    "bioacoustic_captioning": "protocols.bioacoustic.captioning",
-    "bioacoustic_detection": "protocols.bioacoustic.detection",
+    "bioacoustic": "protocols.bioacoustic.family",
+    "bioacoustic_captioning": "protocols.bioacoustic.family",
+    "bioacoustic_detection": "protocols.bioacoustic.family",
     "bundled": "datasets.bundled",
     "bundled_digits": "datasets.voices",
     "captioning": "protocols.captioning.family",

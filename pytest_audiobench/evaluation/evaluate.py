@@ -25,7 +25,6 @@ from pytest_audiobench.evaluation.scoring import ScoredSample
 from pytest_audiobench.evaluation.selection import Selection, clusters, select
 from pytest_audiobench.evaluation.stage_execution import SampleAnswers, collect_answers
 from pytest_audiobench.evaluation.store import Store
-from pytest_audiobench.protocols.catalogue import scorer_names
 from pytest_audiobench.protocols.protocol import ALL, Protocol
 
 if TYPE_CHECKING:
@@ -165,6 +164,8 @@ def _perturbation(dataset: Dataset) -> PerturbationRecord | None:
 
 def _check_names(names: Sequence[str], protocol: Protocol) -> None:
     """Names that belong to other evals' protocols are fine; one that belongs to none is a mistake."""
+    from pytest_audiobench.protocols.catalogue import scorer_names
+
     known = {*protocol.available, *scorer_names()}
     unknown = [name for name in names if name not in known and name != ALL]
     if unknown:

@@ -109,18 +109,21 @@ class EvalSession:
     @cached_property
     def prompts(self) -> PromptSet | None:
         """The wordings of ``--ab-prompts``. Raises UsageError for a set or a number that there is not."""
+        if not self.options.prompts:
+            return None
         from pytest_audiobench.protocols.prompt_sets import chosen_set
 
-        written = self.options.prompts
-        return chosen_set(written, base(self.config, "prompts")) if written else None
+        return chosen_set(self.options.prompts, base(self.config, "prompts"))
 
     @cached_property
     def style(self) -> StyleName | None:
         """The style of ``--ab-style``, None without it. Raises UsageError for one that there is not."""
+        if not self.options.style:
+            return None
         from pytest_audiobench.protocols.reasoned_choice.styles import style_named
 
         try:
-            return style_named(self.options.style).name if self.options.style else None
+            return style_named(self.options.style).name
         except UsageError as error:
             raise UsageError(f"--ab-style: {error}") from None
 

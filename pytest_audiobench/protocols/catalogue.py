@@ -39,8 +39,8 @@ FAMILIES: Mapping[str, str] = MappingProxyType(
 
 _MODULES: Mapping[str, str] = MappingProxyType(
     {
-        "bioacoustic_captioning": "bioacoustic.captioning",
-        "bioacoustic_detection": "bioacoustic.detection",
+        "bioacoustic_captioning": "bioacoustic.family",
+        "bioacoustic_detection": "bioacoustic.family",
         "conditioned_choice": "reasoned_choice.conditioned",
         "tagging": "classification.tagging",
     }

@@ -17,8 +17,8 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics import ranking
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.models.messages import Response
-from pytest_audiobench.protocols.bioacoustic import bioacoustic
 from pytest_audiobench.protocols.bioacoustic.answers import spoken
+from pytest_audiobench.protocols.bioacoustic.family import bioacoustic
 
 FILE = Path(__file__).parents[2].parent / "shared" / "conformance" / "beans_next_behaviour.json"
 

@@ -15,10 +15,9 @@ from itertools import pairwise
 
 from pytest_audiobench.datasets.choices import LETTERS, tidy
 from pytest_audiobench.models.messages import Finish
-from pytest_audiobench.protocols.bioacoustic import hertz
-from pytest_audiobench.protocols.bioacoustic.extraction import TIMES
+from pytest_audiobench.protocols.bioacoustic import naming
+from pytest_audiobench.protocols.bioacoustic.extraction import END_TOKEN, TIMES
 from pytest_audiobench.protocols.bioacoustic.naming import Names, names_of
-from pytest_audiobench.protocols.bioacoustic.splitting import END_TOKEN
 from pytest_audiobench.protocols.failures import refuses
 from pytest_audiobench.protocols.multiple_choice import letters
 from pytest_audiobench.protocols.protocol import Answer
@@ -63,8 +62,8 @@ def one_label(text: str, labels: tuple[str, ...], finish: Finish = "stop") -> An
         return Answer("empty")
     if all(len(label) == 1 and label.upper() in LETTERS for label in labels):
         return _letter(shown, labels, finish)
-    if buckets := hertz.buckets_of(labels):
-        label = hertz.bucket_in(shown, buckets)
+    if buckets := naming.buckets_of(labels):
+        label = naming.bucket_in(shown, buckets)
         return Answer("truncated") if finish == "length" else _given(label, shown, finish)
     return _named(shown, names_of(labels), finish)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, TypeAlias
@@ -11,8 +12,7 @@ from typing import Literal, TypeAlias
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.io.bounded_lines import bounded_lines
-from pytest_audiobench.protocols.bioacoustic.default_scorer import bioacoustic_scorer
-from pytest_audiobench.protocols.bioacoustic.label_scorer import classes_for, labels_for
+from pytest_audiobench.protocols.bioacoustic.default_scorer import bioacoustic_scorer, classes_for, labels_for
 from pytest_audiobench.protocols.bioacoustic.published import run_scorer, score_from_file_scorer, zero_scorer
 from pytest_audiobench.protocols.failures import Expects
 from pytest_audiobench.protocols.free_text import choose, free_stage
@@ -105,3 +105,33 @@ def _lines(file: str) -> list[str]:
     if not any(found):
         raise UsageError(f"{file} holds no labels; write one a line")
     return [label for label in found if label]
+
+
+@remembered
+def bioacoustic_captioning(
+    *scorers: str | Scorer,
+    labels: Sequence[str] | str | None = None,
+    prompt: str | None = None,
+    system: str | None = None,
+    max_new_tokens: int = 256,
+) -> Protocol:
+    """:func:`bioacoustic` with the task "captioning"."""
+    asked = bioacoustic(
+        *scorers, task="captioning", labels=labels, prompt=prompt, system=system, max_new_tokens=max_new_tokens
+    )
+    return replace(asked, name="bioacoustic_captioning")
+
+
+@remembered
+def bioacoustic_detection(
+    *scorers: str | Scorer,
+    labels: Sequence[str] | str | None = None,
+    prompt: str | None = None,
+    system: str | None = None,
+    max_new_tokens: int = 256,
+) -> Protocol:
+    """:func:`bioacoustic` with the task "detection"."""
+    asked = bioacoustic(
+        *scorers, task="detection", labels=labels, prompt=prompt, system=system, max_new_tokens=max_new_tokens
+    )
+    return replace(asked, name="bioacoustic_detection")

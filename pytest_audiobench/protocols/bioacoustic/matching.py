@@ -11,7 +11,29 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from pytest_audiobench.protocols.bioacoustic.segments import PipelineError, Segments, need_labels
+from pytest_audiobench.errors import UsageError
+
+
+class PipelineError(UsageError):
+    """A post-processing step that is unknown, or that cannot work with the parameters it was given."""
+
+
+class Segments(NamedTuple):
+    """The pieces of an answer, and what a step had to say about those it could not keep."""
+
+    segments: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The pieces in one line, as BEANS-Next stores and scores them."""
+        return ", ".join(self.segments)
+
+
+def need_labels(step: str, labels: Sequence[str]) -> None:
+    if not labels:
+        raise PipelineError(f"{step} needs at least one label")
+
 
 _LEAD_IN_WORDS = "a an the definitely probably likely maybe it is sounds sound like detected detect i hear hearing"
 _LEAD_IN = frozenset(_LEAD_IN_WORDS.split())

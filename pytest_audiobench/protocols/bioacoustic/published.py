@@ -1,7 +1,8 @@
 """The scorers of BEANS-Next and BEANS-Zero, as published: their numbers, defects included.
 
 ``beans-run`` reads an answer when it comes; ``beans-score-from-file`` and ``beans-zero`` take their labels from the
-targets of all the answers that are scored together, so that all of it happens then.
+targets of all the answers that are scored together, so that all of it happens then. Facts of BEANS-Zero from github
+earthspecies/beans-zero, beans_zero/post_processor.py and evaluate.py.
 """
 
 from __future__ import annotations
@@ -13,14 +14,58 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.captions import cider_beans_next, lacks_captions
 from pytest_audiobench.metrics.kinds.bioacoustic import ROW
 from pytest_audiobench.metrics.labels import label_statistics
-from pytest_audiobench.protocols.bioacoustic import beans_zero
-from pytest_audiobench.protocols.bioacoustic.label_scorer import labels_for, target_of
-from pytest_audiobench.protocols.bioacoustic.pipeline import Steps, process
+from pytest_audiobench.protocols.bioacoustic import published
+from pytest_audiobench.protocols.bioacoustic.default_scorer import labels_for, target_of
+from pytest_audiobench.protocols.bioacoustic.extraction import END_TOKEN
+from pytest_audiobench.protocols.bioacoustic.matching import nearest
+from pytest_audiobench.protocols.bioacoustic.pipeline import Steps, process, steps_of_run, steps_of_score_from_file
 from pytest_audiobench.protocols.bioacoustic.scoring import first_of, sample_scores, split
-from pytest_audiobench.protocols.bioacoustic.selection import steps_of_run, steps_of_score_from_file
 from pytest_audiobench.protocols.captioning.words import made_with
 from pytest_audiobench.protocols.free_text import answer_of
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Scorer, nothing_lacks
+
+MAX_DISTANCE = 5
+
+
+def nearest_target(text: str, targets: Sequence[str]) -> str:
+    """Of the sorted ``targets`` the one nearest to the answer, case and all; the first of several as near."""
+    return nearest(text.partition(END_TOKEN)[0], targets)[0]
+
+
+def nearest_targets(text: str, targets: Sequence[str]) -> str:
+    """Each part between commas put to the nearest of the sorted ``targets``, or to "None" beyond a distance of 5."""
+    near = (nearest(part.strip().partition(END_TOKEN)[0], targets) for part in text.split(","))
+    return ", ".join(label if distance <= MAX_DISTANCE else "None" for label, distance in near)
+
+
+def zero_classification(texts: Sequence[str], targets: Sequence[str]) -> list[dict[str, float]]:
+    """Accuracy, accuracy against any part of the target between commas, and each sample's labels for F1."""
+    known = sorted(set(targets))
+    said = [nearest_target(text, known) for text in texts]
+    return [
+        {
+            "correct": float(one == target),
+            "beans_top1_accuracy": float(one in [part.strip() for part in target.split(",")]),
+            **label_statistics(known, [target], [one]),
+        }
+        for one, target in zip(said, targets, strict=True)
+    ]
+
+
+def zero_detection(texts: Sequence[str], targets: Sequence[str]) -> list[dict[str, float]]:
+    """Each sample's labels; the classes are the parts of all targets between commas, "None" alone not among them."""
+    known = sorted({*targets, "None"})
+    classes = frozenset(part.strip() for target in targets if target.lower() != "none" for part in target.split(","))
+    rows = [
+        (_target_labels(nearest_targets(text, known)), _target_labels(target))
+        for text, target in zip(texts, targets, strict=True)
+    ]
+    return [label_statistics(classes, classes & true, classes & said) for said, true in rows]
+
+
+def _target_labels(text: str) -> frozenset[str]:
+    return frozenset() if text.lower() == "none" else frozenset(text.split(", "))
+
 
 METRICS: Mapping[str, tuple[str, ...]] = {
     "classification": ("accuracy", "beans_macro_f1"),
@@ -83,7 +128,9 @@ def zero_scorer(task: str) -> Scorer:
         targets = [", ".join(sample.references) or sample.reference for sample, _ in scored]
         texts = [answer.value or "" for _, answer in scored]
         return (
-            beans_zero.detection(texts, targets) if task == "detection" else beans_zero.classification(texts, targets)
+            published.zero_detection(texts, targets)
+            if task == "detection"
+            else published.zero_classification(texts, targets)
         )
 
     metrics = ("macro_f1",) if task == "detection" else ("accuracy", "beans_top1_accuracy", "weighted_f1")

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pytest_audiobench.metrics.captions import cider_beans_next
 from pytest_audiobench.metrics.estimates import average
 from pytest_audiobench.protocols.bioacoustic.metrics import average_precision, dataset_map, macro_f1, top1_accuracy
-from pytest_audiobench.protocols.bioacoustic.selection import Target
+from pytest_audiobench.protocols.bioacoustic.pipeline import Target
 
 
 def sample_scores(target: Target, processed: str, raw: str, task: str | None) -> dict[str, float]:
