@@ -53,7 +53,6 @@ if TYPE_CHECKING:
     from pytest_audiobench.protocols.classification.family import classification as classification
     from pytest_audiobench.protocols.classification.tagging import tagging as tagging
     from pytest_audiobench.protocols.embedded import embedded as embedded
-    from pytest_audiobench.protocols.hallucination import hallucination as hallucination
     from pytest_audiobench.protocols.judged.family import judged as judged
     from pytest_audiobench.protocols.keyphrases import keyphrases as keyphrases
     from pytest_audiobench.protocols.multiple_choice.family import multiple_choice as multiple_choice
@@ -63,7 +62,7 @@ if TYPE_CHECKING:
     from pytest_audiobench.protocols.prompt_sets import PromptSet as PromptSet
     from pytest_audiobench.protocols.prompt_sets import prompt_set as prompt_set
     from pytest_audiobench.protocols.prompt_variants import with_prompt_variants as with_prompt_variants
-    from pytest_audiobench.protocols.reasoned_choice.conditioned import conditioned_choice as conditioned_choice
+    from pytest_audiobench.protocols.reasoned_choice.family import conditioned_choice as conditioned_choice
     from pytest_audiobench.protocols.reasoned_choice.family import reasoned_choice as reasoned_choice
     from pytest_audiobench.protocols.reasoned_choice.styles import model_style as model_style
     from pytest_audiobench.protocols.reasoned_choice.styles import style_scorers as style_scorers
@@ -71,6 +70,7 @@ if TYPE_CHECKING:
     from pytest_audiobench.protocols.spoken_questions.family import spoken_questions as spoken_questions
     from pytest_audiobench.protocols.story import story as story
     from pytest_audiobench.protocols.transcription.family import transcription as transcription
+    from pytest_audiobench.protocols.transcription.non_speech import hallucination as hallucination
     from pytest_audiobench.protocols.translation.family import translation as translation
     from pytest_audiobench.protocols.understanding import understanding as understanding
     from pytest_audiobench.protocols.verification import verification as verification
@@ -97,7 +97,7 @@ _HOMES = {
     "classification": "protocols.classification.family",
     "clipwise": "datasets.perturbations.perturbation",
     "common_voice": "datasets.common_voice",
-    "conditioned_choice": "protocols.reasoned_choice.conditioned",
+    "conditioned_choice": "protocols.reasoned_choice.family",
     "controls": "datasets.perturbations.interventions",
     "determinism": "studies.determinism",
     "early_answering": "datasets.perturbations.reasoning",
@@ -108,7 +108,7 @@ _HOMES = {
     "first_available_voices": "datasets.voices",
     "fleurs": "datasets.fleurs",
     "gigaspeech": "datasets.gigaspeech",
-    "hallucination": "protocols.hallucination",
+    "hallucination": "protocols.transcription.non_speech",
     "injections": "datasets.perturbations.injections",
     "judged": "protocols.judged.family",
     "keyphrases": "protocols.keyphrases",

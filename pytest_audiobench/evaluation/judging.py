@@ -147,7 +147,7 @@ def _parser(scorer: Scorer, stage: str) -> Callable[[Sample, Earlier], Answer]:
 
 def _agreements(chosen: Sequence[Scorer], bound: Sequence[Scorer]) -> Iterator[Scorer]:
     """Each judge's first scorer against the rule's, and against every other judge's of the same judging."""
-    from pytest_audiobench.protocols.judged.agreement import agreement
+    from pytest_audiobench.protocols.judged.verdicts import agreement
 
     by_rule = next((one for one in chosen if not one.judge and "accuracy" in one.metrics), None)
     first: dict[str, Scorer] = {}

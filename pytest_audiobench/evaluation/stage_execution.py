@@ -210,7 +210,7 @@ def _failure(stage: Stage, response: Response) -> str:
     """Why a stage's response is none; of a rewriter also why its text is."""
     if stage.role != "rewriter":
         return response.error or ""
-    from pytest_audiobench.protocols.reasoned_choice.rewriting import unusable
+    from pytest_audiobench.protocols.reasoned_choice.changes import unusable
 
     why = response.error or unusable(response)
     return f"{stage.name} by {stage.judge}: {why}" if why else ""

@@ -16,8 +16,7 @@ from types import MappingProxyType
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Message
-from pytest_audiobench.protocols.catalogue import FAMILIES, family
-from pytest_audiobench.protocols.family_options import options_of
+from pytest_audiobench.protocols.catalogue import FAMILIES, family, options_of
 from pytest_audiobench.protocols.prompt_sets import PromptSet, prompt_set
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Option, Protocol, Scorer, Stage, Status, at_wording
 

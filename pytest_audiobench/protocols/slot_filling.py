@@ -10,8 +10,7 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.protocols.free_text import choose, free_stage, read_ended_text
 from pytest_audiobench.protocols.protocol import Answer, Protocol, Scorer, remembered
-from pytest_audiobench.protocols.spoken_questions.instruction_following import following_scorer
-from pytest_audiobench.protocols.spoken_questions.matching import matches
+from pytest_audiobench.protocols.spoken_questions.matching import following_scorer, matches
 
 INSTRUCTION = "According to the speech, what is the {slot}?"
 """SALMONN's prompt (Tang et al. 2024, arXiv 2310.13289)."""

@@ -10,7 +10,7 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.diversity import moving_average_ratio
 from pytest_audiobench.protocols.free_text import choose, free_stage, read_ended_text
 from pytest_audiobench.protocols.protocol import Answer, Protocol, Scorer, remembered
-from pytest_audiobench.protocols.spoken_questions.words import NORMALISED, spoken_words
+from pytest_audiobench.protocols.spoken_questions.matching import NORMALISED, spoken_words
 
 INSTRUCTION = "Based on the audio, write a story in detail. Your story should be highly related to the audio."
 """SALMONN's prompt (Tang et al. 2024, arXiv 2310.13289)."""

@@ -9,9 +9,9 @@ from types import MappingProxyType
 from pytest_audiobench.datasets.choices import tidy_caseless
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.protocols.classification import agreement
+from pytest_audiobench.protocols.classification import asserted_label
 from pytest_audiobench.protocols.classification.mentions import labels_of
-from pytest_audiobench.protocols.classification.truth import statistics_of
+from pytest_audiobench.protocols.classification.task_labels import statistics_of
 from pytest_audiobench.protocols.free_text import answer_of, choose, free_stage, read_ended_text
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Scorer, remembered
 
@@ -67,7 +67,7 @@ def _is_same(sample: Sample) -> bool:
 
 def _parse(sample: Sample, earlier: Earlier) -> Answer:
     response = answer_of(earlier)
-    return agreement.read(response.text, response.finish, sample.choices)
+    return asserted_label.read_agreement(response.text, response.finish, sample.choices)
 
 
 def _score(sample: Sample, answer: Answer) -> Mapping[str, float]:
@@ -87,11 +87,13 @@ def _parse_similarity(sample: Sample, earlier: Earlier) -> Answer:
         return Answer("empty")
     own = response.outputs[0].score
     if own is not None:
-        said = agreement.read(text, response.finish)
+        said = asserted_label.read_agreement(text, response.finish)
         return said._replace(value=repr(own if said.value == "yes" else -own)) if said.value else said
     found = next((found for found in _NUMBER.finditer(text[:4_000]) if found["number"]), None)
     if found is None:
-        return Answer("refused" if agreement.read(text, response.finish).status == "refused" else "unparsed")
+        return Answer(
+            "refused" if asserted_label.read_agreement(text, response.finish).status == "refused" else "unparsed"
+        )
     number, whole = (
         float(found["number"].replace(",", ".")),
         100.0 if found["percent"] else float(found["whole"] or 1.0),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.protocols.family_options import check_options
+from pytest_audiobench.protocols.catalogue import check_options
 from pytest_audiobench.protocols.prompt_variants import WORDING_SET, WORDINGS, recorded_protocol
 from pytest_audiobench.protocols.protocol import Option, Protocol
 

@@ -12,9 +12,8 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.record import FindingsRecord
 from pytest_audiobench.evaluation.scoring import ScoredSample, finite
 from pytest_audiobench.identity import digest
-from pytest_audiobench.protocols.hallucination import hallucination
 from pytest_audiobench.protocols.protocol import Protocol
-from pytest_audiobench.protocols.transcription.non_speech import what_is_said
+from pytest_audiobench.protocols.transcription.non_speech import hallucination, what_is_said
 from pytest_audiobench.protocols.transcription.texts import basic_text
 from pytest_audiobench.stats import findings as stats
 from pytest_audiobench.stats.intervals import CONFIDENCE

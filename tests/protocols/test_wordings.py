@@ -18,8 +18,7 @@ from pytest_audiobench import (
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Response
-from pytest_audiobench.protocols.catalogue import FAMILIES, family, function_of
-from pytest_audiobench.protocols.family_options import options_of
+from pytest_audiobench.protocols.catalogue import FAMILIES, family, function_of, options_of
 from pytest_audiobench.protocols.prompt_sets import YESNO, PromptSet, chosen_set
 from pytest_audiobench.protocols.prompt_variants import Voted, recorded_protocol, vote, with_other_prompts
 from pytest_audiobench.protocols.protocol import Answer

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pytest_audiobench.compat.audiobench.artifact import HALLUCINATION, ROBUST, SOUND, Artifact
 from pytest_audiobench.compat.audiobench.figures import answered_yes, figures, raw_answers, recorded
 from pytest_audiobench.compat.audiobench.hashing import BUNDLED, run_hash, stable_digest
-from pytest_audiobench.protocols.presence.published import says_yes
+from pytest_audiobench.protocols.presence.family import says_yes
 from pytest_audiobench.protocols.prompt_sets import YESNO
 from pytest_audiobench.verification.checks import Check, Checked, Verification, fails, ok, same, unknown
 from pytest_audiobench.verification.clip_checks import Folders

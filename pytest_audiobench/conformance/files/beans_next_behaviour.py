@@ -21,7 +21,7 @@ from pytest_audiobench.protocols.bioacoustic.pipeline import (
     steps_of_run,
     steps_of_score_from_file,
 )
-from pytest_audiobench.protocols.judged import yes_no
+from pytest_audiobench.protocols.judged import ours
 
 Json: TypeAlias = Any
 Operation: TypeAlias = Callable[[Mapping[str, Json]], Json]
@@ -111,7 +111,7 @@ SCORERS: Mapping[str, Operation] = {
     "select_steps": _run_steps,
     "select_steps_rescorer": _file_steps,
     "aggregate_means": lambda given: scoring.means(given["rows"]),
-    "judge": lambda given: list(yes_no.beans(given["text"])),
+    "judge": lambda given: list(ours.beans_verdict(given["text"])),
     "rescorer": _rescored,
 }
 

@@ -29,7 +29,7 @@ from pytest_audiobench.protocols.captioning.words import (
 )
 from pytest_audiobench.protocols.free_text import read_ended_text, read_text
 from pytest_audiobench.protocols.protocol import Answer, Scorer
-from pytest_audiobench.protocols.translation.texts import NOPUNCT, RAW, Norm, says_nothing
+from pytest_audiobench.protocols.translation.bleu import NOPUNCT, RAW, Norm, says_nothing
 
 _PUNKT = "tokenizers/punkt_tab"
 

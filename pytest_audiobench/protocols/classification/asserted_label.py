@@ -1,4 +1,4 @@
-"""Our strict scorer of an answer that is one label: only what the text asserts, never one of two."""
+"""Our strict readers of an answer that is one label, or yes or no: only what the text asserts, never one of two."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CONFLICT = ""
 _ELEMENT = re.compile(r"<(?:conclu\w{0,10}|final\w{0,10}|answer)[^<>]{0,20}>(.{0,500}?)(?:</|\Z)", re.I | re.S)
 TAG = re.compile(r"</?[A-Za-z][^<>\n]{0,60}>")
 _REASONING = re.compile(r"</(?:think|reasoning)>", re.I)
-_STATEMENT = re.compile(
+_LABEL_STATEMENT = re.compile(
     r"""\b(?:answer|label|class|category|classification|choice|conclusion|prediction|emotion|gender|accent|language
          |scene|genre|instrument|sentiment)\b["']?\s{0,3}
         (?:\b(?:is|was|(?:would|should|must|will)\sbe|seems\sto\sbe|appears\sto\sbe)\b|[:=])|答案\s?[是为:]?""",
@@ -32,7 +32,7 @@ _COURTESY = re.compile(
 _QUOTED = re.compile(r'"[^"\n]{0,300}"|“[^”\n]{0,300}”')
 
 
-def read(text: str, choices: tuple[str, ...], labels: Labels, finish: Finish = "stop") -> Answer:
+def read_label(text: str, choices: tuple[str, ...], labels: Labels, finish: Finish = "stop") -> Answer:
     """The choice that ``text`` asserts, as the sample spells it.
 
     The status of an answer without one: "empty", "truncated" (the limit of tokens came first), "refused" (it declines,
@@ -82,7 +82,7 @@ def _stated(body: str, labels: Labels, finish: Finish) -> str | None:
         # What the limit of tokens cut off could have changed the last sentence.
         body = body[: max((end.end() for end in _SENTENCE_END.finditer(body)), default=0)]
     stated = None
-    for statement in _STATEMENT.finditer(body):
+    for statement in _LABEL_STATEMENT.finditer(body):
         passage = body[statement.end() : statement.end() + 400]
         end = _SENTENCE_END.search(passage)
         said = asserted(labels.mentions(passage[: end.start()] if end else passage))
@@ -103,3 +103,42 @@ def _mentioned(body: str, labels: Labels) -> str | None:
     outside = [one for one in mentions if not any(start <= one.start < end for start, end in quotes)]
     said = asserted(outside or mentions)
     return said[0] if len(said) == 1 else _CONFLICT if said else None
+
+
+_OPENING = re.compile(
+    r"""[\s"'“‘(\[*>-]{0,9}(?:(?:the\s)?answer\s?(?:is|:)\s?)?["'“‘(]?
+    (?: (?P<yes>yes|yeah|yep) (?![\w'’-]) (?!\s*(?:,|/|and|or)?\s*no\b)
+      | (?P<no>no|nope) (?![\w'’-]) (?!\s*(?:,|/|and|or)?\s*yes\b)
+        (?= \s*(?:[.,;:!?)\]"'”’\n–—-]|\Z)
+          | \s+(?:it|they|there|the|i|we|this|these|because|only|different|both|you|since|as)\b ) )""",
+    re.I | re.X,
+)
+_STATEMENT = re.compile(r"\banswer\s?(?:is|:)\s?[\"'“‘(]?(yes|no)\b(?!\s*(?:,|/|and|or)?\s*(?:yes|no)\b)", re.I)
+UNSURE = re.compile(
+    r"""\b(?: (?:can(?:not|\snot|['’]?t)|could(?:\snot|n['’]?t)|unable\sto|(?:im|not\s)possible\sto|hard\sto
+              |difficult\sto|do(?:\snot|n['’]?t)|no\sway\sto)\s(?:\w{1,12}\s){0,2}?
+              (?:tell|determine|say|know|judge|decide|access|process|listen|analy[sz]e)
+          | not\s(?:sure|certain) ) \b""",
+    re.I | re.X,
+)
+
+
+def read_agreement(text: str, finish: Finish = "stop", choices: tuple[str, ...] = ()) -> Answer:
+    """The answer's "yes" or "no"; else "empty", "refused", "truncated", "out_of_range" or "unparsed".
+
+    A capital letter alone stands for one of ``choices``.
+    """
+    if choices and (choice := by_letter(text, choices)) is not None:
+        return read_agreement(choice, finish) if choice else Answer("out_of_range")
+    body = shown(text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n\n{text[-_TAIL:]}").removesuffix("</s>")
+    lines = [line for line in body.split("\n") if re.search(r"\w", line)]
+    if not lines:
+        return Answer("empty")
+    openings = [_OPENING.match(line) for line in (lines[0], lines[-1])]
+    said = {"yes" if opening["yes"] else "no" for opening in openings if opening}
+    said |= {statement.lower() for statement in _STATEMENT.findall(body)[-1:]}
+    if finish == "refusal" or UNSURE.search(body) or (not said and refuses(body)):
+        return Answer("refused")
+    if len(said) == 1:
+        return Answer("parsed", said.pop())
+    return Answer("truncated" if finish == "length" and not said else "unparsed")

@@ -9,10 +9,9 @@ from types import MappingProxyType
 from pytest_audiobench.datasets.choices import tidy_caseless
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.labels import label_statistics
-from pytest_audiobench.protocols.classification import agreement, asserted_label, published
+from pytest_audiobench.protocols.classification import asserted_label, task_labels
 from pytest_audiobench.protocols.classification.mentions import Labels, labels_of
-from pytest_audiobench.protocols.classification.prompts import words_of
-from pytest_audiobench.protocols.classification.truth import choices_of, statistics_of, true_label
+from pytest_audiobench.protocols.classification.task_labels import choices_of, statistics_of, true_label, words_of
 from pytest_audiobench.protocols.free_text import answer_of, choose, free_stage, read_ended_text
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Scorer, remembered
 
@@ -56,9 +55,9 @@ def _listed(find: Callable[[tuple[str, ...]], Labels]) -> Callable[[Sample, Earl
     def parse(sample: Sample, earlier: Earlier) -> Answer:
         response, choices = answer_of(earlier), choices_of(sample)
         if sorted(map(tidy_caseless, choices)) == ["no", "yes"]:
-            said = agreement.read(response.text, response.finish, choices)
+            said = asserted_label.read_agreement(response.text, response.finish, choices)
             return said._replace(value=find(choices).label(said.value) if said.value else None)
-        return asserted_label.read(response.text, choices, find(choices), response.finish)
+        return asserted_label.read_label(response.text, choices, find(choices), response.finish)
 
     return parse
 
@@ -99,18 +98,18 @@ def _right_where(compare: Callable[[Sample, str], bool]) -> Callable[[Sample, An
 
 def _parse_emotion(sample: Sample, earlier: Earlier) -> Answer:
     answer = read_ended_text(sample, earlier)
-    if answer.status == "parsed" and answer.value not in published.EMOTION_CLASSES:
+    if answer.status == "parsed" and answer.value not in task_labels.EMOTION_CLASSES:
         return Answer("unparsed")
     return answer
 
 
 def _score_emotion(keep: bool) -> Callable[[Sample, Answer], Mapping[str, float] | None]:
     def score(sample: Sample, answer: Answer) -> Mapping[str, float] | None:
-        true = published.EMOTIONS.get(sample.reference.strip().lower())
+        true = task_labels.EMOTIONS.get(sample.reference.strip().lower())
         if true is None or (answer.status == "truncated" and not keep):
             return None
-        said = [answer.value] if answer.value in published.EMOTION_CLASSES else []
-        return {"correct": float(said == [true]), **label_statistics(published.EMOTION_CLASSES, [true], said)}
+        said = [answer.value] if answer.value in task_labels.EMOTION_CLASSES else []
+        return {"correct": float(said == [true]), **label_statistics(task_labels.EMOTION_CLASSES, [true], said)}
 
     return score
 
@@ -134,7 +133,7 @@ _READINGS = (
         "ultraeval-prefix",
         "class:ultraeval-prefix|v:1|unanswered:wrong|case:ignored",
         _as_said(lambda text: text.lower().strip()),
-        _right_where(lambda sample, said: published.starts_with(said, sample.reference)),
+        _right_where(lambda sample, said: task_labels.starts_with(said, sample.reference)),
         ("accuracy",),
     ),
     Scorer(
@@ -148,7 +147,7 @@ _READINGS = (
         "cmi-bench-label",
         "class:cmi-bench-label|v:1|unanswered:wrong|case:ignored|space:removed",
         _as_said(str),
-        _right_where(lambda sample, said: published.only_label_within(said, sample.reference, choices_of(sample))),
+        _right_where(lambda sample, said: task_labels.only_label_within(said, sample.reference, choices_of(sample))),
         ("accuracy",),
     ),
     Scorer(

@@ -12,9 +12,7 @@ from pytest_audiobench.metrics.labels import SAID, label_statistics
 from pytest_audiobench.metrics.sets import set_scores
 from pytest_audiobench.protocols.classification import label_lists
 from pytest_audiobench.protocols.classification.mentions import Labels, labels_of
-from pytest_audiobench.protocols.classification.prompts import words_of
-from pytest_audiobench.protocols.classification.published import without_marks
-from pytest_audiobench.protocols.classification.truth import choices_of, statistics_of
+from pytest_audiobench.protocols.classification.task_labels import choices_of, statistics_of, without_marks, words_of
 from pytest_audiobench.protocols.free_text import answer_of, choose, free_stage
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Scorer, remembered
 

@@ -9,8 +9,7 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import AudioSlot, Message, Settings
 from pytest_audiobench.protocols.free_text import question_of
-from pytest_audiobench.protocols.judged import audiobench, extract, sakura, salmonn, yes_no
-from pytest_audiobench.protocols.judged import rubric as rubrics
+from pytest_audiobench.protocols.judged import ours, published
 from pytest_audiobench.protocols.protocol import Earlier, Judging, Protocol, Stage, remembered
 
 
@@ -52,13 +51,13 @@ def judged(
 def shipped(rubric: str = "facts") -> tuple[Judging, ...]:
     """Every judging of this project."""
     return (
-        yes_no.judging(),
-        rubrics.judging(rubric),
-        extract.judging(),
-        sakura.judging(),
-        salmonn.sqqa(),
-        salmonn.slot(),
-        audiobench.judging(),
+        ours.yes_no_judging(),
+        ours.rubric_judging(rubric),
+        ours.extract_judging(),
+        published.sakura_judging(),
+        published.sqqa_judging(),
+        published.slot_judging(),
+        published.audiobench_judging(),
     )
 
 

@@ -70,7 +70,7 @@ def prompt_digest(prompt: Prompt) -> str:
     return hashlib.sha256(json.dumps(messages, ensure_ascii=False).encode()).hexdigest()[:8]
 
 
-def scorers(
+def verdict_scorers(
     judging: str,
     name: str,
     prompt: Prompt,
@@ -106,3 +106,47 @@ def scorers(
         Scorer(keeping, f"{signature}wrong", read, kept, (metric,), judge=judging),
     )
     return found[::-1] if published else found
+
+
+_RIGHT_FROM = 0.5
+
+
+def agreement(one: Scorer, other: Scorer) -> Scorer:
+    """Whether ``one``, of a judge, and ``other`` take an answer for right: ``judge_agreement`` and ``judge_kappa``.
+
+    An answer that either leaves out, or whose verdict either could not have, is left out. The signature holds the
+    digests of both signatures, which stand in full beside their own numbers.
+    """
+
+    def parse(sample: Sample, earlier: Earlier) -> Answer:
+        found = [_is_right(scorer, sample, earlier) for scorer in (one, other)]
+        return Answer("unparsed") if None in found else Answer("parsed", " ".join(map(str, found)))
+
+    return Scorer(
+        name=f"{one.name}-vs-{other.name}",
+        signature=f"agreement|v:1|right:from {_RIGHT_FROM}|of:{_signature_digest(one)}+{_signature_digest(other)}",
+        parse=parse,
+        score=_agreement_statistics,
+        metrics=("judge_agreement", "judge_kappa"),
+        judge=one.judge,
+    )
+
+
+def _signature_digest(scorer: Scorer) -> str:
+    return hashlib.sha256(scorer.signature.encode()).hexdigest()[:12]
+
+
+def _is_right(scorer: Scorer, sample: Sample, earlier: Earlier) -> int | None:
+    if scorer.judge and earlier[scorer.judge].error is not None:
+        return None
+    scores = scorer.score(sample, scorer.parse(sample, earlier))
+    if scores is None:
+        return None
+    return int(scores.get("points", scores.get("correct", 0.0)) >= _RIGHT_FROM)
+
+
+def _agreement_statistics(sample: Sample, answer: Answer) -> Mapping[str, float] | None:
+    if answer.value is None:
+        return None
+    first, second = map(int, answer.value.split())
+    return {"agree": float(first == second), "first": float(first), "second": float(second), "n": 1.0}

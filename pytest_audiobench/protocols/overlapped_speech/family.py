@@ -11,7 +11,7 @@ from pytest_audiobench.metrics.talkers import MOST_TALKERS, cp_errors
 from pytest_audiobench.protocols.free_text import choose, free_stage, read_ended_text
 from pytest_audiobench.protocols.overlapped_speech.speaker_turns import talkers_of
 from pytest_audiobench.protocols.protocol import Answer, Protocol, Scorer, remembered
-from pytest_audiobench.protocols.spoken_questions.words import NORMALISED, spoken_words
+from pytest_audiobench.protocols.spoken_questions.matching import NORMALISED, spoken_words
 
 INSTRUCTION = "Please write down what you hear each person says."
 """SALMONN's prompt (Tang et al. 2024, arXiv 2310.13289)."""

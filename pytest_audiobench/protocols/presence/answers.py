@@ -6,8 +6,7 @@ import re
 
 from pytest_audiobench.datasets.choices import tidy_caseless
 from pytest_audiobench.models.messages import SOMETHING_ELSE, Finish
-from pytest_audiobench.protocols.classification.agreement import UNSURE
-from pytest_audiobench.protocols.classification.asserted_label import TAG, behind_reasoning, in_element
+from pytest_audiobench.protocols.classification.asserted_label import TAG, UNSURE, behind_reasoning, in_element
 from pytest_audiobench.protocols.classification.mentions import Labels, labels_of, shown
 from pytest_audiobench.protocols.failures import refuses
 from pytest_audiobench.protocols.protocol import Answer

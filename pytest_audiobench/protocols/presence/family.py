@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -10,12 +11,68 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import SOMETHING_ELSE, AudioSlot, Message, Settings
 from pytest_audiobench.protocols.classification.mentions import labels_of
-from pytest_audiobench.protocols.classification.truth import statistics_of
-from pytest_audiobench.protocols.free_text import answer_of
-from pytest_audiobench.protocols.presence import answers, published
-from pytest_audiobench.protocols.presence.questions import FIELD, label_of, question, template_of
+from pytest_audiobench.protocols.classification.task_labels import statistics_of
+from pytest_audiobench.protocols.free_text import answer_of, filled_template, template_pieces
+from pytest_audiobench.protocols.presence import answers, family
 from pytest_audiobench.protocols.prompt_sets import YESNO
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Scorer, Stage, remembered
+
+LABEL_FIELD = "label"
+"""The metadata field that names the sound."""
+
+_ARTICLE = re.compile(r"\b([Aa])n? \Z")
+# Written with a vowel and spoken with a consonant, and the other way round.
+_CONSONANT = re.compile(r"(?:eu|ewe|one\b|once\b|ukulele|uni(?!n|m)|us[ae]|uten|ut[oi]|ubiq)", re.I)
+_VOWEL = re.compile(r"(?:[aeiou]|hour|hono[u]?r|honest|heir)", re.I)
+
+
+def template_of(prompt: str) -> list[tuple[str, str]]:
+    """A wording taken apart. Raises UsageError for one without ``{label}``, and with any other placeholder."""
+    pieces = template_pieces(prompt, (LABEL_FIELD,))
+    if not any(name for _, name in pieces):
+        raise UsageError(f"the wording {prompt!r} has no {{label}}; put it where the sound's name belongs")
+    return pieces
+
+
+def question(template: list[tuple[str, str]], label: str) -> str:
+    """The wording with ``label`` for its sound; an article before it is "an" where the label begins with a vowel."""
+    fitted = [(_fitted(literal, label) if name else literal, name) for literal, name in template]
+    return filled_template(fitted, {LABEL_FIELD: label})
+
+
+def label_of(sample: Sample) -> str:
+    """The sound that a sample asks for, as it is written in a question: without underscores.
+
+    Raises UsageError for a sample that names none.
+    """
+    found = sample.metadata.get(LABEL_FIELD)
+    label = " ".join(str(found).replace("_", " ").split()) if isinstance(found, str) else ""
+    if not label:
+        raise UsageError(f"sample {sample.id!r} names no sound to ask for: give it the metadata {LABEL_FIELD!r}")
+    return label
+
+
+def _fitted(literal: str, label: str) -> str:
+    vowel = _VOWEL.match(label) is not None and _CONSONANT.match(label) is None
+    return _ARTICLE.sub(lambda article: f"{article[1]}n " if vowel else f"{article[1]} ", literal)
+
+
+# Facts from github.com/THENIROCK/audiobench, src/audiobench/probes.py (parse_yes_no).
+_OPENS = r"\s*[\"'`]?\s*(?:{})\b"
+_YES = re.compile(_OPENS.format("yes|y|yeah|yep|true|present|positive|1"), re.IGNORECASE)
+_NO = re.compile(_OPENS.format("no|n|nope|nah|false|absent|negative|0"), re.IGNORECASE)
+_FIRST = 6
+
+
+def says_yes(text: str) -> bool:
+    """Whether the parser takes ``text`` for a yes; all else is a no."""
+    if _YES.match(text):
+        return True
+    if _NO.match(text):
+        return False
+    lowered = text.lower()
+    return "yes" in lowered and "no " not in lowered[:_FIRST]
+
 
 DEFAULT = YESNO.paraphrases[0]
 _LABELS = labels_of(("no", "yes"))
@@ -44,7 +101,7 @@ def presence(*scorers: str, prompt: str = DEFAULT, system: str | None = None, ma
         render,
         task="choice",
         settings=Settings(max_new_tokens=max_new_tokens),
-        fields=(FIELD,),
+        fields=(LABEL_FIELD,),
         offers=lambda sample: (label_of(sample), SOMETHING_ELSE),
     )
     available = MappingProxyType({scorer.name: scorer for scorer in _READINGS})
@@ -68,7 +125,7 @@ def _parse(sample: Sample, earlier: Earlier) -> Answer:
 
 
 def _parse_published(sample: Sample, earlier: Earlier) -> Answer:
-    return Answer("parsed", "yes" if published.says_yes(answer_of(earlier).text) else "no")
+    return Answer("parsed", "yes" if family.says_yes(answer_of(earlier).text) else "no")
 
 
 def _score(sample: Sample, answer: Answer) -> Mapping[str, float]:

@@ -10,9 +10,7 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.protocols.failures import refuses
 from pytest_audiobench.protocols.free_text import choose, free_stage, read_ended_text
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Scorer, remembered
-from pytest_audiobench.protocols.spoken_questions.instruction_following import following_scorer
-from pytest_audiobench.protocols.spoken_questions.matching import matches
-from pytest_audiobench.protocols.spoken_questions.words import content_words
+from pytest_audiobench.protocols.spoken_questions.matching import content_words, following_scorer, matches
 
 INSTRUCTION = "Please answer the question in detail."
 """SALMONN's prompt (Tang et al. 2024, arXiv 2310.13289)."""

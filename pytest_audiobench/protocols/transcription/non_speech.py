@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 from typing import Literal, NamedTuple, TypeAlias
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.protocols.free_text import answer_of
-from pytest_audiobench.protocols.protocol import Answer, Earlier, Scorer
+from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Scorer, remembered
+from pytest_audiobench.protocols.transcription import non_speech
+from pytest_audiobench.protocols.transcription.family import INSTRUCTION, WITHOUT_SPACES, transcription
 from pytest_audiobench.protocols.transcription.published import lower_nopunct
 from pytest_audiobench.protocols.transcription.texts import (
     basic_text,
@@ -210,3 +213,24 @@ def _as_it_is(sample: Sample, earlier: Earlier) -> Answer:
 def _published_statistics(sample: Sample, answer: Answer) -> Mapping[str, float]:
     words = len(jiwer_words(lower_nopunct(answer.value or "")))
     return {"hallucinated": float(words > 0), "inserted": float(words), "silent": float(words == 0)}
+
+
+@remembered
+def hallucination(
+    *scorers: str,
+    prompt: str = INSTRUCTION,
+    system: str | None = None,
+    max_new_tokens: int = 256,
+    language: str = "en",
+) -> Protocol:
+    """Ask for the words of clips in which nobody speaks, just as ``transcription`` asks for those of speech.
+
+    ``scorers`` names how answers are scored, the first as the headline: ``non-speech`` is ours and the default,
+    ``non-speech-thenirock`` the published rule. ``language`` is the ISO 639 code of the language that is asked for.
+    Raises UsageError for an unknown scorer or no such code.
+    """
+    (stage,) = transcription(prompt=prompt, system=system, max_new_tokens=max_new_tokens, language=language).stages
+    own = non_speech.non_speech_scorers(language in WITHOUT_SPACES)
+    available = MappingProxyType({scorer.name: scorer for scorer in own})
+    asked = Protocol("hallucination", (stage,), own[:1], available, expects="words")
+    return asked.with_scorers(*scorers) if scorers else asked

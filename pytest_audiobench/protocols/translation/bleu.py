@@ -1,24 +1,72 @@
-"""BLEU by every tokenizer, each on texts as they are or normalised, and keeping all answers or leaving some out."""
+"""BLEU by every tokenizer, each on texts as they are or normalised, keeping all answers or not; chrF, chrF++ and TER."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from typing import NamedTuple, TypeAlias
 
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.metrics.tokenizers import TOKENIZERS, bleu_signature, lacking
-from pytest_audiobench.metrics.translations import bleu_statistics
+from pytest_audiobench.metrics.tokenizers import TOKENIZERS, bleu_signature, lacking, library_version
+from pytest_audiobench.metrics.translations import bleu_statistics, chrf_statistics, ter_statistics
 from pytest_audiobench.protocols.free_text import read_text
 from pytest_audiobench.protocols.protocol import Answer, Scorer
-from pytest_audiobench.protocols.translation.texts import (
-    NOPUNCT,
-    RAW,
-    Norm,
-    lacks_kana,
-    says_nothing,
-    whisper,
-    whisper_name,
-)
+from pytest_audiobench.protocols.transcription import whisper as normalisers
+from pytest_audiobench.protocols.transcription.texts import cached_text
+
+Rewrite: TypeAlias = Callable[[str], str]
+
+_NO_WORD = re.compile(r"[^\w\s']|_|(?<!\w)'|'(?!\w)")
+_CURLY = str.maketrans("’‘ʼ", "'''")
+_KANA = re.compile("[\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\uff66-\uff9d]")
+_NULLS = frozenset({"null", "none"})
+
+
+class Norm(NamedTuple):
+    """A way to rewrite both sides before BLEU, and its name in a signature."""
+
+    name: str
+    rewrite: Rewrite
+
+
+def as_it_is(text: str) -> str:
+    return text
+
+
+@cached_text
+def lower_nopunct(text: str) -> str:
+    """``text`` in lower case without punctuation and symbols; an apostrophe stays between letters."""
+    return " ".join(_NO_WORD.sub(" ", text.translate(_CURLY).lower()).split())
+
+
+def whisper(code: str | None) -> Rewrite:
+    """Whisper's normaliser for a target language: the English one for English, else the basic one.
+
+    The basic one takes vowel signs of Indic scripts and Thai for punctuation.
+    """
+    return normalisers.english if code == "en" else normalisers.basic
+
+
+def whisper_name(code: str | None) -> str:
+    """How a signature calls :func:`whisper`, with the library's version."""
+    return f"whisper-{'en' if code == 'en' else 'basic'}-{library_version('whisper-normalizer')}"
+
+
+RAW = Norm("raw", as_it_is)
+NOPUNCT = Norm("lower+nopunct", lower_nopunct)
+
+
+def says_nothing(text: str) -> bool:
+    """Whether an answer is empty or the word null (or None), as clients write for a failed call."""
+    return text.strip().lower() in _NULLS or not text.strip()
+
+
+def lacks_kana(text: str, references: Sequence[str], code: str | None) -> bool:
+    """Whether Japanese is wanted and ``text`` has no kana. Without a target it is wanted where a reference has kana."""
+    wanted = code == "ja" if code is not None else any(map(_KANA.search, references))
+    return wanted and _KANA.search(text) is None
+
 
 _WHISPERED = ("13a", "zh")
 
@@ -62,3 +110,30 @@ def _reading(name: str, tokenizer: str, norm: Norm, skips: str | None, beside: t
         beside=beside,
         lacking=partial(lacking, tokenizer),
     )
+
+
+def other_scorers() -> Iterator[Scorer]:
+    """``chrf`` (chrF2 and chrF++) and ``ter``, by sacrebleu as it comes."""
+    made = f"nrefs:var|version:{library_version('sacrebleu')}"
+    yield Scorer(
+        "chrf",
+        f"st:chrf|v:1|case:mixed|nc:6|nw:0,2|beta:2|space:no|{made}",
+        read_text,
+        _score_chrf,
+        ("chrf", "chrfpp"),
+    )
+    yield Scorer(
+        "ter",
+        f"st:ter|v:1|case:lc|tok:tercom|norm:no|punct:yes|asian:no|{made}",
+        read_text,
+        _score_ter,
+        ("ter",),
+    )
+
+
+def _score_chrf(sample: Sample, answer: Answer) -> Mapping[str, float]:
+    return chrf_statistics(answer.value or "", sample.truths)
+
+
+def _score_ter(sample: Sample, answer: Answer) -> Mapping[str, float]:
+    return ter_statistics(answer.value or "", sample.truths)

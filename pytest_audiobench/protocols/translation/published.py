@@ -15,7 +15,7 @@ from pytest_audiobench.protocols.transcription.chinese import text_norm
 from pytest_audiobench.protocols.transcription.multilingual import spoken_text
 from pytest_audiobench.protocols.transcription.texts import cached_text, without_punctuation_words
 from pytest_audiobench.protocols.transcription.transcript_scorer import needs
-from pytest_audiobench.protocols.translation.texts import lacks_kana, says_nothing, whisper_name
+from pytest_audiobench.protocols.translation.bleu import lacks_kana, says_nothing, whisper_name
 
 
 def published_scorers(code: str | None) -> Iterator[Scorer]:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_audiobench.protocols.classification.agreement import read
+from pytest_audiobench.protocols.classification.asserted_label import read_agreement
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ from pytest_audiobench.protocols.classification.agreement import read
     ],
 )
 def test_yes_and_no_are_read(text, said) -> None:
-    assert read(text) == ("parsed", said)
+    assert read_agreement(text) == ("parsed", said)
 
 
 @pytest.mark.parametrize(
@@ -46,20 +46,20 @@ def test_yes_and_no_are_read(text, said) -> None:
     ],
 )
 def test_all_else_is_a_third_value(text, status) -> None:
-    assert read(text) == (status, None)
+    assert read_agreement(text) == (status, None)
 
 
 def test_a_cut_answer_without_either_is_truncated() -> None:
-    assert read("The first speaker", "length").status == "truncated"
-    assert read("Yes, the first speaker", "length") == ("parsed", "yes")
+    assert read_agreement("The first speaker", "length").status == "truncated"
+    assert read_agreement("Yes, the first speaker", "length") == ("parsed", "yes")
 
 
 @settings(deadline=None)
 @given(st.text())
 def test_any_text_is_yes_no_or_neither(text) -> None:
-    assert read(text).value in (None, "yes", "no")
+    assert read_agreement(text).value in (None, "yes", "no")
 
 
 @pytest.mark.parametrize("text", ["yes " * 50_000, "\ud800", "\0", "no " * 50_000, "can't " * 20_000])
 def test_hostile_text_is_read_or_not_and_nothing_worse(text) -> None:
-    assert read(text).value in (None, "yes", "no")
+    assert read_agreement(text).value in (None, "yes", "no")

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_audiobench.protocols.classification.asserted_label import read
+from pytest_audiobench.protocols.classification.asserted_label import read_label
 from pytest_audiobench.protocols.classification.mentions import labels_of
 
 FEELINGS = ("angry", "happy", "neutral", "sad")
 
 
 def asserted(text, choices=FEELINGS, finish="stop"):
-    return read(text, choices, labels_of(choices), finish)
+    return read_label(text, choices, labels_of(choices), finish)
 
 
 @pytest.mark.parametrize(

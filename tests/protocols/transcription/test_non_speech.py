@@ -8,9 +8,8 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.failures import failures
-from pytest_audiobench.protocols.hallucination import hallucination
 from pytest_audiobench.protocols.transcription.family import transcription
-from pytest_audiobench.protocols.transcription.non_speech import what_is_said
+from pytest_audiobench.protocols.transcription.non_speech import hallucination, what_is_said
 
 SILENT = Sample("hum/1", (), "")
 
