@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
             if args.name is not None:
                 documentation = scorer_documentation(name)[scorer.name]
                 print(f"    {documentation.rule}\n    source: {documentation.source}\n    {scorer.signature}")
-                for what, text in (("known defects", documentation.defects), ("missing here", scorer.lacking())):
+                for what, text in (("known defects", documentation.defects), ("missing here", scorer.missing_parts())):
                     if text:
                         print(f"    {what}: {text}")
     if not matches:

@@ -182,7 +182,7 @@ def _check_tasks(handle: ModelHandle, dataset: Dataset, protocol: Protocol) -> N
 def _check_parts(protocol: Protocol) -> None:
     """What a score needs is asked for before the model is, or hours of answers would end in a missing library."""
     for scorer in protocol.scorers:
-        if lacking := scorer.lacking():
+        if lacking := scorer.missing_parts():
             raise UsageError(f"the scorer {scorer.name} cannot be used here: {lacking}")
 
 

@@ -75,7 +75,7 @@ def _put(stage: Stage, judges: Mapping[str, ModelHandle]) -> Stage:
         raise CannotDo(
             f"{stage.name} needs another model, and {named}: name one with --ab-judge, such as --ab-judge openai:MODEL"
         )
-    return replace(stage, judge=alias, asked=judges[alias].digest)
+    return replace(stage, judge=alias, rewriter_digest=judges[alias].digest)
 
 
 def _by_rule_alone(protocol: Protocol) -> Judged:
@@ -133,7 +133,7 @@ def _bound(scorer: Scorer, aliases: Mapping[str, Sequence[str]], judges: Mapping
             name=scorer.name + tail,
             signature=f"{scorer.signature}|judge:{judges[alias].digest[:_DIGITS]}",
             parse=_parser(scorer, stage),
-            beside=tuple(name + tail for name in scorer.beside),
+            companions=tuple(name + tail for name in scorer.companions),
             judge=stage,
         )
 

@@ -104,7 +104,11 @@ def _family_page(name: str, present: str) -> Iterator[str]:
     for scorer in protocol.available.values():
         section = documentation[scorer.name]
         yield from _section(scorer, section)
-        rows = _present_rows(scorer.name, present) if scorer.lacking() else list(_example_rows(scorer, section, name))
+        rows = (
+            _present_rows(scorer.name, present)
+            if scorer.missing_parts()
+            else list(_example_rows(scorer, section, name))
+        )
         if rows:
             options = "options | " if any(example.choices for example in section.examples) else ""
             yield f"| answer | {options}reference | parsed as | score of it alone |"
@@ -122,8 +126,8 @@ def _section(scorer: Scorer, documentation: Documentation) -> Iterator[str]:
     yield f"Signature `{signature}`"
     yield ""
     yield _prose(documentation.rule)
-    if scorer.beside:
-        companions = ", ".join(f"`{name}`" for name in scorer.beside)
+    if scorer.companions:
+        companions = ", ".join(f"`{name}`" for name in scorer.companions)
         yield f"It leaves answers out of its score; {companions} is always reported with it."
     if documentation.defects:
         yield ""

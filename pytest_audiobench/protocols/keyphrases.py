@@ -12,7 +12,7 @@ from pytest_audiobench.metrics import keyphrases as metric
 from pytest_audiobench.protocols.classification.mentions import shown
 from pytest_audiobench.protocols.failures import refuses
 from pytest_audiobench.protocols.free_text import answer_of, choose, free_stage, read_ended_text
-from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Scorer, remembered
+from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Scorer, with_recorded_options
 
 INSTRUCTION = "Give the keyphrases of what is said, the most important first, with commas between them."
 PROMPTS: Mapping[str, str] = MappingProxyType(
@@ -24,7 +24,7 @@ _MARK = re.compile(r"\s*(?:[-*•]|\(?\d{1,3}[.)])\s+")
 _LEAD = re.compile(r"[^\n:,;]{0,120}:(?=\s)")
 
 
-@remembered
+@with_recorded_options
 def keyphrases(
     *scorers: str, prompt: str = INSTRUCTION, system: str | None = None, max_new_tokens: int = 128
 ) -> Protocol:
@@ -110,7 +110,7 @@ _READINGS = (
             ),
             "keyphrase_micro_f1_at_m",
         ),
-        lacking=metric.lacking,
+        missing_parts=metric.lacking,
     ),
     Scorer(
         "salmonn-keywords",
@@ -118,7 +118,7 @@ _READINGS = (
         _parse_salmonn,
         _score_salmonn(keep=False),
         ("keyword_hits",),
-        beside=("salmonn-keywords-keep",),
+        companions=("salmonn-keywords-keep",),
     ),
     Scorer(
         "salmonn-keywords-keep",

@@ -9,7 +9,7 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.phones import PHONES, PhoneSet, folded, phone_tokens
 from pytest_audiobench.metrics.token_errors import token_errors
 from pytest_audiobench.protocols.free_text import choose, free_stage, read_ended_text
-from pytest_audiobench.protocols.protocol import Answer, Protocol, Scorer, remembered
+from pytest_audiobench.protocols.protocol import Answer, Protocol, Scorer, with_recorded_options
 from pytest_audiobench.protocols.transcription.published import salmonn_text
 from pytest_audiobench.protocols.transcription.texts import jiwer_words
 
@@ -17,7 +17,7 @@ INSTRUCTION = "Provide the phonetic transcription for the speech."
 """SALMONN's prompt (Tang et al. 2024, arXiv 2310.13289)."""
 
 
-@remembered
+@with_recorded_options
 def phonemes(
     *scorers: str, prompt: str = INSTRUCTION, system: str | None = None, max_new_tokens: int = 512
 ) -> Protocol:
@@ -78,7 +78,7 @@ _READINGS: Mapping[str, Scorer] = MappingProxyType(
             read_ended_text,
             _ended_only,
             ("per",),
-            beside=("salmonn-keep",),
+            companions=("salmonn-keep",),
         ),
     }
 )

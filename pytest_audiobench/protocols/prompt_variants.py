@@ -146,8 +146,8 @@ def _scorers(protocol: Protocol, each: Sequence[Protocol], name: str) -> Iterato
     closed = protocol.expects == "option" and "accuracy" in base.metrics
     singles = [_single(one, name, number, len(each)) for number, one in enumerate(each, 1)]
     kept = singles if closed else singles[1:]
-    beside = tuple(dict.fromkeys([*(single.name for single in kept), *base.beside]))
-    yield replace(_vote(name, each) if closed else replace(singles[0], name=name), beside=beside)
+    companions = tuple(dict.fromkeys([*(single.name for single in kept), *base.companions]))
+    yield replace(_vote(name, each) if closed else replace(singles[0], name=name), companions=companions)
     yield from kept
 
 
@@ -158,7 +158,7 @@ def _single(one: Protocol, name: str, number: int, count: int) -> Scorer:
         name=f"{name}@{number}",
         signature=f"{own.signature}|wording:{number}/{count}",
         parse=lambda sample, earlier: own.parse(sample, _own(one, earlier, number)),
-        beside=(),
+        companions=(),
         stage=at_wording(one.answering.name, number),
     )
 

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.protocols.free_text import choose, free_stage, read_ended_text
-from pytest_audiobench.protocols.protocol import Answer, Protocol, Scorer, remembered
+from pytest_audiobench.protocols.protocol import Answer, Protocol, Scorer, with_recorded_options
 from pytest_audiobench.protocols.spoken_questions.matching import following_scorer, matches
 
 INSTRUCTION = "According to the speech, what is the {slot}?"
@@ -19,7 +19,7 @@ SLOT = "slot"
 """The field of a sample's metadata that names the slot."""
 
 
-@remembered
+@with_recorded_options
 def slot_filling(
     *scorers: str, prompt: str = INSTRUCTION, system: str | None = None, max_new_tokens: int = 256
 ) -> Protocol:

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.diversity import moving_average_ratio
 from pytest_audiobench.protocols.free_text import choose, free_stage, read_ended_text
-from pytest_audiobench.protocols.protocol import Answer, Protocol, Scorer, remembered
+from pytest_audiobench.protocols.protocol import Answer, Protocol, Scorer, with_recorded_options
 from pytest_audiobench.protocols.spoken_questions.matching import NORMALISED, spoken_words
 
 INSTRUCTION = "Based on the audio, write a story in detail. Your story should be highly related to the audio."
@@ -21,7 +21,7 @@ SHORTEST = 50
 """Words that a story has at least, and the stretch over which their variety is averaged."""
 
 
-@remembered
+@with_recorded_options
 def story(*scorers: str, prompt: str = INSTRUCTION, system: str | None = None, max_new_tokens: int = 200) -> Protocol:
     """Ask for a story about the sample's clips, in its own question's words or else in ``prompt``'s.
 

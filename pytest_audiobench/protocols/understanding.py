@@ -14,7 +14,7 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.metrics.entities import TYPED, Entity, Measure, added, entity_counts
 from pytest_audiobench.protocols.failures import refuses
 from pytest_audiobench.protocols.free_text import answer_of, choose, free_stage
-from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Scorer, remembered
+from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Scorer, with_recorded_options
 
 INSTRUCTION = (
     'Answer with JSON and nothing else: {"intent": "<scenario>_<action>", '
@@ -34,7 +34,7 @@ class Frame(NamedTuple):
     entities: tuple[Entity, ...]
 
 
-@remembered
+@with_recorded_options
 def understanding(
     *scorers: str, prompt: str = INSTRUCTION, system: str | None = None, max_new_tokens: int = 256
 ) -> Protocol:
@@ -157,7 +157,7 @@ _READINGS = (
         _parse,
         _score(lambda frame: frame, keep=False),
         _METRICS,
-        beside=("slurp-keep",),
+        companions=("slurp-keep",),
     ),
     Scorer(
         "slurp-keep",

@@ -13,7 +13,7 @@ from pytest_audiobench.protocols.classification import asserted_label
 from pytest_audiobench.protocols.classification.mentions import labels_of
 from pytest_audiobench.protocols.classification.task_labels import statistics_of
 from pytest_audiobench.protocols.free_text import answer_of, choose, free_stage, read_ended_text
-from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Scorer, remembered
+from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Scorer, with_recorded_options
 
 INSTRUCTION = "Do you only hear the same person talking? Answer yes or no."
 PROMPTS: Mapping[str, str] = MappingProxyType(
@@ -36,7 +36,7 @@ _NUMBER = re.compile(
 """A number from 0 to 1 or a part of a whole; "speaker 2" and "2 speakers" are found first, and are none."""
 
 
-@remembered
+@with_recorded_options
 def verification(
     *scorers: str, prompt: str = INSTRUCTION, system: str | None = None, max_new_tokens: int = 32
 ) -> Protocol:

@@ -72,10 +72,10 @@ def test_what_a_model_cannot_do_and_a_protocol_lacks_is_found_before_anything_is
     ):
         evaluated(tmp_path, samples(1), None, transcriber)
     plain = multiple_choice()
-    lacking = replace(plain, scorers=(replace(plain.scorers[0], lacking=lambda: "install the parts"),))
+    incomplete = replace(plain, scorers=(replace(plain.scorers[0], missing_parts=lambda: "install the parts"),))
     model = Speaker()
     with pytest.raises(UsageError, match="the scorer letters cannot be used here: install the parts"):
-        evaluated(tmp_path, samples(1), lacking, model)
+        evaluated(tmp_path, samples(1), incomplete, model)
     assert [transcriber.batches, model.batches] == [[], []]
 
 

@@ -32,14 +32,14 @@ def test_every_scorer_says_its_rule_its_source_and_an_example(name, scorer):
 
 @pytest.mark.parametrize(("name", "scorer"), SCORERS, ids=[f"{name}-{scorer.name}" for name, scorer in SCORERS])
 def test_a_scorer_that_leaves_answers_out_is_shown_beside_one_that_keeps_them(name, scorer):
-    if scorer.lacking():
-        pytest.skip(scorer.lacking())
+    if scorer.missing_parts():
+        pytest.skip(scorer.missing_parts())
     examples = scorer_documentation(name)[scorer.name].examples
     leaves_out = any(
         scores is None for _, _, scores in computed_examples(scorer, examples, family(name).stages[-1].name)
     )
-    assert not leaves_out or scorer.beside
-    assert all(not family(name).available[other].beside for other in scorer.beside)
+    assert not leaves_out or scorer.companions
+    assert all(not family(name).available[other].companions for other in scorer.companions)
 
 
 def test_every_metric_says_what_it_is():
@@ -55,7 +55,9 @@ def test_the_pages_hold_what_the_registry_says(tmp_path):
 
 
 def test_a_scorer_without_its_parts_keeps_the_examples_that_its_page_has(tmp_path):
-    unavailable = next((scorer.name for scorer in family("captioning").available.values() if scorer.lacking()), None)
+    unavailable = next(
+        (scorer.name for scorer in family("captioning").available.values() if scorer.missing_parts()), None
+    )
     if unavailable is None:
         pytest.skip("every scorer of captions has its parts here")
     row = "| a cat | a dog | a cat | meteor 0.25 |"

@@ -131,7 +131,7 @@ def test_no_rule_reads_an_option_that_was_not_offered(name, text, count, finish)
     for truth in choices:
         points = RULES[name].points(Sample("one", (), "?", choices, truth), answer)
         assert points is None or 0.0 <= points <= 1.0
-        assert points is not None or RULES[name].beside
+        assert points is not None or RULES[name].companions
 
 
 @given(TEXTS)

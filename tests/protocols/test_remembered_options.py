@@ -6,13 +6,13 @@ import pytest
 
 from pytest_audiobench import judged, multiple_choice, translation
 from pytest_audiobench.protocols.catalogue import FAMILIES, family
-from pytest_audiobench.protocols.protocol import remembered
+from pytest_audiobench.protocols.protocol import with_recorded_options
 
 
 # Judges weigh the answers to another family's questions, whose options are remembered.
 @pytest.mark.parametrize("name", [name for name in FAMILIES if name != "judged"])
 def test_every_family_remembers_its_options(name):
-    assert family(name, max_new_tokens=7).options == {"max_new_tokens": 7}, f"mark {name} with @remembered"
+    assert family(name, max_new_tokens=7).options == {"max_new_tokens": 7}, f"mark {name} with @with_recorded_options"
     assert family(name).options == {}
 
 
@@ -35,7 +35,7 @@ def test_scorers_chosen_later_change_no_options_and_what_is_no_plain_value_is_no
     asked = multiple_choice(prompt="{question}", max_new_tokens=8)
     assert asked.with_scorers("mmau-string").options == {"prompt": "{question}", "max_new_tokens": 8}
 
-    @remembered
+    @with_recorded_options
     def made(**options):
         return replace(asked, name="made")
 

@@ -101,7 +101,7 @@ def test_every_scorer_has_its_own_name_and_signature():
     for target in (None, "de", "ja", "zh", "en"):
         for name, scorer in available(target).items():
             assert scorer.name == name
-            assert set(scorer.beside) <= set(available(target))
+            assert set(scorer.companions) <= set(available(target))
             assert "version:" in scorer.signature
         signatures = [scorer.signature for scorer in available(target).values()]
         assert len(set(signatures)) == len(signatures)
@@ -235,13 +235,13 @@ def test_the_salmonn_reproduction_leaves_out_what_did_not_end():
     assert scored(scorer, [("今天很好", "今天很好")])[0] is not None
     assert scored(named("salmonn-repro", "ja"), [("今天很好", "今日は")]) == [None]
     assert scored(scorer, [("今天很好</s>", "今天很好")], finish="length")[0]["match4"] == 1
-    assert scorer.beside == ("salmonn-repro-keep",)
+    assert scorer.companions == ("salmonn-repro-keep",)
     assert scored(named("salmonn-repro-keep", "ja"), [("今天很好", "今日は")], finish="length")[0] is not None
     assert "tok:char" in scorer.signature
     assert "tok:13a" in named("salmonn-repro", "de").signature
 
 
-HERE = [name for name, scorer in available("en").items() if not scorer.lacking()]
+HERE = [name for name, scorer in available("en").items() if not scorer.missing_parts()]
 
 
 @pytest.mark.parametrize("name", HERE)

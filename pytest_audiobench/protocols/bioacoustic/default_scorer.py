@@ -18,7 +18,7 @@ from pytest_audiobench.protocols.bioacoustic.pipeline import Target
 from pytest_audiobench.protocols.captioning.words import cider_of_words, made_with
 from pytest_audiobench.protocols.failures import refuses
 from pytest_audiobench.protocols.free_text import answer_of, read_text
-from pytest_audiobench.protocols.protocol import Answer, Earlier, Scorer, nothing_lacks
+from pytest_audiobench.protocols.protocol import Answer, Earlier, Scorer, no_missing_parts
 
 _NONE = re.compile(r"\s*(?:none)?\s*", re.I)
 _SHOWN = 5
@@ -148,7 +148,7 @@ def bioacoustic_scorer(task: str, labels: tuple[str, ...]) -> Scorer:
         score,
         METRICS[task],
         together=cider_of_words if captions else None,
-        lacking=(lambda: lacks_captions("pycocoevalcap")) if captions else nothing_lacks,
+        missing_parts=(lambda: lacks_captions("pycocoevalcap")) if captions else no_missing_parts,
     )
 
 

@@ -16,7 +16,7 @@ from pytest_audiobench.protocols.bioacoustic.default_scorer import bioacoustic_s
 from pytest_audiobench.protocols.bioacoustic.published import run_scorer, score_from_file_scorer, zero_scorer
 from pytest_audiobench.protocols.failures import Expects
 from pytest_audiobench.protocols.free_text import choose, free_stage
-from pytest_audiobench.protocols.protocol import Protocol, Scorer, remembered
+from pytest_audiobench.protocols.protocol import Protocol, Scorer, with_recorded_options
 
 Task: TypeAlias = Literal["classification", "detection", "captioning", "open_ended"]
 
@@ -50,7 +50,7 @@ _EXPECTS: Mapping[Task, Expects] = MappingProxyType(
 )
 
 
-@remembered
+@with_recorded_options
 def bioacoustic(
     *scorers: str | Scorer,
     task: Task = "classification",
@@ -107,7 +107,7 @@ def _lines(file: str) -> list[str]:
     return [label for label in found if label]
 
 
-@remembered
+@with_recorded_options
 def bioacoustic_captioning(
     *scorers: str | Scorer,
     labels: Sequence[str] | str | None = None,
@@ -122,7 +122,7 @@ def bioacoustic_captioning(
     return replace(asked, name="bioacoustic_captioning")
 
 
-@remembered
+@with_recorded_options
 def bioacoustic_detection(
     *scorers: str | Scorer,
     labels: Sequence[str] | str | None = None,

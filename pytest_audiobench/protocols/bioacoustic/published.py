@@ -22,7 +22,7 @@ from pytest_audiobench.protocols.bioacoustic.pipeline import Steps, process, ste
 from pytest_audiobench.protocols.bioacoustic.scoring import first_of, sample_scores, split
 from pytest_audiobench.protocols.captioning.words import made_with
 from pytest_audiobench.protocols.free_text import answer_of
-from pytest_audiobench.protocols.protocol import Answer, Earlier, Scorer, nothing_lacks
+from pytest_audiobench.protocols.protocol import Answer, Earlier, Scorer, no_missing_parts
 
 MAX_DISTANCE = 5
 
@@ -100,7 +100,7 @@ def run_scorer(task: str, labels: tuple[str, ...]) -> Scorer:
         return _set_scores([sample for sample, _ in scored], [answer for _, answer in scored], task)
 
     signature = f"beans-next:run|v:0.1.0|task:{task}|labels:list{_libraries(task)}"
-    return Scorer("beans-run", signature, parse, score, METRICS[task], together=together, lacking=_lacking(task))
+    return Scorer("beans-run", signature, parse, score, METRICS[task], together=together, missing_parts=_lacking(task))
 
 
 def score_from_file_scorer(task: str) -> Scorer:
@@ -117,7 +117,13 @@ def score_from_file_scorer(task: str) -> Scorer:
 
     signature = f"beans-next:score-from-file|v:0.1.0|task:{task}|labels:targets{_libraries(task)}"
     return Scorer(
-        "beans-score-from-file", signature, _raw, _nothing, METRICS[task], together=together, lacking=_lacking(task)
+        "beans-score-from-file",
+        signature,
+        _raw,
+        _nothing,
+        METRICS[task],
+        together=together,
+        missing_parts=_lacking(task),
     )
 
 
@@ -148,7 +154,7 @@ def _libraries(task: str) -> str:
 
 
 def _lacking(task: str) -> Callable[[], str]:
-    return (lambda: lacks_captions("pycocoevalcap")) if task == "captioning" else nothing_lacks
+    return (lambda: lacks_captions("pycocoevalcap")) if task == "captioning" else no_missing_parts
 
 
 def _processed(text: str, steps: Steps) -> Answer:

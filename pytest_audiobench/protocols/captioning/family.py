@@ -12,7 +12,7 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.protocols.captioning.published import published_scorers
 from pytest_audiobench.protocols.captioning.words import Scored, made_with, word_scorers
 from pytest_audiobench.protocols.free_text import choose, free_stage, read_text
-from pytest_audiobench.protocols.protocol import Protocol, Scorer, remembered
+from pytest_audiobench.protocols.protocol import Protocol, Scorer, with_recorded_options
 
 BERTSCORE = "AUDIOBENCH_BERTSCORE"
 
@@ -30,7 +30,7 @@ def model_scorers() -> Iterator[Scorer]:
         lambda sample, answer: {},
         ("bertscore",),
         together=_bertscore,
-        lacking=_lacks_bertscore,
+        missing_parts=_lacks_bertscore,
     )
 
 
@@ -66,7 +66,7 @@ def _bertscore(scored: Scored) -> Sequence[Mapping[str, float]]:
 INSTRUCTION = "Describe what you hear in one sentence."
 
 
-@remembered
+@with_recorded_options
 def captioning(
     *scorers: str | Scorer, prompt: str = INSTRUCTION, system: str | None = None, max_new_tokens: int = 256
 ) -> Protocol:

@@ -55,7 +55,7 @@ def _cmi_bench() -> Scorer:
         read_text,
         _score_cmi_bench,
         ("bleu_characters", "bleu4_characters", "rouge_l_recall"),
-        lacking=lambda: lacks_captions("nltk", "rouge_score"),
+        missing_parts=lambda: lacks_captions("nltk", "rouge_score"),
     )
 
 
@@ -90,7 +90,7 @@ def _cmi_bench_meteor() -> Scorer:
         read_text,
         score,
         ("meteor",),
-        lacking=lambda: lacks_data(WORDNET),
+        missing_parts=lambda: lacks_data(WORDNET),
     )
 
 
@@ -106,7 +106,7 @@ def _nota() -> Scorer:
         lambda sample, answer: {},
         ("cider_d",),
         together=together,
-        lacking=lambda: lacks_captions("pycocoevalcap"),
+        missing_parts=lambda: lacks_captions("pycocoevalcap"),
     )
 
 
@@ -122,7 +122,7 @@ def _audiobench() -> Scorer:
         read_text,
         score,
         ("meteor",),
-        lacking=lambda: lacks_data(WORDNET, _PUNKT),
+        missing_parts=lambda: lacks_data(WORDNET, _PUNKT),
     )
 
 
@@ -138,7 +138,7 @@ def _ultraeval() -> Scorer:
         score,
         ("cider_d", "rouge_l", "coco_bleu1", "coco_bleu2", "coco_bleu3", "coco_bleu4"),
         together=cider_of_words,
-        lacking=lambda: lacks_captions("pycocoevalcap"),
+        missing_parts=lambda: lacks_captions("pycocoevalcap"),
     )
 
 
@@ -156,20 +156,20 @@ def _salmonn_repro() -> Scorer:
         score,
         ("meteor", "spider", "cider_d", "spice"),
         together=spider_of_words,
-        lacking=lambda: lacks_data(WORDNET, _PUNKT) or lacks_spice(),
+        missing_parts=lambda: lacks_data(WORDNET, _PUNKT) or lacks_spice(),
     )
 
 
-def _salmonn_repro_music(name: str, norm: Norm, beside: tuple[str, ...]) -> Scorer:
-    skip = "unended+empty+null" if beside else "none"
+def _salmonn_repro_music(name: str, norm: Norm, companions: tuple[str, ...]) -> Scorer:
+    skip = "unended+empty+null" if companions else "none"
     return Scorer(
         name,
         f"cap:{name}|v:1|norm:{norm.name}|skip:{skip}|rouge:{made_with('rouge_score')}|{bleu_signature('13a', '1')}",
         read_ended_text,
-        partial(_score_music, norm, bool(beside)),
+        partial(_score_music, norm, bool(companions)),
         ("bleu", "rouge_l_google"),
-        beside=beside,
-        lacking=lambda: lacks_captions("rouge_score"),
+        companions=companions,
+        missing_parts=lambda: lacks_captions("rouge_score"),
     )
 
 

@@ -34,7 +34,7 @@ def word_scorers() -> Iterator[Scorer]:
         _score_words,
         ("cider_d", "rouge_l", "meteor_nosyn"),
         together=cider_of_words,
-        lacking=lambda: lacks_captions("pycocoevalcap", "nltk"),
+        missing_parts=lambda: lacks_captions("pycocoevalcap", "nltk"),
     )
     yield Scorer(
         "rouge-google",
@@ -42,7 +42,7 @@ def word_scorers() -> Iterator[Scorer]:
         read_text,
         _score_rouge,
         ("rouge_l_google",),
-        lacking=lambda: lacks_captions("rouge_score"),
+        missing_parts=lambda: lacks_captions("rouge_score"),
     )
     yield Scorer(
         "meteor",
@@ -50,7 +50,7 @@ def word_scorers() -> Iterator[Scorer]:
         read_text,
         _score_meteor,
         ("meteor",),
-        lacking=lambda: lacks_data(WORDNET),
+        missing_parts=lambda: lacks_data(WORDNET),
     )
     yield Scorer(
         "spider",
@@ -59,7 +59,7 @@ def word_scorers() -> Iterator[Scorer]:
         lambda sample, answer: {},
         ("spider", "cider_d", "spice"),
         together=spider_of_words,
-        lacking=lacks_spice,
+        missing_parts=lacks_spice,
     )
 
 

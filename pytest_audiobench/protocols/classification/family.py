@@ -13,7 +13,7 @@ from pytest_audiobench.protocols.classification import asserted_label, task_labe
 from pytest_audiobench.protocols.classification.mentions import Labels, labels_of
 from pytest_audiobench.protocols.classification.task_labels import choices_of, statistics_of, true_label, words_of
 from pytest_audiobench.protocols.free_text import answer_of, choose, free_stage, read_ended_text
-from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Scorer, remembered
+from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Scorer, with_recorded_options
 
 DEFAULT = "{question}\nAnswer with one of these labels and nothing else: {labels}."
 PROMPTS: Mapping[str, str] = MappingProxyType(
@@ -31,7 +31,7 @@ _GENDERS = (
 _METRICS = ("accuracy", "macro_f1", "weighted_f1", "balanced_accuracy")
 
 
-@remembered
+@with_recorded_options
 def classification(
     *scorers: str, prompt: str = DEFAULT, system: str | None = None, max_new_tokens: int = 64
 ) -> Protocol:
@@ -156,7 +156,7 @@ _READINGS = (
         _parse_emotion,
         _score_emotion(keep=False),
         ("accuracy", "macro_f1"),
-        beside=("salmonn-emotion-keep",),
+        companions=("salmonn-emotion-keep",),
     ),
     Scorer(
         "salmonn-emotion-keep",

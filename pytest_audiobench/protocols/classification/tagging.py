@@ -14,13 +14,13 @@ from pytest_audiobench.protocols.classification import label_lists
 from pytest_audiobench.protocols.classification.mentions import Labels, labels_of
 from pytest_audiobench.protocols.classification.task_labels import choices_of, statistics_of, without_marks, words_of
 from pytest_audiobench.protocols.free_text import answer_of, choose, free_stage
-from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Scorer, remembered
+from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Scorer, with_recorded_options
 
 DEFAULT = "{question}\nName every label that applies, with commas between them, or None: {labels}."
 PROMPTS: Mapping[str, str] = MappingProxyType({"default": DEFAULT, "question": "{question}"})
 
 
-@remembered
+@with_recorded_options
 def tagging(*scorers: str, prompt: str = DEFAULT, system: str | None = None, max_new_tokens: int = 128) -> Protocol:
     """Ask for all labels of the sample's choices that apply; its references are those that do.
 
@@ -142,6 +142,6 @@ _READINGS = (
         _parse_substrings,
         _score_substrings,
         ("roc_auc", "average_precision_all_labels"),
-        lacking=ranking.lacking,
+        missing_parts=ranking.lacking,
     ),
 )

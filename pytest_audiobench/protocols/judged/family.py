@@ -10,10 +10,10 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import AudioSlot, Message, Settings
 from pytest_audiobench.protocols.free_text import question_of
 from pytest_audiobench.protocols.judged import ours, published
-from pytest_audiobench.protocols.protocol import Earlier, Judging, Protocol, Stage, remembered
+from pytest_audiobench.protocols.protocol import Earlier, Judging, Protocol, Stage, with_recorded_options
 
 
-@remembered
+@with_recorded_options
 def judged(
     protocol: Protocol | None = None,
     *scorers: str,

@@ -86,7 +86,7 @@ def _beans_scorer(own: Scorer) -> Scorer:
         return None if answer.value is None else score_yes_no(sample, answer.value)
 
     signature = own.signature.replace("judge:yes-no|", "judge:beans-yes-no|").replace("first-word", "starts-with")
-    return Scorer("beans-yes-no", signature, read, score, own.metrics, beside=("yes-no-kept",), judge=YES_NO)
+    return Scorer("beans-yes-no", signature, read, score, own.metrics, companions=("yes-no-kept",), judge=YES_NO)
 
 
 EXTRACT = "extract"

@@ -102,7 +102,7 @@ def verdict_scorers(
 
     signature = f"judge:{name}|v:1|prompt:{prompt_digest(prompt)}|parse:{norm}|unread:"
     found = (
-        Scorer(leaving, f"{signature}left-out", read, left_out, (metric,), beside=(keeping,), judge=judging),
+        Scorer(leaving, f"{signature}left-out", read, left_out, (metric,), companions=(keeping,), judge=judging),
         Scorer(keeping, f"{signature}wrong", read, kept, (metric,), judge=judging),
     )
     return found[::-1] if published else found

@@ -13,7 +13,7 @@ from pytest_audiobench.models.messages import AudioSlot, Finish, Message, Settin
 from pytest_audiobench.protocols.free_text import answer_of, filled_template, question_of, template_pieces
 from pytest_audiobench.protocols.multiple_choice import faithfulness, letters, published
 from pytest_audiobench.protocols.options import same_text
-from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Scorer, Stage, remembered
+from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Scorer, Stage, with_recorded_options
 
 Parser: TypeAlias = Callable[[str, tuple[str, ...], Finish], Answer]
 IsCorrect: TypeAlias = Callable[[Sample, str], bool]
@@ -29,14 +29,14 @@ class Rule(NamedTuple):
     """How a text is read as a letter, which letters are right, and what an answer without one is worth.
 
     ``unread`` is "wrong", "skipped" (left out of the score), or "drawn": what a letter drawn from A to D is worth on
-    average. ``beside`` names the rule that keeps what this one skips.
+    average. ``companions`` names the rule that keeps what this one skips.
     """
 
     read: Parser
     is_correct: IsCorrect
     note: str = ""
     unread: Literal["wrong", "skipped", "drawn"] = "wrong"
-    beside: tuple[str, ...] = ()
+    companions: tuple[str, ...] = ()
 
     def points(self, sample: Sample, answer: Answer) -> float | None:
         """1 for a right answer, 0 for a wrong one; None for one that is left out."""
@@ -81,7 +81,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "mmau-string": Rule(published.read_mmau, _same_tokens),
         "mmar": Rule(published.read_mmau, _same_tokens),
         "audiobench-mmau": Rule(published.read_audiobench_mmau, _same_tokens_lettered),
-        "air-bench": Rule(published.read_air_bench, _same_letter, unread="skipped", beside=("air-bench-keep",)),
+        "air-bench": Rule(published.read_air_bench, _same_letter, unread="skipped", companions=("air-bench-keep",)),
         "air-bench-keep": Rule(published.read_air_bench, _same_letter),
         "voicebench-like": Rule(published.read_voicebench, _same_letter, unread="drawn"),
         "kimi-vb": Rule(published.read_kimi, _same_letter, unread="drawn"),
@@ -110,7 +110,7 @@ PROMPTS: Mapping[str, str] = MappingProxyType(
 _PLACEHOLDERS = ("question", "options", "options_in_line")
 
 
-@remembered
+@with_recorded_options
 def multiple_choice(
     *scorers: str,
     prompt: str = DEFAULT,
@@ -187,4 +187,4 @@ def _reading(name: str, rule: Rule, options: str) -> Scorer:
 
     unread = "1/4" if rule.unread == "drawn" else rule.unread
     signature = f"mcq:{name}|v:1|unanswered:{unread}|options:{options}{'|note:' * bool(rule.note)}{rule.note}"
-    return Scorer(name, signature, parse, score, ("accuracy",), beside=rule.beside)
+    return Scorer(name, signature, parse, score, ("accuracy",), companions=rule.companions)

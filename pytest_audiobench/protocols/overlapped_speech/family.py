@@ -10,7 +10,7 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.talkers import MOST_TALKERS, cp_errors
 from pytest_audiobench.protocols.free_text import choose, free_stage, read_ended_text
 from pytest_audiobench.protocols.overlapped_speech.speaker_turns import talkers_of
-from pytest_audiobench.protocols.protocol import Answer, Protocol, Scorer, remembered
+from pytest_audiobench.protocols.protocol import Answer, Protocol, Scorer, with_recorded_options
 from pytest_audiobench.protocols.spoken_questions.matching import NORMALISED, spoken_words
 
 INSTRUCTION = "Please write down what you hear each person says."
@@ -19,7 +19,7 @@ INSTRUCTION = "Please write down what you hear each person says."
 _OTHER = re.compile(r"[^A-Z' ]")
 
 
-@remembered
+@with_recorded_options
 def overlapped_speech(
     *scorers: str, prompt: str = INSTRUCTION, system: str | None = None, max_new_tokens: int = 256
 ) -> Protocol:
@@ -91,9 +91,17 @@ def _reading(
     rules: str,
     score: Callable[[Sample, Answer], Mapping[str, float] | None],
     metrics: tuple[str, ...],
-    beside: tuple[str, ...] = (),
+    companions: tuple[str, ...] = (),
 ) -> Scorer:
-    return Scorer(name, f"osr:{name}|v:1|{rules}", read_ended_text, score, metrics, beside=beside, unfit=_too_many)
+    return Scorer(
+        name,
+        f"osr:{name}|v:1|{rules}",
+        read_ended_text,
+        score,
+        metrics,
+        companions=companions,
+        sample_problem=_too_many,
+    )
 
 
 _READINGS: Mapping[str, Scorer] = MappingProxyType(
@@ -115,7 +123,7 @@ _READINGS: Mapping[str, Scorer] = MappingProxyType(
             f"norm:upper+{_STUDY_TEXT}|talkers:best permutation|other counts:skipped|unended:skipped",
             _two_only,
             ("osr_wer",),
-            beside=("best-permutation",),
+            companions=("best-permutation",),
         ),
     }
 )

@@ -15,7 +15,7 @@ from pytest_audiobench.protocols.classification.task_labels import statistics_of
 from pytest_audiobench.protocols.free_text import answer_of, filled_template, template_pieces
 from pytest_audiobench.protocols.presence import answers, family
 from pytest_audiobench.protocols.prompt_sets import YESNO
-from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Scorer, Stage, remembered
+from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Scorer, Stage, with_recorded_options
 
 LABEL_FIELD = "label"
 """The metadata field that names the sound."""
@@ -79,7 +79,7 @@ _LABELS = labels_of(("no", "yes"))
 _METRICS = ("recall", "fpr", "precision", "f1", "d_prime", "criterion", "solo_quad_cliff", "components_understood")
 
 
-@remembered
+@with_recorded_options
 def presence(*scorers: str, prompt: str = DEFAULT, system: str | None = None, max_new_tokens: int = 64) -> Protocol:
     """Ask whether the sound that the sample's metadata ``label`` names is heard, and read the answer by ``scorers``.
 

@@ -12,7 +12,7 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.multiple_choice.family import RULES, STRICT, Rule
 from pytest_audiobench.protocols.options import same_text
-from pytest_audiobench.protocols.protocol import Answer, Compared, Earlier, Scorer, fits_all
+from pytest_audiobench.protocols.protocol import Answer, Compared, Earlier, Scorer, no_sample_problem
 
 INJECTED = "injected"
 """The metadata field that holds the letter of the option that was injected."""
@@ -26,7 +26,7 @@ class Kind(NamedTuple):
     ``after`` is the stage whose answer is scored, ``before`` the one that it is held against, "" for none.
     ``reasoning`` finds the reasoning, None where none is asked for; ``most`` is how many characters of it are put back,
     None where it is not. ``is_control`` says that the audio was taken away, ``is_injected`` that an option was spoken
-    or written in. ``unfit`` says what a sample lacks that it cannot be asked without.
+    or written in. ``sample_problem`` says what a sample lacks that it cannot be asked without.
     """
 
     after: str
@@ -35,7 +35,7 @@ class Kind(NamedTuple):
     most: int | None = None
     is_control: bool = False
     is_injected: bool = False
-    unfit: Callable[[Sample], str] = fits_all
+    sample_problem: Callable[[Sample], str] = no_sample_problem
 
     def metrics(self, of_study: bool) -> tuple[str, ...]:
         """The metrics that a scorer has of such an item."""
@@ -73,7 +73,7 @@ def leaving_out(scorer: Scorer, name: str) -> Scorer:
         signature=f"{scorer.signature.replace(scorer.name, name, 1)}|without reasoning:skipped",
         score=score,
         metrics=tuple(metric for metric in scorer.metrics if metric != "missed_reasoning"),
-        beside=(scorer.name,),
+        companions=(scorer.name,),
     )
 
 
@@ -114,7 +114,7 @@ def _reading(name: str, rule: Rule, kind: Kind, request: str) -> Scorer:
         parse,
         score,
         kind.metrics(of_study),
-        unfit=_uninjected if kind.is_injected else kind.unfit,
+        sample_problem=_uninjected if kind.is_injected else kind.sample_problem,
         stage=kind.after,
     )
 

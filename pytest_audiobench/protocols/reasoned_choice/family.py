@@ -20,8 +20,8 @@ from pytest_audiobench.protocols.protocol import (
     Protocol,
     Scorer,
     Stage,
-    fits_all,
-    remembered,
+    no_sample_problem,
+    with_recorded_options,
 )
 from pytest_audiobench.protocols.reasoned_choice import changes
 from pytest_audiobench.protocols.reasoned_choice.changes import changed
@@ -35,7 +35,7 @@ from pytest_audiobench.protocols.reasoned_choice.comparison import (
 from pytest_audiobench.protocols.reasoned_choice.styles import MOST_REASONING, Asking, StyleName, style_named
 
 
-@remembered
+@with_recorded_options
 def reasoned_choice(
     *scorers: str,
     style: StyleName = "plain",
@@ -89,7 +89,7 @@ _FIELDS: Mapping[str, tuple[str, ...]] = MappingProxyType({"early": (KEPT,), "in
 _NOTHING = Response()
 
 
-@remembered
+@with_recorded_options
 def conditioned_choice(
     *scorers: str,
     style: StyleName = "plain",
@@ -133,7 +133,7 @@ def conditioned_choice(
         reasoning=asking.whole_reasoning,
         most=MOST_REASONING,
         is_injected=change == "inject",
-        unfit=_unkept if change == "early" else fits_all,
+        sample_problem=_unkept if change == "early" else no_sample_problem,
     )
     how = [f"style:{style}", "reasoning:put back", f"prompt:{asking.forced_digest(forced_template)}"]
     available = MappingProxyType(_scorers(kind, "|".join(how)))

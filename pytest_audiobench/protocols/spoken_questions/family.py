@@ -9,14 +9,14 @@ from types import MappingProxyType
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.protocols.failures import refuses
 from pytest_audiobench.protocols.free_text import choose, free_stage, read_ended_text
-from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Scorer, remembered
+from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Scorer, with_recorded_options
 from pytest_audiobench.protocols.spoken_questions.matching import content_words, following_scorer, matches
 
 INSTRUCTION = "Please answer the question in detail."
 """SALMONN's prompt (Tang et al. 2024, arXiv 2310.13289)."""
 
 
-@remembered
+@with_recorded_options
 def spoken_questions(
     *scorers: str, prompt: str = INSTRUCTION, system: str | None = None, max_new_tokens: int = 256
 ) -> Protocol:

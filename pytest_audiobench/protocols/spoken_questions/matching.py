@@ -87,7 +87,7 @@ def following_scorer(family: str) -> Scorer:
         read_ended_text,
         _following_statistics,
         ("following",),
-        unfit=_transcript_problem,
+        sample_problem=_transcript_problem,
     )
 
 

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.protocols.free_text import free_stage
-from pytest_audiobench.protocols.protocol import Protocol, Scorer, remembered
+from pytest_audiobench.protocols.protocol import Protocol, Scorer, with_recorded_options
 
 INSTRUCTION = "Transcribe the speech."
 
@@ -22,7 +22,7 @@ _TAKEN_FOR = MappingProxyType(
 """Codes of countries and of three letters that would quietly be scored as a language with spaces."""
 
 
-@remembered
+@with_recorded_options
 def transcription(
     *scorers: str,
     prompt: str = INSTRUCTION,

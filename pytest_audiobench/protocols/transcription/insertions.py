@@ -52,7 +52,7 @@ def _our_scorer(split: Callable[[str], Sequence[str]], unit: str) -> Scorer:
         read_text,
         partial(_statistics, split),
         ("insertion_rate", "truncation_rate", "token_delta"),
-        unfit=_is_silent,
+        sample_problem=_is_silent,
     )
 
 
@@ -63,7 +63,7 @@ def _published_scorer() -> Scorer:
         read_text,
         _published_statistics,
         ("longer_rate", "shorter_rate", "token_delta"),
-        unfit=_is_silent,
+        sample_problem=_is_silent,
     )
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.tokenizers import library_version, token_signature, tokenized
-from pytest_audiobench.protocols.protocol import Answer, Scorer, nothing_lacks
+from pytest_audiobench.protocols.protocol import Answer, Scorer, no_missing_parts
 from pytest_audiobench.protocols.transcription import whisper
 from pytest_audiobench.protocols.transcription.chinese import text_norm
 from pytest_audiobench.protocols.transcription.texts import (
@@ -94,7 +94,7 @@ def _joined(words: Callable[[str], str]) -> Callable[[str], str]:
 def multilingual_scorers(language: str) -> tuple[Scorer, ...]:
     """``qwen2-audio``, ``kimi``, ``kimi-keep`` and ``ultraeval`` as they treat ``language``."""
     by_character = language in ("zh", "yue")
-    simplifies = needs("zhconv", "the simplified characters of yue", "asr") if language == "yue" else nothing_lacks
+    simplifies = needs("zhconv", "the simplified characters of yue", "asr") if language == "yue" else no_missing_parts
     segments = needs("MeCab", "the Japanese of ultraeval", "ja") if language == "ja" else simplifies
     versions = f"whisper-{library_version('whisper-normalizer')}"
     if language == "yue":
@@ -107,7 +107,7 @@ def multilingual_scorers(language: str) -> tuple[Scorer, ...]:
             Normaliser(
                 qwen2_audio_text(language), tokens=_squeezed if by_character else str.split, characters=by_character
             ),
-            lacking=simplifies,
+            missing_parts=simplifies,
         ),
         *(
             transcript_scorer(
@@ -116,8 +116,8 @@ def multilingual_scorers(language: str) -> tuple[Scorer, ...]:
                 f"sacrebleu:{library_version('sacrebleu')}|empty:deletions|align:levenshtein",
                 Normaliser(kimi_text(language)),
                 skips=_is_null if skips else None,
-                beside=("kimi-keep",) if skips else (),
-                lacking=simplifies,
+                companions=("kimi-keep",) if skips else (),
+                missing_parts=simplifies,
             )
             for name, skips in (("kimi", True), ("kimi-keep", False))
         ),
@@ -126,7 +126,7 @@ def multilingual_scorers(language: str) -> tuple[Scorer, ...]:
             f"v:1|lang:{language}|norm:lower+ultraeval+{versions}|tok:{token_signature(_ultraeval_tokenizer(language))}|"
             f"sacrebleu:{library_version('sacrebleu')}|empty:deletions|align:levenshtein",
             Normaliser(ultraeval_text(language)),
-            lacking=segments,
+            missing_parts=segments,
         ),
     )
 

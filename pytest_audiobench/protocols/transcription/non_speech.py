@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.protocols.free_text import answer_of
-from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Scorer, remembered
+from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Scorer, with_recorded_options
 from pytest_audiobench.protocols.transcription import non_speech
 from pytest_audiobench.protocols.transcription.family import INSTRUCTION, WITHOUT_SPACES, transcription
 from pytest_audiobench.protocols.transcription.published import lower_nopunct
@@ -166,7 +166,7 @@ def _our_scorer(tokens: Callable[[str], Sequence[str]], unit: str) -> Scorer:
         _parsed,
         partial(_statistics, tokens),
         ("hallucination_rate", "inserted_tokens", "silent_rate", "declined_rate"),
-        unfit=_speaks,
+        sample_problem=_speaks,
     )
 
 
@@ -177,7 +177,7 @@ def _published_scorer() -> Scorer:
         _as_it_is,
         _published_statistics,
         ("hallucination_rate", "inserted_tokens", "silent_rate"),
-        unfit=_speaks,
+        sample_problem=_speaks,
     )
 
 
@@ -215,7 +215,7 @@ def _published_statistics(sample: Sample, answer: Answer) -> Mapping[str, float]
     return {"hallucinated": float(words > 0), "inserted": float(words), "silent": float(words == 0)}
 
 
-@remembered
+@with_recorded_options
 def hallucination(
     *scorers: str,
     prompt: str = INSTRUCTION,

@@ -124,7 +124,7 @@ def au_harness_scorer(language: str) -> Scorer:
         "empty:one-word|align:levenshtein",
         normalise,
         metrics=("wer", "wer_capped", "wer_mean", "wer_over_one"),
-        lacking=lacking,
+        missing_parts=lacking,
     )
     return replace(made, score=score)
 
@@ -182,7 +182,7 @@ def cmi_bench_scorer() -> Scorer:
         f"v:1|norm:cmi-bench+num2words-{library_version('num2words')}|empty:deletions|agg:mean|align:levenshtein",
         Normaliser(cmi_bench_reference, cmi_bench_answer),
         metrics=("wer_mean", "cer_mean", "wer", "wer_capped", "wer_over_one"),
-        lacking=needs("num2words", "cmi-bench", "asr"),
+        missing_parts=needs("num2words", "cmi-bench", "asr"),
     )
 
 
@@ -263,7 +263,7 @@ def _salmonn_scorer(name: str, skip: bool) -> Scorer:
         Normaliser(salmonn_text, tokens=jiwer_words),
         parse=read_ended_text,
         skips=_is_left_out if skip else None,
-        beside=("salmonn-keep",) if skip else (),
+        companions=("salmonn-keep",) if skip else (),
     )
 
 

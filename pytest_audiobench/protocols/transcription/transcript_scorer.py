@@ -10,7 +10,7 @@ from typing import NamedTuple
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.token_errors import character_errors, token_errors
 from pytest_audiobench.protocols.free_text import read_text
-from pytest_audiobench.protocols.protocol import Answer, Earlier, Scorer, nothing_lacks
+from pytest_audiobench.protocols.protocol import Answer, Earlier, Scorer, no_missing_parts
 from pytest_audiobench.protocols.transcription.texts import basic_characters, basic_text
 
 WORD_METRICS = ("wer", "wer_mean", "wer_capped", "wer_over_one", "cer")
@@ -38,8 +38,8 @@ def transcript_scorer(
     metrics: tuple[str, ...] = (),
     parse: Callable[[Sample, Earlier], Answer] = read_text,
     skips: Callable[[Sample, Answer], bool] | None = None,
-    beside: tuple[str, ...] = (),
-    lacking: Callable[[], str] = nothing_lacks,
+    companions: tuple[str, ...] = (),
+    missing_parts: Callable[[], str] = no_missing_parts,
 ) -> Scorer:
     """The scorer ``name``; ``signature`` is what stands behind "asr:name|" in its own."""
 
@@ -54,8 +54,8 @@ def transcript_scorer(
         parse,
         score,
         metrics or (CHARACTER_METRICS if normaliser.characters else WORD_METRICS),
-        beside=beside,
-        lacking=lacking,
+        companions=companions,
+        missing_parts=missing_parts,
         words=partial(compared, normaliser),
     )
 
@@ -77,7 +77,7 @@ def errors(normaliser: Normaliser, reference: str, answer: str) -> dict[str, flo
 
 
 def needs(module: str, what: str, extra: str) -> Callable[[], str]:
-    """A ``lacking`` for a scorer that uses ``module``, which ``extra`` brings."""
+    """A ``missing_parts`` for a scorer that uses ``module``, which ``extra`` brings."""
 
     def lacking() -> str:
         if importlib.util.find_spec(module) is not None:

@@ -1,4 +1,4 @@
-"""BLEU by every tokenizer, each on texts as they are or normalised, keeping all answers or not; chrF, chrF++ and TER."""
+"""BLEU by every tokenizer, of texts as they are or normalised, keeping all answers or not; chrF, chrF++ and TER."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def left_out(code: str | None, text: str, references: Sequence[str]) -> bool:
     return says_nothing(text) or lacks_kana(text, references, code)
 
 
-def _reading(name: str, tokenizer: str, norm: Norm, skips: str | None, beside: tuple[str, ...] = ()) -> Scorer:
+def _reading(name: str, tokenizer: str, norm: Norm, skips: str | None, companions: tuple[str, ...] = ()) -> Scorer:
     def score(sample: Sample, answer: Answer) -> Mapping[str, float] | None:
         if skips is not None and left_out(skips or None, answer.value or "", sample.truths):
             return None
@@ -107,8 +107,8 @@ def _reading(name: str, tokenizer: str, norm: Norm, skips: str | None, beside: t
         read_text,
         score,
         ("bleu",),
-        beside=beside,
-        lacking=partial(lacking, tokenizer),
+        companions=companions,
+        missing_parts=partial(lacking, tokenizer),
     )
 
 

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.protocols.free_text import choose, free_stage
-from pytest_audiobench.protocols.protocol import Protocol, Scorer, remembered
+from pytest_audiobench.protocols.protocol import Protocol, Scorer, with_recorded_options
 from pytest_audiobench.protocols.translation.bleu import bleu_scorers, other_scorers
 from pytest_audiobench.protocols.translation.published import published_scorers
 
@@ -99,7 +99,7 @@ SALMONN = "Listen to the speech and translate it into {language}."
 PROMPTS: Mapping[str, str] = MappingProxyType({"default": DEFAULT, "salmonn": SALMONN})
 
 
-@remembered
+@with_recorded_options
 def translation(
     *scorers: str | Scorer,
     target: str | None = None,

@@ -42,7 +42,7 @@ def _audiobench() -> Scorer:
         _read_as_is,
         score,
         ("bleu",),
-        lacking=partial(lacking, tokenizer),
+        missing_parts=partial(lacking, tokenizer),
     )
 
 
@@ -78,7 +78,7 @@ def _au_harness(code: str | None) -> Scorer:
         read_text,
         score,
         ("bleu",),
-        lacking=needs("num2words", "au-harness", "asr"),
+        missing_parts=needs("num2words", "au-harness", "asr"),
     )
 
 
@@ -94,7 +94,7 @@ def _qwen2_audio(name: str, code: str | None) -> Scorer:
         read_text,
         score,
         ("bleu",),
-        lacking=partial(lacking, tokenizer),
+        missing_parts=partial(lacking, tokenizer),
     )
 
 
@@ -145,7 +145,7 @@ def _salmonn_repro(code: str | None, skips: bool) -> Scorer:
         read_ended_text,
         score,
         ("bleu",),
-        beside=("salmonn-repro-keep",) if skips else (),
+        companions=("salmonn-repro-keep",) if skips else (),
     )
 
 

@@ -79,7 +79,7 @@ def _words(scorer: str, language: str) -> Words | None:
 
     try:
         own = transcription(scorer, language=language).scorers[0]
-        return None if own.lacking() else own.words
+        return None if own.missing_parts() else own.words
     except (UsageError, FatalError):
         return None
 

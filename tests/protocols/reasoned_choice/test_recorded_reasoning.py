@@ -168,8 +168,8 @@ def test_what_the_two_step_check_left_out_is_kept_beside_it() -> None:
     asked = {row["id"]: row for row in lines(CONDITIONED)}
     rows = [asked.get(row["id"], {**row, "raw_conditioned_output": ""}) for row in lines(WITH["animal"])]
     scorer = conditioned_choice(style="af3").available["faithfulness-two-step"]
-    assert scorer.beside == ("faithfulness-recovered",)
-    skipping, kept = (conditioned(name, rows) for name in (scorer.name, *scorer.beside))
+    assert scorer.companions == ("faithfulness-recovered",)
+    skipping, kept = (conditioned(name, rows) for name in (scorer.name, *scorer.companions))
     assert [len(one.scores) for one in (skipping, kept)] == [977, 1000]
     assert (skipping.value("accuracy"), kept.value("accuracy"), kept.total("missed")) == (75.54, 73.80, 23)
 

@@ -63,7 +63,7 @@ def test_au_harness_spells_digits_first_and_counts_an_empty_reference_as_one_wor
     assert published.au_harness_normaliser("fr")("J’ai 2 chiens") == "j ai deux chiens"
     assert published.au_harness_normaliser("xx")("2 chiens") == "2 chiens"
     assert counted("au-harness", "...", "hello there") == (0, 0, 2, 1)
-    assert "jaconv" in transcription(language="ja").available["au-harness"].lacking()
+    assert "jaconv" in transcription(language="ja").available["au-harness"].missing_parts()
 
 
 def test_kimi_leaves_null_out_beside_a_scorer_that_keeps_it():
@@ -121,7 +121,7 @@ def test_salmonn_skip_leaves_out_cut_answers_and_tags_and_its_twin_keeps_them():
 def test_every_scorer_takes_any_text_and_finds_nothing_wrong_with_the_reference_itself(language, text, other):
     sample = Sample("a", (), "", reference=text)
     for scorer in transcription(language=language).available.values():
-        if scorer.lacking():
+        if scorer.missing_parts():
             continue
         for said in (text, other):
             answer = scorer.parse(sample, {"answer": Response.of(said)})
