@@ -204,7 +204,7 @@ def test_a_memory_stays_within_its_bytes_and_forgets_what_was_asked_for_longest_
 
 def test_a_sound_that_fails_is_tried_again_by_each_who_asks() -> None:
     memory: SoundMemory[Recording] = SoundMemory(4000)
-    tried = threading.Barrier(4, timeout=10)
+    tried = threading.Barrier(4, timeout=60)
 
     def fails() -> Recording:
         raise AudioError("damaged")

@@ -185,7 +185,7 @@ def http_model():
 
     def make(target, **options):
         url = getattr(target, "url", target)
-        made.append(PredictionsModel(url, {"retry_s": "5", "timeout_s": "5", "wait_s": "5", **options}))
+        made.append(PredictionsModel(url, {"retry_s": "5", "timeout_s": "60", "wait_s": "5", **options}))
         return made[-1]
 
     yield make

@@ -46,7 +46,7 @@ def test_a_pause_that_is_called_off_ends():
         await asyncio.sleep(0)
         assert not waiting.done()
         pace.reopen()
-        return await asyncio.wait_for(waiting, timeout=5)
+        return await asyncio.wait_for(waiting, timeout=60)
 
     async def _turn(pace):
         async with pace.turn():

@@ -172,13 +172,13 @@ def test_a_server_that_hangs_on_a_long_body_gets_shorter_ones(stranger, http_mod
         if len(asked["requests"]) < 3:
             handler.reply(asked)
         else:
-            time.sleep(0.5)
+            time.sleep(1.5)
             handler.close_connection = True
 
     server, asks = stranger(), tone_asks(10)
     server.faults += [hang] * 20
     # As by default, one exchange may take as long as all further tries together.
-    assert texts(http_model(server, timeout_s="0.3", retry_s="0.3").ask(asks)) == tones(10)
+    assert texts(http_model(server, timeout_s="1", retry_s="1").ask(asks)) == tones(10)
     assert asked_once(server, asks)
 
 
@@ -257,24 +257,24 @@ def test_a_reply_that_drips_has_one_deadline(stranger, http_model, tone_asks):
         handler.send_response(200)
         handler.send_header("Content-Length", "100000")
         handler.end_headers()
-        for _ in range(200):
+        for _ in range(6000):
             handler.wfile.write(b" ")
             time.sleep(0.02)
 
     server, asks = stranger(), tone_asks(3)
-    model = http_model(server, timeout_s="0.3")
+    model = http_model(server, timeout_s="1")
     server.faults += [drip]
     assert texts(model.ask(asks)) == tones(3)
 
 
 def test_headers_that_drip_have_it_too(stranger, http_model, tone_asks):
     def drip(handler, asked):
-        for number in range(200):
+        for number in range(6000):
             handler.wfile.write(b"HTTP/1.1 200 OK\r\n" if not number else b"x: y\r\n")
             time.sleep(0.02)
 
     server = stranger()
-    model = http_model(server, timeout_s="0.3")
+    model = http_model(server, timeout_s="1")
     server.faults += [drip]
     assert texts(model.ask(tone_asks(3))) == tones(3)
 
@@ -382,7 +382,7 @@ def test_answers_during_which_the_server_was_replaced_are_nobodys(stranger, http
 
 def test_that_the_server_was_replaced_is_told_before_all_that_breaks_after(stranger, http_model, tone_asks):
     server, asks = stranger(), tone_asks(8)
-    model = http_model(server, concurrency="2", retry_s="0.2")
+    model = http_model(server, concurrency="2")
     assert model.fingerprint()
 
     def either(handler, asked):

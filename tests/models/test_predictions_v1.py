@@ -67,7 +67,7 @@ def test_batches_are_smaller_when_asked_for(stranger, http_model, tone_asks):
 
 def test_several_batches_are_in_flight_only_when_asked_for(stranger, http_model, tone_asks):
     server = stranger(max_batch_size=1)
-    together = threading.Barrier(3, timeout=5)
+    together = threading.Barrier(3, timeout=60)
 
     def meet(handler, asked):
         together.wait()

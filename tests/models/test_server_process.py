@@ -37,13 +37,14 @@ def started(tmp_path):
 
 def end_of(served):
     """What is said of a server's end, as soon as it is known."""
-    for _ in range(400):
+    give_up = time.monotonic() + 300
+    while time.monotonic() < give_up:
         try:
             served.check_alive()
         except FatalError as error:
             return str(error)
         time.sleep(0.02)
-    raise AssertionError("no end was told within 8 s")
+    raise AssertionError("no end was told")
 
 
 def test_a_server_that_answers_is_ready(started):
@@ -147,7 +148,8 @@ def test_a_server_that_drips_is_not_waited_for_longer_than_others(squatter, tmp_
     whole = []
 
     def drip(one):
-        for _ in range(30):
+        # Whoever hangs up ends it.
+        for _ in range(6000):
             one.sendall(b"H")
             time.sleep(0.05)
         whole.append("the time was not kept")
@@ -187,11 +189,12 @@ def impatient_guard(folder):
 
 def wait_for(file):
     """What ``file`` holds, once it is there."""
-    for _ in range(400):
+    give_up = time.monotonic() + 300
+    while time.monotonic() < give_up:
         if file.exists() and (file.name == "up" or file.read_text()):
             return file.read_text()
         time.sleep(0.02)
-    raise AssertionError(f"{file} did not appear within 8 s")
+    raise AssertionError(f"{file} did not appear")
 
 
 def is_running(pid):

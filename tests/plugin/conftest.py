@@ -2,6 +2,9 @@
 
 import importlib.util
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -26,11 +29,64 @@ def test_tones(evaluate):
 """
 
 
+class Forks:
+    """Runs of ``python -m pytest``, each in a process of its own that need not import everything anew."""
+
+    def __init__(self):
+        # Threads do not survive a fork.
+        environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+        self._started_with = _read_at_start(environment)
+        self._server = subprocess.Popen(
+            [sys.executable, HERE / "fork_server.py"],
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert self._server.stdout.readline() == "1\n", "the server of runs has threads, or did not start"
+
+    def fits(self, environment):
+        """Whether a run in ``environment`` needs no interpreter of its own."""
+        return _read_at_start(environment) == self._started_with
+
+    def run(self, args, folder, environment, output):
+        """The exit status, and what was written to standard output and standard error."""
+        streams = [output / "stdout", output / "stderr"]
+        request = {
+            "args": [os.fspath(arg) for arg in args],
+            "folder": os.fspath(folder),
+            "environment": environment,
+            "streams": [os.fspath(stream) for stream in streams],
+        }
+        self._server.stdin.write(json.dumps(request) + "\n")
+        self._server.stdin.flush()
+        status = int(self._server.stdout.readline())
+        return status, *(stream.read_text("utf-8") for stream in streams)
+
+    def close(self):
+        self._server.stdin.close()
+        self._server.stdout.close()
+        self._server.wait()
+
+
+def _read_at_start(environment):
+    """What only a start of Python reads; a folder of the tests' own on the path is for any run."""
+    return {name: value for name, value in environment.items() if name.startswith("PYTHON") and name != "PYTHONPATH"}
+
+
+@pytest.fixture(scope="session")
+def forks():
+    forks = Forks()
+    yield forks
+    forks.close()
+
+
 class Suite:
     """A pytest suite in a temporary folder, run in a process of its own."""
 
-    def __init__(self, pytester):
+    def __init__(self, pytester, forks):
         self.pytester = pytester
+        self._forks = forks
         self.path = pytester.path
         (self.path / "conftest.py").write_text((HERE / "lab.py").read_text())
         (self.path / "pytest.ini").write_text("[pytest]\n")
@@ -46,7 +102,18 @@ class Suite:
         habits = "".join(f",{key}={value}" for key, value in options.items())
         models = [f"--ab-model={model}{habits}"] if model else []
         quiet = ("-p", "no:cacheprovider", "-p", "no:hypothesispytest", "-p", "no:anyio")
-        return self.pytester.runpytest_subprocess(*models, *quiet, *args)
+        return self.pytest(*models, *quiet, *args)
+
+    def pytest(self, *args):
+        """``python -m pytest`` in the folder where the test stands, as pytester runs it in a process of its own."""
+        folder = Path.cwd()
+        path = os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH")]))
+        environment = {**os.environ, "PYTHONPATH": path}
+        if not self._forks.fits(environment):
+            return self.pytester.runpytest_subprocess(*args)
+        status, *streams = self._forks.run(args, folder, environment, self.path)
+        print("ran:", *args, *streams, sep="\n")
+        return pytest.RunResult(status, *(stream.splitlines() for stream in streams), 0.0)
 
     def runs(self):
         return sorted((self.path / "reports").glob("*/run.json"))
@@ -58,10 +125,10 @@ class Suite:
 
 
 @pytest.fixture
-def suite(pytester, monkeypatch):
+def suite(pytester, forks, monkeypatch):
     # So that a sentence stands on one line, where a test looks for it.
     monkeypatch.setenv("COLUMNS", "300")
-    return Suite(pytester)
+    return Suite(pytester, forks)
 
 
 @pytest.fixture

@@ -63,7 +63,11 @@ class ToneModel:
     def _answer(self, request, audio):
         if request.sample_id == self._options.get("die"):
             print("this is too much for me", file=sys.stderr, flush=True)
-            {"exit": lambda: os._exit(3), "kill": lambda: os.kill(os.getpid(), signal.SIGKILL)}[self._options["how"]]()
+            {
+                "exit": lambda: os._exit(3),
+                "kill": lambda: os.kill(os.getpid(), signal.SIGKILL),
+                "hang": lambda: time.sleep(600),
+            }[self._options["how"]]()
         self._log(request.sample_id)
         if request.sample_id == self._options.get("choosy") and self._size != 4:
             return Response(error="not in this company")

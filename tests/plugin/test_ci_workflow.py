@@ -122,7 +122,7 @@ class Runner:
                 env=self.machine | where | own | added,
                 capture_output=True,
                 text=True,
-                timeout=240,
+                timeout=1200,
             )
             printed += [ended.stdout, ended.stderr]
             failed |= ended.returncode != 0

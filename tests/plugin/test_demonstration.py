@@ -11,6 +11,9 @@ from pathlib import Path
 
 import pytest
 
+# The workflow's tests gate a poor checkpoint and one of equal quality in every run.
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 EVAL = """
 import pytest
@@ -36,7 +39,7 @@ def held(tmp_path_factory):
 
     def called(*command):
         return subprocess.run(
-            [sys.executable, "-m", *command], cwd=folder, env=environment, capture_output=True, text=True, timeout=240
+            [sys.executable, "-m", *command], cwd=folder, env=environment, capture_output=True, text=True, timeout=1200
         )
 
     def run(name, model, *options):

@@ -59,8 +59,8 @@ def test_what_failed_is_run_again_by_lf_with_its_own_lines(four):
         '[[threshold]]\neval = "tones[0]"\nmax_drop = "none"\n[[threshold]]\neval = "tones[3]"\nmax_drop = "none"\n'
     )
     again = ("--ab-model=tone:one,deaf=yes", "--ab-baseline=main")
-    four.pytester.runpytest_subprocess(*again).assert_outcomes(failed=2, passed=2)
-    result = four.pytester.runpytest_subprocess(*again, "--lf")
+    four.pytest(*again).assert_outcomes(failed=2, passed=2)
+    result = four.pytest(*again, "--lf")
     result.assert_outcomes(failed=2)
     assert statuses(four) == {"tones[1]": ["regressed"], "tones[2]": ["regressed"]}
     assert four.last()[0]["baseline"]["lines"] == 2
@@ -75,9 +75,20 @@ def test_collecting_alone_holds_nothing_and_writes_nothing(four, workers):
     assert four.run("--ab-baseline=nothing", "--collect-only").ret == pytest.ExitCode.USAGE_ERROR
 
 
+REPORTED = """
+
+def pytest_runtest_logreport(report):
+    if report.when == "call" and "PYTEST_XDIST_WORKER" not in os.environ:
+        with open("reported", "a") as file:
+            file.write(f"{report.nodeid}\\n")
+"""
+
+
 @pytest.mark.parametrize("workers", [[], ["-n2"]])
 def test_an_interrupt_is_no_verdict_on_what_was_not_run(four, workers):
-    four.write(test_tones=evals(before='if n == 3: open("waiting", "w").close(); time.sleep(60)'))
+    four.write(test_tones=evals(before='if n == 3: open("waiting", "w").close(); time.sleep(600)'))
+    conftest = four.path / "conftest.py"
+    conftest.write_text(conftest.read_text() + REPORTED)
     process = subprocess.Popen(
         [sys.executable, "-m", "pytest", "--ab-model=tone:one,deaf=yes", "--ab-baseline=main", *workers],
         cwd=four.path,
@@ -87,11 +98,13 @@ def test_an_interrupt_is_no_verdict_on_what_was_not_run(four, workers):
         # A shell's background job ignores interrupts, and what it starts inherits that.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
-    while not (four.path / "waiting").exists() and process.poll() is None:
+    reported = four.path / "reported"
+    while process.poll() is None and not (
+        (four.path / "waiting").exists() and reported.exists() and len(reported.read_text().split()) == 3
+    ):
         time.sleep(0.05)
-    time.sleep(0.5)
     process.send_signal(signal.SIGINT)
-    output = process.communicate(timeout=60)[0]
+    output = process.communicate(timeout=300)[0]
     assert process.returncode == pytest.ExitCode.INTERRUPTED, output
     run, _ = four.last()
     assert run["exit_status"] == 2
@@ -158,7 +171,9 @@ def pytest_collection_finish(session):
         text = open("reports/newer/run.json").read()
         open("reports/newer/run.json", "w").write(text.replace('"finished": "20', '"finished": "21'))
     elif hasattr(session.config, "workerinput"):
-        time.sleep(1.0)
+        newer = Path("reports/newer/run.json")
+        while not (newer.exists() and '"finished": "21' in newer.read_text()):
+            time.sleep(0.05)
 """
     )
     assert four.run("--ab-baseline=last", "-n2").ret == 0
@@ -175,7 +190,7 @@ def test_a_baseline_that_changes_between_the_workers_ends_the_run(four, monkeypa
 
 if os.environ.get("PYTEST_XDIST_WORKER") == "gw1":
     started = time.monotonic()
-    while not list(Path("reports").glob("*/collected/gw0.json")) and time.monotonic() < started + 60:
+    while not list(Path("reports").glob("*/collected/gw0.json")) and time.monotonic() < started + 300:
         time.sleep(0.05)
     with open("reports/main/run.json", "a") as file:
         file.write(" ")

@@ -191,7 +191,7 @@ def test_a_run_loads_as_frames_and_rows(tones):
     import pytest_audiobench
 
     tones.run("--ab-run=mine")
-    run = pytest_audiobench.load(tones.path / "reports" / "mine")
+    run = pytest_audiobench.load_run(tones.path / "reports" / "mine")
     assert len(run.samples) == 40
     assert run.metrics.loc[run.metrics.name == "accuracy", "value"].iloc[0] == 1.0
     assert sum(1 for _ in run.rows()) == 40

@@ -37,10 +37,19 @@ def test_tones(evaluate, n):
 """
 
 
+def either_way(*rows):
+    """Each row in one process and the first on workers too; the others on workers in the long run."""
+    return [
+        *((*row, "-n0") for row in rows),
+        (*rows[0], "-n2"),
+        *(pytest.param(*row, "-n2", marks=pytest.mark.slow) for row in rows[1:]),
+    ]
+
+
 @pytest.mark.parametrize(
-    "value", ["np.float64(0.5)", "np.float32(0.5)", "decimal.Decimal('0.5')", "True", "np.int64(3)"]
+    ("value", "workers"),
+    either_way(("np.float64(0.5)",), ("np.float32(0.5)",), ("decimal.Decimal('0.5')",), ("True",), ("np.int64(3)",)),
 )
-@pytest.mark.parametrize("workers", ["-n0", "-n2"])
 def test_a_recorded_number_of_any_kind_crosses_to_the_controller(suite, value, workers):
     suite.tones()
     suite.write(test_tones=RECORDS.format(value=value))
@@ -52,8 +61,10 @@ def test_a_recorded_number_of_any_kind_crosses_to_the_controller(suite, value, w
     assert "eval.speed.score" in (suite.path / "junit.xml").read_text()
 
 
-@pytest.mark.parametrize("value", ["pathlib.Path('x')", "Level.HIGH", "None", "'0.5'", "[1.0]", "1j"])
-@pytest.mark.parametrize("workers", ["-n0", "-n2"])
+@pytest.mark.parametrize(
+    ("value", "workers"),
+    either_way(("pathlib.Path('x')",), ("Level.HIGH",), ("None",), ("'0.5'",), ("[1.0]",), ("1j",)),
+)
 def test_a_recorded_thing_that_is_no_number_fails_the_test(suite, value, workers):
     suite.tones()
     suite.write(test_tones=RECORDS.format(value=value))
@@ -235,16 +246,15 @@ def test_tones(evaluate):
 
 
 @pytest.mark.parametrize(
-    ("toml", "said"),
-    [
+    ("toml", "said", "workers"),
+    either_way(
         ('[[threshold]]\neval = "tones"\nrequire = ["acuracy >= 0.5"]', "*acuracy*accuracy*"),
         ('[[threshold]]\neval = "tones"\nrequire = ["accuracy is good"]', "*accuracy is good*"),
         ('[[threshold]]\neval = "tonnes*"\nrequire = ["accuracy >= 0.5"]', "*no eval matches*tonnes*"),
         ('[[threshold]]\nevil = "tones"\nrequire = []', "*evil*"),
         ("[[threshold", "*audiobench.toml*"),
-    ],
+    ),
 )
-@pytest.mark.parametrize("workers", ["-n0", "-n2"])
 def test_mistakes_in_thresholds_are_usage_errors_before_the_first_request(tones, toml, said, workers):
     (tones.path / "audiobench.toml").write_text(toml)
     result = tones.run(workers, log="log")
@@ -289,9 +299,9 @@ def test_tones(evaluate, n):
     )
     stopped = suite.run("-x")
     stopped.assert_outcomes(passed=1, failed=1)
-    result = suite.pytester.runpytest_subprocess("--ab-model=tone:one")
+    result = suite.pytest("--ab-model=tone:one")
     result.assert_outcomes(passed=3, failed=1)
-    result = suite.pytester.runpytest_subprocess("--ab-model=tone:one", "--lf")
+    result = suite.pytest("--ab-model=tone:one", "--lf")
     result.assert_outcomes(failed=1)
 
 

@@ -65,7 +65,7 @@ class Ladder:
             env={**os.environ, "COLUMNS": "80"},
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=1200,
             check=False,
         )
 

@@ -79,7 +79,14 @@ def test_a_fully_answered_run_loads_no_model(tones):
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_a_stopped_run_goes_on_where_it_was(tones, how):
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--ab-model=tone:one,log=log,sleepy=0.2"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-p",
+        "no:cacheprovider",
+        "--ab-model=tone:one,log=log,die=tone-15,how=hang",
+    ]
     # A shell's background jobs ignore SIGINT, and children inherit that; a user's terminal does not.
     process = subprocess.Popen(
         command,
@@ -88,9 +95,7 @@ def test_a_stopped_run_goes_on_where_it_was(tones, how):
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     log = tones.path / "log"
-    for _ in range(600):
-        if log.exists() and len(log.read_text().split()) > 13:
-            break
+    while process.poll() is None and not (log.exists() and len(log.read_text().split()) > 13):
         time.sleep(0.05)
     process.send_signal(how)
     process.wait()

@@ -482,7 +482,7 @@ def browser() -> Iterator[Any]:
 @pytest.fixture
 def opened(browser: Any) -> Iterator[Any]:
     context = browser.new_context(offline=True)
-    context.set_default_timeout(10_000)
+    context.set_default_timeout(120_000)
 
     def open_(path: Path) -> Opened:
         one = Opened(context.new_page())

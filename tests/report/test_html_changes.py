@@ -106,6 +106,7 @@ def test_of_many_lines_those_that_pass_are_folded(runs: Any, opened: Any) -> Non
     rows = page.locator("#changes tbody tr.joined")
     assert rows.count() == 1
     page.get_by_text("24 lines pass").click()
+    rows.nth(24).wait_for()
     assert rows.count() == 25
 
 

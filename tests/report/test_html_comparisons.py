@@ -78,8 +78,8 @@ def test_the_main_table_keeps_the_headline_and_leads_to_the_others(runs: Any, op
     own = page.page.locator("#sides > details", has_text="b")
     assert page.page.locator("#sides > details[open]").count() == 1
     main.get_by_role("link").last.click()
+    own.last.locator("tbody tr").first.wait_for()
     assert page.page.locator("#sides > details[open]").count() == 2
-    assert own.last.locator("tbody tr").first.is_visible()
 
 
 def test_a_few_protocols_stand_in_the_main_table_and_side_by_side(runs: Any, opened: Any) -> None:

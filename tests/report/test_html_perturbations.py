@@ -137,6 +137,7 @@ def test_names_from_outside_are_shown_and_never_run(runs: Any, opened: Any) -> N
     page = opened(runs.page(*runs.ladder((22, 14, 5), family=hostile, unit="</script><b>dB")))
     drawing(page)
     page.page.locator("#perturbations .curve details summary").click()
+    page.page.locator("#perturbations .curve tbody tr").first.wait_for()
     assert page.page.locator("#perturbations img, #perturbations b").count() == 0
     assert hostile in page.page.locator("#perturbations figcaption").inner_text()
     assert page.complaints == []

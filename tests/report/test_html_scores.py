@@ -83,6 +83,7 @@ def test_groups_are_drawn_and_listed(runs: Any, opened: Any) -> None:
     page = opened(runs.page(runs.item(0, "a", [RIGHT, RIGHT, RIGHT, WRONG], group_of=by_two)))
     assert len(dots(page, "#groups")) == 2
     page.page.get_by_text("The numbers as a table").click()
+    page.page.locator("#groups tbody tr").nth(1).wait_for()
     rows = page.page.locator("#groups tbody tr").all_inner_texts()
     assert [row.split()[0] for row in rows] == ["speaker=sp0", "speaker=sp1"]
     assert "100.0 %" in rows[0]

@@ -37,7 +37,7 @@ class Server:
         line = self.process.stdout.readline()
         self.url = line.rpartition(" at ")[2].strip()
 
-    def ask(self, path, body=None, headers=None, timeout=60):
+    def ask(self, path, body=None, headers=None, timeout=300):
         """GET, or POST of bytes or of an object as JSON."""
         data = body if body is None or isinstance(body, (bytes, bytearray)) else json.dumps(body).encode()
         headers = {"Content-Type": "application/json", **(headers or {})}
@@ -60,7 +60,7 @@ class Server:
         """Its exit code and what it wrote to standard error."""
         if self.process.poll() is None:
             self.process.send_signal(sig)
-        _, said = self.process.communicate(timeout=30)
+        _, said = self.process.communicate(timeout=300)
         return self.process.returncode, said
 
 
@@ -128,9 +128,9 @@ def wav():
 def wait_for():
     """Waits until something is true; fails when it does not become so."""
 
-    def wait(perturbation, within_s=20):
+    def wait(condition, within_s=300):
         until = time.monotonic() + within_s
-        while not perturbation():
+        while not condition():
             assert time.monotonic() < until, "waited in vain"
             time.sleep(0.02)
 

@@ -3,6 +3,7 @@
 import argparse
 import sys
 import time
+from pathlib import Path
 
 from pytest_audiobench.errors import FatalError, PassingError
 from pytest_audiobench.models.messages import Response
@@ -11,20 +12,27 @@ from pytest_audiobench.serving.options import ServeOptions
 from pytest_audiobench.serving.server import serve
 
 
+def wait_for(file):
+    """Waits until a test has made ``file``."""
+    while not Path(file).exists():
+        time.sleep(0.02)
+
+
 class Slow:
     """Answers with the size of its batch and what it was played; a question may ask for trouble."""
 
     spec, batching, listens, device = "slow:model", "planned", True, "cpu"
 
-    def __init__(self, load_s, load_fails, tasks):
-        self._load_s, self._load_fails = load_s, load_fails
+    def __init__(self, load_until, load_fails, tasks):
+        self._load_until, self._load_fails = load_until, load_fails
         self.limits = Limits(max_batch=8, max_batch_s=10.0, rate_hz=16_000, max_clip_s=4.0, max_clips=3, tasks=tasks)
 
     def fingerprint(self):
         return {"slow": "1"}
 
     def load(self):
-        time.sleep(self._load_s)
+        if self._load_until:
+            wait_for(self._load_until)
         if self._load_fails:
             raise FatalError("the weights are torn; fetch them again")
 
@@ -33,6 +41,8 @@ class Slow:
         words = " ".join(part for m in batch[0].request.messages for part in m.parts if isinstance(part, str))
         if words.startswith("sleep "):
             time.sleep(float(words.split()[1]))
+        if words.startswith("until "):
+            wait_for(words.split()[1])
         if words == "crash":
             raise ZeroDivisionError("the device fell off")
         if words == "later":
@@ -64,7 +74,7 @@ if __name__ == "__main__":
         ("port", int, 0),
         ("queue", int, 16),
         ("deadline", float, 60),
-        ("load-s", float, 0),
+        ("load-until", Path, None),
         ("body-mb", int, 64),
     ):
         parser.add_argument(f"--{name}", type=kind, default=default)
@@ -74,4 +84,4 @@ if __name__ == "__main__":
     options = ServeOptions(
         port=args.port, max_queue=args.queue, deadline_s=args.deadline, max_body_bytes=args.body_mb << 20
     )
-    serve(Slow(args.load_s, args.load_fails, tuple(args.tasks)), options, "slow")
+    serve(Slow(args.load_until, args.load_fails, tuple(args.tasks)), options, "slow")

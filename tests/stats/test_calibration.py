@@ -21,26 +21,35 @@ MEANS = {(setting.name, setting.margin): setting for setting in calibration.mean
 RESAMPLED = {(setting.metric, setting.name): setting for setting in calibration.bootstrapped()}
 
 
-@pytest.mark.parametrize("pairs", [20, 50, 101, 300])
-@pytest.mark.parametrize("margin", [0.0, 0.01, 0.03])
-@pytest.mark.parametrize("rate", [0.0, 0.0025, 0.01, 0.04])
+def slow(*values):
+    """Values of a parameter that only the long run tries."""
+    return [
+        pytest.param(*(value if isinstance(value, tuple) else (value,)), marks=pytest.mark.slow) for value in values
+    ]
+
+
+@pytest.mark.parametrize("pairs", [20, 101, *slow(50, 300)])
+@pytest.mark.parametrize("margin", [0.0, 0.01, *slow(0.03)])
+@pytest.mark.parametrize("rate", [0.0, 0.01, *slow(0.0025, 0.04)])
 def test_over_all_outcomes_right_answers_alarm_no_more_often_than_their_level(pairs, margin, rate):
     if rate + margin > 0.0:
         assert calibration.enumerated(pairs, rate, margin).faults() == []
 
 
-@pytest.mark.parametrize("margin", [0.0, 0.01])
+@pytest.mark.parametrize("margin", [0.0, *slow(0.01)])
 @pytest.mark.parametrize(
     ("name", "repetitions"),
     [
         ("10 clusters, equal; 30% flip, correlation 0.3", 600),
         ("50 clusters, unequal; 2% flip, correlation 0.5", 200),
-        ("50 clusters, unequal; 30% flip, correlation 0.3", 1800),
-        ("50 clusters, one large; 30% flip, correlation 0.3", 1200),
-        ("30 utterances; 100% redone, 0.0% runaway", 2000),
-        ("300 utterances; 2% redone, 0.0% runaway", 200),
         ("300 utterances; 100% redone, 1.0% runaway", 200),
-        ("300 utterances; 100% redone, 0.0% runaway, 20 speakers", 900),
+        *slow(
+            ("50 clusters, unequal; 30% flip, correlation 0.3", 1800),
+            ("50 clusters, one large; 30% flip, correlation 0.3", 1200),
+            ("30 utterances; 100% redone, 0.0% runaway", 2000),
+            ("300 utterances; 2% redone, 0.0% runaway", 200),
+            ("300 utterances; 100% redone, 0.0% runaway, 20 speakers", 900),
+        ),
     ],
 )
 def test_means_and_ratios_at_the_edge_of_the_margin_alarm_no_more_often_than_their_level(name, repetitions, margin):
@@ -65,8 +74,7 @@ def test_scores_between_0_and_1_alarm_no_more_often_than_their_level(name, repet
     ("metric", "name"),
     [
         ("macro_f1", "100 samples, rare labels; 10% anew"),
-        ("bleu", "50 samples; 30% anew"),
-        ("eer_interpolated", "100 trials; 100% anew"),
+        *slow(("bleu", "50 samples; 30% anew"), ("eer_interpolated", "100 trials; 100% anew")),
     ],
 )
 def test_bootstraps_of_pairs_alarm_no_more_often_than_their_level(metric, name):

@@ -19,6 +19,11 @@ from pytest_audiobench.stats.intervals import Interval, exact, mean, proportion,
 REPETITIONS = 400
 
 
+def slow(*values):
+    """Values of a parameter that only the long run tries."""
+    return [pytest.param(value, marks=pytest.mark.slow) for value in values]
+
+
 def least(repetitions):
     return 0.93 - 2 * math.sqrt(0.93 * 0.07 / repetitions)
 
@@ -37,8 +42,8 @@ def test_every_share_is_covered_at_every_n(n):
     assert covered.min() > 0.9499
 
 
-@pytest.mark.parametrize("clusters", [5, 30, 100])
-@pytest.mark.parametrize("largest", [3, 40])
+@pytest.mark.parametrize("clusters", [5, 100, *slow(30)])
+@pytest.mark.parametrize("largest", [40, *slow(3)])
 @pytest.mark.parametrize(("truth", "correlation"), [(0.6, 0.1), (0.8, 0.5), (0.95, 0.5), (0.99, 0.5)])
 def test_a_clustered_share_is_covered_also_where_clusters_are_few_and_unequal_and_the_share_is_rare(
     clusters, largest, truth, correlation
@@ -63,7 +68,7 @@ def test_taking_clustered_samples_for_independent_ones_would_not_cover():
     assert hits / REPETITIONS < 0.7
 
 
-@pytest.mark.parametrize("n", [3, 30, 100])
+@pytest.mark.parametrize("n", [3, 100, *slow(30)])
 @pytest.mark.parametrize("clustered", [False, True])
 @pytest.mark.parametrize(
     ("shape", "truth"),
@@ -85,7 +90,7 @@ def test_a_mean_of_bounded_scores_is_covered_also_where_they_are_skewed(n, clust
     assert hits / REPETITIONS >= least(REPETITIONS)
 
 
-@pytest.mark.parametrize("n", [5, 30, 100, 400])
+@pytest.mark.parametrize("n", [5, 100, *slow(30, 400)])
 @pytest.mark.parametrize(
     ("rates", "truth"),
     [
@@ -105,7 +110,7 @@ def test_a_word_error_rate_is_covered_also_where_a_few_answers_are_empty(n, rate
     assert hits / REPETITIONS >= least(REPETITIONS)
 
 
-@pytest.mark.parametrize("speakers", [5, 10, 30, 100])
+@pytest.mark.parametrize("speakers", [5, 100, *slow(10, 30)])
 def test_a_word_error_rate_of_speakers_who_differ_is_covered(speakers):
     rng = np.random.default_rng([speakers, 1])
     hits = 0
@@ -123,7 +128,7 @@ def test_no_interval_knows_of_runaways_that_are_not_among_the_samples_and_it_say
     assert found.method == "gamma 95 %, 30 samples, none unseen beyond 1"
 
 
-@pytest.mark.parametrize("name", ["macro_f1", "balanced_accuracy", "cohen_kappa"])
+@pytest.mark.parametrize("name", ["macro_f1", *slow("balanced_accuracy", "cohen_kappa")])
 @pytest.mark.parametrize(("n", "shares"), [(50, (1, 1)), (100, (9, 1)), (100, (2, 1, 1))])
 def test_numbers_of_labels_are_covered_where_they_are_printed_also_with_rare_labels(name, n, shares):
     repetitions, rng = 60, np.random.default_rng([n, *shares])

@@ -46,7 +46,7 @@ def model_at():
     made = []
 
     def make(server, target="tiny", **options):
-        given = {"base_url": server.url, "timeout_s": "5", "patience_s": "2", "probe": "no"}
+        given = {"base_url": server.url, "timeout_s": "60", "patience_s": "2", "probe": "no"}
         made.append(OpenAIModel(target, {**given, **options}))
         return made[-1]
 

@@ -65,7 +65,7 @@ except FatalError:
 def test_two_processes_share_one_budget(tmp_path):
     command = [sys.executable, "-c", SPENDER, str(tmp_path)]
     both = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
-    assert sum(int(process.communicate(timeout=60)[0]) for process in both) == 400
+    assert sum(int(process.communicate(timeout=300)[0]) for process in both) == 400
     ledger = json.loads((tmp_path / FILE).read_text())
     assert ledger == {"requests": 400, "spent_usd": 100.0, "held_usd": 0.0}
 

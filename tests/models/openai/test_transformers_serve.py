@@ -47,7 +47,7 @@ def served(tmp_path_factory):
             [*command, f"--port={port}"], env=environment, stdout=log, stderr=log, start_new_session=True
         )
     try:
-        give_up = time.monotonic() + 90
+        give_up = time.monotonic() + 300
         while not answers(f"http://127.0.0.1:{port}/health"):
             if process.poll() is not None or time.monotonic() > give_up:
                 pytest.fail((folder / "log").read_text()[-2000:])
