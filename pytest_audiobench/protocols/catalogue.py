@@ -70,7 +70,7 @@ def module_of(name: str) -> str:
 
 def scorer_names() -> frozenset[str]:
     """The names of all scorers of all families."""
-    return frozenset(name for one in FAMILIES for name in family(one).available)
+    return frozenset(name for family_name in FAMILIES for name in family(family_name).available)
 
 
 def check_options(name: str, options: Mapping[str, object]) -> None:
@@ -81,7 +81,7 @@ def check_options(name: str, options: Mapping[str, object]) -> None:
     for option, value in options.items():
         if option not in known:
             raise UsageError(f"{name} has no option {option!r}; it has {', '.join(known)}")
-        if not any(_is(value, kind) for kind in known[option]):
+        if not any(_has_kind(value, kind) for kind in known[option]):
             wanted = " or ".join(dict.fromkeys(map(_in_words, known[option])))
             raise UsageError(f"{name} takes {wanted} as its {option}, not {value!r}")
 
@@ -90,14 +90,18 @@ def options_of(name: str) -> dict[str, tuple[Any, ...]]:
     """The family's options that can be written down, each with the types or literals that it takes."""
     function = inspect.unwrap(function_of(name))
     hints = get_type_hints(function)
-    named = [one.name for one in inspect.signature(function).parameters.values() if one.kind is one.KEYWORD_ONLY]
+    named = [
+        parameter.name
+        for parameter in inspect.signature(function).parameters.values()
+        if parameter.kind is parameter.KEYWORD_ONLY
+    ]
     kinds = {option: tuple(kind for kind in _kinds(hints[option]) if _in_words(kind)) for option in named}
-    return {option: found for option, found in kinds.items() if found != () and set(found) != {type(None)}}
+    return {option: types for option, types in kinds.items() if types != () and set(types) != {type(None)}}
 
 
 def _kinds(hint: Any) -> tuple[Any, ...]:
     if get_origin(hint) in (Union, UnionType):
-        return tuple(kind for one in get_args(hint) for kind in _kinds(one))
+        return tuple(kind for part in get_args(hint) for kind in _kinds(part))
     return get_args(hint) if get_origin(hint) is Literal else (hint,)
 
 
@@ -108,9 +112,9 @@ def _in_words(kind: Any) -> str:
     return "a list of strings" if kind == Sequence[str] else known.get(kind, "")
 
 
-def _is(value: object, kind: Any) -> bool:
+def _has_kind(value: object, kind: Any) -> bool:
     if isinstance(kind, str):
         return value == kind
     if kind == Sequence[str]:
-        return isinstance(value, (list, tuple)) and all(isinstance(one, str) for one in value)
+        return isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value)
     return type(value) is kind

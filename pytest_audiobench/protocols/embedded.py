@@ -39,7 +39,7 @@ def embedded(encoder: Encoder | Path, name: str) -> Scorer:
     encode, which = _encoder(encoder, name)
 
     def together(scored: _Scored) -> Sequence[Mapping[str, float]]:
-        return [{"cosine": max(one, default=0.0)} for one in _each_cosine(encode, scored)]
+        return [{"cosine": max(values, default=0.0)} for values in _each_cosine(encode, scored)]
 
     return Scorer(
         f"embedding-{name}",
@@ -55,8 +55,8 @@ def fense(encoder: Encoder | Path, checker: Checker, name: str) -> Scorer:
     """FENSE for captions (Zhou et al. 2022), of an encoder and an error checker of the user's: ``fense-<name>``.
 
     The mean cosine of the answer's vector with the references', less nine tenths of it where the checker gives more
-    than 0.9 to the answer being ill-formed. An empty answer is 0. The published numbers use paraphrase-TinyBERT-L6-v2 and
-    echecker_clotho_audiocaps_base.
+    than 0.9 to the answer being ill-formed. An empty answer is 0. The published numbers use
+    paraphrase-TinyBERT-L6-v2 and echecker_clotho_audiocaps_base.
     """
     encode, which = _encoder(encoder, name)
 
@@ -68,7 +68,7 @@ def fense(encoder: Encoder | Path, checker: Checker, name: str) -> Scorer:
         if np.isnan(wrong).any():
             worst = texts[int(np.argmax(np.isnan(wrong)))]
             raise UsageError(f"the checker of fense-{name} gave NaN for the text {worst[:60]!r}; see to the checker")
-        similar = [float(np.mean(one)) if one else 0.0 for one in _each_cosine(encode, scored)]
+        similar = [float(np.mean(values)) if values else 0.0 for values in _each_cosine(encode, scored)]
         return [{"fense": value * (0.1 if chance > 0.9 else 1.0)} for value, chance in zip(similar, wrong, strict=True)]
 
     return Scorer(
@@ -89,15 +89,15 @@ def _each_cosine(encode: Encoder, scored: _Scored) -> list[list[float]]:
         for truth in sample.truths
         if (answer.value or "").strip() and truth.strip()
     ]
-    found: list[list[float]] = [[] for _ in scored]
+    rows: list[list[float]] = [[] for _ in scored]
     if not pairs:
-        return found
-    texts = list(dict.fromkeys(text for _, said, true in pairs for text in (said, true)))
+        return rows
+    texts = list(dict.fromkeys(text for _, answer_text, truth in pairs for text in (answer_text, truth)))
     vectors = dict(zip(texts, _vectors(encode, texts), strict=True))
-    values = cosines([vectors[said] for _, said, _ in pairs], [vectors[true] for _, _, true in pairs])
+    values = cosines([vectors[answer_text] for _, answer_text, _ in pairs], [vectors[truth] for _, _, truth in pairs])
     for (number, _, _), value in zip(pairs, values.tolist(), strict=True):
-        found[number].append(value)
-    return found
+        rows[number].append(value)
+    return rows
 
 
 def _vectors(encode: Encoder, texts: Sequence[str]) -> Floats:
@@ -138,10 +138,10 @@ def _loaded(folder: Path) -> Encoder:
 
 def _digest(folder: Path) -> str:
     """A digest of the folder's files that hold weights or settings, 12 characters."""
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for path in sorted(folder.rglob("*")):
         if path.is_file() and path.suffix in (".safetensors", ".json", ".txt", ".model"):
-            found.update(path.relative_to(folder).as_posix().encode())
+            digest.update(path.relative_to(folder).as_posix().encode())
             with path.open("rb") as file:
-                found.update(hashlib.file_digest(file, "sha256").digest())
-    return found.hexdigest()[:12]
+                digest.update(hashlib.file_digest(file, "sha256").digest())
+    return digest.hexdigest()[:12]

@@ -81,9 +81,9 @@ def _score_salmonn(keep: bool) -> Callable[[Sample, Answer], Mapping[str, float]
         if answer.status == "truncated" and not keep:
             return None
         true = [_salmonn(phrase) for phrase in "; ".join(sample.truths).lower().split("; ")]
-        said = [_salmonn(phrase) for phrase in (answer.value or "").split(",")]
+        phrases = [_salmonn(phrase) for phrase in (answer.value or "").split(",")]
         hits = sum(
-            sum(phrase in other for other in true) if len(phrase.split()) > 1 else phrase in true for phrase in said
+            sum(phrase in other for other in true) if len(phrase.split()) > 1 else phrase in true for phrase in phrases
         )
         return {"keyword_hits": float(min(hits, 3)), "keywords": float(min(len(true), 3))}
 

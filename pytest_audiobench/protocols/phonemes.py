@@ -28,15 +28,19 @@ def phonemes(
     ``salmonn-skip`` (those of the reproduction of SALMONN). Raises UsageError for an unknown scorer.
     """
     stage = free_stage(lambda sample: sample.question or prompt, system, max_new_tokens, task="transcription")
-    asked = Protocol("phonemes", (stage,), (_READINGS["per-39"],), _READINGS, expects="words")
-    return choose(asked, scorers)
+    protocol = Protocol("phonemes", (stage,), (_READINGS["per-39"],), _READINGS, expects="words")
+    return choose(protocol, scorers)
 
 
 def _folding(phones: PhoneSet) -> Scorer:
     def score(sample: Sample, answer: Answer) -> Mapping[str, float]:
-        said = phone_tokens(answer.value or "")
-        errors = token_errors(folded(phone_tokens(sample.reference), phones), folded(said, phones))
-        return {**errors, "other": float(sum(token not in PHONES for token in said)), "said": float(len(said))}
+        answer_tokens = phone_tokens(answer.value or "")
+        errors = token_errors(folded(phone_tokens(sample.reference), phones), folded(answer_tokens, phones))
+        return {
+            **errors,
+            "other": float(sum(token not in PHONES for token in answer_tokens)),
+            "said": float(len(answer_tokens)),
+        }
 
     signature = f"phones:per-{phones}|v:1|norm:nfkc+lower+nopunct+nostress|fold:{phones}|other:errors|empty:deletions"
     return Scorer(f"per-{phones}", signature, read_ended_text, score, ("per", "other_tokens"))

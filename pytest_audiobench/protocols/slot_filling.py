@@ -40,8 +40,8 @@ def slot_filling(
         return prompt.replace("{slot}", slot.replace("_", " "))
 
     stage = replace(free_stage(words, system, max_new_tokens), fields=(SLOT,))
-    asked = Protocol("slot_filling", (stage,), (_READINGS["slot-value"],), _READINGS)
-    return choose(asked, scorers)
+    protocol = Protocol("slot_filling", (stage,), (_READINGS["slot-value"],), _READINGS)
+    return choose(protocol, scorers)
 
 
 def _score(sample: Sample, answer: Answer) -> Mapping[str, float]:

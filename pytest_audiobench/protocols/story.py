@@ -29,8 +29,8 @@ def story(*scorers: str, prompt: str = INSTRUCTION, system: str | None = None, m
     and ``salmonn-repro`` (SALMONN's diversity). Raises UsageError for an unknown scorer.
     """
     stage = free_stage(lambda sample: sample.question or prompt, system, max_new_tokens)
-    asked = Protocol("story", (stage,), (_READINGS["word-variety"],), _READINGS)
-    return choose(asked, scorers)
+    protocol = Protocol("story", (stage,), (_READINGS["word-variety"],), _READINGS)
+    return choose(protocol, scorers)
 
 
 def _variety(sample: Sample, answer: Answer) -> Mapping[str, float]:

@@ -55,10 +55,10 @@ def frame_in(text: str) -> Frame | None:
     starts = [place for place, letter in enumerate(text) if letter in "{["][:_STARTS]
     for start in starts:
         try:
-            found, _ = decoder.raw_decode(text, start)
+            content, _ = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):
             continue
-        if (frame := _frame(found)) is not None:
+        if (frame := _frame(content)) is not None:
             return frame
     return None
 
@@ -74,31 +74,31 @@ def true_frame(sample: Sample) -> Frame:
     return frame
 
 
-def _frame(found: Any) -> Frame | None:
-    if isinstance(found, list):
-        found = {"entities": found}
-    if not isinstance(found, dict):
+def _frame(content: Any) -> Frame | None:
+    if isinstance(content, list):
+        content = {"entities": content}
+    if not isinstance(content, dict):
         return None
-    entities = found.get("entities", [])
-    if not isinstance(entities, list) or not all(_is_entity(one) for one in entities):
+    entities = content.get("entities", [])
+    if not isinstance(entities, list) or not all(_is_entity(entity) for entity in entities):
         return None
-    intent = found.get("intent")
-    if intent is None and isinstance(found.get("scenario"), str) and isinstance(found.get("action"), str):
-        intent = f"{found['scenario']}_{found['action']}"
+    intent = content.get("intent")
+    if intent is None and isinstance(content.get("scenario"), str) and isinstance(content.get("action"), str):
+        intent = f"{content['scenario']}_{content['action']}"
     if not isinstance(intent, str) and not entities:
         return None
     return Frame(
         str(intent or "")[:_FILLER],
-        tuple(Entity(one["type"][:_FILLER], one["filler"][:_FILLER]) for one in entities[:_ENTITIES]),
+        tuple(Entity(entity["type"][:_FILLER], entity["filler"][:_FILLER]) for entity in entities[:_ENTITIES]),
     )
 
 
-def _is_entity(one: Any) -> bool:
-    return isinstance(one, dict) and isinstance(one.get("type"), str) and isinstance(one.get("filler"), str)
+def _is_entity(entity: Any) -> bool:
+    return isinstance(entity, dict) and isinstance(entity.get("type"), str) and isinstance(entity.get("filler"), str)
 
 
 def _tidied(frame: Frame) -> Frame:
-    entities = (Entity(tidy_caseless(one.type), tidy_caseless(one.filler)) for one in frame.entities)
+    entities = (Entity(tidy_caseless(entity.type), tidy_caseless(entity.filler)) for entity in frame.entities)
     return Frame(tidy_caseless(frame.intent), tuple(entities))
 
 
@@ -116,29 +116,29 @@ def _parse(sample: Sample, earlier: Earlier) -> Answer:
 
 def _score(change: Callable[[Frame], Frame], keep: bool) -> Callable[[Sample, Answer], Mapping[str, float] | None]:
     def score(sample: Sample, answer: Answer) -> Mapping[str, float] | None:
-        said = frame_in(answer.value) if answer.value is not None else None
-        if said is None and not keep:
+        predicted = frame_in(answer.value) if answer.value is not None else None
+        if predicted is None and not keep:
             return None
-        return frame_statistics(change(true_frame(sample)), change(said or Frame("", ())))
+        return frame_statistics(change(true_frame(sample)), change(predicted or Frame("", ())))
 
     return score
 
 
-def frame_statistics(true: Frame, said: Frame) -> dict[str, float]:
+def frame_statistics(true: Frame, predicted: Frame) -> dict[str, float]:
     """Whether the intent is right and whether all is; hits, false alarms and misses of entities by each measure.
 
     SLU-F1's counts are given for each type of entity as well, under a number that stands for the type.
     """
-    found = {"intent": float(true.intent == said.intent)}
+    statistics = {"intent": float(true.intent == predicted.intent)}
     for measure in _MEASURES:
-        counts = entity_counts(true.entities, said.entities, measure)
-        found |= {f"{measure}_{name}": value for name, value in added(counts.values())._asdict().items()}
+        counts = entity_counts(true.entities, predicted.entities, measure)
+        statistics |= {f"{measure}_{name}": value for name, value in added(counts.values())._asdict().items()}
         if measure == "slu":
             for type_, its in counts.items():
                 number = hashlib.sha256(type_.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-                found |= {f"{TYPED}{number}_{name}": value for name, value in its._asdict().items()}
-    right = found["intent"] and not found["span_alarms"] and not found["span_misses"]
-    return {"correct": float(right), **found}
+                statistics |= {f"{TYPED}{number}_{name}": value for name, value in its._asdict().items()}
+    right = statistics["intent"] and not statistics["span_alarms"] and not statistics["span_misses"]
+    return {"correct": float(right), **statistics}
 
 
 _METRICS = ("slu_f1", "intent_accuracy", "slu_f1_macro", "entity_f1", "slu_word_f1", "slu_char_f1", "accuracy")

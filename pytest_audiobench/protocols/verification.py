@@ -85,18 +85,18 @@ def _parse_similarity(sample: Sample, earlier: Earlier) -> Answer:
     text = response.text
     if not text.strip():
         return Answer("empty")
-    own = response.outputs[0].score
-    if own is not None:
-        said = asserted_label.read_agreement(text, response.finish)
-        return said._replace(value=repr(own if said.value == "yes" else -own)) if said.value else said
-    found = next((found for found in _NUMBER.finditer(text[:4_000]) if found["number"]), None)
-    if found is None:
+    score = response.outputs[0].score
+    if score is not None:
+        answer = asserted_label.read_agreement(text, response.finish)
+        return answer._replace(value=repr(score if answer.value == "yes" else -score)) if answer.value else answer
+    match = next((match for match in _NUMBER.finditer(text[:4_000]) if match["number"]), None)
+    if match is None:
         return Answer(
             "refused" if asserted_label.read_agreement(text, response.finish).status == "refused" else "unparsed"
         )
     number, whole = (
-        float(found["number"].replace(",", ".")),
-        100.0 if found["percent"] else float(found["whole"] or 1.0),
+        float(match["number"].replace(",", ".")),
+        100.0 if match["percent"] else float(match["whole"] or 1.0),
     )
     if not whole or not 0.0 <= number / whole <= 1.0:
         return Answer("out_of_range")

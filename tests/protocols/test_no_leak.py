@@ -148,7 +148,7 @@ def test_a_judging_of_ones_own_is_told_what_its_role_may_know():
 
     for role in ("judge", "extractor"):
         scorers = tuple(
-            scorer.__class__(**{**vars(scorer), "name": "own", "judge": "own", "beside": ()})
+            scorer.__class__(**{**vars(scorer), "name": "own", "judge": "own", "companions": ()})
             for scorer in shipped()[0].scorers[1:2]
         )
         protocol = judged(None, own=(Judging("own", prompt, scorers, shipped()[0].settings, role),))

@@ -50,15 +50,15 @@ def target_of(sample: Sample) -> Target:
     return sample.references or sample.reference
 
 
-def true_label(sample: Sample, labels: tuple[str, ...], said: str | None) -> str | None:
-    """The true label of ``labels`` that was ``said``, else the first true one; None where the truth is empty.
+def true_label(sample: Sample, labels: tuple[str, ...], label: str | None) -> str | None:
+    """The true label of ``labels`` that was ``label``, else the first true one; None where the truth is empty.
 
     Raises UsageError when the truths are no labels of the task.
     """
     true = [truth for truth in sample.truths if truth in labels]
     if not true and any(truth.strip() for truth in sample.truths):
         raise _no_label(sample, sample.truths[0], labels)
-    return said if said in true else next(iter(true), None)
+    return label if label in true else next(iter(true), None)
 
 
 def true_labels(sample: Sample, classes: tuple[str, ...]) -> frozenset[str]:
@@ -76,7 +76,7 @@ def true_labels(sample: Sample, classes: tuple[str, ...]) -> frozenset[str]:
 
 
 def _parts(sample: Sample, classes: tuple[str, ...]) -> list[str]:
-    spelled = _spelled(classes)
+    spelled = _spellings(classes)
     pieces, found, place = sample.reference.split(","), [], 0
     while place < len(pieces):
         ends = range(len(pieces), place, -1)
@@ -90,7 +90,7 @@ def _parts(sample: Sample, classes: tuple[str, ...]) -> list[str]:
 
 
 @lru_cache(maxsize=256)
-def _spelled(classes: tuple[str, ...]) -> dict[str, str]:
+def _spellings(classes: tuple[str, ...]) -> dict[str, str]:
     return {_tidy(label): label for label in classes}
 
 
@@ -166,27 +166,27 @@ def _signature(task: str) -> str:
 
 
 def _classification(sample: Sample, answer: Answer, labels: tuple[str, ...]) -> dict[str, float]:
-    said = answer.value if answer.status == "parsed" else None
-    true = true_label(sample, labels, said)
-    told = label_statistics(labels, [true] if true else [], [said] if said else [])
-    return {"correct": float(said is not None and said == true), **told}
+    label = answer.value if answer.status == "parsed" else None
+    true = true_label(sample, labels, label)
+    statistics = label_statistics(labels, [true] if true else [], [label] if label else [])
+    return {"correct": float(label is not None and label == true), **statistics}
 
 
 def _detection(sample: Sample, answer: Answer, classes: tuple[str, ...]) -> dict[str, float]:
     """Sets. An empty text says that there is nothing; an unread one is a wrong label where there is nothing to miss."""
-    true, said = true_labels(sample, classes), frozenset(json.loads(answer.value or "[]"))
+    true, predicted = true_labels(sample, classes), frozenset(json.loads(answer.value or "[]"))
     unread = answer.value is None and answer.status != "empty"
-    scores = set_scores(len(true & said), len(said), len(true))
-    right = said == true and not unread
+    scores = set_scores(len(true & predicted), len(predicted), len(true))
+    right = predicted == true and not unread
     return {
         "correct": float(right),
         "set_f1": 1.0 if right else scores.f1,
-        **label_statistics(classes, true, said, int(unread and not true)),
+        **label_statistics(classes, true, predicted, int(unread and not true)),
     }
 
 
 def _open(sample: Sample, answer: Answer) -> dict[str, float]:
-    said = tidy_caseless(answer.value) if answer.value else None
+    text = tidy_caseless(answer.value) if answer.value else None
     return {
-        "correct": float(said is not None and any(said == tidy_caseless(truth) for truth in sample.truths if truth))
+        "correct": float(text is not None and any(text == tidy_caseless(truth) for truth in sample.truths if truth))
     }

@@ -113,20 +113,20 @@ def _binomial(segment: str, names: Sequence[tuple[str, list[str]]], min_score: f
 def extract_mcq_choice_from_text(segments: Sequence[str], *, labels: Sequence[str]) -> Segments:
     """The letter that the segment is, states, ends with or mentions last, else what the general extraction finds."""
     need_labels("extract_mcq_choice_from_text", labels)
-    spelled: dict[str, str] = {}
+    letters: dict[str, str] = {}
     for label in labels:
-        spelled.setdefault(label.lower(), label)
-    return Segments(tuple(_letter(segment, spelled) or _any_label(segment, labels) for segment in segments))
+        letters.setdefault(label.lower(), label)
+    return Segments(tuple(_letter(segment, letters) or _any_label(segment, labels) for segment in segments))
 
 
-def _letter(segment: str, spelled: Mapping[str, str]) -> str | None:
+def _letter(segment: str, letters: Mapping[str, str]) -> str | None:
     core = segment.strip().lstrip(_OPENING).rstrip(_CLOSING).lower()
-    if len(core) == 1 and core.isalpha() and core in spelled:
-        return spelled[core]
+    if len(core) == 1 and core.isalpha() and core in letters:
+        return letters[core]
     for statement in _STATEMENTS:
-        for found in reversed(list(statement.finditer(segment))):
-            if (letter := found["letter"].lower()) in spelled:
-                return spelled[letter]
+        for match in reversed(list(statement.finditer(segment))):
+            if (letter := match["letter"].lower()) in letters:
+                return letters[letter]
     return None
 
 
@@ -137,7 +137,7 @@ def extract_hz_bucket_from_text(segments: Sequence[str], *, labels: Sequence[str
     bucket ("400 Hz"), what the general extraction finds.
     """
     need_labels("extract_hz_bucket_from_text", labels)
-    buckets = sorted((float(found[1]), label.strip()) for label in labels if (found := _BUCKET.match(label)))
+    buckets = sorted((float(match[1]), label.strip()) for label in labels if (match := _BUCKET.match(label)))
     if not buckets:
         return extract_label_from_text(segments, labels=labels)
     return Segments(tuple(_bucket(segment, buckets) or _any_label(segment, labels) for segment in segments))

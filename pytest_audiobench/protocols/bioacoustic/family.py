@@ -82,29 +82,29 @@ def bioacoustic(
         )
 
     def words(sample: Sample) -> str:
-        def filled(found: re.Match[str]) -> str:
-            if found[1] == "question":
+        def filled(placeholder: re.Match[str]) -> str:
+            if placeholder[1] == "question":
                 return sample.question or QUESTIONS[task]
             offered = classes_for(sample, listed) if task == "detection" else labels_for(sample, listed)
             return "\n".join(f"- {label}" for label in offered)
 
         return _PLACEHOLDER.sub(filled, template)
 
-    made = [bioacoustic_scorer(task, listed), run_scorer(task, listed), score_from_file_scorer(task)]
+    family_scorers = [bioacoustic_scorer(task, listed), run_scorer(task, listed), score_from_file_scorer(task)]
     if task in ("classification", "detection"):
-        made.append(zero_scorer(task))
-    available = MappingProxyType({scorer.name: scorer for scorer in made})
+        family_scorers.append(zero_scorer(task))
+    available = MappingProxyType({scorer.name: scorer for scorer in family_scorers})
     stage = free_stage(words, system, max_new_tokens)
-    asked = Protocol("bioacoustic", (stage,), (made[0],), available, expects=_EXPECTS[task])
-    return choose(asked, scorers)
+    protocol = Protocol("bioacoustic", (stage,), (family_scorers[0],), available, expects=_EXPECTS[task])
+    return choose(protocol, scorers)
 
 
 def _lines(file: str) -> list[str]:
     """The labels of a file, one a line."""
-    found = [line.decode("utf-8", "replace").strip() for _, line in bounded_lines(Path(file), _LONGEST_LABEL_BYTES)]
-    if not any(found):
+    labels = [line.decode("utf-8", "replace").strip() for _, line in bounded_lines(Path(file), _LONGEST_LABEL_BYTES)]
+    if not any(labels):
         raise UsageError(f"{file} holds no labels; write one a line")
-    return [label for label in found if label]
+    return [label for label in labels if label]
 
 
 @with_recorded_options
@@ -116,10 +116,10 @@ def bioacoustic_captioning(
     max_new_tokens: int = 256,
 ) -> Protocol:
     """:func:`bioacoustic` with the task "captioning"."""
-    asked = bioacoustic(
+    protocol = bioacoustic(
         *scorers, task="captioning", labels=labels, prompt=prompt, system=system, max_new_tokens=max_new_tokens
     )
-    return replace(asked, name="bioacoustic_captioning")
+    return replace(protocol, name="bioacoustic_captioning")
 
 
 @with_recorded_options
@@ -131,7 +131,7 @@ def bioacoustic_detection(
     max_new_tokens: int = 256,
 ) -> Protocol:
     """:func:`bioacoustic` with the task "detection"."""
-    asked = bioacoustic(
+    protocol = bioacoustic(
         *scorers, task="detection", labels=labels, prompt=prompt, system=system, max_new_tokens=max_new_tokens
     )
-    return replace(asked, name="bioacoustic_detection")
+    return replace(protocol, name="bioacoustic_detection")

@@ -69,7 +69,7 @@ def macro_f1(predictions: Sequence[str], targets: Sequence[str], zero_division: 
     _check_lengths(predictions, targets)
     if not predictions:
         return 0.0
-    hits = Counter(said for said, true in zip(predictions, targets, strict=True) if said == true)
+    hits = Counter(predicted for predicted, true in zip(predictions, targets, strict=True) if predicted == true)
     said_of, true_of = Counter(predictions), Counter(targets)
     scores = []
     for label in sorted({*predictions, *targets}):
@@ -90,8 +90,8 @@ def top1_accuracy(predictions: Sequence[str], targets: Sequence[str], label_sepa
     if not predictions:
         raise ValueError("accuracy needs at least one answer")
     right = (
-        said in [part.strip() for part in target.split(label_separator)]
-        for said, target in zip(predictions, targets, strict=True)
+        predicted in [part.strip() for part in target.split(label_separator)]
+        for predicted, target in zip(predictions, targets, strict=True)
     )
     return sum(right) / len(predictions)
 
@@ -111,17 +111,17 @@ def _indicators(targets: Sequence[_Row]) -> list[list[int]]:
 
 
 def _membership(rows: Iterable[Sequence[str]], labels: Sequence[str]) -> list[list[int]]:
-    return [[int(label in held) for label in labels] for held in map(set, rows)]
+    return [[int(label in members) for label in labels] for members in map(set, rows)]
 
 
 def _step_sum(truth: Sequence[int], scores: Sequence[float]) -> float:
     """The sum of precision over the steps in recall, one sample at a time, the first row of equal scores first."""
     positives = sum(truth)
-    found, total = 0, 0.0
+    hits, total = 0, 0.0
     for seen, row in enumerate(sorted(range(len(scores)), key=lambda row: -scores[row]), start=1):
         if truth[row]:
-            found += 1
-            total += found / seen
+            hits += 1
+            total += hits / seen
     return total / positives if positives else 0.0
 
 
@@ -131,8 +131,8 @@ _Cells: TypeAlias = npt.NDArray[np.int64]
 
 def accuracy(predictions: Sequence[Any], targets: Sequence[Any]) -> float:
     """The share of rows that are right as a whole. Raises ValueError for input that is no integers or rows of them."""
-    said, true = _label_indicators(predictions, targets)
-    return float((said == true).all(axis=1).mean())
+    predicted, true = _label_indicators(predictions, targets)
+    return float((predicted == true).all(axis=1).mean())
 
 
 def precision(
@@ -156,10 +156,10 @@ def f1(
 
 def _averaged(predictions: Sequence[Any], targets: Sequence[Any], average: str, empty: float) -> list[float]:
     """Precision, recall and F1. Classes are all integers from 0 to the largest, seen or not."""
-    said, true = _label_indicators(predictions, targets)
+    predicted, true = _label_indicators(predictions, targets)
     if average == "binary":
-        said, true = _positive(said, true, isinstance(predictions[0], (list, tuple)))
-    hits, stated, wanted = (said & true).sum(axis=0), said.sum(axis=0), true.sum(axis=0)
+        predicted, true = _positive(predicted, true, isinstance(predictions[0], (list, tuple)))
+    hits, stated, wanted = (predicted & true).sum(axis=0), predicted.sum(axis=0), true.sum(axis=0)
     if average == "micro":
         return _scores(int(hits.sum()), int(stated.sum()), int(wanted.sum()), empty)
     each = np.array([_scores(*counts, empty) for counts in zip(hits, stated, wanted, strict=True)])
@@ -177,15 +177,15 @@ def _scores(hits: int, stated: int, wanted: int, empty: float) -> list[float]:
     return [precision_, recall_, 2 * precision_ * recall_ / both if both else empty]
 
 
-def _positive(said: _Cells, true: _Cells, rows: bool) -> tuple[_Cells, _Cells]:
+def _positive(predicted: _Cells, true: _Cells, rows: bool) -> tuple[_Cells, _Cells]:
     """The column of class 1: the second of flat labels, there or not, the only one of rows."""
-    width = said.shape[1]
+    width = predicted.shape[1]
     if width > (1 if rows else 2):
         raise ValueError("average 'binary' needs the labels 0 and 1, or rows of one label")
     if rows:
-        return said, true
+        return predicted, true
     more = ((0, 0), (0, 2 - width))
-    return np.pad(said, more)[:, 1:], np.pad(true, more)[:, 1:]
+    return np.pad(predicted, more)[:, 1:], np.pad(true, more)[:, 1:]
 
 
 def _label_indicators(predictions: Sequence[Any], targets: Sequence[Any]) -> tuple[_Cells, _Cells]:

@@ -41,14 +41,14 @@ def nearest_targets(text: str, targets: Sequence[str]) -> str:
 def zero_classification(texts: Sequence[str], targets: Sequence[str]) -> list[dict[str, float]]:
     """Accuracy, accuracy against any part of the target between commas, and each sample's labels for F1."""
     known = sorted(set(targets))
-    said = [nearest_target(text, known) for text in texts]
+    labels = [nearest_target(text, known) for text in texts]
     return [
         {
-            "correct": float(one == target),
-            "beans_top1_accuracy": float(one in [part.strip() for part in target.split(",")]),
-            **label_statistics(known, [target], [one]),
+            "correct": float(label == target),
+            "beans_top1_accuracy": float(label in [part.strip() for part in target.split(",")]),
+            **label_statistics(known, [target], [label]),
         }
-        for one, target in zip(said, targets, strict=True)
+        for label, target in zip(labels, targets, strict=True)
     ]
 
 
@@ -60,7 +60,7 @@ def zero_detection(texts: Sequence[str], targets: Sequence[str]) -> list[dict[st
         (_target_labels(nearest_targets(text, known)), _target_labels(target))
         for text, target in zip(texts, targets, strict=True)
     ]
-    return [label_statistics(classes, classes & true, classes & said) for said, true in rows]
+    return [label_statistics(classes, classes & true, classes & predicted) for predicted, true in rows]
 
 
 def _target_labels(text: str) -> frozenset[str]:
@@ -112,8 +112,10 @@ def score_from_file_scorer(task: str) -> Scorer:
         ordered = sorted(samples, key=lambda sample: sample.id)
         steps = steps_of_score_from_file(task, (target_of(sample) for sample in ordered))
         answers = [_processed(answer.value or "", steps) for _, answer in scored]
-        own = [_own_scores(sample, answer, task) for sample, answer in zip(samples, answers, strict=True)]
-        return [{**one, **its} for one, its in zip(own, _set_scores(samples, answers, task), strict=True)]
+        sample_rows = [_own_scores(sample, answer, task) for sample, answer in zip(samples, answers, strict=True)]
+        return [
+            {**row, **set_row} for row, set_row in zip(sample_rows, _set_scores(samples, answers, task), strict=True)
+        ]
 
     signature = f"beans-next:score-from-file|v:0.1.0|task:{task}|labels:targets{_libraries(task)}"
     return Scorer(
@@ -179,19 +181,22 @@ def _set_scores(samples: Sequence[Sample], answers: Sequence[Answer], task: str)
     targets = [target_of(sample) for sample in samples]
     texts = [(answer.value or "") if answer.status == "parsed" else "" for answer in answers]
     if task == "captioning":
-        return [{"cider_beans_next": one} for one in cider_beans_next(texts, [first_of(one) or "" for one in targets])]
+        return [{"cider_beans_next": row} for row in cider_beans_next(texts, [first_of(row) or "" for row in targets])]
     if task == "classification":
         return _labelled([[text] for text in texts], [[first_of(target) or ""] for target in targets])
     if task == "detection":
-        told = _labelled([split(text) for text in texts], [split(target) for target in targets])
+        statistics = _labelled([split(text) for text in texts], [split(target) for target in targets])
         rows = {sample_id: row for row, sample_id in enumerate(sorted(sample.id for sample in samples))}
-        return [{**one, ROW: float(rows[sample.id])} for one, sample in zip(told, samples, strict=True)]
+        return [{**row, ROW: float(rows[sample.id])} for row, sample in zip(statistics, samples, strict=True)]
     return [{} for _ in samples]
 
 
-def _labelled(said: Sequence[Sequence[str]], true: Sequence[Sequence[str]]) -> list[dict[str, float]]:
-    labels = frozenset(label for row in (*said, *true) for label in row)
-    return [label_statistics(labels, set(its), set(one)) for one, its in zip(said, true, strict=True)]
+def _labelled(predicted: Sequence[Sequence[str]], true: Sequence[Sequence[str]]) -> list[dict[str, float]]:
+    labels = frozenset(label for row in (*predicted, *true) for label in row)
+    return [
+        label_statistics(labels, set(true_labels), set(predicted_labels))
+        for predicted_labels, true_labels in zip(predicted, true, strict=True)
+    ]
 
 
 def _raw(sample: Sample, earlier: Earlier) -> Answer:

@@ -52,13 +52,13 @@ def _bertscore(scored: Scored) -> Sequence[Mapping[str, float]]:
     from bert_score import score
 
     folder, layer = _model()
-    told = [number for number, (_, answer) in enumerate(scored) if (answer.value or "").strip()]
+    places = [number for number, (_, answer) in enumerate(scored) if (answer.value or "").strip()]
     values = [0.0] * len(scored)
-    if told:
-        said = [scored[number][1].value for number in told]
-        true = [list(scored[number][0].truths) for number in told]
-        _, _, found = score(said, true, model_type=str(folder), num_layers=int(layer))
-        for number, value in zip(told, found.tolist(), strict=True):
+    if places:
+        candidates = [scored[number][1].value for number in places]
+        true = [list(scored[number][0].truths) for number in places]
+        _, _, f_scores = score(candidates, true, model_type=str(folder), num_layers=int(layer))
+        for number, value in zip(places, f_scores.tolist(), strict=True):
             values[number] = float(value)
     return [{"bertscore": value} for value in values]
 
@@ -84,8 +84,8 @@ def captioning(
     def words(sample: Sample) -> str:
         return sample.question or prompt
 
-    made = (*word_scorers(), *model_scorers(), *published_scorers())
-    available = MappingProxyType({scorer.name: scorer for scorer in made})
+    family_scorers = (*word_scorers(), *model_scorers(), *published_scorers())
+    available = MappingProxyType({scorer.name: scorer for scorer in family_scorers})
     stage = free_stage(words, system, max_new_tokens)
-    asked = Protocol("captioning", (stage,), (available["captions"],), available, expects="words")
-    return choose(asked, scorers)
+    protocol = Protocol("captioning", (stage,), (available["captions"],), available, expects="words")
+    return choose(protocol, scorers)

@@ -60,11 +60,11 @@ def _cmi_bench() -> Scorer:
 
 
 def _score_cmi_bench(sample: Sample, answer: Answer) -> Mapping[str, float]:
-    said, true = answer.value or "", sample.reference
+    candidate, true = answer.value or "", sample.reference
     return {
-        "bleu_characters": character_bleu(said, true, (0.25, 0.25, 0.25, 0.25)),
-        "bleu4_characters": character_bleu(said, true, (0.0, 0.0, 0.0, 1.0)),
-        "rouge_l_recall": rouge_google("rougeL", said, true, stemmed=True)[1],
+        "bleu_characters": character_bleu(candidate, true, (0.25, 0.25, 0.25, 0.25)),
+        "bleu4_characters": character_bleu(candidate, true, (0.0, 0.0, 0.0, 1.0)),
+        "rouge_l_recall": rouge_google("rougeL", candidate, true, stemmed=True)[1],
     }
 
 
@@ -96,8 +96,8 @@ def _cmi_bench_meteor() -> Scorer:
 
 def _nota() -> Scorer:
     def together(scored: Scored) -> Sequence[Mapping[str, float]]:
-        found = cider_d([answer.value or "" for _, answer in scored], [[sample.reference] for sample, _ in scored])
-        return [{"cider_d": value, CIDER_SET: distinct(scored)} for value in found]
+        values = cider_d([answer.value or "" for _, answer in scored], [[sample.reference] for sample, _ in scored])
+        return [{"cider_d": value, CIDER_SET: distinct(scored)} for value in values]
 
     return Scorer(
         "nota",
@@ -128,8 +128,8 @@ def _audiobench() -> Scorer:
 
 def _ultraeval() -> Scorer:
     def score(sample: Sample, answer: Answer) -> Mapping[str, float]:
-        said, true = words_of(answer.value or ""), [words_of(truth) for truth in sample.truths]
-        return {**bleu_statistics(said, true, "none"), "rouge_l": rouge_l(said, true)}
+        candidate, true = words_of(answer.value or ""), [words_of(truth) for truth in sample.truths]
+        return {**bleu_statistics(candidate, true, "none"), "rouge_l": rouge_l(candidate, true)}
 
     return Scorer(
         "ultraeval",
@@ -177,8 +177,8 @@ def _score_music(norm: Norm, skips: bool, sample: Sample, answer: Answer) -> Map
     text = answer.value or ""
     if skips and (answer.status == "truncated" or says_nothing(text)):
         return None
-    said, true = norm.rewrite(text), norm.rewrite(sample.reference)
+    candidate, true = norm.rewrite(text), norm.rewrite(sample.reference)
     return {
-        **bleu_statistics(said, [true], "13a"),
-        "rouge_l_google": rouge_google("rougeL", said, true, stemmed=False)[2],
+        **bleu_statistics(candidate, [true], "13a"),
+        "rouge_l_google": rouge_google("rougeL", candidate, true, stemmed=False)[2],
     }

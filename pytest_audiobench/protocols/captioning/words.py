@@ -83,8 +83,8 @@ def spider_of_words(scored: Scored) -> Sequence[Mapping[str, float]]:
     consensus = cider_d(*_pairs(scored))
     meaning = spice([answer.value or "" for _, answer in scored], [sample.truths for sample, _ in scored])
     return [
-        {"cider_d": one, "spice": other, "spider": (one + other) / 2.0, CIDER_SET: distinct(scored)}
-        for one, other in zip(consensus, meaning, strict=True)
+        {"cider_d": cider, "spice": spice_value, "spider": (cider + spice_value) / 2.0, CIDER_SET: distinct(scored)}
+        for cider, spice_value in zip(consensus, meaning, strict=True)
     ]
 
 
@@ -94,21 +94,21 @@ def made_with(*packages: str) -> str:
 
 
 def _pairs(scored: Scored) -> tuple[list[str], list[list[str]]]:
-    said = [words_of(answer.value or "") for _, answer in scored]
-    return said, [[words_of(truth) for truth in sample.truths] for sample, _ in scored]
+    candidate = [words_of(answer.value or "") for _, answer in scored]
+    return candidate, [[words_of(truth) for truth in sample.truths] for sample, _ in scored]
 
 
 def _score_words(sample: Sample, answer: Answer) -> Mapping[str, float]:
-    said, true = caption_words(answer.value or ""), [caption_words(truth) for truth in sample.truths]
+    candidate, true = caption_words(answer.value or ""), [caption_words(truth) for truth in sample.truths]
     return {
-        "rouge_l": rouge_l(" ".join(said), [" ".join(words) for words in true]),
-        "meteor_nosyn": meteor_nosyn(said, true),
+        "rouge_l": rouge_l(" ".join(candidate), [" ".join(words) for words in true]),
+        "meteor_nosyn": meteor_nosyn(candidate, true),
     }
 
 
 def _score_rouge(sample: Sample, answer: Answer) -> Mapping[str, float]:
-    found = (rouge_google("rougeL", answer.value or "", truth, stemmed=False) for truth in sample.truths)
-    return {"rouge_l_google": max(fscore for _, _, fscore in found)}
+    scores = (rouge_google("rougeL", answer.value or "", truth, stemmed=False) for truth in sample.truths)
+    return {"rouge_l_google": max(fscore for _, _, fscore in scores)}
 
 
 def _score_meteor(sample: Sample, answer: Answer) -> Mapping[str, float]:

@@ -55,8 +55,8 @@ def _listed(find: Callable[[tuple[str, ...]], Labels]) -> Callable[[Sample, Earl
     def parse(sample: Sample, earlier: Earlier) -> Answer:
         response, choices = answer_of(earlier), choices_of(sample)
         if sorted(map(tidy_caseless, choices)) == ["no", "yes"]:
-            said = asserted_label.read_agreement(response.text, response.finish, choices)
-            return said._replace(value=find(choices).label(said.value) if said.value else None)
+            answer_text = asserted_label.read_agreement(response.text, response.finish, choices)
+            return answer_text._replace(value=find(choices).label(answer_text.value) if answer_text.value else None)
         return asserted_label.read_label(response.text, choices, find(choices), response.finish)
 
     return parse
@@ -108,8 +108,11 @@ def _score_emotion(keep: bool) -> Callable[[Sample, Answer], Mapping[str, float]
         true = task_labels.EMOTIONS.get(sample.reference.strip().lower())
         if true is None or (answer.status == "truncated" and not keep):
             return None
-        said = [answer.value] if answer.value in task_labels.EMOTION_CLASSES else []
-        return {"correct": float(said == [true]), **label_statistics(task_labels.EMOTION_CLASSES, [true], said)}
+        answer_text = [answer.value] if answer.value in task_labels.EMOTION_CLASSES else []
+        return {
+            "correct": float(answer_text == [true]),
+            **label_statistics(task_labels.EMOTION_CLASSES, [true], answer_text),
+        }
 
     return score
 
@@ -133,21 +136,23 @@ _READINGS = (
         "ultraeval-prefix",
         "class:ultraeval-prefix|v:1|unanswered:wrong|case:ignored",
         _as_said(lambda text: text.lower().strip()),
-        _right_where(lambda sample, said: task_labels.starts_with(said, sample.reference)),
+        _right_where(lambda sample, answer_text: task_labels.starts_with(answer_text, sample.reference)),
         ("accuracy",),
     ),
     Scorer(
         "qwen2-audio-exact",
         "class:qwen2-audio-exact|v:1|unanswered:wrong|case:kept",
         _as_said(str.lstrip),
-        _right_where(lambda sample, said: said == sample.reference),
+        _right_where(lambda sample, answer_text: answer_text == sample.reference),
         ("accuracy",),
     ),
     Scorer(
         "cmi-bench-label",
         "class:cmi-bench-label|v:1|unanswered:wrong|case:ignored|space:removed",
         _as_said(str),
-        _right_where(lambda sample, said: task_labels.only_label_within(said, sample.reference, choices_of(sample))),
+        _right_where(
+            lambda sample, answer_text: task_labels.only_label_within(answer_text, sample.reference, choices_of(sample))
+        ),
         ("accuracy",),
     ),
     Scorer(

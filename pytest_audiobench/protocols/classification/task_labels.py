@@ -32,9 +32,11 @@ def choices_of(sample: Sample) -> tuple[str, ...]:
     return sample.choices
 
 
-def statistics_of(labels: Labels, true: Collection[str], said: Collection[str], others: int = 0) -> dict[str, float]:
+def statistics_of(
+    labels: Labels, true: Collection[str], predicted: Collection[str], others: int = 0
+) -> dict[str, float]:
     """``metrics.labels.label_statistics``, blind to case and punctuation, and whether all is right."""
-    listed, wanted, named = ([tidy_caseless(label) for label in some] for some in (labels.texts, true, said))
+    listed, wanted, named = ([tidy_caseless(label) for label in some] for some in (labels.texts, true, predicted))
     right = set(wanted) == set(named) and not others
     return {"correct": float(right), **label_statistics(listed, wanted, named, others)}
 
@@ -89,5 +91,7 @@ def without_marks(text: str) -> str:
 
 def only_label_within(answer: str, label: str, labels: tuple[str, ...]) -> bool:
     """CMI-Bench's rule for one label: its letters stand within the answer's, and no other label's do."""
-    said, wanted = without_marks(answer), without_marks(label)
-    return wanted in said and not any(other in said for other in map(without_marks, labels) if other != wanted)
+    predicted, wanted = without_marks(answer), without_marks(label)
+    return wanted in predicted and not any(
+        other in predicted for other in map(without_marks, labels) if other != wanted
+    )

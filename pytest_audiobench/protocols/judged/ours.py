@@ -72,11 +72,13 @@ def score_yes_no(sample: Sample, value: str) -> Mapping[str, float]:
 
 def yes_no_judging() -> Judging:
     """``yes-no`` and ``yes-no-kept``, ours, and BEANS-Next's scorer of the same verdicts."""
-    own = verdict_scorers(YES_NO, YES_NO, yes_no_prompt, parse_yes_no, score_yes_no, norm="first-word-yes-no")
-    return Judging(YES_NO, yes_no_prompt, (*own, _beans_scorer(own[0])), Settings(max_new_tokens=16))
+    strict_scorer = verdict_scorers(YES_NO, YES_NO, yes_no_prompt, parse_yes_no, score_yes_no, norm="first-word-yes-no")
+    return Judging(
+        YES_NO, yes_no_prompt, (*strict_scorer, _beans_scorer(strict_scorer[0])), Settings(max_new_tokens=16)
+    )
 
 
-def _beans_scorer(own: Scorer) -> Scorer:
+def _beans_scorer(strict_scorer: Scorer) -> Scorer:
     def read(sample: Sample, earlier: Earlier) -> Answer:
         response = earlier.get(YES_NO, Response())
         score, _ = beans_verdict(response.text)
@@ -85,8 +87,12 @@ def _beans_scorer(own: Scorer) -> Scorer:
     def score(sample: Sample, answer: Answer) -> Mapping[str, float] | None:
         return None if answer.value is None else score_yes_no(sample, answer.value)
 
-    signature = own.signature.replace("judge:yes-no|", "judge:beans-yes-no|").replace("first-word", "starts-with")
-    return Scorer("beans-yes-no", signature, read, score, own.metrics, companions=("yes-no-kept",), judge=YES_NO)
+    signature = strict_scorer.signature.replace("judge:yes-no|", "judge:beans-yes-no|").replace(
+        "first-word", "starts-with"
+    )
+    return Scorer(
+        "beans-yes-no", signature, read, score, strict_scorer.metrics, companions=("yes-no-kept",), judge=YES_NO
+    )
 
 
 EXTRACT = "extract"
@@ -115,11 +121,11 @@ def extract_prompt(sample: Sample, answer: str) -> tuple[Message, ...]:
 
 def parse_extract(sample: Sample, response: Response) -> Answer:
     """The label that the extractor named: always one that was offered, or ``NO-LABEL``."""
-    told = tidy_caseless(said(response.text))
+    label = tidy_caseless(said(response.text))
     for choice in sample.choices:
-        if told and tidy_caseless(choice) == told:
+        if label and tidy_caseless(choice) == label:
             return Answer("parsed", choice)
-    return Answer("parsed", NO_LABEL) if told == NO_LABEL.casefold() else unread(response)
+    return Answer("parsed", NO_LABEL) if label == NO_LABEL.casefold() else unread(response)
 
 
 def score_extract(sample: Sample, value: str) -> Mapping[str, float]:
@@ -128,8 +134,8 @@ def score_extract(sample: Sample, value: str) -> Mapping[str, float]:
 
 def extract_judging() -> Judging:
     """``extract`` and ``extract-kept``."""
-    found = verdict_scorers(EXTRACT, EXTRACT, extract_prompt, parse_extract, score_extract, norm="label")
-    return Judging(EXTRACT, extract_prompt, found, Settings(max_new_tokens=128), role="extractor")
+    scorers = verdict_scorers(EXTRACT, EXTRACT, extract_prompt, parse_extract, score_extract, norm="label")
+    return Judging(EXTRACT, extract_prompt, scorers, Settings(max_new_tokens=128), role="extractor")
 
 
 _LONGEST_REPLY = 20_000
@@ -173,10 +179,10 @@ def rubric_judging(rubric: str) -> Judging:
             ).message(),
         )
 
-    found = verdict_scorers(
+    scorers = verdict_scorers(
         JUDGING, "rubric", prompt, parse_rubric, score_rubric, metric="judge_score", norm="json-score"
     )
-    return Judging(JUDGING, prompt, found, Settings(max_new_tokens=512))
+    return Judging(JUDGING, prompt, scorers, Settings(max_new_tokens=512))
 
 
 def points(text: str) -> float | None:
@@ -199,10 +205,10 @@ def points(text: str) -> float | None:
 
 
 def parse_rubric(sample: Sample, response: Response) -> Answer:
-    found = points(response.text)
-    if found is None:
+    score = points(response.text)
+    if score is None:
         return unread(response)
-    return Answer("out_of_range") if math.isnan(found) else Answer("parsed", repr(found))
+    return Answer("out_of_range") if math.isnan(score) else Answer("parsed", repr(score))
 
 
 def score_rubric(sample: Sample, value: str) -> Mapping[str, float]:

@@ -23,10 +23,10 @@ def audiobench_rating(text: str) -> float | None:
     NaN and infinities, which the published line takes for numbers, are none.
     """
     try:
-        found = float(text.split()[-1])
+        number = float(text.split()[-1])
     except (ValueError, IndexError):
         return None
-    return found if math.isfinite(found) else None
+    return number if math.isfinite(number) else None
 
 
 def audiobench_prompt(sample: Sample, answer: str) -> tuple[Message, ...]:
@@ -51,10 +51,10 @@ def audiobench_prompt(sample: Sample, answer: str) -> tuple[Message, ...]:
 
 
 def parse_audiobench(sample: Sample, response: Response) -> Answer:
-    found = audiobench_rating(response.text)
-    if found is None:
+    rating = audiobench_rating(response.text)
+    if rating is None:
         return unread(response)
-    return Answer("parsed", repr(found)) if 0.0 <= found <= MOST_STARS else Answer("out_of_range")
+    return Answer("parsed", repr(rating)) if 0.0 <= rating <= MOST_STARS else Answer("out_of_range")
 
 
 def score_audiobench(sample: Sample, value: str) -> Mapping[str, float]:
@@ -63,7 +63,7 @@ def score_audiobench(sample: Sample, value: str) -> Mapping[str, float]:
 
 def audiobench_judging() -> Judging:
     """``audiobench-judge`` and ``audiobench-judge-kept``, ours, and ``audiobench-judge-published``."""
-    own = verdict_scorers(
+    our_scorer = verdict_scorers(
         AUDIOBENCH,
         "audiobench-judge",
         audiobench_prompt,
@@ -72,21 +72,23 @@ def audiobench_judging() -> Judging:
         metric="judge_score",
         norm="last-word-0-5",
     )
-    return Judging(AUDIOBENCH, audiobench_prompt, (*own, _published_scorer(own[0])), Settings(max_new_tokens=512))
+    return Judging(
+        AUDIOBENCH, audiobench_prompt, (*our_scorer, _published_scorer(our_scorer[0])), Settings(max_new_tokens=512)
+    )
 
 
-def _published_scorer(own: Scorer) -> Scorer:
+def _published_scorer(our_scorer: Scorer) -> Scorer:
     def read(sample: Sample, earlier: Earlier) -> Answer:
         response = earlier.get(AUDIOBENCH, Response())
-        found = audiobench_rating(response.text)
-        return unread(response) if found is None else Answer("parsed", repr(found))
+        rating = audiobench_rating(response.text)
+        return unread(response) if rating is None else Answer("parsed", repr(rating))
 
     def score(sample: Sample, answer: Answer) -> Mapping[str, float]:
         return {"points": 0.0 if answer.value is None else float(answer.value) / MOST_STARS}
 
-    signature = own.signature.replace("judge:audiobench-judge|", "judge:audiobench-judge-published|")
+    signature = our_scorer.signature.replace("judge:audiobench-judge|", "judge:audiobench-judge-published|")
     signature = signature.replace("last-word-0-5", "last-word").replace("left-out", "0")
-    return Scorer("audiobench-judge-published", signature, read, score, own.metrics, judge=AUDIOBENCH)
+    return Scorer("audiobench-judge-published", signature, read, score, our_scorer.metrics, judge=AUDIOBENCH)
 
 
 SAKURA = "sakura"
@@ -125,11 +127,11 @@ def sakura_judgement(text: str) -> bool | None:
     Found by two searches in place of the pattern, which takes a time that grows with the square of a hostile text.
     """
     start = text.find(_EXPLANATION)
-    found = text.find(_JUDGEMENT, start + len(_EXPLANATION)) if start >= 0 else -1
-    if found < 0:
+    place = text.find(_JUDGEMENT, start + len(_EXPLANATION)) if start >= 0 else -1
+    if place < 0:
         return None
-    said = text[found + len(_JUDGEMENT) :].partition(_END)[0].strip().lower()
-    return {"correct": True, "incorrect": False}.get(said)
+    verdict = text[place + len(_JUDGEMENT) :].partition(_END)[0].strip().lower()
+    return {"correct": True, "incorrect": False}.get(verdict)
 
 
 def parse_sakura(sample: Sample, response: Response) -> Answer:
@@ -143,10 +145,10 @@ def score_sakura(sample: Sample, value: str) -> Mapping[str, float]:
 
 def sakura_judging() -> Judging:
     """``sakura-judge``, and ``sakura-judge-read``, which leaves out what could not be read."""
-    found = verdict_scorers(
+    scorers = verdict_scorers(
         SAKURA, "sakura-judge", sakura_prompt, parse_sakura, score_sakura, norm="explanation-judgement", published=True
     )
-    return Judging(SAKURA, sakura_prompt, found, Settings(max_new_tokens=1024, top_p="0.9"))
+    return Judging(SAKURA, sakura_prompt, scorers, Settings(max_new_tokens=1024, top_p="0.9"))
 
 
 def _true_option(sample: Sample) -> str:
@@ -165,22 +167,22 @@ _VERDICT = re.compile(r"""["']Correct["']\s{0,20}:\s{0,20}(True|False)\b""", re.
 
 def sqqa_judging() -> Judging:
     """``sqqa-judge`` and ``sqqa-judge-kept``."""
-    found = verdict_scorers(SQQA, "sqqa-judge", _sqqa_prompt, _parse_sqqa, _score_sqqa, norm="correct-true-false")
-    return Judging(SQQA, _sqqa_prompt, found, Settings(max_new_tokens=512))
+    scorers = verdict_scorers(SQQA, "sqqa-judge", _sqqa_prompt, _parse_sqqa, _score_sqqa, norm="correct-true-false")
+    return Judging(SQQA, _sqqa_prompt, scorers, Settings(max_new_tokens=512))
 
 
 def slot_judging() -> Judging:
     """``slot-judge`` and ``slot-judge-kept``."""
-    found = verdict_scorers(
+    scorers = verdict_scorers(
         SLOT, "slot-judge", _slot_prompt, ours.parse_yes_no, ours.score_yes_no, norm="first-word-yes-no"
     )
-    return Judging(SLOT, _slot_prompt, found, Settings(max_new_tokens=16))
+    return Judging(SLOT, _slot_prompt, scorers, Settings(max_new_tokens=16))
 
 
 def sqqa_verdict(text: str) -> bool | None:
     """The verdict of a reply that holds the entry "Correct" once, or several times alike; else None."""
-    found = {match.lower() for match in _VERDICT.findall(text[:_READ])}
-    return found == {"true"} if len(found) == 1 else None
+    verdicts = {match.lower() for match in _VERDICT.findall(text[:_READ])}
+    return verdicts == {"true"} if len(verdicts) == 1 else None
 
 
 def _sqqa_prompt(sample: Sample, answer: str) -> tuple[Message, ...]:

@@ -101,34 +101,34 @@ def verdict_scorers(
         return nothing if answer.value is None else score(sample, answer.value)
 
     signature = f"judge:{name}|v:1|prompt:{prompt_digest(prompt)}|parse:{norm}|unread:"
-    found = (
+    scorers = (
         Scorer(leaving, f"{signature}left-out", read, left_out, (metric,), companions=(keeping,), judge=judging),
         Scorer(keeping, f"{signature}wrong", read, kept, (metric,), judge=judging),
     )
-    return found[::-1] if published else found
+    return scorers[::-1] if published else scorers
 
 
 _RIGHT_FROM = 0.5
 
 
-def agreement(one: Scorer, other: Scorer) -> Scorer:
-    """Whether ``one``, of a judge, and ``other`` take an answer for right: ``judge_agreement`` and ``judge_kappa``.
+def agreement(first: Scorer, second: Scorer) -> Scorer:
+    """Whether ``first``, of a judge, and ``second`` take an answer for right: ``judge_agreement`` and ``judge_kappa``.
 
     An answer that either leaves out, or whose verdict either could not have, is left out. The signature holds the
     digests of both signatures, which stand in full beside their own numbers.
     """
 
     def parse(sample: Sample, earlier: Earlier) -> Answer:
-        found = [_is_right(scorer, sample, earlier) for scorer in (one, other)]
-        return Answer("unparsed") if None in found else Answer("parsed", " ".join(map(str, found)))
+        verdicts = [_is_right(scorer, sample, earlier) for scorer in (first, second)]
+        return Answer("unparsed") if None in verdicts else Answer("parsed", " ".join(map(str, verdicts)))
 
     return Scorer(
-        name=f"{one.name}-vs-{other.name}",
-        signature=f"agreement|v:1|right:from {_RIGHT_FROM}|of:{_signature_digest(one)}+{_signature_digest(other)}",
+        name=f"{first.name}-vs-{second.name}",
+        signature=f"agreement|v:1|right:from {_RIGHT_FROM}|of:{_signature_digest(first)}+{_signature_digest(second)}",
         parse=parse,
         score=_agreement_statistics,
         metrics=("judge_agreement", "judge_kappa"),
-        judge=one.judge,
+        judge=first.judge,
     )
 
 

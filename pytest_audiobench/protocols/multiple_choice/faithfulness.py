@@ -141,8 +141,8 @@ def _recovered_mm(text: str, choices: tuple[str, ...]) -> str | None:
     return at_the_end[1] if at_the_end else None
 
 
-def _overlap(choice: frozenset[str], said: frozenset[str]) -> float:
-    shared = len(choice & said)
+def _overlap(choice: frozenset[str], words: frozenset[str]) -> float:
+    shared = len(choice & words)
     return shared + shared / len(choice) if choice else 0.0
 
 

@@ -128,7 +128,7 @@ def multiple_choice(
     without the list of choices).
 
     ``prompt`` is a template, or the name of one in ``PROMPTS``: ``{question}``, ``{options}`` (a line each, "(A) cat")
-    or ``{options_in_line}`` are filled_template in, ``{{`` and ``}}`` are braces. ``system`` is a system message.
+    or ``{options_in_line}`` are filled in, ``{{`` and ``}}`` are braces. ``system`` is a system message.
     Raises UsageError for an unknown scorer or placeholder.
     """
     template = choice_template(PROMPTS.get(prompt, prompt))
@@ -140,8 +140,8 @@ def multiple_choice(
         return (user,) if system is None else (Message("system", (system,)), user)
 
     stage = Stage("answer", render, task="choice", settings=Settings(max_new_tokens=max_new_tokens))
-    asked = Protocol("multiple_choice", (stage,), (available["letters"],), available, expects="option")
-    return asked.with_scorers(*scorers) if scorers else asked
+    protocol = Protocol("multiple_choice", (stage,), (available["letters"],), available, expects="option")
+    return protocol.with_scorers(*scorers) if scorers else protocol
 
 
 def option_lines(choices: tuple[str, ...]) -> list[str]:
@@ -173,10 +173,10 @@ def choice_text(template: Sequence[tuple[str, str]], sample: Sample, **more: str
 
 
 def _scorers(options: str) -> Mapping[str, Scorer]:
-    return MappingProxyType({name: _reading(name, rule, options) for name, rule in RULES.items()})
+    return MappingProxyType({name: _scorer(name, rule, options) for name, rule in RULES.items()})
 
 
-def _reading(name: str, rule: Rule, options: str) -> Scorer:
+def _scorer(name: str, rule: Rule, options: str) -> Scorer:
     def parse(sample: Sample, earlier: Earlier) -> Answer:
         response = answer_of(earlier)
         return rule.read(response.text, sample.choices, response.finish)

@@ -40,7 +40,7 @@ def mmau_matches(text: str, choice: str, choices: tuple[str, ...]) -> bool:
 
 
 def read_mmau(text: str, choices: tuple[str, ...], finish: Finish = "stop") -> Answer:
-    """MMAU's and MMAR's answer: the first choice that passes; "empty" without any token, else "truncated", "refused" or "unparsed"."""
+    """MMAU's and MMAR's answer, the first choice that passes; else why there is none, "empty" without any token."""
     for letter, choice in zip(LETTERS, choices, strict=False):
         if mmau_matches(text, choice, choices):
             return Answer("parsed", letter)
@@ -72,9 +72,9 @@ _AIR_BENCH_LETTERS = "ABCD"
 
 
 def read_air_bench(text: str, choices: tuple[str, ...], finish: Finish = "stop") -> Answer:
-    """AIR-Bench's answer, by the first or the last but one character; "out_of_range" for a letter that the question does not offer."""
-    shown = text.strip().replace("\n", "")
-    places = () if shown == "None" else (shown[:1], shown[-2:-1])
+    """AIR-Bench's answer, by the first or the last but one character; "out_of_range" for a letter not offered."""
+    line = text.strip().replace("\n", "")
+    places = () if line == "None" else (line[:1], line[-2:-1])
     for character in places:
         if character and character in _AIR_BENCH_LETTERS:
             offered = character in LETTERS[: len(choices)]
@@ -112,16 +112,16 @@ _LETTERS = "abcd"
 _POINTS = (".", ",", ":", ")")
 
 
-def _phrase_pairs(own: bool, quotation: str) -> tuple[tuple[str, str], ...]:
+def _phrase_pairs(of_voicebench: bool, quotation: str) -> tuple[tuple[str, str], ...]:
     """What stands before the letter and behind it, in order."""
     listed = _PHRASES.strip("\n").replace("\n", "|").replace("⏎", "\n").replace("‘", quotation).split("|")
-    kept = [phrase.removeprefix("+") for phrase in listed if own or not phrase.startswith("+")]
-    return tuple((before, behind) for before, _, behind in (phrase.partition("@") for phrase in kept))
+    phrases = [phrase.removeprefix("+") for phrase in listed if of_voicebench or not phrase.startswith("+")]
+    return tuple((before, behind) for before, _, behind in (phrase.partition("@") for phrase in phrases))
 
 
-_VOICEBENCH = _phrase_pairs(own=True, quotation="‘")
-_KIMI = _phrase_pairs(own=False, quotation="‘")
-_ULTRAEVAL = _phrase_pairs(own=False, quotation="'")
+_VOICEBENCH = _phrase_pairs(of_voicebench=True, quotation="‘")
+_KIMI = _phrase_pairs(of_voicebench=False, quotation="‘")
+_ULTRAEVAL = _phrase_pairs(of_voicebench=False, quotation="'")
 
 
 def read_voicebench(text: str, choices: tuple[str, ...], finish: Finish = "stop") -> Answer:
@@ -144,16 +144,16 @@ def _phrase_answer(text: str, choices: tuple[str, ...], finish: Finish, phrases:
 
 
 def _phrase_letter(text: str, phrases: tuple[tuple[str, str], ...]) -> str | None:
-    shown = text[3:].strip() if text.startswith(("<1>", "<2>", "<3>")) else text
+    body = text[3:].strip() if text.startswith(("<1>", "<2>", "<3>")) else text
     there: dict[str, bool] = {}
     for before, behind in phrases:
         # Many phrases begin alike: whether a text has such a beginning is looked up once.
         if before not in there:
-            there[before] = before in shown
+            there[before] = before in body
         if not there[before]:
             continue
         for letter in _LETTERS:
-            if f"{before}{letter}{behind}" in shown:
+            if f"{before}{letter}{behind}" in body:
                 return letter.upper()
-    alone = bool(shown) and shown[0] in _LETTERS and (len(shown) == 1 or shown[1] in _POINTS)
-    return shown[0].upper() if alone else None
+    alone = bool(body) and body[0] in _LETTERS and (len(body) == 1 or body[1] in _POINTS)
+    return body[0].upper() if alone else None

@@ -30,8 +30,8 @@ def overlapped_speech(
     Raises UsageError for an unknown scorer.
     """
     stage = free_stage(lambda sample: sample.question or prompt, system, max_new_tokens, task="transcription")
-    asked = Protocol("overlapped_speech", (stage,), (_READINGS["cpwer"],), _READINGS, expects="all_words")
-    return choose(asked, scorers)
+    protocol = Protocol("overlapped_speech", (stage,), (_READINGS["cpwer"],), _READINGS, expects="all_words")
+    return choose(protocol, scorers)
 
 
 def _count(talkers: Sequence[str], sample: Sample) -> dict[str, float]:
@@ -55,14 +55,14 @@ def _too_many(sample: Sample) -> str:
 
 def _cpwer(sample: Sample, answer: Answer) -> Mapping[str, float]:
     talkers = talkers_of(answer.value or "")
-    found = cp_errors([spoken_words(truth) for truth in sample.truths], [spoken_words(said) for said in talkers])
-    return found.statistics | _count(talkers, sample)
+    errors = cp_errors([spoken_words(truth) for truth in sample.truths], [spoken_words(said) for said in talkers])
+    return errors.statistics | _count(talkers, sample)
 
 
 def _pieces(answer: Answer) -> list[str]:
     """The reproduction's: what lies between full stops, those at either end of the text aside."""
-    said = (answer.value or "").strip().strip(".")
-    return said.split(".") if said else []
+    text = (answer.value or "").strip().strip(".")
+    return text.split(".") if text else []
 
 
 def _capitals(text: str) -> list[str]:
@@ -72,8 +72,8 @@ def _capitals(text: str) -> list[str]:
 
 def _permuted(sample: Sample, answer: Answer) -> Mapping[str, float]:
     talkers = [piece for piece in _pieces(answer) if piece.strip()]
-    found = cp_errors([_capitals(truth) for truth in sample.truths], [_capitals(said) for said in talkers])
-    return found.statistics | _count(talkers, sample)
+    errors = cp_errors([_capitals(truth) for truth in sample.truths], [_capitals(said) for said in talkers])
+    return errors.statistics | _count(talkers, sample)
 
 
 def _two_only(sample: Sample, answer: Answer) -> Mapping[str, float] | None:
@@ -86,7 +86,7 @@ _STUDY_TEXT = "nopunct:A-Z'|split:."
 _COUNTS = ("one_talker", "two_talkers", "more_talkers", "talkers_right")
 
 
-def _reading(
+def _scorer(
     name: str,
     rules: str,
     score: Callable[[Sample, Answer], Mapping[str, float] | None],
@@ -106,19 +106,19 @@ def _reading(
 
 _READINGS: Mapping[str, Scorer] = MappingProxyType(
     {
-        "cpwer": _reading(
+        "cpwer": _scorer(
             "cpwer",
             f"norm:{NORMALISED}|split:labels,lines,sentences|talkers:best assignment|empty:deletions",
             _cpwer,
             ("cpwer", *_COUNTS),
         ),
-        "best-permutation": _reading(
+        "best-permutation": _scorer(
             "best-permutation",
             f"norm:upper+{_STUDY_TEXT}|talkers:best permutation|empty:deletions",
             _permuted,
             ("osr_wer", *_COUNTS),
         ),
-        "exactly-two-sentences": _reading(
+        "exactly-two-sentences": _scorer(
             "exactly-two-sentences",
             f"norm:upper+{_STUDY_TEXT}|talkers:best permutation|other counts:skipped|unended:skipped",
             _two_only,

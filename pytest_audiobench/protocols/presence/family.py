@@ -45,8 +45,8 @@ def label_of(sample: Sample) -> str:
 
     Raises UsageError for a sample that names none.
     """
-    found = sample.metadata.get(LABEL_FIELD)
-    label = " ".join(str(found).replace("_", " ").split()) if isinstance(found, str) else ""
+    label = sample.metadata.get(LABEL_FIELD)
+    label = " ".join(str(label).replace("_", " ").split()) if isinstance(label, str) else ""
     if not label:
         raise UsageError(f"sample {sample.id!r} names no sound to ask for: give it the metadata {LABEL_FIELD!r}")
     return label
@@ -105,8 +105,8 @@ def presence(*scorers: str, prompt: str = DEFAULT, system: str | None = None, ma
         offers=lambda sample: (label_of(sample), SOMETHING_ELSE),
     )
     available = MappingProxyType({scorer.name: scorer for scorer in _READINGS})
-    asked = Protocol("presence", (stage,), (available["heard"],), available, expects="option")
-    return asked.with_scorers(*scorers) if scorers else asked
+    protocol = Protocol("presence", (stage,), (available["heard"],), available, expects="option")
+    return protocol.with_scorers(*scorers) if scorers else protocol
 
 
 def _is_present(sample: Sample) -> bool:
@@ -130,7 +130,7 @@ def _parse_published(sample: Sample, earlier: Earlier) -> Answer:
 
 def _score(sample: Sample, answer: Answer) -> Mapping[str, float]:
     present, yes = _is_present(sample), answer.value == "yes"
-    true, said = "yes" if present else "no", [answer.value] if answer.value in ("yes", "no") else []
+    true, predicted = "yes" if present else "no", [answer.value] if answer.value in ("yes", "no") else []
     counts = {
         "hits": float(present and yes),
         "present": float(present),
@@ -140,7 +140,7 @@ def _score(sample: Sample, answer: Answer) -> Mapping[str, float]:
     condition = sample.metadata.get("condition")
     for name in ("solo", "quad"):
         counts |= {f"{name}_{what}": counts[what] if condition == name else 0.0 for what in ("hits", "present")}
-    return {**statistics_of(_LABELS, [true], said), **counts}
+    return {**statistics_of(_LABELS, [true], predicted), **counts}
 
 
 _READINGS = (

@@ -73,8 +73,8 @@ def reasoned_choice(
     request = f"style:{style}|reasoning:{'yes' if reasoning else 'no'}"
     available = MappingProxyType(choice_scorers(kind, request))
     stages = (*([asking.stage(CLEAN, unchanged=True)] if against_clean else []), asking.stage())
-    asked = Protocol("reasoned_choice", stages, (available[STRICT],), available, expects="option")
-    return asked.with_scorers(*scorers) if scorers else asked
+    protocol = Protocol("reasoned_choice", stages, (available[STRICT],), available, expects="option")
+    return protocol.with_scorers(*scorers) if scorers else protocol
 
 
 KEPT = "kept"
@@ -137,21 +137,21 @@ def conditioned_choice(
     )
     how = [f"style:{style}", "reasoning:put back", f"prompt:{asking.forced_digest(forced_template)}"]
     available = MappingProxyType(_scorers(kind, "|".join(how)))
-    asked = Protocol("conditioned_choice", tuple(stages), (available[STRICT],), available, expects="option")
-    return asked.with_scorers(*scorers) if scorers else asked
+    protocol = Protocol("conditioned_choice", tuple(stages), (available[STRICT],), available, expects="option")
+    return protocol.with_scorers(*scorers) if scorers else protocol
 
 
 def _changing(asking: Asking, change: Change, template: str | None) -> list[Stage]:
     """The stages that come behind the conditioned one: another model's, where it makes the change, and the changed."""
 
     def by_rule(sample: Sample, earlier: Earlier) -> str:
-        said = asking.reasoning_of(earlier)
+        reasoning = asking.reasoning_of(earlier)
         if change == "early":
-            return changed(said, change, seed=sample.id, kept=_kept(sample))
+            return changed(reasoning, change, seed=sample.id, kept=_kept_share(sample))
         if change == "inject":
             option = option_lines(sample.choices)[LETTERS.index(letter_injected(sample))]
-            return changed(said, change, seed=sample.id, injected=option)
-        return changed(said, change, seed=sample.id)
+            return changed(reasoning, change, seed=sample.id, injected=option)
+        return changed(reasoning, change, seed=sample.id)
 
     def by_another(sample: Sample, earlier: Earlier) -> str:
         return changes.rewritten(earlier.get(change, _NOTHING))
@@ -161,7 +161,7 @@ def _changing(asking: Asking, change: Change, template: str | None) -> list[Stag
     return [asking.forced(CHANGED, by_rule, template, _FIELDS.get(change, ()))]
 
 
-def _kept(sample: Sample) -> float:
+def _kept_share(sample: Sample) -> float:
     if lacking := _unkept(sample):
         raise UsageError(lacking)
     return float(str(sample.metadata[KEPT]))

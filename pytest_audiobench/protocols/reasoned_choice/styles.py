@@ -71,12 +71,12 @@ def style_scorers(style: str, dataset: str, reasoning: bool = True) -> tuple[str
     The study read answers as they came, and recovered the labels of those with reasoning afterwards: by a rule for
     SAKURA, for MMAR and for MMAU each; any other data set is read by SAKURA's. Raises UsageError for an unknown style.
     """
-    own = style_named(style)
-    found = [STRICT, *([own.runtime[reasoning]] if own.runtime else [])]
-    if own.recovered and reasoning:
-        kind = next((one for one in ("mmau", "mmar") if one in dataset.lower()), "sakura")
-        found.append(own.recovered[kind])
-    return tuple(found)
+    style_of_name = style_named(style)
+    scorers = [STRICT, *([style_of_name.runtime[reasoning]] if style_of_name.runtime else [])]
+    if style_of_name.recovered and reasoning:
+        kind = next((name for name in ("mmau", "mmar") if name in dataset.lower()), "sakura")
+        scorers.append(style_of_name.recovered[kind])
+    return tuple(scorers)
 
 
 def model_style(spec: str) -> StyleName:
@@ -99,7 +99,7 @@ def style_named(name: str) -> Style:
 
 def _by_answer_line(text: str) -> Split:
     """The reasoning is all before the last line that opens with "Answer:"; else all but the last sentence."""
-    places = [found.start() for found in _ANSWER_LINE.finditer(text)]
+    places = [line.start() for line in _ANSWER_LINE.finditer(text)]
     return Split(text[: places[-1]].strip(), text[places[-1] :]) if places else _by_last_sentence(text)
 
 
@@ -210,8 +210,8 @@ class Asking:
             raise UsageError(f"the prompt {template!r} has no {{reasoning}}; put it where the model's own belongs")
 
         def render(sample: Sample, earlier: Earlier) -> tuple[Message, ...]:
-            said = reasoning_of(sample, earlier)
-            return self._messages(sample, choice_text(pieces, sample, reasoning=said))
+            reasoning = reasoning_of(sample, earlier)
+            return self._messages(sample, choice_text(pieces, sample, reasoning=reasoning))
 
         settings = Settings(max_new_tokens=self.style.tokens[2])
         return Stage(name, render, task="choice", settings=settings, fields=fields)

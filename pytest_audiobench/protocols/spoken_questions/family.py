@@ -27,8 +27,8 @@ def spoken_questions(
     (needs metadata "transcript"). Raises UsageError for an unknown scorer.
     """
     stage = free_stage(lambda sample: sample.question or prompt, system, max_new_tokens)
-    asked = Protocol("spoken_questions", (stage,), (_READINGS["answer-contained"],), _READINGS)
-    return choose(asked, scorers)
+    protocol = Protocol("spoken_questions", (stage,), (_READINGS["answer-contained"],), _READINGS)
+    return choose(protocol, scorers)
 
 
 def _parse(sample: Sample, earlier: Earlier) -> Answer:
@@ -38,8 +38,8 @@ def _parse(sample: Sample, earlier: Earlier) -> Answer:
         return whole._replace(value=None)
     sentences = [sentence for sentence in _SENTENCE_END.split(whole.value) if sentence.strip()]
     declined = [refuses(sentence) for sentence in sentences]
-    kept = " ".join(sentence for sentence, declines in zip(sentences, declined, strict=True) if not declines)
-    return Answer("refused" if declined[0] else whole.status, kept or None)
+    text = " ".join(sentence for sentence, declines in zip(sentences, declined, strict=True) if not declines)
+    return Answer("refused" if declined[0] else whole.status, text or None)
 
 
 def _contained(sample: Sample, answer: Answer) -> Mapping[str, float]:

@@ -39,29 +39,29 @@ def content_words(text: str) -> list[str]:
     return [word for word in words if word not in _ARTICLES] or words
 
 
-def matches(said: str, accepted: Sequence[str]) -> dict[str, float]:
-    """Whether and how far ``said`` gives one of the ``accepted`` texts, the best of them counting for each number.
+def matches(answer: str, accepted: Sequence[str]) -> dict[str, float]:
+    """Whether and how far ``answer`` gives one of the ``accepted`` texts, the best of them counting for each number.
 
-    - ``correct``: 1 where all words of an accepted text stand in ``said``, one after another;
+    - ``correct``: 1 where all words of an accepted text stand in ``answer``, one after another;
     - ``em``: 1 where they are all its words (exact match);
     - ``f1``: the harmonic mean of the shares of words in common, repeats counted (token F1);
 
     the last two as SQuAD defines them (Rajpurkar et al. 2016). Words are :func:`content_words`. An accepted text
     without words matches only an answer without words.
     """
-    words = content_words(said)
-    found = [_text_match(words, content_words(text)) for text in accepted] or [(0.0, 0.0, 0.0)]
-    contained, exact, overlap = (max(column) for column in zip(*found, strict=True))
+    words = content_words(answer)
+    rows = [_text_match(words, content_words(text)) for text in accepted] or [(0.0, 0.0, 0.0)]
+    contained, exact, overlap = (max(column) for column in zip(*rows, strict=True))
     return {"correct": contained, "em": exact, "f1": overlap}
 
 
-def _text_match(said: list[str], wanted: list[str]) -> tuple[float, float, float]:
-    if not wanted or not said:
-        both = float(wanted == said)
+def _text_match(words: list[str], wanted: list[str]) -> tuple[float, float, float]:
+    if not wanted or not words:
+        both = float(wanted == words)
         return both, both, both
-    shared = (Counter(said) & Counter(wanted)).total()
-    contained = any(said[start : start + len(wanted)] == wanted for start in range(len(said) - len(wanted) + 1))
-    return float(contained), float(said == wanted), 2.0 * shared / (len(said) + len(wanted))
+    shared = (Counter(words) & Counter(wanted)).total()
+    contained = any(words[start : start + len(wanted)] == wanted for start in range(len(words) - len(wanted) + 1))
+    return float(contained), float(words == wanted), 2.0 * shared / (len(words) + len(wanted))
 
 
 TRANSCRIPT = "transcript"
@@ -71,9 +71,9 @@ NEAR = 0.3
 """A word error rate below this against the transcript is a transcription."""
 
 
-def followed(said: str, transcript: str) -> bool:
-    """Whether ``said`` has words, and a word error rate of 0.3 or more against ``transcript``."""
-    errors = token_errors(spoken_words(transcript), words := spoken_words(said))
+def followed(answer: str, transcript: str) -> bool:
+    """Whether ``answer`` has words, and a word error rate of 0.3 or more against ``transcript``."""
+    errors = token_errors(spoken_words(transcript), words := spoken_words(answer))
     wrong = errors["S"] + errors["D"] + errors["I"]
     # Divided, since a product with 0.3 is not exact: 9 of 30 is three in ten.
     return bool(words) and wrong / max(errors["N"], 1) >= NEAR

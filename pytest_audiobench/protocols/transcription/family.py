@@ -47,8 +47,8 @@ def transcription(
     stage = free_stage(lambda sample: sample.question or prompt, system, max_new_tokens, task="transcription")
     available = _scorers(language)
     headline = "cer-basic" if language in WITHOUT_SPACES else "wer-basic"
-    asked = Protocol("transcription", (stage,), (available[headline],), available, expects="words")
-    return asked.with_scorers(*scorers) if scorers else asked
+    protocol = Protocol("transcription", (stage,), (available[headline],), available, expects="words")
+    return protocol.with_scorers(*scorers) if scorers else protocol
 
 
 def _scorers(language: str) -> Mapping[str, Scorer]:

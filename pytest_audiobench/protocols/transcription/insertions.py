@@ -25,19 +25,19 @@ def insertion_scorers(characters: bool) -> tuple[Scorer, ...]:
     return _our_scorer(split, "character" if characters else "word"), _published_scorer()
 
 
-def stops_early(reference: Sequence[str], said: Sequence[str]) -> bool:
+def stops_early(reference: Sequence[str], hypothesis: Sequence[str]) -> bool:
     """Whether some words are said, and the end of the reference is not among what they stand for.
 
     That is so where the answer is nearer (by edits) to a beginning of the reference than to any longer one. Twice the
     reference's words are no early stop. Time grows with the product of both lengths.
     """
-    if not 0 < len(said) < 2 * len(reference):
+    if not 0 < len(hypothesis) < 2 * len(reference):
         return False
     numbers = {token: number for number, token in enumerate(dict.fromkeys(reference))}
     wanted = np.array([numbers[token] for token in reference])
     steps = np.arange(len(reference) + 1)
     row = steps.copy()
-    for length, token in enumerate(said, start=1):
+    for length, token in enumerate(hypothesis, start=1):
         replaced = row[:-1] + (wanted != numbers.get(token, -1))
         best = np.concatenate([[length], np.minimum(replaced, row[1:] + 1)])
         # A word of the reference left out costs one more than the place before it.
@@ -72,11 +72,11 @@ def _is_silent(sample: Sample) -> str:
 
 
 def _statistics(split: Callable[[str], Sequence[str]], sample: Sample, answer: Answer) -> Mapping[str, float]:
-    wanted, said = split(sample.reference), split(answer.value or "")
+    wanted, hypothesis = split(sample.reference), split(answer.value or "")
     return {
-        **token_errors(wanted, said),
-        "stopped_early": float(stops_early(wanted, said)),
-        "delta": float(len(said) - len(wanted)),
+        **token_errors(wanted, hypothesis),
+        "stopped_early": float(stops_early(wanted, hypothesis)),
+        "delta": float(len(hypothesis) - len(wanted)),
         "one": 1.0,
     }
 

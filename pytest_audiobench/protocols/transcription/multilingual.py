@@ -45,12 +45,12 @@ def ultraeval_text(language: str) -> Callable[[str], str]:
     tokenizer = _ultraeval_tokenizer(language)
 
     def words(text: str) -> str:
-        shown = whisper.english(text.lower())
+        spoken = whisper.english(text.lower())
         if language == "zh":
-            shown = text_norm(shown)
+            spoken = text_norm(spoken)
         elif language == "yue":
-            shown = simplified(shown)
-        return tokenized(tokenizer, shown).lower()
+            spoken = simplified(spoken)
+        return tokenized(tokenizer, spoken).lower()
 
     return _joined(words)
 
@@ -63,26 +63,26 @@ def simplified(text: str) -> str:
     """``text`` in the simplified characters of the mainland. Needs zhconv."""
     import zhconv
 
-    found: str = zhconv.convert(text, "zh-cn")
-    return found
+    converted: str = zhconv.convert(text, "zh-cn")
+    return converted
 
 
 def spoken_text(text: str) -> str:
     """``text`` without special tokens, in single spaces, and none before ``!,.?;:``."""
-    shown = _SPACES.sub(" ", without_special_tokens(text))
-    return _BEFORE_STOP.sub(r"\1", shown).lstrip(" ")
+    spoken = _SPACES.sub(" ", without_special_tokens(text))
+    return _BEFORE_STOP.sub(r"\1", spoken).lstrip(" ")
 
 
 def _qwen_words(language: str, tokens: Callable[[str], str]) -> Callable[[str], str]:
     def words(text: str) -> str:
-        shown = spoken_text(text)
+        spoken = spoken_text(text)
         if language == "zh":
-            shown = text_norm(_SPACES.sub("", shown))
+            spoken = text_norm(_SPACES.sub("", spoken))
         else:
             if language == "yue":
-                shown = simplified(shown)
-            shown = whisper.basic(whisper.english(shown) if language == "en" else shown)
-        return without_punctuation_words(tokens(shown)).lower()
+                spoken = simplified(spoken)
+            spoken = whisper.basic(whisper.english(spoken) if language == "en" else spoken)
+        return without_punctuation_words(tokens(spoken)).lower()
 
     return words
 

@@ -119,23 +119,23 @@ def what_is_said(text: str) -> Heard:
     sentences at least, a negation and a word for speech or hearing, or says that the audio is silent or what sound it
     is, and holds no word but those that such statements are made of, in English; quotation marks make it a transcript.
     """
-    shown = _BRACKETED.sub(_kept, without_tags(_LISTED.sub(" ", without_special_tokens(text))))
+    shown = _BRACKETED.sub(_without_marker, without_tags(_LISTED.sub(" ", without_special_tokens(text))))
     words = basic_text(shown)
     if not words or words in _BARE:
         return Heard("nothing", "")
     return Heard("declined", "") if _declines(shown) else Heard("words", words)
 
 
-def _kept(found: re.Match[str]) -> str:
-    inside = basic_text(next(filter(None, found.groups()), ""))
+def _without_marker(match: re.Match[str]) -> str:
+    inside = basic_text(next(filter(None, match.groups()), ""))
     words = set(inside.split())
-    return " " if not words or (words <= _MARKER and words & _MARKED) else found[0]
+    return " " if not words or (words <= _MARKER and words & _MARKED) else match[0]
 
 
 def _declines(text: str) -> bool:
     if len(text) > _LOOKED_AT or _QUOTED.search(text):
         return False
-    sentences = [basic_text(one).split() for one in _SENTENCES.split(text)]
+    sentences = [basic_text(sentence).split() for sentence in _SENTENCES.split(text)]
     return all(map(_KNOWN.issuperset, sentences)) and any(map(_states, sentences))
 
 
@@ -230,7 +230,7 @@ def hallucination(
     Raises UsageError for an unknown scorer or no such code.
     """
     (stage,) = transcription(prompt=prompt, system=system, max_new_tokens=max_new_tokens, language=language).stages
-    own = non_speech.non_speech_scorers(language in WITHOUT_SPACES)
-    available = MappingProxyType({scorer.name: scorer for scorer in own})
-    asked = Protocol("hallucination", (stage,), own[:1], available, expects="words")
-    return asked.with_scorers(*scorers) if scorers else asked
+    family_scorers = non_speech.non_speech_scorers(language in WITHOUT_SPACES)
+    available = MappingProxyType({scorer.name: scorer for scorer in family_scorers})
+    protocol = Protocol("hallucination", (stage,), family_scorers[:1], available, expects="words")
+    return protocol.with_scorers(*scorers) if scorers else protocol

@@ -110,15 +110,15 @@ def au_harness_scorer(language: str) -> Scorer:
     normalise = Normaliser(au_harness_normaliser(language))
 
     def score(sample: Sample, answer: Answer) -> Mapping[str, float]:
-        found = errors(normalise, sample.reference, answer.value or "")
-        return found if found["N"] else {**found, "N": 1, "CN": max(found["CN"], 1)}
+        counts = errors(normalise, sample.reference, answer.value or "")
+        return counts if counts["N"] else {**counts, "N": 1, "CN": max(counts["CN"], 1)}
 
     def lacking() -> str:
         if language == "ja":
             return "au-harness normalises Japanese by jaconv, which this project does not lean on: use cer-basic"
         return needs("num2words", "au-harness", "asr")()
 
-    made = transcript_scorer(
+    scorer = transcript_scorer(
         "au-harness",
         f"v:1|lang:{language}|norm:nfc+num2words-{library_version('num2words')}+whisper-{library_version('whisper-normalizer')}|"
         "empty:one-word|align:levenshtein",
@@ -126,7 +126,7 @@ def au_harness_scorer(language: str) -> Scorer:
         metrics=("wer", "wer_capped", "wer_mean", "wer_over_one"),
         missing_parts=lacking,
     )
-    return replace(made, score=score)
+    return replace(scorer, score=score)
 
 
 _PREFACES = ((" lyrics ", "are"), (" content ", "is"), (" transcription ", "is"), (" text ", "is"))

@@ -98,8 +98,8 @@ def basic_text(text: str) -> str:
     (joiners, soft hyphens) vanish within a word; whatever else is no letter ends it.
     """
     shown = unicodedata.normalize("NFKC", text).lower().translate(_CURLY)
-    kept = _NO_WORD.sub(" ", shown) if shown.isascii() else _words_only(shown)
-    return " ".join(_LONE_APOSTROPHE.sub(" ", kept).split())
+    words = _NO_WORD.sub(" ", shown) if shown.isascii() else _words_only(shown)
+    return " ".join(_LONE_APOSTROPHE.sub(" ", words).split())
 
 
 def basic_characters(text: str) -> str:
@@ -108,20 +108,20 @@ def basic_characters(text: str) -> str:
 
 
 def _words_only(text: str) -> str:
-    kept: list[str] = []
+    words: list[str] = []
     within = False
     for character in text:
         if character.isalnum():
             within = True
-            kept.append(character)
+            words.append(character)
             continue
         category = unicodedata.category(character)
         if category == "Cf" and character != _ZERO_WIDTH_SPACE:
             continue
         # A mark belongs to the letter before it; upon anything else, such as an emoji, it is a symbol's.
         if category[0] == "M" and within:
-            kept.append(character)
+            words.append(character)
             continue
         within = False
-        kept.append("'" if character == "'" else " ")
-    return "".join(kept)
+        words.append("'" if character == "'" else " ")
+    return "".join(words)

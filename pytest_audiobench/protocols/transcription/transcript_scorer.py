@@ -68,12 +68,12 @@ def compared(normaliser: Normaliser, reference: str, answer: str) -> tuple[Seque
 
 def errors(normaliser: Normaliser, reference: str, answer: str) -> dict[str, float]:
     """The counts of one utterance, and "correct": 1 where there is no error."""
-    wanted, said = compared(normaliser, reference, answer)
+    wanted, hypothesis = compared(normaliser, reference, answer)
     if normaliser.characters:
-        counts = character_errors(wanted, said)
+        counts = character_errors(wanted, hypothesis)
     else:
-        counts = {**token_errors(wanted, said), **character_errors(" ".join(wanted), " ".join(said))}
-    return {**counts, "correct": float(wanted == said)}
+        counts = {**token_errors(wanted, hypothesis), **character_errors(" ".join(wanted), " ".join(hypothesis))}
+    return {**counts, "correct": float(wanted == hypothesis)}
 
 
 def needs(module: str, what: str, extra: str) -> Callable[[], str]:

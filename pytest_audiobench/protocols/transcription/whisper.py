@@ -60,8 +60,8 @@ def _safely(normalise: Callable[[str], str], text: str) -> str:
 
 
 def _harmless(text: str) -> list[str]:
-    shown = without_asides(without_tags(text)).translate(_OPENING)
-    return _SPACES.sub(" ", _DIGIT_RUN.sub(r"\g<0> ", shown)).split(" ")
+    harmless = without_asides(without_tags(text)).translate(_OPENING)
+    return _SPACES.sub(" ", _DIGIT_RUN.sub(r"\g<0> ", harmless)).split(" ")
 
 
 @functools.cache

@@ -80,8 +80,8 @@ def bleu_scorers(code: str | None) -> Iterator[Scorer]:
     for tokenizer in TOKENIZERS:
         for suffix, norm in (whispered if tokenizer in _WHISPERED else norms).items():
             keeping = f"bleu-{tokenizer}{suffix}"
-            yield _reading(keeping, tokenizer, norm, None)
-            yield _reading(f"{keeping}-skip", tokenizer, norm, code or "", (keeping,))
+            yield _scorer(keeping, tokenizer, norm, None)
+            yield _scorer(f"{keeping}-skip", tokenizer, norm, code or "", (keeping,))
 
 
 def score_bleu(tokenizer: str, rewrite: Callable[[str], str], sample: Sample, answer: Answer) -> Mapping[str, float]:
@@ -94,7 +94,7 @@ def left_out(code: str | None, text: str, references: Sequence[str]) -> bool:
     return says_nothing(text) or lacks_kana(text, references, code)
 
 
-def _reading(name: str, tokenizer: str, norm: Norm, skips: str | None, companions: tuple[str, ...] = ()) -> Scorer:
+def _scorer(name: str, tokenizer: str, norm: Norm, skips: str | None, companions: tuple[str, ...] = ()) -> Scorer:
     def score(sample: Sample, answer: Answer) -> Mapping[str, float] | None:
         if skips is not None and left_out(skips or None, answer.value or "", sample.truths):
             return None
@@ -114,17 +114,17 @@ def _reading(name: str, tokenizer: str, norm: Norm, skips: str | None, companion
 
 def other_scorers() -> Iterator[Scorer]:
     """``chrf`` (chrF2 and chrF++) and ``ter``, by sacrebleu as it comes."""
-    made = f"nrefs:var|version:{library_version('sacrebleu')}"
+    version = f"nrefs:var|version:{library_version('sacrebleu')}"
     yield Scorer(
         "chrf",
-        f"st:chrf|v:1|case:mixed|nc:6|nw:0,2|beta:2|space:no|{made}",
+        f"st:chrf|v:1|case:mixed|nc:6|nw:0,2|beta:2|space:no|{version}",
         read_text,
         _score_chrf,
         ("chrf", "chrfpp"),
     )
     yield Scorer(
         "ter",
-        f"st:ter|v:1|case:lc|tok:tercom|norm:no|punct:yes|asian:no|{made}",
+        f"st:ter|v:1|case:lc|tok:tercom|norm:no|punct:yes|asian:no|{version}",
         read_text,
         _score_ter,
         ("ter",),

@@ -133,9 +133,9 @@ def translation(
             )
         return template.replace("{language}", LANGUAGES[code])
 
-    made = (*bleu_scorers(code), *other_scorers(), *published_scorers(code))
-    available = MappingProxyType({scorer.name: scorer for scorer in made})
+    family_scorers = (*bleu_scorers(code), *other_scorers(), *published_scorers(code))
+    available = MappingProxyType({scorer.name: scorer for scorer in family_scorers})
     headline = f"bleu-{default_tokenizer(code)}"
     stage = free_stage(words, system, max_new_tokens)
-    asked = Protocol("translation", (stage,), (available[headline], available["chrf"]), available, expects="words")
-    return choose(asked, scorers or (headline, "chrf"))
+    protocol = Protocol("translation", (stage,), (available[headline], available["chrf"]), available, expects="words")
+    return choose(protocol, scorers or (headline, "chrf"))

@@ -50,8 +50,8 @@ def _ultraeval(code: str | None) -> Scorer:
     tokenizer = "zh" if code == "zh" else "13a"
 
     def score(sample: Sample, answer: Answer) -> Mapping[str, float]:
-        found = bleu_statistics(answer.value or "", [sample.reference], tokenizer)
-        return {**found, "sentence_bleu": sentence_bleu(found, effective_order=False)}
+        statistics = bleu_statistics(answer.value or "", [sample.reference], tokenizer)
+        return {**statistics, "sentence_bleu": sentence_bleu(statistics, effective_order=False)}
 
     return Scorer(
         "ultraeval",
