@@ -25,7 +25,7 @@ FAMILIES: Mapping[str, str] = MappingProxyType(
         "overlapped_speech": "The words of each of several talkers",
         "phonemes": "The phones of speech",
         "presence": "Whether a sound is there, yes or no",
-        "reasoned_choice": "One option of a list, after reasoning; alone or held against the clean clip's",
+        "reasoned_choice": "One option of a list, after reasoning; alone or compared with the clean clip's",
         "slot_filling": "The value of a spoken command's slot",
         "spoken_questions": "The answer to a spoken question",
         "story": "A story about the audio",

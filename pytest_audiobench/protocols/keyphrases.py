@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics import keyphrases as metric
-from pytest_audiobench.protocols.classification.mentions import shown
+from pytest_audiobench.protocols.classification.mentions import searchable_text
 from pytest_audiobench.protocols.failures import refuses
 from pytest_audiobench.protocols.free_text import answer_of, choose, free_stage, read_ended_text
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Scorer, with_recorded_options
@@ -47,7 +47,7 @@ def true_phrases(sample: Sample) -> list[str]:
 
 def phrases_of(text: str) -> list[str]:
     """The items of an answer that lists phrases."""
-    items = re.split(r"[,;\n，、；]", _LEAD.sub("", shown(text[:_MOST]), count=1))
+    items = re.split(r"[,;\n，、；]", _LEAD.sub("", searchable_text(text[:_MOST]), count=1))
     tidied = (
         re.sub(r"\A\s*and\s+", "", _MARK.sub("", item, count=1), flags=re.I).strip(" .\t\"'“”*") for item in items
     )

@@ -13,7 +13,7 @@ from pytest_audiobench.evaluation.record import FindingsRecord
 from pytest_audiobench.evaluation.scoring import ScoredSample, finite
 from pytest_audiobench.identity import digest
 from pytest_audiobench.protocols.protocol import Protocol
-from pytest_audiobench.protocols.transcription.non_speech import hallucination, what_is_said
+from pytest_audiobench.protocols.transcription.non_speech import content_of, hallucination
 from pytest_audiobench.protocols.transcription.texts import basic_text
 from pytest_audiobench.stats import findings as stats
 from pytest_audiobench.stats.intervals import CONFIDENCE
@@ -205,7 +205,7 @@ def _phrases(rows: Sequence[ScoredSample], by: str) -> list[dict[str, Any]]:
         if row.answer is None or row.scores is None or not row.scores[STATISTIC]:
             continue
         text = (row.answer.value or "")[:_LOOKED_AT]
-        words = what_is_said(text).words or basic_text(text) or text.strip()
+        words = content_of(text).words or basic_text(text) or text.strip()
         said.setdefault(words[:LONGEST_PHRASE], Counter())[_domain(row, by)] += 1
     ordered = sorted(said.items(), key=lambda one: (-one[1].total(), one[0]))
     return [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from pytest_audiobench.models.messages import Finish
-from pytest_audiobench.protocols.classification.mentions import Labels, asserted, by_letter, shown
+from pytest_audiobench.protocols.classification.mentions import Labels, asserted_labels, by_letter, searchable_text
 from pytest_audiobench.protocols.failures import refuses
 from pytest_audiobench.protocols.protocol import Answer
 
@@ -38,7 +38,7 @@ def read_label(text: str, choices: tuple[str, ...], labels: Labels, finish: Fini
     The status of an answer without one: "empty", "truncated" (the limit of tokens came first), "refused" (it declines,
     or the server says that it did), "out_of_range" (a letter beyond the choices) or "unparsed".
     """
-    body = shown(text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n\n{text[-_TAIL:]}")
+    body = searchable_text(text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n\n{text[-_TAIL:]}")
     body = behind_reasoning(body)
     if not re.search(r"\w", body) and labels.named(body) is None:
         return Answer("empty")
@@ -85,7 +85,7 @@ def _stated(body: str, labels: Labels, finish: Finish) -> str | None:
     for statement in _LABEL_STATEMENT.finditer(body):
         passage = body[statement.end() : statement.end() + 400]
         end = _SENTENCE_END.search(passage)
-        said = asserted(labels.mentions(passage[: end.start()] if end else passage))
+        said = asserted_labels(labels.mentions(passage[: end.start()] if end else passage))
         stated = (said[0] if len(said) == 1 else _CONFLICT) if said else stated
     sentences = [sentence for sentence in _SENTENCE_END.split(body) if sentence.strip()]
     whole = {*sentences[:1], *sentences[-1:], *body.split("\n")}
@@ -101,7 +101,7 @@ def _mentioned(body: str, labels: Labels) -> str | None:
     mentions = list(labels.mentions(body))
     quotes = [quote.span() for quote in _QUOTED.finditer(body)]
     outside = [one for one in mentions if not any(start <= one.start < end for start, end in quotes)]
-    said = asserted(outside or mentions)
+    said = asserted_labels(outside or mentions)
     return said[0] if len(said) == 1 else _CONFLICT if said else None
 
 
@@ -130,7 +130,9 @@ def read_agreement(text: str, finish: Finish = "stop", choices: tuple[str, ...] 
     """
     if choices and (choice := by_letter(text, choices)) is not None:
         return read_agreement(choice, finish) if choice else Answer("out_of_range")
-    body = shown(text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n\n{text[-_TAIL:]}").removesuffix("</s>")
+    body = searchable_text(text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n\n{text[-_TAIL:]}").removesuffix(
+        "</s>"
+    )
     lines = [line for line in body.split("\n") if re.search(r"\w", line)]
     if not lines:
         return Answer("empty")

@@ -60,7 +60,7 @@ def _labels(sample: Sample) -> Labels:
 
 def _parse_tags(sample: Sample, earlier: Earlier) -> Answer:
     response = answer_of(earlier)
-    return label_lists.read(response.text, _labels(sample), response.finish, sample.choices)
+    return label_lists.read_label_list(response.text, _labels(sample), response.finish, sample.choices)
 
 
 def _parse_exact(sample: Sample, earlier: Earlier) -> Answer:
@@ -77,13 +77,15 @@ def _parse_exact(sample: Sample, earlier: Earlier) -> Answer:
     known = dict.fromkeys(label for _, label in named if label is not None)
     return Answer(
         "parsed",
-        label_lists.told(label_lists.Said(tuple(known), tuple(item for item, label in named if label is None))),
+        label_lists.list_text(
+            label_lists.LabelList(tuple(known), tuple(item for item, label in named if label is None))
+        ),
     )
 
 
 def _score_sets(sample: Sample, answer: Answer) -> Mapping[str, float]:
     labels = _labels(sample)
-    true, said = true_labels(sample, labels), label_lists.said_in(answer)
+    true, said = true_labels(sample, labels), label_lists.listed_labels(answer)
     hits, named = len(set(true).intersection(said.labels)), len(said.labels) + len(said.others)
     found = statistics_of(labels, true, said.labels, len(said.others))
     if answer.status != "parsed":
@@ -105,13 +107,13 @@ def _parse_substrings(sample: Sample, earlier: Earlier) -> Answer:
     if not text:
         return Answer("empty")
     within = tuple(label for label in _lowered(sample) if label in text)
-    return Answer("parsed", label_lists.told(label_lists.Said(within, ())))
+    return Answer("parsed", label_lists.list_text(label_lists.LabelList(within, ())))
 
 
 def _score_substrings(sample: Sample, answer: Answer) -> Mapping[str, float]:
     labels = _lowered(sample)
     wanted = {without_marks(part) for truth in sample.truths for part in truth.split(",")}
-    said = label_lists.said_in(answer).labels
+    said = label_lists.listed_labels(answer).labels
     found = label_statistics(labels, [label for label in labels if label in wanted], said)
     places = [name[len(SAID) :] for name in found if name.startswith(SAID)]
     return {**found, **{f"{ranking.SCORE}{place}": 1.0 for place in places}}

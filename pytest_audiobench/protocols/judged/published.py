@@ -10,7 +10,7 @@ from pytest_audiobench.datasets.choices import LETTERS, tidy_caseless
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.models.messages import Message, Response, Settings
 from pytest_audiobench.protocols.judged import ours
-from pytest_audiobench.protocols.judged.verdicts import listed, options, shown, unread, verdict_scorers
+from pytest_audiobench.protocols.judged.verdicts import option_list, shortened, text_list, unreadable, verdict_scorers
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Judging, Scorer
 
 AUDIOBENCH = "audiobench"
@@ -32,8 +32,8 @@ def audiobench_rating(text: str) -> float | None:
 def audiobench_prompt(sample: Sample, answer: str) -> tuple[Message, ...]:
     """Reference, answer, question, and what each rating from 0 to 5 stands for. The words are ours."""
     text = (
-        f"[Reference]\n{listed(sample.truths)}\n\n"
-        f"[Answer]\n{shown(answer)}\n\n"
+        f"[Reference]\n{text_list(sample.truths)}\n\n"
+        f"[Answer]\n{shortened(answer)}\n\n"
         f"[Question]\n{sample.question}\n\n"
         "[Task]\nRate how well the answer agrees with the reference in content, accuracy and relevance. Be strict "
         "about details.\n"
@@ -53,7 +53,7 @@ def audiobench_prompt(sample: Sample, answer: str) -> tuple[Message, ...]:
 def parse_audiobench(sample: Sample, response: Response) -> Answer:
     rating = audiobench_rating(response.text)
     if rating is None:
-        return unread(response)
+        return unreadable(response)
     return Answer("parsed", repr(rating)) if 0.0 <= rating <= MOST_STARS else Answer("out_of_range")
 
 
@@ -81,7 +81,7 @@ def _published_scorer(our_scorer: Scorer) -> Scorer:
     def read(sample: Sample, earlier: Earlier) -> Answer:
         response = earlier.get(AUDIOBENCH, Response())
         rating = audiobench_rating(response.text)
-        return unread(response) if rating is None else Answer("parsed", repr(rating))
+        return unreadable(response) if rating is None else Answer("parsed", repr(rating))
 
     def score(sample: Sample, answer: Answer) -> Mapping[str, float]:
         return {"points": 0.0 if answer.value is None else float(answer.value) / MOST_STARS}
@@ -111,9 +111,9 @@ def sakura_prompt(sample: Sample, answer: str) -> tuple[Message, ...]:
         "Examples, for the question: Which animal is heard? (a) dog (b) cat (c) cow (d) pig, with the true option (a) "
         'dog. "A horse neighs." is incorrect, since it settles on no option; "A dog or a cat." is incorrect, since it '
         'settles on two; "It is a cat." is incorrect; "This is the barking of a dog." is correct.\n\n'
-        f"Question: {sample.question} {options(sample, ' ', lower=True)}\n"
+        f"Question: {sample.question} {option_list(sample, ' ', lower=True)}\n"
         f"True option: {_true_option(sample)}\n"
-        f"The model's reply: {shown(answer)}\n\n"
+        f"The model's reply: {shortened(answer)}\n\n"
         "Answer in exactly this form:\n"
         "Explanation: <why>\n"
         "Judgement: <correct or incorrect>"
@@ -136,7 +136,7 @@ def sakura_judgement(text: str) -> bool | None:
 
 def parse_sakura(sample: Sample, response: Response) -> Answer:
     verdict = sakura_judgement(response.text)
-    return unread(response) if verdict is None else Answer("parsed", "correct" if verdict else "incorrect")
+    return unreadable(response) if verdict is None else Answer("parsed", "correct" if verdict else "incorrect")
 
 
 def score_sakura(sample: Sample, value: str) -> Mapping[str, float]:
@@ -191,8 +191,8 @@ def _sqqa_prompt(sample: Sample, answer: str) -> tuple[Message, ...]:
         "whether the answer is correct; where several standard answers are listed, agreeing with one of them is "
         "enough. Give a short reason.\n\n"
         f"Question: {sample.metadata.get('transcript') or sample.question}\n"
-        f"Standard answer: {listed(sample.truths)}\n"
-        f"Answer to be checked: {shown(answer)}\n\n"
+        f"Standard answer: {text_list(sample.truths)}\n"
+        f"Answer to be checked: {shortened(answer)}\n\n"
         'Reply with a Python dictionary and nothing else: {"Correct": True or False, "Reason": "why"}'
     )
     return (Message("user", (text,)),)
@@ -205,8 +205,8 @@ def _slot_prompt(sample: Sample, answer: str) -> tuple[Message, ...]:
     )
     user = (
         f"The slot: {sample.metadata.get('slot') or sample.question}\n"
-        f"The true value: {listed(sample.truths)}\n"
-        f"The model's value: {shown(answer)}\n\n"
+        f"The true value: {text_list(sample.truths)}\n"
+        f"The model's value: {shortened(answer)}\n\n"
         "Does the model's value say what the true one says? Yes or No:"
     )
     return Message("system", (system,)), Message("user", (user,))
@@ -214,7 +214,7 @@ def _slot_prompt(sample: Sample, answer: str) -> tuple[Message, ...]:
 
 def _parse_sqqa(sample: Sample, response: Response) -> Answer:
     verdict = sqqa_verdict(response.text)
-    return unread(response) if verdict is None else Answer("parsed", "true" if verdict else "false")
+    return unreadable(response) if verdict is None else Answer("parsed", "true" if verdict else "false")
 
 
 def _score_sqqa(sample: Sample, value: str) -> Mapping[str, float]:

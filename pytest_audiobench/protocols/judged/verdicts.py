@@ -22,7 +22,7 @@ _EXAMPLE = Sample("sample", (), "QUESTION", ("FIRST", "SECOND"), "REFERENCE")
 _NO_VERDICT = Response()
 
 
-def shown(text: str) -> str:
+def shortened(text: str) -> str:
     """The answer as a judge is shown it: whole, or its beginning and end with a note of what is left out."""
     if len(text) <= LONGEST_ANSWER:
         return text
@@ -33,15 +33,15 @@ def shown(text: str) -> str:
 def marked(text: str) -> str:
     """The answer between marks that it cannot forge, since they are named by its own digest."""
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-    return f"<answer-{digest}>\n{shown(text)}\n</answer-{digest}>"
+    return f"<answer-{digest}>\n{shortened(text)}\n</answer-{digest}>"
 
 
-def listed(texts: tuple[str, ...]) -> str:
+def text_list(texts: tuple[str, ...]) -> str:
     """One text as it is; several on lines of their own."""
     return texts[0] if len(texts) == 1 else "".join(f"\n- {text}" for text in texts)
 
 
-def options(sample: Sample, between: str = "\n", lower: bool = False) -> str:
+def option_list(sample: Sample, between: str = "\n", lower: bool = False) -> str:
     """The sample's options by letter, such as ``(A) cat``, beyond the alphabet by dashes; nothing without any."""
     if len(sample.choices) > len(LETTERS):
         return between.join(f"- {choice}" for choice in sample.choices)
@@ -49,12 +49,12 @@ def options(sample: Sample, between: str = "\n", lower: bool = False) -> str:
     return between.join(f"({letter}) {choice}" for letter, choice in zip(letters, sample.choices, strict=False))
 
 
-def said(text: str) -> str:
+def without_thoughts(text: str) -> str:
     """A judge's reply without what it thought aloud, up to the last ``</think>``."""
     return text.rpartition("</think>")[2]
 
 
-def unread(response: Response) -> Answer:
+def unreadable(response: Response) -> Answer:
     """A verdict that could not be read: empty, cut off, or simply not of the form that was asked for."""
     status: Status = "unparsed"
     if not response.text.strip():

@@ -19,7 +19,7 @@ Parser: TypeAlias = Callable[[str, tuple[str, ...], Finish], Answer]
 IsCorrect: TypeAlias = Callable[[Sample, str], bool]
 
 STRICT = "letters"
-"""The name of our own rule, by which choice questions are read unless told otherwise."""
+"""The name of our own rule, by which choice questions are read by default."""
 
 DRAWN_FROM = LETTERS[:4]
 """The letters that VoiceBench draws from, whatever the question offers."""

@@ -7,7 +7,7 @@ import re
 from pytest_audiobench.datasets.choices import tidy_caseless
 from pytest_audiobench.models.messages import SOMETHING_ELSE, Finish
 from pytest_audiobench.protocols.classification.asserted_label import TAG, UNSURE, behind_reasoning, in_element
-from pytest_audiobench.protocols.classification.mentions import Labels, labels_of, shown
+from pytest_audiobench.protocols.classification.mentions import Labels, labels_of, searchable_text
 from pytest_audiobench.protocols.failures import refuses
 from pytest_audiobench.protocols.protocol import Answer
 
@@ -123,7 +123,7 @@ def read(text: str, label: str, finish: Finish = "stop") -> Answer:
 def _answered(text: str) -> str:
     """``text`` without reasoning, tags, tokens of a template, and the repeated question's "answer yes or no"."""
     head = text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n\n{text[-_TAIL:]}"
-    body = in_element(behind_reasoning(_SPECIAL.sub("\n", shown(head))))
+    body = in_element(behind_reasoning(_SPECIAL.sub("\n", searchable_text(head))))
     body = _REASONING.split(body)[0]  # what is not closed never came to an answer
     body = _SPEECH.sub(" ", _CONTRACTED.sub(_with_apostrophe, TAG.sub("\n", body)))
     return _AGAIN.sub(r"\1", _ASKED.sub("\n", body)).strip()

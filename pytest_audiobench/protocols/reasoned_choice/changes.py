@@ -18,7 +18,7 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import SampleError, UsageError
 from pytest_audiobench.identity import seed as seed_of
 from pytest_audiobench.models.messages import Message, Response, Settings
-from pytest_audiobench.protocols.judged.verdicts import LONGEST_ANSWER, Prompt, marked, prompt_digest, said
+from pytest_audiobench.protocols.judged.verdicts import LONGEST_ANSWER, Prompt, marked, prompt_digest, without_thoughts
 from pytest_audiobench.protocols.protocol import Earlier, Stage
 from pytest_audiobench.protocols.reasoned_choice.styles import MOST_REASONING
 
@@ -238,4 +238,4 @@ def unusable(response: Response) -> str:
 
 def rewritten(response: Response) -> str:
     """The reasoning in a rewriter's reply: without what it thought aloud up to ``</think>``, and without our marks."""
-    return _ANSWER_MARK.sub("", said(response.text)).strip()
+    return _ANSWER_MARK.sub("", without_thoughts(response.text)).strip()

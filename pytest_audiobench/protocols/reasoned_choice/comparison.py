@@ -23,7 +23,7 @@ _NOTHING = Response()
 class Kind(NamedTuple):
     """What an item asks, so that only what means something there is measured.
 
-    ``after`` is the stage whose answer is scored, ``before`` the one that it is held against, "" for none.
+    ``after`` is the stage whose answer is scored, ``before`` the one that it is compared with, "" for none.
     ``reasoning`` finds the reasoning, None where none is asked for; ``most`` is how many characters of it are put back,
     None where it is not. ``is_control`` says that the audio was taken away, ``is_injected`` that an option was spoken
     or written in. ``sample_problem`` says what a sample lacks that it cannot be asked without.

@@ -1,4 +1,4 @@
-"""One option wanted, with or without reasoning; alone, or held against the answer to the clean clip."""
+"""One option wanted, with or without reasoning; alone, or compared with the answer to the clean clip."""
 
 from __future__ import annotations
 

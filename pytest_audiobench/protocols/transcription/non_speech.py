@@ -21,7 +21,7 @@ from pytest_audiobench.protocols.transcription.texts import (
     without_tags,
 )
 
-Said: TypeAlias = Literal["nothing", "declined", "words"]
+ContentKind: TypeAlias = Literal["nothing", "declined", "words"]
 
 _LOOKED_AT = 1_000
 """Characters of a statement; what is longer states nothing plainly."""
@@ -45,10 +45,10 @@ _SOUNDS = _words(
     "ringing rumbling sigh sighing sighs siren sirens sneezing sound sounds static thunder tone tones traffic water "
     "ticking waves whirring whistling white pink wind"
 )
-_LACKING = _words("blank empty inaudible indistinct muffled nospeech pause quiet silence silent unclear unintelligible")
+_SILENT = _words("blank empty inaudible indistinct muffled nospeech pause quiet silence silent unclear unintelligible")
 _MARKED = (
     _SOUNDS
-    | _LACKING
+    | _SILENT
     | _words(
         "audience dialogue speech speaking speaks voices 音乐 音樂 音楽 静音 无声 無音 拍手 笑 笑い музыка тишина "
         "аплодисменты смех musik stille musique música musica silencio silêncio rires risas "
@@ -95,7 +95,7 @@ _FILLING = _words(
     "someone steady sorry that the there there's therefore this throughout to too transcribing try "
     "understandable unfortunately upload was we were what which will with you your"
 )
-_KNOWN = _SOUNDS | _LACKING | _SPEECH | _TALKING | _NONE | _AUDIO | _HOLDS | _HEARING | _FILLING
+_KNOWN = _SOUNDS | _SILENT | _SPEECH | _TALKING | _NONE | _AUDIO | _HOLDS | _HEARING | _FILLING
 """All words of plain statements: one that is not among them (a name, a verb of a story) makes a transcript."""
 
 _SENTENCES = re.compile(r"[.!?]+(?:\s+|$)|\n+")
@@ -104,14 +104,14 @@ _LISTED = re.compile(r"\[(?=\s*[\"'“][^\]\s[♪(<.])")
 _QUOTED = re.compile(r"[\"“”«»]")
 
 
-class Heard(NamedTuple):
-    """``said`` and, where it is words, how they are written without case, punctuation and markers."""
+class Content(NamedTuple):
+    """``kind`` and, where it is words, how they are written without case, punctuation and markers."""
 
-    said: Said
+    kind: ContentKind
     words: str
 
 
-def what_is_said(text: str) -> Heard:
+def content_of(text: str) -> Content:
     """What ``text`` holds: nothing (or markers for it), a plain statement that nobody speaks, or words.
 
     Markers are special tokens (``<|nospeech|>``), what stands in ``[…]`` or ``<…>``, notes and other signs, and
@@ -122,8 +122,8 @@ def what_is_said(text: str) -> Heard:
     shown = _BRACKETED.sub(_without_marker, without_tags(_LISTED.sub(" ", without_special_tokens(text))))
     words = basic_text(shown)
     if not words or words in _BARE:
-        return Heard("nothing", "")
-    return Heard("declined", "") if _declines(shown) else Heard("words", words)
+        return Content("nothing", "")
+    return Content("declined", "") if _declines(shown) else Content("words", words)
 
 
 def _without_marker(match: re.Match[str]) -> str:
@@ -149,7 +149,7 @@ def _states(sentence: list[str]) -> bool:
         return bool(words & _TALKING)
     if words & _NONE and (words & _SPEECH or (words & _HEARING and words & {"anything", "nothing", "audio"})):
         return True
-    if words & _LACKING and (words & _AUDIO or words & {"speaker", "transcript", "transcription"} or "there" in words):
+    if words & _SILENT and (words & _AUDIO or words & {"speaker", "transcript", "transcription"} or "there" in words):
         return True
     return bool(words & _AUDIO and words & _HOLDS and words & _SOUNDS - _AUDIO)
 
@@ -190,19 +190,19 @@ def _speaks(sample: Sample) -> str:
 def _parsed(sample: Sample, earlier: Earlier) -> Answer:
     """An answer without words is a right one here, and no empty one; one that declines says so."""
     response = answer_of(earlier)
-    heard = what_is_said(response.text)
-    if heard.said == "declined":
+    content = content_of(response.text)
+    if content.kind == "declined":
         return Answer("refused", response.text)
-    return Answer("truncated" if heard.words and response.finish == "length" else "parsed", response.text)
+    return Answer("truncated" if content.words and response.finish == "length" else "parsed", response.text)
 
 
 def _statistics(tokens: Callable[[str], Sequence[str]], sample: Sample, answer: Answer) -> Mapping[str, float]:
-    heard = what_is_said(answer.value or "")
+    content = content_of(answer.value or "")
     return {
-        "hallucinated": float(heard.said == "words"),
-        "inserted": float(len(tokens(heard.words))),
-        "silent": float(heard.said == "nothing"),
-        "declined": float(heard.said == "declined"),
+        "hallucinated": float(content.kind == "words"),
+        "inserted": float(len(tokens(content.words))),
+        "silent": float(content.kind == "nothing"),
+        "declined": float(content.kind == "declined"),
     }
 
 

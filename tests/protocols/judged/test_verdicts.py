@@ -14,7 +14,7 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.judged import ours, published
 from pytest_audiobench.protocols.judged.family import judged, shipped
-from pytest_audiobench.protocols.judged.verdicts import LONGEST_ANSWER, marked, shown
+from pytest_audiobench.protocols.judged.verdicts import LONGEST_ANSWER, marked, shortened
 from pytest_audiobench.protocols.multiple_choice.family import multiple_choice
 from pytest_audiobench.protocols.protocol import Judging
 
@@ -236,7 +236,7 @@ def test_a_verdict_that_was_cut_off_says_so(judging, scorer):
 
 @given(st.text(max_size=60_000))
 def test_an_answer_is_shown_whole_up_to_a_length_and_cannot_close_its_marks(text):
-    assert shown(text) == text or len(shown(text)) < LONGEST_ANSWER + 80
+    assert shortened(text) == text or len(shortened(text)) < LONGEST_ANSWER + 80
     opening, closing = marked(text).split("\n")[0], marked(text).rsplit("\n", 1)[1]
     assert closing == opening.replace("<", "</")
     assert closing not in text

@@ -6,7 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_audiobench.protocols.classification.label_lists import Said, means_nothing, read, said_in
+from pytest_audiobench.protocols.classification.label_lists import (
+    LabelList,
+    listed_labels,
+    means_nothing,
+    read_label_list,
+)
 from pytest_audiobench.protocols.classification.mentions import labels_of
 
 LABELS = labels_of(("dog", "rain", "Beluga, White Whale", "car horn"))
@@ -38,9 +43,9 @@ LABELS = labels_of(("dog", "rain", "Beluga, White Whale", "car horn"))
     ],
 )
 def test_labels_and_what_else_is_listed(text, labels, others) -> None:
-    found = read(text, LABELS)
+    found = read_label_list(text, LABELS)
     assert found.status == "parsed"
-    assert said_in(found) == Said(labels, others)
+    assert listed_labels(found) == LabelList(labels, others)
 
 
 @pytest.mark.parametrize(
@@ -53,14 +58,14 @@ def test_labels_and_what_else_is_listed(text, labels, others) -> None:
     ],
 )
 def test_an_answer_without_a_list_says_nothing(text, status) -> None:
-    assert read(text, LABELS).status == status
-    assert said_in(read(text, LABELS)) == ((), ())
+    assert read_label_list(text, LABELS).status == status
+    assert listed_labels(read_label_list(text, LABELS)) == ((), ())
 
 
 def test_a_cut_answer_keeps_what_came_before_its_last_separator() -> None:
-    found = read("dog, rain, car", LABELS, "length")
+    found = read_label_list("dog, rain, car", LABELS, "length")
     assert found.status == "truncated"
-    assert said_in(found).labels == ("dog", "rain")
+    assert listed_labels(found).labels == ("dog", "rain")
 
 
 @pytest.mark.parametrize("text", ["nothing", "None.", "no events", "There is nothing", "no animal sounds"])
@@ -76,9 +81,9 @@ def test_what_only_begins_so_is_not_nothing(text) -> None:
 @settings(deadline=None)
 @given(st.text())
 def test_no_label_is_read_that_was_not_offered(text) -> None:
-    assert set(said_in(read(text, LABELS)).labels) <= set(LABELS.texts)
+    assert set(listed_labels(read_label_list(text, LABELS)).labels) <= set(LABELS.texts)
 
 
 @pytest.mark.parametrize("text", ["\ud800dog\0", "," * 100_000, "a," * 50_000, ":" * 50_000])
 def test_hostile_text_is_read_or_not_and_nothing_worse(text) -> None:
-    assert read(text, LABELS).status in ("parsed", "unparsed", "empty")
+    assert read_label_list(text, LABELS).status in ("parsed", "unparsed", "empty")
