@@ -163,10 +163,10 @@ _STATED = re.compile(r"\b(?:answer|frequency|pitch|f0|bucket)\b[^.\d\n]{0,40}?(?
 @lru_cache(maxsize=256)
 def buckets_of(labels: tuple[str, ...]) -> Buckets:
     """The labels by their frequency in Hz; nothing where a label is none."""
-    found = [(_BUCKET.match(label), label) for label in labels]
-    if not all(match for match, _ in found):
+    matches = [(_BUCKET.match(label), label) for label in labels]
+    if not all(match for match, _ in matches):
         return ()
-    return tuple(sorted((float(match[1]) * (1000.0 if match[2] else 1.0), label) for match, label in found if match))
+    return tuple(sorted((float(match[1]) * (1000.0 if match[2] else 1.0), label) for match, label in matches if match))
 
 
 def bucket_in(text: str, buckets: Buckets) -> str | None:
@@ -182,17 +182,19 @@ def bucket_in(text: str, buckets: Buckets) -> str | None:
 def _frequencies(text: str) -> list[float]:
     with_unit: list[float] = []
     without: list[float] = []
-    for found in _QUANTITY.finditer(text):
-        unit = found["unit"] or found["high_unit"]
-        if unit is None and _OTHER_UNIT.match(text, found.end()):
+    for quantity in _QUANTITY.finditer(text):
+        unit = quantity["unit"] or quantity["high_unit"]
+        if unit is None and _OTHER_UNIT.match(text, quantity.end()):
             continue
         times = 1000.0 if (unit or "").lower().startswith("k") else 1.0
-        if found["one"]:
-            hz = _frequency(found["one"]) * times
+        if quantity["one"]:
+            hz = _frequency(quantity["one"]) * times
         else:
-            own = found["low_unit"]
-            low = _frequency(found["low"]) * ((1000.0 if own.lower().startswith("k") else 1.0) if own else times)
-            hz = (low + _frequency(found["high"]) * times) / 2
+            low_unit = quantity["low_unit"]
+            low = _frequency(quantity["low"]) * (
+                (1000.0 if low_unit.lower().startswith("k") else 1.0) if low_unit else times
+            )
+            hz = (low + _frequency(quantity["high"]) * times) / 2
         (without if unit is None else with_unit).append(hz)
     return with_unit or without
 

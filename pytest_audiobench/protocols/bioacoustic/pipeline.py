@@ -67,7 +67,7 @@ def _function(kind: str, known: Mapping[str, StepFunction], name: str) -> StepFu
 
 def steps_named(parsers: Sequence[Sequence[Any]], cleaners: Sequence[Sequence[Any]]) -> Steps:
     """Steps from pairs of name and parameters."""
-    return Steps(tuple(Step(*one) for one in parsers), tuple(Step(*one) for one in cleaners))
+    return Steps(tuple(Step(*step) for step in parsers), tuple(Step(*step) for step in cleaners))
 
 
 Target: TypeAlias = str | Sequence[str] | None

@@ -50,14 +50,14 @@ def read_label(text: str, choices: tuple[str, ...], labels: Labels, finish: Fini
     if (whole := labels.named(body)) is not None:
         cut = finish == "length" and labels.continues(body)
         return Answer("truncated") if cut else Answer("parsed", whole)
-    found = _stated(body, labels, finish)
-    if found is None and finish != "length" and len(body) <= _SHORT and not _declines(body, finish):
-        found = _mentioned(body, labels)
-    if found:
-        return Answer("parsed", found)
+    label = _stated(body, labels, finish)
+    if label is None and finish != "length" and len(body) <= _SHORT and not _declines(body, finish):
+        label = _mentioned(body, labels)
+    if label:
+        return Answer("parsed", label)
     if finish == "length":
         return Answer("truncated")
-    return Answer("refused" if found is None and _declines(body, finish) else "unparsed")
+    return Answer("refused" if label is None and _declines(body, finish) else "unparsed")
 
 
 def behind_reasoning(body: str) -> str:
@@ -85,8 +85,8 @@ def _stated(body: str, labels: Labels, finish: Finish) -> str | None:
     for statement in _LABEL_STATEMENT.finditer(body):
         passage = body[statement.end() : statement.end() + 400]
         end = _SENTENCE_END.search(passage)
-        said = asserted_labels(labels.mentions(passage[: end.start()] if end else passage))
-        stated = (said[0] if len(said) == 1 else _CONFLICT) if said else stated
+        labels_asserted = asserted_labels(labels.mentions(passage[: end.start()] if end else passage))
+        stated = (labels_asserted[0] if len(labels_asserted) == 1 else _CONFLICT) if labels_asserted else stated
     sentences = [sentence for sentence in _SENTENCE_END.split(body) if sentence.strip()]
     whole = {*sentences[:1], *sentences[-1:], *body.split("\n")}
     alone = {label for sentence in whole if (label := labels.named(sentence))}
@@ -100,9 +100,9 @@ def _mentioned(body: str, labels: Labels) -> str | None:
     body = _COURTESY.sub(lambda courtesy: " " * len(courtesy[0]), body)
     mentions = list(labels.mentions(body))
     quotes = [quote.span() for quote in _QUOTED.finditer(body)]
-    outside = [one for one in mentions if not any(start <= one.start < end for start, end in quotes)]
-    said = asserted_labels(outside or mentions)
-    return said[0] if len(said) == 1 else _CONFLICT if said else None
+    outside = [mention for mention in mentions if not any(start <= mention.start < end for start, end in quotes)]
+    labels_asserted = asserted_labels(outside or mentions)
+    return labels_asserted[0] if len(labels_asserted) == 1 else _CONFLICT if labels_asserted else None
 
 
 _OPENING = re.compile(
@@ -137,10 +137,10 @@ def read_agreement(text: str, finish: Finish = "stop", choices: tuple[str, ...] 
     if not lines:
         return Answer("empty")
     openings = [_OPENING.match(line) for line in (lines[0], lines[-1])]
-    said = {"yes" if opening["yes"] else "no" for opening in openings if opening}
-    said |= {statement.lower() for statement in _STATEMENT.findall(body)[-1:]}
-    if finish == "refusal" or UNSURE.search(body) or (not said and refuses(body)):
+    answers = {"yes" if opening["yes"] else "no" for opening in openings if opening}
+    answers |= {statement.lower() for statement in _STATEMENT.findall(body)[-1:]}
+    if finish == "refusal" or UNSURE.search(body) or (not answers and refuses(body)):
         return Answer("refused")
-    if len(said) == 1:
-        return Answer("parsed", said.pop())
-    return Answer("truncated" if finish == "length" and not said else "unparsed")
+    if len(answers) == 1:
+        return Answer("parsed", answers.pop())
+    return Answer("truncated" if finish == "length" and not answers else "unparsed")

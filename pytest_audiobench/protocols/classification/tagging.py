@@ -39,19 +39,19 @@ def true_labels(sample: Sample, labels: Labels) -> list[str]:
 
     Raises UsageError for one that is not among the choices.
     """
-    found: dict[str, None] = {}
+    truths: dict[str, None] = {}
     for truth in sample.truths:
         whole = labels.label(truth)
         for part in (truth,) if whole is not None else truth.split(","):
             label = labels.label(part)
             if label is not None:
-                found[label] = None
+                truths[label] = None
             elif part.strip() and not label_lists.means_nothing(part):
                 raise UsageError(
                     f"sample {sample.id!r}: its label {part.strip()!r} is none of its choices {list(sample.choices)}; "
                     "correct the data set"
                 )
-    return list(found)
+    return list(truths)
 
 
 def _labels(sample: Sample) -> Labels:
@@ -85,17 +85,17 @@ def _parse_exact(sample: Sample, earlier: Earlier) -> Answer:
 
 def _score_sets(sample: Sample, answer: Answer) -> Mapping[str, float]:
     labels = _labels(sample)
-    true, said = true_labels(sample, labels), label_lists.listed_labels(answer)
-    hits, named = len(set(true).intersection(said.labels)), len(said.labels) + len(said.others)
-    found = statistics_of(labels, true, said.labels, len(said.others))
+    true, answered = true_labels(sample, labels), label_lists.listed_labels(answer)
+    hits, named = len(set(true).intersection(answered.labels)), len(answered.labels) + len(answered.others)
+    statistics = statistics_of(labels, true, answered.labels, len(answered.others))
     if answer.status != "parsed":
         # A set that was cut may have gone on, and silence is not the empty set.
-        found["correct"] = 0.0
+        statistics["correct"] = 0.0
     if not true:
-        precision = recall = f1 = found["correct"]
+        precision = recall = f1 = statistics["correct"]
     else:
         precision, recall, f1 = set_scores(hits, named, len(true))
-    return {**found, "set_precision": precision, "set_recall": recall, "set_f1": f1}
+    return {**statistics, "set_precision": precision, "set_recall": recall, "set_f1": f1}
 
 
 def _score_exact(sample: Sample, answer: Answer) -> Mapping[str, float]:
@@ -113,10 +113,10 @@ def _parse_substrings(sample: Sample, earlier: Earlier) -> Answer:
 def _score_substrings(sample: Sample, answer: Answer) -> Mapping[str, float]:
     labels = _lowered(sample)
     wanted = {without_marks(part) for truth in sample.truths for part in truth.split(",")}
-    said = label_lists.listed_labels(answer).labels
-    found = label_statistics(labels, [label for label in labels if label in wanted], said)
-    places = [name[len(SAID) :] for name in found if name.startswith(SAID)]
-    return {**found, **{f"{ranking.SCORE}{place}": 1.0 for place in places}}
+    labels_said = label_lists.listed_labels(answer).labels
+    statistics = label_statistics(labels, [label for label in labels if label in wanted], labels_said)
+    places = [name[len(SAID) :] for name in statistics if name.startswith(SAID)]
+    return {**statistics, **{f"{ranking.SCORE}{place}": 1.0 for place in places}}
 
 
 def _lowered(sample: Sample) -> tuple[str, ...]:

@@ -110,10 +110,10 @@ def read(text: str, label: str, finish: Finish = "stop") -> Answer:
         return Answer("empty" if not unspoken else "truncated" if finish == "length" else "unparsed")
     if finish == "refusal" or UNSURE.search(body):
         return Answer("refused")
-    said = _said(body, _labels(label), cut=finish == "length")
-    if len(said) == 1:
-        return Answer("parsed", said.pop())
-    if said:
+    answers = _stated_answers(body, _labels(label), cut=finish == "length")
+    if len(answers) == 1:
+        return Answer("parsed", answers.pop())
+    if answers:
         return Answer("unparsed")
     if finish == "length":
         return Answer("truncated")
@@ -129,26 +129,26 @@ def _answered(text: str) -> str:
     return _AGAIN.sub(r"\1", _ASKED.sub("\n", body)).strip()
 
 
-def _with_apostrophe(found: re.Match[str]) -> str:
-    return f"{found[1]}'t" if found[1] else f"{found[2]}'s"
+def _with_apostrophe(match: re.Match[str]) -> str:
+    return f"{match[1]}'t" if match[1] else f"{match[2]}'s"
 
 
-def _said(body: str, labels: Labels, cut: bool) -> set[str]:
+def _stated_answers(body: str, labels: Labels, cut: bool) -> set[str]:
     """Yes, no, both where the text contradicts itself or is in doubt, or nothing."""
-    sentences = [one[0].strip() for one in _SENTENCE.finditer(body) if re.search(r"\w", one[0])]
+    sentences = [sentence[0].strip() for sentence in _SENTENCE.finditer(body) if re.search(r"\w", sentence[0])]
     if _BOTH.search(body):
         return {"yes", "no"}
     last = sentences[-1]
     if cut and last[-1] not in _ENDS:
         sentences[-1] = last.rpartition(",")[0]  # what is behind could have denied it
-    openings = [found for one in (sentences[0] or last, sentences[-1]) if (found := _opening(one))]
-    said = set(openings) | {one.lower() for one in _STATED.findall(body)}
-    if any(_DOUBT.search(one) for one in sentences if not one.endswith(("?", "？"))):
+    openings = [opening for sentence in (sentences[0] or last, sentences[-1]) if (opening := _opening(sentence))]
+    answers = set(openings) | {sentence.lower() for sentence in _STATED.findall(body)}
+    if any(_DOUBT.search(sentence) for sentence in sentences if not sentence.endswith(("?", "？"))):
         return {"yes", "no"}
     for sentence in sentences:
         if not sentence.endswith(("?", "？")) and not _LEANING.search(sentence):
-            said |= _of_label(sentence, labels)
-    return said
+            answers |= _of_label(sentence, labels)
+    return answers
 
 
 def _opening(sentence: str) -> str | None:
@@ -157,25 +157,25 @@ def _opening(sentence: str) -> str | None:
         return _ALONE[alone]
     if _NOT.match(sentence):
         return "no"
-    found = _OPENING.match(sentence)
-    return None if found is None or sentence.endswith(("?", "？")) else "yes" if found["yes"] else "no"
+    match = _OPENING.match(sentence)
+    return None if match is None or sentence.endswith(("?", "？")) else "yes" if match["yes"] else "no"
 
 
 def _of_label(sentence: str, labels: Labels) -> set[str]:
-    found = set()
+    answers = set()
     for mention in labels.mentions(sentence):
-        told = _TOLD.match(sentence, mention.end)
-        if told:
-            found.add("yes" if told["yes"] else "no")
+        statement = _TOLD.match(sentence, mention.end)
+        if statement:
+            answers.add("yes" if statement["yes"] else "no")
         elif mention.denied or _FAILS.search(sentence[max(0, mention.start - _REACH) : mention.start]):
-            found.add("no")
+            answers.add("no")
         elif (
             _THERE_IS.search(sentence[: mention.start])
             or _IS_THERE.search(sentence[mention.end :])
             or labels.named(sentence)
         ):
-            found.add("yes")
-    return found
+            answers.add("yes")
+    return answers
 
 
 def _labels(label: str) -> Labels:
